@@ -1,4 +1,5 @@
-/* How much time of a world fits into a second of this processor: full code, all checkers, light load, no faults. */
+/* How much time of a world fits into a second of this processor: full code, all checkers, light load, no faults. A world has entities
+ * of four types and the default options, but for what its mode insists on. */
 #define _GNU_SOURCE
 #include "sherd-sim.h"
 #include "sherd-sim-steps.h"
@@ -65,6 +66,12 @@ static void phase_ended(void *user, const char *phase, uint64_t now)
     meter->cpu = cpu;
 }
 
+static uint64_t calls(const struct data_load_counts *data)
+{
+    return data->ops[DATA_OP_UPDATE] + data->ops[DATA_OP_READ] +
+           data->ops[DATA_OP_DELETE];
+}
+
 static int bench(const struct command *command, uint64_t nodes, uint64_t seed)
 {
     static const struct schedule nothing;
@@ -85,6 +92,7 @@ static int bench(const struct command *command, uint64_t nodes, uint64_t seed)
     options.value[OPTION_LENGTH] = command->wish.length_max_s
                                        ? command->wish.length_max_s
                                        : default_length(nodes);
+    options_insist(&options, command->wish.mode);
     for (uint32_t i = 0; i < command->sets.count; i++)
         if (!options_set(&options, command->sets.items[i], error,
                          sizeof error))
@@ -99,10 +107,12 @@ static int bench(const struct command *command, uint64_t nodes, uint64_t seed)
     simulated = (double)result.ended_at / NS_PER_S;
     (void)getrusage(RUSAGE_SELF, &usage); /* cannot fail */
     printf("%5llu nodes  %8.1f s in %7.2f cpu s  %8.1f times real time  "
-           "%7.3f cluster-hours per cpu second  %ld MiB  messages %llu\n",
+           "%7.3f cluster-hours per cpu second  %ld MiB  messages %llu  "
+           "calls of data %llu\n",
            (unsigned long long)options.value[OPTION_NODES], simulated, cpu,
            simulated / cpu, simulated / 3600 / cpu, usage.ru_maxrss / 1024,
-           (unsigned long long)result.work.messages.delivered);
+           (unsigned long long)result.work.messages.delivered,
+           (unsigned long long)calls(&result.work.data));
     for (uint32_t i = 0; i < result.violations && i < RUN_VIOLATIONS_MAX;
          i++)
         printf("%s\n", result.lines[i]);

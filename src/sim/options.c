@@ -34,7 +34,7 @@ static const struct choice choices[OPTION_COUNT] = { OPTION_LIST(OPTION_ROW) };
 
 static const char *const modes[MODE_COUNT] = { "swarm",   "lite",    "churn",
                                                "handoff", "storage", "scale",   "sbr",
-                                               "centers", "data",    "store" };
+                                               "centers", "data",    "store", "member" };
 
 bool option_is_fault(enum sim_option option)
 {
@@ -70,7 +70,7 @@ static uint64_t draw_nodes(struct rng *rng, const struct options_wish *wish)
     if (wish->nodes_max)
         return draw_between(rng, wish->nodes_min ? wish->nodes_min : 1,
                             wish->nodes_max);
-    if (wish->mode == MODE_SCALE)
+    if (wish->mode == MODE_SCALE || wish->mode == MODE_MEMBER)
         return draw_between(rng, 100, OPTIONS_NODES_MAX);
     return draw_between(rng, low, high);
 }
@@ -81,7 +81,7 @@ static uint64_t draw_length(struct rng *rng, const struct options_wish *wish)
 
     if (wish->length_max_s)
         return draw_between(rng, wish->length_min_s, wish->length_max_s);
-    if (wish->mode == MODE_SCALE)
+    if (wish->mode == MODE_SCALE || wish->mode == MODE_MEMBER)
         return draw_between(rng, 60, 300);
     return choice->values[rng_below(rng, choice->count)];
 }
@@ -89,12 +89,14 @@ static uint64_t draw_length(struct rng *rng, const struct options_wish *wish)
 /* What a mode leaves as it is by default. */
 static bool mode_draws(enum sim_mode mode, enum sim_option option)
 {
+    if (option == OPTION_NO_ENTITIES)
+        return false;
     if (option == OPTION_CENTERS)
         return mode == MODE_CENTERS;
     if (option >= OPTION_VERSIONS && option <= OPTION_VERSIONS_TIMEOUT)
         return mode == MODE_STORE;
     if (option == OPTION_FOUND)
-        return mode != MODE_LITE && mode != MODE_SCALE;
+        return mode != MODE_LITE && mode != MODE_SCALE && mode != MODE_MEMBER;
     if (option == OPTION_RESTART)
         return mode == MODE_SWARM || mode == MODE_CHURN || mode == MODE_HANDOFF;
     if (option == OPTION_CRASH_SEVERAL)
@@ -136,6 +138,11 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
     case MODE_SCALE:
         return option == OPTION_CRASH || option == OPTION_LEAVE ||
                option == OPTION_CUT;
+    case MODE_MEMBER:
+        return (option >= OPTION_LINK_MIN && option <= OPTION_MAIL) ||
+               option == OPTION_FAULT_LENGTH ||
+               (option >= OPTION_CRASH && option <= OPTION_STILL) ||
+               (option >= OPTION_CUT && option <= OPTION_HALF_OPEN);
     case MODE_COUNT:
         break;
     }
@@ -143,13 +150,13 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
     return false;
 }
 
-/* What makes a mode what it is: never left to chance. */
-static void insist(struct options *options, enum sim_mode mode)
+/* Never left to chance. */
+void options_insist(struct options *options, enum sim_mode mode)
 {
     uint64_t *value = options->value;
 
     value[OPTION_MODE] = mode;
-    if (mode == MODE_LITE || mode == MODE_STORAGE)
+    if (mode == MODE_LITE || mode == MODE_STORAGE || mode == MODE_MEMBER)
         value[OPTION_CRASH] += !value[OPTION_CRASH];
     if (mode == MODE_CHURN || mode == MODE_HANDOFF)
         value[OPTION_LEAVE] += !value[OPTION_LEAVE];
@@ -184,6 +191,12 @@ static void insist(struct options *options, enum sim_mode mode)
     if (mode == MODE_STORE) {
         value[OPTION_LOAD] = 1;
         value[OPTION_STUBBORN] = 0;
+    }
+    if (mode == MODE_MEMBER) {
+        value[OPTION_NO_ENTITIES] = 1;
+        value[OPTION_LANES] = 1;
+        value[OPTION_DATA] = 1;
+        value[OPTION_FAULTS] = 200; /* runs of so many nodes are short */
     }
     if (value[OPTION_MEMBERS_MIN] > value[OPTION_NODES])
         value[OPTION_MEMBERS_MIN] = value[OPTION_NODES];
@@ -277,7 +290,7 @@ void options_draw(struct options *options, uint64_t seed,
         else if (mode_draws(wish->mode, (enum sim_option)i))
             options->value[i] = choice->values[rng_below(&rng, choice->count)];
     }
-    insist(options, wish->mode);
+    options_insist(options, wish->mode);
     if (options->value[OPTION_RESOLVER])
         trust_detectors(options);
     keep_alive(options);

@@ -29,6 +29,7 @@ enum sim_mode {
     MODE_CENTERS, /* two or three data centers, which networks part; nodes crash, leave, sleep */
     MODE_DATA,    /* everything, little for entities and much for distributed data */
     MODE_STORE,   /* members come and go, networks part, little for entities and much for an N/R/W store */
+    MODE_MEMBER,  /* 100 to 1,000 nodes that have members and a little distributed data, and no entities */
     MODE_COUNT
 };
 
@@ -147,11 +148,13 @@ enum sim_mode {
     X(KEPT_MIN, "coordinator_majority_min", 5, 5, 5, 1)                        \
     X(FOUND, "seeds_found", 0, 0, 0, 0, 0, 1)                                  \
     X(RESTART, "fault_restart", 0, 0, 0, 0, 1)                                 \
-    X(CRASH_SEVERAL, "fault_crash_several", 0, 0, 0, 0, 0, 0, 1)
+    X(CRASH_SEVERAL, "fault_crash_several", 0, 0, 0, 0, 0, 0, 1)          \
+    X(NO_ENTITIES, "no_entities", 0, 0, 1)
 
 /* data_durable: half of the keys' types are kept on each node's disk. */
 /* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced.
  * remember_in_data: they are kept in distributed data, on each node's disk, and not in the journal */
+/* no_entities: nodes have no entity types, and no clients that talk to any */
 /* seeds_found: nodes look for their seed nodes, in a list that follows who comes and goes with a delay */
 /* coordinator_...: how many replicas beyond a majority have a coordinator's state, or are read for it, and the least majority; where
  * entities are remembered in distributed data the last is as by default, since it is theirs, too. */
@@ -185,6 +188,8 @@ void options_default(struct options *options, uint64_t seed);
 /* The options of a seed: the same wish and seed, the same options. */
 void options_draw(struct options *options, uint64_t seed,
                   const struct options_wish *wish);
+/* What makes a mode what it is, of options whose number of nodes is known: of the defaults, too. */
+void options_insist(struct options *options, enum sim_mode mode);
 /* Sets the option of that name from "name=value", or "mode=lite". False with a clear text when there is none, or the value is
  * out of range. */
 bool options_set(struct options *options, const char *text, char *error,

@@ -534,7 +534,7 @@ static bool is_dead(const struct check_message_counts *messages)
     uint64_t arrived = messages->delivered +
                        messages->undelivered[SHERD_REASON_HANDLER_FAILED];
 
-    return arrived * 2 < messages->sent;
+    return !messages->sent || arrived * 2 < messages->sent;
 }
 
 static void finish(struct run *run)
@@ -608,6 +608,7 @@ static struct workload_settings load_settings(const struct options *options)
         .idle_ms = value[OPTION_IDLE],
         .slow_stop_ms = (uint32_t)value[OPTION_SLOW_STOP],
         .stubborn_ms = (uint32_t)value[OPTION_STUBBORN],
+        .has_no_types = value[OPTION_NO_ENTITIES],
     };
 
     if (value[OPTION_REMEMBER])

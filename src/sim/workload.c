@@ -117,7 +117,7 @@ struct workload *workload_new(const struct workload_settings *settings,
     workload->check = check;
     rng_init(&workload->rng, settings->seed);
     for (uint32_t i = 0; i < WORKLOAD_TYPE_COUNT; i++)
-        if (workload->settings.types >> i & 1)
+        if (!settings->has_no_types && workload->settings.types >> i & 1)
             add_type(workload, i);
     for (uint32_t i = 0; i < WORKLOAD_OP_COUNT; i++)
         workload->weights_sum += workload->settings.weights[i];

@@ -79,6 +79,7 @@ struct workload_settings {
     uint32_t mailbox_max; /* as sherd_entity_type's, each with the library's default */
     uint64_t idle_ms;
     uint32_t slow_stop_ms; /* how long at most an entity with a stop message takes to end; default 2000 */
+    bool has_no_types;    /* no entity types, and no clients */
     uint32_t stubborn_ms;  /* the same of one in sixteen, when that is longer; 0: none of them */
 };
 

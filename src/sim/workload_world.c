@@ -44,7 +44,9 @@ static uint64_t now(void *user)
 
 static void spawn(struct workload_world *of, uint32_t node)
 {
-    uint32_t clients = workload_settings_of(of->workload)->clients;
+    const struct workload_settings *settings =
+        workload_settings_of(of->workload);
+    uint32_t clients = settings->has_no_types ? 0 : settings->clients;
     uint32_t lanes = world_node(of->world, node)->settings.lanes;
 
     for (uint32_t i = 0; i < clients; i++) {

@@ -50,16 +50,21 @@ static void every_value_is_drawn(void **state)
     const struct options_wish wish = { .mode = MODE_SWARM };
     const struct options_wish several = { .mode = MODE_CENTERS };
     const struct options_wish versioned = { .mode = MODE_STORE };
+    const struct options_wish members = { .mode = MODE_MEMBER };
     bool drawn[OPTION_COUNT][16] = { { false } };
     uint32_t small = 0, middle = 0;
 
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        struct options options, centers, store;
+        struct options options, centers, store, member;
 
         options_draw(&options, seed, &wish);
         options_draw(&centers, seed, &several);
         options_draw(&store, seed, &versioned);
+        options_draw(&member, seed, &members);
+        if (seed % 2)
+            options.value[OPTION_NO_ENTITIES] =
+                member.value[OPTION_NO_ENTITIES];
         for (int i = OPTION_VERSIONS; i <= OPTION_VERSIONS_TIMEOUT; i++)
             options.value[i] = store.value[i];
         options.value[OPTION_CENTERS] = centers.value[OPTION_CENTERS];
@@ -137,6 +142,9 @@ static void modes_exclude(void **state)
         [MODE_STORE] = ALLOW(CRASH) | ALLOW(LEAVE) | ALLOW(STILL) |
                        ALLOW(CUT) | ALLOW(FLAP) | ALLOW(CLOG) |
                        ALLOW(SWIZZLE) | ALLOW(RESET) | ALLOW(HALF_OPEN),
+        [MODE_MEMBER] = ALLOW(CRASH) | ALLOW(LEAVE) | ALLOW(LEAVE_KILL) |
+                        ALLOW(STILL) | ALLOW(CUT) | ALLOW(FLAP) | ALLOW(CLOG) |
+                        ALLOW(SWIZZLE) | ALLOW(RESET) | ALLOW(HALF_OPEN),
     };
 
     (void)state;
@@ -158,7 +166,7 @@ static void modes_exclude(void **state)
             assert_in_range(options.value[OPTION_CENTERS],
                             mode == MODE_CENTERS ? 2 : 1,
                             mode == MODE_CENTERS ? 3 : 1);
-            if (mode == MODE_SCALE)
+            if (mode == MODE_SCALE || mode == MODE_MEMBER)
                 assert_in_range(options.value[OPTION_NODES], 100, 1000);
             if (mode == MODE_LITE)
                 assert_int_equal(options.value[OPTION_PHI],
@@ -168,7 +176,7 @@ static void modes_exclude(void **state)
                 assert_int_equal(options.value[OPTION_DATA], 0);
             assert_int_equal(options.value[OPTION_VERSIONS] > 0,
                              mode == MODE_STORE);
-            if (mode == MODE_DATA)
+            if (mode == MODE_DATA || mode == MODE_MEMBER)
                 assert_true(options.value[OPTION_DATA] > 0);
             if (mode != MODE_SWARM && mode != MODE_CHURN && mode != MODE_HANDOFF)
                 assert_int_equal(options.value[OPTION_RESTART], 0);
@@ -177,8 +185,34 @@ static void modes_exclude(void **state)
             if (options.value[OPTION_REMEMBER_DATA])
                 assert_int_equal(options.value[OPTION_KEPT_MIN],
                                  option_default(OPTION_KEPT_MIN));
+            assert_int_equal(options.value[OPTION_NO_ENTITIES],
+                             mode == MODE_MEMBER);
+            if (mode == MODE_MEMBER)
+                assert_true(options.value[OPTION_LANES] == 1 &&
+                            options.value[OPTION_CRASH] > 0 &&
+                            options.value[OPTION_GOSSIP] ==
+                                option_default(OPTION_GOSSIP));
         }
     }
+}
+
+/* The defaults become a mode's, and nothing else is drawn. */
+static void what_a_mode_insists_on_is_set_in_the_defaults(void **state)
+{
+    struct options options, usual;
+    uint32_t different = 0;
+
+    (void)state;
+    options_default(&usual, 3);
+    options = usual;
+    options_insist(&options, MODE_SWARM);
+    assert_memory_equal(options.value, usual.value, sizeof usual.value);
+    options_insist(&options, MODE_MEMBER);
+    for (int i = 0; i < OPTION_COUNT; i++)
+        different += options.value[i] != usual.value[i];
+    assert_int_equal(different, 6); /* mode, no_entities, lanes, data_load, faults_per_hour, fault_crash */
+    assert_int_equal(options.value[OPTION_NO_ENTITIES], 1);
+    assert_int_equal(options.value[OPTION_DATA], 1);
 }
 
 /* Values that are drawn together leave a world in which something arrives. */
@@ -300,6 +334,7 @@ int main(void)
         cmocka_unit_test(every_value_is_drawn),
         cmocka_unit_test(wishes_are_kept),
         cmocka_unit_test(modes_exclude),
+        cmocka_unit_test(what_a_mode_insists_on_is_set_in_the_defaults),
         cmocka_unit_test(what_is_drawn_can_be_carried),
         cmocka_unit_test(options_are_set_by_name),
         cmocka_unit_test(every_drawn_value_can_be_set),

@@ -53,6 +53,72 @@ static void a_run_without_faults_breaks_nothing(void **state)
     assert_true(result.work.messages.delivered > 100);
 }
 
+/* ---- members and distributed data alone ---- */
+
+static void alone(enum zoo_mutant bug, struct run_result *result)
+{
+    const struct options_wish wish = { .mode = MODE_MEMBER,
+                                       .nodes_min = 6,
+                                       .nodes_max = 6,
+                                       .length_min_s = 240,
+                                       .length_max_s = 240 };
+    struct options options;
+    struct run_settings settings = { .options = &options,
+                                     .stops_at_violation = true };
+
+    options_draw(&options, 4, &wish);
+    options.value[OPTION_DATA] = 10;
+    zoo_choose(bug);
+    run_seed(&settings, result);
+    zoo_choose(ZOO_NONE);
+}
+
+static void without_entities_there_is_work_and_no_message(void **state)
+{
+    struct run_result result;
+    uint64_t faults = 0;
+
+    (void)state;
+    alone(ZOO_NONE, &result);
+    if (result.violations)
+        fail_msg("%s", result.lines[0]);
+    for (int i = 0; i < FAULT_VERBS; i++)
+        faults += result.faults[i];
+    assert_true(faults > 5);
+    assert_false(result.is_dead);
+    assert_int_equal(result.work.messages.sent, 0);
+    assert_int_equal(result.work.load.started + result.work.load.clients, 0);
+    assert_true(result.work.data.answers[SHERD_DATA_UPDATED] > 100);
+    assert_true(result.work.data.quorums > 0);
+}
+
+static void without_entities_broken_rules_are_found(void **state)
+{
+    struct run_result result;
+
+    (void)state;
+    alone(ZOO_A13, &result); /* of membership */
+    assert_true(broke(&result, "I18"));
+    alone(ZOO_F2, &result); /* of distributed data */
+    assert_true(broke(&result, "I16"));
+}
+
+/* Nobody calls, nobody talks: such a run shows nothing. */
+static void a_run_without_work_is_dead(void **state)
+{
+    struct options options;
+    struct run_settings settings = { .options = &options };
+    struct run_result result;
+
+    (void)state;
+    set(&options, 1);
+    options.value[OPTION_NO_ENTITIES] = 1;
+    run_seed(&settings, &result);
+    if (result.violations)
+        fail_msg("%s", result.lines[0]);
+    assert_true(result.is_dead);
+}
+
 /* ---- data centers ---- */
 
 static uint32_t commits[2][2]; /* of each store, by nodes of each data center */
@@ -325,6 +391,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_without_faults_breaks_nothing),
+        cmocka_unit_test(without_entities_there_is_work_and_no_message),
+        cmocka_unit_test(without_entities_broken_rules_are_found),
+        cmocka_unit_test(a_run_without_work_is_dead),
         cmocka_unit_test(data_centers_persist_apart),
         cmocka_unit_test(L1_a_node_that_nobody_hears_is_found),
         cmocka_unit_test(I26_what_is_kept_is_found),
