@@ -551,7 +551,8 @@ static void tick(struct lane *lane)
     for (uint32_t i = 0; i < lane->type_count; i++) {
         if (hosted_deadline(&lane->types[i].hosted) <= now)
             hosted_tick(&lane->types[i].hosted, now);
-        lane_remember_step(lane, i);
+        if (lane->remembers)
+            lane_remember_step(lane, i);
     }
     lane_stages_step(lane);
     if (lane_sending_waits(lane))
@@ -637,7 +638,7 @@ uint64_t lane_deadline(const struct lane *lane)
     for (uint32_t i = 0; i < lane->type_count; i++) {
         other = hosted_deadline(&lane->types[i].hosted);
         deadline = other < deadline ? other : deadline;
-        other = lane_remember_deadline(lane, i);
+        other = lane->remembers ? lane_remember_deadline(lane, i) : NEVER;
         deadline = other < deadline ? other : deadline;
     }
     if (lane->ending && lane->machine->now + 5 * MS < deadline)

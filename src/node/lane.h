@@ -131,6 +131,7 @@ struct lane {
     uint32_t position_head;
     VEC(struct remember_write) remember_writes; /* by position */
     uint64_t remember_ticket; /* the last one */
+    bool remembers; /* one of the types does */
     VEC(struct routes_news) flushing; /* ROUTES_FLUSH that stopped at a full link; type in `kind` */
     VEC(struct letter) markers;       /* holds whose marker found a full link */
     VEC(struct asked) asked; /* to be looked after; those before asked_head were */

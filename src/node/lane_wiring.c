@@ -447,7 +447,7 @@ void lane_wire(struct lane *lane)
         any |= wire_journal(lane);
         any |= wire_actors(lane);
         for (uint32_t i = 0; i < lane->type_count; i++) {
-            any |= lane_wire_remember(lane, i);
+            any |= lane->remembers && lane_wire_remember(lane, i);
             any |= wire_hosted(lane, i);
             any |= wire_routes(lane, i);
         }

@@ -189,6 +189,7 @@ struct world {
     VEC(struct site *) sites;
     struct map by_address;
     VEC(struct world_observer) observers;
+    bool steps_watched; /* one of them has `step` */
     VEC(struct world_line) lines;
     struct world_store *stores; /* settings.stores of them */
     struct lease_book leases;
@@ -206,6 +207,13 @@ struct world {
             if (of_->function)                                                 \
                 of_->function(of_->user, __VA_ARGS__);                         \
         }                                                                      \
+    } while (0)
+
+/* The same of what a machine does, from here on or to here; mostly nobody looks at it. */
+#define observe_step(world, measured, begins)                                  \
+    do {                                                                       \
+        if ((world)->steps_watched)                                            \
+            observe(world, step, measured, begins);                            \
     } while (0)
 
 /* world.c */

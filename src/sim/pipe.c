@@ -454,10 +454,10 @@ static void take_bytes(struct world *world, struct pipe *pipe,
             bytes);
     step.size = bytes.size;
     step.machine = reader->number;
-    observe(world, step, &step, true);
+    observe_step(world, &step, true);
     machine_bytes_at(reader->machine, clock_now(&pipe->to->clock, world->now),
                      pipe->place, bytes);
-    observe(world, step, &step, false);
+    observe_step(world, &step, false);
     free_peeked(pipe);
     worker_touched(world, reader);
     worker_carry_out(world, reader); /* a connection that the machine closed takes no more bytes */

@@ -206,10 +206,10 @@ static void turn(struct world *world, struct worker *worker)
     bool has_more;
 
     digest_add(world, site->index, EVENT_TURN, worker->number);
-    observe(world, step, &step, true);
+    observe_step(world, &step, true);
     has_more = machine_turn(worker->machine, shown,
                             clock_wall(&site->clock, world->now));
-    observe(world, step, &step, false);
+    observe_step(world, &step, false);
     if (!has_more)
         next = clock_when(&site->clock, machine_deadline(worker->machine));
     worker_carry_out(world, worker);
@@ -254,12 +254,14 @@ static void mail(struct world *world, struct channel *channel)
     while (channel->head < channel->mail.count &&
            channel->mail.items[channel->head].at <= at) {
         const struct mail *next = &channel->mail.items[channel->head++].mail;
-        struct world_step step = { letter_names[mail_open(next).kind], 0,
-                                   world->now, site->index, to->number };
+        struct world_step step = { "", 0, world->now, site->index,
+                                   to->number };
 
-        observe(world, step, &step, true);
+        if (world->steps_watched)
+            step.what = letter_names[mail_open(next).kind];
+        observe_step(world, &step, true);
         machine_mail(to->machine, shown, next, 1);
-        observe(world, step, &step, false);
+        observe_step(world, &step, false);
     }
     digest_add(world, site->index, EVENT_MAIL,
                (uint64_t)channel->from << 40 | (uint64_t)channel->to << 32 |

@@ -39,6 +39,7 @@ struct verdict *world_verdict(struct world *world)
 void world_observe(struct world *world, const struct world_observer *observer)
 {
     vec_push(&world->observers, *observer);
+    world->steps_watched = world->steps_watched || observer->step;
 }
 
 uint32_t world_node_count(const struct world *world)
