@@ -163,6 +163,7 @@ struct journal_status {
     uint32_t replays_running;
     uint32_t replays_waiting;
     uint64_t replay_ns;       /* a chunk takes so long from the request to the answer: a mean that forgets; 0 = none was read */
+    uint64_t replay_reads;    /* chunks that this is the mean of */
     uint64_t commits;         /* groups settled */
     uint64_t events_stored;
     uint64_t events_replayed;

@@ -142,6 +142,7 @@ static void measure(struct journal *journal, uint64_t took)
 {
     uint64_t *mean = &journal->status.replay_ns;
 
+    journal->status.replay_reads++;
     *mean = *mean ? *mean - *mean / 8 + took / 8 : took;
 }
 

@@ -448,6 +448,9 @@ void lane_remember_step(struct lane *lane, uint32_t type)
         return;
     journal_status(lane->journal, &journal);
     remember_step(remember, lane->machine->now,
-                  journal.replays_running + journal.replays_waiting,
-                  journal.replay_ns);
+                  &(struct remember_pressure){
+                      .recovering =
+                          journal.replays_running + journal.replays_waiting,
+                      .latency = journal.replay_ns,
+                      .reads = journal.replay_reads });
 }

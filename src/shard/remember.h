@@ -13,7 +13,8 @@
  * many parts the whole set is written as a base, which replaces what was stored before.
  *
  * After remember_run the loaded entities are told one by one (REMEMBER_RESTART): all, so many in a time, or paced: the next batch when
- * the last one has recovered, twice as large when the store answered within the target, half as large and after a pause when not.
+ * the last one has recovered, twice as large when the store answered within the target or was not asked, half as large and after a pause
+ * when not.
  *
  * One that belongs to another shard, since the number of shards is another one than when it was stored, is given back with remember_move:
  * REMEMBER_MOVE asks for its start there, again and again until remember_moved says that it is remembered there; then its stop is stored
@@ -96,6 +97,7 @@ struct remember {
     VEC(int32_t) runs; /* shards with such, in order */
     uint32_t window;   /* PACED: of the next batch */
     uint32_t budget;   /* restarts left in this batch */
+    uint64_t reads;    /* PACED: measured when it began */
     bool waits_for_store; /* PACED: the last batch was recovering at the last step */
     uint64_t batch_at; /* PACED, CONSTANT: the next batch not before this */
     VEC(int32_t) movers; /* shards with entities to be moved, asked in turns */
@@ -156,10 +158,16 @@ void remember_moved(struct remember *remember, uint64_t now, int32_t shard,
 
 /* --- time --- */
 
-/* recovering: entities of the lane that read the store just now, or wait for their turn; latency: what a read takes, 0 = not known. To be
- * called in every turn while remember_deadline is due. */
+/* How busy the store is, for PACED. */
+struct remember_pressure {
+    uint32_t recovering; /* entities of the lane that read the store just now, or wait for their turn */
+    uint64_t latency;    /* ns that a read takes; 0 = not known */
+    uint64_t reads;      /* so many were measured: when a batch has made none, the store is not what it waits for */
+};
+
+/* To be called in every turn while remember_deadline is due. */
 void remember_step(struct remember *remember, uint64_t now,
-                   uint32_t recovering, uint64_t latency);
+                   const struct remember_pressure *pressure);
 uint64_t remember_deadline(const struct remember *remember);
 bool remember_next_news(struct remember *remember, struct remember_news *news);
 

@@ -72,7 +72,7 @@ void remember_halt(struct remember *remember, int32_t shard)
 
 /* A batch may begin: how large. */
 static void begin_batch(struct remember *remember, uint64_t now,
-                        uint32_t recovering, uint64_t latency)
+                        const struct remember_pressure *pressure)
 {
     const struct remember_options *options = &remember->options;
 
@@ -87,16 +87,18 @@ static void begin_batch(struct remember *remember, uint64_t now,
         remember->batch_at = now + options->frequency;
         return;
     case REMEMBER_PACED:
-        if (recovering || now < remember->batch_at)
+        if (pressure->recovering || now < remember->batch_at)
             return;
-        if (latency > options->target) {
+        if (pressure->latency > options->target &&
+            pressure->reads != remember->reads) {
             REACHED("restarts are paced: the store is slower than wanted");
             remember->window = remember->window > 1 ? remember->window / 2 : 1;
-            remember->batch_at = now + latency; /* half of the store's time is others' */
+            remember->batch_at = now + pressure->latency; /* half of the store's time is others' */
         } else if (remember->window < WINDOW_MAX) {
             remember->window *= 2;
         }
         remember->budget = remember->window;
+        remember->reads = pressure->reads;
         return;
     }
 }
@@ -149,7 +151,7 @@ static void time_is_over(struct remember *remember, uint64_t now,
 }
 
 void remember_step(struct remember *remember, uint64_t now,
-                   uint32_t recovering, uint64_t latency)
+                   const struct remember_pressure *pressure)
 {
     struct timer timer;
     uint32_t done = 0;
@@ -169,7 +171,7 @@ void remember_step(struct remember *remember, uint64_t now,
     if (!remember->runs.count)
         return;
     if (!remember->budget)
-        begin_batch(remember, now, recovering, latency);
+        begin_batch(remember, now, pressure);
     while (done < remember->runs.count && remember->budget) {
         if (restart_some(remember, remember->runs.items[done]))
             break;
@@ -179,7 +181,8 @@ void remember_step(struct remember *remember, uint64_t now,
         vec_remove(&remember->runs, 0);
     if (!remember->runs.count || remember->options.strategy == REMEMBER_ALL)
         remember->budget = 0;
-    remember->waits_for_store = remember->runs.count && recovering;
+    remember->waits_for_store =
+        remember->runs.count && pressure->recovering;
 }
 
 uint64_t remember_deadline(const struct remember *remember)

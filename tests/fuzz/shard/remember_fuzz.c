@@ -214,7 +214,8 @@ static void answer(struct world *world, bool is_good, bool is_stored)
 static void passes(struct world *world, uint64_t time)
 {
     world->now += time;
-    remember_step(&world->remember, world->now, 0, 0);
+    remember_step(&world->remember, world->now,
+                  &(struct remember_pressure){ 0 });
     drain(world);
     if (world->loads)
         load_again(world);

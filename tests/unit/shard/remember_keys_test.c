@@ -204,17 +204,20 @@ static void what_appears_in_a_second_read_starts(void **state)
     begin(&store, (struct remember_options){ 0 });
     load(&store, ids, 1);
     remember_run(&store.remember, SECOND, SHARD);
-    remember_step(&store.remember, SECOND, 0, 0);
+    remember_step(&store.remember, SECOND,
+                  &(struct remember_pressure){ 0 });
     drain(&store);
     assert_string_equal(store.told, ">a ");
     start(&store, "b");
     drain(&store);
     remember_failed(&store.remember, SECOND, SHARD, "test");
-    remember_step(&store.remember, 3 * SECOND, 0, 0); /* the back-off is over */
+    remember_step(&store.remember, 3 * SECOND,
+                  &(struct remember_pressure){ 0 }); /* the back-off is over */
     store.told[0] = 0;
     load(&store, ids, 2);
     assert_int_equal(remember_deadline(&store.remember), 0);
-    remember_step(&store.remember, 3 * SECOND, 0, 0);
+    remember_step(&store.remember, 3 * SECOND,
+                  &(struct remember_pressure){ 0 });
     drain(&store);
     assert_string_equal(store.told, ">late ");
     written(&store);

@@ -25,6 +25,7 @@ struct fixture {
     uint32_t longest; /* bytes of a record */
     uint32_t restarts;
     uint32_t asked; /* to move */
+    uint64_t reads; /* of the store, one in each step */
     char log[65536]; /* one word for each piece of news but WRITE, LOAD */
 };
 
@@ -164,7 +165,9 @@ static void step(struct fixture *fixture, uint64_t duration,
                  uint32_t recovering, uint64_t latency)
 {
     fixture->now += duration;
-    remember_step(&fixture->remember, fixture->now, recovering, latency);
+    remember_step(&fixture->remember, fixture->now,
+                  &(struct remember_pressure){ recovering, latency,
+                                               ++fixture->reads });
     drain(fixture);
 }
 
@@ -569,6 +572,25 @@ static void a_slow_store_is_given_time(void **state)
     end(&fixture);
 }
 
+/* Entities without events read nothing: what a read took when their sets were loaded is no reason to wait for the rest of time. */
+static void who_reads_nothing_does_not_wait_for_the_store(void **state)
+{
+    struct remember_pressure pressure = { .latency = 80 * MS, .reads = 7 };
+    struct fixture fixture;
+    (void)state;
+
+    set(&fixture, (struct remember_options){ .strategy = REMEMBER_PACED,
+                                             .target = 20 * MS });
+    fill(&fixture, 1000);
+    for (uint32_t i = 0; i < 10; i++) {
+        remember_step(&fixture.remember, fixture.now, &pressure);
+        drain(&fixture);
+        fixture.now += 80 * MS; /* the first one is after a read */
+    }
+    assert_int_equal(fixture.restarts, 1000);
+    end(&fixture);
+}
+
 /* A hand-off begins: what is not started yet stays remembered, and is not started. */
 static void a_stop_ends_the_restarts(void **state)
 {
@@ -745,14 +767,16 @@ static void so_many_are_asked_to_move_at_once(void **state)
             asked[news.shard - 14] += news.kind == REMEMBER_MOVE;
         assert_int_equal(asked[0] + asked[1], (i + 1) * REMEMBER_MOVES_MAX);
         fixture.now += 100 * SECOND;
-        remember_step(&fixture.remember, fixture.now, 0, 0);
+        remember_step(&fixture.remember, fixture.now,
+                      &(struct remember_pressure){ 0 });
     }
     assert_in_range(asked[1], REMEMBER_MOVES_MAX, 3 * REMEMBER_MOVES_MAX);
     remember_end(&fixture.remember, 14);
     remember_end(&fixture.remember, 15);
     while (remember_next_news(&fixture.remember, &news))
         ;
-    remember_step(&fixture.remember, fixture.now + 1000 * SECOND, 0, 0);
+    remember_step(&fixture.remember, fixture.now + 1000 * SECOND,
+                  &(struct remember_pressure){ 0 });
     assert_false(remember_next_news(&fixture.remember, &news));
     end(&fixture);
 }
@@ -773,6 +797,7 @@ int main(void)
         cmocka_unit_test(there_is_a_limit),
         cmocka_unit_test(a_constant_rate_is_kept),
         cmocka_unit_test(a_slow_store_is_given_time),
+        cmocka_unit_test(who_reads_nothing_does_not_wait_for_the_store),
         cmocka_unit_test(a_stop_ends_the_restarts),
         cmocka_unit_test(who_belongs_elsewhere_moves),
         cmocka_unit_test(a_move_ends_with_a_start_and_with_its_shard),
