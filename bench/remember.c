@@ -1,8 +1,9 @@
 /* A node with many remembered entities ends and starts again: how long until all of them run, without a message.
  *
- *   remember ENTITIES FILE [all|paced|constant] [persist]
+ *   remember ENTITIES FILE [all|paced|constant] [persist] [moved]
  *
- * FILE is a new journal. With persist each entity has one event of 100 bytes, which is read before it runs. */
+ * FILE is a new journal. With persist each entity has one event of 100 bytes, which is read before it runs. With moved there is one shard
+ * less at the second start, so that nearly all entities belong to other shards than before. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +64,8 @@ static enum sherd_next on_driver(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-static struct sherd_system *open_kept(const char *file, const char *strategy)
+static struct sherd_system *open_kept(const char *file, const char *strategy,
+                                      uint32_t shards)
 {
     static char journal[500];
     static char config[200];
@@ -80,7 +82,7 @@ static struct sherd_system *open_kept(const char *file, const char *strategy)
                      .state_size = sizeof(uint32_t),
                      .receive = receive,
                      .apply = persists ? apply : NULL},
-        .shards = SHARDS,
+        .shards = shards,
         .remember = 1,
     };
 
@@ -108,19 +110,29 @@ static int tell_usage(int help)
 {
     (void)fprintf(
         help ? stdout : stderr,
-        "usage: remember ENTITIES NEW-FILE [all|paced|constant] [persist]\n");
+        "usage: remember ENTITIES NEW-FILE [all|paced|constant] [persist] "
+        "[moved]\n");
     return help ? 0 : 2;
+}
+
+static int has_word(int argc, char **argv, const char *word)
+{
+    for (int i = 4; i < argc; i++)
+        if (strcmp(argv[i], word) == 0)
+            return 1;
+    return 0;
 }
 
 static int are_usable(int argc, char **argv)
 {
-    if (argc < 3 || argc > 5 || atoi(argv[1]) <= 0 ||
+    if (argc < 3 || argc > 6 || atoi(argv[1]) <= 0 ||
         access(argv[2], F_OK) == 0)
         return 0;
     if (argc > 3 && strcmp(argv[3], "all") != 0 &&
         strcmp(argv[3], "paced") != 0 && strcmp(argv[3], "constant") != 0)
         return 0;
-    return argc < 5 || strcmp(argv[4], "persist") == 0;
+    return argc <= 4 + has_word(argc, argv, "persist") +
+                       has_word(argc, argv, "moved");
 }
 
 int main(int argc, char **argv)
@@ -129,25 +141,27 @@ int main(int argc, char **argv)
     struct sherd_system *system;
     struct rusage usage;
     uint64_t began;
+    uint32_t shards = SHARDS;
 
     if (!are_usable(argc, argv))
         return tell_usage(argc == 2 && strcmp(argv[1], "--help") == 0);
     entities = (uint32_t)atoi(argv[1]);
-    persists = argc > 4;
-    system = open_kept(argv[2], strategy);
+    persists = has_word(argc, argv, "persist");
+    system = open_kept(argv[2], strategy, shards);
     wait_members(system, 1);
     began = now_ns();
     run_actor(system, "driver", sizeof(struct driver), on_driver);
     printf("first messages of %u entities: %.2f s\n", entities,
            (double)(now_ns() - began) / 1e9);
     sherd_close(system);
+    shards -= (uint32_t)has_word(argc, argv, "moved");
     began = now_ns();
-    system = open_kept(argv[2], strategy);
+    system = open_kept(argv[2], strategy, shards);
     while (running(system) < entities)
         usleep(2000);
     (void)getrusage(RUSAGE_SELF, &usage);
-    printf("started again, strategy %s: all run after %.2f s, peak memory of the process %ld MiB\n",
-           strategy, (double)(now_ns() - began) / 1e9, usage.ru_maxrss / 1024);
+    printf("started again with %u shards, strategy %s: all run after %.2f s, peak memory of the process %ld MiB\n",
+           shards, strategy, (double)(now_ns() - began) / 1e9, usage.ru_maxrss / 1024);
     sherd_close(system);
     return 0;
 }
