@@ -149,7 +149,8 @@ void remember_start(struct remember *remember, uint64_t now, int32_t shard,
 void remember_stop(struct remember *remember, uint64_t now, int32_t shard,
                    struct slice id, uint64_t token);
 
-/* An entity that REMEMBER_RESTART has told belongs to another shard. Lent. */
+/* An entity that REMEMBER_RESTART has told belongs to another shard. Of one that is still to be told, or does not move, neither call does
+ * anything. Lent. */
 void remember_move(struct remember *remember, uint64_t now, int32_t shard,
                    struct slice id);
 /* It is started and remembered there. Lent. */

@@ -105,7 +105,7 @@ void remember_move(struct remember *remember, uint64_t now, int32_t shard,
     struct remembered *entity = at ? remember_find(at, id) : NULL;
 
     if (!entity || !at->runs || !entity->wanted || entity->asked ||
-        entity->move_at || entity->slot)
+        entity->due_at || entity->move_at || entity->slot)
         return;
     REACHED("a remembered entity belongs to another shard");
     entity->moves = 0;

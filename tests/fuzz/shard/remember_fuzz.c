@@ -31,6 +31,8 @@ struct world {
     struct ids wanted;
     struct ids asked; /* for an answer */
     struct ids restarted;
+    struct ids moving; /* asked to start in another shard */
+    struct ids moved;  /* they did, and were not spoken to since */
 };
 
 static int64_t place_of(const struct ids *ids, struct slice id)
@@ -144,8 +146,15 @@ static void drain(struct world *world)
                   (place_of(&world->wanted, news.id) >= 0));
             break;
         case REMEMBER_MOVE:
-            check_failed(__FILE__, __LINE__, "moved");
+            check(place_of(&world->moving, news.id) >= 0);
+            break;
         case REMEMBER_RESTART:
+            at = place_of(&world->moved, news.id);
+            if (at >= 0) { /* its stop could not be written */
+                ids_set(&world->wanted, world->moved.list.items[at], true);
+                vec_remove(&world->moved.list, (uint32_t)at);
+                break;
+            }
             at = place_of(&world->wanted, news.id);
             check(at >= 0 && place_of(&world->restarted, news.id) < 0);
             ids_set(&world->restarted, world->wanted.list.items[at], true);
@@ -182,6 +191,8 @@ static void end(struct world *world)
     vec_fini(&world->wanted.list);
     vec_fini(&world->asked.list);
     vec_fini(&world->restarted.list);
+    vec_fini(&world->moving.list);
+    vec_fini(&world->moved.list);
     remember_fini(&world->remember);
 }
 
@@ -221,6 +232,25 @@ static void passes(struct world *world, uint64_t time)
         load_again(world);
 }
 
+/* It belongs to another shard, or is there. */
+static void move(struct world *world, struct slice id, bool is_there)
+{
+    if (is_there) {
+        if (place_of(&world->moving, id) >= 0) {
+            ids_set(&world->wanted, id, false);
+            ids_set(&world->moved, id, true);
+        }
+        ids_set(&world->moving, id, false);
+        remember_moved(&world->remember, world->now, SHARD, id);
+    } else {
+        if (place_of(&world->wanted, id) >= 0 &&
+            place_of(&world->asked, id) < 0)
+            ids_set(&world->moving, id, true);
+        remember_move(&world->remember, world->now, SHARD, id);
+    }
+    drain(world);
+}
+
 static void act(struct world *world, uint8_t step, uint8_t x)
 {
     static const uint8_t names[NAMES + 1] = "abcdefghijklmnop";
@@ -228,6 +258,10 @@ static void act(struct world *world, uint8_t step, uint8_t x)
 
     if (x & 128 && world->restarted.list.count)
         id = world->restarted.list.items[x % world->restarted.list.count];
+    if (step & 64) {
+        move(world, id, step & 1);
+        return;
+    }
     switch (step % 8) {
     case 0:
     case 1:
@@ -237,6 +271,8 @@ static void act(struct world *world, uint8_t step, uint8_t x)
             return;
         ids_set(&world->asked, id, true);
         ids_set(&world->wanted, id, step % 8 < 2);
+        ids_set(&world->moving, id, false);
+        ids_set(&world->moved, id, false);
         if (step % 8 < 2)
             remember_start(&world->remember, world->now, SHARD, id, x);
         else

@@ -732,6 +732,43 @@ static void a_stop_of_a_move_that_is_not_written_moves_again(void **state)
     end(&fixture);
 }
 
+/* Its stop was not written, and it is to be told of again: who was asked before that is neither asked to move nor forgotten, so that
+ * nobody is told to start who is not stored. */
+static void who_is_to_be_told_of_does_not_move_before(void **state)
+{
+    struct fixture fixture;
+    (void)state;
+
+    set_three(&fixture);
+    fixture.holds = true;
+    move(&fixture, "1");
+    moved(&fixture, "1");
+    drain(&fixture);
+    buf_fini(&fixture.records.items[--fixture.records.count]);
+    fixture.writes = false;
+    remember_failed(&fixture.remember, fixture.now, SHARD, "test");
+    fixture.holds = false;
+    fixture.now += SECOND;
+    remember_step(&fixture.remember, fixture.now,
+                  &(struct remember_pressure){ 0 });
+    drain(&fixture);
+    fixture.log[0] = 0;
+    move(&fixture, "1");
+    moved(&fixture, "1");
+    said(&fixture, "");
+    assert_int_equal(remember_count(&fixture.remember, SHARD), 3);
+    step(&fixture, 0, 0, 0);
+    said(&fixture, ">1 ");
+    move(&fixture, "1");
+    said(&fixture, "?1 ");
+    moved(&fixture, "1");
+    drain(&fixture);
+    step(&fixture, 100 * SECOND, 0, 0);
+    said(&fixture, "");
+    assert_int_equal(remember_count(&fixture.remember, SHARD), 2);
+    end(&fixture);
+}
+
 /* Those that wait for an answer take the places of messages in others' buffers. One shard's do not keep another's from moving. */
 static void so_many_are_asked_to_move_at_once(void **state)
 {
@@ -802,6 +839,7 @@ int main(void)
         cmocka_unit_test(who_belongs_elsewhere_moves),
         cmocka_unit_test(a_move_ends_with_a_start_and_with_its_shard),
         cmocka_unit_test(a_stop_of_a_move_that_is_not_written_moves_again),
+        cmocka_unit_test(who_is_to_be_told_of_does_not_move_before),
         cmocka_unit_test(so_many_are_asked_to_move_at_once),
     };
 
