@@ -47,6 +47,7 @@ struct remember_shard {
     uint32_t due_head;
     VEC(struct remembered *) moves;  /* to be asked to; null: taken out */
     uint32_t move_head;
+    bool is_mover; /* it is among the movers */
 };
 
 /* A move that was asked for. */

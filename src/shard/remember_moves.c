@@ -79,21 +79,43 @@ static void go_on(struct remember *remember, uint64_t now)
             remember->mover_at = 0;
         shard = remember->movers.items[remember->mover_at];
         at = remember_here(remember, shard);
-        entity = at ? next_of(at) : NULL;
+        entity = next_of(at);
         if (entity) {
             ask_to_move(remember, now, shard, entity);
             remember->mover_at++;
         } else {
+            at->is_mover = false;
             vec_remove(&remember->movers, remember->mover_at);
         }
     }
 }
 
+/* Gives back the taken front, once it is the larger part. */
+static void close_up(struct remember_shard *at)
+{
+    uint32_t left = 0;
+
+    if (at->move_head <= 64 || at->move_head * 2 <= at->moves.count)
+        return;
+    for (uint32_t i = at->move_head; i < at->moves.count; i++) {
+        struct remembered *entity = at->moves.items[i];
+
+        if (!entity)
+            continue;
+        at->moves.items[left++] = entity;
+        entity->move_at = left;
+    }
+    at->move_head = 0;
+    at->moves.count = left;
+}
+
 static void line_up(struct remember *remember, struct remember_shard *at,
                     int32_t shard, struct remembered *entity)
 {
-    if (!at->moves.count)
+    close_up(at);
+    if (!at->is_mover)
         vec_push(&remember->movers, shard);
+    at->is_mover = true;
     vec_push(&at->moves, entity);
     entity->move_at = at->moves.count;
 }
@@ -136,8 +158,19 @@ void remember_move_drop(struct remember *remember, struct remember_shard *at,
     entity->move_at = 0;
 }
 
+static void leave_row(struct remember *remember, struct remember_shard *at)
+{
+    for (uint32_t i = 0; at->is_mover; i++) {
+        if (remember_here(remember, remember->movers.items[i]) != at)
+            continue;
+        vec_remove(&remember->movers, i);
+        at->is_mover = false;
+    }
+}
+
 void remember_moves_drop(struct remember *remember, struct remember_shard *at)
 {
+    leave_row(remember, at);
     for (uint32_t i = at->move_head; i < at->moves.count; i++)
         if (at->moves.items[i])
             at->moves.items[i]->move_at = 0;

@@ -9,7 +9,7 @@
 
 #include "base/limits.h"
 #include "base/vec.h"
-#include "shard/remember.h"
+#include "shard/remember_inside.h"
 
 #define SHARD 3
 
@@ -808,8 +808,22 @@ static void so_many_are_asked_to_move_at_once(void **state)
                       &(struct remember_pressure){ 0 });
     }
     assert_in_range(asked[1], REMEMBER_MOVES_MAX, 3 * REMEMBER_MOVES_MAX);
+    for (int i = 0; i < 200; i++) { /* nobody answers for long: no list grows with that */
+        while (remember_next_news(&fixture.remember, &news))
+            asked[news.shard - 14]++;
+        fixture.now += 100 * SECOND;
+        remember_step(&fixture.remember, fixture.now,
+                      &(struct remember_pressure){ 0 });
+    }
+    assert_in_range(asked[0], 90 * REMEMBER_MOVES_MAX,
+                    115 * REMEMBER_MOVES_MAX);
+    for (int32_t shard = 14; shard <= 15; shard++)
+        assert_in_range(remember_here(&fixture.remember, shard)->moves.count,
+                        0, 5 * REMEMBER_MOVES_MAX);
+    assert_int_equal(fixture.remember.movers.count, 2);
     remember_end(&fixture.remember, 14);
     remember_end(&fixture.remember, 15);
+    assert_int_equal(fixture.remember.movers.count, 0);
     while (remember_next_news(&fixture.remember, &news))
         ;
     remember_step(&fixture.remember, fixture.now + 1000 * SECOND,
