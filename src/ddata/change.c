@@ -1,6 +1,11 @@
 /* Users' changes, applied to replicated values. */
 #include "ddata/face.h"
+
+#include "base/check.h"
 #include "ddata/item.h"
+
+#define SET_NODE_SIZE 512 /* bytes of a set's node, at most, and of what holds a set */
+#define SET_ITEM_SIZE 64  /* of an item beside its text */
 
 struct changing {
     struct dd_value *value;
@@ -213,6 +218,44 @@ struct dd_value *face_change(const struct dd_value *current,
             changing.value = NULL;
         }
     return changing.value;
+}
+
+static bool is_sure(const struct sherd_change *change,
+                    enum sherd_data_type type)
+{
+    struct dd_element item;
+
+    if ((int)change->inside != 0)
+        return false;
+    if (change->verb == SHERD_ADD ||
+        (change->verb == SHERD_REMOVE && type == SHERD_OR_SET))
+        return item_to_element(&change->item, &item);
+    return change->verb == SHERD_CLEAR && type == SHERD_OR_SET;
+}
+
+bool face_is_sure(const struct dd_value *set, enum sherd_data_type type,
+                  const struct sherd_change *changes, uint32_t count,
+                  size_t *growth_max)
+{
+    *growth_max = SET_NODE_SIZE;
+    if (!count || (type != SHERD_OR_SET && type != SHERD_G_SET) ||
+        !is_of(set, type))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_sure(&changes[i], type))
+            return false;
+        *growth_max += SET_ITEM_SIZE + changes[i].item.text.size;
+    }
+    return true;
+}
+
+void face_change_set(struct dd_value *set, const struct sherd_change *changes,
+                     uint32_t count, struct dd_writer *writer)
+{
+    struct changing changing = { .value = set, .writer = writer };
+
+    for (uint32_t i = 0; i < count; i++)
+        check(make(&changing, &changes[i])); /* they are sure */
 }
 
 /* Of the value under a key of an OR_MAP: its item is the change's value. */

@@ -191,6 +191,29 @@ enum replicator_begin replicator_update_begin(struct replicator *replicator,
     return REPLICATOR_MODIFY;
 }
 
+static bool is_set(const struct dd_value *value)
+{
+    enum dd_kind kind = dd_kind_of(value);
+
+    return kind == DD_ORSET || kind == DD_GSET;
+}
+
+struct dd_value *
+replicator_update_in_place(struct replicator *replicator, struct slice key,
+                           size_t growth_max,
+                           const struct consistency *consistency)
+{
+    struct entry *entry = entry_find(replicator, key);
+
+    if (!entry_is_there(entry) || !is_set(entry->envelope.value) ||
+        !has_room(replicator, key, consistency) ||
+        !entry_has_room(replicator, entry, growth_max,
+                        replicator->settings.update_size_max))
+        return NULL;
+    replicator->lent_mark = dd_set_mark(entry->envelope.value);
+    return entry->envelope.value;
+}
+
 void replicator_update_fail(struct replicator *replicator, uint64_t now,
                             uint64_t token, struct slice key,
                             struct outbox *outbox)
@@ -244,17 +267,16 @@ static bool is_successor(const struct entry *entry,
                          const struct dd_value *current,
                          const struct dd_value *value)
 {
-    enum dd_kind kind = dd_kind_of(value);
-
     return current && current == entry->envelope.value &&
-           (kind == DD_ORSET || kind == DD_GSET) && dd_kind_of(current) == kind;
+           is_set(value) && dd_kind_of(current) == dd_kind_of(value);
 }
 
 /* The value is spent. */
 static void replace(struct replicator *replicator, struct entry *entry,
                     struct dd_value *value, size_t size, bool *is_changed)
 {
-    *is_changed = dd_set_has_changed(entry->envelope.value, value);
+    *is_changed = !dd_set_mark_equal(dd_set_mark(entry->envelope.value),
+                                     dd_set_mark(value));
     if (!*is_changed) {
         dd_free(value);
         return;
@@ -288,6 +310,16 @@ static enum replicator_answer merge_update(struct replicator *replicator,
     return REPLICATOR_SUCCESS;
 }
 
+/* It was changed in its place; there was room for more than that. */
+static void keep(struct replicator *replicator, struct entry *entry,
+                 size_t size, bool *is_changed)
+{
+    *is_changed = !dd_set_mark_equal(replicator->lent_mark,
+                                     dd_set_mark(entry->envelope.value));
+    if (*is_changed)
+        entry_grow(replicator, entry, size);
+}
+
 /* Puts the value, given, into the table: the entry that has it. current: what it was made of, or null. */
 static enum replicator_answer put(struct replicator *replicator,
                                   struct slice key,
@@ -301,7 +333,10 @@ static enum replicator_answer put(struct replicator *replicator,
     enum replicator_answer answer;
 
     *is_changed = true;
-    if (entry && is_successor(entry, current, value) &&
+    if (entry && entry->envelope.value == value) {
+        keep(replicator, entry, size, is_changed);
+        answer = REPLICATOR_SUCCESS;
+    } else if (entry && is_successor(entry, current, value) &&
         entry_has_room(replicator, entry, size, max)) {
         replace(replicator, entry, value, size, is_changed);
         answer = REPLICATOR_SUCCESS;

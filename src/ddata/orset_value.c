@@ -169,23 +169,17 @@ uint32_t dd_set_count(const struct dd_value *value)
     return elements_of(value)->list.count;
 }
 
-/* An add is seen in the versions, a remove in the count, or in the versions what came back. */
-bool dd_set_has_changed(const struct dd_value *before,
-                        const struct dd_value *after)
+/* An add is seen in the versions, which grow, a remove in the count, or in the versions what came back. */
+struct dd_set_mark dd_set_mark(const struct dd_value *set)
 {
-    const struct orset *old = &before->is.orset;
-    const struct orset *made = &after->is.orset;
+    struct dd_set_mark mark = { .count = dd_set_count(set) };
 
-    if (dd_set_count(before) != dd_set_count(after))
-        return true;
-    if (before->kind == DD_GSET)
-        return false; /* nothing goes */
-    if (old->nodes.count != made->nodes.count)
-        return true;
-    for (uint32_t i = 0; i < old->nodes.count; i++)
-        if (old->nodes.items[i].version != made->nodes.items[i].version)
-            return true;
-    return false;
+    if (set->kind == DD_GSET)
+        return mark;
+    mark.nodes = set->is.orset.nodes.count;
+    for (uint32_t i = 0; i < mark.nodes; i++)
+        mark.versions += (uint64_t)set->is.orset.nodes.items[i].version;
+    return mark;
 }
 
 bool dd_set_next(const struct dd_value *value, uint32_t *at,

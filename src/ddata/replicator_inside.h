@@ -230,6 +230,8 @@ struct replicator {
     uint64_t aggregator_id; /* of the last */
     uint64_t aggregator_bytes;
 
+    struct dd_set_mark lent_mark; /* of the value that is lent to be changed in its place, as it was */
+
     struct map storing; /* ticket -> struct storing */
     uint64_t ticket;    /* the last */
     struct map held;    /* key that is in no entry -> struct hold: what was damaged, see held.c */

@@ -200,9 +200,19 @@ void dd_orset_remove(struct dd_value *value, const struct dd_writer *writer,
 void dd_orset_clear(struct dd_value *value);
 bool dd_set_has(const struct dd_value *value, const struct dd_element *element);
 uint32_t dd_set_count(const struct dd_value *value);
-/* Of a set and what changes have made of it: is it another one? */
-bool dd_set_has_changed(const struct dd_value *before,
-                        const struct dd_value *after);
+/* Of a set and what changes have made of it: are the marks the same, so is the state. */
+struct dd_set_mark {
+    uint32_t count;
+    uint32_t nodes;
+    uint64_t versions;
+};
+struct dd_set_mark dd_set_mark(const struct dd_value *set);
+static inline bool dd_set_mark_equal(struct dd_set_mark before,
+                                     struct dd_set_mark after)
+{
+    return before.count == after.count && before.nodes == after.nodes &&
+           before.versions == after.versions;
+}
 /* Start with *at = 0. In the order of the encoding; lent until the value changes. */
 bool dd_set_next(const struct dd_value *value, uint32_t *at,
                  struct dd_element *element);

@@ -174,14 +174,23 @@ static bool update(struct control *control, uint64_t token,
     struct replicator *replicator = control->data.replicator;
     enum replicator_begin begun;
     const struct dd_value *current;
-    struct dd_value *value;
+    struct dd_value *value = NULL;
+    size_t growth_max;
 
     begun = replicator_update_begin(replicator, machine->now, token, call->key,
                                     &current, &machine->outbox);
     if (begun != REPLICATOR_MODIFY)
         return begun == REPLICATOR_WAIT;
-    value = face_change(current, call->type, call->changes, call->count,
-                        &control->data.writer, machine->wall_ms);
+    if (current && face_is_sure(current, call->type, call->changes,
+                                call->count, &growth_max))
+        value = replicator_update_in_place(replicator, call->key, growth_max,
+                                           &call->consistency);
+    if (value)
+        face_change_set(value, call->changes, call->count,
+                        &control->data.writer);
+    else
+        value = face_change(current, call->type, call->changes, call->count,
+                            &control->data.writer, machine->wall_ms);
     if (value)
         replicator_update_made(replicator, machine->now, token, call->key,
                                current, value, &call->consistency,

@@ -66,20 +66,27 @@ static void change(struct dd_value *value, struct dd_writer *writer,
         dd_orset_clear(value);
 }
 
-/* The same changes; of the first, one after the other, the current value is named. */
-static void update(struct lone *lone, enum dd_kind kind, bool names,
+enum way { MERGED, MADE, IN_PLACE };
+
+/* The same changes; where they are not merged the current value is named, or is what is changed. */
+static void update(struct lone *lone, enum dd_kind kind, enum way way,
                    const uint64_t *what, uint32_t count)
 {
     const struct dd_value *current;
-    struct dd_value *value;
+    struct dd_value *value = NULL;
     struct slice key = slice_text("set");
 
     check(replicator_update_begin(lone->replicator, 0, 1, key, &current,
                                   &lone->outbox) == REPLICATOR_MODIFY);
-    value = current ? dd_copy(current) : dd_new(kind);
+    if (way == IN_PLACE)
+        value = replicator_update_in_place(lone->replicator, key, 1000, &here);
+    if (way == IN_PLACE)
+        assert_ptr_equal(value, current);
+    if (!value)
+        value = current ? dd_copy(current) : dd_new(kind);
     for (uint32_t i = 0; i < count; i++)
         change(value, &lone->writer, what[i]);
-    if (names)
+    if (way != MERGED)
         replicator_update_made(lone->replicator, 0, 1, key, current, value,
                                &here, &lone->outbox);
     else
@@ -158,8 +165,9 @@ static void play(enum dd_kind kind, uint64_t seed)
         }
         for (uint32_t i = 0; i < count; i++)
             what[i] = rng_below(&pair.rng, 10000);
-        update(pair.made, kind, true, what, count);
-        update(pair.merged, kind, false, what, count);
+        update(pair.made, kind, rng_below(&pair.rng, 2) ? MADE : IN_PLACE,
+               what, count);
+        update(pair.merged, kind, MERGED, what, count);
         assert_same(&pair);
     }
     pair_free(&pair);
@@ -324,6 +332,33 @@ static void a_limit_is_not_passed_in_small_steps(void **state)
     lone_free(lone);
 }
 
+static struct dd_value *in_place(struct lone *lone, const char *key,
+                                 size_t growth_max)
+{
+    return replicator_update_in_place(lone->replicator, slice_text(key),
+                                      growth_max, &here);
+}
+
+static void only_what_cannot_be_refused_is_changed_in_its_place(void **state)
+{
+    struct lone *lone = lone_new(&(struct replicator_settings){
+        .gossip_off = true, .update_size_max = 1000 });
+    (void)state;
+
+    assert_null(in_place(lone, "set", 10));
+    assert_int_equal(change_text(lone, 1, true), REPLICATOR_SUCCESS);
+    assert_ptr_equal(in_place(lone, "set", 10),
+                     replicator_look(lone->replicator, slice_text("set")));
+    assert_non_null(in_place(lone, "set", 800));
+    assert_null(in_place(lone, "set", 1000));
+    lone_put(lone, slice_text("counter"));
+    assert_null(in_place(lone, "counter", 10));
+    replicator_delete(lone->replicator, 0, 1, slice_text("set"), &here,
+                      &lone->outbox);
+    assert_null(in_place(lone, "set", 10));
+    lone_free(lone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +367,7 @@ int main(void)
         cmocka_unit_test(what_would_be_too_large_changes_nothing),
         cmocka_unit_test(a_limit_of_updates_is_not_one_of_others),
         cmocka_unit_test(a_limit_is_not_passed_in_small_steps),
+        cmocka_unit_test(only_what_cannot_be_refused_is_changed_in_its_place),
     };
 
     return cmocka_run_group_tests_name("ddata_update", tests, NULL, NULL);
