@@ -97,14 +97,20 @@ static void wait_for(struct voice *voice, const char *text)
         fail_msg("\"%s\" was not said, only \"%s\"", text, voice->text);
 }
 
-static void start(struct world *world, uint32_t node)
+static void start_as(struct world *world, uint32_t node, bool gossips)
 {
     struct node_settings settings =
         world_node_settings(world, node, NULL, 0);
 
     settings.durable_keys = durable;
     settings.durable_key_count = 2;
+    settings.data.gossip_off = !gossips;
     world_start(world, node, &settings);
+}
+
+static void start(struct world *world, uint32_t node)
+{
+    start_as(world, node, true);
 }
 
 static struct world *world_of(uint64_t seed, uint32_t count)
@@ -463,6 +469,80 @@ static void a_damaged_key_is_named_and_the_rest_serves(void **state)
     world_free(world);
 }
 
+static void add_ten_for_most(struct sherd_ctx *ctx)
+{
+    add(ctx, "kept", "ten", &majority, 10);
+}
+
+static void add_two_for_all(struct sherd_ctx *ctx)
+{
+    static const struct sherd_consistency soon = { SHERD_ALL, 0, 3000 };
+
+    add(ctx, "kept", "two", &soon, 2);
+}
+
+#define READS 10u
+
+static void get_often_from_most(struct sherd_ctx *ctx)
+{
+    for (uint32_t i = 0; i < READS; i++)
+        sherd_data_get(ctx, "kept", &majority, i);
+}
+
+static void restart(struct world *world, uint32_t node, uint32_t rot_ppm)
+{
+    struct durable_faults faults = { .rot_ppm = rot_ppm };
+
+    world_durable_faults(world, node, &faults);
+    start_as(world, node, false);
+    world_run(world, SECOND);
+    faults.rot_ppm = 0;
+    world_durable_faults(world, node, &faults);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+}
+
+/* Two of three have ten. The disk of one of them is damaged, and then the third, which was not there when it was written, makes a change: its
+ * reads have both, whomever they ask. */
+static void what_a_majority_has_outlives_a_damaged_disk(void **state)
+{
+    struct world *world = cast_new(85);
+    struct voice writer, third, first;
+    char found[16];
+    (void)state;
+
+    for (uint32_t i = 0; i < 3; i++)
+        start_as(world, i, false);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    open_voice(&writer, world, 1, add_for_all);
+    wait_for(&writer, "updated#1 ");
+    world_crash_as(world, 2, WORLD_KILLED);
+    world_run(world, 10 * SECOND);
+    open_voice(&writer, world, 1, add_ten_for_most);
+    wait_for(&writer, "updated#10 ");
+    restart(world, 2, 0);
+    world_crash_as(world, 1, WORLD_KILLED);
+    restart(world, 1, 1000000);
+    open_voice(&first, world, 1, get_kept);
+    wait_for(&first, "held#9 ");
+    open_voice(&third, world, 2, get_kept);
+    wait_for(&third, "found#9=1 ");
+    open_voice(&third, world, 2, add_two_for_all);
+    wait_for(&third, "late#2 "); /* the first one does not acknowledge it */
+    open_voice(&third, world, 2, get_often_from_most);
+    for (uint32_t i = 0; i < READS; i++) {
+        (void)snprintf(found, sizeof found, "found#%u=3 ", i);
+        wait_for(&third, found);
+    }
+    /* It asks both: with what they have it serves again. */
+    open_voice(&first, world, 1, get_kept);
+    wait_for(&first, "held#9 ");
+    open_voice(&first, world, 1, get_from_most);
+    wait_for(&first, "found#1=3 ");
+    open_voice(&first, world, 1, get_kept);
+    wait_for(&first, "found#9=3 ");
+    world_free(world);
+}
+
 static void add_two(struct sherd_ctx *ctx)
 {
     add(ctx, "kept", "two", NULL, 2);
@@ -624,6 +704,7 @@ int main(void)
         cmocka_unit_test(a_cluster_that_lost_its_power_has_what_it_had),
         cmocka_unit_test(a_damaged_key_is_named_and_the_rest_serves),
         cmocka_unit_test(a_node_alone_holds_a_damaged_key_until_it_is_released),
+        cmocka_unit_test(what_a_majority_has_outlives_a_damaged_disk),
         cmocka_unit_test(a_disk_that_lies_loses_it),
         cmocka_unit_test(a_full_disk_acknowledges_nothing),
         cmocka_unit_test(a_key_may_be_as_long_as_any),
