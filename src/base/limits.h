@@ -264,8 +264,8 @@
 #define REPLICATOR_STEP_BYTES (1024 * 1024) /* of those: copied to each connection, a quarter of a ms */
 #define REPLICATOR_SENDING_BYTES_MAX (16 * 1024 * 1024) /* of what waits for the next step; beyond it a step is as long as it takes */
 #define REPLICATOR_STEP_DIGESTED (128 * 1024) /* bytes packed and hashed in one step for gossip: half a ms, or one value */
-#define REPLICATOR_STATUSES_KEPT_MAX 64 /* statuses that wait until those before them are compared: six rounds of others. The oldest is dropped first, the next round repeats it */
-#define REPLICATOR_STATUSES_KEPT_BYTES_MAX (4 * 1024 * 1024) /* of those: as many as 500 keys of 100 bytes make */
+#define REPLICATOR_ARRIVALS_MAX 64 /* statuses and gossips that wait until those before them are done: six rounds of others. The oldest is dropped first, the next round repeats it */
+#define REPLICATOR_ARRIVAL_BYTES_MAX (4 * 1024 * 1024) /* of those: sixteen frames, or as many statuses as 500 keys of 100 bytes make */
 #define REPLICATOR_SECONDARIES_MAX 10 /* replicas asked beside those that were asked at first; Akka's */
 
 /* lease */

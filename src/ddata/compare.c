@@ -1,9 +1,5 @@
-/* Statuses that came: what differs here and what is not named there is sent, what is missing here is asked for (behaviour
- * 13.6).
- *
- * Digests that are not there yet, and the answer, are packed in as many steps as it takes; one status is compared at a time.
- * Those that come meanwhile are kept as they came, up to a limit. */
-#include "base/check.h"
+/* A status that came: what differs here and what is not named there is sent, what is missing here is asked for (behaviour
+ * 13.6). Digests that are not there yet, and the answer, are packed in as many steps as it takes. */
 #include "base/limits.h"
 #include "ddata/replicator_inside.h"
 
@@ -14,8 +10,9 @@ static bool is_not_found(struct slice digest)
     return slice_equal(digest, slice_of(not_found, sizeof not_found));
 }
 
-static void comparison_end(struct comparison *comparison)
+void compare_end(struct replicator *replicator)
 {
+    struct comparison *comparison = &replicator->comparison;
     uint32_t lent = comparison->is_listed ? comparison->named
                                           : comparison->keys.count;
 
@@ -29,9 +26,8 @@ static void comparison_end(struct comparison *comparison)
     *comparison = (struct comparison){ .is_on = false };
 }
 
-static void comparison_begin(struct replicator *replicator,
-                             const struct node_id *from, struct slice sender,
-                             struct message *status)
+void compare_begin(struct replicator *replicator, const struct node_id *from,
+                   struct slice sender, struct message *status)
 {
     struct comparison *comparison = &replicator->comparison;
 
@@ -157,8 +153,7 @@ static void ask_for_missing(struct replicator *replicator,
     buf_fini(&payload);
 }
 
-/* False: the room is spent before it is answered. */
-static bool answer(struct replicator *replicator, struct outbox *outbox)
+bool compare_go_on(struct replicator *replicator, struct outbox *outbox)
 {
     struct comparison *comparison = &replicator->comparison;
 
@@ -173,79 +168,6 @@ static bool answer(struct replicator *replicator, struct outbox *outbox)
     if (!fill(replicator, outbox))
         return false;
     ask_for_missing(replicator, outbox);
-    comparison_end(comparison);
+    compare_end(replicator);
     return true;
-}
-
-/* ---- what waits ---- */
-
-static void drop_kept(struct replicator *replicator, uint32_t index)
-{
-    struct status_kept *kept = &replicator->kept.items[index];
-
-    replicator->kept_bytes -= kept->payload.size;
-    buf_fini(&kept->sender);
-    buf_fini(&kept->payload);
-    vec_remove(&replicator->kept, index);
-}
-
-static void keep(struct replicator *replicator, const struct inbound *inbound)
-{
-    struct status_kept kept = { .from = inbound->from };
-
-    buf_put_slice(&kept.sender, inbound->sender);
-    buf_put_slice(&kept.payload, inbound->payload);
-    replicator->kept_bytes += kept.payload.size;
-    vec_push(&replicator->kept, kept);
-    while (replicator->kept.count > REPLICATOR_STATUSES_KEPT_MAX ||
-           replicator->kept_bytes > REPLICATOR_STATUSES_KEPT_BYTES_MAX) {
-        replicator->counters.statuses_dropped++;
-        drop_kept(replicator, 0);
-    }
-}
-
-static void begin_next(struct replicator *replicator)
-{
-    const struct status_kept *kept = &replicator->kept.items[0];
-    struct message status;
-
-    check(message_get(MESSAGE_STATUS, buf_slice(&kept->payload), &status)); /* as when it came */
-    comparison_begin(replicator, &kept->from, buf_slice(&kept->sender),
-                     &status);
-    drop_kept(replicator, 0);
-}
-
-void compare_go_on(struct replicator *replicator, struct outbox *outbox)
-{
-    while (replicator->comparison.is_on && answer(replicator, outbox))
-        if (replicator->kept.count)
-            begin_next(replicator);
-}
-
-void compare_receive(struct replicator *replicator,
-                     const struct inbound *inbound, struct message *status,
-                     struct outbox *outbox)
-{
-    replicator->counters.statuses++;
-    if (replicator->comparison.is_on) {
-        keep(replicator, inbound);
-        return;
-    }
-    comparison_begin(replicator, &inbound->from, inbound->sender, status);
-    compare_go_on(replicator, outbox);
-}
-
-void compare_forget(struct replicator *replicator, const struct node_id *node)
-{
-    struct comparison *comparison = &replicator->comparison;
-
-    for (uint32_t i = replicator->kept.count; i-- > 0;)
-        if (!node || node_equal(&replicator->kept.items[i].from, node))
-            drop_kept(replicator, i);
-    if (!comparison->is_on ||
-        (node && !node_equal(&comparison->answer.to, node)))
-        return;
-    comparison_end(comparison);
-    if (replicator->kept.count)
-        begin_next(replicator);
 }

@@ -261,41 +261,76 @@ void filling_fini(struct gossip_filling *filling)
     buf_fini(&filling->bytes);
 }
 
-void gossip_receive(struct replicator *replicator,
-                    const struct inbound *inbound,
-                    const struct message *message, struct outbox *outbox)
+/* ---- values that come ---- */
+
+void gossip_begin(struct replicator *replicator, const struct node_id *from,
+                  struct slice sender, struct message *gossip)
 {
-    struct gossip_filling filling = { .to = inbound->from,
-                               .recipient = inbound->sender };
+    struct gossip_taking *taking = &replicator->taking;
 
-    replicator->counters.gossips++;
-    SOMETIMES("gossip asks for an answer", message->send_back);
-    for (uint32_t i = 0; i < message->count; i++) {
-        const struct message_entry *theirs = &message->entries[i];
-        struct envelope envelope = { 0 };
-        bool is_known = entry_find(replicator, theirs->key) != NULL;
-        size_t size = theirs->bytes.size;
-        struct entry *entry;
+    SOMETIMES("gossip asks for an answer", gossip->send_back);
+    taking->is_on = true;
+    taking->gossip = *gossip;
+    *gossip = (struct message){ .kind = MESSAGE_UNKNOWN };
+    buf_put_slice(&taking->sender, sender);
+    taking->answer.to = *from;
+    taking->answer.recipient = buf_slice(&taking->sender);
+}
 
-        if (expire_is_over(replicator, theirs->key, theirs->used_ms)) {
-            replicator->counters.stale++;
-            continue;
-        }
-        if (!envelope_decode(theirs->bytes, &envelope)) {
-            replicator->counters.malformed++;
-            continue;
-        }
-        if (hold_take(replicator, theirs->key, &inbound->from, &envelope,
-                      &size))
-            (void)take_entry(replicator, theirs->key, &envelope, size, NULL,
-                             outbox); /* counts what it refuses */
-        envelope_fini(&envelope);
-        entry = entry_find(replicator, theirs->key);
-        entry_use(replicator, entry, theirs->used_ms);
-        if (message->send_back && entry &&
-            (is_known || entry->envelope.pruning.marks.count))
-            filling_put(replicator, &filling, theirs->key, entry, outbox);
+void gossip_end(struct replicator *replicator)
+{
+    struct gossip_taking *taking = &replicator->taking;
+
+    filling_fini(&taking->answer); /* its keys are lent by the message */
+    message_fini(&taking->gossip);
+    buf_fini(&taking->sender);
+    *taking = (struct gossip_taking){ .is_on = false };
+}
+
+static void take(struct replicator *replicator,
+                 const struct message_entry *theirs, struct outbox *outbox)
+{
+    struct gossip_taking *taking = &replicator->taking;
+    struct envelope envelope = { 0 };
+    bool is_known = entry_find(replicator, theirs->key) != NULL;
+    size_t size = theirs->bytes.size;
+    struct entry *entry;
+
+    if (expire_is_over(replicator, theirs->key, theirs->used_ms)) {
+        replicator->counters.stale++;
+        return;
     }
-    filling_flush(replicator, &filling, outbox);
-    filling_fini(&filling);
+    if (!envelope_decode(theirs->bytes, &envelope)) {
+        replicator->counters.malformed++;
+        return;
+    }
+    if (hold_take(replicator, theirs->key, &taking->answer.to, &envelope,
+                  &size))
+        (void)take_entry(replicator, theirs->key, &envelope, size, NULL,
+                         outbox); /* counts what it refuses */
+    envelope_fini(&envelope);
+    entry = entry_find(replicator, theirs->key);
+    entry_use(replicator, entry, theirs->used_ms);
+    if (taking->gossip.send_back && entry &&
+        (is_known || entry->envelope.pruning.marks.count))
+        filling_put(replicator, &taking->answer, theirs->key, entry, outbox);
+}
+
+/* What comes is unpacked and merged, and packed again where it is answered. */
+bool gossip_take(struct replicator *replicator, struct outbox *outbox)
+{
+    struct gossip_taking *taking = &replicator->taking;
+    const struct message *gossip = &taking->gossip;
+
+    for (; taking->taken < gossip->count; taking->taken++) {
+        const struct message_entry *theirs = &gossip->entries[taking->taken];
+
+        if (!room_is_spent_on(replicator,
+                              theirs->bytes.size * (1 + gossip->send_back)))
+            return false;
+        take(replicator, theirs, outbox);
+    }
+    filling_flush(replicator, &taking->answer, outbox);
+    gossip_end(replicator);
+    return true;
 }

@@ -204,10 +204,8 @@ static void receive_request(struct replicator *replicator,
         receive_read(replicator, inbound, message, outbox);
         return;
     case MESSAGE_STATUS:
-        compare_receive(replicator, inbound, message, outbox);
-        return;
     case MESSAGE_GOSSIP:
-        gossip_receive(replicator, inbound, message, outbox);
+        arrive_receive(replicator, inbound, message, outbox);
         return;
     case MESSAGE_DELTAS:
         deltas_receive(replicator, inbound, message, outbox);

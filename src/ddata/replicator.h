@@ -53,7 +53,7 @@ struct replicator_expiry {
 struct replicator_room {
     uint32_t messages; /* of writes and reads to several replicas */
     uint32_t bytes;    /* of them, copied for each */
-    uint32_t digested; /* bytes packed for digests, and for answers to others' */
+    uint32_t digested; /* bytes packed for digests and for answers to others', and unpacked of what comes */
 };
 
 struct replicator_options {
@@ -144,8 +144,8 @@ struct replicator_news {
     X(deltas_lost, "own deltas given up: too many; gossip carries them")       \
     X(full_resends, "writes sent whole because deltas were not taken")         \
     X(statuses, "statuses that came")                                          \
-    X(statuses_dropped, "statuses dropped: too many wait to be compared")      \
     X(gossips, "gossips that came")                                            \
+    X(gossip_dropped, "statuses and gossips dropped: too many wait")           \
     X(unmerged, "entries refused: another type, or not of a kind that merges") \
     X(too_large, "entries refused: more bytes than an entry may have")         \
     X(too_many, "entries refused: too many keys or bytes in all")              \

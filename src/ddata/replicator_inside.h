@@ -3,7 +3,8 @@
  * receive.c      messages that arrive                   entries.c    the table of keys
  * aggregator.c   writes and reads of several replicas   write.c, read.c
  * gossip.c       own statuses, and gossips              propagate.c  deltas, sent and received
- * compare.c      statuses that came                     turns.c      what one step has no room for
+ * compare.c      a status that came                     turns.c      what one step has no room for
+ * arrive.c       what comes by gossip, in its order
  * prune.c        removed members                        notify.c     subscribers
  * store.c        the durable store, and what waits while it is read
  * held.c         keys that were damaged there
@@ -116,8 +117,9 @@ struct gossip_filling {
     size_t packed; /* bytes of entries that are packed already */
 };
 
-/* A status that came while another one was compared. */
-struct status_kept {
+/* What came by gossip while what came before was worked on. */
+struct arrival {
+    enum message_kind kind;
     struct node_id from;
     struct buf sender;
     struct buf payload;
@@ -134,6 +136,15 @@ struct comparison {
     uint32_t filled;   /* keys of the answer */
     VEC(struct slice) keys;
     VEC(struct message_entry) missing;
+    struct gossip_filling answer;
+};
+
+/* The gossip that is merged, and the answer to it. */
+struct gossip_taking {
+    bool is_on;
+    struct message gossip; /* own */
+    struct buf sender;
+    uint32_t taken; /* of its entries */
     struct gossip_filling answer;
 };
 
@@ -211,9 +222,10 @@ struct replicator {
     uint32_t chunks;
     struct gossip_round round; /* the last one */
     struct comparison comparison;
-    VEC(struct status_kept) kept; /* in the order in which they came */
-    uint64_t kept_bytes;          /* of their payloads */
-    bool is_round_first; /* at the next step: digests for the own status before those for others' */
+    struct gossip_taking taking; /* either this or the comparison */
+    VEC(struct arrival) arrivals; /* that wait, in the order in which they came */
+    uint64_t arrival_bytes;       /* of their payloads */
+    bool is_round_first; /* at the next step: digests for the own status before what comes */
 
     struct replicator_room *room; /* lent, or own */
     struct replicator_room own_room;
@@ -383,16 +395,23 @@ void entry_use(const struct replicator *replicator, struct entry *entry,
 void expire_tick(struct replicator *replicator);
 
 /* what arrives */
-/* The message is given, if it is begun with at once; else it is kept as it came. */
-void compare_receive(struct replicator *replicator,
-                     const struct inbound *inbound, struct message *status,
-                     struct outbox *outbox);
-void compare_go_on(struct replicator *replicator, struct outbox *outbox);
-void compare_forget(struct replicator *replicator,
-                    const struct node_id *node); /* what came from it; null: all */
-void gossip_receive(struct replicator *replicator,
-                    const struct inbound *inbound,
-                    const struct message *message, struct outbox *outbox);
+/* A status or a gossip. The message is given, if it is begun with at once; else it is kept as it came. */
+void arrive_receive(struct replicator *replicator,
+                    const struct inbound *inbound, struct message *message,
+                    struct outbox *outbox);
+bool arrive_is_busy(const struct replicator *replicator);
+void arrive_go_on(struct replicator *replicator, struct outbox *outbox);
+void arrive_forget(struct replicator *replicator,
+                   const struct node_id *node); /* what came from it; null: all */
+/* Of both kinds: begun with a message that is given, gone on with, which says whether it has ended, or ended before that. */
+void compare_begin(struct replicator *replicator, const struct node_id *from,
+                   struct slice sender, struct message *status);
+bool compare_go_on(struct replicator *replicator, struct outbox *outbox);
+void compare_end(struct replicator *replicator);
+void gossip_begin(struct replicator *replicator, const struct node_id *from,
+                  struct slice sender, struct message *gossip);
+bool gossip_take(struct replicator *replicator, struct outbox *outbox);
+void gossip_end(struct replicator *replicator);
 void deltas_receive(struct replicator *replicator,
                     const struct inbound *inbound,
                     const struct message *message, struct outbox *outbox);
@@ -415,6 +434,8 @@ void turns_end(struct replicator *replicator); /* what waits is dropped */
 bool replicator_waits(const struct replicator *replicator); /* the next step is due at once */
 /* Is there room to pack an entry? It is taken then. */
 bool room_is_taken(struct replicator *replicator, const struct entry *entry);
+/* And for so many bytes that came, perhaps packed? */
+bool room_is_spent_on(struct replicator *replicator, size_t size);
 
 /* ticks */
 void gossip_tick(struct replicator *replicator, struct outbox *outbox);

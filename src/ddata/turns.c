@@ -105,12 +105,22 @@ static size_t cost_of(const struct entry *entry)
                               : 1);
 }
 
-bool room_is_taken(struct replicator *replicator, const struct entry *entry)
+static bool take_room(struct replicator *replicator, size_t cost)
 {
     if (!replicator->room->digested)
         return false;
-    spend(&replicator->room->digested, cost_of(entry));
+    spend(&replicator->room->digested, cost);
     return true;
+}
+
+bool room_is_taken(struct replicator *replicator, const struct entry *entry)
+{
+    return take_room(replicator, cost_of(entry));
+}
+
+bool room_is_spent_on(struct replicator *replicator, size_t size)
+{
+    return take_room(replicator, size * DEFLATION);
 }
 
 /* ---- steps ---- */
@@ -118,7 +128,7 @@ bool room_is_taken(struct replicator *replicator, const struct entry *entry)
 bool replicator_waits(const struct replicator *replicator)
 {
     return replicator->sendings.count || replicator->round.is_waiting ||
-           replicator->comparison.is_on;
+           arrive_is_busy(replicator);
 }
 
 static void round_go_on(struct replicator *replicator, struct outbox *outbox)
@@ -127,7 +137,7 @@ static void round_go_on(struct replicator *replicator, struct outbox *outbox)
         gossip_go_on(replicator, outbox);
 }
 
-/* Of those that share a room each has one value of its own at least, and both kinds of digests come first in turns: what
+/* Of those that share a room each has one value of its own at least, and the own status and what comes are first in turns: what
  * changes all the time somewhere keeps nobody else waiting. */
 void turns_step(struct replicator *replicator, struct outbox *outbox)
 {
@@ -140,7 +150,7 @@ void turns_step(struct replicator *replicator, struct outbox *outbox)
     replicator->is_round_first = !is_round_first;
     if (is_round_first)
         round_go_on(replicator, outbox);
-    compare_go_on(replicator, outbox);
+    arrive_go_on(replicator, outbox);
     if (!is_round_first)
         round_go_on(replicator, outbox);
 }
@@ -149,7 +159,7 @@ void turns_forget(struct replicator *replicator, const struct node_id *node)
 {
     if (node_equal(&replicator->round.to, node))
         replicator->round.is_waiting = false;
-    compare_forget(replicator, node);
+    arrive_forget(replicator, node);
 }
 
 void turns_end(struct replicator *replicator)
@@ -159,6 +169,6 @@ void turns_end(struct replicator *replicator)
     vec_fini(&replicator->sendings);
     replicator->sending_bytes = 0;
     replicator->round.is_waiting = false;
-    compare_forget(replicator, NULL);
-    vec_fini(&replicator->kept);
+    arrive_forget(replicator, NULL);
+    vec_fini(&replicator->arrivals);
 }

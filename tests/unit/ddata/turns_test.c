@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
+#include "ddata/replicator_inside.h"
 #include "lone.h"
 
 #define MANY 600 /* replicas: more than a step writes to */
@@ -483,29 +484,29 @@ static void statuses_that_wait_have_a_limit(void **state)
     (void)state;
 
     receive_status(lone, KEYS, "first");
-    for (uint32_t i = 0; i < REPLICATOR_STATUSES_KEPT_MAX + extra; i++) {
-        assert_int_equal(lone_counters(lone)->statuses_dropped, 0);
-        if (i == REPLICATOR_STATUSES_KEPT_MAX)
+    for (uint32_t i = 0; i < REPLICATOR_ARRIVALS_MAX + extra; i++) {
+        assert_int_equal(lone_counters(lone)->gossip_dropped, 0);
+        if (i == REPLICATOR_ARRIVALS_MAX)
             break;
         snprintf(key, sizeof key, "m%u", (unsigned)i);
         receive_status(lone, 0, key);
     }
     for (uint32_t i = 1; i <= extra; i++) {
         receive_status(lone, 0, "late");
-        assert_int_equal(lone_counters(lone)->statuses_dropped, i);
+        assert_int_equal(lone_counters(lone)->gossip_dropped, i);
     }
     assert_int_equal(lone_counters(lone)->statuses,
-                     1 + REPLICATOR_STATUSES_KEPT_MAX + extra);
+                     1 + REPLICATOR_ARRIVALS_MAX + extra);
     run_out(lone, &answers);
-    assert_int_equal(answers.asked, 1 + REPLICATOR_STATUSES_KEPT_MAX);
+    assert_int_equal(answers.asked, 1 + REPLICATOR_ARRIVALS_MAX);
     assert_string_equal(answers.last, "late");
     lone_free(lone);
 }
 
 static void bytes_of_statuses_that_wait_have_a_limit(void **state)
 {
-    const uint32_t count = 3 * REPLICATOR_STATUSES_KEPT_BYTES_MAX /
-                           REPLICATOR_STATUSES_KEPT_MAX /
+    const uint32_t count = 3 * REPLICATOR_ARRIVAL_BYTES_MAX /
+                           REPLICATOR_ARRIVALS_MAX /
                            REPLICATOR_KEY_SIZE_MAX;
     struct lone *lone = with_sets();
     struct message status = status_of_all;
@@ -521,12 +522,12 @@ static void bytes_of_statuses_that_wait_have_a_limit(void **state)
     status.entries = entries;
     status.count = count;
     receive_status(lone, KEYS, "first");
-    for (uint32_t i = 0; i < REPLICATOR_STATUSES_KEPT_MAX; i++)
+    for (uint32_t i = 0; i < REPLICATOR_ARRIVALS_MAX; i++)
         lone_receive(lone, &status);
     /* Of three times as many bytes as may be kept. */
-    assert_in_range(lone_counters(lone)->statuses_dropped,
-                    REPLICATOR_STATUSES_KEPT_MAX * 6 / 10,
-                    REPLICATOR_STATUSES_KEPT_MAX * 7 / 10);
+    assert_in_range(lone_counters(lone)->gossip_dropped,
+                    REPLICATOR_ARRIVALS_MAX * 6 / 10,
+                    REPLICATOR_ARRIVALS_MAX * 7 / 10);
     while (is_busy(lone))
         replicator_step(lone->replicator, 0, &lone->outbox);
     mem_free(entries);
@@ -560,6 +561,147 @@ static void what_changes_all_the_time_is_answered_too(void **state)
     assert_int_equal(answers.asked, KEYS);
     assert_int_equal(found, KEYS + 1); /* the own status, and what is missing here */
     lone_free(lone);
+}
+
+/* ---- gossips that come ---- */
+
+/* All that another one with the same keys has, as its peer would send it. */
+static void gossip_of(struct lone *source, bool send_back,
+                      struct buf *payload)
+{
+    struct message gossip = { .kind = MESSAGE_GOSSIP,
+                              .has_to_uid = true,
+                              .to_uid = 5,
+                              .has_from_uid = true,
+                              .from_uid = 77,
+                              .send_back = send_back,
+                              .is_packed = true,
+                              .count = KEYS };
+    struct message_entry entries[KEYS] = { { .used_ms = 0 } };
+    struct buf bytes[KEYS] = { 0 };
+    char keys[KEYS][8];
+
+    for (uint32_t i = 0; i < KEYS; i++) {
+        const struct envelope *envelope;
+
+        snprintf(keys[i], sizeof keys[i], "s%u", (unsigned)i);
+        entries[i].key = slice_text(keys[i]);
+        envelope = &entry_find(source->replicator, entries[i].key)->envelope;
+        envelope_encode(&bytes[i], envelope, NULL, ENVELOPE_WHOLE);
+        entries[i].bytes = buf_slice(&bytes[i]);
+    }
+    gossip.entries = entries;
+    message_put(payload, &gossip);
+    for (uint32_t i = 0; i < KEYS; i++)
+        buf_fini(&bytes[i]);
+}
+
+static void receive_bytes(struct lone *lone, enum message_kind kind,
+                          struct slice payload)
+{
+    replicator_receive(lone->replicator, 0,
+                       &(struct inbound){
+                           .from = lone->peer,
+                           .recipient = slice_text(CLUSTER_PATH),
+                           .sender = slice_text("/system/ddataReplicator#9"),
+                           .manifest = slice_text(message_manifest(kind)),
+                           .payload = payload },
+                       &lone->outbox);
+}
+
+static void a_gossip_is_merged_in_several_steps(void **state)
+{
+    struct lone *source = with_sets();
+    struct buf payload = { 0 };
+    (void)state;
+
+    source->writer.node.uid = 9;
+    for (uint32_t i = 0; i < KEYS; i++)
+        put_set(source, i, 1000000);
+    gossip_of(source, true, &payload);
+    for (int is_known = 0; is_known < 2; is_known++) {
+        struct lone *lone = is_known ? with_sets() : with_many(0, 0);
+        uint32_t most = packed_max(source, "s1");
+        struct message message;
+        uint32_t answered = 0;
+
+        receive_bytes(lone, MESSAGE_GOSSIP, buf_slice(&payload));
+        for (uint64_t last = 0; is_busy(lone);) {
+            uint64_t merges = lone_counters(lone)->merges;
+
+            assert_in_range(merges - last, 1, most);
+            last = merges;
+            replicator_step(lone->replicator, 0, &lone->outbox);
+        }
+        assert_int_equal(lone_counters(lone)->merges, KEYS);
+        while (lone_next(lone, &message)) {
+            assert_int_equal(message.kind, MESSAGE_GOSSIP);
+            assert_false(message.send_back);
+            answered += message.count;
+            message_fini(&message);
+        }
+        assert_int_equal(answered, is_known ? KEYS : 0);
+        lone_free(lone);
+    }
+    buf_fini(&payload);
+    lone_free(source);
+}
+
+/* Values and then digests of the same: nothing differs when these are compared. */
+static void what_comes_is_taken_in_its_order(void **state)
+{
+    struct lone *source = with_sets();
+    struct lone *lone = with_many(0, 0);
+    struct buf gossip = { 0 }, status = { 0 };
+    struct message message;
+    (void)state;
+
+    gossip_of(source, false, &gossip);
+    replicator_step(source->replicator, 2 * SECOND, &source->outbox);
+    while (is_busy(source))
+        replicator_step(source->replicator, 2 * SECOND, &source->outbox);
+    assert_true(lone_next(source, &message));
+    assert_int_equal(message.kind, MESSAGE_STATUS);
+    assert_int_equal(message.count, KEYS);
+    message.to_uid = 5;
+    message.from_uid = 77;
+    message_put(&status, &message);
+    message_fini(&message);
+    receive_bytes(lone, MESSAGE_GOSSIP, buf_slice(&gossip));
+    receive_bytes(lone, MESSAGE_STATUS, buf_slice(&status));
+    assert_true(is_busy(lone));
+    assert_in_range(lone_counters(lone)->merges, 1, KEYS - 1);
+    while (is_busy(lone))
+        replicator_step(lone->replicator, 0, &lone->outbox);
+    assert_int_equal(lone_counters(lone)->merges, KEYS);
+    assert_int_equal(lone_counters(lone)->gossips, 1);
+    assert_int_equal(lone_counters(lone)->statuses, 1);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
+    buf_fini(&gossip);
+    buf_fini(&status);
+    lone_free(lone);
+    lone_free(source);
+}
+
+static void gossip_of_who_was_removed_is_forgotten(void **state)
+{
+    struct lone *source = with_sets();
+    struct lone *lone = with_many(0, 0);
+    struct buf gossip = { 0 };
+    uint64_t merges;
+    (void)state;
+
+    gossip_of(source, true, &gossip);
+    receive_bytes(lone, MESSAGE_GOSSIP, buf_slice(&gossip));
+    receive_bytes(lone, MESSAGE_GOSSIP, buf_slice(&gossip));
+    merges = lone_counters(lone)->merges;
+    assert_in_range(merges, 1, KEYS - 1);
+    replicator_peer_removed(lone->replicator, 0, &lone->peer);
+    assert_false(is_busy(lone));
+    assert_int_equal(lone_counters(lone)->merges, merges);
+    buf_fini(&gossip);
+    lone_free(lone);
+    lone_free(source);
 }
 
 /* Nobody waits for an answer who was removed. */
@@ -698,6 +840,9 @@ int main(void)
         cmocka_unit_test(what_changes_all_the_time_is_answered_too),
         cmocka_unit_test(statuses_of_who_was_removed_are_forgotten),
         cmocka_unit_test(what_expires_meanwhile_is_not_sent),
+        cmocka_unit_test(a_gossip_is_merged_in_several_steps),
+        cmocka_unit_test(what_comes_is_taken_in_its_order),
+        cmocka_unit_test(gossip_of_who_was_removed_is_forgotten),
         cmocka_unit_test(a_room_that_is_spent_stops_nobody),
         cmocka_unit_test(replicas_converge_in_several_steps),
     };
