@@ -553,6 +553,8 @@ static int write_anew(struct durable_files *files,
     result = durable_env_open(files, path, 0, &files->env, &files->trees);
     if (result == 0)
         result = write_found(files, found);
+    if (result == 0)
+        result = write_once(files, NULL); /* so that the other head has all, too */
     /* At no time is there no database: a start that is broken off would take that for a new one. */
     if (found->is_damaged)
         (void)unlink(aside); /* mostly there is none */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -187,6 +188,63 @@ static void add_name(struct durable_found *found, struct slice key,
     }
 }
 
+/* ---- the heads ---- */
+
+static bool read_all(int file, void *bytes, size_t size)
+{
+    uint8_t *at = bytes;
+
+    while (size) {
+        ssize_t count = read(file, at, size);
+
+        if (count == 0 || (count < 0 && errno != EINTR))
+            return false;
+        if (count > 0) {
+            at += count;
+            size -= (size_t)count;
+        }
+    }
+    return true;
+}
+
+/* The begin of an LMDB file's first two pages. */
+enum { HEAD_FLAGS_AT = 10, HEAD_FLAG = 8, HEAD_MAGIC_AT = 16 };
+#define HEAD_MAGIC 0xbeefc0deU
+#define HEAD_VERSION 1
+
+static bool is_head(const uint8_t *page)
+{
+    uint16_t flags;
+    uint32_t magic, version;
+
+    /* LMDB's are in the order of bytes of who wrote them. */
+    memcpy(&flags, page + HEAD_FLAGS_AT, sizeof flags);
+    memcpy(&magic, page + HEAD_MAGIC_AT, sizeof magic);
+    memcpy(&version, page + HEAD_MAGIC_AT + sizeof magic, sizeof version);
+    return flags & HEAD_FLAG && magic == HEAD_MAGIC && version == HEAD_VERSION;
+}
+
+/* LMDB opens no file of which one of the two heads is none. The other one, which is at most one transaction older, takes its place. */
+static void mend_head(struct durable_found *found)
+{
+    int file = open(found->files->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *heads = mem_alloc(2 * size);
+
+    if (file >= 0 && read_all(file, heads, 2 * size) &&
+        is_head(heads) != is_head(heads + size)) {
+        bool is_first = is_head(heads);
+
+        found->is_damaged = true;
+        /* When it is not written, the file is not opened: then the search finds what there is. */
+        (void)!pwrite(file, is_first ? heads : heads + size, size,
+                      is_first ? (off_t)size : 0);
+    }
+    if (file >= 0)
+        (void)close(file); /* it is read and written anew at once */
+    mem_free(heads);
+}
+
 /* ---- the child ---- */
 
 static bool write_all(int file, const void *bytes, size_t size)
@@ -255,23 +313,6 @@ _Noreturn static void read_as_child(struct durable_files *files, bool of_names,
 }
 
 /* ---- the parent ---- */
-
-static bool read_all(int file, void *bytes, size_t size)
-{
-    uint8_t *at = bytes;
-
-    while (size) {
-        ssize_t count = read(file, at, size);
-
-        if (count == 0 || (count < 0 && errno != EINTR))
-            return false;
-        if (count > 0) {
-            at += count;
-            size -= (size_t)count;
-        }
-    }
-    return true;
-}
 
 int durable_order(struct slice left, struct slice right)
 {
@@ -546,6 +587,7 @@ void durable_recover(struct durable_found *found)
 
     if (stat(found->files->path, &about) == 0)
         size = (uint64_t)about.st_size;
+    mend_head(found);
     read_tree(found, false, size);
     read_tree(found, true, size);
     read_bytes(found, size);

@@ -460,6 +460,48 @@ static void a_key_whose_page_is_gone_is_held(void **state)
     zero_all(&flipping, 512);
 }
 
+/* After a crash, which writes the database anew. */
+static void begin_anew(struct flipping *flipping, struct rng *rng)
+{
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    char path[128];
+
+    begin_young(flipping, rng);
+    buf_fini(&flipping->whole);
+    buf_fini(&flipping->clean);
+    (void)snprintf(path, sizeof path, "%s/clean", directory);
+    assert_int_equal(unlink(path), 0);
+    durable_files_close(open_files(loaded));
+    assert_false(loaded->was_damaged);
+    durable_request_free(loaded);
+    read_file("values.mdb", &flipping->whole);
+    read_file("clean", &flipping->clean);
+}
+
+/* LMDB refuses a file of which one of the two heads is none. Nothing is missing, so nothing is held. */
+static void a_head_that_is_gone_holds_nothing(void **state)
+{
+    static void (*const begins[])(struct flipping *, struct rng *) = {
+        begin, begin_young, begin_anew
+    };
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    for (int past = 0; past < 3; past++) {
+        struct flipping flipping;
+        struct rng rng;
+
+        begins[past](&flipping, &rng);
+        for (size_t head = 0; head < 2; head++)
+            for (int i = 0; i < 4; i++)
+                zero(&flipping, head * page, i / 2 ? 512 : page);
+        assert_int_equal(flipping.damaged, 8);
+        assert_int_equal(flipping.kept, 8 * KEYS);
+        finish(&flipping, "of heads");
+        assert_int_equal(drop_directory(state), 0);
+        assert_int_equal(make_directory(state), 0);
+    }
+}
+
 #define PAGES_MAX 64
 
 /* Where the last transaction that wrote all keys has its values, or its names. */
@@ -1059,6 +1101,7 @@ int main(void)
         in_a_directory(a_flipped_bit_of_a_name_makes_no_key),
         in_a_directory(zeroed_bytes_make_no_earlier_value_the_last),
         in_a_directory(a_key_whose_page_is_gone_is_held),
+        in_a_directory(a_head_that_is_gone_holds_nothing),
         in_a_directory(what_may_be_missing_is_told),
         in_a_directory(a_cut_file_gives_what_is_left),
         in_a_directory(what_is_not_the_keys_is_no_value_of_it),
