@@ -405,10 +405,12 @@ static void zero(struct flipping *flipping, size_t at, size_t size)
     buf_fini(&bytes);
 }
 
-/* After an orderly end, and after a crash: of sectors every other one. */
+/* After an orderly end, and after a crash: of sectors every other one. Where fewer flips are wanted, some of them. */
 static void zero_all(struct flipping *flipping, size_t size)
 {
-    for (size_t at = 0; at + size <= flipping->whole.size; at += size) {
+    size_t step = step_of(100) * size;
+
+    for (size_t at = 0; at + size <= flipping->whole.size; at += step) {
         zero(flipping, at, size);
         if (size == 4096)
             zero(flipping, at, size);
