@@ -51,6 +51,7 @@ struct durable_found {
 struct durable_kept {
     uint64_t number;
     uint64_t last;   /* the highest number that a record, name or hold of it has in a tree */
+    uint64_t held;   /* the number of its hold in the tree of values; 0: it has none there */
     uint8_t *record; /* whole */
     size_t size;
     bool is_lost;    /* that is not its last record, or there is none */

@@ -121,7 +121,8 @@ static void add_named(struct durable_found *found, struct slice key,
     if (slice_equal(record->key, durable_mark_key())) {
         add_mark(found, record);
     } else if (durable_is_hold(record->key)) {
-        (void)expect(found, durable_key_of(record->key), record->number);
+        expect(found, durable_key_of(record->key), record->number)->held =
+            record->number;
     } else if (durable_key_is_good(record->key)) {
         struct durable_kept *kept =
             expect(found, record->key, record->number);
@@ -484,7 +485,26 @@ static void add_later(struct durable_found *found,
     add(found, record, bytes);
 }
 
-/* Whether what was found of each key is its last record. What a whole tree of names does not list is no key. */
+/* Whether what was found of a key is its last record. */
+static void settle_one(struct durable_found *found, struct durable_kept *kept,
+                       bool is_later)
+{
+    bool is_first = kept->record && kept->number >= kept->last;
+    bool is_whole = !found->has_torn_names;
+
+    if (!is_first) {
+        kept->is_lost = true;
+        /* No hold says so: a page of values is an earlier one. */
+        found->is_damaged |= kept->held < kept->last;
+    } else if (is_whole && kept->is_listed && kept->number == kept->last) {
+        kept->is_lost = false;
+    } else if (is_whole && !kept->is_listed && !is_later) {
+        /* Erased, and a page of values is an earlier one; or new, and one of names is. */
+        kept->is_lost = found->is_damaged = true;
+    }
+}
+
+/* What a whole tree of names does not list, nor the other one, is no key. */
 static void settle_all(struct durable_found *found)
 {
     struct map_entry entry;
@@ -498,11 +518,8 @@ static void settle_all(struct durable_found *found)
             found->size -= entry.key.size + kept->size;
             mem_free(kept->record);
             mem_free(map_take(&found->latest, entry.key));
-        } else if (!kept->record || kept->number < kept->last) {
-            kept->is_lost = true;
-        } else if (kept->is_listed && kept->number == kept->last &&
-                   !found->has_torn_names) {
-            kept->is_lost = false;
+        } else {
+            settle_one(found, kept, is_later);
         }
     }
 }

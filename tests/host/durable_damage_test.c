@@ -198,7 +198,7 @@ static uint32_t check_served(const struct durable_request *loaded,
 /* A file as it was left, and what its bits become. */
 struct flipping {
     struct buf whole, clean;
-    uint32_t flips, damaged, missing;
+    uint32_t flips, damaged, missing, undone; /* the last: what was erased is back, and served */
     uint64_t kept;
 };
 
@@ -374,6 +374,7 @@ static void lose(struct flipping *flipping, const struct buf *left,
                  bool is_one_place)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    const struct durable_entry *erased;
     char path[128];
 
     (void)snprintf(path, sizeof path, "%s/clean", directory);
@@ -385,6 +386,8 @@ static void lose(struct flipping *flipping, const struct buf *left,
     flipping->kept += check_served(loaded, is_one_place);
     flipping->damaged += loaded->was_damaged;
     flipping->missing += loaded->entries.count < KEYS;
+    erased = entry_of(loaded, LONE);
+    flipping->undone += erased && !erased->is_held;
     durable_request_free(loaded);
     /* What was held is held at the next start too. */
     loaded = durable_request_new(DURABLE_LOAD);
@@ -398,10 +401,12 @@ static void lose(struct flipping *flipping, const struct buf *left,
 static void zero(struct flipping *flipping, size_t at, size_t size)
 {
     struct buf bytes = { 0 };
+    uint32_t undone = flipping->undone;
 
     buf_put_slice(&bytes, buf_slice(&flipping->whole));
     memset(bytes.data + at, 0, size);
     lose(flipping, &bytes, true);
+    assert_true(at < 2 * 4096 || flipping->undone == undone); /* a head may undo the last transaction */
     buf_fini(&bytes);
 }
 
@@ -478,6 +483,82 @@ static void begin_anew(struct flipping *flipping, struct rng *rng)
     durable_request_free(loaded);
     read_file("values.mdb", &flipping->whole);
     read_file("clean", &flipping->clean);
+}
+
+#define WRITES 12
+
+static void write_one(struct durable_files *files, struct rng *rng,
+                      uint32_t number)
+{
+    struct durable_change change = { .key_size = 0 };
+    char name[16], error[DURABLE_ERROR_MAX];
+    struct map map = { 0 };
+
+    (void)snprintf(name, sizeof name, "shard-%u", number);
+    change.key = name;
+    change.key_size = (uint32_t)strlen(name);
+    for (uint64_t size = rng_below(rng, 300); change.value.size < size;)
+        buf_put_u8(&change.value, (uint8_t)rng_below(rng, 256));
+    written[number][TURNS - 1] = hash_of(buf_slice(&change.value));
+    (void)map_put(&map, slice_text(name), &change);
+    assert_int_equal(durable_files_write(files, &map, error), 0);
+    map_fini(&map);
+    buf_fini(&change.value);
+}
+
+/* The disk said that it wrote a page, and did not: what was there before is whole, and not what the others were written with. */
+static void a_write_that_was_lost_shows(void **state)
+{
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    struct durable_files *files = open_files(loaded);
+    uint64_t before[KEYS][WRITES + 1];
+    struct buf files_then[WRITES + 1] = { 0 };
+    char error[DURABLE_ERROR_MAX];
+    struct flipping flipping = { .flips = 0 };
+    struct rng rng;
+    (void)state;
+
+    rng_init(&rng, 1);
+    assert_int_equal(change(files, LONE, "x", 100), 0);
+    assert_int_equal(write_all(files, &rng, TURNS - 1, error), 0);
+    for (uint32_t i = 0; i <= WRITES; i++) {
+        for (int number = 0; number < KEYS; number++)
+            before[number][i] = written[number][TURNS - 1];
+        read_file("values.mdb", &files_then[i]);
+        if (i == WRITES / 2)
+            assert_int_equal(change(files, LONE, NULL, 0), 0);
+        else
+            write_one(files, &rng, (uint32_t)rng_below(&rng, KEYS));
+    }
+    durable_files_close(files);
+    durable_request_free(loaded);
+    read_file("clean", &flipping.clean);
+    for (uint32_t i = 1; i <= WRITES; i++) {
+        struct buf *now = &files_then[i], *then = &files_then[i - 1];
+
+        flipping.whole = *now;
+        for (int number = 0; number < KEYS; number++)
+            written[number][TURNS - 1] = before[number][i];
+        for (size_t at = 0; at + 4096 <= now->size; at += 4096) {
+            struct buf left = { 0 };
+
+            if (at + 4096 <= then->size &&
+                memcmp(now->data + at, then->data + at, 4096) == 0)
+                continue;
+            buf_put_slice(&left, buf_slice(now));
+            memset(left.data + at, 0, 4096);
+            if (at + 4096 <= then->size)
+                memcpy(left.data + at, then->data + at, 4096);
+            flipping.undone = 0;
+            for (int turn = 0; turn < 2; turn++)
+                lose(&flipping, &left, true);
+            assert_true(i <= WRITES / 2 || at < 2 * 4096 || !flipping.undone);
+            buf_fini(&left);
+        }
+        buf_fini(then);
+    }
+    assert_true(flipping.flips > 10 * WRITES);
+    finish(&flipping, "of writes");
 }
 
 /* LMDB refuses a file of which one of the two heads is none. Nothing is missing, so nothing is held. */
@@ -1103,6 +1184,7 @@ int main(void)
         in_a_directory(a_flipped_bit_of_a_name_makes_no_key),
         in_a_directory(zeroed_bytes_make_no_earlier_value_the_last),
         in_a_directory(a_key_whose_page_is_gone_is_held),
+        in_a_directory(a_write_that_was_lost_shows),
         in_a_directory(a_head_that_is_gone_holds_nothing),
         in_a_directory(what_may_be_missing_is_told),
         in_a_directory(a_cut_file_gives_what_is_left),
