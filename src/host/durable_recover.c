@@ -191,59 +191,64 @@ static void add_name(struct durable_found *found, struct slice key,
 
 /* ---- the heads ---- */
 
-static bool read_all(int file, void *bytes, size_t size)
-{
-    uint8_t *at = bytes;
-
-    while (size) {
-        ssize_t count = read(file, at, size);
-
-        if (count == 0 || (count < 0 && errno != EINTR))
-            return false;
-        if (count > 0) {
-            at += count;
-            size -= (size_t)count;
-        }
-    }
-    return true;
-}
-
 /* The begin of an LMDB file's first two pages. */
-enum { HEAD_FLAGS_AT = 10, HEAD_FLAG = 8, HEAD_MAGIC_AT = 16 };
+enum {
+    HEAD_FLAGS_AT = 10,
+    HEAD_FLAG = 8,
+    HEAD_MAGIC_AT = 16,
+    HEAD_VERSION_AT = 20,
+    HEAD_PAGE_SIZE_AT = 40,
+    HEAD_SIZE = 44 /* of what is looked at */
+};
 #define HEAD_MAGIC 0xbeefc0deU
 #define HEAD_VERSION 1
+#define PAGE_SIZE_MIN 512
+#define PAGE_SIZE_MAX 65536
 
-static bool is_head(const uint8_t *page)
+static bool is_head(int file, off_t at, uint32_t page_size)
 {
+    uint8_t head[HEAD_SIZE];
+    uint32_t magic, version, size;
     uint16_t flags;
-    uint32_t magic, version;
 
+    if (pread(file, head, sizeof head, at) != HEAD_SIZE)
+        return false;
     /* LMDB's are in the order of bytes of who wrote them. */
-    memcpy(&flags, page + HEAD_FLAGS_AT, sizeof flags);
-    memcpy(&magic, page + HEAD_MAGIC_AT, sizeof magic);
-    memcpy(&version, page + HEAD_MAGIC_AT + sizeof magic, sizeof version);
-    return flags & HEAD_FLAG && magic == HEAD_MAGIC && version == HEAD_VERSION;
+    memcpy(&flags, head + HEAD_FLAGS_AT, sizeof flags);
+    memcpy(&magic, head + HEAD_MAGIC_AT, sizeof magic);
+    memcpy(&version, head + HEAD_VERSION_AT, sizeof version);
+    memcpy(&size, head + HEAD_PAGE_SIZE_AT, sizeof size);
+    return flags & HEAD_FLAG && magic == HEAD_MAGIC &&
+           version == HEAD_VERSION && size == page_size;
 }
 
-/* LMDB opens no file of which one of the two heads is none. The other one, which is at most one transaction older, takes its place. */
+static void copy_page(int file, off_t from, off_t to, uint32_t size)
+{
+    uint8_t *page = mem_alloc(size);
+
+    /* When it is not written, the file is not opened: then the search finds what there is. */
+    if (pread(file, page, size, from) == (ssize_t)size)
+        (void)!pwrite(file, page, size, to);
+    mem_free(page);
+}
+
+/* LMDB opens no file of which one of the two heads is none. The other one, which is at most one transaction older, takes its place.
+ * Pages may be those of another system, where the file was made: each head says how large they are. */
 static void mend_head(struct durable_found *found)
 {
     int file = open(found->files->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    size_t size = (size_t)sysconf(_SC_PAGESIZE);
-    uint8_t *heads = mem_alloc(2 * size);
 
-    if (file >= 0 && read_all(file, heads, 2 * size) &&
-        is_head(heads) != is_head(heads + size)) {
-        bool is_first = is_head(heads);
+    for (uint32_t size = PAGE_SIZE_MIN; file >= 0 && size <= PAGE_SIZE_MAX;
+         size *= 2) {
+        bool is_first = is_head(file, 0, size);
 
+        if (is_first == is_head(file, size, size))
+            continue;
         found->is_damaged = true;
-        /* When it is not written, the file is not opened: then the search finds what there is. */
-        (void)!pwrite(file, is_first ? heads : heads + size, size,
-                      is_first ? (off_t)size : 0);
+        copy_page(file, is_first ? 0 : size, is_first ? size : 0, size);
     }
     if (file >= 0)
         (void)close(file); /* it is read and written anew at once */
-    mem_free(heads);
 }
 
 /* ---- the child ---- */
@@ -314,6 +319,23 @@ _Noreturn static void read_as_child(struct durable_files *files, bool of_names,
 }
 
 /* ---- the parent ---- */
+
+static bool read_all(int file, void *bytes, size_t size)
+{
+    uint8_t *at = bytes;
+
+    while (size) {
+        ssize_t count = read(file, at, size);
+
+        if (count == 0 || (count < 0 && errno != EINTR))
+            return false;
+        if (count > 0) {
+            at += count;
+            size -= (size_t)count;
+        }
+    }
+    return true;
+}
 
 int durable_order(struct slice left, struct slice right)
 {

@@ -4,6 +4,7 @@
  *   DURABLE_FLIPS=2000       bits of the file, one at a time, instead of 200
  *   DURABLE_HISTORIES=1000   random lives with full disks and crashes, instead of 60 */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +26,19 @@ int fdatasync(int file)
 {
     (void)file;
     return 0;
+}
+
+static long page_size; /* of the system where a database is made; 0: this one's */
+
+/* LMDB asks it for the size of a new database's pages. */
+__attribute__((visibility("default"))) long sysconf(int name)
+{
+    long (*real)(int);
+
+    if (name == _SC_PAGESIZE)
+        return page_size ? page_size : getpagesize();
+    *(void **)&real = dlsym(RTLD_NEXT, "sysconf");
+    return real(name);
 }
 
 static uint32_t wanted(const char *name, uint32_t usual)
@@ -580,6 +594,31 @@ static void a_head_that_is_gone_holds_nothing(void **state)
         assert_int_equal(flipping.damaged, 8);
         assert_int_equal(flipping.kept, 8 * KEYS);
         finish(&flipping, "of heads");
+        assert_int_equal(drop_directory(state), 0);
+        assert_int_equal(make_directory(state), 0);
+    }
+}
+
+/* It was made where pages are smaller, or larger: its second head is elsewhere. */
+static void a_database_of_other_pages_is_read(void **state)
+{
+    static const uint32_t sizes[] = { 2048, 16384 };
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct flipping flipping;
+        struct rng rng;
+
+        page_size = sizes[i];
+        begin_young(&flipping, &rng);
+        page_size = 0;
+        lose(&flipping, &flipping.whole, true);
+        assert_int_equal(flipping.kept, KEYS);
+        assert_int_equal(flipping.damaged, 0);
+        for (size_t head = 0; head < 2; head++)
+            zero(&flipping, head * sizes[i], 512);
+        assert_int_equal(flipping.kept, 3 * KEYS);
+        assert_int_equal(flipping.damaged, 2);
+        finish(&flipping, "of other pages");
         assert_int_equal(drop_directory(state), 0);
         assert_int_equal(make_directory(state), 0);
     }
@@ -1186,6 +1225,7 @@ int main(void)
         in_a_directory(a_key_whose_page_is_gone_is_held),
         in_a_directory(a_write_that_was_lost_shows),
         in_a_directory(a_head_that_is_gone_holds_nothing),
+        in_a_directory(a_database_of_other_pages_is_read),
         in_a_directory(what_may_be_missing_is_told),
         in_a_directory(a_cut_file_gives_what_is_left),
         in_a_directory(what_is_not_the_keys_is_no_value_of_it),
