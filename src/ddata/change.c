@@ -4,9 +4,6 @@
 #include "base/check.h"
 #include "ddata/item.h"
 
-#define SET_NODE_SIZE 512 /* bytes of a set's node, at most, and of what holds a set */
-#define SET_ITEM_SIZE 64  /* of an item beside its text */
-
 struct changing {
     struct dd_value *value;
     struct dd_writer *writer;
@@ -237,14 +234,14 @@ bool face_is_sure(const struct dd_value *set, enum sherd_data_type type,
                   const struct sherd_change *changes, uint32_t count,
                   size_t *growth_max)
 {
-    *growth_max = SET_NODE_SIZE;
+    *growth_max = DD_SET_NODE_SIZE;
     if (!count || (type != SHERD_OR_SET && type != SHERD_G_SET) ||
         !is_of(set, type))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         if (!is_sure(&changes[i], type))
             return false;
-        *growth_max += SET_ITEM_SIZE + changes[i].item.text.size;
+        *growth_max += DD_SET_ITEM_SIZE + changes[i].item.text.size;
     }
     return true;
 }

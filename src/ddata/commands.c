@@ -337,7 +337,7 @@ static enum replicator_answer put(struct replicator *replicator,
         keep(replicator, entry, size, is_changed);
         answer = REPLICATOR_SUCCESS;
     } else if (entry && is_successor(entry, current, value) &&
-        entry_has_room(replicator, entry, size, max)) {
+               entry_has_room(replicator, entry, size, max)) {
         replace(replicator, entry, value, size, is_changed);
         answer = REPLICATOR_SUCCESS;
     } else if (entry) {
@@ -376,14 +376,16 @@ static void update(struct replicator *replicator, uint64_t now, uint64_t token,
     bool is_changed = false;
 
     dd_reset_delta(value);
-    if (has_room(replicator, key, consistency))
+    if (has_room(replicator, key, consistency)) {
         answer = put(replicator, key, current, value,
                      encoded_size(delta && entry_find(replicator, key)
                                       ? delta
                                       : value),
                      &entry, &is_changed);
-    else
+    } else {
+        check(value != current); /* what is lent to be changed in its place had room */
         dd_free(value);
+    }
     if (answer != REPLICATOR_SUCCESS) {
         dd_free(delta);
         if (answer == REPLICATOR_MODIFY_FAILURE)

@@ -200,6 +200,9 @@ void dd_orset_remove(struct dd_value *value, const struct dd_writer *writer,
 void dd_orset_clear(struct dd_value *value);
 bool dd_set_has(const struct dd_value *value, const struct dd_element *element);
 uint32_t dd_set_count(const struct dd_value *value);
+/* What changes add to a set's bytes, at most: once, for its writer's node and what holds a set, and for each item beside its text. */
+#define DD_SET_NODE_SIZE 512
+#define DD_SET_ITEM_SIZE 64
 /* Of a set and what changes have made of it: are the marks the same, so is the state. */
 struct dd_set_mark {
     uint32_t count;

@@ -297,52 +297,105 @@ static bool take_read(struct control *control, struct remember_call *call,
 
 /* ---- writes ---- */
 
-/* The value with a call's changes of that key, given; null: it cannot be changed. */
-static struct dd_value *changed(struct control *control,
-                                const struct remember_call *call,
-                                uint32_t index, const struct dd_value *current)
+/* What adds to that key's set here, or takes from it. */
+static bool is_of_key(const struct remember_call *call, uint32_t index,
+                      struct slice id, bool is_start)
 {
-    enum dd_kind kind = index == SHARDS_KEY ? DD_GSET : DD_ORSET;
+    return remember_key_of(id) == index &&
+           (is_start ? !call->stops_only[index] : !ZOO(D6F));
+}
+
+/* Bytes that a call's changes of that key add to its set at most. */
+static size_t growth_max(const struct remember_call *call, uint32_t index)
+{
+    struct remember_changes changes =
+        remember_changes_of(buf_slice(&call->records));
+    size_t size = DD_SET_NODE_SIZE;
+    struct slice id;
+    bool is_start;
+
+    if (index == SHARDS_KEY)
+        return size + DD_SET_ITEM_SIZE + SHARD_TEXT_MAX;
+    while (remember_changes_next(&changes, &id, &is_start))
+        if (is_start && is_of_key(call, index, id, true))
+            size += DD_SET_ITEM_SIZE + id.size;
+    return size;
+}
+
+static void change(struct control *control, const struct remember_call *call,
+                   uint32_t index, struct dd_value *set)
+{
     struct remember_changes changes =
         remember_changes_of(buf_slice(&call->records));
     struct dd_element element = { .kind = DD_TEXT };
-    struct dd_value *value;
     char text[SHARD_TEXT_MAX];
     bool is_start;
 
-    if (current && dd_kind_of(current) != kind)
-        return NULL;
-    value = current ? dd_copy(current) : dd_new(kind);
     if (index == SHARDS_KEY) {
         element.text = shard_text(call->shard, text);
-        dd_gset_add(value, &element);
-        return value;
+        dd_gset_add(set, &element);
+        return;
     }
     while (remember_changes_next(&changes, &element.text, &is_start)) {
-        if (remember_key_of(element.text) != index)
+        if (!is_of_key(call, index, element.text, is_start))
             continue;
-        if (!is_start && ZOO(D6F))
-            continue;
-        if (!is_start)
-            dd_orset_remove(value, &control->data.writer, &element);
-        else if (!call->stops_only[index])
-            dd_orset_add(value, &control->data.writer, &element);
+        if (is_start)
+            dd_orset_add(set, &control->data.writer, &element);
+        else
+            dd_orset_remove(set, &control->data.writer, &element);
     }
-    return value;
+}
+
+/* What is to be changed: the key's own set, or a copy where that may be refused; null: it is no such set. */
+static struct dd_value *set_of(struct replicator *replicator,
+                               const struct remember_call *call,
+                               uint32_t index, struct slice key,
+                               const struct dd_value *current,
+                               const struct consistency *majority)
+{
+    enum dd_kind kind = index == SHARDS_KEY ? DD_GSET : DD_ORSET;
+    struct dd_value *set;
+
+    if (!current)
+        return dd_new(kind);
+    if (dd_kind_of(current) != kind)
+        return NULL;
+    set = replicator_update_in_place(replicator, key, growth_max(call, index),
+                                     majority);
+    return set ? set : dd_copy(current);
+}
+
+static void update_key(struct control *control,
+                       const struct remember_call *call, uint32_t index,
+                       struct slice key, const struct consistency *majority)
+{
+    struct machine *machine = control->machine;
+    struct replicator *replicator =
+        shard_data_replicator(control, call->type);
+    uint64_t token = token_of(call, index);
+    const struct dd_value *current;
+    struct dd_value *set;
+
+    if (replicator_update_begin(replicator, machine->now, token, key, &current,
+                                &machine->outbox) != REPLICATOR_MODIFY)
+        return; /* it is answered, or begins again when the durable keys are there */
+    set = set_of(replicator, call, index, key, current, majority);
+    if (!set) {
+        replicator_update_fail(replicator, machine->now, token, key,
+                               &machine->outbox);
+        return;
+    }
+    change(control, call, index, set);
+    replicator_update_made(replicator, machine->now, token, key, current, set,
+                           majority, &machine->outbox);
 }
 
 static void write_key(struct control *control, struct remember_call *call,
                       uint32_t index)
 {
-    struct machine *machine = control->machine;
-    uint64_t time = machine->settings->updating_state_timeout;
+    uint64_t time = control->machine->settings->updating_state_timeout;
     struct consistency majority = shard_data_majority(
         control, (time ? time : WRITE_TIMEOUT) / WRITE_TRIES / MS);
-    struct replicator *replicator =
-        shard_data_replicator(control, call->type);
-    uint64_t token = token_of(call, index);
-    const struct dd_value *current;
-    struct dd_value *value;
     struct buf key = { 0 };
 
     if (!majority.timeout_ms)
@@ -350,18 +403,7 @@ static void write_key(struct control *control, struct remember_call *call,
     if (ZOO(D6W))
         majority.level = CONSISTENCY_LOCAL;
     key_put(control, call, index, &key);
-    if (replicator_update_begin(replicator, machine->now, token,
-                                buf_slice(&key), &current,
-                                &machine->outbox) == REPLICATOR_MODIFY) {
-        value = changed(control, call, index, current);
-        if (value)
-            replicator_update_made(replicator, machine->now, token,
-                                   buf_slice(&key), current, value, &majority,
-                                   &machine->outbox);
-        else
-            replicator_update_fail(replicator, machine->now, token,
-                                   buf_slice(&key), &machine->outbox);
-    } /* else it is answered, or begins again when the durable keys are there */
+    update_key(control, call, index, buf_slice(&key), &majority);
     buf_fini(&key);
 }
 
