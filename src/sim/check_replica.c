@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "ddata/message.h"
 #include "sim/verdict.h"
 
 /* ---- I14 ---- */
@@ -53,14 +54,20 @@ static struct dd_value *decoded(const struct dd_value *value)
     return copy;
 }
 
-/* A map's values are not, when keys were removed; nor is what is deleted on one side. */
+/* Its merges promise less, when keys were removed. */
+static bool is_map(enum dd_kind kind)
+{
+    return kind == DD_ORMAP || kind == DD_LWWMAP || kind == DD_PNCOUNTERMAP ||
+           kind == DD_MULTIMAP;
+}
+
+/* Maps are not; nor is what is deleted on one side. */
 static bool is_associative(const struct dd_value *const values[3])
 {
     for (int i = 0; i < 3; i++) {
         enum dd_kind kind = dd_kind_of(values[i]);
 
-        if (kind != dd_kind_of(values[0]) || kind == DD_ORMAP ||
-            kind == DD_LWWMAP || kind == DD_PNCOUNTERMAP || kind == DD_MULTIMAP)
+        if (kind != dd_kind_of(values[0]) || is_map(kind))
             return false;
     }
     return true;
@@ -89,6 +96,41 @@ void check_replica_laws(struct verdict *verdict, uint32_t node,
                 merged(first, values[2]), merged(values[0], last));
     dd_free(first);
     dd_free(last);
+}
+
+/* ---- I16 ---- */
+
+/* Has it all that is stored? What is deleted has. */
+static bool has_all(struct slice mine, struct envelope *stored)
+{
+    struct envelope whole = { 0 };
+    enum envelope_merged merged = ENVELOPE_SAME;
+
+    if (!mine.size || (stored->value && is_map(dd_kind_of(stored->value))))
+        return true;
+    if (!envelope_decode(mine, &whole))
+        return false;
+    merged = envelope_merge(&whole, stored, 0);
+    envelope_fini(&whole);
+    return merged == ENVELOPE_SAME || merged == ENVELOPE_MARKED;
+}
+
+void check_replica_disk(struct verdict *verdict,
+                        const struct check_replica *replica, struct slice key,
+                        struct slice bytes)
+{
+    struct envelope stored = { 0 };
+    struct buf mine = { 0 };
+
+    if (!replica->replicator || !replicator_count(replica->replicator))
+        return; /* it is not loaded yet */
+    if (!replicator_bytes(replica->replicator, key, &mine) ||
+        !envelope_decode(bytes, &stored) || !has_all(buf_slice(&mine), &stored))
+        violation(verdict, "I16", replica->index,
+                  "key %.*s is not what its disk has, and more",
+                  (int)key.size, (const char *)key.data);
+    envelope_fini(&stored);
+    buf_fini(&mine);
 }
 
 /* ---- I17 ---- */

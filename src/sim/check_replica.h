@@ -3,6 +3,7 @@
  *   I14  merging values is commutative and idempotent, and associative where the type promises it; what is encoded is decoded to
  *        the same, and equal values have equal bytes
  *   I15  in the quiet all replicas of a key hold equal bytes
+ *   I16  what a node's disk has of a durable key is in its replica, from the moment when that is loaded; but for the values of maps
  *   I17  where a key is marked as pruned from a member, nothing of that member is in its value; in the quiet nothing of anybody
  *        is there who is no member
  *
@@ -27,6 +28,10 @@ void check_replica_laws(struct verdict *verdict, uint32_t node,
 void check_replica_marks(struct verdict *verdict,
                          const struct check_replica *replica,
                          struct slice key);
+/* I16, at any time. bytes: an envelope, as it is stored under the key. */
+void check_replica_disk(struct verdict *verdict,
+                        const struct check_replica *replica, struct slice key,
+                        struct slice bytes);
 /* I15 and I17 in the quiet: false when something is missing yet, which text says (size bytes). */
 bool check_replica_equal(const struct check_replica *replicas, uint32_t count,
                          struct slice key, char *text, size_t size);

@@ -84,6 +84,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "notices", data->answers[SHERD_DATA_CHANGED]);
     put(text, "judged by quorum", data->quorums);
     put(text, "looked up", data->firm);
+    put(text, "compared with disks", data->disks);
     put(text, "durable", data->durable);
     buf_put_text(text, "\nstore   ");
     put(text, "gets", store->gets);

@@ -53,7 +53,7 @@ void data_load_resume(struct data_load *load);
 bool data_load_idle(const struct data_load *load); /* no call is open */
 void data_load_drained(struct data_load *load); /* after a stop, when everything had its time: open calls are violations */
 
-/* Between two runs, every few seconds: I14 and I17 of what the replicas hold by then. */
+/* Between two runs, every few seconds: I14 and I17 of what the replicas hold by then, and I16 of what their disks do. */
 void data_load_sample(struct data_load *load);
 /* In the quiet, without calls: do all replicas agree, and has everybody been told? False: text says what is missing. */
 bool data_load_settled(struct data_load *load, char *text, size_t size);
@@ -82,6 +82,7 @@ struct data_load_counts {
     uint64_t quorums;  /* writes that a read had to see because of its number and theirs */
     uint64_t firm;     /* acknowledged writes that were looked up in the replicas */
     uint64_t on_disks; /* of those, of durable keys: on the disks, too */
+    uint64_t disks;    /* keys of replicas that were compared with their disks */
     uint64_t durable;  /* keys that had to be there after all had lost power */
 };
 struct data_load_counts data_load_counts(const struct data_load *load);

@@ -259,6 +259,19 @@ static void look_at_laws(struct data_load *load, const replica_list *list,
                            values);
 }
 
+static void look_at_disk(struct data_load *load,
+                         const struct check_replica *replica, uint32_t key)
+{
+    struct slice bytes;
+
+    if (!load->settings.is_durable || !data_key_is_durable(load, key) ||
+        !world_durable_value(load->world, replica->index, key_slice(load, key),
+                             &bytes))
+        return;
+    load->counts.disks++;
+    check_replica_disk(load->verdict, replica, key_slice(load, key), bytes);
+}
+
 void data_load_sample(struct data_load *load)
 {
     replica_list list = { 0 };
@@ -267,9 +280,11 @@ void data_load_sample(struct data_load *load)
     for (uint32_t i = 0; i < load->settings.slots && list.count; i++) {
         uint32_t key = load->looked++ % load->keys.count;
 
-        for (uint32_t k = 0; k < list.count; k++)
+        for (uint32_t k = 0; k < list.count; k++) {
             check_replica_marks(load->verdict, &list.items[k],
                                 key_slice(load, key));
+            look_at_disk(load, &list.items[k], key);
+        }
         if (!i)
             look_at_laws(load, &list, key);
     }

@@ -66,21 +66,32 @@ static struct slice key(void)
 }
 
 /* A counter to which that node has added, with a mark that the one who is gone was pruned, or without. */
-static void give(uint32_t index, const struct node_id *node, uint64_t amount,
-                 bool is_marked)
+static void put_counter(const struct node_id *node, uint64_t amount,
+                        bool is_marked, struct buf *bytes)
 {
     struct envelope envelope = { .value = dd_new(DD_GCOUNTER) };
-    struct buf bytes = { 0 };
 
     dd_gcounter_add(envelope.value, node, amount);
     if (is_marked)
         pruning_perform(pruning_put(&envelope.pruning, &gone),
                         WALL_MS + 1000000);
-    envelope_encode(&bytes, &envelope, NULL, ENVELOPE_WHOLE);
-    replicator_load((struct replicator *)(uintptr_t)replicas[index].replicator,
-                    now, key(), buf_slice(&bytes));
-    buf_fini(&bytes);
+    envelope_encode(bytes, &envelope, NULL, ENVELOPE_WHOLE);
     envelope_fini(&envelope);
+}
+
+static struct replicator *of(uint32_t index)
+{
+    return (struct replicator *)(uintptr_t)replicas[index].replicator;
+}
+
+static void give(uint32_t index, const struct node_id *node, uint64_t amount,
+                 bool is_marked)
+{
+    struct buf bytes = { 0 };
+
+    put_counter(node, amount, is_marked, &bytes);
+    replicator_load(of(index), now, key(), buf_slice(&bytes));
+    buf_fini(&bytes);
 }
 
 static void equal_replicas_pass(void **state)
@@ -147,6 +158,53 @@ static void what_is_there_again_behind_its_mark_is_found(void **state)
     assert_int_equal(verdict_find(verdict, "I17")->node, 1);
 }
 
+/* ---- disks ---- */
+
+static void all_loaded(void)
+{
+    struct outbox outbox = { 0 };
+
+    replicator_loaded(of(0), now, true, &outbox);
+    outbox_fini(&outbox);
+}
+
+static void compare_with_disk(const struct node_id *node, uint64_t amount)
+{
+    struct buf bytes = { 0 };
+
+    put_counter(node, amount, false, &bytes);
+    check_replica_disk(verdict, &replicas[0], key(), buf_slice(&bytes));
+    buf_fini(&bytes);
+}
+
+static void a_replica_that_has_what_its_disk_has_passes(void **state)
+{
+    (void)state;
+    compare_with_disk(&identities[1].node, 3); /* it is not loaded */
+    give(0, &identities[0].node, 3, false);
+    all_loaded();
+    compare_with_disk(&identities[0].node, 3);
+    compare_with_disk(&identities[0].node, 2); /* the last write is not there yet */
+    expect_only(NULL);
+}
+
+static void what_a_disk_has_alone_is_found(void **state)
+{
+    (void)state;
+    give(0, &identities[0].node, 3, false);
+    all_loaded();
+    compare_with_disk(&identities[0].node, 4);
+    expect_only("I16");
+}
+
+static void a_key_that_a_disk_has_alone_is_found(void **state)
+{
+    (void)state;
+    all_loaded();
+    compare_with_disk(&identities[0].node, 1);
+    expect_only("I16");
+}
+
 /* ---- laws ---- */
 
 static struct dd_value *set_of(int64_t first, int64_t second)
@@ -207,6 +265,9 @@ int main(void)
         TEST(one_that_was_never_used_is_empty),
         TEST(what_is_left_of_who_is_gone_is_told),
         TEST(what_is_there_again_behind_its_mark_is_found),
+        TEST(a_replica_that_has_what_its_disk_has_passes),
+        TEST(what_a_disk_has_alone_is_found),
+        TEST(a_key_that_a_disk_has_alone_is_found),
         TEST(good_values_keep_the_laws),
         TEST(equal_values_of_other_bytes_are_found),
     };

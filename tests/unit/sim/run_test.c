@@ -311,6 +311,7 @@ static void I16_a_durable_key_that_is_lost_is_found(void **state)
         fail_msg("%s", result.lines[0]);
     assert_true(result.work.data.durable > 0);
     assert_true(result.work.data.on_disks > 0);
+    assert_true(result.work.data.disks > 0);
     with_bug(ZOO_D7, OPTION_DATA_DURABLE, &result);
     assert_true(broke(&result, "I16"));
 }
