@@ -178,8 +178,10 @@ static void release(void *self)
 {
     struct broker *broker = self;
 
-    for (uint32_t i = 0; broker->calls && i < STORE_CALLS_MAX; i++)
+    for (uint32_t i = 0; broker->calls && i < STORE_CALLS_MAX; i++) {
         siblings_fini(&broker->calls[i].merged);
+        buf_fini(&broker->calls[i].passed);
+    }
     mem_free(broker->calls);
     keep_fini(&broker->keep);
     peers_fini(broker);

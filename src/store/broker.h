@@ -82,6 +82,7 @@ struct call {
     uint64_t end; /* ms: of its asks */
     struct reply replies[SHERD_STORE_REPLICAS_MAX];
     struct siblings merged; /* of a read: what is known; of a write or move: what was sent */
+    struct buf passed;      /* RELAY: the COORDINATE */
     uint8_t key_size;
     char key[SHERD_STORE_KEY_MAX];
 };

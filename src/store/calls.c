@@ -27,6 +27,7 @@ static struct call *call_at(struct broker *broker, uint32_t serial)
 void call_free(struct broker *broker, struct call *call)
 {
     siblings_fini(&call->merged);
+    buf_fini(&call->passed);
     call->serial = 0;
     broker->open--;
 }
@@ -289,6 +290,47 @@ static void on_state(struct broker *broker, struct sherd_ctx *ctx,
     siblings_fini(&siblings);
 }
 
+/* ---- puts that another replica coordinates ---- */
+
+static bool was_asked(const struct call *call, uint64_t uid)
+{
+    for (uint32_t i = 0; i < call->count; i++)
+        if (call->replies[i].uid == uid)
+            return true;
+    return false;
+}
+
+/* Another replica that was not asked: the first that can be reached, else the first that is known. */
+static uint64_t choose(const struct broker *broker, const struct call *call)
+{
+    uint64_t uids[SHERD_STORE_REPLICAS_MAX];
+    uint64_t known = 0; /* nobody's */
+    uint32_t count = places_find(&broker->places, call_key(call),
+                                 broker->settings.replicas, uids);
+
+    for (uint32_t i = count; i-- > 0;) {
+        uint64_t uid = uids[i];
+
+        if (uid != broker->self.node && can_ask(broker, uid) &&
+            !was_asked(call, uid) &&
+            (!known || !peer_of(broker, known)->is_reachable ||
+             peer_of(broker, uid)->is_reachable))
+            known = uid;
+    }
+    return known;
+}
+
+/* To one that has not said that it does not coordinate it, if there is one. */
+static void pass_on(struct broker *broker, struct sherd_ctx *ctx,
+                    struct call *call)
+{
+    uint64_t uid = choose(broker, call);
+
+    if (uid && call->count < SHERD_STORE_REPLICAS_MAX)
+        (void)call_ask(broker, ctx, call, uid, STORE_COORDINATE,
+                       buf_slice(&call->passed)); /* it can be asked */
+}
+
 /* What another replica has answered for a put is the answer. */
 static void on_relayed(struct broker *broker, struct sherd_ctx *ctx,
                        struct call *call, const struct sherd_msg *msg)
@@ -324,6 +366,9 @@ void calls_answer(struct broker *broker, struct sherd_ctx *ctx,
     if (msg->kind == SHERD_ANSWER && call->kind == CALL_RELAY &&
         msg->msg >= SHERD_STORE_FOUND && msg->msg < SHERD_STORE_STATUS)
         on_relayed(broker, ctx, call, msg);
+    else if (msg->kind == SHERD_ANSWER && call->kind == CALL_RELAY &&
+             msg->msg == STORE_ELSEWHERE)
+        pass_on(broker, ctx, call);
     else if (msg->kind == SHERD_ANSWER && msg->msg == STORE_STATE &&
              call->kind == CALL_READ)
         on_state(broker, ctx, call, reply,
@@ -441,28 +486,11 @@ static void coordinate(struct broker *broker, struct sherd_ctx *ctx,
     end_if_over(broker, call);
 }
 
-/* Another replica: the first that can be reached, else the first that is known. */
-static uint64_t choose(const struct broker *broker, const struct begun *begun)
-{
-    uint64_t known = 0; /* nobody's */
-
-    for (uint32_t i = begun->count; i-- > 0;) {
-        uint64_t uid = begun->uids[i];
-
-        if (uid != broker->self.node && can_ask(broker, uid) &&
-            (!known || !peer_of(broker, known)->is_reachable ||
-             peer_of(broker, uid)->is_reachable))
-            known = uid;
-    }
-    return known;
-}
-
 static void relay(struct broker *broker, struct sherd_ctx *ctx,
                   const struct request *request, const struct begun *begun)
 {
     struct call *call = call_new(broker, ctx, CALL_RELAY, request->key,
                                  begun->timeout_ms);
-    struct buf body = { 0 };
 
     if (!call) {
         deny(broker, ctx, SHERD_STORE_REFUSED);
@@ -471,10 +499,8 @@ static void relay(struct broker *broker, struct sherd_ctx *ctx,
     broker->counts[SHERD_STORE_RELAYED]++;
     call->question = sherd_reply_later(ctx);
     call->wanted = 1;
-    request_put(STORE_COORDINATE, request, &body);
-    (void)call_ask(broker, ctx, call, choose(broker, begun), STORE_COORDINATE,
-                   buf_slice(&body)); /* settle sees it */
-    buf_fini(&body);
+    request_put(STORE_COORDINATE, request, &call->passed);
+    pass_on(broker, ctx, call);
     settle(broker, ctx, call);
     end_if_over(broker, call);
 }
@@ -495,7 +521,8 @@ static void put(struct broker *broker, struct sherd_ctx *ctx,
     } else if (may_relay) {
         relay(broker, ctx, request, &begun);
     } else {
-        deny(broker, ctx, SHERD_STORE_UNMET); /* whoever passed it on sees another ring */
+        count_end(broker, SHERD_STORE_UNMET);
+        sherd_reply(ctx, STORE_ELSEWHERE, (struct sherd_bytes){ NULL, 0 });
     }
     history_fini(&seen);
 }

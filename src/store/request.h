@@ -20,7 +20,8 @@ enum store_request {
     STORE_STATE,
     STORE_TAKEN,
     STORE_NOT_TAKEN,
-    STORE_ASTRAY /* taken, by one that is no replica of the key as it sees the ring */
+    STORE_ASTRAY, /* taken, by one that is no replica of the key as it sees the ring */
+    STORE_ELSEWHERE /* to a COORDINATE: nothing was done, by one that is no replica of the key as it sees the ring, or leaves */
 };
 
 /* Of all but STATUS; what a kind does not have is zero. Lent from the bytes. */

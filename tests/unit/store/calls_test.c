@@ -387,51 +387,6 @@ static void keys_move_with_their_replicas(void **state)
     expect_sums(6);
 }
 
-#define LEAVING_KEYS 200
-
-/* Reads all keys from one replica each, at once. */
-static enum sherd_next reader(struct sherd_ctx *ctx, void *self,
-                              const struct sherd_msg *msg)
-{
-    const struct sherd_store_level one = { 1, 0 };
-    char key[16];
-
-    (void)self;
-    for (uint32_t i = 0; msg->kind == SHERD_STARTED && i < LEAVING_KEYS; i++) {
-        (void)snprintf(key, sizeof key, "k%u", i); /* fits */
-        assert_int_equal(sherd_store_get(ctx, stores[5], key, &one, i), 0);
-    }
-    if (msg->kind == SHERD_ANSWER && msg->msg == SHERD_STORE_FOUND)
-        answer.count++;
-    if (msg->kind == SHERD_ANSWER && msg->msg == SHERD_STORE_NOT_FOUND)
-        answer.done++;
-    return SHERD_CONTINUE;
-}
-
-/* Until it is gone, and the others know it, a replica that leaves reads what it has: the next one may not have it yet. */
-static void who_leaves_reads_as_before(void **state)
-{
-    char key[16];
-
-    (void)state;
-    set(6);
-    for (uint32_t i = 0; i < LEAVING_KEYS; i++) {
-        (void)snprintf(key, sizeof key, "k%u", i); /* fits */
-        ORDER(PUT, 5, key, "v", .level.replicas = 3);
-        expect(SHERD_STORE_WRITTEN, "");
-    }
-    memset(&answer, 0, sizeof answer);
-    assert_int_equal(sherd_sim_leave(sim, 5), 0);
-    for (int i = 0; i < 10 && sherd_sim_alive(sim, 5); i++) {
-        spawn(5, reader);
-        sherd_sim_run(sim, 3);
-    }
-    sherd_sim_run(sim, 40000);
-    assert_false(sherd_sim_alive(sim, 5));
-    assert_true(answer.count > LEAVING_KEYS);
-    assert_int_equal(answer.done, 0);
-}
-
 /* By somebody whose ring is older: it does not stay until members change. */
 static void what_came_to_no_replica_goes_on(void **state)
 {
@@ -773,7 +728,6 @@ int main(void)
         TEST(levels_decide_who_is_enough),
         TEST(a_read_repairs),
         TEST(keys_move_with_their_replicas),
-        TEST(who_leaves_reads_as_before),
         TEST(what_came_to_no_replica_goes_on),
         TEST(a_deletion_is_forgotten_in_the_end),
         TEST(a_deletion_stays_until_all_replicas_have_it),

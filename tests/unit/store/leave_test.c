@@ -1,0 +1,162 @@
+/* The store on whole nodes of which one leaves: what it is asked meanwhile. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sherd/sim.h>
+#include <sherd/store.h>
+
+#define NODES 6
+#define LEAVES (NODES - 1)
+#define KEYS 200
+
+/* What the test's actors leave: one simulation, one thread. */
+static struct sherd_sim *sim;
+static struct sherd_ref stores[NODES];
+static uint32_t good, bad; /* answers */
+
+typedef enum sherd_next receiver(struct sherd_ctx *ctx, void *self,
+                                 const struct sherd_msg *msg);
+
+static enum sherd_next opener(struct sherd_ctx *ctx, void *self,
+                              const struct sherd_msg *msg)
+{
+    const struct sherd_store_settings settings = { .name = "test" };
+
+    (void)self;
+    if (msg->kind == SHERD_STARTED)
+        assert_int_equal(
+            sherd_store_open(ctx, &settings,
+                             &stores[*(const uint32_t *)msg->body.data]),
+            0);
+    return SHERD_CONTINUE;
+}
+
+static void spawn(uint32_t node, receiver *receive)
+{
+    struct sherd_behavior behavior = { .name = "test", .receive = receive };
+
+    assert_int_equal(
+        sherd_sim_spawn(sim, node, &behavior,
+                        (struct sherd_bytes){ &node, sizeof node }),
+        0);
+}
+
+static int setup(void **state)
+{
+    const struct sherd_sim_options options = { .seed = 1, .nodes = NODES };
+
+    (void)state;
+    assert_int_equal(sherd_sim_open(&sim, &options), 0);
+    for (uint32_t i = 0; i < NODES; i++) {
+        spawn(i, opener);
+        sherd_sim_run(sim, 10);
+    }
+    sherd_sim_run(sim, 10000);
+    good = bad = 0;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    assert_null(sherd_sim_violation(sim));
+    sherd_sim_close(sim);
+    return 0;
+}
+
+static const char *key_of(uint32_t index)
+{
+    static char key[16];
+
+    (void)snprintf(key, sizeof key, "k%u", index); /* fits */
+    return key;
+}
+
+/* Puts all keys at once, by a broker that stays. */
+static enum sherd_next writer(struct sherd_ctx *ctx, void *self,
+                              const struct sherd_msg *msg)
+{
+    const struct sherd_bytes none = { NULL, 0 }, value = { "v", 1 };
+
+    (void)self;
+    for (uint32_t i = 0; msg->kind == SHERD_STARTED && i < KEYS; i++)
+        assert_int_equal(sherd_store_put(ctx, stores[0], key_of(i), none,
+                                         value, NULL, i),
+                         0);
+    if (msg->kind == SHERD_ANSWER && msg->msg == SHERD_STORE_WRITTEN)
+        good++;
+    else if (msg->kind == SHERD_ANSWER || msg->kind == SHERD_NO_ANSWER)
+        bad++;
+    return SHERD_CONTINUE;
+}
+
+/* Reads all keys from one replica each, at once, by the one that leaves. */
+static enum sherd_next reader(struct sherd_ctx *ctx, void *self,
+                              const struct sherd_msg *msg)
+{
+    const struct sherd_store_level one = { 1, 0 };
+
+    (void)self;
+    for (uint32_t i = 0; msg->kind == SHERD_STARTED && i < KEYS; i++)
+        assert_int_equal(
+            sherd_store_get(ctx, stores[LEAVES], key_of(i), &one, i), 0);
+    good += msg->kind == SHERD_ANSWER && msg->msg == SHERD_STORE_FOUND;
+    bad += msg->kind == SHERD_ANSWER && msg->msg == SHERD_STORE_NOT_FOUND;
+    return SHERD_CONTINUE;
+}
+
+/* How often that was done meanwhile. */
+static uint32_t leave(receiver *receive, uint32_t most)
+{
+    uint32_t rounds = 0;
+
+    good = bad = 0;
+    assert_int_equal(sherd_sim_leave(sim, LEAVES), 0);
+    for (; rounds < most && sherd_sim_alive(sim, LEAVES); rounds++) {
+        spawn(receive == reader ? LEAVES : 0, receive);
+        sherd_sim_run(sim, 3);
+    }
+    sherd_sim_run(sim, 40000);
+    assert_false(sherd_sim_alive(sim, LEAVES));
+    return rounds;
+}
+
+/* Until it is gone, and the others know it, a replica that leaves reads what it has: the next one may not have it yet. */
+static void who_leaves_reads_as_before(void **state)
+{
+    (void)state;
+    spawn(0, writer);
+    sherd_sim_run(sim, 1000);
+    assert_int_equal(good, KEYS);
+    (void)leave(reader, 10);
+    assert_true(good > KEYS);
+    assert_int_equal(bad, 0);
+}
+
+/* It coordinates none any more, and says so: another replica does. */
+static void puts_go_on_while_a_replica_leaves(void **state)
+{
+    uint32_t rounds = leave(writer, 4); /* a key has a sibling for each */
+
+    (void)state;
+    assert_true(rounds > 1);
+    assert_int_equal(bad, 0);
+    assert_int_equal(good, rounds * KEYS);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(who_leaves_reads_as_before),
+        TEST(puts_go_on_while_a_replica_leaves),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
