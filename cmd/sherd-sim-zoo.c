@@ -85,6 +85,9 @@ static const struct kind kinds[] = {
         "fault_crash_several=10", "fault_crash=0", "fault_leave=0",
         "fault_leave_kill=0", "fault_restart=0", "load=30",
         "number_of_shards=1000", "entities=1000" } },
+    /* The same: clusters are cut in two. */
+    { ZOO_A7, MODE_SBR, { "resolver=1", "split=1" } },
+    { ZOO_E1, MODE_SBR, { "resolver=1", "split=1" } },
 };
 
 /* Of the replicator's bugs: these in turn, and nothing else. */
@@ -160,7 +163,7 @@ static const struct kind store_kinds[] = {
 #define DATA_FIRST ZOO_A9 /* of the bugs: these and those behind are the replicator's */
 
 #define KINDS (sizeof kinds / sizeof *kinds)
-#define KINDS_IN_TURN (KINDS - 2) /* the first ones */
+#define KINDS_IN_TURN (KINDS - 4) /* the first ones */
 
 /* What those do not reach; cover has them in turn with the others. */
 static const struct kind cover_kinds[] = {

@@ -23,6 +23,9 @@
     X(A6, "akka#27487",                                                        \
       "The next oldest starts when all who were older are gone.",              \
       "I32")                                                                   \
+    X(A7, "akka#25632",                                                        \
+      "Of a partition one side goes on at most.",                              \
+      "I21")                                                                   \
     X(A10, "akka#17200",                                                       \
       "A coordinator allocates when every member has said what it hosts.",     \
       "I1")                                                                    \
@@ -80,6 +83,9 @@
     X(D6, "akka#29383",                                                        \
       "An entity that fails starts again.",                                    \
       "I3")                                                                    \
+    X(E1, "akka#30391",                                                        \
+      "Of a partition the side that the strategy keeps goes on.",              \
+      "L6")                                                                    \
     X(E5, "akka#23582",                                                        \
       "Up numbers tell who is older.",                                         \
       "I32")                                                                   \

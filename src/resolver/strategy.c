@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "base/zoo.h"
 
 const char *strategy_text(enum strategy_kind kind)
 {
@@ -251,7 +252,9 @@ static enum decision decide_majority(const struct side *side)
 
     if (has_indirect(side))
         return DECISION_INDIRECT;
-    if (!lowest)
+    if (ZOO(A7))
+        return DECISION_UNREACHABLE;
+    if (!lowest || ZOO(E1))
         return DECISION_ALL;
     if (!is_majority(count(side, SETTLED, true), count(side, SETTLED, false),
                      lowest))

@@ -108,6 +108,12 @@ uint64_t quiet_drain_bound(const struct options *options)
            100 * options->value[OPTION_STORE] * 1000;
 }
 
+/* A minority waits for the lease; who is downed is removed after a margin as long as stable-after. */
+uint64_t quiet_split_bound(const struct options *options)
+{
+    return quiet_leave_bound(options) + 4 * ms_of(options, OPTION_STABLE);
+}
+
 /* Replicas hold the same: each tells each, a part of the keys at a time; a read and a write of them that failed are made again. */
 static uint64_t spread_bound(const struct options *options, uint64_t count)
 {

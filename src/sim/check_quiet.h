@@ -24,6 +24,9 @@ uint64_t quiet_leave_bound(const struct options *options);
 /* ns until every message and ask must have ended once no new ones come: hand-offs, stops of entities, asks. */
 uint64_t quiet_drain_bound(const struct options *options);
 
+/* ns from a cut until the side that is not kept must have ended: detection, the resolver's waits, and the ends of its nodes. */
+uint64_t quiet_split_bound(const struct options *options);
+
 /* ns from then until everybody who is remembered lives: `count` entities of all types, one after the other at the worst. */
 uint64_t quiet_remember_bound(const struct options *options, uint64_t count);
 

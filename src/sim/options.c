@@ -97,6 +97,8 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
         return mode == MODE_STORE;
     if (option == OPTION_FOUND)
         return mode != MODE_LITE && mode != MODE_SCALE && mode != MODE_MEMBER;
+    if (option == OPTION_SPLIT)
+        return mode == MODE_SWARM || mode == MODE_SBR;
     if (option == OPTION_RESTART)
         return mode == MODE_SWARM || mode == MODE_CHURN || mode == MODE_HANDOFF;
     if (option == OPTION_CRASH_SEVERAL)
@@ -179,6 +181,7 @@ void options_insist(struct options *options, enum sim_mode mode)
     if (mode == MODE_SBR) {
         value[OPTION_CUT] += !value[OPTION_CUT];
         value[OPTION_RESOLVER] += !value[OPTION_RESOLVER];
+        value[OPTION_SPLIT] = 1;
     }
     if (mode == MODE_CENTERS) {
         value[OPTION_CUT] += !value[OPTION_CUT];
@@ -269,6 +272,10 @@ static void keep_alive(struct options *options)
         limit(&value[OPTION_FAULT_LENGTH], 2 * 3600 / value[OPTION_FAULTS]);
     if (value[OPTION_DATA] && value[OPTION_DATA_SPREAD] < spreads_by_ms(value))
         value[OPTION_DATA_SPREAD] = spreads_by_ms(value);
+    if (!value[OPTION_RESOLVER] || value[OPTION_CENTERS] > 1 ||
+        value[OPTION_NODES] < 3 ||
+        value[OPTION_NODES] > choices[OPTION_MONITORED_BY].usual + 1)
+        value[OPTION_SPLIT] = 0; /* not everybody sees everybody go, and a strategy promises nothing */
     if (!value[OPTION_REMEMBER])
         value[OPTION_REMEMBER_DATA] = 0;
     if (value[OPTION_REMEMBER_DATA])

@@ -149,11 +149,13 @@ enum sim_mode {
     X(FOUND, "seeds_found", 0, 0, 0, 0, 0, 1)                                  \
     X(RESTART, "fault_restart", 0, 0, 0, 0, 1)                                 \
     X(CRASH_SEVERAL, "fault_crash_several", 0, 0, 0, 0, 0, 0, 1)          \
-    X(NO_ENTITIES, "no_entities", 0, 0, 1)
+    X(NO_ENTITIES, "no_entities", 0, 0, 1)                                     \
+    X(SPLIT, "split", 0, 0, 1)
 
 /* data_durable: half of the keys' types are kept on each node's disk. */
 /* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced.
  * remember_in_data: they are kept in distributed data, on each node's disk, and not in the journal */
+/* split: at the beginning, where nodes have a resolver, a clean cut is judged by what its strategy promises */
 /* no_entities: nodes have no entity types, and no clients that talk to any */
 /* seeds_found: nodes look for their seed nodes, in a list that follows who comes and goes with a delay */
 /* coordinator_...: how many replicas beyond a majority have a coordinator's state, or are read for it, and the least majority; where

@@ -9,6 +9,7 @@
 #include "ddata/replicator.h"
 #include "sim/check_quiet.h"
 #include "sim/check_remember.h"
+#include "sim/check_split.h"
 #include "sim/checks.h"
 #include "sim/cluster.h"
 #include "sim/disk_store.h"
@@ -27,6 +28,7 @@
 #define SILENCE (60 * SECOND)
 #define HEAL_INDEX 1 /* of the nemesis' streams: the plan has 0 */
 #define RAISE_INDEX 2
+#define SPLIT_INDEX 3
 #define GENTLE (60 * SECOND) /* a hand-off that may take so long is not given up */
 #define LATE_MS 5000 /* by so much a hand-off's timer may be late in a quiet cluster, and by an eighth: clocks are wrong */
 #define GENTLE_STORE (2 * MS)
@@ -212,6 +214,35 @@ static void form(struct run *run)
     (void)run_until_holds(run, is_converged, "L1",
                           2 * quiet_converge_bound(run->options),
                           "at the beginning, no agreement on the members");
+}
+
+/* A clean cut, before anything else goes wrong; who has ended is started again afterwards. */
+static void split(struct run *run)
+{
+    uint64_t bound = quiet_converge_bound(run->options);
+    struct rng rng = stream_rng(run->options->seed, STREAM_NEMESIS, SPLIT_INDEX);
+    struct node_settings settings;
+    struct split split;
+
+    if (!run->options->value[OPTION_SPLIT] ||
+        !run_until_holds(run, is_coordinated, "L2", bound,
+                         "before the cut, no coordinator that all know"))
+        return;
+    memset(&settings, 0, sizeof settings);
+    options_settings(run->options, &settings);
+    split_draw(&split, run->world, run->cluster.nodes, &rng);
+    split_cut(&split, run->world, true);
+    run_until(run, world_now(run->world) + quiet_split_bound(run->options));
+    if (!is_over(run))
+        split_judge(&split, run->world, run->verdict,
+                    settings.resolver.strategy.kind);
+    split_cut(&split, run->world, false);
+    split_fini(&split);
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        if (!cluster_lives(&run->cluster, i))
+            cluster_start(&run->cluster, i);
+    (void)run_until_holds(run, is_converged, "L1", 2 * bound,
+                          "after the cut, no agreement on the members");
 }
 
 /* Nodes only leave and come back, entities stop when they are told to, the store does not keep them from it for so long that they
@@ -576,10 +607,10 @@ static void run_phases(struct run *run)
     static const struct {
         const char *name;
         void (*run)(struct run *);
-    } phases[] = { { "form", form },           { "load", safety },
-                   { "heal", heal },           { "agree", liveness },
-                   { "drain", drain },         { "roll call", roll_call },
-                   { "restart", restart } };
+    } phases[] = { { "form", form },       { "split", split },
+                   { "load", safety },     { "heal", heal },
+                   { "agree", liveness },  { "drain", drain },
+                   { "roll call", roll_call }, { "restart", restart } };
 
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
         if (is_over(run) || verdict_count(run->verdict))

@@ -185,6 +185,11 @@ static void modes_exclude(void **state)
             if (options.value[OPTION_REMEMBER_DATA])
                 assert_int_equal(options.value[OPTION_KEPT_MIN],
                                  option_default(OPTION_KEPT_MIN));
+            if (options.value[OPTION_SPLIT])
+                assert_true(options.value[OPTION_RESOLVER] > 0 &&
+                            options.value[OPTION_CENTERS] == 1 &&
+                            options.value[OPTION_NODES] >= 3 &&
+                            options.value[OPTION_NODES] <= 10);
             assert_int_equal(options.value[OPTION_NO_ENTITIES],
                              mode == MODE_MEMBER);
             if (mode == MODE_MEMBER)

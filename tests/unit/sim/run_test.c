@@ -119,6 +119,59 @@ static void a_run_without_work_is_dead(void **state)
     assert_true(result.is_dead);
 }
 
+/* ---- a clean cut ---- */
+
+static void cut_in_two(uint64_t seed, uint64_t resolver, enum zoo_mutant bug,
+                       struct run_result *result)
+{
+    struct options options;
+    struct run_settings settings = { .options = &options,
+                                     .stops_at_violation = true };
+
+    set(&options, seed);
+    options_insist(&options, MODE_SBR);
+    options.value[OPTION_NODES] = 5;
+    options.value[OPTION_RESOLVER] = resolver;
+    zoo_choose(bug);
+    run_seed(&settings, result);
+    zoo_choose(ZOO_NONE);
+}
+
+static void one_side_of_a_cut_goes_on(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        for (uint64_t resolver = 1; resolver <= 3; resolver++) {
+            struct run_result result;
+
+            cut_in_two(seed, resolver, ZOO_NONE, &result);
+            if (result.violations)
+                fail_msg("%s", result.lines[0]);
+            assert_true(result.lives > 5); /* who had ended was started again */
+        }
+    }
+}
+
+static void I21_both_sides_of_a_cut_are_found(void **state)
+{
+    struct run_result result;
+
+    (void)state;
+    cut_in_two(1, 1, ZOO_A7, &result);
+    assert_true(broke(&result, "I21"));
+    assert_non_null(strstr(result.lines[0], "both sides of a partition"));
+}
+
+static void L6_a_side_that_is_kept_and_ends_is_found(void **state)
+{
+    struct run_result result;
+
+    (void)state;
+    cut_in_two(1, 1, ZOO_E1, &result);
+    assert_true(broke(&result, "L6"));
+    assert_non_null(strstr(result.lines[0], "and it has ended"));
+}
+
 /* ---- data centers ---- */
 
 static uint32_t commits[2][2]; /* of each store, by nodes of each data center */
@@ -398,6 +451,9 @@ int main(void)
         cmocka_unit_test(data_centers_persist_apart),
         cmocka_unit_test(L1_a_node_that_nobody_hears_is_found),
         cmocka_unit_test(I26_what_is_kept_is_found),
+        cmocka_unit_test(one_side_of_a_cut_goes_on),
+        cmocka_unit_test(I21_both_sides_of_a_cut_are_found),
+        cmocka_unit_test(L6_a_side_that_is_kept_and_ends_is_found),
         cmocka_unit_test(I3_a_move_that_costs_messages_is_found),
         cmocka_unit_test(I16_a_durable_key_that_is_lost_is_found),
         cmocka_unit_test(I16_what_is_acknowledged_and_not_stored_is_found),

@@ -1,0 +1,175 @@
+/* Who lives on which side of a cut. */
+#include "sim/check_split.h"
+
+#include <string.h>
+
+#include "base/address.h"
+#include "base/check.h"
+#include "sim/net.h"
+#include "sim/verdict.h"
+#include "sim/world.h"
+
+/* The coordinator of a type is at the oldest member. */
+static uint32_t find_oldest(struct world *world, uint32_t nodes)
+{
+    struct sherd_status status = world_status(world, 0);
+    uint32_t oldest = nodes;
+    char text[ADDRESS_TEXT_MAX];
+
+    for (uint32_t i = 0; i < nodes && status.type_count; i++)
+        if (strcmp(status.types[0].coordinator,
+                   address_text(
+                       &world_node(world, i)->settings.identity.node.address,
+                       text, sizeof text)) == 0)
+            oldest = i;
+    world_status_fini(&status);
+    return oldest;
+}
+
+void split_draw(struct split *split, struct world *world, uint32_t nodes,
+                struct rng *rng)
+{
+    check(nodes > 1);
+    *split = (struct split){ .nodes = nodes };
+    split->side = mem_alloc(nodes * sizeof *split->side);
+    split->life = mem_alloc(nodes * sizeof *split->life);
+    while (!split->count[SPLIT_LEFT] || !split->count[SPLIT_RIGHT]) {
+        memset(split->count, 0, sizeof split->count);
+        for (uint32_t i = 0; i < nodes; i++) {
+            split->side[i] = (enum split_side)rng_below(rng, 2);
+            split->count[split->side[i]]++;
+        }
+    }
+    for (uint32_t i = 0; i < nodes; i++)
+        split->life[i] = world_node(world, i)->life;
+    split->oldest = find_oldest(world, nodes);
+}
+
+void split_fini(struct split *split)
+{
+    mem_free(split->side);
+    mem_free(split->life);
+}
+
+void split_cut(const struct split *split, struct world *world, bool on)
+{
+    for (uint32_t i = 0; i < split->nodes; i++)
+        for (uint32_t j = 0; j < split->nodes; j++)
+            if (split->side[i] != split->side[j])
+                net_cut(world, i, j, NET_BOTH, on);
+}
+
+static bool goes_on(const struct split *split, struct world *world,
+                    uint32_t node)
+{
+    const struct world_node *place = world_node(world, node);
+
+    return place->node && place->is_up && place->life == split->life[node];
+}
+
+static enum split_side other(enum split_side side)
+{
+    return side == SPLIT_LEFT ? SPLIT_RIGHT : SPLIT_LEFT;
+}
+
+static enum split_side larger(const struct split *split,
+                              const struct world *world)
+{
+    const struct address *lowest = NULL;
+    enum split_side side = SPLIT_LEFT;
+
+    if (split->count[SPLIT_LEFT] != split->count[SPLIT_RIGHT])
+        return split->count[SPLIT_LEFT] > split->count[SPLIT_RIGHT]
+                   ? SPLIT_LEFT
+                   : SPLIT_RIGHT;
+    for (uint32_t i = 0; i < split->nodes; i++) {
+        const struct address *address =
+            &world_node(world, i)->settings.identity.node.address;
+
+        if (lowest && address_compare(lowest, address) < 0)
+            continue;
+        lowest = address;
+        side = split->side[i];
+    }
+    return side;
+}
+
+/* One that is alone with the oldest ends for the sake of the others, if they are more than one. */
+static enum split_side with_oldest(const struct split *split)
+{
+    enum split_side side = split->side[split->oldest];
+
+    return split->count[side] == 1 && split->count[other(side)] > 1
+               ? other(side)
+               : side;
+}
+
+/* Whom a side's node has for members: nobody but its side. */
+static bool has_its_side(const struct split *split, struct world *world,
+                         uint32_t node)
+{
+    struct sherd_status status = world_status(world, node);
+    uint32_t found = 0;
+    bool agrees = status.member_count == split->count[split->side[node]];
+
+    for (uint32_t i = 0; i < status.member_count; i++)
+        for (uint32_t j = 0; j < split->nodes; j++)
+            found += split->side[j] == split->side[node] &&
+                     status.members[i].uid ==
+                         world_node(world, j)->settings.identity.node.uid;
+    agrees &= found == status.member_count;
+    world_status_fini(&status);
+    return agrees;
+}
+
+static void judge_kept(const struct split *split, struct world *world,
+                       struct verdict *verdict, enum strategy_kind kind,
+                       enum split_side side)
+{
+    for (uint32_t i = 0; i < split->nodes; i++) {
+        if (split->side[i] != side)
+            continue;
+        if (!goes_on(split, world, i))
+            violation(verdict, "L6", i,
+                      "%s keeps its side of a partition, %u of %u nodes, and "
+                      "it has ended",
+                      strategy_text(kind), split->count[side], split->nodes);
+        else if (!has_its_side(split, world, i))
+            violation(verdict, "I21", i,
+                      "%s keeps its side of a partition, %u of %u nodes, and "
+                      "it has other members",
+                      strategy_text(kind), split->count[side], split->nodes);
+    }
+}
+
+void split_judge(const struct split *split, struct world *world,
+                 struct verdict *verdict, enum strategy_kind kind)
+{
+    uint32_t living[2] = { 0, 0 };
+    uint32_t first[2] = { 0, 0 };
+    enum split_side kept;
+
+    for (uint32_t i = 0; i < split->nodes; i++) {
+        enum split_side side = split->side[i];
+
+        if (!goes_on(split, world, i))
+            continue;
+        if (!living[side]++)
+            first[side] = i;
+    }
+    if (living[SPLIT_LEFT] && living[SPLIT_RIGHT]) {
+        violation(verdict, "I21", first[SPLIT_LEFT],
+                  "both sides of a partition go on under %s: here %u of %u, "
+                  "and %u of %u with node %u",
+                  strategy_text(kind), living[SPLIT_LEFT],
+                  split->count[SPLIT_LEFT], living[SPLIT_RIGHT],
+                  split->count[SPLIT_RIGHT], first[SPLIT_RIGHT]);
+        return;
+    }
+    kept = living[SPLIT_LEFT] ? SPLIT_LEFT : SPLIT_RIGHT;
+    if (kind == STRATEGY_KEEP_MAJORITY)
+        kept = larger(split, world);
+    else if (kind == STRATEGY_KEEP_OLDEST && split->oldest < split->nodes)
+        kept = with_oldest(split);
+    judge_kept(split, world, verdict, kind, kept);
+}

@@ -1,0 +1,41 @@
+/* The checker of what is left of a cluster that a partition cuts in two, when its nodes have a split brain resolver.
+ *
+ *   I21  of two sides one goes on at most
+ *   L6   the side that the strategy keeps goes on, whole: keep-majority the larger one, of equal ones that with the lowest address;
+ *        keep-oldest that with the oldest member, or the other one where that is alone; lease-majority either
+ *
+ * Asked of one clean cut through a cluster that agreed, with nothing else going wrong, where detectors see all whom they shall within
+ * stable-after: there a strategy promises it. */
+#ifndef SHERD_SIM_CHECK_SPLIT_H
+#define SHERD_SIM_CHECK_SPLIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "resolver/strategy.h"
+
+struct verdict;
+struct world;
+
+enum split_side { SPLIT_LEFT, SPLIT_RIGHT };
+
+struct split {
+    uint32_t nodes;        /* all of which live */
+    enum split_side *side; /* of each; given to split_fini */
+    uint32_t *life;
+    uint32_t count[2]; /* of each side, at least 1 */
+    uint32_t oldest;   /* the node; nodes: not known */
+};
+
+/* Draws two sides of a world whose nodes all live and agree. */
+void split_draw(struct split *split, struct world *world, uint32_t nodes,
+                struct rng *rng);
+void split_fini(struct split *split);
+/* Cuts all paths between the sides, or heals them. */
+void split_cut(const struct split *split, struct world *world, bool on);
+/* Before it is healed, when detection, the strategy's waits and the ends of who is downed had their time. */
+void split_judge(const struct split *split, struct world *world,
+                 struct verdict *verdict, enum strategy_kind kind);
+
+#endif
