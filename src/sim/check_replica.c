@@ -153,7 +153,8 @@ void check_replica_marks(struct verdict *verdict,
     for (uint32_t i = 0; i < nodes.items.count; i++) {
         const struct node_id *node = &nodes.items.items[i];
 
-        if (replicator_is_pruned(replica->replicator, key, node) &&
+        if (!node_equal(node, &replica->node) &&
+            replicator_is_pruned(replica->replicator, key, node) &&
             dd_needs_pruning(value, node))
             violation(verdict, "I17", replica->index,
                       "key %.*s is pruned from %s uid %llu, which is in it",

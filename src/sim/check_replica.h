@@ -24,7 +24,8 @@ struct check_replica {
 /* I14, of up to three values that have one key; null ones are left out. Each is read only. */
 void check_replica_laws(struct verdict *verdict, uint32_t node,
                         const struct dd_value *const values[3]);
-/* I17, at any time. */
+/* I17, at any time. What a node itself wrote is not asked of its own replica: it may live where nobody else knows that it was taken in, and be
+ * pruned by those. */
 void check_replica_marks(struct verdict *verdict,
                          const struct check_replica *replica,
                          struct slice key);

@@ -158,6 +158,18 @@ static void what_is_there_again_behind_its_mark_is_found(void **state)
     assert_int_equal(verdict_find(verdict, "I17")->node, 1);
 }
 
+/* It lives where nobody knows it, and they have pruned it. */
+static void what_a_node_wrote_itself_is_not_judged(void **state)
+{
+    struct check_replica own = replicas[1];
+
+    (void)state;
+    own.node = gone;
+    give(1, &gone, 3, true);
+    check_replica_marks(verdict, &own, key());
+    expect_only(NULL);
+}
+
 /* ---- disks ---- */
 
 static void all_loaded(void)
@@ -265,6 +277,7 @@ int main(void)
         TEST(one_that_was_never_used_is_empty),
         TEST(what_is_left_of_who_is_gone_is_told),
         TEST(what_is_there_again_behind_its_mark_is_found),
+        TEST(what_a_node_wrote_itself_is_not_judged),
         TEST(a_replica_that_has_what_its_disk_has_passes),
         TEST(what_a_disk_has_alone_is_found),
         TEST(a_key_that_a_disk_has_alone_is_found),
