@@ -273,7 +273,8 @@ static void keep_alive(struct options *options)
     if (value[OPTION_DATA] && value[OPTION_DATA_SPREAD] < spreads_by_ms(value))
         value[OPTION_DATA_SPREAD] = spreads_by_ms(value);
     if (!value[OPTION_RESOLVER] || value[OPTION_CENTERS] > 1 ||
-        value[OPTION_NODES] < 3 ||
+        value[OPTION_NODES] < 3 || value[OPTION_GOSSIP] > 1000 ||
+        value[OPTION_STORE] > 100000 || /* a lease takes as long, and by then nothing is stable */
         value[OPTION_NODES] > choices[OPTION_MONITORED_BY].usual + 1)
         value[OPTION_SPLIT] = 0; /* not everybody sees everybody go, and a strategy promises nothing */
     if (!value[OPTION_REMEMBER])
