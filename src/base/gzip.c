@@ -7,7 +7,10 @@
 
 #define LEVEL 6 /* java.util.zip.Deflater's default */
 #define WINDOW 15
+#define WINDOW_MIN 9 /* raw deflate has none below */
+#define LOOKAHEAD 262 /* of the window that matches do not reach; zlib: MIN_LOOKAHEAD */
 #define MEMORY_LEVEL 8
+#define MEMORY_BITS 6 /* zlib keeps 2^(level + 6) symbols before it ends a block */
 #define GZIP 16 /* zlib: added to the window, gzip framing */
 #define SYSTEM_AT 9 /* of gzip's header: which operating system wrote it */
 #define SYSTEM_UNKNOWN 0xff
@@ -104,13 +107,29 @@ bool gzip_inflate(struct buf *bytes, struct slice packed, size_t size_max,
     return complete;
 }
 
+/* Of the numbers up to most, the least whose power of two is not below size. */
+static int bits_for(size_t size, int least, int most)
+{
+    int bits = least;
+
+    while (bits < most && (size_t)1 << bits < size)
+        bits++;
+    return bits;
+}
+
+/* A part is small, and zlib clears its tables first: 64 KiB with the usual ones, which takes longer than the packing. It has no more
+ * than it needs to see all of the part, and to make one block of it. */
 void gzip_part_set(struct gzip_part *part, struct slice bytes)
 {
+    int window = bits_for(bytes.size + LOOKAHEAD, WINDOW_MIN, WINDOW);
+    int memory = bits_for(bytes.size + 1, MEMORY_BITS + 1,
+                          MEMORY_BITS + MEMORY_LEVEL) -
+                 MEMORY_BITS;
     z_stream stream = { 0 };
     size_t bound;
 
     check(bytes.size < UINT32_MAX / 2);
-    check(deflateInit2(&stream, LEVEL, Z_DEFLATED, -WINDOW, MEMORY_LEVEL,
+    check(deflateInit2(&stream, LEVEL, Z_DEFLATED, -window, memory,
                        Z_DEFAULT_STRATEGY) == Z_OK);
     bound = deflateBound(&stream, bytes.size) + FLUSH_SIZE;
     buf_clear(&part->packed);

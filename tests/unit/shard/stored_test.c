@@ -171,6 +171,44 @@ static void damage_is_refused(void **state)
     buf_fini(&packed);
 }
 
+/* Texts that pack well, and bytes that do not pack at all, of sizes at which deflate's tables grow. */
+static void parts_of_all_sizes_are_whole(void **state)
+{
+    struct buf texts = { 0 }, noise = { 0 }, packed = { 0 }, back = { 0 };
+    uint32_t number = 1;
+    (void)state;
+
+    while (texts.size <= 70000) {
+        buf_put_text(&texts, texts.size % 3 ? REGION : PROXY);
+        for (uint32_t i = 0; i < sizeof REGION; i++) {
+            number = number * 1664525 + 1013904223;
+            buf_put_u8(&noise, (uint8_t)(number >> 24));
+        }
+    }
+    for (uint32_t bits = 0; bits <= 16; bits++) {
+        for (int step = -263; step <= 1; step++) {
+            size_t size = ((size_t)1 << bits) + (size_t)step;
+
+            if (step < 0 - (1 << bits) || (step < -1 && step > -261) ||
+                size > noise.size)
+                continue;
+            buf_clear(&packed);
+            buf_clear(&back);
+            pack(&packed, slice_of(texts.data, size),
+                 slice_of(noise.data, size));
+            assert_true(gzip_inflate(&back, buf_slice(&packed), 1 << 20, NULL));
+            assert_int_equal(back.size, 2 * size);
+            assert_memory_equal(back.data, texts.data, size);
+            assert_memory_equal(back.data + size, noise.data, size);
+            assert_true(packed.size <= size + size / 8 + 200);
+        }
+    }
+    buf_fini(&texts);
+    buf_fini(&noise);
+    buf_fini(&packed);
+    buf_fini(&back);
+}
+
 /* A few kilobytes that inflate to more than a state may have. */
 static void a_bomb_is_refused(void **state)
 {
@@ -224,6 +262,7 @@ int main(void)
         cmocka_unit_test(what_was_written_is_read),
         cmocka_unit_test(what_cannot_be_is_left_out),
         cmocka_unit_test(damage_is_refused),
+        cmocka_unit_test(parts_of_all_sizes_are_whole),
         cmocka_unit_test(a_bomb_is_refused),
         cmocka_unit_test(a_tree_without_end_is_refused),
     };
