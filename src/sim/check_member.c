@@ -5,20 +5,21 @@
 
 #include "base/check.h"
 #include "base/peer.h"
+#include "base/vec.h"
 #include "sim/verdict.h"
 
 #define BIT(status) (1u << (status))
 #define STATUSES 9
 
-/* An incarnation as one node sees it. */
-struct sight {
-    uint8_t status;
-    bool is_known;
+/* What a life of a node has seen: of each incarnation, by its number, 0 = nothing, else its status and 1. There may be millions. */
+struct sights {
+    VEC(uint8_t) of;
 };
 
 /* An incarnation, whoever looks. */
 struct incarnation {
-    uint64_t life;    /* of the node that it is */
+    uint64_t life;    /* of the node that it is; 0: of none that was started */
+    uint32_t number;  /* from 1, as they were mentioned */
     uint64_t cluster; /* the founder's uid; 0 = in none */
     uint32_t node;
     bool has_ended;
@@ -27,9 +28,9 @@ struct incarnation {
 
 struct check_member {
     struct verdict *verdict;
-    struct map sights;       /* node's life, uid -> struct sight */
-    struct map incarnations; /* uid -> struct incarnation */
-    struct map commands;     /* an address -> a byte */
+    VEC(struct sights) sights; /* by life; empty when that has ended */
+    struct map incarnations;   /* uid -> struct incarnation */
+    struct map commands;       /* an address -> a byte */
     bool knows_commands;
     bool resolves;
     uint64_t uids[CHECK_NODES_MAX];
@@ -43,6 +44,7 @@ struct check_member *check_member_new(struct verdict *verdict)
     struct check_member *check = mem_alloc(sizeof *check);
 
     check->verdict = verdict;
+    vec_push(&check->sights, ((struct sights){ .of = { .count = 0 } }));
     return check;
 }
 
@@ -50,7 +52,9 @@ void check_member_free(struct check_member *check)
 {
     if (!check)
         return;
-    facts_fini(&check->sights);
+    for (uint32_t i = 0; i < check->sights.count; i++)
+        vec_fini(&check->sights.items[i].of);
+    vec_fini(&check->sights);
     facts_fini(&check->incarnations);
     facts_fini(&check->commands);
     mem_free(check);
@@ -59,15 +63,23 @@ void check_member_free(struct check_member *check)
 static struct incarnation *incarnation_of(struct check_member *check,
                                           uint64_t uid)
 {
-    return facts_of(&check->incarnations, (struct fact_key){ { uid } },
-                    sizeof(struct incarnation));
+    struct incarnation *incarnation =
+        facts_of(&check->incarnations, (struct fact_key){ { uid } },
+                 sizeof *incarnation);
+
+    if (!incarnation->number)
+        incarnation->number = check->incarnations.count;
+    return incarnation;
 }
 
-static struct sight *sight_of(struct check_member *check, uint64_t life,
-                              uint64_t uid)
+static uint8_t *sight_of(struct check_member *check, uint64_t life,
+                         const struct incarnation *incarnation)
 {
-    return facts_of(&check->sights, (struct fact_key){ { life, uid } },
-                    sizeof(struct sight));
+    struct sights *sights = &check->sights.items[life];
+
+    while (sights->of.count <= incarnation->number)
+        vec_push(&sights->of, 0);
+    return &sights->of.items[incarnation->number];
 }
 
 static const char *status_text(uint64_t status)
@@ -119,14 +131,14 @@ static void judge_cluster(struct check_member *check, uint32_t node,
     const struct incarnation *own =
         incarnation_of(check, check->uids[node]);
     const struct incarnation *other = incarnation_of(check, probe->node.uid);
-    const struct sight *back;
+    unsigned back;
 
     if (!own->cluster || !other->cluster || own->cluster == other->cluster ||
         other->has_ended)
         return;
-    back = sight_of(check, other->life, check->uids[node]);
-    if (back->is_known && back->status != PEER_JOINING &&
-        back->status != PEER_REMOVED && probe->first != PEER_JOINING &&
+    back = *sight_of(check, other->life, own);
+    if (back && back - 1 != PEER_JOINING && back - 1 != PEER_REMOVED &&
+        probe->first != PEER_JOINING &&
         probe->first != PEER_REMOVED)
         violation(check->verdict, "I33", node,
                   "it and node %u see each other, and are of clusters %" PRIu64
@@ -137,29 +149,27 @@ static void judge_cluster(struct check_member *check, uint32_t node,
 static void seen(struct check_member *check, uint32_t node,
                  const struct probe *probe)
 {
-    struct sight *sight =
-        sight_of(check, check->lives[node], probe->node.uid);
+    struct incarnation *incarnation = incarnation_of(check, probe->node.uid);
+    uint8_t *sight = sight_of(check, check->lives[node], incarnation);
+    unsigned before = *sight ? *sight - 1u : STATUSES;
 
     check->counts.seen++;
     check->counts.removed += probe->first == PEER_REMOVED;
     check(probe->first < STATUSES);
-    if (sight->is_known
-            ? !leads_to(sight->status, (unsigned)probe->first)
-            : probe->first == PEER_REMOVED)
+    if (before < STATUSES ? !leads_to(before, (unsigned)probe->first)
+                          : probe->first == PEER_REMOVED)
         violation(check->verdict, "I18", node,
                   "%s:%u uid %" PRIu64 " is seen %s after %s",
                   probe->node.address.host, probe->node.address.port,
                   probe->node.uid, status_text(probe->first),
-                  sight->is_known ? status_text(sight->status) : "nothing");
-    if (sight->is_known && sight->status == PEER_REMOVED)
+                  before < STATUSES ? status_text(before) : "nothing");
+    if (before == PEER_REMOVED)
         violation(check->verdict, "I18", node,
                   "%s:%u uid %" PRIu64 " was removed and is seen again, %s",
                   probe->node.address.host, probe->node.address.port,
                   probe->node.uid, status_text(probe->first));
-    sight->is_known = true;
-    sight->status = (uint8_t)probe->first;
-    if (probe->first == PEER_DOWN &&
-        !incarnation_of(check, probe->node.uid)->is_downed)
+    *sight = (uint8_t)(probe->first + 1);
+    if (probe->first == PEER_DOWN && !incarnation->is_downed)
         violation(check->verdict, "I21", node,
                   "%s:%u uid %" PRIu64 " is seen down, and nobody downed it",
                   probe->node.address.host, probe->node.address.port,
@@ -365,6 +375,7 @@ void check_member_node_started(struct check_member *check, uint32_t node,
     check(node < CHECK_NODES_MAX);
     check->uids[node] = uid;
     check->lives[node] = ++check->life;
+    vec_push(&check->sights, ((struct sights){ .of = { .count = 0 } }));
     incarnation->life = check->life;
     incarnation->node = node;
 }
@@ -372,6 +383,7 @@ void check_member_node_started(struct check_member *check, uint32_t node,
 void check_member_node_ended(struct check_member *check, uint32_t node)
 {
     check(node < CHECK_NODES_MAX);
+    vec_fini(&check->sights.items[check->lives[node]].of);
     incarnation_of(check, check->uids[node])->has_ended = true;
 }
 
