@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/zoo.h"
+
 #define CASE_SIZE_MAX (64u * 1024 * 1024)
 
 static bool read_file(const char *path, struct buf *text)
@@ -75,6 +77,23 @@ bool case_read(const char *path, struct options *options,
     return good;
 }
 
+void case_put_replay(struct buf *text, uint64_t seed, const char *path)
+{
+    const struct zoo_entry *mutant = zoo_entry(zoo_current());
+    char number[24];
+
+    (void)snprintf(number, sizeof number, "%llu", (unsigned long long)seed);
+    buf_put_text(text, "sherd-sim replay ");
+    buf_put_text(text, number);
+    buf_put_text(text, " --schedule ");
+    buf_put_text(text, path);
+    if (mutant) {
+        buf_put_text(text, " --mutant ");
+        buf_put_text(text, mutant->name);
+    }
+    buf_put_text(text, "\n");
+}
+
 bool case_write(const char *path, const struct options *options,
                 const struct schedule *schedule, const char *comment)
 {
@@ -83,9 +102,8 @@ bool case_write(const char *path, const struct options *options,
     char line[128];
     bool good;
 
-    (void)snprintf(line, sizeof line, "# sherd-sim replay %llu --schedule %s\n",
-                   (unsigned long long)options->seed, path); /* cut at size */
-    buf_put_text(&text, line);
+    buf_put_text(&text, "# ");
+    case_put_replay(&text, options->seed, path);
     if (*comment) {
         buf_put_text(&text, "# ");
         buf_put_text(&text, comment);

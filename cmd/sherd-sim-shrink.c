@@ -273,15 +273,16 @@ static int print_smallest(const struct command *command,
     printf("%s\n", *shrinker->line ? shrinker->line : "the process dies");
     schedule_put(&shrinker->schedule, &text);
     printf("%.*s", (int)text.size, (const char *)text.data);
-    buf_fini(&text);
-    printf("%llu nodes, %u faults, %llu s, after %llu tries%s\n"
-           "  sherd-sim replay %llu --schedule %s\n",
+    printf("%llu nodes, %u faults, %llu s, after %llu tries%s\n",
            (unsigned long long)shrinker->options.value[OPTION_NODES],
            shrinker->schedule.faults.count,
            (unsigned long long)shrinker->options.value[OPTION_LENGTH],
            (unsigned long long)shrinker->tries,
-           is_late(shrinker) ? "; the budget is used up" : "",
-           (unsigned long long)shrinker->options.seed, path);
+           is_late(shrinker) ? "; the budget is used up" : "");
+    buf_clear(&text);
+    case_put_replay(&text, shrinker->options.seed, path);
+    printf("  %.*s", (int)text.size, (const char *)text.data);
+    buf_fini(&text);
     return 1;
 }
 

@@ -115,6 +115,33 @@ def a_case_is_repeated():
                f"line {len(lines)}: there is no such verb" in err, err)
 
 
+def a_long_path_spoils_no_case():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "long" * 50)
+        run("replay", "7", *SMALL, "--until", "2s", "-o", path)
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+        expect("the comment is a line of its own", lines[1] == "set default" and
+               lines[0] == f"# sherd-sim replay 7 --schedule {path}", lines)
+
+
+def what_is_shrunk_is_repeated_with_its_bug():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "a.case")
+        status, out, _ = run("shrink", "1", "--mode", "churn", "--nodes", "3..6",
+                             "--length", "240s", "--set", "faults_per_hour=300",
+                             "--set", "load=5", "--mutant", "A13",
+                             "--budget", "1s", "-o", path)
+        command = f"sherd-sim replay 1 --schedule {path} --mutant A13"
+        with open(path, encoding="utf-8") as file:
+            first = file.readline()
+        expect("it breaks its rule", status == 1 and "inv=I18" in out, out)
+        expect("the last line repeats it", out.endswith(f"\n  {command}\n"), out)
+        expect("so does the case's first one", first == f"# {command}\n", first)
+        status, out, _ = run(*command.split()[1:])
+        expect("it does", status == 1 and "inv=I18" in out, out)
+
+
 def what_is_asked_for_is_seen():
     _, out, _ = run("replay", "7", *SMALL, "--until", "20s", "--log",
                     "node=1,level=info", "--dump", "node=0")
@@ -165,6 +192,8 @@ def main():
     the_manual_names_every_option()
     a_run_is_repeated()
     a_case_is_repeated()
+    a_long_path_spoils_no_case()
+    what_is_shrunk_is_repeated_with_its_bug()
     what_is_asked_for_is_seen()
     a_campaign_is_reported()
     a_cluster_of_each_size_is_measured()
