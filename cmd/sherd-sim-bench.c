@@ -129,10 +129,7 @@ int run_apart(measure_size *measure, const struct command *command,
     process = fork();
     check(process >= 0);
     if (!process) {
-        int result = measure(command, nodes, seed);
-
-        (void)fflush(stdout);
-        _exit(result);
+        _exit(output_status(measure(command, nodes, seed)));
     }
     check(waitpid(process, &status, 0) == process);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;

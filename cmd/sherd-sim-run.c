@@ -210,23 +210,43 @@ static void run_all(struct campaign *campaign)
     }
 }
 
-static void write_report(const struct campaign *campaign, const char *name,
-                         const struct buf *text)
+/* False: told why not. mode "a" keeps what is there. */
+static bool write_report(const struct command *command, const char *name,
+                         const char *mode, const struct buf *text)
 {
     char path[4096];
     FILE *file;
+    bool good;
 
-    (void)snprintf(path, sizeof path, "%s/%s", campaign->command->report,
-                   name);
-    file = fopen(path, "w");
-    if (!file || fwrite(text->data, 1, text->size, file) != text->size ||
-        fclose(file) != 0)
+    (void)snprintf(path, sizeof path, "%s/%s", command->report, name);
+    file = fopen(path, mode);
+    good = file && (!text->size || fwrite(text->data, 1, text->size, file) ==
+                                       text->size);
+    if (file && fclose(file) != 0)
+        good = false;
+    if (!good)
         (void)fprintf(stderr, "sherd-sim: %s: %s\n", path, strerror(errno));
+    return good;
 }
 
-static void print_report(struct campaign *campaign)
+/* Whether the reports can be written, asked before the seeds take their time. False: told. */
+static bool report_begins(const struct command *command)
+{
+    const struct buf nothing = { 0 };
+
+    if (mkdir(command->report, 0777) && errno != EEXIST) {
+        (void)usage_error("%s: %s", command->report, strerror(errno));
+        return false;
+    }
+    return write_report(command, "report.txt", "a", &nothing) &&
+           write_report(command, "marks.txt", "a", &nothing);
+}
+
+/* False: a report is not written; told. */
+static bool print_report(struct campaign *campaign)
 {
     struct buf text = { 0 }, marks = { 0 };
+    bool good = true;
 
     campaign->report.wall_s = seconds() - campaign->begin;
     report_put(&campaign->report, &text);
@@ -235,8 +255,8 @@ static void print_report(struct campaign *campaign)
     printf("%.*s", (int)text.size, (const char *)text.data);
     if (campaign->command->report) {
         mark_write(&campaign->marks, &marks);
-        write_report(campaign, "report.txt", &text);
-        write_report(campaign, "marks.txt", &marks);
+        good = write_report(campaign->command, "report.txt", "w", &text);
+        good &= write_report(campaign->command, "marks.txt", "w", &marks);
     }
     printf("%llu passed, %llu failed\n",
            (unsigned long long)(campaign->report.seeds -
@@ -244,6 +264,7 @@ static void print_report(struct campaign *campaign)
            (unsigned long long)campaign->report.failed);
     buf_fini(&text);
     buf_fini(&marks);
+    return good;
 }
 
 int command_run(const struct command *command)
@@ -251,13 +272,14 @@ int command_run(const struct command *command)
     struct campaign campaign = { .command = command };
     size_t size = command->jobs * sizeof *campaign.slots;
     struct options probe;
+    bool good;
 
     if (!command->has_seeds && !command->time_limit)
         return usage_error("run wants --seeds or --time");
     if (!command_options(command, 1, &probe))
         return EXIT_USAGE;
-    if (command->report && mkdir(command->report, 0777) && errno != EEXIST)
-        return usage_error("%s: %s", command->report, strerror(errno));
+    if (command->report && !report_begins(command))
+        return EXIT_USAGE;
     campaign.next = command->has_seeds ? command->seed_first : 1;
     campaign.last = command->has_seeds ? command->seed_last : UINT64_MAX;
     campaign.report.first_seed = campaign.next;
@@ -266,8 +288,8 @@ int command_run(const struct command *command)
                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     check(campaign.slots != MAP_FAILED);
     run_all(&campaign);
-    print_report(&campaign);
+    good = print_report(&campaign);
     (void)munmap(campaign.slots, size);
     mark_fini(&campaign.marks);
-    return campaign.report.failed ? 1 : 0;
+    return campaign.report.failed ? 1 : good ? 0 : EXIT_USAGE;
 }

@@ -402,6 +402,14 @@ int read_case(const struct command *command, struct options *options,
     return 0;
 }
 
+int output_status(int status)
+{
+    if (!fflush(stdout) && !ferror(stdout))
+        return status;
+    (void)fputs("sherd-sim: standard output cannot be written\n", stderr);
+    return status ? status : EXIT_USAGE;
+}
+
 /* ---- the command line ---- */
 
 /* 0, or an exit status. */
@@ -456,7 +464,7 @@ int main(int argc, char **argv)
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
         !strcmp(argv[1], "help")) {
         help();
-        return 0;
+        return output_status(0);
     }
     while (which < COMMANDS && strcmp(argv[1], commands[which].name) != 0)
         which++;
@@ -465,7 +473,7 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc; i++) {
         if (!strcmp(argv[i], "--help")) {
             help();
-            return 0;
+            return output_status(0);
         }
     }
     status = read_options(argc - 1, argv + 1, which, &command);
@@ -487,5 +495,5 @@ int main(int argc, char **argv)
     if (!status)
         status = commands[which].act(&command);
     vec_fini(&command.sets);
-    return status;
+    return output_status(status);
 }

@@ -49,6 +49,8 @@ int command_scale(const struct command *command);
 
 /* One line on standard error, "sherd-sim: ...". Returns EXIT_USAGE. */
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The exit status of a process that ends with this one: another where not all could be printed; told. */
+int output_status(int status);
 /* Measures clusters of one size; an exit status. */
 typedef int measure_size(const struct command *command, uint64_t nodes,
                          uint64_t seed);

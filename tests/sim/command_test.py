@@ -176,6 +176,30 @@ def a_campaign_is_reported():
                set(os.listdir(folder)), os.listdir(folder))
 
 
+def reports_that_cannot_be_written_are_errors():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "file")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("kept")
+        status, out, err = run("run", "--seeds", "1", *SMALL, "--report", path)
+        expect("a file is no folder, said before the first seed", status == 2 and
+               not out and path in err and err.count("\n") == 1, status, out, err)
+        os.symlink("/dev/full", os.path.join(folder, "marks.txt"))
+        status, out, err = run("run", "--seeds", "2..2", *SMALL, "--report",
+                               folder)
+        expect("a report that is lost in the end", status == 2 and
+               "1 passed, 0 failed" in out and "marks.txt" in err, status, err)
+        for words in (["run", "--seeds", "2..2", *SMALL], ["--help"],
+                      ["replay", "2", *SMALL, "--until", "2s"],
+                      ["scale", "--nodes", "3"]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([sys.argv[1], *words], stdout=full,
+                                      stderr=subprocess.PIPE, text=True,
+                                      check=False)
+            expect(f"{words}: output that is lost", done.returncode == 2 and
+                   "standard output" in done.stderr, done)
+
+
 def a_cluster_of_each_size_is_measured():
     status, out, err = run("scale", "--nodes", "3,6")
     lines = re.findall(r"^ +(\d+) nodes  (.{22}) +([\d.]+) s", out, re.M)
@@ -196,6 +220,7 @@ def main():
     what_is_shrunk_is_repeated_with_its_bug()
     what_is_asked_for_is_seen()
     a_campaign_is_reported()
+    reports_that_cannot_be_written_are_errors()
     a_cluster_of_each_size_is_measured()
     print(f"{len(failures)} failed" if failures else "all passed")
     return 1 if failures else 0
