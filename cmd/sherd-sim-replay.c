@@ -134,7 +134,18 @@ static void look_back(void *user, struct world *world)
             print_node(world, i);
 }
 
-static bool read_looks(const struct command *command, struct looks *looks)
+/* Whether the run has that node. False: told. */
+static bool has_node(const char *option, uint32_t node, uint64_t nodes)
+{
+    if (node == NODE_ALL || node < nodes)
+        return true;
+    (void)usage_error("%s node=%u: the run has nodes 0 to %llu", option, node,
+                      (unsigned long long)nodes - 1);
+    return false;
+}
+
+static bool read_looks(const struct command *command, uint64_t nodes,
+                       struct looks *looks)
 {
     looks->log_node = looks->dump_node = NODE_ALL;
     looks->level = TRACE_INFO;
@@ -152,7 +163,8 @@ static bool read_looks(const struct command *command, struct looks *looks)
                           command->dump);
         return false;
     }
-    return true;
+    return has_node("--log", looks->log_node, nodes) &&
+           has_node("--dump", looks->dump_node, nodes);
 }
 
 static void print_beginning(const struct options *options)
@@ -183,20 +195,17 @@ static void print_end(const struct run_result *result)
 }
 
 static int replay(const struct command *command, const struct options *options,
-                  const struct schedule *schedule)
+                  const struct schedule *schedule, struct looks *looks)
 {
-    struct looks looks = { 0 };
     struct run_settings settings = { .options = options,
                                      .schedule = schedule,
                                      .until = command->until,
                                      .looks_on = look_on,
                                      .looks_back = look_back,
-                                     .user = &looks };
+                                     .user = looks };
     struct run_result result, again;
 
-    if (!read_looks(command, &looks))
-        return EXIT_USAGE;
-    settings.is_verbose = looks.level == TRACE_DEBUG;
+    settings.is_verbose = looks->level == TRACE_DEBUG;
     print_beginning(options);
     run_seed(&settings, &result);
     print_end(&result);
@@ -219,15 +228,18 @@ static int replay(const struct command *command, const struct options *options,
 int command_replay(const struct command *command)
 {
     struct schedule schedule = { { 0 } };
+    struct looks looks = { 0 };
     struct options options;
     int status = read_case(command, &options, &schedule);
 
     if (status)
         return status;
-    if (command->out && !case_write(command->out, &options, &schedule, ""))
+    if (!read_looks(command, options.value[OPTION_NODES], &looks))
+        status = EXIT_USAGE;
+    if (!status && command->out && !case_write(command->out, &options, &schedule, ""))
         status = EXIT_USAGE;
     if (!status)
-        status = replay(command, &options, &schedule);
+        status = replay(command, &options, &schedule, &looks);
     schedule_fini(&schedule);
     return status;
 }

@@ -50,6 +50,9 @@ def wrong_options_are_refused():
             (["replay", "1", "--schedule", "/nonexistent"], "/nonexistent"),
             (["replay", "1", "--log", "loud"], "--log loud"),
             (["replay", "1", "--dump", "3"], "--dump 3"),
+            (["replay", "1", *SMALL, "--dump", "node=3"], "nodes 0 to 2"),
+            (["replay", "1", *SMALL, "--log", "level=debug,node=99"],
+             "--log node=99"),
             (["shrink", "1", "--budget", "x"], "--budget x"),
             (["bench", "--nodes", "5,x"], "--nodes 5,x"),
             (["scale", "--nodes", "0,5"], "--nodes 0,5")):
