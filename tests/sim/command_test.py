@@ -85,6 +85,28 @@ def the_manual_names_every_option():
                re.search(rf"^\.It Cm {command}$", manual, re.M))
 
 
+def a_synopsis_has_what_its_command_takes():
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                        "../../docs/man/sherd-sim.1")
+    with open(path, encoding="utf-8") as file:
+        synopsis = file.read().split(".Sh SYNOPSIS\n")[1].split(".Sh ")[0]
+    which = {"mode", "nodes", "length", "set"}
+    _, out, _ = run("--help")
+    takes = {}
+    for option, on in re.findall(r"^  --([a-z-]+) .*\(([a-z,]+)\)$", out, re.M):
+        for command in on.split(","):
+            takes.setdefault(command, set()).add(option)
+    expect("help says which option is whose", len(takes) == 7, takes)
+    for part in synopsis.split(".Nm\n")[1:]:
+        command = re.match(r"\.Cm (\w+)\n", part)[1]
+        said = set(re.findall(r"^\.Op Fl -([a-z-]+)", part, re.M))
+        said |= {{"j": "jobs", "o": "out"}[letter] for letter in
+                 re.findall(r"^\.Op Fl ([a-z]) ", part, re.M)}
+        said |= which if ".Op Ar which\n" in part else set()
+        expect(f"the synopsis of {command}", said == takes.pop(command, None), said)
+    expect("every command has a synopsis", not takes, takes)
+
+
 def digest(out):
     found = re.search(r"digest ([0-9a-f]{16})", out)
     return found and found[1]
@@ -217,6 +239,7 @@ def main():
     wrong_options_are_refused()
     help_tells_every_command()
     the_manual_names_every_option()
+    a_synopsis_has_what_its_command_takes()
     a_run_is_repeated()
     a_case_is_repeated()
     a_long_path_spoils_no_case()
