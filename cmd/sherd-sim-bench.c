@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "sim/child.h"
 #include "sim/world.h"
 
 #define NS_PER_S 1e9
@@ -125,9 +126,7 @@ int run_apart(measure_size *measure, const struct command *command,
     pid_t process;
     int status;
 
-    (void)fflush(stdout);
-    process = fork();
-    check(process >= 0);
+    process = child_fork();
     if (!process) {
         _exit(output_status(measure(command, nodes, seed)));
     }

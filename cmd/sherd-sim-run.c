@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "sim/child.h"
 #include "sim/mark.h"
 #include "sim/nemesis.h"
 #include "sim/report.h"
@@ -103,9 +104,7 @@ static void start_seed(struct campaign *campaign, struct slot *slot)
     memset(slot, 0, offsetof(struct slot, marks));
     slot->seed = campaign->next++;
     slot->is_twice = slot->seed % TWICE_EVERY == 1;
-    (void)fflush(stdout);
-    process = fork();
-    check(process >= 0);
+    process = child_fork();
     if (!process)
         run_child(campaign->command, slot);
     slot->process = process;

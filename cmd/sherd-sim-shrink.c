@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/timers.h"
+#include "sim/child.h"
 #include "sim/nemesis.h"
 
 #define INVARIANT_MAX 16
@@ -81,9 +82,7 @@ static void try(struct shrinker *shrinker, const struct options *options,
 
     shrinker->tries++;
     memset(shrinker->result, 0, sizeof *shrinker->result);
-    (void)fflush(stdout);
-    process = fork();
-    check(process >= 0);
+    process = child_fork();
     if (!process)
         run_child(options, schedule, shrinker->result);
     check(waitpid(process, &status, 0) == process);

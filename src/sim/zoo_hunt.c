@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "sim/child.h"
 
 struct child {
     pid_t pid; /* 0: none */
@@ -107,12 +108,10 @@ static void start(struct child *child, const struct hunt_options *options,
 {
     int ends[2];
 
-    (void)fflush(NULL); /* or the child might write it, too */
     check(pipe(ends) == 0);
     *child = (struct child){ .fd = ends[0], .seed = seed };
     child->until = options->wall_ms ? now_ms() + options->wall_ms : UINT64_MAX;
-    child->pid = fork();
-    check(child->pid >= 0);
+    child->pid = child_fork();
     if (child->pid == 0) {
         (void)close(ends[0]);
         answer_fd = ends[1];

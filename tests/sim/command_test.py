@@ -5,9 +5,11 @@ usage: command_test.py PROGRAM
 """
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 SMALL = ["--mode", "lite", "--nodes", "3", "--length", "60s"]
 failures = []
@@ -225,6 +227,53 @@ def reports_that_cannot_be_written_are_errors():
                    "standard output" in done.stderr, done)
 
 
+def children(process):
+    path = f"/proc/{process}/task/{process}/children"
+    with open(path, encoding="utf-8") as file:
+        return [int(child) for child in file.read().split()]
+
+
+def state(process):
+    """The letter of its state, Z for one that is gone; and its processor time in ticks."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+            parts = file.read().rsplit(")", 1)[1].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return "Z", 0
+    return parts[0], int(parts[11])
+
+
+def waited(holds):
+    end = time.monotonic() + 20
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.02)
+    return holds()
+
+
+def start_long(*words):
+    return subprocess.Popen([sys.argv[1], *words, "--mode", "lite", "--nodes", "3",
+                             "--length", "20h"], stdout=subprocess.PIPE, text=True)
+
+
+def workers_end_with_their_parent():
+    for words, workers, by in (
+            (["run", "--seeds", "1..4", "-j", "2"], 2, signal.SIGTERM),
+            (["run", "--seeds", "1..4", "-j", "2"], 2, signal.SIGKILL),
+            (["cover", "--seeds", "1..4", "-j", "2"], 2, signal.SIGKILL),
+            (["shrink", "1"], 1, signal.SIGKILL),
+            (["bench"], 1, signal.SIGKILL)):
+        with start_long(*words) as process:
+            begun = waited(lambda p=process, n=workers:
+                           len(children(p.pid)) == n and
+                           all(state(child)[1] > 2 for child in children(p.pid)))
+            left = children(process.pid)
+            process.send_signal(by)
+            ended = waited(lambda l=left: all(state(child)[0] == "Z" for child in l))
+            for child in left if not ended else []:
+                os.kill(child, signal.SIGKILL)
+            expect(f"{words}: they work, and end with {by.name}", begun and ended, left)
+
+
 def a_cluster_of_each_size_is_measured():
     status, out, err = run("scale", "--nodes", "3,6")
     lines = re.findall(r"^ +(\d+) nodes  (.{22}) +([\d.]+) s", out, re.M)
@@ -247,6 +296,7 @@ def main():
     what_is_asked_for_is_seen()
     a_campaign_is_reported()
     reports_that_cannot_be_written_are_errors()
+    workers_end_with_their_parent()
     a_cluster_of_each_size_is_measured()
     print(f"{len(failures)} failed" if failures else "all passed")
     return 1 if failures else 0
