@@ -26,8 +26,10 @@
 #define TYPES 2
 static struct sherd_entity_type types[TYPES];
 static const char *const durable[] = { "shard-*" };
+static const char *const everything[] = { "*" };
 
 static bool is_durable;    /* nodes that start from here on */
+static bool stores_all;    /* the same, if they are: what coordinators decide, too */
 static uint32_t entry_size; /* the same */
 static uint32_t shards = SHARDS; /* the same */
 static uint32_t least;      /* the same: members that must have what is remembered, at least */
@@ -40,7 +42,7 @@ static void start(struct world *world, uint32_t index)
     settings.lanes = 2;
     settings.number_of_shards = shards;
     settings.remembers_in_data = true;
-    settings.shard_durable_keys = durable;
+    settings.shard_durable_keys = stores_all ? everything : durable;
     settings.shard_durable_key_count = is_durable;
     settings.sharding_data.entry_size_max = entry_size;
     settings.state_majority_min = least;
@@ -244,6 +246,37 @@ static void another_number_of_shards_moves_them(void **state)
     is_durable = false;
 }
 
+/* What coordinators decided is durable where the keys say so: homes at nodes of a former life, also of more shards than there are now, and their
+ * fences are in nobody's way. */
+static void what_coordinators_decided_is_in_nobodys_way(void **state)
+{
+    static const uint32_t numbers[] = { SHARDS, SHARDS - 5, SHARDS };
+    struct world *world;
+    struct player player;
+    struct slice value;
+    char id[8];
+
+    (void)state;
+    is_durable = stores_all = true;
+    world = begin(11, 3);
+    cast_wake(world, types[0].name, ENTITIES);
+    for (uint32_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+        cast_await_running(world, 0, ENTITIES + n);
+        assert_true(world_durable_value(
+            world, 1, slice_text("\xff\xff" "ECoordinatorState"), &value));
+        assert_true(world_durable_value(
+            world, 1, slice_text("\xff\xff" "EFences"), &value));
+        shards = numbers[n];
+        restart_all(world, 3, n ? WORLD_KILLED : WORLD_DARK);
+        cast_await_running(world, 0, ENTITIES + n);
+        (void)snprintf(id, sizeof id, "new%u", n);
+        player_spawn(&player, world, 1, 0);
+        (void)player_asks(&player, "E", id, ECHO);
+    }
+    world_free(world);
+    is_durable = stores_all = false;
+}
+
 /* Without them nothing is, and it is not in the way of what is new. */
 static void without_durable_keys_all_is_forgotten(void **state)
 {
@@ -441,6 +474,7 @@ int main(void)
         cmocka_unit_test(they_move_with_their_shards),
         cmocka_unit_test(all_are_back_after_a_full_restart),
         cmocka_unit_test(another_number_of_shards_moves_them),
+        cmocka_unit_test(what_coordinators_decided_is_in_nobodys_way),
         cmocka_unit_test(without_durable_keys_all_is_forgotten),
         cmocka_unit_test(nothing_is_delivered_before_a_majority_has_it),
         cmocka_unit_test(a_read_that_too_few_answer_is_made_again),
