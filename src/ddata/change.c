@@ -217,39 +217,64 @@ struct dd_value *face_change(const struct dd_value *current,
     return changing.value;
 }
 
+/* Of a type that can be changed in its place, and one that cannot fail. size_max: by which it grows at most. */
 static bool is_sure(const struct sherd_change *change,
-                    enum sherd_data_type type)
+                    enum sherd_data_type type, size_t *size_max)
 {
-    struct dd_element item;
+    struct dd_element element;
+    struct dd_other other;
+    uint8_t room[8];
 
     if ((int)change->inside != 0)
         return false;
-    if (change->verb == SHERD_ADD ||
-        (change->verb == SHERD_REMOVE && type == SHERD_OR_SET))
-        return item_to_element(&change->item, &item);
-    return change->verb == SHERD_CLEAR && type == SHERD_OR_SET;
+    *size_max = DD_MAP_ITEM_SIZE + change->item.text.size + change->value.text.size;
+    if (type == SHERD_OR_SET && change->verb == SHERD_CLEAR)
+        return true;
+    if (!item_to_element(&change->item, &element))
+        return false;
+    switch (type) {
+    case SHERD_G_SET:
+    case SHERD_OR_SET:
+        *size_max = DD_SET_ITEM_SIZE + change->item.text.size;
+        return change->verb == SHERD_ADD ||
+               (change->verb == SHERD_REMOVE && type == SHERD_OR_SET);
+    case SHERD_LWW_MAP:
+        return change->verb == SHERD_PUT &&
+               item_to_other(&change->value, room, &other);
+    case SHERD_PN_COUNTER_MAP:
+        return change->verb == SHERD_COUNT;
+    case SHERD_OR_MULTIMAP:
+        return change->verb == SHERD_ADD &&
+               item_to_element(&change->value, &element);
+    default:
+        return false;
+    }
 }
 
-bool face_is_sure(const struct dd_value *set, enum sherd_data_type type,
+bool face_is_sure(const struct dd_value *value, enum sherd_data_type type,
                   const struct sherd_change *changes, uint32_t count,
                   size_t *growth_max)
 {
     *growth_max = DD_SET_NODE_SIZE;
-    if (!count || (type != SHERD_OR_SET && type != SHERD_G_SET) ||
-        !is_of(set, type))
+    if (!count || !is_of(value, type))
         return false;
     for (uint32_t i = 0; i < count; i++) {
-        if (!is_sure(&changes[i], type))
+        size_t size_max;
+
+        if (!is_sure(&changes[i], type, &size_max))
             return false;
-        *growth_max += DD_SET_ITEM_SIZE + changes[i].item.text.size;
+        *growth_max += size_max;
     }
     return true;
 }
 
-void face_change_set(struct dd_value *set, const struct sherd_change *changes,
-                     uint32_t count, struct dd_writer *writer)
+void face_change_in_place(struct dd_value *value,
+                          const struct sherd_change *changes, uint32_t count,
+                          struct dd_writer *writer, int64_t now_ms)
 {
-    struct changing changing = { .value = set, .writer = writer };
+    struct changing changing = { .value = value,
+                                 .writer = writer,
+                                 .now_ms = now_ms };
 
     for (uint32_t i = 0; i < count; i++)
         check(make(&changing, &changes[i])); /* they are sure */

@@ -198,6 +198,20 @@ static bool is_set(const struct dd_value *value)
     return kind == DD_ORSET || kind == DD_GSET;
 }
 
+/* Of maps those whose merge with what a put has made of them is that: no tombstones, and no values that do not merge. */
+static bool has_place(const struct dd_value *value)
+{
+    switch (dd_kind_of(value)) {
+    case DD_LWWMAP:
+    case DD_PNCOUNTERMAP:
+        return true;
+    case DD_MULTIMAP:
+        return !dd_multimap_has_deltas(value);
+    default:
+        return is_set(value);
+    }
+}
+
 struct dd_value *
 replicator_update_in_place(struct replicator *replicator, struct slice key,
                            size_t growth_max,
@@ -205,12 +219,12 @@ replicator_update_in_place(struct replicator *replicator, struct slice key,
 {
     struct entry *entry = entry_find(replicator, key);
 
-    if (!entry_is_there(entry) || !is_set(entry->envelope.value) ||
+    if (!entry_is_there(entry) || !has_place(entry->envelope.value) ||
         !has_room(replicator, key, consistency) ||
         !entry_has_room(replicator, entry, growth_max,
                         replicator->settings.update_size_max))
         return NULL;
-    replicator->lent_mark = dd_set_mark(entry->envelope.value);
+    replicator->lent_mark = dd_mark(entry->envelope.value);
     return entry->envelope.value;
 }
 
@@ -275,8 +289,8 @@ static bool is_successor(const struct entry *entry,
 static void replace(struct replicator *replicator, struct entry *entry,
                     struct dd_value *value, size_t size, bool *is_changed)
 {
-    *is_changed = !dd_set_mark_equal(dd_set_mark(entry->envelope.value),
-                                     dd_set_mark(value));
+    *is_changed = !dd_mark_equal(dd_mark(entry->envelope.value),
+                                 dd_mark(value));
     if (!*is_changed) {
         dd_free(value);
         return;
@@ -314,8 +328,8 @@ static enum replicator_answer merge_update(struct replicator *replicator,
 static void keep(struct replicator *replicator, struct entry *entry,
                  size_t size, bool *is_changed)
 {
-    *is_changed = !dd_set_mark_equal(replicator->lent_mark,
-                                     dd_set_mark(entry->envelope.value));
+    *is_changed = !dd_mark_equal(replicator->lent_mark,
+                                 dd_mark(entry->envelope.value));
     if (*is_changed)
         entry_grow(replicator, entry, size);
 }

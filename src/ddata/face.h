@@ -20,13 +20,14 @@ struct dd_value *face_change(const struct dd_value *current,
                              const struct sherd_change *changes, uint32_t count,
                              struct dd_writer *writer, int64_t now_ms);
 
-/* Are these changes of a set of that type that can all be made? growth_max: bytes that they add to it at most. */
-bool face_is_sure(const struct dd_value *set, enum sherd_data_type type,
+/* Are these changes of a value of that type that can all be made in it, and only add to maps? growth_max: bytes that they add to it at most. */
+bool face_is_sure(const struct dd_value *value, enum sherd_data_type type,
                   const struct sherd_change *changes, uint32_t count,
                   size_t *growth_max);
-/* Makes those in the set itself. */
-void face_change_set(struct dd_value *set, const struct sherd_change *changes,
-                     uint32_t count, struct dd_writer *writer);
+/* Makes those in the value itself. */
+void face_change_in_place(struct dd_value *value,
+                          const struct sherd_change *changes, uint32_t count,
+                          struct dd_writer *writer, int64_t now_ms);
 
 /* value null: the message has none. */
 void face_put_body(struct buf *body, struct slice key,

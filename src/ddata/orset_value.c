@@ -169,16 +169,21 @@ uint32_t dd_set_count(const struct dd_value *value)
     return elements_of(value)->list.count;
 }
 
-/* An add is seen in the versions, which grow, a remove in the count, or in the versions what came back. */
-struct dd_set_mark dd_set_mark(const struct dd_value *set)
+/* An add is seen in the versions, which grow, as is a key that is put; a remove in the count, or in the versions what came back. */
+struct dd_mark dd_mark(const struct dd_value *value)
 {
-    struct dd_set_mark mark = { .count = dd_set_count(set) };
+    const struct orset *set = value_is_map(value->kind) ? &value->is.map.keys
+                                                        : &value->is.orset;
+    struct dd_mark mark = { .count = 0 };
 
-    if (set->kind == DD_GSET)
+    if (value->kind == DD_GSET) {
+        mark.count = dd_set_count(value);
         return mark;
-    mark.nodes = set->is.orset.nodes.count;
+    }
+    mark.count = orset_count(set);
+    mark.nodes = set->nodes.count;
     for (uint32_t i = 0; i < mark.nodes; i++)
-        mark.versions += (uint64_t)set->is.orset.nodes.items[i].version;
+        mark.versions += (uint64_t)set->nodes.items[i].version;
     return mark;
 }
 

@@ -229,9 +229,9 @@ void replicator_update_made(struct replicator *replicator, uint64_t now,
                             struct dd_value *value,
                             const struct consistency *consistency,
                             struct outbox *outbox);
-/* After the begin, instead of a copy, which takes the time of a large set: the current value itself, to be changed so that it grows by so
- * many bytes at most, and cannot fail. It is then current and value of replicator_update_made, which is called before anything else, with the
- * same consistency. Null: make a copy. It is no set, or may be refused. */
+/* After the begin, instead of a copy, which takes the time of a large set or map: the current value itself, to be changed so that it grows by so
+ * many bytes at most, and cannot fail; of a map nothing may be removed. It is then current and value of replicator_update_made, which is called before anything else, with the
+ * same consistency. Null: make a copy. It is of another type, or may be refused. */
 struct dd_value *
 replicator_update_in_place(struct replicator *replicator, struct slice key,
                            size_t growth_max,

@@ -242,7 +242,7 @@ struct replicator {
     uint64_t aggregator_id; /* of the last */
     uint64_t aggregator_bytes;
 
-    struct dd_set_mark lent_mark; /* of the value that is lent to be changed in its place, as it was */
+    struct dd_mark lent_mark; /* of the value that is lent to be changed in its place, as it was */
 
     struct map storing; /* ticket -> struct storing */
     uint64_t ticket;    /* the last */

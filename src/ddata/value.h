@@ -200,18 +200,19 @@ void dd_orset_remove(struct dd_value *value, const struct dd_writer *writer,
 void dd_orset_clear(struct dd_value *value);
 bool dd_set_has(const struct dd_value *value, const struct dd_element *element);
 uint32_t dd_set_count(const struct dd_value *value);
-/* What changes add to a set's bytes, at most: once, for its writer's node and what holds a set, and for each item beside its text. */
+/* What changes add to a set's or map's bytes, at most: once, for its writer's node and what holds a set; for each item of a set
+ * beside its text; for each key of a map beside its texts, whose value may name the writer's node, too. */
 #define DD_SET_NODE_SIZE 512
 #define DD_SET_ITEM_SIZE 64
-/* Of a set and what changes have made of it: are the marks the same, so is the state. */
-struct dd_set_mark {
+#define DD_MAP_ITEM_SIZE (DD_SET_NODE_SIZE + 2 * DD_SET_ITEM_SIZE)
+/* Of a set or map and what changes have made of it, of a map those that only add or put: are the marks the same, so is the state. */
+struct dd_mark {
     uint32_t count;
     uint32_t nodes;
     uint64_t versions;
 };
-struct dd_set_mark dd_set_mark(const struct dd_value *set);
-static inline bool dd_set_mark_equal(struct dd_set_mark before,
-                                     struct dd_set_mark after)
+struct dd_mark dd_mark(const struct dd_value *value);
+static inline bool dd_mark_equal(struct dd_mark before, struct dd_mark after)
 {
     return before.count == after.count && before.nodes == after.nodes &&
            before.versions == after.versions;

@@ -186,8 +186,8 @@ static bool update(struct control *control, uint64_t token,
         value = replicator_update_in_place(replicator, call->key, growth_max,
                                            &call->consistency);
     if (value)
-        face_change_set(value, call->changes, call->count,
-                        &control->data.writer);
+        face_change_in_place(value, call->changes, call->count,
+                             &control->data.writer, machine->wall_ms);
     else
         value = face_change(current, call->type, call->changes, call->count,
                             &control->data.writer, machine->wall_ms);

@@ -1,4 +1,5 @@
-/* An update of a set that was made of the current one puts it in its place: what a merge would have made, to the byte, and as much is told. */
+/* An update of a set that was made of the current one puts it in its place, one of a set or map may be made in it: what a merge would have
+ * made, to the byte, and as much is told. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 
 #include "base/rng.h"
 #include "ddata/envelope.h"
+#include "ddata/item.h"
 #include "lone.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -48,6 +50,42 @@ static void pair_free(struct pair *pair)
     lone_free(pair->merged);
 }
 
+static bool is_map(enum dd_kind kind)
+{
+    return kind == DD_LWWMAP || kind == DD_PNCOUNTERMAP || kind == DD_MULTIMAP;
+}
+
+static bool is_add(uint64_t what)
+{
+    return what % 7 < 4;
+}
+
+static void change_map(struct dd_value *map, struct dd_writer *writer,
+                       const struct dd_element *key, uint64_t what)
+{
+    struct sherd_item item = sherd_long((int64_t)what);
+    struct dd_element element = dd_long((int64_t)what % 5);
+    struct dd_other state;
+    uint8_t room[8];
+
+    if (!is_add(what)) {
+        dd_map_remove(map, writer, key);
+        return;
+    }
+    switch (dd_kind_of(map)) {
+    case DD_LWWMAP:
+        assert_true(item_to_other(&item, room, &state));
+        dd_lwwmap_put(map, writer, key, state, (int64_t)what, DD_CLOCK_LAST);
+        break;
+    case DD_PNCOUNTERMAP:
+        dd_countermap_add(map, writer, key, (int64_t)(what % 50) - 25);
+        break;
+    default:
+        dd_multimap_add(map, writer, key, &element);
+        break;
+    }
+}
+
 static void change(struct dd_value *value, struct dd_writer *writer,
                    uint64_t what)
 {
@@ -58,7 +96,9 @@ static void change(struct dd_value *value, struct dd_writer *writer,
     element.text = slice_text(text);
     if (dd_kind_of(value) == DD_GSET)
         dd_gset_add(value, &element);
-    else if (what % 7 < 4)
+    else if (is_map(dd_kind_of(value)))
+        change_map(value, writer, &element, what);
+    else if (is_add(what))
         dd_orset_add(value, writer, &element);
     else if (what % 97)
         dd_orset_remove(value, writer, &element);
@@ -78,6 +118,9 @@ static void update(struct lone *lone, enum dd_kind kind, enum way way,
 
     check(replicator_update_begin(lone->replicator, 0, 1, key, &current,
                                   &lone->outbox) == REPLICATOR_MODIFY);
+    for (uint32_t i = 0; i < count; i++)
+        if (is_map(kind) && !is_add(what[i]))
+            way = MERGED; /* a key that is removed and put anew */
     if (way == IN_PLACE)
         value = replicator_update_in_place(lone->replicator, key, 1000, &here);
     if (way == IN_PLACE)
@@ -171,6 +214,16 @@ static void play(enum dd_kind kind, uint64_t seed)
         assert_same(&pair);
     }
     pair_free(&pair);
+}
+
+static void a_map_is_changed_in_its_place(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        play(DD_LWWMAP, seed);
+        play(DD_PNCOUNTERMAP, seed);
+        play(DD_MULTIMAP, seed);
+    }
 }
 
 static void a_set_takes_the_place_of_what_it_was_made_of(void **state)
@@ -353,6 +406,10 @@ static void only_what_cannot_be_refused_is_changed_in_its_place(void **state)
     assert_null(in_place(lone, "set", 1000));
     lone_put(lone, slice_text("counter"));
     assert_null(in_place(lone, "counter", 10));
+    lone_update(lone, slice_text("map"), dd_multimap_new(false), &here);
+    assert_non_null(in_place(lone, "map", 10));
+    lone_update(lone, slice_text("deltas"), dd_multimap_new(true), &here);
+    assert_null(in_place(lone, "deltas", 10));
     replicator_delete(lone->replicator, 0, 1, slice_text("set"), &here,
                       &lone->outbox);
     assert_null(in_place(lone, "set", 10));
@@ -363,6 +420,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_set_takes_the_place_of_what_it_was_made_of),
+        cmocka_unit_test(a_map_is_changed_in_its_place),
         cmocka_unit_test(what_was_made_of_another_value_is_merged),
         cmocka_unit_test(what_would_be_too_large_changes_nothing),
         cmocka_unit_test(a_limit_of_updates_is_not_one_of_others),
