@@ -240,18 +240,62 @@ static void begin_read(struct control *control, struct remember_call *call)
         read_key(control, call, i);
 }
 
-void remember_data_list(struct control *control, uint32_t type)
+/* The token of a subscriber. */
+static uint64_t follower(uint32_t type)
 {
-    struct remember_call *call;
+    return OWN | type;
+}
 
-    if (!control->machine->node->names[type].remembers_in_data)
+/* The set of shards, which members that were not there at the read may add to by gossip. */
+static void follow(struct control *control, uint32_t type)
+{
+    struct replicator *replicator = shard_data_replicator(control, type);
+    struct buf key = { 0 };
+
+    remember_shards_key_put(&key, name_of(control, type));
+    replicator_unsubscribe_all(replicator, follower(type)); /* of the coordinator before */
+    if (!replicator_subscribe(replicator, follower(type), buf_slice(&key)))
+        trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
+                  "shards with remembered entities cannot be followed type=%s",
+                  name_of(control, type));
+    buf_fini(&key);
+}
+
+void remember_data_changed(struct control *control,
+                           const struct replicator_news *news)
+{
+    struct machine *machine = control->machine;
+    struct coordinator *coordinator =
+        control->types[news->token & ~OWN].coordinator;
+    struct dd_element element;
+
+    if (!coordinator || !news->value || dd_kind_of(news->value) != DD_GSET)
         return;
-    call = call_new(control, LANES_MAX, ++control->remember_data.number);
+    for (uint32_t at = 0; dd_set_next(news->value, &at, &element);)
+        if (element.kind == DD_TEXT)
+            (void)coordinator_remembered(coordinator, element.text); /* of others the next coordinator's read tells */
+    coordinator_step(coordinator, machine->now, &machine->outbox);
+    control->stirred = true;
+}
+
+static void read_shards(struct control *control, uint32_t type)
+{
+    struct remember_call *call =
+        call_new(control, LANES_MAX, ++control->remember_data.number);
+
     call->kind = CALL_LIST;
     call->type = type;
     call->ticket = control->types[type].keeping.life;
     call->open = 1;
     read_key(control, call, SHARDS_KEY);
+}
+
+void remember_data_list(struct control *control, uint32_t type)
+{
+    if (!control->machine->node->names[type].remembers_in_data)
+        return;
+    follow(control, type);
+    read_shards(control, type);
 }
 
 static void take_ids(struct remember_call *call, const struct dd_value *value)
@@ -565,7 +609,7 @@ void remember_data_step(struct control *control)
         of->read_at = 0;
         control->remember_data.waiting--;
         if (control->types[i].coordinator)
-            remember_data_list(control, i);
+            read_shards(control, i);
     }
 }
 

@@ -35,6 +35,9 @@ void remember_data_letter(struct control *control, uint32_t lane,
                           struct letter *letter); /* LETTER_REMEMBER */
 /* The type's coordinator is active: reads its shards, until they are there or it is gone. */
 void remember_data_list(struct control *control, uint32_t type);
+/* What the type's set of shards is by now: those that the read did not find start, too. */
+void remember_data_changed(struct control *control,
+                           const struct replicator_news *news);
 bool remember_data_has(uint64_t token); /* is a replicator's call from here? */
 void remember_data_answer(struct control *control,
                           const struct replicator_news *news);

@@ -610,6 +610,10 @@ static void take_news(struct control *control, uint32_t index,
         data_store_put(control, index + 1, news);
         break;
     case REPLICATOR_NEWS_CHANGED:
+        if (remember_data_has(news->token)) {
+            remember_data_changed(control, news);
+            break;
+        }
         look_for_foreign(control, (uint32_t)(news->token / 2), news->token % 2,
                          news->value);
         break;

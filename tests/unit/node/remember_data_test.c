@@ -277,6 +277,30 @@ static void what_coordinators_decided_is_in_nobodys_way(void **state)
     is_durable = stores_all = false;
 }
 
+/* One that has lost its disk is there alone at first, and its coordinator finds no shards: those of the others start when these are back. */
+static void shards_that_come_to_light_later_start(void **state)
+{
+    struct world *world;
+
+    (void)state;
+    is_durable = true;
+    world = begin(12, 3);
+    cast_wake(world, types[0].name, ENTITIES);
+    cast_await_running(world, 0, ENTITIES);
+    for (uint32_t i = 0; i < 3; i++)
+        world_crash_as(world, i, WORLD_KILLED);
+    is_durable = false;
+    start(world, 0);
+    world_run(world, 60 * SECOND);
+    cast_await_running(world, 0, 0);
+    is_durable = true;
+    start(world, 1);
+    start(world, 2);
+    cast_await_running(world, 0, ENTITIES);
+    world_free(world);
+    is_durable = false;
+}
+
 /* Without them nothing is, and it is not in the way of what is new. */
 static void without_durable_keys_all_is_forgotten(void **state)
 {
@@ -475,6 +499,7 @@ int main(void)
         cmocka_unit_test(all_are_back_after_a_full_restart),
         cmocka_unit_test(another_number_of_shards_moves_them),
         cmocka_unit_test(what_coordinators_decided_is_in_nobodys_way),
+        cmocka_unit_test(shards_that_come_to_light_later_start),
         cmocka_unit_test(without_durable_keys_all_is_forgotten),
         cmocka_unit_test(nothing_is_delivered_before_a_majority_has_it),
         cmocka_unit_test(a_read_that_too_few_answer_is_made_again),
