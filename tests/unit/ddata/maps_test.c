@@ -241,6 +241,31 @@ static void an_orset_is_not_put_over(void **state)
     dd_free(map);
 }
 
+/* DD-070: what is removed, merged and put anew on both sides has the elements of both, and nothing of before. */
+static void what_both_put_after_a_remove_is_there(void **state)
+{
+    struct dd_value *one = dd_new(DD_ORMAP), *two;
+    (void)state;
+
+    put(one, &n1, "a", DD_ORSET, "A");
+    put(one, &n1, "b", DD_ORSET, "B1");
+    two = dd_copy(one);
+    take(two, &n2, "b");
+    put(two, &n2, "c", DD_ORSET, "C");
+    check(dd_merge(one, two) == DD_CHANGED);
+    assert_set(one, "b", NULL);
+    put(one, &n1, "b", DD_ORSET, "B2");
+    put(two, &n2, "b", DD_ORSET, "B3");
+    check(dd_merge(one, two) == DD_CHANGED);
+    check(dd_merge(two, one) == DD_CHANGED);
+    assert_true(dd_equal(one, two));
+    assert_set(one, "a", "A");
+    assert_set(one, "b", "B2 B3");
+    assert_set(one, "c", "C");
+    dd_free(one);
+    dd_free(two);
+}
+
 static void put_update(struct dd_value *map)
 {
     put(map, &n1, "b", DD_GSET, "B2");
@@ -710,6 +735,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(branches_meet, start),
         cmocka_unit_test_setup(what_both_put_and_remove_is_gone, start),
+        cmocka_unit_test_setup(what_both_put_after_a_remove_is_there, start),
         cmocka_unit_test_setup(an_orset_is_not_put_over, start),
         cmocka_unit_test_setup(deltas_are_joined, start),
         cmocka_unit_test_setup(entries_come_and_go, start),

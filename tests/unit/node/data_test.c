@@ -209,6 +209,34 @@ static void count_up(struct sherd_ctx *ctx)
     count(ctx, -2, 2);
 }
 
+#define AT_ONCE 100u
+
+/* Without waiting. */
+static void add_at_once(struct sherd_ctx *ctx, char whose)
+{
+    char text[8];
+
+    for (uint32_t i = 0; i < AT_ONCE; i++) {
+        (void)snprintf(text, sizeof text, "%c%u", whose, i);
+        add(ctx, "both", text, NULL, 1 + i);
+    }
+}
+
+static void add_mine(struct sherd_ctx *ctx)
+{
+    add_at_once(ctx, 'm');
+}
+
+static void add_yours(struct sherd_ctx *ctx)
+{
+    add_at_once(ctx, 'y');
+}
+
+static void get_both(struct sherd_ctx *ctx)
+{
+    sherd_data_get(ctx, "both", NULL, 0);
+}
+
 static void get_visits(struct sherd_ctx *ctx)
 {
     sherd_data_get(ctx, "visits", &all, 3);
@@ -389,6 +417,24 @@ static void all_that_is_counted_counts(void **state)
     open_voice(&reader, world, 3, 0, get_visits);
     wait_for(&reader, "found#3=24 ");
     world_free(world);
+}
+
+/* DD-038: of two actors of one node, whether they share a lane or not. */
+static void what_two_actors_add_at_once_is_there(void **state)
+{
+    (void)state;
+    for (uint32_t lane = 0; lane < 2; lane++) {
+        struct world *world = cast_world(59, 1, 2);
+        struct voice mine, yours, reader;
+
+        open_voice(&mine, world, 0, 0, add_mine);
+        open_voice(&yours, world, 0, lane, add_yours);
+        wait_for(&mine, "updated#100 ");
+        wait_for(&yours, "updated#100 ");
+        open_voice(&reader, world, 0, 0, get_both);
+        wait_for(&reader, "found#0=200 ");
+        world_free(world);
+    }
 }
 
 static void every_call_has_its_answer(void **state)
@@ -648,6 +694,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_change_is_seen_everywhere),
         cmocka_unit_test(all_that_is_counted_counts),
+        cmocka_unit_test(what_two_actors_add_at_once_is_there),
         cmocka_unit_test(every_call_has_its_answer),
         cmocka_unit_test(a_value_may_be_larger_than_a_body),
         cmocka_unit_test(a_map_has_values_of_any_type),
