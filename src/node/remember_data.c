@@ -273,7 +273,7 @@ void remember_data_changed(struct control *control,
         return;
     for (uint32_t at = 0; dd_set_next(news->value, &at, &element);)
         if (element.kind == DD_TEXT)
-            (void)coordinator_remembered(coordinator, element.text); /* of others the next coordinator's read tells */
+            (void)coordinator_remembered(coordinator, element.text); /* false: no shard of the type, which a read looks after */
     coordinator_step(coordinator, machine->now, &machine->outbox);
     control->stirred = true;
 }
