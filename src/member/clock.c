@@ -104,14 +104,6 @@ void clock_increment(struct clock *clock, const struct clock_key *key)
         check(clock_add(clock, key, 1));
 }
 
-void clock_prune(struct clock *clock, const struct clock_key *key)
-{
-    struct clock_entry *entry = find(clock, key);
-
-    if (entry)
-        vec_remove(&clock->entries, (uint32_t)(entry - clock->entries.items));
-}
-
 enum clock_order clock_compare(const struct clock *left,
                                const struct clock *right)
 {

@@ -30,7 +30,6 @@ int64_t clock_get(const struct clock *clock, const struct clock_key *key); /* 0 
 /* Sets a count; false, with nothing changed, when the key is there already. */
 bool clock_add(struct clock *clock, const struct clock_key *key, int64_t count);
 void clock_increment(struct clock *clock, const struct clock_key *key);
-void clock_prune(struct clock *clock, const struct clock_key *key);
 enum clock_order clock_compare(const struct clock *left,
                                const struct clock *right);
 /* Drops the entries whose flag (one for each, in order) is false. */

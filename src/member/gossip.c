@@ -212,22 +212,122 @@ bool gossip_add_tombstone(struct gossip *gossip, const struct node_id *node,
     return true;
 }
 
+/* Those of a list in order that are not there yet. */
+static void put_tombstones(struct gossip *gossip,
+                           const struct tombstone *items, uint32_t count)
+{
+    uint32_t before = gossip->tombstones.count, merged = 0;
+    struct tombstone *both;
+
+    if (before + count > MEMBER_TOMBSTONES_MAX) {
+        for (uint32_t i = 0; i < count; i++)
+            (void)gossip_add_tombstone(gossip, &items[i].node, items[i].at_ms);
+        return;
+    }
+    if (!count)
+        return;
+    both = mem_alloc((before + count) * sizeof *both);
+    for (uint32_t l = 0, r = 0; l < before || r < count; merged++) {
+        const struct tombstone *left = gossip->tombstones.items;
+        int order = l == before  ? 1
+                    : r == count ? -1
+                                 : node_compare(&left[l].node, &items[r].node);
+
+        both[merged] = order <= 0 ? left[l] : items[r];
+        l += order <= 0;
+        r += order >= 0;
+    }
+    mem_free(gossip->tombstones.items);
+    gossip->tombstones.items = both;
+    gossip->tombstones.count = merged;
+    gossip->tombstones.capacity = before + count;
+}
+
+/* Members on their way out, by index. */
+struct going {
+    const struct gossip *gossip;
+    const bool *flags;
+};
+
+static struct profile *keep_staying(const void *context,
+                                    const struct profile *profile)
+{
+    const struct going *going = context;
+    uint32_t at = gossip_index(going->gossip, profile);
+
+    return at < going->gossip->members.count && !going->flags[at]
+               ? going->gossip->members.items[at].profile
+               : NULL;
+}
+
+static void prune_clock(struct gossip *gossip, const bool *goes)
+{
+    bool *stays = mem_alloc(gossip->clock.entries.count);
+
+    memset(stays, true, gossip->clock.entries.count);
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        uint32_t at = goes[i] ? clock_index(&gossip->clock,
+                                            &gossip->members.items[i].profile->key)
+                              : UINT32_MAX;
+
+        if (at != UINT32_MAX)
+            stays[at] = false;
+    }
+    clock_keep(&gossip->clock, stays);
+    mem_free(stays);
+}
+
+static void remove_members(struct gossip *gossip, const bool *goes,
+                           uint32_t count, uint64_t wall_ms)
+{
+    struct tombstone *tombstones = mem_alloc(count * sizeof *tombstones);
+    uint32_t kept = 0, gone = 0;
+
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        struct gossip_member member = gossip->members.items[i];
+
+        if (!goes[i]) {
+            gossip->members.items[kept++] = member;
+            continue;
+        }
+        tombstones[gone++] =
+            (struct tombstone){ member.profile->node, wall_ms };
+        profile_drop(member.profile);
+    }
+    gossip->members.count = kept;
+    forget_places(gossip);
+    put_tombstones(gossip, tombstones, gone);
+    mem_free(tombstones);
+}
+
+uint32_t gossip_remove_all(struct gossip *gossip, const struct node_id *nodes,
+                           uint32_t count, uint64_t wall_ms)
+{
+    bool *goes = mem_alloc(gossip->members.count);
+    struct going going = { gossip, goes };
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gossip_member *member = gossip_find(gossip, &nodes[i]);
+
+        if (!member || goes[member - gossip->members.items])
+            continue;
+        goes[member - gossip->members.items] = true;
+        found++;
+    }
+    if (found) {
+        reachability_remove(&gossip->reachability, keep_staying, &going);
+        prune_clock(gossip, goes);
+        remove_members(gossip, goes, found, wall_ms);
+    }
+    mem_free(goes);
+    return found;
+}
+
 bool gossip_remove(struct gossip *gossip, const struct node_id *node,
                    uint64_t wall_ms)
 {
-    struct gossip_member *found = gossip_find(gossip, node);
-    struct profile *profile;
-
-    if (!found)
-        return false;
-    profile = found->profile;
-    forget_places(gossip);
-    vec_remove(&gossip->members, (uint32_t)(found - gossip->members.items));
-    reachability_remove(&gossip->reachability, &profile->node);
-    clock_prune(&gossip->clock, &profile->key);
-    (void)gossip_add_tombstone(gossip, &profile->node, wall_ms);
-    profile_drop(profile);
-    return true;
+    return gossip_remove_all(gossip, node, 1, wall_ms) != 0;
 }
 
 bool gossip_prune_tombstones(struct gossip *gossip, uint64_t wall_ms,
@@ -301,11 +401,7 @@ static void merge_tombstones(struct gossip *result, const struct gossip *from)
 {
     if (ZOO(C8))
         return;
-    for (uint32_t i = 0; i < from->tombstones.count; i++) {
-        const struct tombstone *tombstone = &from->tombstones.items[i];
-
-        (void)gossip_add_tombstone(result, &tombstone->node, tombstone->at_ms);
-    }
+    put_tombstones(result, from->tombstones.items, from->tombstones.count);
 }
 
 /* A member that only one side knows: gone on the other side, or new. The reference takes who is down or exiting for gone, too

@@ -58,6 +58,9 @@ struct gossip_member *gossip_add(struct gossip *gossip, struct profile *profile,
 /* Deletes a member with all traces in clock and reachability, and leaves a tombstone. False when there is none. */
 bool gossip_remove(struct gossip *gossip, const struct node_id *node,
                    uint64_t wall_ms);
+/* The same for several at once, each named once, which takes little more than one does. How many there were. */
+uint32_t gossip_remove_all(struct gossip *gossip, const struct node_id *nodes,
+                           uint32_t count, uint64_t wall_ms);
 /* Adds one as decoded; false when it is there already. */
 bool gossip_add_tombstone(struct gossip *gossip, const struct node_id *node,
                           uint64_t at_ms);

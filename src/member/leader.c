@@ -237,11 +237,11 @@ void leader_act(struct member *member, uint64_t now, struct outbox *outbox)
     evidence_begin(member, &evidence);
     find_removed(member, &action);
     move_members(member, &action);
-    for (uint32_t i = 0; i < action.removed.count; i++) {
+    for (uint32_t i = 0; i < action.removed.count; i++)
         trace_removed(member, &action.removed.items[i]);
-        action.changed |= gossip_remove(
-            &member->gossip, &action.removed.items[i], member->wall_ms);
-    }
+    action.changed |= gossip_remove_all(&member->gossip, action.removed.items,
+                                        action.removed.count,
+                                        member->wall_ms) != 0;
     evidence_end(member, &evidence, action.changed, true);
     action.changed |= gossip_prune_tombstones(
         &member->gossip, member->wall_ms, member->settings.tombstone_ttl_ms);

@@ -195,24 +195,40 @@ bool reachability_change(struct reachability *table, struct profile *observer,
     return true;
 }
 
-void reachability_remove(struct reachability *table, const struct node_id *node)
+static void remove_rows(struct observer *observer, reachability_keep keep,
+                        const void *context)
 {
-    for (uint32_t i = table->observers.count; i-- > 0;) {
-        struct observer *observer = &table->observers.items[i];
-        struct observation *row;
+    uint32_t kept = 0;
 
-        if (node_equal(&observer->profile->node, node)) {
-            fini_observer(observer);
-            vec_remove(&table->observers, i);
+    for (uint32_t i = 0; i < observer->rows.count; i++) {
+        struct observation row = observer->rows.items[i];
+        bool goes = !keep(context, row.subject);
+
+        SOMETIMES("a removed member was unreachable for another", goes);
+        if (goes && !ZOO(E6))
+            profile_drop(row.subject);
+        else
+            observer->rows.items[kept++] = row;
+    }
+    observer->rows.count = kept;
+}
+
+void reachability_remove(struct reachability *table, reachability_keep keep,
+                         const void *context)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < table->observers.count; i++) {
+        struct observer observer = table->observers.items[i];
+
+        if (!keep(context, observer.profile)) {
+            fini_observer(&observer);
             continue;
         }
-        row = find_row(observer, node, NULL);
-        SOMETIMES("a removed member was unreachable for another", row != NULL);
-        if (row && !ZOO(E6)) {
-            profile_drop(row->subject);
-            vec_remove(&observer->rows, (uint32_t)(row - observer->rows.items));
-        }
+        remove_rows(&observer, keep, context);
+        table->observers.items[kept++] = observer;
     }
+    table->observers.count = kept;
 }
 
 /* Copies the rows whose subject is kept. */

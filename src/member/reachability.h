@@ -50,12 +50,12 @@ bool reachability_add_row(struct reachability *table,
 /* The observer now sees the subject so. False when that changes nothing. */
 bool reachability_change(struct reachability *table, struct profile *observer,
                          struct profile *subject, enum reach status);
-/* Drops the node as observer and as subject. */
-void reachability_remove(struct reachability *table,
-                         const struct node_id *node);
-/* Whether an incarnation is kept by a merge. */
+/* Whether an incarnation is kept: its profile, or null. */
 typedef struct profile *(*reachability_keep)(const void *context,
                                              const struct profile *profile);
+/* Drops those that are not kept, as observers and as subjects. */
+void reachability_remove(struct reachability *table, reachability_keep keep,
+                         const void *context);
 /* Per observer the row set with the higher version. keep maps a profile to the profile of the merged members, null = no
  * member. The result must be empty. */
 void reachability_merge(struct reachability *result,

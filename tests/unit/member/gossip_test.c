@@ -676,6 +676,83 @@ static void profiles_are_found_by_what_they_are(void **state)
     gossip_fini(&merged);
 }
 
+#define CROWD 120
+
+/* The same for the same seed. */
+static void make_crowd(struct gossip *gossip, uint64_t seed)
+{
+    struct rng rng;
+
+    rng_init(&rng, seed);
+    for (uint32_t i = 0; i < CROWD; i++) {
+        struct profile *profile = test_profile(
+            "host", 2551 + (uint32_t)rng_below(&rng, 9), 1 + i, NULL);
+
+        (void)gossip_add(gossip, profile, MEMBER_UP, (int32_t)i + 1);
+        if (rng_below(&rng, 3))
+            clock_increment(&gossip->clock, &profile->key);
+        profile_drop(profile);
+    }
+    for (uint32_t i = 0; i < 4 * CROWD; i++)
+        (void)reachability_change(
+            &gossip->reachability,
+            gossip->members.items[rng_below(&rng, CROWD)].profile,
+            gossip->members.items[rng_below(&rng, CROWD)].profile,
+            rng_below(&rng, 4) ? UNREACHABLE : REACHABLE);
+    for (uint32_t i = 0; i < 30; i++) {
+        struct node_id node =
+            test_node("host", 2551 + (uint32_t)rng_below(&rng, 9), 1000 + i);
+
+        (void)gossip_add_tombstone(gossip, &node, 5);
+    }
+}
+
+static void expect_equal(const struct gossip *one, const struct gossip *two)
+{
+    assert_true(gossip_valid(one));
+    assert_int_equal(one->members.count, two->members.count);
+    for (uint32_t i = 0; i < one->members.count; i++)
+        assert_true(node_equal(&one->members.items[i].profile->node,
+                               &two->members.items[i].profile->node));
+    assert_int_equal(one->tombstones.count, two->tombstones.count);
+    for (uint32_t i = 0; i < one->tombstones.count; i++) {
+        assert_true(node_equal(&one->tombstones.items[i].node,
+                               &two->tombstones.items[i].node));
+        assert_int_equal(one->tombstones.items[i].at_ms,
+                         two->tombstones.items[i].at_ms);
+    }
+    assert_int_equal(clock_compare(&one->clock, &two->clock), CLOCK_SAME);
+    assert_true(reachability_equal(&one->reachability, &two->reachability));
+}
+
+static void many_go_as_each_would_alone(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        struct gossip all = { 0 }, one = { 0 };
+        struct node_id nodes[CROWD + 1];
+        uint32_t count = 0, found = 0;
+        struct rng rng;
+
+        rng_init(&rng, seed);
+        make_crowd(&all, seed);
+        make_crowd(&one, seed);
+        for (uint32_t i = 0; i < CROWD; i++)
+            if (rng_below(&rng, 100) < seed * 2)
+                nodes[count++] = all.members.items[i].profile->node;
+        nodes[count++] = test_node("nobody", 1, 1);
+        for (uint32_t i = count; i-- > 0;)
+            found += gossip_remove(&one, &nodes[i], 77);
+        assert_int_equal(found, count - 1);
+        assert_int_equal(gossip_remove_all(&all, nodes, count, 77), found);
+        expect_equal(&all, &one);
+        expect_indexes(&all);
+        assert_int_equal(gossip_remove_all(&all, nodes, count, 78), 0);
+        gossip_fini(&all);
+        gossip_fini(&one);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -697,6 +774,7 @@ int main(void)
         cmocka_unit_test(speed_up),
         cmocka_unit_test(who_is_not_down_is_found_at_an_address),
         cmocka_unit_test(profiles_are_found_by_what_they_are),
+        cmocka_unit_test(many_go_as_each_would_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
