@@ -74,7 +74,9 @@ struct control {
     struct coordinator_room room; /* of all coordinators, in each turn */
     struct replicator_room data_room; /* the same of all replicators */
     uint64_t types_due;  /* no type's core is due before, unless one is stirred */
-    uint32_t news_told;  /* of members, in this turn */
+    uint32_t starts_told; /* members, to coordinators that have started in this turn */
+    bool has_starts;     /* that may wait for the next turn */
+    uint32_t news_told;  /* of members, in this turn; a removal counts as several */
     bool is_told;        /* the next two: since all were told last */
     bool is_changed;     /* who is a member, or how */
     uint64_t followers; /* lanes that hear of the cluster: a bit each, the first lane's the lowest */

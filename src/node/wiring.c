@@ -214,6 +214,12 @@ static void members_told(struct control *control)
     control->is_told = control->is_changed = false;
 }
 
+/* How much of a turn's room one takes. */
+static uint32_t cost_of(const struct member_news *news)
+{
+    return news->kind == MEMBER_NEWS_REMOVED ? NEWS_REMOVAL_COST : 1;
+}
+
 /* No more than max of them. What a core is told in several turns it may as well be told by several gossips; who decides by all
  * members waits until all are told. */
 static void wire_member(struct control *control, uint32_t max)
@@ -223,7 +229,7 @@ static void wire_member(struct control *control, uint32_t max)
 
     while (control->news_told < max &&
            member_next_news(control->member, &news)) {
-        control->news_told++;
+        control->news_told += cost_of(&news);
         control->is_told = true;
         trace_news(machine->trace, machine->settings, &news);
         control_follow_news(control, &news);
@@ -473,6 +479,7 @@ static void start_coordinator(struct control *control, uint32_t index)
     if (of->coordinator)
         return;
     of->coordinator = coordinator_new(&options, machine->now);
+    control->starts_told += member_count(control->member);
     shard_data_begin(control, index);
     for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);
@@ -482,12 +489,24 @@ static void start_coordinator(struct control *control, uint32_t index)
     }
 }
 
+/* Who starts is told of all members; where all types' coordinators start at once, that is done in several turns. */
+static bool may_start(const struct control *control)
+{
+    return !control->starts_told ||
+           control->starts_told + member_count(control->member) <=
+               STARTS_OF_TURN_MAX;
+}
+
 static void wire_singleton(struct control *control, uint32_t index)
 {
     struct machine *machine = control->machine;
     struct control_type *type = &control->types[index];
     enum singleton_news news;
 
+    if (!may_start(control)) {
+        control->has_starts = true;
+        return;
+    }
     while (type->singleton && singleton_next_news(type->singleton, &news)) {
         switch (news) {
         case SINGLETON_NEWS_START:

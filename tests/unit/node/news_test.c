@@ -24,12 +24,10 @@ static struct node_id other(uint32_t number)
     return node;
 }
 
-/* All are up. The oldest one has the highest address, and so is told last; this node is the second, and told first. */
-static void put_welcome(struct buf *payload)
+/* Of the others those from `first` to `end`. All are up. The oldest one has the highest address, and so is told last; this node is the
+ * second, and told first. */
+static void put_members(struct gossip *gossip, uint32_t first, uint32_t end)
 {
-    const struct node_id from = other(0);
-    struct gossip gossip = { 0 };
-
     for (uint32_t i = 0; i <= OTHERS; i++) {
         struct node_id node = i < OTHERS ? other(i) : self.node;
         int32_t up_number = i == OTHERS       ? 2
@@ -37,35 +35,84 @@ static void put_welcome(struct buf *payload)
                                               : 3 + (int32_t)i;
         struct profile *profile = profile_new(&self, &node, NULL, 0, "0.0.0");
 
-        (void)gossip_add(&gossip, profile, MEMBER_UP, up_number);
+        if (i == OTHERS || (i >= first && i < end))
+            (void)gossip_add(gossip, profile, MEMBER_UP, up_number);
+        else
+            assert_true(gossip_add_tombstone(gossip, &node, 1));
         profile_drop(profile);
     }
-    wire_put_welcome(&self, payload, &from, &gossip);
-    gossip_fini(&gossip);
 }
 
-static struct node *welcomed(void)
+static void receive(struct machine *machine, const struct node_id *from,
+                    const char *manifest, const struct buf *payload)
 {
-    struct node *node = lone_node(
-        (struct node_settings){ .identity = self,
-                                .lanes = 1,
-                                .buffer_size = 100 },
-        8);
-    struct machine *machine = node_machine(node, 0);
-    struct inbound inbound = { .from = other(0),
+    struct inbound inbound = { .from = *from,
                                .serializer = MEMBER_SERIALIZER,
-                               .manifest = slice_text("W") };
+                               .manifest = slice_text(manifest),
+                               .payload = buf_slice(payload) };
+
+    control_dispatch(machine->control, &inbound);
+}
+
+static struct node *welcomed(const struct sherd_entity_type *types,
+                             uint32_t type_count)
+{
+    const struct node_settings settings = { .identity = self,
+                                            .lanes = 1,
+                                            .buffer_size = 100,
+                                            .seed = 1,
+                                            .types = types,
+                                            .type_count = type_count };
+    const struct node_id from = other(0);
+    char error[200];
+    struct node *node = node_new(&settings, error, sizeof error);
+    struct machine *machine = node_machine(node, 0);
+    struct gossip gossip = { 0 };
     struct buf payload = { 0 };
 
     machine->now = 1;
-    assert_true(member_join(machine->control->member, 1, 1,
-                            &inbound.from.address, &machine->outbox));
-    put_welcome(&payload);
-    inbound.payload = buf_slice(&payload);
-    control_dispatch(machine->control, &inbound);
+    assert_true(member_join(machine->control->member, 1, 1, &from.address,
+                            &machine->outbox));
+    put_members(&gossip, 0, OTHERS);
+    wire_put_welcome(&self, &payload, &from, &gossip);
+    receive(machine, &from, "W", &payload);
     buf_fini(&payload);
+    gossip_fini(&gossip);
     assert_int_equal(member_count(machine->control->member), OTHERS + 1);
     return node;
+}
+
+static struct node *welcomed_with(uint32_t type_count)
+{
+    static const char *const names[] = { "T", "U", "V" };
+    struct sherd_entity_type types[3] = { { .name = NULL } };
+
+    for (uint32_t i = 0; i < 3; i++)
+        types[i] = (struct sherd_entity_type){
+            .name = names[i],
+            .shards = 8,
+            .behavior = { .name = "t", .state_size = 8, .receive = lone_receive },
+        };
+    return welcomed(types, type_count);
+}
+
+/* One of those that are left has removed the others. */
+static void remove_others(struct machine *machine, uint32_t first,
+                          uint32_t end)
+{
+    const struct node_id from = other(first);
+    struct gossip gossip = { 0 };
+    struct buf packed = { 0 }, payload = { 0 };
+
+    put_members(&gossip, first, end);
+    clock_increment(&gossip.clock, &gossip_find(&gossip, &from)->profile->key);
+    wire_put_gossip(&self, &packed, &gossip);
+    wire_put_envelope(&self, &payload, &from, &self.node, buf_slice(&packed));
+    receive(machine, &from, "GE", &payload);
+    assert_int_equal(member_count(machine->control->member), 1 + end - first);
+    buf_fini(&payload);
+    buf_fini(&packed);
+    gossip_fini(&gossip);
 }
 
 static enum singleton_state state_of(const struct machine *machine)
@@ -75,7 +122,7 @@ static enum singleton_state state_of(const struct machine *machine)
 
 static void members_are_told_in_several_turns(void **state)
 {
-    struct node *node = welcomed();
+    struct node *node = welcomed_with(1);
     struct machine *machine = node_machine(node, 0);
     uint32_t turns = 1, told = 0;
     (void)state;
@@ -97,7 +144,7 @@ static void members_are_told_in_several_turns(void **state)
 /* Of the members that were told this node is the oldest. */
 static void a_hand_over_meanwhile_is_decided_by_all_members(void **state)
 {
-    struct node *node = welcomed();
+    struct node *node = welcomed_with(1);
     struct machine *machine = node_machine(node, 0);
     struct inbound inbound = {
         .from = other(1),
@@ -133,7 +180,7 @@ static uint32_t told_of_members(const struct machine *machine)
 /* It gets the state, and no news of what that had already. */
 static void who_follows_meanwhile_hears_of_each_member_once(void **state)
 {
-    struct node *node = welcomed();
+    struct node *node = welcomed_with(1);
     struct machine *machine = node_machine(node, 0);
     (void)state;
 
@@ -146,10 +193,69 @@ static void who_follows_meanwhile_hears_of_each_member_once(void **state)
     node_free(node);
 }
 
+/* Each takes more work than another change. */
+static void removals_are_told_in_more_turns(void **state)
+{
+    struct node *node = welcomed_with(1);
+    struct machine *machine = node_machine(node, 0);
+    uint32_t turns = 1;
+    (void)state;
+
+    while (machine_turn(machine, 1, 1))
+        ;
+    remove_others(machine, OTHERS - 1, OTHERS);
+    while (machine_turn(machine, 1, 1)) {
+        assert_in_range(machine->control->news_told, NEWS_REMOVAL_COST,
+                        NEWS_OF_TURN_MAX);
+        assert_int_equal(machine->control->news_told % NEWS_REMOVAL_COST, 0);
+        turns++;
+    }
+    assert_in_range(turns, OTHERS * NEWS_REMOVAL_COST / NEWS_OF_TURN_MAX,
+                    OTHERS * NEWS_REMOVAL_COST / NEWS_OF_TURN_MAX + 3);
+    assert_int_equal(state_of(machine), SINGLETON_YOUNGER);
+    node_free(node);
+}
+
+static uint32_t coordinators(const struct machine *machine)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < machine->control->type_count; i++)
+        count += machine->control->types[i].coordinator != NULL;
+    return count;
+}
+
+/* This node becomes the oldest for all its types at once; each coordinator is told of all members. */
+static void one_coordinator_of_many_members_starts_in_a_turn(void **state)
+{
+    struct node *node = welcomed_with(3);
+    struct machine *machine = node_machine(node, 0);
+    uint32_t turns = 0;
+    (void)state;
+
+    assert_in_range(OTHERS, STARTS_OF_TURN_MAX / 2 + 1, STARTS_OF_TURN_MAX);
+    while (machine_turn(machine, 1, 1))
+        ;
+    assert_int_equal(coordinators(machine), 0);
+    remove_others(machine, 0, OTHERS - 1);
+    for (bool more = true; more;) {
+        uint32_t before = coordinators(machine);
+
+        more = machine_turn(machine, 1, 1);
+        assert_in_range(coordinators(machine) - before, 0, 1);
+        turns++;
+    }
+    assert_int_equal(coordinators(machine), 3);
+    assert_in_range(turns, 3, 5);
+    node_free(node);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_are_told_in_several_turns),
+        cmocka_unit_test(removals_are_told_in_more_turns),
+        cmocka_unit_test(one_coordinator_of_many_members_starts_in_a_turn),
         cmocka_unit_test(a_hand_over_meanwhile_is_decided_by_all_members),
         cmocka_unit_test(who_follows_meanwhile_hears_of_each_member_once),
     };
