@@ -66,6 +66,8 @@ struct news_item {
     struct owing *owing;
 };
 
+struct address_index;
+
 struct region {
     const struct identity *self;
     struct outbox *outbox;
@@ -89,6 +91,7 @@ struct region {
     uint32_t hosted_count;
     struct map homes;   /* ref -> struct home */
     struct kept members; /* each uid once */
+    struct address_index *by_address; /* of the members, while a list is read; else null */
     VEC(struct kept_peer) gone; /* removed nodes, a ring of GONE_MAX */
     uint32_t gone_next;
 
@@ -163,6 +166,9 @@ bool region_is_candidate(const struct region *region,
 bool region_is_gone(const struct region *region, uint64_t uid);
 /* A home there is one of before the removal: that incarnation was removed, or nobody is a member at its address any more. */
 bool region_is_dead(const struct region *region, const struct node_id *node);
+/* From here to region_drop_index, between which no member comes or goes, looking for one by its address takes no walk. */
+void region_index_members(struct region *region);
+void region_drop_index(struct region *region); /* if there is one */
 /* The incarnation of the member at an address; uid 0 when there is none. */
 struct node_id region_node_at(const struct region *region,
                               const struct address *address);

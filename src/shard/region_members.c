@@ -1,4 +1,5 @@
 /* The members that a region knows, which of them may run the coordinator, and registration with it: behaviour 16.2; wire 7.4.1. */
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/mark.h"
 #include "shard/region_inside.h"
@@ -57,6 +58,71 @@ bool region_is_candidate(const struct region *region,
            is_candidate(member, oldest(region, true));
 }
 
+/* Open addressing over the members in their order, so that of two at one address the first is found. */
+struct address_index {
+    uint32_t mask;
+    const struct kept_peer *places[]; /* null: free */
+};
+
+static uint32_t first_place(const struct address_index *index,
+                            const struct address *address)
+{
+    uint64_t hash = hash_bytes(slice_text(address->host)) + address->port;
+
+    return (uint32_t)((hash * UINT64_C(0x9e3779b97f4a7c15)) >> 32) &
+           index->mask;
+}
+
+static const struct kept_peer *const *place_of(const struct address_index *index,
+                                               const struct address *address)
+{
+    uint32_t at = first_place(index, address);
+
+    while (index->places[at] &&
+           !address_equal(index->places[at]->address, address))
+        at = (at + 1) & index->mask;
+    return &index->places[at];
+}
+
+void region_index_members(struct region *region)
+{
+    struct address_index *index;
+    const struct kept_peer *member;
+    uint32_t places = 1;
+
+    check(!region->by_address);
+    while (places < 2 * region->members.count + 1)
+        places *= 2;
+    index = mem_alloc(sizeof *index + places * sizeof *index->places);
+    index->mask = places - 1;
+    for (uint32_t at = 0; (member = kept_next(&region->members, &at));) {
+        const struct kept_peer *const *place = place_of(index, member->address);
+
+        if (!*place)
+            index->places[place - index->places] = member;
+    }
+    region->by_address = index;
+}
+
+void region_drop_index(struct region *region)
+{
+    mem_free(region->by_address);
+    region->by_address = NULL;
+}
+
+static const struct kept_peer *member_at(const struct region *region,
+                                         const struct address *address)
+{
+    const struct kept_peer *member;
+
+    if (region->by_address)
+        return *place_of(region->by_address, address);
+    for (uint32_t at = 0; (member = kept_next(&region->members, &at));)
+        if (address_equal(member->address, address))
+            return member;
+    return NULL;
+}
+
 bool region_is_gone(const struct region *region, uint64_t uid)
 {
     for (uint32_t i = 0; i < region->gone.count; i++) {
@@ -68,29 +134,24 @@ bool region_is_gone(const struct region *region, uint64_t uid)
 
 bool region_is_dead(const struct region *region, const struct node_id *node)
 {
-    const struct kept_peer *member;
+    const struct kept_peer *member = node->uid ? find(region, node->uid) : NULL;
     bool dead = false;
 
+    if (member && address_equal(member->address, &node->address))
+        return false; /* no member is among those that are gone */
     if (node->uid && region_is_gone(region, node->uid))
         return true;
     for (uint32_t i = 0; i < region->gone.count && !dead; i++)
         dead = address_equal(region->gone.items[i].address, &node->address);
-    for (uint32_t at = 0;
-         dead && (member = kept_next(&region->members, &at));)
-        if (address_equal(member->address, &node->address))
-            return false;
-    return dead;
+    return dead && !member_at(region, &node->address);
 }
 
 struct node_id region_node_at(const struct region *region,
                               const struct address *address)
 {
-    const struct kept_peer *member;
+    const struct kept_peer *member = member_at(region, address);
 
-    for (uint32_t at = 0; (member = kept_next(&region->members, &at));)
-        if (address_equal(member->address, address))
-            return peer_node(member);
-    return (struct node_id){ *address, 0 };
+    return member ? peer_node(member) : (struct node_id){ *address, 0 };
 }
 
 bool region_next_candidate(const struct region *region, struct candidates *at,

@@ -7,6 +7,7 @@
 #include "base/mark.h"
 #include "shard/region_inside.h"
 
+#define HOMES_INDEXED_MIN 16 /* of a list: fewer are looked for one by one */
 #define REPORT_AGAIN (10 * SECOND) /* longer than an answer takes; the coordinator waits up to 32 s with the next fence */
 
 static void tell(struct region *region, enum region_news_kind kind,
@@ -265,6 +266,22 @@ static void take_home(struct region *region, struct entry *entry,
     }
     home->users--;
     region_drop_home(region, home);
+}
+
+/* Each names a region, which may be on any member. */
+static void take_homes(struct region *region,
+                       const struct shard_message *message)
+{
+    if (message->home_count >= HOMES_INDEXED_MIN)
+        region_index_members(region);
+    for (uint32_t i = 0; i < message->home_count; i++) {
+        struct entry *entry = entry_of(region, message->homes[i].shard);
+
+        if (entry)
+            take_home(region, entry, message->homes[i].region,
+                      message->homes[i].fence);
+    }
+    region_drop_index(region);
 }
 
 /* The attempt that a directive names. A coordinator without fences names none: then this region counts for its own lanes. */
@@ -700,12 +717,7 @@ static void dispatch(struct region *region, uint64_t now,
         return;
     }
     if (message->kind == SHARD_HOMES) {
-        for (uint32_t i = 0; i < message->home_count; i++) {
-            entry = entry_of(region, message->homes[i].shard);
-            if (entry)
-                take_home(region, entry, message->homes[i].region,
-                          message->homes[i].fence);
-        }
+        take_homes(region, message);
         return;
     }
     entry = entry_of(region, message->shard);

@@ -3,11 +3,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/limits.h"
+#include "base/rng.h"
 #include "base/timers.h"
 #include "shard/region.h"
 #include "shard/wire.h"
@@ -991,6 +993,77 @@ static void a_region_stops_when_the_coordinator_that_asked_can_hear_it(
     expect(fixture, REGION_STOPPED);
 }
 
+#define CROWD 60
+
+/* Some at one address, in two lives. */
+static struct node_id one_of_crowd(uint32_t number)
+{
+    struct node_id id = { .uid = 5000 + number };
+    uint32_t place = number < CROWD ? number : number - CROWD;
+    char host[24];
+
+    (void)snprintf(host, sizeof host, "crowd-%u", (unsigned)place / 2);
+    assert_true(address_set(&id.address, host, strlen(host), 1 + place % 2));
+    return id;
+}
+
+/* Of 10 shards on a crowd of which some are gone, some are there twice, and some nobody knows. */
+static void fill_crowd(struct fixture *fixture, struct rng *rng)
+{
+    for (uint32_t i = 0; i < 2 * CROWD; i++)
+        if (rng_below(rng, 3))
+            region_peer(fixture->region, 0,
+                        &(struct peer){ .node = one_of_crowd(i),
+                                        .up_number = 100 + (int32_t)i,
+                                        .status = PEER_UP });
+    for (uint32_t i = 0; i < CROWD / 3; i++) {
+        struct node_id id = one_of_crowd((uint32_t)rng_below(rng, 2 * CROWD));
+
+        region_peer_removed(fixture->region, 0, &id);
+    }
+}
+
+/* A list is read with its members by address, single homes without. */
+static void a_list_says_what_single_homes_say(void **state)
+{
+    static char refs[20][200], shards[20][4];
+    struct shard_home homes[20];
+    struct fixture *fixture = *state;
+    struct node_id ids[2][10];
+
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        for (uint32_t way = 0; way < 2; way++) {
+            struct rng rng;
+
+            tear_down(state);
+            (void)make(state, false);
+            rng_init(&rng, seed);
+            register_at(fixture, 1);
+            fill_crowd(fixture, &rng);
+            for (uint32_t i = 0; i < 20; i++) {
+                struct node_id id = one_of_crowd((uint32_t)rng_below(&rng, CROWD + 10) % CROWD);
+
+                (void)snprintf(refs[i], sizeof refs[i], "akka://S@%s:%u%s", id.address.host,
+                               (unsigned)id.address.port, PATH);
+                (void)snprintf(shards[i], sizeof shards[i], "%c", (char)('0' + i % 10));
+                homes[i] = (struct shard_home){ slice_text(refs[i]), slice_text(shards[i]), { 1, 1 + i / 10 } };
+                if (way)
+                    directive(fixture, SHARD_HOME, shards[i], refs[i], 1 + i / 10, 0);
+            }
+            if (!way)
+                receive(fixture, &(struct shard_message){ .kind = SHARD_HOMES, .homes = homes, .home_count = 20 });
+            for (int32_t i = 0; i < 10; i++) {
+                struct fence fence;
+
+                ids[way][i] = (struct node_id){ .uid = 1 };
+                (void)region_home(fixture->region, i, &ids[way][i], &fence); /* none: uid 1 */
+            }
+        }
+        for (uint32_t i = 0; i < 10; i++)
+            assert_int_equal(ids[0][i].uid, ids[1][i].uid);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -1016,6 +1089,7 @@ int main(void)
         TEST(a_refused_claim_tells_the_stores_term),
         TEST(a_loss_is_reported_until_it_is_known),
         TEST(forgets_the_homes_of_a_removed_node),
+        TEST(a_list_says_what_single_homes_say),
         TEST(follows_akkas_rule_without_fences),
         TEST(shuts_down_when_nothing_is_left),
         TEST(a_shard_that_was_on_its_way_is_taken),
