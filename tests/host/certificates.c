@@ -169,6 +169,19 @@ void certificate_write_crl(const struct certificate *issuer, const struct crl_op
     ASN1_TIME_free(until);
 }
 
+const char *certificate_pin(const struct certificate *certificate, const char *digit, char pin[CERTIFICATE_PIN_SIZE])
+{
+    unsigned char der[1024], hash[32], *end = der;
+    int size = i2d_PUBKEY(certificate->key, NULL);
+
+    check(size > 0 && size <= (int)sizeof der);
+    check(i2d_PUBKEY(certificate->key, &end) == size);
+    check(EVP_Digest(der, (size_t)size, hash, NULL, EVP_sha256(), NULL) == 1);
+    for (size_t i = 0; i < sizeof hash; i++)
+        (void)snprintf(pin + 2 * i, 3, digit, hash[i]);
+    return pin;
+}
+
 void keys_init(struct keys *keys)
 {
     struct certificate_options ca = { .name = "the CA", .is_ca = true };

@@ -39,6 +39,12 @@ SSL_CTX *certificate_context(const struct certificate *certificate);
 /* It shows this one, too: a CA between its own certificate and the first one. */
 void certificate_show(const struct certificate *between, SSL *ssl);
 
+#define CERTIFICATE_PIN_SIZE 65
+
+/* The pin of its key, as `openssl x509 -pubkey | openssl pkey -pubin -outform DER | openssl dgst -sha256` has it, each byte in this
+ * format ("%02x"). */
+const char *certificate_pin(const struct certificate *certificate, const char *digit, char pin[CERTIFICATE_PIN_SIZE]);
+
 /* A CA and a node of it in a fresh directory, with files ca.pem, node.pem and node.key, good for 127.0.0.1 and localhost.
  * Removed by keys_fini. */
 struct keys {

@@ -78,8 +78,15 @@ static void ignore_line(void *owner, enum trace_level level, const char *text)
     (void)text;
 }
 
+/* What a place wants besides certificates. */
+struct wants {
+    bool plain;
+    bool pinned;        /* it hears only its own key */
+    const char *secret; /* file; null: none */
+};
+
 /* With revocation lists, which name nobody until a test writes others. */
-static void place_open(struct place *place, bool plain)
+static void place_open_with(struct place *place, const struct wants *wants)
 {
     const struct crl_options nobody = { .revoked = NULL };
     static const char *const suites[] = { "TLS_AES_256_GCM_SHA384" };
@@ -87,11 +94,14 @@ static void place_open(struct place *place, bool plain)
                                     .decide = decide,
                                     .give = give,
                                     .log = keep_line };
+    char pin[CERTIFICATE_PIN_SIZE];
+    const char *pins[] = { pin };
     struct tls_options options;
     char error[640];
 
     memset(place, 0, sizeof *place);
     keys_init(&place->keys);
+    (void)certificate_pin(place->keys.node, "%02x", pin);
     options = (struct tls_options){ .certificate = place->keys.node_path,
                                     .key = place->keys.key_path,
                                     .ca = place->keys.ca_path,
@@ -99,14 +109,23 @@ static void place_open(struct place *place, bool plain)
                                     .host = "127.0.0.1",
                                     .algorithms = suites,
                                     .algorithm_count = 1,
+                                    .pins = pins,
+                                    .pin_count = wants->pinned,
+                                    .secret = wants->secret,
                                     .log = ignore_line };
     certificate_write_crl(place->keys.ca, &nobody, place->keys.crl_path);
-    assert_int_equal(tls_open(&place->tls, &options, 0, error, sizeof error), 0);
-    owner.tls = plain ? NULL : place->tls;
+    if (tls_open(&place->tls, &options, 0, error, sizeof error))
+        fail_msg("%s", error);
+    owner.tls = wants->plain ? NULL : place->tls;
     assert_int_equal(uv_loop_init(&place->loop), 0);
     assert_int_equal(listener_open(&place->listener, "127.0.0.1", 0, error, sizeof error), 0);
     assert_true(listener_is_loopback(place->listener));
     listener_start(place->listener, &place->loop, &owner);
+}
+
+static void place_open(struct place *place, bool plain)
+{
+    place_open_with(place, &(struct wants){ .plain = plain });
 }
 
 static struct listener_counters count(struct place *place)
@@ -319,53 +338,141 @@ static void let_go(void *block, const char *file, int line)
     free(block);
 }
 
-/* What is not let in leaves nothing behind: neither with OpenSSL nor among what waits. */
-static void who_is_refused_leaves_nothing(void **state)
+/* Who is not let in, and how it shows. */
+enum stranger {
+    NO_CERTIFICATE,
+    SELF_SIGNED,
+    OF_ANOTHER_CA,
+    EXPIRED,
+    EARLY,
+    FOR_SERVERS,
+    REVOKED, /* the last that is known by its certificate */
+    SPEAKS_1_1,
+    SPEAKS_1_2,
+    ANOTHER_SUITE,
+    HTTP_INSIDE,
+    NO_TLS,
+    HTTP,
+    CUT_SHORT,
+    CUT_AFTER_A_BYTE,
+    STRANGERS
+};
+
+static const uint8_t hello[] = "\x16\3\1\1\0\1\0\0\xfc\3\3";
+static const char long_text[] = "AKKA\1 and a first frame that is longer than a proof is";
+
+static void make_certificates(const struct keys *keys, struct certificate *shown[STRANGERS])
 {
-    const struct certificate_options good = { .names = "IP:127.0.0.1" };
-    const struct certificate_options old = { .names = "IP:127.0.0.1", .from_s = -7200, .to_s = -2 };
-    const struct certificate_options early = { .names = "IP:127.0.0.1", .from_s = 1000, .to_s = 86400 };
-    const struct certificate_options serves_only = { .names = "IP:127.0.0.1", .usage = "serverAuth" };
-    const struct certificate_options elsewhere = { .name = "elsewhere", .is_ca = true };
+    static const struct certificate_options elsewhere = { .name = "elsewhere", .is_ca = true };
+    static const struct certificate_options options[] = {
+        [SELF_SIGNED] = { .names = "IP:127.0.0.1" },
+        [OF_ANOTHER_CA] = { .names = "IP:127.0.0.1" },
+        [EXPIRED] = { .names = "IP:127.0.0.1", .from_s = -7200, .to_s = -2 },
+        [EARLY] = { .names = "IP:127.0.0.1", .from_s = 1000, .to_s = 86400 },
+        [FOR_SERVERS] = { .names = "IP:127.0.0.1", .usage = "serverAuth" },
+        [REVOKED] = { .names = "IP:127.0.0.1" },
+    };
     struct certificate *other = certificate_new(NULL, &elsewhere);
-    struct certificate *shown[6] = { NULL };
-    struct place place;
+    struct crl_options list = { .revoked = NULL };
+
+    memset(shown, 0, STRANGERS * sizeof *shown);
+    for (int i = SELF_SIGNED; i <= REVOKED; i++)
+        shown[i] = certificate_new(i == SELF_SIGNED ? NULL : i == OF_ANOTHER_CA ? other : keys->ca, &options[i]);
+    list.revoked = shown[REVOKED];
+    certificate_write_crl(keys->ca, &list, keys->crl_path);
+    certificate_free(other);
+}
+
+static void say_plainly(struct place *place, int fd, struct slice bytes, bool ends)
+{
+    assert_int_equal(send(fd, bytes.data, bytes.size, MSG_NOSIGNAL), bytes.size);
+    if (!ends)
+        return;
+    (void)is_hung_up(place, fd, 20);
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+}
+
+/* One comes, does what is wrong, and is hung up on; one more is counted. */
+static void come(struct place *place, enum stranger who, const struct certificate *shown)
+{
+    uint64_t before = count(place).refused;
+    struct caller caller;
+
+    caller_init(&caller, place, 1, who > REVOKED ? place->keys.node : shown);
+    if (who == SPEAKS_1_1 || who == SPEAKS_1_2)
+        assert_int_equal(SSL_set_max_proto_version(caller.ssl, who == SPEAKS_1_1 ? TLS1_1_VERSION : TLS1_2_VERSION), 1);
+    if (who == ANOTHER_SUITE)
+        assert_int_equal(SSL_set_ciphersuites(caller.ssl, "TLS_AES_128_CCM_8_SHA256"), 1);
+    if (who == NO_TLS)
+        say_plainly(place, caller.fd, slice_text("AKKA\1"), false);
+    else if (who == HTTP)
+        say_plainly(place, caller.fd, slice_text("GET / HTTP/1.1\r\n"), false);
+    else if (who == CUT_SHORT || who == CUT_AFTER_A_BYTE)
+        say_plainly(place, caller.fd, slice_of(hello, who == CUT_SHORT ? sizeof hello - 1 : 1), true);
+    else
+        caller_says(&caller, place, who == HTTP_INSIDE ? "GET / HTTP/1.1\r\n" : long_text);
+    assert_true(is_hung_up(place, caller.fd, 1000));
+    caller_fini(&caller);
+    assert_int_equal(count(place).refused - before, 1);
+}
+
+/* What is not let in leaves nothing behind: neither with OpenSSL nor among what waits. */
+static void come_often(struct place *place, enum stranger first, enum stranger last, struct certificate *const *shown)
+{
+    uint64_t accepted = count(place).accepted;
     long before = 0;
-    (void)state;
 
-    place_open(&place, false);
-    shown[1] = certificate_new(NULL, &good);
-    shown[2] = certificate_new(other, &good);
-    shown[3] = certificate_new(place.keys.ca, &old);
-    shown[4] = certificate_new(place.keys.ca, &early);
-    shown[5] = certificate_new(place.keys.ca, &serves_only);
     for (uint32_t round = 0; round < 40; round++) {
-        uint64_t refused = count(&place).refused;
-
-        for (int kind = 0; kind < 7; kind++) {
-            struct caller caller;
-
-            caller_init(&caller, &place, 1, kind < 6 ? shown[kind] : NULL);
-            if (kind < 6)
-                caller_says(&caller, &place, "AKKA\1");
-            else
-                assert_int_equal(send(caller.fd, "GET / HTTP/1.1\r\n", 16, MSG_NOSIGNAL), 16);
-            assert_true(is_hung_up(&place, caller.fd, 1000));
-            caller_fini(&caller);
-        }
-        assert_int_equal(count(&place).refused - refused, 7);
+        for (int who = (int)first; who <= (int)last; who++)
+            come(place, (enum stranger)who, shown[who]);
         if (round == 10) /* by then OpenSSL has what it keeps for good */
             before = held;
     }
     assert_true(before > 0);
-    if (held > before + 20) /* 203 refusals later */
-        fail_msg("%ld blocks, %ld before", (long)held, before);
-    assert_int_equal(count(&place).accepted, 0);
-    for (int kind = 1; kind < 6; kind++)
-        certificate_free(shown[kind]);
-    certificate_free(other);
+    if (held > before + 20) /* 29 refusals of each later */
+        fail_msg("%d to %d: %ld blocks, %ld before", (int)first, (int)last, (long)held, before);
+    assert_int_equal(count(place).accepted, accepted);
+}
+
+static void who_is_refused_leaves_nothing(void **state)
+{
+    struct certificate *shown[STRANGERS];
+    struct place place;
+    (void)state;
+
+    place_open(&place, false);
+    make_certificates(&place.keys, shown);
+    come_often(&place, NO_CERTIFICATE, STRANGERS - 1, shown);
+    for (int i = 0; i < STRANGERS; i++)
+        certificate_free(shown[i]);
     serves(&place);
     place_close(&place);
+}
+
+/* A good certificate, but for one thing. */
+static void who_is_not_pinned_or_has_no_secret_leaves_nothing(void **state)
+{
+    const struct certificate_options good = { .names = "IP:127.0.0.1" };
+    struct certificate *shown[STRANGERS] = { NULL };
+    char secret[] = "/tmp/sherd-listener-secret-XXXXXX";
+    struct wants wants[2] = { { .pinned = true }, { .secret = secret } };
+    int file = mkstemp(secret);
+    (void)state;
+
+    assert_int_equal(write(file, "red-red-red-red-red-red-red-red-1", 33), 33);
+    assert_int_equal(close(file), 0);
+    for (int i = 0; i < 2; i++) {
+        struct place place;
+
+        place_open_with(&place, &wants[i]);
+        shown[REVOKED] = certificate_new(place.keys.ca, &good); /* it is not */
+        come_often(&place, REVOKED, REVOKED, shown);
+        if (!strstr(place.logged, i ? "secret" : "pinned"))
+            fail_msg("\"%s\"", place.logged);
+        certificate_free(shown[REVOKED]);
+        place_close(&place);
+    }
+    assert_int_equal(unlink(secret), 0);
 }
 
 /* The list is written while the listener is there. */
@@ -477,7 +584,6 @@ static void says(bool plain, struct slice bytes, bool ends, const char *why)
 
 static void other_bytes_are_refused(void **state)
 {
-    static const uint8_t hello[] = "\x16\3\1\1\0\1\0\0\xfc\3\3";
     (void)state;
 
     says(false, slice_text("AKKA\1"), false, "TLS: the peer speaks something else");
@@ -509,7 +615,6 @@ static void who_says_nothing_and_goes_is_no_news(void **state)
 
 static void so_many_may_shake_hands(void **state)
 {
-    static const uint8_t hello[] = "\x16\3\1\1\0\1\0\0\xfc\3\3";
     static int fds[ACCEPT_STRANGERS_MAX];
     struct rlimit files;
     struct place place;
@@ -571,15 +676,18 @@ static void so_many_bytes_are_kept_of_a_peer(void **state)
 /* limit of time: ACCEPT_PREAMBLE_MS. A byte now and then is no progress. */
 static void a_slow_handshake_is_late(void **state)
 {
-    static const uint8_t hello[] = "\x16\3\1\1\0\1\0\0\xfc\3\3";
     uint64_t began = uv_hrtime();
     struct place place;
     size_t at = 0;
     bool over = false;
+    long before;
     int fd;
     (void)state;
 
     place_open(&place, false);
+    for (int i = 0; i < 10; i++) /* OpenSSL has what it keeps for good */
+        serves(&place);
+    before = held;
     fd = call_from(&place, 1);
     while (!over) {
         uint64_t ms = (uv_hrtime() - began) / 1000000;
@@ -594,6 +702,7 @@ static void a_slow_handshake_is_late(void **state)
     assert_int_equal(count(&place).late, 1);
     assert_non_null(strstr(place.logged, "TLS: no handshake in time"));
     close(fd);
+    assert_in_range(held, before - 20, before + 5); /* a handshake's end has some fifty */
     serves(&place);
     place_close(&place);
 }
@@ -605,6 +714,7 @@ int main(void)
         cmocka_unit_test(bad_certificates_are_refused),
         cmocka_unit_test(another_ca_is_refused),
         cmocka_unit_test(who_is_refused_leaves_nothing),
+        cmocka_unit_test(who_is_not_pinned_or_has_no_secret_leaves_nothing),
         cmocka_unit_test(a_revoked_certificate_is_refused),
         cmocka_unit_test(an_expired_list_lets_nobody_in),
         cmocka_unit_test(old_versions_and_other_suites_are_refused),

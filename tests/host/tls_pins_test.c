@@ -12,33 +12,11 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <openssl/evp.h>
-#include <openssl/ssl.h>
-#include <openssl/x509.h>
 
 #include "base/limits.h"
 #include "tls_ends.h"
 
-#define PIN 65
 #define WHY "no key of the peer's certificates is pinned"
-
-/* As `openssl x509 -pubkey | openssl pkey -pubin -outform DER | openssl dgst -sha256` has it. */
-static const char *pin_of(const struct certificate *certificate, const char *digit, char pin[PIN])
-{
-    SSL_CTX *context = certificate_context(certificate);
-    EVP_PKEY *key = X509_get_pubkey(SSL_CTX_get0_certificate(context));
-    unsigned char der[1024], hash[32], *end = der;
-    int size = i2d_PUBKEY(key, NULL);
-
-    assert_in_range(size, 1, (int)sizeof der);
-    assert_int_equal(i2d_PUBKEY(key, &end), size);
-    assert_int_equal(EVP_Digest(der, (size_t)size, hash, NULL, EVP_sha256(), NULL), 1);
-    for (size_t i = 0; i < sizeof hash; i++)
-        (void)snprintf(pin + 2 * i, 3, digit, hash[i]);
-    EVP_PKEY_free(key);
-    SSL_CTX_free(context);
-    return pin;
-}
 
 static bool meet(struct tls *tls)
 {
@@ -61,8 +39,8 @@ static void only_keys_that_are_pinned_are_heard(void **state)
     struct certificate *wanted = certificate_new(keys->ca, &good);
     struct certificate *other = certificate_new(keys->ca, &good);
     struct tls_options options = tls_options_of(keys);
-    char own[PIN], second[PIN];
-    const char *pins[] = { pin_of(keys->node, "%02x", own), pin_of(wanted, "%02X", second) };
+    char own[CERTIFICATE_PIN_SIZE], second[CERTIFICATE_PIN_SIZE];
+    const char *pins[] = { certificate_pin(keys->node, "%02x", own), certificate_pin(wanted, "%02X", second) };
     struct tls *tls;
 
     options.pins = pins;
@@ -93,8 +71,8 @@ static void the_key_of_a_ca_may_be_pinned(void **state)
     struct certificate *stranger = certificate_new(NULL, &root);
     struct certificate *theirs = certificate_new(stranger, &good);
     struct tls_options options = tls_options_of(keys);
-    char ca[PIN], both[PIN];
-    const char *pin = pin_of(keys->ca, "%02x", ca);
+    char ca[CERTIFICATE_PIN_SIZE], both[CERTIFICATE_PIN_SIZE];
+    const char *pin = certificate_pin(keys->ca, "%02x", ca);
     struct tls *tls;
 
     options.pins = &pin;
@@ -103,7 +81,7 @@ static void the_key_of_a_ca_may_be_pinned(void **state)
     assert_true(meet(tls));
     tls_refuses(tls, 0, theirs, true, "certificate"); /* no CA of ours: pins are not asked */
     tls_close(tls);
-    pin = pin_of(stranger, "%02x", both);
+    pin = certificate_pin(stranger, "%02x", both);
     tls_not_opened(&options, "neither its key nor one of its CAs' is pinned");
     certificate_free(theirs);
     certificate_free(stranger);
@@ -170,12 +148,12 @@ static void pins_are_changed_while_nodes_run(void **state)
     const struct keys *keys = *state;
     struct certificate *settled = certificate_new(keys->ca, &good), *next = certificate_new(keys->ca, &good);
     struct tls_options options = tls_options_of(keys);
-    char own[PIN], other[PIN], third[PIN];
-    const char *pin = pin_of(settled, "%02x", third);
+    char own[CERTIFICATE_PIN_SIZE], other[CERTIFICATE_PIN_SIZE], third[CERTIFICATE_PIN_SIZE];
+    const char *pin = certificate_pin(settled, "%02x", third);
     struct tls *tls;
 
-    (void)pin_of(keys->node, "%02x", own);
-    (void)pin_of(next, "%02X", other);
+    (void)certificate_pin(keys->node, "%02x", own);
+    (void)certificate_pin(next, "%02X", other);
     options.pins = &pin;
     options.pin_count = 1;
     options.pins_file = pins_path();
@@ -207,10 +185,10 @@ static void pins_are_changed_while_nodes_run(void **state)
 static void files_of_pins_that_cannot_be_used_are_refused(void **state)
 {
     struct tls_options options = tls_options_of(*state);
-    char own[PIN], line[TLS_PIN_LINE_MAX + 2];
+    char own[CERTIFICATE_PIN_SIZE], line[TLS_PIN_LINE_MAX + 2];
     FILE *file;
 
-    (void)pin_of(((const struct keys *)*state)->node, "%02x", own);
+    (void)certificate_pin(((const struct keys *)*state)->node, "%02x", own);
     options.pins_file = "/nowhere/pins";
     tls_not_opened(&options, "pins \"/nowhere/pins\": No such file");
     options.pins_file = pins_path();
@@ -223,10 +201,10 @@ static void files_of_pins_that_cannot_be_used_are_refused(void **state)
     write_pins(options.pins_file, 0602, "%s%s\n", own, "");
     tls_not_opened(&options, "everybody on this machine may write it");
     memset(line, 'a', sizeof line);
-    line[TLS_PIN_LINE_MAX + 1 - (PIN - 1) - 1] = 0;
+    line[TLS_PIN_LINE_MAX + 1 - (CERTIFICATE_PIN_SIZE - 1) - 1] = 0;
     write_pins(options.pins_file, 0600, "%s %s\n", own, line);
     tls_not_opened(&options, "a line is too long");
-    line[TLS_PIN_LINE_MAX - (PIN - 1) - 1] = 0;
+    line[TLS_PIN_LINE_MAX - (CERTIFICATE_PIN_SIZE - 1) - 1] = 0;
     write_pins(options.pins_file, 0600, "%s %s\n", own, line);
     tls_close(tls_open_with(&options)); /* as long as it may be */
     file = fopen(options.pins_file, "w");
