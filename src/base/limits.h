@@ -126,6 +126,7 @@
 #define COORDINATOR_TELLS_MAX 256 /* messages of a coordinator in one step, without answers: half a ms with their frames. The rest waits for the next step */
 #define COORDINATOR_PLACES_MAX 65536 /* regions compared in one step to find homes, one looked up counts as eight: 65 shards at 1,000 regions, a quarter of a ms */
 #define COORDINATOR_PACKS_MAX 4 /* parts of its state that are packed in one step: 256 shards or 64 regions each, a tenth of a ms */
+#define COORDINATOR_VIEWS_MAX 1024 /* regions looked at in one step to decide what moves, if they are of more than one coordinator: a quarter of a ms. The others look in the next steps */
 #define COORDINATOR_QUERIES_MAX 16 /* cluster statistics being gathered at the same time */
 #define SINGLETON_REMOVED_MAX 1024 /* removed members remembered for 15 minutes; the oldest go first */
 

@@ -212,6 +212,7 @@ static void settle(struct coordinator *coordinator, uint64_t now,
     if (coordinator->is_beginning)
         handoff_tell_on(coordinator, outbox);
     homes_place_all(coordinator, now, outbox);
+    homes_rebalance_on(coordinator);
     homes_move(coordinator, now, outbox);
     if (coordinator->has_opened)
         handoff_fill(coordinator, now, outbox);

@@ -43,6 +43,7 @@ struct coordinator_room {
     uint32_t tells;  /* messages that nobody asked for; answers count, and are always sent */
     uint32_t places; /* regions that are compared to find homes */
     uint32_t packs;  /* parts of the state that are packed */
+    uint32_t views;  /* regions that are looked at to decide what moves */
 };
 
 struct coordinator_options {

@@ -162,6 +162,7 @@ struct coordinator {
     bool is_filling;       /* more hand-offs are due than a step begins */
     bool is_beginning;     /* regions are to be told yet that a hand-off begins */
     bool has_questions;    /* members are to be asked yet what they host */
+    bool is_rebalancing;   /* it is to be decided yet what moves */
     bool is_active;        /* has a term above all that were reported, and it is stored */
     bool is_term_wanted;   /* another one, before the present one was active */
     bool has_opened;       /* once everybody had answered: shards may move */
@@ -280,7 +281,8 @@ void homes_receive(struct coordinator *coordinator, uint64_t now,
                    const struct inbound *inbound,
                    const struct shard_message *message,
                    struct outbox *outbox); /* GetShardHome */
-void homes_rebalance(struct coordinator *coordinator); /* decides what moves */
+void homes_rebalance(struct coordinator *coordinator); /* what moves is to be decided */
+void homes_rebalance_on(struct coordinator *coordinator); /* decides it, if the step has room for that */
 void homes_move(struct coordinator *coordinator, uint64_t now,
                 struct outbox *outbox); /* begins with what there is room for */
 

@@ -390,7 +390,7 @@ void homes_move(struct coordinator *coordinator, uint64_t now,
               coordinator->moves_head < coordinator->moves.count);
 }
 
-void homes_rebalance(struct coordinator *coordinator)
+static void rebalance(struct coordinator *coordinator)
 {
     const struct coordinator_settings *settings = &coordinator->settings;
     struct allocation_limits limits = {
@@ -403,9 +403,6 @@ void homes_rebalance(struct coordinator *coordinator)
     uint32_t count = 0;
     uint32_t used = 0;
 
-    if (coordinator->is_stopping || coordinator->is_cluster_stopping ||
-        !coordinator->is_active || !coordinator->has_opened)
-        return;
     views = mem_alloc(coordinator->regions.count * sizeof *views);
     lists = mem_alloc(coordinator->shards.count * sizeof *lists);
     chosen = mem_alloc(coordinator->shards.count * sizeof *chosen);
@@ -434,4 +431,29 @@ void homes_rebalance(struct coordinator *coordinator)
     mem_free(chosen);
     mem_free(lists);
     mem_free(views);
+}
+
+static bool may_rebalance(const struct coordinator *coordinator)
+{
+    return coordinator->is_active && coordinator->has_opened &&
+           !coordinator->is_stopping && !coordinator->is_cluster_stopping;
+}
+
+void homes_rebalance(struct coordinator *coordinator)
+{
+    coordinator->is_rebalancing = may_rebalance(coordinator);
+}
+
+void homes_rebalance_on(struct coordinator *coordinator)
+{
+    uint32_t *room = &coordinator->telling.room->views;
+    uint32_t count = coordinator->regions.count;
+    bool has_room = *room == COORDINATOR_VIEWS_MAX || *room >= count;
+
+    if (!coordinator->is_rebalancing || !has_room)
+        return;
+    coordinator->is_rebalancing = false;
+    spend(room, count);
+    if (may_rebalance(coordinator))
+        rebalance(coordinator);
 }

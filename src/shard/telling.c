@@ -11,12 +11,14 @@
 
 #define READY_KEPT 64 /* room for shards that is kept when all are told */
 #define HOMES_A_MESSAGE 16 /* homes in a list that cost as much as a message of their own */
+#define REGIONS_A_MESSAGE 256 /* regions looked through for homes that cost as much */
 
 void coordinator_room_fill(struct coordinator_room *room)
 {
     *room = (struct coordinator_room){ COORDINATOR_TELLS_MAX,
                                        COORDINATOR_PLACES_MAX,
-                                       COORDINATOR_PACKS_MAX };
+                                       COORDINATOR_PACKS_MAX,
+                                       COORDINATOR_VIEWS_MAX };
 }
 
 void telling_fini(struct home_telling *telling)
@@ -168,7 +170,9 @@ static void greet(struct coordinator *coordinator, struct registrant *region,
 
     region->is_welcome_due = false;
     homes = registration_greet(coordinator, region, outbox);
-    telling_charge(coordinator, 1 + homes / HOMES_A_MESSAGE);
+    telling_charge(coordinator,
+                   1 + homes / HOMES_A_MESSAGE +
+                       coordinator->regions.count / REGIONS_A_MESSAGE);
 }
 
 /* False: there is no more room. */
@@ -293,5 +297,6 @@ bool coordinator_is_busy(const struct coordinator *coordinator)
             (coordinator->is_active && !coordinator->is_ending &&
              (coordinator->is_placing || coordinator->is_filling ||
              coordinator->is_beginning || coordinator->has_questions ||
+              coordinator->is_rebalancing ||
               coordinator->moves_head < coordinator->moves.count)));
 }

@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "scene.h"
+#include "shard/coordinator_state.h"
 
 #define NODES 16
 #define MANY NODES_MAX /* more than a step tells one thing to */
@@ -480,6 +481,62 @@ static void a_step_rebalances_no_more_than_it_may(void **state)
     scene_free(scene);
 }
 
+/* Of one machine: they share what may be done in a step. */
+static void coordinators_decide_one_after_the_other_what_moves(void **state)
+{
+    struct coordinator_room room;
+    struct scene *scenes[2];
+    (void)state;
+
+    assert_in_range(MANY, COORDINATOR_VIEWS_MAX / 2 + 1, COORDINATOR_VIEWS_MAX);
+    coordinator_room_fill(&room);
+    for (int i = 0; i < 2; i++) {
+        scenes[i] = scene_with(MANY, NULL);
+        scenes[i]->is_stepped = true;
+        scenes[i]->coordinator->telling.room = &room;
+    }
+    for (int i = 0; i < 2; i++) {
+        passes(scenes[i], 10000);
+        assert_int_equal(coordinator_is_busy(scenes[i]->coordinator), i);
+    }
+    coordinator_room_fill(&room);
+    passes(scenes[1], 0);
+    assert_false(coordinator_is_busy(scenes[1]->coordinator));
+    for (int i = 0; i < 2; i++)
+        scene_free(scenes[i]);
+}
+
+/* For each all regions are looked through for homes. */
+static void many_regions_are_welcomed_in_more_steps(void **state)
+{
+    uint32_t max = COORDINATOR_TELLS_MAX / (1 + MANY / 256) + 1;
+    struct scene *scene = scene_with(1, NULL);
+    uint32_t writes = scene->writes, welcomed = 0;
+    (void)state;
+
+    forget_sent(scene);
+    scene->is_held = scene->is_stepped = true;
+    for (int n = 1; n < MANY; n++) {
+        peer_up(scene, n);
+        registers(scene, n);
+    }
+    steps_to_the_write(scene, writes);
+    for (int write = 0; welcomed < MANY - 1; write++) {
+        assert_in_range(write, 0, 9);
+        forget_sent(scene);
+        scene_answer(scene, true);
+        scene_drain(scene);
+        while (coordinator_is_busy(scene->coordinator)) {
+            assert_in_range(sent_count(scene, SHARD_REGISTER_ACK, ANY_NODE), 0, max);
+            welcomed += sent_count(scene, SHARD_REGISTER_ACK, ANY_NODE);
+            forget_sent(scene);
+            passes(scene, 0);
+        }
+        welcomed += sent_count(scene, SHARD_REGISTER_ACK, ANY_NODE);
+    }
+    scene_free(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -498,6 +555,8 @@ int main(void)
         cmocka_unit_test(who_does_not_answer_is_asked_again_in_several_steps),
         cmocka_unit_test(members_are_asked_what_they_host_in_several_steps),
         cmocka_unit_test(a_step_rebalances_no_more_than_it_may),
+        cmocka_unit_test(coordinators_decide_one_after_the_other_what_moves),
+        cmocka_unit_test(many_regions_are_welcomed_in_more_steps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
