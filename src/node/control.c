@@ -692,9 +692,9 @@ bool control_turn(struct control *control)
     uint64_t now = machine->now;
     enum ending ending;
 
-    control->news_told = control->starts_told = 0;
-    control->stirred = control->stirred || control->has_starts;
-    control->has_starts = false;
+    control->news_told = control->walked = 0;
+    control->stirred = control->stirred || control->has_walks;
+    control->has_walks = false;
     if (member_deadline(control->member) <= now)
         member_step(control->member, now, (uint64_t)machine->wall_ms,
                     &machine->outbox);
@@ -721,7 +721,7 @@ bool control_turn(struct control *control)
         control->types_due = types_deadline(control);
         control->stirred = false;
     }
-    return member_has_news(control->member) || control->has_starts;
+    return member_has_news(control->member) || control->has_walks;
 }
 
 uint64_t control_deadline(const struct control *control)

@@ -74,8 +74,8 @@ struct control {
     struct coordinator_room room; /* of all coordinators, in each turn */
     struct replicator_room data_room; /* the same of all replicators */
     uint64_t types_due;  /* no type's core is due before, unless one is stirred */
-    uint32_t starts_told; /* members, to coordinators that have started in this turn */
-    bool has_starts;     /* that may wait for the next turn */
+    uint32_t walked;     /* members, for coordinators that have started, read or written in this turn */
+    bool has_walks;      /* that may wait for the next turn */
     uint32_t news_told;  /* of members, in this turn; a removal counts as several */
     bool is_told;        /* the next two: since all were told last */
     bool is_changed;     /* who is a member, or how */
@@ -114,6 +114,8 @@ uint64_t control_parted_deadline(const struct control *control);
 
 /* wiring.c: carries all news of all cores to where they belong, until none is left. */
 void control_wire(struct control *control);
+/* Is there room in this turn to walk the members once more for a coordinator? Else the next one follows at once. */
+bool control_may_walk(struct control *control);
 /* All news of members that wait for the next turn: for what must not be done by a part of them. */
 void control_tell_all(struct control *control);
 /* The shards that came with a term, to the type's coordinator, if it is there. */

@@ -450,7 +450,8 @@ void shard_data_wants(struct control *control, uint32_t type)
     struct coordinator *coordinator = control->types[type].coordinator;
     struct coordinator_want want;
 
-    while (coordinator && coordinator_next_want(coordinator, &want)) {
+    while (coordinator && control_may_walk(control) &&
+           coordinator_next_want(coordinator, &want)) {
         bool has_state, has_fences;
 
         (void)shard_data_replicator(control, type);
@@ -458,6 +459,7 @@ void shard_data_wants(struct control *control, uint32_t type)
         has_fences = want.kind == COORDINATOR_WANT_READ || want.fences.size;
         keeping->ticket = want.ticket;
         keeping->open = (uint32_t)has_state + has_fences;
+        control->walked += keeping->open * member_count(control->member); /* each goes to most of them */
         keeping->is_good = true;
         buf_clear(&keeping->state);
         buf_clear(&keeping->fences);

@@ -479,7 +479,7 @@ static void start_coordinator(struct control *control, uint32_t index)
     if (of->coordinator)
         return;
     of->coordinator = coordinator_new(&options, machine->now);
-    control->starts_told += member_count(control->member);
+    control->walked += member_count(control->member); /* it is told of all */
     shard_data_begin(control, index);
     for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);
@@ -489,12 +489,15 @@ static void start_coordinator(struct control *control, uint32_t index)
     }
 }
 
-/* Who starts is told of all members; where all types' coordinators start at once, that is done in several turns. */
-static bool may_start(const struct control *control)
+/* Where all types' coordinators start, or write, at once, that is done in several turns. */
+bool control_may_walk(struct control *control)
 {
-    return !control->starts_told ||
-           control->starts_told + member_count(control->member) <=
-               STARTS_OF_TURN_MAX;
+    bool may = !control->walked ||
+               control->walked + member_count(control->member) <=
+                   WALKS_OF_TURN_MAX;
+
+    control->has_walks = control->has_walks || !may;
+    return may;
 }
 
 static void wire_singleton(struct control *control, uint32_t index)
@@ -503,10 +506,8 @@ static void wire_singleton(struct control *control, uint32_t index)
     struct control_type *type = &control->types[index];
     enum singleton_news news;
 
-    if (!may_start(control)) {
-        control->has_starts = true;
+    if (!control_may_walk(control))
         return;
-    }
     while (type->singleton && singleton_next_news(type->singleton, &news)) {
         switch (news) {
         case SINGLETON_NEWS_START:
