@@ -554,7 +554,7 @@ static const struct row rows[] = {
     SWITCH("remote.allow-plain", "off", YES,
            "without TLS, also on an address that others reach")
     COUNT("remote.connections", "32768", NULL, 1, 1000000, YES,
-          "accepted connections in all; a peer has one for each of its lanes, and one more")
+          "accepted connections in all; a peer has one for each of its lanes, as many again for large messages, and one more")
     COUNT("remote.unauthenticated.connections", "256", NULL, 1, 1000000, YES,
           "accepted connections that have not said yet of which node they are")
     COUNT("remote.unauthenticated.connections-of-one-address", "16", NULL, 1,

@@ -251,7 +251,10 @@ class Node:
     def memory(self):
         """KiB of it that are in memory."""
         with open(f"/proc/{self.process.pid}/status") as file:
-            return int(re.search("VmRSS:[ \t]*([0-9]+)", file.read())[1])
+            found = re.search("VmRSS:[ \t]*([0-9]+)", file.read())
+        if not found:
+            raise Failed(f"{self.name} has ended")
+        return int(found[1])
 
     def wait_end(self, what):
         """Until the process has ended by itself, with status 0."""

@@ -2,7 +2,7 @@
 import time
 
 from nodes import PACKAGES, PAUSE, PATIENCE, Failed, free_ports, never, pace, wait
-from steps import check_leader, check_order, decision, jvm_pair, resolve, trio
+from steps import check_leader, check_order, decision, jvm_one, jvm_pair, resolve, trio, watch
 
 WATCHES = 5000     # in one go; Akka keeps 20,000 that are not acknowledged
 TURNS = 6          # of 4 s
@@ -90,6 +90,25 @@ def seeded(cluster):
         for node in list(cluster.nodes):
             cluster.drop(node)
             node.kill()
+
+
+def outside(cluster):
+    """A JVM node that may watch who is no member watches an actor of ours in another cluster: it sends that node the transport's heartbeats,
+    and takes it for dead when they are not answered, which they are until it stands still."""
+    ports = free_ports(2)
+    j1 = jvm_one(cluster, ports[0], ["remote.use-unsafe-remote-features-outside-cluster=on",
+                                     "remote.watch-failure-detector.acceptable-heartbeat-pause=4s"])
+    s1 = cluster.start("s1", "sherd", ports[1], [f"127.0.0.1:{ports[1]}"])
+    wait(lambda: s1.status() == {s1.address: ("Up", True)}, "it founds no cluster")
+    watch(j1, s1)
+    ended = f"^terminated {s1.path()} "
+    never(lambda: j1.find(ended), 15, "its heartbeats are not answered")
+    start = time.monotonic()
+    s1.stop()
+    j1.expect(ended + ".*address true", start)
+    took = time.monotonic() - start
+    print(f"{cluster.toolkit}: taken for dead {took:.1f} s after it stood still", flush=True)
+    s1.resume()
 
 
 def parted(cluster):
