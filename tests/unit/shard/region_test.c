@@ -1036,7 +1036,7 @@ static void a_list_says_what_single_homes_say(void **state)
             struct rng rng;
 
             tear_down(state);
-            (void)make(state, false);
+            (void)make(state, false, 0);
             rng_init(&rng, seed);
             register_at(fixture, 1);
             fill_crowd(fixture, &rng);
