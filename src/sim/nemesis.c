@@ -119,7 +119,7 @@ static void slow_path(struct nemesis *nemesis, const struct fault *fault,
 {
     if (on)
         net_delay(nemesis->world, from, to, nemesis->delay_min,
-                  (uint64_t)fault->amount);
+                  nemesis->delay_mean + (uint64_t)fault->amount);
     else
         net_delay(nemesis->world, from, to, nemesis->delay_min,
                   nemesis->delay_mean);

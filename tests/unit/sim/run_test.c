@@ -441,6 +441,32 @@ static void who_waits_for_a_lost_cluster_begins_another(void **state)
     assert_false(result.is_dead);
 }
 
+/* A link that is slowed is slower than it was, by less than the least of all links, too. */
+static void a_slow_link_is_slower_than_it_was(void **state)
+{
+    struct options options;
+    struct schedule schedule = { { 0 } };
+    char error[SCHEDULE_ERROR_MAX];
+    struct run_settings settings = { .options = &options,
+                                     .schedule = &schedule };
+    struct run_result result;
+
+    (void)state;
+    set(&options, 2);
+    options.value[OPTION_LINK_MIN] = 50000;
+    options.value[OPTION_LINK_MEAN] = 60000;
+    options.value[OPTION_LENGTH] = 20;
+    assert_true(schedule_read(&schedule,
+                              slice_text("at 5s delay 0<>1 by 10ms for 5s\n"),
+                              error, sizeof error));
+    run_seed(&settings, &result);
+    schedule_fini(&schedule);
+    if (result.violations)
+        fail_msg("%s", result.lines[0]);
+    assert_int_equal(result.faults[FAULT_VERB_DELAY], 1);
+    assert_false(result.is_dead);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -460,6 +486,7 @@ int main(void)
         cmocka_unit_test(I8_who_is_not_restarted_is_found),
         cmocka_unit_test(I8_of_distributed_data_is_found),
         cmocka_unit_test(who_waits_for_a_lost_cluster_begins_another),
+        cmocka_unit_test(a_slow_link_is_slower_than_it_was),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
