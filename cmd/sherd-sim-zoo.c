@@ -79,12 +79,6 @@ static const struct kind kinds[] = {
       { "zombies=0", "fault_cut=10", "fault_down=0", "fault_crash=5",
         "fault_leave=0", "fault_leave_kill=0", "fault_leave_oldest=0",
         "fault_length_s=60", "load=1", "acceptable_heartbeat_pause_ms=1000" } },
-    /* The same: a coordinator's state is lost with all who had it, as only some do and those die together. */
-    { ZOO_A10, MODE_CHURN,
-      { "zombies=0", "coordinator_write_plus=0", "coordinator_majority_min=1",
-        "fault_crash_several=10", "fault_crash=0", "fault_leave=0",
-        "fault_leave_kill=0", "fault_restart=0", "load=30",
-        "number_of_shards=1000", "entities=1000" } },
     /* The same: clusters are cut in two. */
     { ZOO_A7, MODE_SBR, { "resolver=1", "split=1" } },
     { ZOO_E1, MODE_SBR, { "resolver=1", "split=1" } },
@@ -384,11 +378,6 @@ int command_zoo(const struct command *command)
 
         if (command->mutant && !is_named(command->mutant, mutant))
             continue;
-        if (!command->mutant && mutant == ZOO_A10) {
-            printf("%-5s %-12s late: no world shows it soon; by name only\n",
-                   zoo_entry(mutant)->name, zoo_entry(mutant)->row);
-            continue;
-        }
         if (hunt_one(command, mutant))
             passed++;
         else

@@ -26,9 +26,6 @@
     X(A7, "akka#25632",                                                        \
       "Of a partition one side goes on at most.",                              \
       "I21")                                                                   \
-    X(A10, "akka#17200",                                                       \
-      "A coordinator allocates when every member has said what it hosts.",     \
-      "I1")                                                                    \
     X(A11, "akka#26336",                                                       \
       "A node that sees itself down stops its entities.",                      \
       "I22")                                                                   \

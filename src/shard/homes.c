@@ -211,7 +211,7 @@ static bool may_allocate(struct coordinator *coordinator)
     uint32_t regions = 0;
 
     if (!coordinator->is_active || coordinator->is_stopped ||
-        (coordinator_awaited(coordinator) && !ZOO(A10)))
+        coordinator_awaited(coordinator))
         return false;
     if (!coordinator->has_members) {
         for (uint32_t i = 0; i < coordinator->regions.count; i++)
