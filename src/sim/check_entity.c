@@ -1,4 +1,4 @@
-/* Who lives where: a row for each entity, each shard at a node, each node. */
+/* Who lives where: a row for each entity that lives, each shard at a node, each node. */
 #include "sim/check_entity.h"
 
 #include <inttypes.h>
@@ -16,10 +16,12 @@ struct incarnation {
     uint32_t node;
 };
 
-/* An entity that was ever started. */
+/* An entity that lives. */
 struct entity {
     VEC(struct incarnation) live;
     uint64_t overlap_since; /* while it lives more than once */
+    size_t key_size;
+    uint8_t key[]; /* type, id: lent to the map */
 };
 
 /* A shard at a node. */
@@ -39,6 +41,7 @@ struct check_entity {
     const struct check_safety *safety;
     uint64_t stop_ns;
     struct map entities; /* type, id -> struct entity */
+    struct buf key;      /* of the one that is looked for */
     struct map places;   /* node, shard -> struct place */
     struct place_node nodes[CHECK_NODES_MAX];
     uint64_t look_at; /* the first stop_at, NEVER when none */
@@ -55,7 +58,14 @@ struct check_entity *check_entity_new(struct verdict *verdict,
     check->safety = safety;
     check->stop_ns = stop_ns ? stop_ns : CHECK_STOP_NS;
     check->look_at = NEVER;
+    check->entities.is_lent = true;
     return check;
+}
+
+static void entity_free(struct entity *entity)
+{
+    vec_fini(&entity->live);
+    mem_free(entity);
 }
 
 void check_entity_free(struct check_entity *check)
@@ -64,13 +74,10 @@ void check_entity_free(struct check_entity *check)
 
     if (!check)
         return;
-    for (uint32_t at = 0; map_next(&check->entities, &at, &entry);) {
-        struct entity *entity = entry.value;
-
-        vec_fini(&entity->live);
-        mem_free(entity);
-    }
+    for (uint32_t at = 0; map_next(&check->entities, &at, &entry);)
+        entity_free(entry.value);
     map_fini(&check->entities);
+    buf_fini(&check->key);
     facts_fini(&check->places);
     mem_free(check);
 }
@@ -82,20 +89,24 @@ static struct place *place_of(struct check_entity *check, uint32_t node,
                     sizeof(struct place));
 }
 
+/* Null: it does not live. */
 static struct entity *entity_of(struct check_entity *check,
                                 const struct probe *probe)
 {
-    struct buf key = { 0 };
-    struct entity *entity;
+    buf_clear(&check->key);
+    buf_put_u16(&check->key, probe->type);
+    buf_put_slice(&check->key, probe->bytes);
+    return map_get(&check->entities, buf_slice(&check->key));
+}
 
-    buf_put_u16(&key, probe->type);
-    buf_put_slice(&key, probe->bytes);
-    entity = map_get(&check->entities, buf_slice(&key));
-    if (!entity) {
-        entity = mem_alloc(sizeof *entity);
-        (void)map_put(&check->entities, buf_slice(&key), entity); /* none is replaced */
-    }
-    buf_fini(&key);
+static struct entity *entity_new(struct check_entity *check)
+{
+    struct slice key = buf_slice(&check->key);
+    struct entity *entity = mem_alloc(sizeof *entity + key.size);
+
+    entity->key_size = key.size;
+    memcpy(entity->key, key.data, key.size);
+    (void)map_put(&check->entities, slice_of(entity->key, key.size), entity); /* none is replaced */
     return entity;
 }
 
@@ -145,7 +156,10 @@ static void entity_started(struct check_entity *check, uint64_t now,
                   "type %u id %.*s starts on a node that should have stopped",
                   probe->type, (int)probe->bytes.size,
                   (const char *)probe->bytes.data);
-    judge_second(check, now, node, probe, entity);
+    if (entity)
+        judge_second(check, now, node, probe, entity);
+    else
+        entity = entity_new(check);
     vec_push(&entity->live, incarnation);
     place->live++;
     at->live++;
@@ -153,7 +167,7 @@ static void entity_started(struct check_entity *check, uint64_t now,
     check->counts.live++;
 }
 
-/* One incarnation of an entity is gone; the row stays. */
+/* One incarnation of an entity is gone, and with the last one its row. */
 static void forget(struct check_entity *check, uint64_t now,
                    struct entity *entity, uint32_t index)
 {
@@ -162,6 +176,12 @@ static void forget(struct check_entity *check, uint64_t now,
     check->nodes[entity->live.items[index].node].live--;
     check->counts.live--;
     vec_remove(&entity->live, index);
+    if (!entity->live.count) {
+        (void)map_take(&check->entities,
+                       slice_of(entity->key, entity->key_size)); /* this one */
+        entity_free(entity);
+        return;
+    }
     if (entity->live.count != 1)
         return;
     check->counts.overlap_ns += took;
@@ -174,7 +194,7 @@ static void entity_stopped(struct check_entity *check, uint64_t now,
 {
     struct entity *entity = entity_of(check, probe);
 
-    for (uint32_t i = 0; i < entity->live.count; i++) {
+    for (uint32_t i = 0; entity && i < entity->live.count; i++) {
         if (entity->live.items[i].node != node ||
             entity->live.items[i].actor != probe->first)
             continue;
@@ -255,9 +275,9 @@ void check_entity_node_ended(struct check_entity *check, uint64_t now,
     for (uint32_t at = 0; map_next(&check->entities, &at, &entry);) {
         struct entity *entity = entry.value;
 
-        for (uint32_t i = entity->live.count; i-- > 0;)
-            if (entity->live.items[i].node == node)
-                forget(check, now, entity, i);
+        for (uint32_t left = entity->live.count; left-- > 0;)
+            if (entity->live.items[left].node == node)
+                forget(check, now, entity, left);
     }
     for (uint32_t at = 0; map_next(&check->places, &at, &entry);) {
         uint64_t of;

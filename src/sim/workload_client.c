@@ -105,24 +105,39 @@ static void storm(struct workload *workload, struct sherd_ctx *ctx,
     }
 }
 
-static int32_t shard_of(const struct workload *workload, uint32_t id)
+/* The id that follows, written over the one before: many are looked through. Gives its size. */
+static size_t next_id(char text[ID_TEXT_MAX], size_t size)
 {
-    char text[ID_TEXT_MAX];
+    size_t at = size;
 
-    return hash_shard(slice_text(workload_id(text, id)),
-                      workload->settings.shards);
+    while (text[--at] == '9')
+        text[at] = '0';
+    if (at) {
+        text[at]++;
+        return size;
+    }
+    text[1] = '1'; /* 9, 99, ... */
+    text[size] = '0';
+    text[size + 1] = 0;
+    return size + 1;
 }
 
 static void narrow(struct workload *workload)
 {
     uint32_t first = workload_draw_id(workload);
-    int32_t shard = shard_of(workload, first);
-    uint32_t most = workload->settings.shards * NARROW_IDS_MAX;
+    uint32_t shards = workload->settings.shards;
+    char text[ID_TEXT_MAX];
+    size_t size = strlen(workload_id(text, first));
+    int32_t shard = hash_shard(slice_of(text, size), shards);
 
     workload->narrow.count = 0;
-    for (uint32_t i = 0; i < most && workload->narrow.count < NARROW_IDS_MAX; i++)
-        if (shard_of(workload, first + i) == shard)
+    for (uint32_t i = 0; i < shards * NARROW_IDS_MAX &&
+                         workload->narrow.count < NARROW_IDS_MAX;
+         i++) {
+        if (hash_shard(slice_of(text, size), shards) == shard)
             vec_push(&workload->narrow, first + i);
+        size = next_id(text, size);
+    }
     workload->narrow_until = workload_now(workload) + SECOND +
                              rng_below(&workload->rng, 20 * SECOND);
 }
