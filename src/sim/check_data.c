@@ -42,6 +42,8 @@ struct check_data {
     struct verdict *verdict;
     const struct check_safety *safety; /* may be null */
     bool has_strays; /* some node has been outside */
+    VEC(bool) strays; /* by life, from 1 on: it has been outside */
+    uint32_t nodes;   /* indexes of all that were there are below it */
     VEC(struct key *) keys;
     VEC(uint32_t) key_of; /* by number of a write, from 1 on */
     struct place places[CHECK_NODES_MAX];
@@ -72,6 +74,7 @@ void check_data_free(struct check_data *check)
     }
     vec_fini(&check->keys);
     vec_fini(&check->key_of);
+    vec_fini(&check->strays);
     mem_free(check);
 }
 
@@ -88,8 +91,14 @@ static bool is_outside(const struct check_data *check, uint32_t node)
 
 static void look_for_strays(struct check_data *check)
 {
-    for (uint32_t i = 0; !check->has_strays && i < CHECK_NODES_MAX; i++)
-        check->has_strays = is_outside(check, i);
+    for (uint32_t i = 0; check->safety && i < check->nodes; i++) {
+        const struct place *place = &check->places[i];
+
+        if (!place->lives || !is_outside(check, i))
+            continue;
+        check->strays.items[place->life - 1] = true;
+        check->has_strays = true;
+    }
 }
 
 uint32_t check_data_key(struct check_data *check, enum sherd_data_type type)
@@ -128,6 +137,9 @@ void check_data_node_started(struct check_data *check, uint32_t node)
 {
     check(node < CHECK_NODES_MAX);
     check->places[node] = (struct place){ ++check->lives, true };
+    vec_push(&check->strays, false);
+    if (check->nodes <= node)
+        check->nodes = node + 1;
     check->epoch++;
 }
 
@@ -322,6 +334,52 @@ static bool is_kept(const struct check_data *check, const struct write *write)
             check->ends - write->ends < write->what.replicas);
 }
 
+/* Of these an element's or a count's key may have been put by many. */
+static bool has_groups(enum sherd_data_type type)
+{
+    return type == SHERD_OR_MULTIMAP || type == SHERD_PN_COUNTER_MAP;
+}
+
+static int64_t group_of(const struct write *write)
+{
+    return write->what.element % CHECK_DATA_GROUPS;
+}
+
+/* Did nobody inside know of it for certain when its node was outside? */
+static bool is_stray(const struct check_data *check, const struct write *write)
+{
+    bool is_known = write->what.replicas > 1 &&
+                    write->end == CHECK_DATA_DONE && write->is_steady &&
+                    check->ends - write->ends < write->what.replicas;
+
+    return write->is_void ||
+           (check->strays.items[write->life - 1] && !is_known);
+}
+
+/* Who is outside may be pruned while it lives. A key of a map that it put stands there for what it knew of, and is cleaned away as its own: what others
+ * had put under that key by then goes with it, and a counter under it begins anew. What was put later it did not know. */
+static bool may_go_with_a_stray(const struct judgement *judgement,
+                                const struct write *write)
+{
+    const struct check_data *check = judgement->check;
+    const struct key *key = judgement->key;
+    bool counts = write->what.act == CHECK_DATA_COUNT;
+
+    if (!check->has_strays || !has_groups(key->type))
+        return false;
+    for (uint32_t i = 0; i < key->writes.count; i++) {
+        const struct write *other = &key->writes.items[i];
+        bool is_before = other->ended && other->ended < write->begun;
+
+        if (other->what.act == write->what.act && (counts || !is_before) &&
+            group_of(other) == group_of(write) &&
+            !(other->ended && other->end == CHECK_DATA_REFUSED) &&
+            is_stray(check, other))
+            return true;
+    }
+    return false;
+}
+
 static bool meets(struct check_data *check, const struct check_data_read *read,
                   const struct write *write)
 {
@@ -400,7 +458,8 @@ static void judge_elements(const struct judgement *judgement)
             continue;
         is_there = has_element(judgement->value, element);
         must = must_show(judgement, write);
-        if (!is_there && must && !may_be_removed(key, write))
+        if (!is_there && must && !may_be_removed(key, write) &&
+            !may_go_with_a_stray(judgement, write))
             violation(judgement->check->verdict, "I16", node_of(judgement),
                       "%s of key %u element %lld of write %llu, node %u, is missing",
                       where(judgement), judgement->index, (long long)element,
@@ -458,7 +517,8 @@ static void judge_count(const struct judgement *judgement)
         if (write->what.act != CHECK_DATA_COUNT ||
             (write->ended && write->end == CHECK_DATA_REFUSED))
             continue;
-        must = must_show(judgement, write);
+        must = must_show(judgement, write) &&
+               !may_go_with_a_stray(judgement, write);
         most += amount > 0 || must ? amount : 0;
         least += amount < 0 || must ? amount : 0;
     }
@@ -603,5 +663,6 @@ void check_data_settled(struct check_data *check, uint32_t key,
     const struct judgement judgement = { check, check->keys.items[key], NULL,
                                          value, key };
 
+    look_for_strays(check);
     judge(&judgement);
 }

@@ -37,7 +37,7 @@ struct check_data_write {
     uint32_t node;
     uint32_t client; /* whose calls are in order; ours alone: never used again */
     enum check_data_act act;
-    int64_t element;
+    int64_t element; /* of a COUNT in a map: it stands under this modulo CHECK_DATA_GROUPS */
     int64_t amount;
     uint32_t replicas; /* that must have it before it is acknowledged, the own one among them */
     uint64_t signature; /* of the members that counted */
@@ -73,7 +73,7 @@ struct check_data_value {
 struct check_data *check_data_new(struct verdict *verdict); /* lent for life */
 void check_data_free(struct check_data *check);
 /* Which nodes are outside (facts.h), lent for life; null: none ever is. What one of them writes may be pruned while it lives: it
- * binds nobody, and it need not read it again. */
+ * binds nobody, and it need not read it again. Under a key of a map it takes with it what others had put there. */
 void check_data_safety(struct check_data *check,
                        const struct check_safety *safety);
 /* A key that nobody has used: its number, from 0 on. */

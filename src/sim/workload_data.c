@@ -229,7 +229,8 @@ static void draw_addition(struct data_load *load, const struct client *client,
         if (slot->type != SHERD_G_COUNTER && rng_below(&load->rng, 2))
             write->amount = -write->amount;
         change->amount = write->amount;
-        change->item = sherd_long(write->amount & (CHECK_DATA_GROUPS - 1));
+        write->element = write->amount & (CHECK_DATA_GROUPS - 1);
+        change->item = sherd_long(write->element);
     }
     if (slot->type == SHERD_OR_SET && !rng_below(&load->rng, 4))
         write->element = draw_own(load, client, slot->key);

@@ -194,6 +194,32 @@ static void a_delta_brings_nothing_back(void **state)
     envelope_fini(&other);
 }
 
+/* As in the reference. Under the key that it put it has what others had put there, and says that it has seen theirs; cleaned away with its own dot
+ * the key is removed by it. What was put meanwhile it has not seen. */
+static void who_lives_and_is_pruned_takes_keys_with_it(void **state)
+{
+    struct dd_writer gone = { node_of(0), 0 }, writer = { node_of(2), 0 };
+    struct dd_element first = dd_long(1), second = dd_long(2), own = dd_long(3);
+    struct envelope inside = { .value = dd_multimap_new(false) };
+    struct envelope outside = { 0 };
+
+    (void)state;
+    dd_multimap_add(inside.value, &writer, &first, &first);
+    dd_multimap_add(inside.value, &writer, &second, &second);
+    envelope_copy(&outside, &inside);
+    inside.pruning = performed(1000);
+    dd_multimap_add(outside.value, &gone, &first, &own);
+    dd_multimap_add(outside.value, &gone, &second, &own);
+    dd_multimap_add(inside.value, &writer, &second, &first);
+    assert_int_equal(envelope_merge(&outside, &inside, 0), ENVELOPE_CHANGED);
+    assert_int_equal(envelope_merge(&inside, &outside, 0), ENVELOPE_CHANGED);
+    assert_null(dd_map_get(inside.value, &first));
+    assert_non_null(dd_map_get(inside.value, &second));
+    assert_true(dd_set_has(dd_map_get(inside.value, &second), &second));
+    envelope_fini(&inside);
+    envelope_fini(&outside);
+}
+
 static void another_type_changes_nothing(void **state)
 {
     struct dd_writer owner = { node_of(2), 0 };
@@ -319,6 +345,7 @@ int main(void)
         cmocka_unit_test(an_envelope_is_pruned),
         cmocka_unit_test(the_own_value_is_cleaned_too),
         cmocka_unit_test(a_delta_brings_nothing_back),
+        cmocka_unit_test(who_lives_and_is_pruned_takes_keys_with_it),
         cmocka_unit_test(another_type_changes_nothing),
         cmocka_unit_test(members_are_grouped),
         cmocka_unit_test(the_clock_stands_while_somebody_is_unreachable),

@@ -397,6 +397,149 @@ static void who_is_outside_binds_nobody(void **state)
     expect_only("I14");
 }
 
+/* ---- who is outside, and keys of maps ---- */
+
+static struct check_safety safety;
+
+static void judge_with_strays(enum sherd_data_type type)
+{
+    safety = (struct check_safety){ 0 };
+    check_data_safety(check, &safety);
+    key = check_data_key(check, type);
+}
+
+/* An element under that key of a map. Numbers that are not are refused. */
+static int64_t add_under(uint32_t node, int64_t group)
+{
+    int64_t number;
+
+    do {
+        number = (int64_t)write_as(node, CHECK_DATA_ADD, 0, 0, 1);
+        check_data_ended(check, (uint64_t)number,
+                         number % CHECK_DATA_GROUPS == group
+                             ? CHECK_DATA_DONE
+                             : CHECK_DATA_REFUSED);
+    } while (number % CHECK_DATA_GROUPS != group);
+    return number;
+}
+
+/* It put the key in place of what was there, was pruned, and its key was cleaned away with all that it stood for. */
+static void what_a_stray_put_takes_what_was_there_with_it(void **state)
+{
+    struct check_data_read read;
+
+    (void)state;
+    judge_with_strays(SHERD_OR_MULTIMAP);
+    (void)add_under(1, 2);
+    safety.outside[0] = true;
+    (void)add_under(0, 2);
+    read = ask(1, 1);
+    see(&read, NULL, 0);
+    settle(NULL, 0);
+    expect_only(NULL);
+}
+
+static void what_was_put_behind_a_strays_is_missed(void **state)
+{
+    (void)state;
+    judge_with_strays(SHERD_OR_MULTIMAP);
+    safety.outside[0] = true;
+    (void)add_under(0, 2);
+    (void)add_under(1, 2);
+    settle(NULL, 0);
+    expect_only("I16");
+}
+
+static void what_is_under_another_key_than_a_strays_is_missed(void **state)
+{
+    struct check_data_read read;
+
+    (void)state;
+    judge_with_strays(SHERD_OR_MULTIMAP);
+    (void)add_under(1, 1);
+    safety.outside[0] = true;
+    (void)add_under(0, 2);
+    read = ask(1, 1);
+    see(&read, NULL, 0);
+    expect_only("I16");
+}
+
+static void a_map_that_is_gone_with_a_strays_key_is_missed(void **state)
+{
+    (void)state;
+    judge_with_strays(SHERD_OR_MULTIMAP);
+    (void)add_under(1, 2);
+    safety.outside[0] = true;
+    (void)add_under(0, 2);
+    check_data_settled(check, key, NULL);
+    expect_only("I16");
+}
+
+static void no_set_loses_what_others_added_to_a_stray(void **state)
+{
+    (void)state;
+    judge_with_strays(SHERD_OR_SET);
+    (void)add_under(1, 2);
+    safety.outside[0] = true;
+    (void)add_under(0, 2);
+    settle(NULL, 0);
+    expect_only("I16");
+}
+
+/* What nobody else is known to have is a stray's, also of the time before. */
+static void what_a_stray_alone_had_put_counts_as_its_own(void **state)
+{
+    (void)state;
+    judge_with_strays(SHERD_OR_MULTIMAP);
+    (void)add_under(1, 2);
+    (void)add_under(0, 2);
+    safety.outside[0] = true;
+    settle(NULL, 0);
+    expect_only(NULL);
+}
+
+static void what_others_have_of_who_strayed_later_takes_nothing(void **state)
+{
+    uint64_t number;
+
+    (void)state;
+    judge_with_strays(SHERD_OR_MULTIMAP);
+    (void)add_under(1, 2);
+    number = write_as(0, CHECK_DATA_ADD, 2, 0, 2);
+    (void)done(number);
+    safety.outside[0] = true;
+    settle(NULL, 0);
+    expect_only("I16");
+}
+
+/* A counter whose key went begins anew, and what it had hides what is counted next. */
+static void a_count_under_a_strays_key_may_lack_anything(void **state)
+{
+    (void)state;
+    judge_with_strays(SHERD_PN_COUNTER_MAP);
+    safety.outside[0] = true;
+    (void)done(write_as(0, CHECK_DATA_COUNT, 1, 5, 1));
+    (void)done(write_as(1, CHECK_DATA_COUNT, 1, 20, 1));
+    settle_count(0);
+    settle_count(25);
+    expect_only(NULL);
+    settle_count(26);
+    expect_only("I14");
+}
+
+static void a_count_under_another_key_than_a_strays_is_whole(void **state)
+{
+    (void)state;
+    judge_with_strays(SHERD_PN_COUNTER_MAP);
+    safety.outside[0] = true;
+    (void)done(write_as(0, CHECK_DATA_COUNT, 1, 5, 1));
+    (void)done(write_as(1, CHECK_DATA_COUNT, 2, 20, 1));
+    settle_count(20);
+    expect_only(NULL);
+    settle_count(19);
+    expect_only("I16");
+}
+
 static void firm_is_what_members_that_stay_have_acknowledged(void **state)
 {
     uint64_t number;
@@ -441,6 +584,15 @@ int main(void)
         TEST(a_count_of_nobody_is_found),
         TEST(a_flag_and_a_deletion_of_nobody_are_found),
         TEST(who_is_outside_binds_nobody),
+        TEST(what_a_stray_put_takes_what_was_there_with_it),
+        TEST(what_was_put_behind_a_strays_is_missed),
+        TEST(what_is_under_another_key_than_a_strays_is_missed),
+        TEST(a_map_that_is_gone_with_a_strays_key_is_missed),
+        TEST(no_set_loses_what_others_added_to_a_stray),
+        TEST(what_a_stray_alone_had_put_counts_as_its_own),
+        TEST(what_others_have_of_who_strayed_later_takes_nothing),
+        TEST(a_count_under_a_strays_key_may_lack_anything),
+        TEST(a_count_under_another_key_than_a_strays_is_whole),
         TEST(firm_is_what_members_that_stay_have_acknowledged),
     };
 
