@@ -357,6 +357,15 @@ bool replicator_counts(const struct replicator *replicator,
             replica->peer.status != PEER_EXITING);
 }
 
+bool replicator_prunes(const struct replicator *replicator,
+                       const struct node_id *node)
+{
+    const struct replicas *replicas = &replicator->replicas;
+
+    return replicas_leads(replicas) && replicas_is_removed(replicas, node) &&
+           !replicas_know(replicas, node);
+}
+
 struct slice replicator_path(const struct replicator *replicator)
 {
     return buf_slice(&replicator->path);

@@ -271,6 +271,9 @@ bool replicator_bytes(const struct replicator *replicator, struct slice key,
 /* Is a removed member pruned from the key, as far as its marks say? */
 bool replicator_is_pruned(const struct replicator *replicator,
                           struct slice key, const struct node_id *removed);
+/* Does this one lead, and take that node for gone, so that it prunes what comes of it, or will? */
+bool replicator_prunes(const struct replicator *replicator,
+                       const struct node_id *node);
 /* Who counts for writes and reads, this one included: the same signature, the same members. */
 struct replicator_members {
     uint32_t count;

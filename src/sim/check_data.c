@@ -15,7 +15,7 @@ struct write {
     enum check_data_end end;
     uint64_t epoch; /* when it began */
     bool is_steady; /* and when it ended */
-    bool is_void;   /* its node was outside meanwhile */
+    bool is_void;   /* its node had strayed meanwhile */
     uint64_t ends;  /* lives that had ended when it began */
 };
 
@@ -36,12 +36,13 @@ struct key {
 struct place {
     uint64_t life; /* the last one */
     bool lives;
+    bool is_pruned;
 };
 
 struct check_data {
     struct verdict *verdict;
     const struct check_safety *safety; /* may be null */
-    bool has_strays; /* some node has been outside */
+    bool has_strays; /* some node has strayed */
     VEC(bool) strays; /* by life, from 1 on: it has been outside */
     uint32_t nodes;   /* indexes of all that were there are below it */
     VEC(struct key *) keys;
@@ -87,6 +88,12 @@ void check_data_safety(struct check_data *check,
 static bool is_outside(const struct check_data *check, uint32_t node)
 {
     return check->safety && check->safety->outside[node];
+}
+
+/* Is what it writes pruned while it lives? */
+static bool is_astray(const struct check_data *check, uint32_t node)
+{
+    return is_outside(check, node) || check->places[node].is_pruned;
 }
 
 static void look_for_strays(struct check_data *check)
@@ -136,7 +143,7 @@ struct check_data_counts check_data_counts(const struct check_data *check)
 void check_data_node_started(struct check_data *check, uint32_t node)
 {
     check(node < CHECK_NODES_MAX);
-    check->places[node] = (struct place){ ++check->lives, true };
+    check->places[node] = (struct place){ ++check->lives, true, false };
     vec_push(&check->strays, false);
     if (check->nodes <= node)
         check->nodes = node + 1;
@@ -165,6 +172,13 @@ void check_data_node_ended(struct check_data *check, uint32_t node)
     }
 }
 
+void check_data_node_pruned(struct check_data *check, uint32_t node,
+                            bool is_pruned)
+{
+    check->places[node].is_pruned = is_pruned;
+    check->has_strays |= is_pruned;
+}
+
 void check_data_members_changed(struct check_data *check)
 {
     check->epoch++;
@@ -181,7 +195,7 @@ uint64_t check_data_begun(struct check_data *check,
                            .life = check->places[what->node].life,
                            .begun = check_data_time(check),
                            .epoch = check->epoch,
-                           .is_void = is_outside(check, what->node),
+                           .is_void = is_astray(check, what->node),
                            .ends = check->ends };
 
     if (what->act == CHECK_DATA_ADD && !what->element)
@@ -221,7 +235,7 @@ void check_data_ended(struct check_data *check, uint64_t number,
     write->ended = check_data_time(check);
     write->end = end;
     write->is_steady = write->epoch == check->epoch;
-    write->is_void |= is_outside(check, write->what.node);
+    write->is_void |= is_astray(check, write->what.node);
     check->counts.acknowledged += end == CHECK_DATA_DONE;
     check->counts.doubtful += end == CHECK_DATA_DOUBTFUL;
     check->counts.refused += end == CHECK_DATA_REFUSED;

@@ -85,6 +85,10 @@ enum sherd_data_type check_data_type(const struct check_data *check,
 
 void check_data_node_started(struct check_data *check, uint32_t node);
 void check_data_node_ended(struct check_data *check, uint32_t node);
+/* Is its life pruned while it lives, by who leads inside and does not see it as a member? Until told otherwise. What it writes binds nobody, as
+ * what those outside write. */
+void check_data_node_pruned(struct check_data *check, uint32_t node,
+                            bool is_pruned);
 /* Some node sees a new member, or another status of one: what counted so many replicas may count others from here on. */
 void check_data_members_changed(struct check_data *check);
 uint64_t check_data_epoch(const struct check_data *check);

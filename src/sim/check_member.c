@@ -415,6 +415,19 @@ void check_member_probe(struct check_member *check, uint32_t node,
     }
 }
 
+bool check_member_sees(const struct check_member *check, uint32_t node,
+                       uint64_t uid)
+{
+    const struct incarnation *incarnation =
+        facts_find(&check->incarnations, (struct fact_key){ { uid } });
+    const struct sights *sights = &check->sights.items[check->lives[node]];
+    uint8_t status = incarnation && incarnation->number < sights->of.count
+                         ? sights->of.items[incarnation->number]
+                         : 0;
+
+    return status && status - 1 != PEER_REMOVED;
+}
+
 struct check_member_counts check_member_counts(const struct check_member *check)
 {
     return check->counts;

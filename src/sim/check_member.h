@@ -40,6 +40,9 @@ void check_member_resolves(struct check_member *check);
 /* Kinds that are not its own are ignored. */
 void check_member_probe(struct check_member *check, uint32_t node,
                         const struct probe *probe);
+/* Is that incarnation a member for that node, as far as it was told? */
+bool check_member_sees(const struct check_member *check, uint32_t node,
+                       uint64_t uid);
 struct check_member_counts check_member_counts(const struct check_member *check);
 
 #endif

@@ -715,7 +715,8 @@ static void make_world(struct run *run)
     check_live_handoff_limit(run->checks->live,
                              (value[OPTION_HANDOFF] * 9 / 8 + LATE_MS) * MS);
     if (run->data)
-        data_load_safety(run->data, &run->checks->safety);
+        data_load_safety(run->data, &run->checks->safety,
+                         run->checks->member);
     workload_world_safety(run->load, &run->checks->safety);
     if (run->store)
         check_message_others(workload_check(workload_world_of(run->load)));

@@ -570,8 +570,11 @@ struct data_load *data_load_new(struct world *world,
 }
 
 void data_load_safety(struct data_load *load,
-                      const struct check_safety *safety)
+                      const struct check_safety *safety,
+                      const struct check_member *members)
 {
+    load->safety = safety;
+    load->members = members;
     check_data_safety(load->check, safety);
 }
 

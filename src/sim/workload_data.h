@@ -16,6 +16,7 @@
 #include "sim/world.h"
 
 struct data_load;
+struct check_member;
 struct check_safety;
 
 /* What clients do: name, text. */
@@ -44,8 +45,10 @@ struct data_load_settings {
 
 struct data_load *data_load_new(struct world *world,
                                 const struct data_load_settings *settings); /* before the first node starts; world lent */
+/* See check_data_safety; members tells whom who leads sees as one. Both are lent for life. */
 void data_load_safety(struct data_load *load,
-                      const struct check_safety *safety); /* see check_data_safety */
+                      const struct check_safety *safety,
+                      const struct check_member *members);
 void data_load_free(struct data_load *load); /* after world_free */
 
 void data_load_stop(struct data_load *load); /* clients call no more */

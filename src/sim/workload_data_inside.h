@@ -79,6 +79,8 @@ struct data_load {
     struct world *world;
     struct verdict *verdict;
     struct check_data *check;
+    const struct check_safety *safety;  /* null: none was given, nor members */
+    const struct check_member *members;
     struct rng rng;
     struct slot *slots;
     VEC(struct key_name) keys; /* by their numbers */

@@ -9,6 +9,7 @@
 #include "base/timers.h"
 #include "ddata/face.h"
 #include "ddata/message.h"
+#include "sim/check_member.h"
 #include "sim/durable.h"
 #include "sim/verdict.h"
 
@@ -272,11 +273,35 @@ static void look_at_disk(struct data_load *load,
     check_replica_disk(load->verdict, replica, key_slice(load, key), bytes);
 }
 
+/* Does somebody inside, who leads, prune that one, which is no member there and lives? */
+static bool is_pruned(const struct data_load *load, const replica_list *list,
+                      const struct check_replica *other)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct check_replica *replica = &list->items[i];
+
+        if (replica->replicator && !load->safety->outside[replica->index] &&
+            replicator_prunes(replica->replicator, &other->node) &&
+            !check_member_sees(load->members, replica->index,
+                               other->node.uid))
+            return true;
+    }
+    return false;
+}
+
+static void look_for_pruned(struct data_load *load, const replica_list *list)
+{
+    for (uint32_t i = 0; load->safety && i < list->count; i++)
+        check_data_node_pruned(load->check, list->items[i].index,
+                               is_pruned(load, list, &list->items[i]));
+}
+
 void data_load_sample(struct data_load *load)
 {
     replica_list list = { 0 };
 
     list_replicas(load, &list);
+    look_for_pruned(load, &list);
     for (uint32_t i = 0; i < load->settings.slots && list.count; i++) {
         uint32_t key = load->looked++ % load->keys.count;
 

@@ -507,7 +507,9 @@ static void who_is_found_before_its_news_is_not_pruned(void **state)
     receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
     step_seconds(lone, 1, 4);
     assert_true(replicas_is_removed(&lone->replicator->replicas, &ghost));
+    assert_true(replicator_prunes(lone->replicator, &ghost));
     lone_tell(lone, &ghost, PEER_JOINING, true);
+    assert_false(replicator_prunes(lone->replicator, &ghost));
     assert_false(replicas_is_removed(&lone->replicator->replicas, &ghost));
     step_seconds(lone, 5, 20);
     assert_int_equal(marks_of(lone, "A"), 0);

@@ -512,6 +512,27 @@ static void what_others_have_of_who_strayed_later_takes_nothing(void **state)
     expect_only("I16");
 }
 
+/* Of two clusters that do not know each other neither is outside; one prunes the other. */
+static void what_is_pruned_while_its_writer_lives_binds_nobody(void **state)
+{
+    struct check_data_read read;
+
+    (void)state;
+    judge_with_strays(SHERD_OR_MULTIMAP);
+    (void)add_under(1, 2);
+    check_data_node_pruned(check, 0, true);
+    (void)add_under(0, 2);
+    read = ask(0, 1);
+    see(&read, NULL, 0);
+    settle(NULL, 0);
+    expect_only(NULL);
+    check_data_node_pruned(check, 0, false);
+    (void)add_under(0, 2);
+    read = ask(0, 1);
+    see(&read, NULL, 0);
+    expect_only("I16");
+}
+
 /* A counter whose key went begins anew, and what it had hides what is counted next. */
 static void a_count_under_a_strays_key_may_lack_anything(void **state)
 {
@@ -591,6 +612,7 @@ int main(void)
         TEST(no_set_loses_what_others_added_to_a_stray),
         TEST(what_a_stray_alone_had_put_counts_as_its_own),
         TEST(what_others_have_of_who_strayed_later_takes_nothing),
+        TEST(what_is_pruned_while_its_writer_lives_binds_nobody),
         TEST(a_count_under_a_strays_key_may_lack_anything),
         TEST(a_count_under_another_key_than_a_strays_is_whole),
         TEST(firm_is_what_members_that_stay_have_acknowledged),

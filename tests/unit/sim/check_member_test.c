@@ -98,6 +98,17 @@ static void a_removal_of_a_stranger_is_found(void **state)
     expect_only("I18");
 }
 
+static void who_is_removed_is_seen_no_more(void **state)
+{
+    (void)state;
+    assert_false(check_member_sees(check, 0, 101));
+    see(0, 1, PEER_JOINING);
+    assert_true(check_member_sees(check, 0, 101));
+    assert_false(check_member_sees(check, 2, 101));
+    see(0, 1, PEER_REMOVED);
+    assert_false(check_member_sees(check, 0, 101));
+}
+
 /* The node's next life has seen nothing yet. */
 static void another_life_begins_anew(void **state)
 {
@@ -354,6 +365,7 @@ int main(void)
         TEST(a_status_that_goes_back_is_found),
         TEST(a_removed_member_that_returns_is_found),
         TEST(a_removal_of_a_stranger_is_found),
+        TEST(who_is_removed_is_seen_no_more),
         TEST(another_life_begins_anew),
         TEST(downs_with_a_cause_pass),
         TEST(a_down_without_a_cause_is_found),
