@@ -385,8 +385,9 @@ static bool may_go_with_a_stray(const struct judgement *judgement,
         const struct write *other = &key->writes.items[i];
         bool is_before = other->ended && other->ended < write->begun;
 
-        if (other->what.act == write->what.act && (counts || !is_before) &&
-            group_of(other) == group_of(write) &&
+        /* Whoever takes one element out of a key's puts the key, too. */
+        if (other->what.act != CHECK_DATA_DELETE && other->what.element >= 0 &&
+            (counts || !is_before) && group_of(other) == group_of(write) &&
             !(other->ended && other->end == CHECK_DATA_REFUSED) &&
             is_stray(check, other))
             return true;

@@ -439,6 +439,23 @@ static void what_a_stray_put_takes_what_was_there_with_it(void **state)
     expect_only(NULL);
 }
 
+static void what_a_stray_took_one_from_may_go_with_it(void **state)
+{
+    int64_t taken;
+
+    (void)state;
+    judge_with_strays(SHERD_OR_MULTIMAP);
+    (void)add_under(1, 2);
+    taken = add_under(1, 2);
+    safety.outside[0] = true;
+    drop(0, taken);
+    settle(NULL, 0);
+    expect_only(NULL);
+    (void)add_under(1, 2);
+    settle(NULL, 0);
+    expect_only("I16");
+}
+
 static void what_was_put_behind_a_strays_is_missed(void **state)
 {
     (void)state;
@@ -606,6 +623,7 @@ int main(void)
         TEST(a_flag_and_a_deletion_of_nobody_are_found),
         TEST(who_is_outside_binds_nobody),
         TEST(what_a_stray_put_takes_what_was_there_with_it),
+        TEST(what_a_stray_took_one_from_may_go_with_it),
         TEST(what_was_put_behind_a_strays_is_missed),
         TEST(what_is_under_another_key_than_a_strays_is_missed),
         TEST(a_map_that_is_gone_with_a_strays_key_is_missed),
