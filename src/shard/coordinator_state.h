@@ -58,6 +58,7 @@ struct shard {
     struct handoff *handoff;
     struct fence fence; /* of the home, or of the last one */
     struct fence loaded; /* that was stored when the coordinator began */
+    struct fence ended;  /* of the last home that ended here */
     uint64_t version;   /* of the last change of home or fence (keeping.h) */
     uint64_t mark;      /* of the last report that named it */
     uint32_t index;     /* in coordinator.shards */

@@ -109,6 +109,7 @@ void shard_lose_home(struct coordinator *coordinator, struct shard *shard,
         coordinator->disputed--;
     shard->is_disputed = false;
     shard->home = NULL;
+    shard->ended = shard->fence;
     keep_shard(coordinator, shard);
     shard->is_started = false;
     shard->generation++;

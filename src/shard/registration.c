@@ -364,7 +364,8 @@ static void claim(struct coordinator *coordinator, uint64_t now,
         shard->is_started = order == 0; /* else it has not got HostShard yet */
         if (shard->is_started)
             shard->is_refused = false; /* the timer only asks whether it has started */
-    } else if (order > 0) {
+    } else if (order > 0 || (order == 0 && fence_compare(fence, shard->ended) > 0)) {
+        SOMETIMES("a region reports a shard whose fence is stored, and its home not", order == 0);
         shard_link(coordinator, shard, region, fence, PROBE_HOME_REPORTED);
         shard->is_started = true;
         coordinator->counters.adopted++;

@@ -724,6 +724,29 @@ static void a_state_that_cannot_be_read_is_made_anew(void **state)
     scene_free(scene);
 }
 
+/* Fences and homes are two values: those who have the one that was written last need not have the other. */
+static void who_hosts_under_the_last_fence_has_the_shard(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    struct fence fence;
+    (void)state;
+
+    play(scene);
+    scene->state.size = 0; /* nobody who is left has it */
+    takes_over(scene, 2);
+    finds(scene, 1, (struct fence){ 1, 5 });
+    give_term(scene, 2);
+    registers_one(scene, 1, "1", (struct fence){ 1, 5 });
+    registers(scene, 0);
+    assert_int_equal(home_of(scene, "1"), 1);
+    assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), 0); /* it runs */
+    asks(scene, 0, "1");
+    fence = sent_last(scene, SHARD_HOME, 0).fence;
+    assert_int_equal(fence.term, 1);
+    assert_int_equal(fence.epoch, 5);
+    scene_free(scene);
+}
+
 /* A JVM's coordinator has no fences, and its regions report nothing. */
 static void the_state_of_a_jvm_is_taken_over(void **state)
 {
@@ -855,6 +878,7 @@ int main(void)
         cmocka_unit_test(
             a_stopping_coordinator_waits_for_no_home_that_has_not_registered),
         cmocka_unit_test(a_state_that_cannot_be_read_is_made_anew),
+        cmocka_unit_test(who_hosts_under_the_last_fence_has_the_shard),
         cmocka_unit_test(the_state_of_a_jvm_is_taken_over),
         cmocka_unit_test(a_coordinator_may_go_in_every_step_of_a_hand_off),
     };
