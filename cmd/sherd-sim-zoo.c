@@ -74,12 +74,21 @@ static const struct kind kinds[] = {
         "lanes=2", "clients=2", "number_of_shards=2", "pipe_bytes=4096",
         "link_mean_us=100000", "rebalance_interval_ms=1000",
         "rebalance_absolute_limit=5", "ops=1", "slow_stop_ms=1" } },
-    /* Only for its bug: who dies while it does not reach another one is downed with what it saw. */
+    /* Only for its bug, as those behind: mailboxes of one message, and bursts. */
+    { ZOO_Q1, MODE_SWARM, { "mailbox_max=1", "load=10", "storm=100" } },
+    /* regions that keep one message, and bursts */
+    { ZOO_Q2, MODE_HANDOFF, { "buffer_size=1", "load=10", "storm=100" } },
+    /* more is said to a peer than it reads, for long */
+    { ZOO_Q3, MODE_SWARM,
+      { "nodes=3", "lanes=1", "load=300", "clients=4", "ops=1",
+        "pipe_bytes=4096", "link_mean_us=10000", "fault_clog=10",
+        "fault_length_s=60", "acceptable_heartbeat_pause_ms=60000" } },
+    /* who dies while it does not reach another one is downed with what it saw */
     { ZOO_C9, MODE_CHURN,
       { "zombies=0", "fault_cut=10", "fault_down=0", "fault_crash=5",
         "fault_leave=0", "fault_leave_kill=0", "fault_leave_oldest=0",
         "fault_length_s=60", "load=1", "acceptable_heartbeat_pause_ms=1000" } },
-    /* The same: clusters are cut in two. */
+    /* clusters are cut in two */
     { ZOO_A7, MODE_SBR, { "resolver=1", "split=1" } },
     { ZOO_E1, MODE_SBR, { "resolver=1", "split=1" } },
 };
@@ -157,7 +166,7 @@ static const struct kind store_kinds[] = {
 #define DATA_FIRST ZOO_A9 /* of the bugs: these and those behind are the replicator's */
 
 #define KINDS (sizeof kinds / sizeof *kinds)
-#define KINDS_IN_TURN (KINDS - 4) /* the first ones */
+#define KINDS_IN_TURN (KINDS - 7) /* the first ones */
 
 /* What those do not reach; cover has them in turn with the others. */
 static const struct kind cover_kinds[] = {

@@ -2,6 +2,7 @@
  * generation, so an end costs nothing for open asks. */
 #include "actor/inside.h"
 
+#include "base/bound.h"
 #include "base/zoo.h"
 
 /* --- asks --- */
@@ -32,6 +33,7 @@ uint64_t ask_open(struct actors *actors, uint32_t index, struct slot *slot,
     entry->peer = 0;
     entry->stage = SHERD_STAGE_NONE;
     slot->asks++;
+    BOUNDED("asks of an actor", slot->asks, ACTOR_ASKS_OF_ONE_MAX);
     actors->counts.asks++;
     return (uint64_t)entry->number << 32 | at;
 }
@@ -232,6 +234,7 @@ void actor_timer_set(struct actors *actors, uint32_t index, struct slot *slot,
     entry->next_of_actor = extra->timers;
     extra->timers = at;
     extra->timer_count++;
+    BOUNDED("timers of an actor", extra->timer_count, ACTOR_TIMERS_OF_ONE_MAX);
     actors->counts.timers++;
 }
 

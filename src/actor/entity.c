@@ -445,6 +445,7 @@ static inline void deliver_entity(struct actors *actors,
         mailbox_put_usual(actors, index, slot, message);
     else
         mailbox_put(actors, index, slot, message);
+    slot_is_bounded(actors, slot);
 }
 
 /* The first cell with this hash; 0 = none. Not compared with the id yet. */

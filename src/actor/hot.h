@@ -3,6 +3,7 @@
 #ifndef SHERD_ACTOR_HOT_H
 #define SHERD_ACTOR_HOT_H
 
+#include "base/bound.h"
 #include "base/zoo.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -92,8 +93,19 @@ static inline void slot_queue(struct actors *actors, uint32_t index,
 static inline bool slot_is_full(const struct actors *actors,
                                 const struct slot *slot)
 {
-    return slot->waiting >= behavior_of(actors, slot)->mailbox_max ||
+    return (slot->waiting >= behavior_of(actors, slot)->mailbox_max &&
+            !ZOO(Q1)) ||
            actors->full;
+}
+
+/* Behind each put that asks whether there is room. */
+static inline void slot_is_bounded(const struct actors *actors,
+                                   const struct slot *slot)
+{
+    BOUNDED("messages in a mailbox", slot->waiting,
+            behavior_of(actors, slot)->mailbox_max);
+    (void)actors;
+    (void)slot;
 }
 
 /* A message that is not large into the mailbox of an actor that is ALIVE; see mailbox_put. */
@@ -121,6 +133,7 @@ static inline bool deliver_fast(struct actors *actors, struct message *message)
         slot_is_full(actors, slot))
         return false;
     mailbox_put_usual(actors, index, slot, message);
+    slot_is_bounded(actors, slot);
     return true;
 }
 

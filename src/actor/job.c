@@ -2,6 +2,7 @@
 #include "actor/job.h"
 
 #include "actor/inside.h"
+#include "base/bound.h"
 
 void job_free(struct job *job)
 {
@@ -75,6 +76,7 @@ SHERD_API int sherd_job_start(struct sherd_ctx *ctx,
     }
     actors->counts.jobs++;
     actors->counts.jobs_open++;
+    BOUNDED("open jobs of a lane", actors->counts.jobs_open, ACTOR_JOBS_MAX);
     slot->asks++;
     message = message_of(actors, job_new(ctx, job, arg, tag), MESSAGE_JOB);
     message->to = MESSAGE_TO_NODE;

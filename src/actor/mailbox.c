@@ -172,6 +172,7 @@ static void deliver_tell(struct actors *actors, uint32_t index,
     if (message->ask && is_here(actors, message->sender))
         actors_ask_stage(actors, message->ask, SHERD_STAGE_QUEUED, 0);
     mailbox_put(actors, index, slot, message);
+    slot_is_bounded(actors, slot);
 }
 
 void actor_deliver(struct actors *actors, struct message *message)

@@ -253,6 +253,18 @@ static inline bool handle_tell(struct actors *actors, uint32_t index,
     return settle(actors, index, slot, message, next, false);
 }
 
+/* What waits for durability before a message that may add to it; one handler may add as much as it likes. */
+static inline void undurable_is_bounded(const struct actors *actors,
+                                        const struct slot *slot)
+{
+    BOUNDED("events of an entity that are not durable",
+            extra_of(actors, slot)->event_count, ENTITY_EVENTS_MAX - 1);
+    BOUNDED("effects of an entity that wait for durability",
+            extra_of(actors, slot)->held_count, ENTITY_HELD_MAX - 1);
+    (void)actors;
+    (void)slot;
+}
+
 /* Handles messages of one actor; returns how many. */
 static uint32_t run_messages(struct actors *actors, uint32_t index,
                              struct slot *slot)
@@ -278,6 +290,8 @@ static uint32_t run_messages(struct actors *actors, uint32_t index,
         if (!message)
             return handled;
         handled++;
+        if (slot->flags & FLAG_UNDURABLE)
+            undurable_is_bounded(actors, slot);
         if (message_to_entity(message))
             slot->touched = tick; /* behaviour 18.2: not by its ref, nor by itself */
         if (likely(message->kind == MESSAGE_TELL && message->ask == 0))

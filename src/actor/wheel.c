@@ -4,6 +4,7 @@
  * buckets may have entries; empty ones are found out when looked at. Entries due in the same tick fire in the order of their
  * bucket, which depends only on the calls made. */
 #include "actor/inside.h"
+#include "base/bound.h"
 
 /* Several at once where there are many, in one block. */
 static void chunk_add(struct actors *actors)
@@ -126,6 +127,8 @@ uint32_t entry_new(struct actors *actors, uint64_t delay_ms)
         if (wheel->used >= actors->settings.asks_max + WHEEL_BUCKETS)
             return 0;
         index = wheel->used++;
+        BOUNDED("asks and timers of a lane", wheel->used,
+                actors->settings.asks_max + WHEEL_BUCKETS);
         if ((index - WHEEL_BUCKETS) / ENTRY_CHUNK >= wheel->chunk_count)
             chunk_add(actors);
     }

@@ -4,6 +4,7 @@
 
 #include "artery/extension.h"
 #include "artery/peers.h"
+#include "base/bound.h"
 #include "base/check.h"
 #include "base/mark.h"
 #include "base/timers.h"
@@ -87,6 +88,7 @@ struct peer *peers_add(struct associations *associations,
     peer->tables[0].told_version = peer->tables[1].told_version = -1;
     peer->tables[0].send_at = peer->tables[1].send_at = NEVER;
     map_put(&associations->by_address, address_key(peer->address), peer);
+    BOUNDED("peers that are known", associations->by_address.count, ASSOCIATIONS_MAX);
     return peer;
 }
 
@@ -257,6 +259,8 @@ void peers_tell(struct associations *associations,
     buf_put_slice(&associations->news_bytes, news->watcher);
     buf_put_slice(&associations->news_bytes, news->payload);
     vec_push(&associations->news, kept);
+    BOUNDED("news of peers", associations->news.count - associations->news_head,
+            ASSOCIATION_NEWS_MAX);
 }
 
 static struct slice take_text(const uint8_t **at, size_t size)

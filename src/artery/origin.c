@@ -2,6 +2,7 @@
  * lanes. */
 #include "artery/origin.h"
 
+#include "base/bound.h"
 #include "base/check.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -166,6 +167,7 @@ static struct known *add(struct origins *origins,
     map_put(&origins->by_uid, map_u64(&known->origin.uid), known);
     map_put(&origins->by_address, address_key(known->origin.address),
             known);
+    BOUNDED("senders that are known", origins->by_uid.count, ORIGINS_MAX);
     return known;
 }
 

@@ -2,6 +2,7 @@
 #include "artery/sequence.h"
 
 #include "artery/control.h"
+#include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/timers.h"
@@ -141,6 +142,10 @@ bool sequence_send(struct sequence *sequence, uint64_t now,
     numbered->last_seq++;
     numbered->bytes += size;
     vec_push(&numbered->sent, kept);
+    BOUNDED("system messages that are not acknowledged", waiting(numbered),
+            SYSTEM_MESSAGES_MAX);
+    BOUNDED("bytes of system messages that are not acknowledged",
+            numbered->bytes, SYSTEM_MESSAGES_SIZE_MAX);
     transmit(&kept, self, to, outbox);
     return true;
 }

@@ -107,6 +107,15 @@
     X(H1, "akka#22893",                                                        \
       "What is kept of a shard goes with it.",                                 \
       "I26")                                                                   \
+    X(Q1, "reliability 6.2",                                                   \
+      "A mailbox takes no more messages than it may.",                         \
+      "I9")                                                                    \
+    X(Q2, "reliability 6.2",                                                   \
+      "A region keeps no more messages than it may.",                          \
+      "I9")                                                                    \
+    X(Q3, "reliability 6.2",                                                   \
+      "No more frames wait for a peer than may.",                              \
+      "I9")                                                                    \
     X(A9S, "akka#22870",                                                       \
       "A home is told when it is stored, not before.",                         \
       "I10")                                                                   \

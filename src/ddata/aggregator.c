@@ -1,4 +1,5 @@
 /* What writes and reads of several replicas have in common: whom they ask, in which order, when (behaviour 13.4). */
+#include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "ddata/replicator_inside.h"
@@ -196,6 +197,8 @@ struct aggregator *aggregator_new(struct replicator *replicator, uint64_t now,
     (void)map_put(&replicator->aggregators, map_u64(&aggregator->id),
                   aggregator);
     replicator->aggregator_bytes += size_of(aggregator);
+    BOUNDED("writes and reads of replicas", replicator->aggregators.count,
+            REPLICATOR_AGGREGATORS_MAX);
     timers_put(&replicator->timers, now + timeout * MS / 5, TIMER_SECONDARY,
                aggregator->id, 0);
     timers_put(&replicator->timers, now + timeout * MS, TIMER_TIMEOUT,

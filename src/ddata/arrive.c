@@ -1,5 +1,6 @@
 /* What comes by gossip, statuses and values, in the order in which it comes: one message at a time, in as many steps as it takes. Those that
  * come meanwhile are kept as they came, up to a limit: what is dropped, the next rounds repeat. */
+#include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "ddata/replicator_inside.h"
@@ -42,6 +43,10 @@ static void keep(struct replicator *replicator, const struct inbound *inbound,
         replicator->counters.gossip_dropped++;
         drop_kept(replicator, 0);
     }
+    BOUNDED("gossips that wait for those before them",
+            replicator->arrivals.count, REPLICATOR_ARRIVALS_MAX);
+    BOUNDED("bytes of gossips that wait for those before them",
+            replicator->arrival_bytes, REPLICATOR_ARRIVAL_BYTES_MAX);
 }
 
 static void begin_next(struct replicator *replicator)

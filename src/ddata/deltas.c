@@ -1,6 +1,7 @@
 /* The deltas that are not everywhere yet. */
 #include "ddata/deltas.h"
 
+#include "base/bound.h"
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/sorted.h"
@@ -55,6 +56,7 @@ void deltas_put(struct deltas *deltas, struct delta_log *log, struct slice key,
         item.value = NULL;
     }
     vec_push(&log->items, item);
+    BOUNDED("deltas of a key", log->items.count, REPLICATOR_DELTAS_MAX);
     if (log->items.count == 1)
         (void)map_put(&deltas->active, key, log);
 }

@@ -1,4 +1,5 @@
 /* Who is told of changes, and when: all changes of an interval in one notice (behaviour 13.3). */
+#include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mark.h"
@@ -185,6 +186,8 @@ bool replicator_subscribe(struct replicator *replicator, uint64_t token,
                                          topic->tokens.count, token));
     else
         replicator->subscription_count++;
+    BOUNDED("subscriptions to keys", replicator->subscription_count,
+            REPLICATOR_SUBSCRIPTIONS_MAX);
     vec_push(&topic->fresh, token);
     replicator->fresh_count++;
     return true;

@@ -1,5 +1,6 @@
 /* The durable store, as far as a machine without disks goes: what is given to it, what it answers, what it had; and
  * the commands that wait until that is read (behaviour 13.10). */
+#include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/zoo.h"
@@ -45,6 +46,8 @@ bool store_entry(struct replicator *replicator, struct entry *entry,
             mem_copy(storing->recipient.data, storing->recipient.size);
     replicator->ticket++;
     (void)map_put(&replicator->storing, map_u64(&replicator->ticket), kept);
+    BOUNDED("keys that are being stored", replicator->storing.count,
+            REPLICATOR_STORES_MAX);
     put_news(replicator, entry, replicator->ticket);
     return true;
 }
@@ -131,6 +134,9 @@ bool store_wait(struct replicator *replicator, const struct waiting *waiting)
         return false;
     kept.key.data = mem_copy(waiting->key.data, waiting->key.size);
     vec_push(&replicator->waiting, kept);
+    BOUNDED("commands that wait for durable keys",
+            replicator->waiting.count - replicator->waiting_head,
+            REPLICATOR_WAITING_MAX);
     return true;
 }
 

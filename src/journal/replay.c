@@ -2,6 +2,7 @@
  * one event a call. */
 #include <stdio.h>
 
+#include "base/bound.h"
 #include "base/limits.h"
 #include "base/mark.h"
 #include "journal/record.h"
@@ -123,6 +124,8 @@ struct store_request *replay_take_request(struct journal *journal,
         entity->state = ENTITY_REPLAYING;
         journal->status.replays_waiting--;
         journal->status.replays_running++;
+        BOUNDED("recoveries at a time", journal->status.replays_running,
+                JOURNAL_REPLAYS_MAX);
     }
     if (!entity)
         return NULL;

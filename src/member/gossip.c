@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bound.h"
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/sorted.h"
@@ -209,6 +210,7 @@ bool gossip_add_tombstone(struct gossip *gossip, const struct node_id *node,
     memmove(&gossip->tombstones.items[at + 1], &gossip->tombstones.items[at],
             (gossip->tombstones.count - 1 - at) * sizeof tombstone);
     gossip->tombstones.items[at] = tombstone;
+    BOUNDED("tombstones that are kept", gossip->tombstones.count, MEMBER_TOMBSTONES_MAX);
     return true;
 }
 

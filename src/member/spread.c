@@ -1,6 +1,7 @@
 /* Spreading the gossip: rounds to random members, and taking in what arrives (behaviour 2.7, 2.8, 2.9). */
 #include "member/inside.h"
 
+#include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mark.h"
@@ -83,6 +84,8 @@ void spread_reply(struct member *member, const struct node_id *to,
     }
     buf_put_slice(&reply.path, path);
     vec_push(&member->replies, reply);
+    BOUNDED("gossips that wait for the next step", member->replies.count,
+            MEMBER_REPLIES_MAX);
 }
 
 void spread_later(struct member *member, const struct node_id *to,

@@ -1,6 +1,7 @@
 /* Distributed data on control. */
 #include "node/data.h"
 
+#include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/zoo.h"
@@ -295,6 +296,8 @@ static void ask(struct control *control, uint32_t lane,
         asked->bytes = *bytes;
         *bytes = (struct buf){ 0 };
         data->waiting_size += asked->bytes.size;
+        BOUNDED("bytes of updates that wait for durable keys",
+                data->waiting_size, DATA_WAITING_SIZE_MAX);
     }
     data_call_fini(&call);
 }

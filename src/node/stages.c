@@ -4,6 +4,7 @@
 #include "node/lane.h"
 
 #include "artery/extension.h"
+#include "base/bound.h"
 #include "base/limits.h"
 
 static bool is_here(const struct lane *lane, struct sherd_ref ref)
@@ -148,6 +149,7 @@ void lane_stage_watch(struct lane *lane, const struct message *message)
         return;
     }
     vec_push(&lane->asked, asked);
+    BOUNDED("asks from elsewhere", lane->asked.count, STAGES_MAX);
 }
 
 /* That it was read is told within the node only: elsewhere "sent" says nearly as much, without a frame for each slow answer. */

@@ -2,6 +2,7 @@
 #include "node/watchers.h"
 
 #include "actor/message.h"
+#include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
 
@@ -58,6 +59,8 @@ struct sherd_ref watchers_put(struct watchers *watchers, uint64_t node,
     item->watcher = slice_of(item->watchee.data + watchee.size + 1,
                              watcher.size);
     map_put(&watchers->by_number, map_u64(&item->number), item);
+    BOUNDED("watches of other nodes' actors", watchers->by_number.count,
+            WATCHERS_MAX);
     map_put(&watchers->by_key, buf_slice(&item->key), item);
     return (struct sherd_ref){ node, item->number };
 }

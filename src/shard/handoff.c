@@ -1,6 +1,7 @@
 /* Moving one shard off its home: behaviour 14.7, and the marker's rule of architecture 5. */
 #include "shard/handoff.h"
 
+#include "base/bound.h"
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
@@ -102,6 +103,8 @@ bool handoff_start(struct coordinator *coordinator, uint64_t now,
     handoff->state = HANDOFF_BEGINNING;
     shard->handoff = handoff;
     vec_push(&coordinator->handoffs, handoff);
+    BOUNDED("hand-offs at a time", coordinator->handoffs.count,
+            COORDINATOR_HANDOFFS_MAX);
     probe(coordinator, handoff, PROBE_HANDOFF_BEGUN);
     timers_put(&coordinator->timers,
                now + coordinator->settings.handoff_timeout_ms * MS,

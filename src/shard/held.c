@@ -1,5 +1,6 @@
 #include "shard/held.h"
 
+#include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mark.h"
@@ -21,8 +22,8 @@ void held_budget_init(struct held_budget *budget, uint64_t count_max,
 bool held_put(struct held_queue *queue, struct held_budget *budget,
               uint64_t now, struct held *held)
 {
-    if (budget->count >= budget->count_max ||
-        held->size > budget->bytes_max - budget->bytes) {
+    if (!ZOO(Q2) && (budget->count >= budget->count_max ||
+                     held->size > budget->bytes_max - budget->bytes)) {
         REACHED("a buffer of waiting messages is full");
         budget->refused++;
         return false;
@@ -37,6 +38,8 @@ bool held_put(struct held_queue *queue, struct held_budget *budget,
     queue->count++;
     budget->count++;
     budget->bytes += held->size;
+    BOUNDED("messages that wait in a region", budget->count, budget->count_max);
+    BOUNDED("bytes that wait in a region", budget->bytes, budget->bytes_max);
     if (budget->count > budget->count_peak)
         budget->count_peak = budget->count;
     return true;

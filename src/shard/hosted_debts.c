@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mark.h"
@@ -103,6 +104,8 @@ void hosted_early_keep(struct hosted *hosted, const struct hosted_early *marker)
                        hosted->early_capacity * sizeof *hosted->early);
     }
     hosted->early[hosted->early_count++] = *marker;
+    BOUNDED("markers before their order", hosted->early_count,
+            EARLY_MARKERS_MAX);
 }
 
 void hosted_early_node_gone(struct hosted *hosted, uint64_t uid)

@@ -2,6 +2,7 @@
  * acknowledged, then its stop is stored here. Behaviour 19.4. */
 #include "shard/remember_inside.h"
 
+#include "base/bound.h"
 #include "base/limits.h"
 #include "base/mark.h"
 
@@ -31,6 +32,8 @@ static uint32_t slot_take(struct remember *remember)
     if (remember->slots_free.count)
         return remember->slots_free.items[--remember->slots_free.count];
     vec_push(&remember->slots, ((struct remember_slot){ 0 }));
+    BOUNDED("entities on their way to other shards", remember->slots.count,
+            REMEMBER_MOVES_MAX);
     return remember->slots.count - 1;
 }
 

@@ -208,7 +208,7 @@ void durable_event(struct world *world, struct event *event)
     digest_add(world, site->index, EVENT_DURABLE,
                (uint64_t)request->verb << 8 | (uint64_t)request->result);
     worker_touched(world, worker);
-    machine_durable(worker->machine, clock_now(&site->clock, world->now),
+    machine_durable(worker->machine, site_runs(world, site),
                     request);
 }
 

@@ -181,6 +181,8 @@ struct world {
     struct events events;
     struct rng rng; /* short waits */
     uint64_t now;
+    struct world_place *place; /* the settings', or: */
+    struct world_place own_place;
     uint64_t digest;
     uint64_t events_done;
     uint64_t pipes; /* made so far */
@@ -220,6 +222,13 @@ struct world {
 void digest_add(struct world *world, uint32_t node, uint32_t kind,
                 uint64_t hash);
 struct site *world_site(struct world *world, uint32_t index); /* made when it is new */
+/* What a node's clock shows to its machine, which runs from here on. */
+static inline uint64_t site_runs(struct world *world, const struct site *site)
+{
+    *world->place = (struct world_place){ world->now, site->index };
+    return clock_now(&site->clock, world->now);
+}
+
 /* A short time from now, for what happens at once. */
 uint64_t world_soon(struct world *world);
 void world_release(struct world *world, struct event_list *list); /* all of it happens soon */

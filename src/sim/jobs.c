@@ -50,7 +50,7 @@ void jobs_event(struct world *world, struct event *event)
     job->face.run(job->arg);
     digest_add(world, site->index, EVENT_JOB, job->tag);
     worker_touched(world, worker);
-    machine_job_done(worker->machine, clock_now(&site->clock, world->now),
+    machine_job_done(worker->machine, site_runs(world, site),
                      job);
 }
 

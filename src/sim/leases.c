@@ -36,7 +36,7 @@ void leases_event(struct world *world, struct site *site)
     digest_add(world, site->index, EVENT_LEASED,
                (uint64_t)request->verb << 8 | (uint64_t)request->answer);
     worker_touched(world, worker);
-    machine_leased(worker->machine, clock_now(&site->clock, world->now),
+    machine_leased(worker->machine, site_runs(world, site),
                    request);
 }
 

@@ -11,7 +11,7 @@
 void life_start(struct world *world, struct site *site)
 {
     struct world_node *face = &site->face;
-    uint64_t shown = clock_now(&site->clock, world->now);
+    uint64_t shown = site_runs(world, site);
     char error[200];
 
     face->settings.now = shown;
@@ -90,7 +90,7 @@ static void all_facts(struct world *world, struct site *site)
 /* Mail that has left its sender arrives, and so does what waited to leave: a node that ends loses none. */
 static void hand_over_mail(struct world *world, struct site *site)
 {
-    uint64_t shown = clock_now(&site->clock, world->now);
+    uint64_t shown = site_runs(world, site);
 
     for (uint32_t i = 0; i < site->machines * site->machines; i++) {
         struct channel *channel = &site->channels[i];
@@ -172,6 +172,7 @@ void life_end(struct world *world, struct site *site, enum life_end end)
 {
     bool crashes = end != LIFE_ENDED;
 
+    (void)site_runs(world, site); /* it is freed */
     if (world->ready && world->ready->site == site)
         world->ready = NULL;
     if (!crashes) {

@@ -164,7 +164,7 @@ static void fail_writer(struct world *world, struct pipe *pipe, const char *why)
     struct worker *writer = pipe->writer;
 
     leave_writer(world, pipe);
-    machine_failed(writer->machine, clock_now(&pipe->from->clock, world->now),
+    machine_failed(writer->machine, site_runs(world, pipe->from),
                    pipe->link, why);
     worker_touched(world, writer);
 }
@@ -279,7 +279,7 @@ void pipe_write(struct world *world, struct pipe *pipe)
         pipe->in_flight += (uint32_t)bytes.size;
         if (!pipe->is_lost)
             send_piece(world, pipe, bytes);
-        machine_wrote(machine, clock_now(&pipe->from->clock, world->now),
+        machine_wrote(machine, site_runs(world, pipe->from),
                       pipe->link, bytes.size);
     }
     if (pipe->is_silent && pipe->in_flight) {
@@ -404,7 +404,7 @@ static void tell_closed(struct world *world, struct pipe *pipe)
     if (!reader)
         return;
     machine_conn_closed(reader->machine,
-                        clock_now(&pipe->to->clock, world->now),
+                        site_runs(world, pipe->to),
                         pipe->number);
     worker_touched(world, reader);
 }
@@ -431,7 +431,7 @@ static bool accepted(struct world *world, struct pipe *pipe,
         break;
     }
     pipe->reader = &to->workers[machine];
-    machine_accepted(pipe->reader->machine, clock_now(&to->clock, world->now),
+    machine_accepted(pipe->reader->machine, site_runs(world, to),
                      &(struct arrival){ pipe->number, pipe->number,
                                         pipe->from->address.host });
     pipe->place = machine_place(pipe->reader->machine, pipe->number);
@@ -455,7 +455,7 @@ static void take_bytes(struct world *world, struct pipe *pipe,
     step.size = bytes.size;
     step.machine = reader->number;
     observe_step(world, &step, true);
-    machine_bytes_at(reader->machine, clock_now(&pipe->to->clock, world->now),
+    machine_bytes_at(reader->machine, site_runs(world, pipe->to),
                      pipe->place, bytes);
     observe_step(world, &step, false);
     free_peeked(pipe);
@@ -565,7 +565,7 @@ static void on_back(struct world *world, struct pipe *pipe)
     pipe->is_connected = true;
     events_drop(&world->events, &pipe->waited);
     machine_connected(writer->machine,
-                      clock_now(&pipe->from->clock, world->now), pipe->link);
+                      site_runs(world, pipe->from), pipe->link);
     worker_touched(world, writer);
 }
 

@@ -37,7 +37,7 @@ void seeds_event(struct world *world, struct site *site)
     memcpy(list->addresses, addresses, count * sizeof *addresses);
     digest_add(world, site->index, EVENT_FOUND, count);
     worker_touched(world, worker);
-    machine_found(worker->machine, clock_now(&site->clock, world->now), list);
+    machine_found(worker->machine, site_runs(world, site), list);
 }
 
 void seeds_end(struct world *world, struct site *site)

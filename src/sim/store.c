@@ -60,7 +60,7 @@ void store_answer(struct world *world, struct site *site)
         digest_add(world, site->index, EVENT_STORED,
                    (uint64_t)request->verb << 8 | (uint64_t)request->result);
         worker_touched(world, worker);
-        machine_stored(worker->machine, clock_now(&site->clock, world->now),
+        machine_stored(worker->machine, site_runs(world, site),
                        request);
     }
     site->answers.count = 0;

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "node/mail.h"
+#include "sim/bound.h"
 #include "sim/streams.h"
 
 #define TURN_SOON 2000 /* ns at most, from an input to its turn */
@@ -199,7 +200,7 @@ static void send_mail(struct world *world, struct worker *worker)
 static void turn(struct world *world, struct worker *worker)
 {
     struct site *site = worker->site;
-    uint64_t shown = clock_now(&site->clock, world->now);
+    uint64_t shown = site_runs(world, site);
     uint64_t next = world->now + TURN_AGAIN;
     struct world_step step = { "turn", 0, world->now, site->index,
                                worker->number };
@@ -243,7 +244,7 @@ static void mail(struct world *world, struct channel *channel)
 {
     struct site *site = channel->site;
     struct worker *to = &site->workers[channel->to];
-    uint64_t shown = clock_now(&site->clock, world->now);
+    uint64_t shown = site_runs(world, site);
     uint64_t at = channel->mail.items[channel->head].at;
     uint32_t first = channel->head;
 
@@ -451,6 +452,17 @@ void world_at(struct world *world, uint64_t at, world_call *function,
 
 /* ---- birth and end ---- */
 
+/* I9: of the node whose machine runs. */
+static void over_bound(void *user, const char *what, uint64_t held,
+                       uint64_t most)
+{
+    struct world *world = user;
+
+    violation(world->verdict, "I9", world->place->node,
+              "%s: %llu, at most %llu may be", what, (unsigned long long)held,
+              (unsigned long long)most);
+}
+
 struct world *world_new(const struct world_settings *settings)
 {
     struct world *world = mem_alloc(sizeof *world);
@@ -469,6 +481,9 @@ struct world *world_new(const struct world_settings *settings)
     events_init(&world->events, stream_rng(own->seed, STREAM_SCHEDULING, 0));
     world->rng = stream_rng(own->seed, STREAM_SCHEDULING, 1);
     world->now = SECOND;
+    world->place = own->place ? own->place : &world->own_place;
+    *world->place = (struct world_place){ world->now, WORLD_NO_NODE };
+    bound_listen(over_bound, world);
     world->verdict = verdict_new(own->seed, &world->now);
     world->traces = getenv("WORLD_TRACE") != NULL;
     /* Two ways and, of a write, two operations of the disk. */
@@ -539,6 +554,7 @@ static void free_site(struct site *site)
 
 void world_free(struct world *world)
 {
+    bound_unlisten(world);
     world->observers.count = 0;
     for (uint32_t i = 0; i < world->sites.count; i++)
         if (world->sites.items[i]->face.node)

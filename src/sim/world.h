@@ -27,6 +27,14 @@ struct world;
 struct verdict; /* verdict.h */
 struct disk_store;
 
+#define WORLD_NO_NODE UINT32_MAX
+
+/* Where a world stands: for who sees no more of it, as when its process has died. */
+struct world_place {
+    uint64_t now;  /* ns of the world */
+    uint32_t node; /* whose machine has run last; WORLD_NO_NODE: none has */
+};
+
 /* What a world is made of. Zero is a default for each; copied. */
 struct world_settings {
     uint64_t seed;
@@ -39,6 +47,7 @@ struct world_settings {
     uint32_t stores;      /* node n has number n modulo that; default 1 */
     bool byte_mode;       /* pieces are cut anywhere, from one byte to 64 KiB */
     bool keep_lines;      /* for world_logged */
+    struct world_place *place; /* written as time passes; lent until the world is freed; null: nobody wants it */
 };
 
 struct world *world_new(const struct world_settings *settings); /* the caller's */

@@ -238,7 +238,7 @@ static void give(struct world *world, uint32_t index, uint32_t to,
 
     check(site->face.node != NULL);
     worker = &site->workers[to];
-    machine_mail(worker->machine, clock_now(&site->clock, world->now), &mail,
+    machine_mail(worker->machine, site_runs(world, site), &mail,
                  1);
     worker->inputs++;
     worker_turn_at(world, worker, world->now);
@@ -313,6 +313,7 @@ void status_add(struct site *site, struct status_part *part)
     for (uint32_t i = 0; i < SHERD_COUNTER_COUNT; i++)
         sum->counters[i] += add->counters[i];
     sum->delivered += add->delivered;
+    sum->held_max += add->held_max; /* as host/ does: each region's own */
     sum->held_total += add->held_total;
     sum->fenced += add->fenced;
     sum->events += add->events;
@@ -352,7 +353,7 @@ static struct sherd_status ask_status(struct world *world, uint32_t index,
 
         part->is_brief = is_brief;
         life_facts(world, worker); /* of inputs that it has had no turn for: they are counted already */
-        machine_mail(worker->machine, clock_now(&site->clock, world->now),
+        machine_mail(worker->machine, site_runs(world, site),
                      &mail, 1);
         worker_carry_out(world, worker);
     }

@@ -3,6 +3,7 @@
  * A call asks its replicas at once, and stays until each of them has answered or not, which its asks see to: so there is no other
  * timer. Whoever called is answered when R or W of them have, or when so many cannot any more. A read goes on to repair, also with
  * what comes behind that. */
+#include "base/bound.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/limits.h"
@@ -54,6 +55,7 @@ struct call *call_new(struct broker *broker, const struct sherd_ctx *ctx,
                            .key_size = (uint8_t)key.size };
     memcpy(call->key, key.data, key.size);
     broker->open++;
+    BOUNDED("open calls of a broker", broker->open, STORE_CALLS_MAX);
     return call;
 }
 

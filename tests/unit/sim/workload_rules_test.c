@@ -340,6 +340,21 @@ static void a_buffer_over_its_limit_is_found(void **state)
     end();
 }
 
+/* Seen by no look at what waits at that moment. */
+static void a_buffer_that_was_over_its_limit_is_found(void **state)
+{
+    struct sherd_status status = { .held_max = 11 };
+
+    (void)state;
+    begin(NULL, NULL);
+    workload_status(workload, 7, &status, 11, 2);
+    workload_status(workload, 7, &status, 1, 11);
+    assert_null(found("I9"));
+    workload_status(workload, 7, &status, 10, 2);
+    assert_found("I9", "11 messages have waited in a region, at most 10");
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +372,7 @@ int main(void)
         cmocka_unit_test(the_end_of_an_actor_that_is_not_watched_is_found),
         cmocka_unit_test(a_watcher_that_is_not_told_is_found),
         cmocka_unit_test(a_buffer_over_its_limit_is_found),
+        cmocka_unit_test(a_buffer_that_was_over_its_limit_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-SIGNS = re.compile(r"\bzoo_|\bmark_here\b|\bmark_at\b|\bsherd_marks\b")
+SIGNS = re.compile(r"\bzoo_|\bbound_broken\b|\bmark_here\b|\bmark_at\b|\bsherd_marks\b")
 
 
 def signs(path):
@@ -31,17 +31,17 @@ def sources(src):
 
 def main(src, zoo, shipped):
     wrong = []
-    if set(signs(zoo)) != {"zoo_", "mark_here", "mark_at", "sherd_marks"}:
+    if set(signs(zoo)) != {"zoo_", "bound_broken", "mark_here", "mark_at", "sherd_marks"}:
         wrong.append(f"{zoo}: shows {signs(zoo)} only")
     texts = dict(sources(src))
     points = {}
     words = set()
     for name, text in texts.items():
-        if name in ("base/zoo.h", "base/mark.h"):
+        if name in ("base/zoo.h", "base/mark.h", "base/bound.h"):
             continue
         for point in re.findall(r"\bZOO\((\w+)\)", text):
             points.setdefault(point, []).append(name)
-        words |= set(re.findall(r'\b(?:REACHED|SOMETIMES)\(\s*"([^"]+)"', text))
+        words |= set(re.findall(r'\b(?:REACHED|SOMETIMES|BOUNDED)\(\s*"([^"]+)"', text))
     for path in shipped:
         wrong += [f"{path}: {sign}" for sign in signs(path)]
         with open(path, "rb") as file:

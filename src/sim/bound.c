@@ -1,0 +1,30 @@
+/* The cores' way to the listener. */
+#ifndef SHERD_ZOO
+#define SHERD_ZOO /* for bound_broken: whoever links this may have cores that call it */
+#endif
+#include "sim/bound.h"
+
+#include <stddef.h>
+
+#include "base/bound.h"
+
+static bound_listener *bound_heard; /* cores have no other way to it */
+static void *bound_user;
+
+void bound_listen(bound_listener *listener, void *user)
+{
+    bound_heard = listener;
+    bound_user = user;
+}
+
+void bound_unlisten(const void *user)
+{
+    if (bound_user == user)
+        bound_listen(NULL, NULL);
+}
+
+void bound_broken(const char *what, uint64_t held, uint64_t most)
+{
+    if (bound_heard)
+        bound_heard(bound_user, what, held, most);
+}

@@ -1,0 +1,129 @@
+/* Queues that hold more than they may (I9): what a core says of one reaches the verdict of the world it runs in, and whole runs
+ * in which a bound is not kept are found. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/bound.h"
+#include "base/timers.h"
+#include "sim/run.h"
+#include "sim/verdict.h"
+#include "sim/world.h"
+#include "sim/zoo.h"
+
+static void what_holds_more_than_it_may_is_found(void **state)
+{
+    struct world_place place;
+    struct world_settings settings = { .seed = 1, .place = &place };
+    struct world *world = world_new(&settings);
+    struct node_settings node = world_node_settings(world, 3, NULL, 0);
+    const struct violation *found;
+
+    (void)state;
+    assert_int_equal(place.node, WORLD_NO_NODE);
+    BOUNDED("things", 7, 7);
+    assert_null(verdict_find(world_verdict(world), "I9"));
+    world_start(world, 3, &node);
+    world_run(world, 5 * SECOND);
+    BOUNDED("things", 8, 7);
+    BOUNDED("others", 9, 7);
+    found = verdict_find(world_verdict(world), "I9");
+    assert_non_null(found);
+    assert_string_equal(found->text, "things: 8, at most 7 may be");
+    assert_int_equal(found->node, 3);
+    assert_int_equal(found->count, 2);
+    assert_int_equal(place.node, 3);
+    assert_true(place.now > SECOND && place.now <= world_now(world));
+    world_free(world);
+    BOUNDED("things", 8, 7); /* of no world: nobody hears of it */
+}
+
+/* Two worlds: the last one that was made hears. It goes, and the other one's end takes nothing away from it. */
+static void a_world_hears_until_it_ends(void **state)
+{
+    struct world_settings settings = { .seed = 1 };
+    struct world *first = world_new(&settings);
+    struct world *second = world_new(&settings);
+
+    (void)state;
+    world_free(first);
+    BOUNDED("things", 8, 7);
+    assert_non_null(verdict_find(world_verdict(second), "I9"));
+    world_free(second);
+}
+
+/* ---- whole runs ---- */
+
+static void with_bug(enum zoo_mutant bug, const struct options *options,
+                     struct run_result *result)
+{
+    struct run_settings settings = { .options = options,
+                                     .stops_at_violation = true };
+
+    zoo_choose(bug);
+    run_seed(&settings, result);
+    zoo_choose(ZOO_NONE);
+}
+
+/* Found with the bug, as that; nothing is without it. */
+static void expect(enum zoo_mutant bug, const struct options *options,
+                   const char *what)
+{
+    struct run_result result;
+
+    with_bug(ZOO_NONE, options, &result);
+    if (result.violations)
+        fail_msg("%s", result.lines[0]);
+    with_bug(bug, options, &result);
+    assert_true(result.violations > 0);
+    assert_non_null(strstr(result.lines[0], " inv=I9 "));
+    assert_non_null(strstr(result.lines[0], what));
+}
+
+static void set(struct options *options)
+{
+    options_default(options, 1);
+    options->value[OPTION_NODES] = 3;
+    options->value[OPTION_LENGTH] = 30;
+    options->value[OPTION_ENTITIES] = 20;
+    options->value[OPTION_SHARDS] = 10;
+    options->value[OPTION_LOAD] = 20;
+    options->value[OPTION_STORM_SIZE] = 500;
+}
+
+static void I9_a_mailbox_without_a_limit_is_found(void **state)
+{
+    struct options options;
+
+    (void)state;
+    set(&options);
+    options.value[OPTION_MAILBOX] = 1;
+    expect(ZOO_Q1, &options, "messages in a mailbox: 2, at most 1 may be");
+}
+
+static void I9_a_region_that_keeps_all_is_found(void **state)
+{
+    struct options options;
+
+    (void)state;
+    set(&options);
+    options.value[OPTION_BUFFER] = 1;
+    expect(ZOO_Q2, &options,
+           "messages that wait in a region: 2, at most 1 may be");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_holds_more_than_it_may_is_found),
+        cmocka_unit_test(a_world_hears_until_it_ends),
+        cmocka_unit_test(I9_a_mailbox_without_a_limit_is_found),
+        cmocka_unit_test(I9_a_region_that_keeps_all_is_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
