@@ -435,6 +435,7 @@ void peers_renew(struct associations *associations, struct peer *peer,
     peer->tables[0].send_at = peer->tables[1].send_at = NEVER;
     peer->is_advertised = false;
     map_put(&associations->by_uid, map_u64(&peer->uid), peer);
+    peers_taken(associations, peer, uid, PROBE_TAKEN_HANDSHAKE);
     tell_up(associations, peer, before);
     peers_due(associations, sequence_deadline(&peer->sequence));
 }

@@ -15,6 +15,7 @@
 #include "artery/table.h"
 #include "base/limits.h"
 #include "base/outbox.h"
+#include "base/probe.h"
 #include "base/trace.h"
 
 enum association_news_kind {
@@ -77,6 +78,7 @@ struct association_options {
     uint32_t lanes;              /* of this node */
     const struct own_tables *tables; /* what to advertise; lent for life; null = nothing */
     struct trace *trace;
+    struct probes *probes; /* of what is taken from peers; may be null */
     address_lasting *lasting;    /* of the peers [copies are kept] */
     void *user;                  /* its */
 };

@@ -25,6 +25,19 @@ static bool is_peer(const struct associations *associations,
            address_equal(&address, peer->address);
 }
 
+void peers_taken(const struct associations *associations,
+                 const struct peer *peer, uint64_t uid, enum probe_taken what)
+{
+    struct probe probe = { .kind = PROBE_TAKEN,
+                           .type = PROBE_TYPE_NONE,
+                           .node = { *peer->address, uid },
+                           .first = what,
+                           .second = peer->uid };
+
+    if (associations->options.probes)
+        probes_put(associations->options.probes, &probe);
+}
+
 static struct outbound control_message(const struct peer *peer,
                                        const char *manifest,
                                        const struct buf *payload)
@@ -228,6 +241,8 @@ static void deliver(struct associations *associations, const struct peer *peer,
      * six hours. */
     if (message && read_system_message(message, recipient, &news)) {
         associations->counts.system_received++;
+        peers_taken(associations, peer, sent->reply_to->uid,
+                    PROBE_TAKEN_SYSTEM);
         peers_tell(associations, &news);
     } else {
         associations->counts.malformed++;
@@ -277,6 +292,9 @@ static bool receive_system_ack(struct associations *associations, uint64_t now,
     bool good = message && is_peer(associations, peer, message->from) &&
                 sequence_acknowledge(&peer->sequence, now, message->seq);
 
+    if (good)
+        peers_taken(associations, peer, message->from->uid,
+                    PROBE_TAKEN_ACKNOWLEDGEMENT);
     if (message)
         artery__system_ack__free_unpacked(message, NULL);
     return good;

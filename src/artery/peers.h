@@ -79,6 +79,9 @@ void peers_tell(struct associations *associations,
 bool peers_news_full(const struct associations *associations);
 
 /* peers.c */
+/* For who judges a run: what that life of a peer said has an effect. */
+void peers_taken(const struct associations *associations,
+                 const struct peer *peer, uint64_t uid, enum probe_taken what);
 bool peers_control(struct associations *associations, uint64_t now,
                    enum stream stream, struct peer *peer,
                    const struct envelope *envelope,

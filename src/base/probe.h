@@ -51,6 +51,7 @@
     X(PROBE_GOSSIP_SENT, "full gossip sent") /* by this node. node: to whom */ \
     X(PROBE_MEMBER_DOWNED, "member downed") /* by this node. node; first: enum probe_down */ \
     X(PROBE_LEADER_ACTED, "leader acted") /* it changes members. first: 1 = without convergence; bytes: struct probe_evidence */ \
+    X(PROBE_TAKEN, "taken from a peer") /* by control: what another node said has an effect. node: that life of it; first: enum probe_taken */ \
     X(PROBE_LEASE_HELD, "lease held") /* or renewed, by this node's resolver. first: token; second: until when it is sure, by its own clock */ \
     X(PROBE_LEASE_ENDED, "lease ended") /* lost, or given back */ \
     X(PROBE_SELF_STOPPING, "self stopping") /* this node ends from here on. first: the error as a positive number, 0 = it leaves */
@@ -92,6 +93,15 @@ enum probe_down {
     PROBE_DOWN_REPLACED, /* another incarnation at the address wants to join */
     PROBE_DOWN_REMOTE,   /* another node asked for it */
     PROBE_DOWN_DECIDED   /* this node's split brain resolver */
+};
+
+enum probe_taken {
+    PROBE_TAKEN_HANDSHAKE, /* it is the incarnation at its address from here on */
+    PROBE_TAKEN_SYSTEM,    /* a watch, its end, or that the watched one has ended */
+    PROBE_TAKEN_ACKNOWLEDGEMENT, /* of those; second: uid of the incarnation that they were for */
+    PROBE_TAKEN_GOSSIP,
+    PROBE_TAKEN_HEARTBEAT, /* the answer to one */
+    PROBE_TAKEN_COUNT
 };
 
 /* What a leader saw before it acted: one for each member, in the gossip's order. */

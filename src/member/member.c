@@ -498,6 +498,12 @@ static void receive_heartbeat(struct member *member,
     buf_fini(&payload);
 }
 
+static void take_response(struct member *member, const struct node_id *from)
+{
+    member->counters.response_received++;
+    member_probe(member, PROBE_TAKEN, from, PROBE_TAKEN_HEARTBEAT);
+}
+
 static void receive_response(struct member *member, uint64_t now,
                              const struct inbound *inbound)
 {
@@ -511,7 +517,7 @@ static void receive_response(struct member *member, uint64_t now,
     else if (heart_response(&member->heart, &member->heart_settings,
                             &heartbeat.from, member->trace, now) ||
              cross_response(&member->cross, &heartbeat.from, now))
-        member->counters.response_received++;
+        take_response(member, &heartbeat.from);
     else
         member->counters.dropped_stranger++;
 }

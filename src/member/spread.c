@@ -639,6 +639,7 @@ static void take_envelope(struct member *member, const struct inbound *inbound,
         member->counters.dropped_state++;
     } else {
         member->counters.gossip_received++;
+        member_probe(member, PROBE_TAKEN, &inbound->from, PROBE_TAKEN_GOSSIP);
         follow_up(member, before, outbox);
         if (member->phase != PHASE_INSIDE)
             return;

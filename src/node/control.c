@@ -142,6 +142,7 @@ struct control *control_new(struct machine *machine)
         .lanes = machine->settings->lanes,
         .tables = &machine->tables,
         .trace = machine->trace,
+        .probes = machine->probes,
         .lasting = contacts_lasting,
         .user = &machine->contacts,
     };

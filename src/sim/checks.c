@@ -86,6 +86,7 @@ static void node_started(void *user, uint32_t node, uint64_t uid)
     check_entity_node_started(checks->entity, node, uid);
     check_coordinator_node_started(checks->coordinator, node, uid);
     check_member_node_started(checks->member, node, uid);
+    check_former_node_started(checks->former, node, uid);
     check_stored_node_started(checks->stored, node);
 }
 
@@ -184,6 +185,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     check_entity_probe(checks->entity, world_now(checks->world), node, probe);
     check_coordinator_probe(checks->coordinator, node, probe);
     check_member_probe(checks->member, node, probe);
+    check_former_probe(checks->former, node, probe);
     check_live_probe(checks->live, world_now(checks->world), node, probe);
     check_lease_probe(checks->lease, node, probe);
     check_stored_probe(checks->stored, node, probe);
@@ -333,6 +335,7 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
     checks->entity = check_entity_new(verdict, &checks->safety, stop_ns);
     checks->coordinator = check_coordinator_new(verdict, &checks->safety);
     checks->member = check_member_new(verdict);
+    checks->former = check_former_new(verdict);
     checks->live = check_live_new(verdict);
     checks->lease = check_lease_new(verdict, clock_of, checks);
     checks->stored = check_stored_new(verdict, &checks->safety);
@@ -349,6 +352,7 @@ void checks_free(struct checks *checks)
     check_entity_free(checks->entity);
     check_coordinator_free(checks->coordinator);
     check_member_free(checks->member);
+    check_former_free(checks->former);
     check_live_free(checks->live);
     check_lease_free(checks->lease);
     check_stored_free(checks->stored);

@@ -9,6 +9,7 @@
 
 #include "sim/check_coordinator.h"
 #include "sim/check_entity.h"
+#include "sim/check_former.h"
 #include "sim/check_kept.h"
 #include "sim/check_lease.h"
 #include "sim/check_live.h"
@@ -22,6 +23,7 @@ struct checks {
     struct check_entity *entity;
     struct check_coordinator *coordinator;
     struct check_member *member;
+    struct check_former *former;
     struct check_live *live;
     struct check_lease *lease;
     struct check_stored *stored;

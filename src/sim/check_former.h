@@ -1,0 +1,28 @@
+/* The checker of what former lives of nodes still do (I12), by what each node's control takes from its peers.
+ *
+ *   a node that has taken anything of a life of another one takes nothing of a life before it: no handshake, system message
+ *   (watches and their ends), acknowledgement, gossip or answer to a heartbeat
+ *   an acknowledgement is for messages to the very life that sends it
+ *   what a node has seen removed has gossip and answers to heartbeats that it takes no more
+ *
+ * Plain messages are not looked at: those of a former life that wait somewhere are given to whom they are for. */
+#ifndef SHERD_SIM_CHECK_FORMER_H
+#define SHERD_SIM_CHECK_FORMER_H
+
+#include "base/probe.h"
+
+struct verdict;
+struct check_former;
+
+struct check_former *check_former_new(struct verdict *verdict); /* lent for life */
+void check_former_free(struct check_former *check); /* null is fine */
+
+void check_former_node_started(struct check_former *check, uint32_t node,
+                               uint64_t uid);
+/* In the order in which they happened; kinds that are not its own are ignored. */
+void check_former_probe(struct check_former *check, uint32_t node,
+                        const struct probe *probe);
+uint64_t check_former_taken(const struct check_former *check,
+                            enum probe_taken what); /* so many of those were judged */
+
+#endif

@@ -1,0 +1,184 @@
+/* Former lives that still do something, told to the checker: found. Their successors, and others: not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/peer.h"
+#include "sim/check_former.h"
+#include "sim/checks.h"
+#include "sim/workload_world.h"
+#include "sim/world.h"
+#include "judged.h"
+
+static struct check_former *check;
+
+/* n0 lives as 10; n1 as 20, then as 21; n2 as 30. */
+static void begin(void)
+{
+    judge();
+    check = check_former_new(verdict);
+    check_former_node_started(check, 0, 10);
+    check_former_node_started(check, 1, 20);
+    check_former_node_started(check, 2, 30);
+    check_former_node_started(check, 1, 21);
+}
+
+static void end(const char *invariant, const char *text)
+{
+    expect_only(invariant);
+    if (invariant)
+        assert_non_null(strstr(verdict_find(verdict, invariant)->text, text));
+    check_former_free(check);
+    verdict_free(verdict);
+}
+
+static void take(uint32_t by, uint64_t uid, enum probe_taken what)
+{
+    const struct probe probe = { .kind = PROBE_TAKEN,
+                                 .node = { { "n", 1 }, uid },
+                                 .first = what,
+                                 .second = uid };
+
+    check_former_probe(check, by, &probe);
+}
+
+static void remove_from(uint32_t by, uint64_t uid, uint64_t status)
+{
+    const struct probe probe = { .kind = PROBE_MEMBER_SEEN,
+                                 .node = { { "n", 1 }, uid },
+                                 .first = status };
+
+    check_former_probe(check, by, &probe);
+}
+
+static void one_life_follows_another(void **state)
+{
+    (void)state;
+    begin();
+    for (int what = 0; what < PROBE_TAKEN_COUNT; what++)
+        take(0, 20, (enum probe_taken)what);
+    for (int what = 0; what < PROBE_TAKEN_COUNT; what++)
+        take(0, 21, (enum probe_taken)what);
+    take(0, 30, PROBE_TAKEN_GOSSIP);
+    take(2, 20, PROBE_TAKEN_GOSSIP); /* who has not heard of the other one */
+    take(2, 21, PROBE_TAKEN_GOSSIP);
+    take(0, 77, PROBE_TAKEN_GOSSIP); /* of no node of this world */
+    assert_int_equal(check_former_taken(check, PROBE_TAKEN_GOSSIP), 6);
+    assert_int_equal(check_former_taken(check, PROBE_TAKEN_SYSTEM), 2);
+    end(NULL, NULL);
+}
+
+static void a_former_life_is_found(enum probe_taken what, const char *text)
+{
+    begin();
+    take(0, 21, PROBE_TAKEN_HANDSHAKE);
+    take(0, 20, what);
+    end("I12", text);
+}
+
+static void I12_all_that_a_former_life_does_is_found(void **state)
+{
+    (void)state;
+    a_former_life_is_found(PROBE_TAKEN_HANDSHAKE, "a handshake is taken");
+    a_former_life_is_found(PROBE_TAKEN_SYSTEM, "a system message is taken");
+    a_former_life_is_found(PROBE_TAKEN_ACKNOWLEDGEMENT,
+                           "an acknowledgement is taken");
+    a_former_life_is_found(PROBE_TAKEN_GOSSIP, "a gossip is taken");
+    a_former_life_is_found(PROBE_TAKEN_HEARTBEAT,
+                           "an answer to a heartbeat is taken");
+}
+
+/* A life that begins anew has taken nothing yet. */
+static void another_life_may_hear_the_old_one_first(void **state)
+{
+    (void)state;
+    begin();
+    take(0, 21, PROBE_TAKEN_GOSSIP);
+    check_former_node_started(check, 0, 11);
+    take(0, 20, PROBE_TAKEN_GOSSIP);
+    take(0, 21, PROBE_TAKEN_GOSSIP);
+    end(NULL, NULL);
+}
+
+static void I12_an_acknowledgement_for_another_life_is_found(void **state)
+{
+    const struct probe probe = { .kind = PROBE_TAKEN,
+                                 .node = { { "n", 1 }, 20 },
+                                 .first = PROBE_TAKEN_ACKNOWLEDGEMENT,
+                                 .second = 21 };
+
+    (void)state;
+    begin();
+    check_former_probe(check, 0, &probe);
+    end("I12", "life 20 of a node acknowledges what was for its life 21");
+}
+
+static void I12_who_is_removed_and_still_heard_is_found(void **state)
+{
+    (void)state;
+    begin();
+    remove_from(0, 20, PEER_DOWN);
+    take(0, 20, PROBE_TAKEN_GOSSIP);
+    remove_from(0, 20, PEER_REMOVED);
+    take(2, 20, PROBE_TAKEN_GOSSIP); /* n2 has not seen that */
+    take(0, 20, PROBE_TAKEN_ACKNOWLEDGEMENT); /* of what was sent before */
+    expect_only(NULL);
+    take(0, 20, PROBE_TAKEN_HEARTBEAT);
+    end("I12", "which is removed");
+    begin();
+    remove_from(0, 20, PEER_REMOVED);
+    take(0, 20, PROBE_TAKEN_GOSSIP);
+    end("I12", "a gossip is taken of uid 20, which is removed");
+}
+
+/* Nodes that work, one of which lives twice: all that is judged comes from them. */
+static void what_nodes_take_is_judged(void **state)
+{
+    struct world_settings settings = { .seed = 1 };
+    struct workload_settings work = { .interval_ms = 20 };
+    struct world *world = world_new(&settings);
+    struct workload_world *load = workload_world_new(world, &work);
+    struct checks *checks = checks_new(world, 0);
+    uint32_t count;
+    const struct sherd_entity_type *types =
+        workload_types(workload_world_of(load), &count);
+
+    (void)state;
+    for (uint32_t life = 0; life < 2; life++) {
+        for (uint32_t i = life ? 2 : 0; i < 3; i++) {
+            struct node_settings node =
+                world_node_settings(world, i, types, count);
+
+            node.probes = true;
+            world_start(world, i, &node);
+        }
+        world_run(world, 40 * SECOND);
+        if (!life)
+            world_crash(world, 2);
+    }
+    for (int what = 0; what < PROBE_TAKEN_COUNT; what++)
+        assert_true(check_former_taken(checks->former,
+                                       (enum probe_taken)what) > 0);
+    assert_int_equal(verdict_count(world_verdict(world)), 0);
+    world_free(world);
+    workload_world_free(load);
+    checks_free(checks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_life_follows_another),
+        cmocka_unit_test(I12_all_that_a_former_life_does_is_found),
+        cmocka_unit_test(another_life_may_hear_the_old_one_first),
+        cmocka_unit_test(I12_an_acknowledgement_for_another_life_is_found),
+        cmocka_unit_test(I12_who_is_removed_and_still_heard_is_found),
+        cmocka_unit_test(what_nodes_take_is_judged),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
