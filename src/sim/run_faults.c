@@ -1,0 +1,182 @@
+/* The phases in which something goes wrong, from the first node's start to the choice of who lives on. */
+#include "sim/run_inside.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "ddata/replicator.h"
+#include "sim/check_quiet.h"
+#include "sim/check_remember.h"
+#include "sim/check_split.h"
+#include "sim/checks.h"
+#include "sim/nemesis.h"
+#include "sim/streams.h"
+#include "sim/workload_world.h"
+#include "sim/world.h"
+
+#define READ_MIN 5 /* majority-min-cap of what sharding keeps */
+#define GENTLE (60 * SECOND) /* a hand-off that may take so long is not given up */
+#define GENTLE_STORE (2 * MS)
+
+void run_form(struct run *run)
+{
+    cluster_form(&run->cluster);
+    (void)run_until_holds(run, run_is_converged, "L1",
+                          2 * quiet_converge_bound(run->options),
+                          "at the beginning, no agreement on the members");
+}
+
+/* A clean cut, before anything else goes wrong; who has ended is started again afterwards. */
+void run_split(struct run *run)
+{
+    uint64_t bound = quiet_converge_bound(run->options);
+    struct rng rng = stream_rng(run->options->seed, STREAM_NEMESIS, RUN_SPLIT_INDEX);
+    struct node_settings settings;
+    struct split split;
+
+    if (!run->options->value[OPTION_SPLIT] ||
+        !run_until_holds(run, run_is_coordinated, "L2", bound,
+                         "before the cut, no coordinator that all know"))
+        return;
+    memset(&settings, 0, sizeof settings);
+    options_settings(run->options, &settings);
+    split_draw(&split, run->world, run->cluster.nodes, &rng);
+    split_cut(&split, run->world, true);
+    run_until(run, world_now(run->world) + quiet_split_bound(run->options));
+    if (!run_is_over(run))
+        split_judge(&split, run->world, run->verdict,
+                    settings.resolver.strategy.kind);
+    split_cut(&split, run->world, false);
+    split_fini(&split);
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        if (!cluster_lives(&run->cluster, i))
+            cluster_start(&run->cluster, i);
+    (void)run_until_holds(run, run_is_converged, "L1", 2 * bound,
+                          "after the cut, no agreement on the members");
+}
+
+/* Nodes only leave and come back, entities stop when they are told to, the store does not keep them from it for so long that they
+ * are ended, and hand-offs have all the time that they need. */
+static bool is_gentle(const struct run *run, const struct schedule *schedule)
+{
+    const uint64_t *value = run->options->value;
+
+    for (uint32_t i = 0; i < schedule->faults.count; i++)
+        if (schedule->faults.items[i].verb != FAULT_VERB_LEAVE &&
+            schedule->faults.items[i].verb != FAULT_VERB_START)
+            return false;
+    return !value[OPTION_STUBBORN] && !value[OPTION_RESOLVER] &&
+           value[OPTION_STORE] * 1000 <= GENTLE_STORE &&
+           value[OPTION_HANDOFF] * MS >= GENTLE &&
+           value[OPTION_SHUTDOWN] * MS >= GENTLE;
+}
+
+/* A shard stops when the markers are there, and they come behind all messages: none meets a home that is none any more. A region
+ * whose time to shut down is over stops without them. */
+static void judge_moves(struct run *run)
+{
+    uint64_t lost = check_message_counts(
+                        workload_check(workload_world_of(run->load)))
+                        .undelivered[SHERD_REASON_HANDED_OFF];
+
+    if (lost)
+        violation(run->verdict, "I3", VERDICT_NO_NODE,
+                  "%llu messages ended because their shard moved, and nothing was wrong",
+                  (unsigned long long)lost);
+}
+
+void run_safety(struct run *run)
+{
+    uint64_t length = run->options->value[OPTION_LENGTH] * SECOND;
+    const struct nemesis_hands hands = cluster_hands(
+        &run->cluster, run->options->value[OPTION_LINK_MIN] * 1000,
+        run_link_mean(run->options));
+    const struct schedule *schedule =
+        run->settings->schedule ? run->settings->schedule : &run->drawn;
+
+    nemesis_free(run->nemesis);
+    run->nemesis =
+        nemesis_new(run->world, schedule, run->cluster.nodes, &hands);
+    run->has_operator = true;
+    run_until(run, world_now(run->world) + length);
+    nemesis_end(run->nemesis);
+    if (is_gentle(run, schedule) &&
+        !check_coordinator_counts(run->checks->coordinator).forced)
+        judge_moves(run);
+}
+
+/* A member that is up and takes commands. */
+static uint32_t find_operator(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        if (cluster_lives(&run->cluster, i) && world_node(run->world, i)->is_up)
+            return i;
+    return run->cluster.nodes;
+}
+
+static void down_the_dead(struct run *run)
+{
+    uint32_t by = find_operator(run);
+
+    for (uint32_t i = 0; i < run->cluster.nodes && by < run->cluster.nodes; i++)
+        if (!cluster_lives(&run->cluster, i) && world_node(run->world, i)->life)
+            cluster_down(&run->cluster, by, i);
+}
+
+/* A drawn part of the nodes, with at least one that is a member; as many as may come up at all. */
+static void draw_core(struct run *run, bool *in_core)
+{
+    uint32_t least = (uint32_t)run->options->value[OPTION_MEMBERS_MIN];
+    uint32_t member = find_operator(run);
+    uint32_t size, count = 0;
+
+    if (least > run->cluster.nodes)
+        least = run->cluster.nodes;
+    size = least +
+           (uint32_t)rng_below(&run->rng, run->cluster.nodes - least + 1);
+    if (member < run->cluster.nodes) {
+        in_core[member] = true;
+        count++;
+    }
+    while (count < size) {
+        uint32_t node = (uint32_t)rng_below(&run->rng, run->cluster.nodes);
+
+        count += !in_core[node];
+        in_core[node] = true;
+    }
+    run->result->core = size;
+}
+
+/* Who comes back from its disk has what it had when it died. A read of all the others but those who live on finds that alone. */
+static void judge_loss(struct run *run, const bool *in_core)
+{
+    uint32_t size = run->result->core;
+    uint32_t living = 0;
+
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        living += in_core[i] && cluster_lives(&run->cluster, i);
+    if (living + consistency_majority(READ_MIN, size, 0) <= size)
+        check_remember_lost(workload_world_remember(run->load));
+}
+
+/* First who is dead is downed, so that the others work again. Then the others die, and are downed, then the core comes back: a
+ * node that is started while all others are dead begins a cluster. */
+void run_heal(struct run *run)
+{
+    bool *in_core = mem_alloc(run->cluster.nodes * sizeof *in_core);
+
+    down_the_dead(run);
+    run_until(run, world_now(run->world) + quiet_converge_bound(run->options));
+    run->has_operator = false;
+    cluster_crash_strays(&run->cluster);
+    draw_core(run, in_core);
+    judge_loss(run, in_core);
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        if (cluster_lives(&run->cluster, i) && !in_core[i])
+            world_crash(run->world, i);
+    down_the_dead(run);
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        if (in_core[i] && !cluster_lives(&run->cluster, i))
+            cluster_start(&run->cluster, i);
+    mem_free(in_core);
+}

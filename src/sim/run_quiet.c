@@ -1,0 +1,205 @@
+/* The phases in which nothing goes wrong any more: what must come about, and what must be left. */
+#include "sim/run_inside.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "ddata/replicator.h"
+#include "sim/check_quiet.h"
+#include "sim/check_remember.h"
+#include "sim/checks.h"
+#include "sim/disk_store.h"
+#include "sim/workload_data.h"
+#include "sim/workload_world.h"
+#include "sim/world.h"
+
+#define ROLL 32 /* entities of each type that must answer */
+#define SILENCE (60 * SECOND)
+#define STORE_SETTLE (120 * SECOND) /* a minute of asks that run out, and keys that move */
+
+/* From here on nothing goes wrong. */
+void run_liveness(struct run *run)
+{
+    uint64_t bound = quiet_converge_bound(run->options) +
+                     quiet_bury_bound(run->options);
+
+    if (!run_until_holds(run, run_is_converged, "L1", bound,
+                         "in the liveness phase, no agreement on the members"))
+        return;
+    check_live_quiet(run->checks->live, world_now(run->world), true);
+    (void)run_until_holds(
+        run, run_is_coordinated, "L2", bound,
+        "in the liveness phase, no coordinator that all know");
+}
+
+static bool has_answers(struct run *run, char *text, size_t size)
+{
+    (void)snprintf(text, size, "calls are open");
+    return data_load_idle(run->data);
+}
+
+static bool is_settled(struct run *run, char *text, size_t size)
+{
+    return data_load_settled(run->data, text, size);
+}
+
+/* I15, then what I14 and I16 say of what all have. */
+static void settle_data(struct run *run)
+{
+    struct node_settings settings;
+
+    memset(&settings, 0, sizeof settings);
+    options_settings(run->options, &settings);
+    if (!run_until_holds(run, has_answers, "data",
+                         2 * run->options->value[OPTION_DATA_TIMEOUT] * MS +
+                             20 * run->options->value[OPTION_STORE] * 1000 +
+                             RUN_LATE_MS * MS,
+                         "calls of distributed data without answers"))
+        data_load_drained(run->data);
+    else if (run_until_holds(run, is_settled, "I15",
+                             data_load_bound(run->data, run->cluster.nodes,
+                                             &settings.data),
+                             "replicas that hold the same"))
+        data_load_judge(run->data);
+}
+
+static bool is_remembered(struct run *run, char *text, size_t size)
+{
+    return check_remember_agrees(workload_world_remember(run->load), text,
+                                 size);
+}
+
+/* I8: who is remembered is back without a message. */
+static void remembered(struct run *run, const char *wanted)
+{
+    if (run->options->value[OPTION_REMEMBER])
+        (void)run_until_holds(
+            run, is_remembered, "I8",
+            quiet_remember_bound(run->options, 2 * RUN_REMEMBERED), wanted);
+}
+
+static bool store_is_idle(struct run *run, char *text, size_t size)
+{
+    (void)snprintf(text, size, "calls are open");
+    return store_load_idle(run->store);
+}
+
+static bool store_is_read(struct run *run, char *text, size_t size)
+{
+    (void)snprintf(text, size, "%u keys are not",
+                   store_load_finals_missing(run->store));
+    return !store_load_finals_missing(run->store);
+}
+
+/* N4, then N3; all that has to move to new replicas had its time meanwhile. */
+static void settle_store(struct run *run)
+{
+    uint64_t way = run->options->value[OPTION_LINK_MIN] +
+                   run->options->value[OPTION_LINK_MEAN];
+
+    if (!run_until_holds(run, store_is_idle, "N4", 70 * SECOND,
+                         "calls of the store without answers")) {
+        store_load_drained(run->store);
+        return;
+    }
+    run_until(run, world_now(run->world) + STORE_SETTLE);
+    if (run->options->value[OPTION_VERSIONS_TIMEOUT] * 1000 < 20 * way)
+        return; /* no read is in time */
+    store_load_finals_begin(run->store);
+    (void)run_until_holds(run, store_is_read, "N5", STORE_SETTLE,
+                          "all keys read from all their replicas");
+}
+
+void run_drain(struct run *run)
+{
+    if (run->data)
+        data_load_stop(run->data);
+    if (run->store)
+        store_load_stop(run->store);
+    (void)workload_world_drain(run->load, quiet_drain_bound(run->options));
+    remembered(run, "all who are remembered live, and nobody else who might be");
+    if (run->data && !run_is_over(run) && !verdict_count(run->verdict))
+        settle_data(run);
+    if (run->store && !run_is_over(run) && !verdict_count(run->verdict))
+        settle_store(run);
+}
+
+/* L4, then L9. */
+void run_roll_call(struct run *run)
+{
+    struct check_live *live = run->checks->live;
+
+    if (!workload_world_roll(run->load, ROLL,
+                             quiet_drain_bound(run->options)) ||
+        !quiet_is_steady(run->options))
+        return;
+    run_until(run, world_now(run->world) + quiet_settle_bound(run->options));
+    check_live_silent(live, true);
+    if (run->data)
+        data_load_silence_begins(run->data);
+    run_until(run, world_now(run->world) + SILENCE);
+    if (run->data)
+        data_load_silence_ends(run->data);
+    check_live_silent(live, false);
+}
+
+static bool is_kept(struct run *run, char *text, size_t size)
+{
+    return data_load_is_kept(run->data, text, size);
+}
+
+/* I16: what was acknowledged of durable keys, and by now is everywhere. */
+static void kept(struct run *run)
+{
+    if (run->data && run->options->value[OPTION_DATA_DURABLE])
+        (void)run_until_holds(run, is_kept, "I16",
+                              quiet_converge_bound(run->options),
+                              "after the restart of everything all durable keys");
+}
+
+/* Everything ends at once, and comes back from what is stored. */
+void run_restart(struct run *run)
+{
+    bool is_durable = run->options->value[OPTION_DATA_DURABLE] ||
+                      options_remember_in_data(run->options);
+    bool *lived = mem_alloc(run->cluster.nodes * sizeof *lived);
+
+    if (run->data && run->options->value[OPTION_DATA_DURABLE])
+        data_load_note(run->data);
+    if (options_remember_in_data(run->options))
+        check_remember_restarts(workload_world_remember(run->load));
+    check_live_quiet(run->checks->live, world_now(run->world), false);
+    for (uint32_t i = 0; i < run->cluster.nodes; i++) {
+        lived[i] = cluster_lives(&run->cluster, i);
+        if (lived[i] && is_durable) /* what is not synced is lost everywhere */
+            world_crash_as(run->world, i, WORLD_DARK);
+        else if (lived[i])
+            world_crash(run->world, i);
+    }
+    for (uint32_t i = 0; i < world_store_count(run->world); i++) {
+        struct disk_store *store = world_store_at(run->world, i);
+
+        disk_store_power_loss(store, world_now(run->world));
+        disk_store_reopen(store, world_now(run->world));
+    }
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        if (lived[i])
+            cluster_start(&run->cluster, i);
+    mem_free(lived);
+    if (!run_until_holds(
+            run, run_is_converged, "L1", quiet_converge_bound(run->options),
+            "after the restart of everything, no agreement on the members"))
+        return;
+    remembered(run, "after the restart of everything all who are remembered live");
+    kept(run);
+    if (run_is_over(run))
+        return;
+    workload_resume(workload_world_of(run->load));
+    if (run->data)
+        data_load_resume(run->data);
+    if (run->store)
+        store_load_resume(run->store);
+    run_until(run, world_now(run->world) + 60 * SECOND);
+    run_drain(run);
+}

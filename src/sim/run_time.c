@@ -1,0 +1,135 @@
+/* Time passes: faults come, who has ended is started again, counters are looked at. */
+#include "sim/run_inside.h"
+
+#include "base/check.h"
+#include "sim/check_quiet.h"
+#include "sim/checks.h"
+#include "sim/nemesis.h"
+#include "sim/workload_data.h"
+#include "sim/workload_world.h"
+#include "sim/world.h"
+
+#define SAMPLE (5 * SECOND) /* between two looks at the nodes' counters */
+#define LOOK (500 * MS) /* between two looks at whether a condition holds */
+#define ALONE (60 * SECOND) /* how long no member lives before somebody does something */
+#define RAISE_ODDS 8 /* one in so many at each look: after 40 s in the mean */
+
+static void sample_store(struct run *run)
+{
+    char text[VERDICT_TEXT_MAX];
+
+    if (run->store)
+        store_load_sample(run->store,
+                          quiet_converged(run->world, &run->differed, text,
+                                          sizeof text));
+}
+
+bool run_is_over(const struct run *run)
+{
+    uint64_t until = run->settings->until;
+
+    return (until && world_now(run->world) >= until) ||
+           (run->settings->stops_at_violation && verdict_count(run->verdict));
+}
+
+static bool has_member(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        if (cluster_lives(&run->cluster, i) && world_node(run->world, i)->is_up)
+            return true;
+    return false;
+}
+
+/* When all members are dead, or have left, those that wait to be taken in wait for ever: the operator restarts them, and the
+ * first one begins a cluster. */
+static void begin_again(struct run *run)
+{
+    bool *lived;
+
+    if (!run->has_operator || has_member(run)) {
+        run->alone_since = 0;
+        return;
+    }
+    if (!run->alone_since)
+        run->alone_since = world_now(run->world);
+    if (world_now(run->world) - run->alone_since < ALONE)
+        return;
+    run->alone_since = 0;
+    lived = mem_alloc(run->cluster.nodes * sizeof *lived);
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        lived[i] = cluster_lives(&run->cluster, i);
+    cluster_crash_strays(&run->cluster);
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        if (lived[i])
+            cluster_start(&run->cluster, i);
+    mem_free(lived);
+}
+
+/* Whoever was downed and has ended is started again some time later, as by a supervisor: nobody else knows of it. */
+static void raise_downed(struct run *run)
+{
+    for (uint32_t i = 0; run->has_operator && run->cluster.resolves &&
+                         i < run->cluster.nodes;
+         i++) {
+        const struct world_node *place = world_node(run->world, i);
+
+        if (!place->node && place->has_ended && place->error == SHERD_EDOWN &&
+            rng_below(&run->raise_rng, RAISE_ODDS) == 0)
+            cluster_start(&run->cluster, i);
+    }
+}
+
+void run_until(struct run *run, uint64_t end)
+{
+    if (run->settings->until && end > run->settings->until)
+        end = run->settings->until;
+    while (world_now(run->world) < end && !run_is_over(run)) {
+        uint64_t next = world_now(run->world) + SAMPLE;
+
+        if (nemesis_deadline(run->nemesis) < next)
+            next = nemesis_deadline(run->nemesis);
+        if (next > end)
+            next = end;
+        if (next > world_now(run->world))
+            world_run(run->world, next - world_now(run->world));
+        nemesis_step(run->nemesis);
+        begin_again(run);
+        raise_downed(run);
+        workload_world_sample(run->load);
+        if (run->data)
+            data_load_sample(run->data);
+        sample_store(run);
+        checks_look(run->checks);
+    }
+}
+
+bool run_is_converged(struct run *run, char *text, size_t size)
+{
+    return quiet_converged(run->world, &run->differed, text, size);
+}
+
+bool run_is_coordinated(struct run *run, char *text, size_t size)
+{
+    return quiet_coordinated(run->world, run->checks->live,
+                             run->cluster.centers, text, size);
+}
+
+bool run_until_holds(struct run *run, run_condition *holds, const char *rule,
+                     uint64_t bound, const char *wanted)
+{
+    uint64_t end = world_now(run->world) + bound;
+    char text[VERDICT_TEXT_MAX] = "";
+    char time[TIME_TEXT_MAX];
+
+    while (!holds(run, text, sizeof text)) {
+        if (run_is_over(run))
+            return false;
+        if (world_now(run->world) >= end) {
+            violation(run->verdict, rule, VERDICT_NO_NODE, "%s within %s: %s",
+                      wanted, time_text(bound, time, sizeof time), text);
+            return false;
+        }
+        run_until(run, world_now(run->world) + LOOK);
+    }
+    return true;
+}
