@@ -10,6 +10,7 @@
 #define FETCHED_MAX 16 /* contacts at a time */
 #define FETCH_LINE 64  /* bytes of a cache line */
 #define FETCH_LINK 192 /* of a link: what a message needs that is put on it */
+#define FORMERS_MAX 256 /* what is meant for one is said for as long as it is a member */
 #define DOUBT_FAILURES 5 /* of connecting, one after the other, before a lane asks whether anybody is there */
 
 static enum stream stream_of(uint32_t index)
@@ -85,6 +86,7 @@ void contacts_fini(struct contacts *contacts)
     vec_fini(&contacts->all);
     vec_fini(&contacts->touched);
     vec_fini(&contacts->timed);
+    vec_fini(&contacts->formers);
     map_fini(&contacts->by_address);
     map_fini(&contacts->by_uid);
     acquaintances_fini(&contacts->heard);
@@ -248,11 +250,39 @@ static void expect(struct contacts *contacts, struct contact *contact)
     }
 }
 
+static bool find_former(const struct contacts *contacts, uint64_t uid,
+                        uint32_t *index)
+{
+    for (uint32_t i = contacts->formers.count; i-- > 0;) {
+        if (contacts->formers.items[i] != uid)
+            continue;
+        *index = i;
+        return true;
+    }
+    return false;
+}
+
+static void set_former(struct contacts *contacts, struct contact *contact,
+                       uint64_t uid)
+{
+    uint32_t index;
+
+    contact->former = uid;
+    if (find_former(contacts, uid, &index))
+        return;
+    if (contacts->formers.count == FORMERS_MAX)
+        vec_remove(&contacts->formers, 0);
+    vec_push(&contacts->formers, uid);
+}
+
 static void renew(struct contacts *contacts, struct contact *contact,
                   uint64_t uid)
 {
     uint64_t before = contact->node.uid;
+    uint32_t index;
 
+    if (find_former(contacts, uid, &index)) /* it is back */
+        vec_remove(&contacts->formers, index);
     if (before) {
         map_take(&contacts->by_uid, map_u64(&before));
         drop_tables(contact);
@@ -293,11 +323,11 @@ struct contact *contacts_learn(struct contacts *contacts,
     if (contact->node.uid != node->uid) {
         if (is_former(contact, node->uid, order)) {
             REACHED("a former incarnation is heard of after the newer one");
-            contact->former = node->uid;
+            set_former(contacts, contact, node->uid);
             return contact;
         }
         if (contact->node.uid)
-            contact->former = contact->node.uid;
+            set_former(contacts, contact, contact->node.uid);
         renew(contacts, contact, node->uid);
     }
     contact->met = true;
@@ -338,7 +368,7 @@ struct contact *contacts_meant(struct contacts *contacts,
         return NULL;
     }
     if (contact->gone)
-        contact->former = contact->node.uid;
+        set_former(contacts, contact, contact->node.uid);
     renew(contacts, contact, node->uid);
     return contact;
 }
@@ -358,7 +388,7 @@ void contacts_gone(struct contacts *contacts, const struct node_id *node)
     if (!contact) {
         contact = contacts_find(contacts, &node->address);
         if (contact && contact->node.uid)
-            contact->former = node->uid; /* its last handshake may be on its way still */
+            set_former(contacts, contact, node->uid); /* its last handshake may be on its way still */
         return;
     }
     contact->gone = true;
@@ -511,13 +541,16 @@ void contacts_fetch(const struct contacts *contacts,
     }
 }
 
-/* A region's or replicator's path is the same in each life of a node: what was meant for the one before, as an order to host a shard, the
+/* A region's or replicator's path is the same in each life of a node: what was meant for one before, as an order to host a shard, the
  * next one would take for its own. */
-static bool is_for_former(const struct contact *contact,
+static bool is_for_former(const struct contacts *contacts,
+                          const struct contact *contact,
                           const struct outbound *message)
 {
+    uint32_t index;
+
     return message->to.uid && message->to.uid != contact->node.uid &&
-           message->to.uid == contact->former && !contact->gone;
+           !contact->gone && find_former(contacts, message->to.uid, &index);
 }
 
 void contacts_send(struct contacts *contacts, const struct outbound *message)
@@ -529,7 +562,7 @@ void contacts_send(struct contacts *contacts, const struct outbound *message)
     struct link *link = contact_link(contacts, contact, stream);
     const struct peer_tables *tables = NULL;
 
-    if (stream == STREAM_ORDINARY && is_for_former(contact, message)) {
+    if (stream == STREAM_ORDINARY && is_for_former(contacts, contact, message)) {
         REACHED("what is meant for the life before is not sent to the next");
         link_refuse_stale(link);
         return;

@@ -71,6 +71,7 @@ struct contacts {
     struct map by_address;
     struct map by_uid;
     struct map large;      /* index of a contact -> struct large_link */
+    VEC(uint64_t) formers; /* incarnations that were replaced, the last ones of all contacts */
     struct buf scratch;    /* of the links */
     struct link_sender sender; /* lent to the links */
     VEC(uint32_t) touched; /* contact index * CONTACT_LINKS + link index */

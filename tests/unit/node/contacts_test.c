@@ -330,6 +330,22 @@ static void what_is_meant_for_the_life_before_does_not_wait_for_the_next(void **
     scene_free(scene);
 }
 
+/* Several lives may end before what was meant for the first of them is over. */
+static void what_is_meant_for_an_earlier_life_is_not_sent_either(void **state)
+{
+    struct scene *scene = scene_new();
+    (void)state;
+
+    assert_int_equal(learned(scene, &scene->first), 1);
+    assert_int_equal(learned(scene, &scene->second), 2);
+    assert_int_equal(learned(scene, &scene->third), 3);
+    assert_int_equal(sent(scene, &scene->first, STREAM_ORDINARY), 0);
+    assert_int_equal(sent(scene, &scene->second, STREAM_ORDINARY), 0);
+    assert_int_equal(stale(scene), 2);
+    assert_int_equal(sent(scene, &scene->third, STREAM_ORDINARY), 1);
+    scene_free(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +354,8 @@ int main(void)
         cmocka_unit_test(a_handshake_may_make_that_room_too),
         cmocka_unit_test(
             what_is_meant_for_the_life_before_does_not_wait_for_the_next),
+        cmocka_unit_test(
+            what_is_meant_for_an_earlier_life_is_not_sent_either),
         cmocka_unit_test(the_life_with_the_later_connection_stays),
         cmocka_unit_test(a_later_connection_brings_a_life_back),
         cmocka_unit_test(a_lane_is_told_which_life_is_the_later),
