@@ -237,6 +237,15 @@ static void may_fall_asleep(struct drawer *drawer, uint32_t node)
     add(drawer, fault);
 }
 
+/* As often as it may take until the node has ended. */
+static void add_starts(struct drawer *drawer, uint32_t node, uint64_t at,
+                       uint64_t count, uint64_t apart)
+{
+    for (uint64_t i = 0; i < count; i++)
+        add_node(drawer, at + apart * i, FAULT_VERB_START, node);
+    drawer->back_at[node] = at;
+}
+
 /* A hasty restart of the whole: the oldest leaves, soon the next one, and each comes back soon. */
 static void draw_leave_oldest(struct drawer *drawer)
 {
@@ -251,10 +260,7 @@ static void draw_leave_oldest(struct drawer *drawer)
             break;
         add_node(drawer, drawer->now, FAULT_VERB_LEAVE, node);
         may_fall_asleep(drawer, node);
-        for (uint64_t again = 0; again < 3; again++)
-            add_node(drawer, back + 10 * again * SECOND, FAULT_VERB_START,
-                     node);
-        drawer->back_at[node] = back;
+        add_starts(drawer, node, back, 3, 10 * SECOND);
         drawer->now += between(drawer, 0, 5000) * MS;
     }
     drawer->now = begin;
@@ -273,10 +279,7 @@ static void draw_restart(struct drawer *drawer)
         if (!draw_victim(drawer, &node))
             break;
         add_node(drawer, drawer->now, FAULT_VERB_LEAVE, node);
-        for (uint64_t again = 0; again < 4; again++)
-            add_node(drawer, back + 5 * again * SECOND, FAULT_VERB_START,
-                     node);
-        drawer->back_at[node] = back;
+        add_starts(drawer, node, back, 4, 5 * SECOND);
         drawer->now += between(drawer, 0, 5000) * MS;
     }
     drawer->now = begin;

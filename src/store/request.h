@@ -40,7 +40,7 @@ bool request_get(enum store_request kind, struct slice bytes,
                  struct request *request); /* false: malformed, or beyond a limit */
 
 /* A clock as callers keep it: behind a hash of the key and itself, so that one of another key, or altered, is known. It keeps from
- * mistakes, not from who means harm. An empty one is no bytes. */
+ * mistakes, not from who means harm. An empty one is no bytes; other bytes that say the same as what is written are none. */
 void context_put(struct slice key, const struct history *history,
                  struct buf *buf);
 bool context_get(struct slice key, struct slice bytes,

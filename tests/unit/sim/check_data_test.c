@@ -529,35 +529,45 @@ static void what_others_have_of_who_strayed_later_takes_nothing(void **state)
     expect_only("I16");
 }
 
-/* Of two clusters that do not know each other neither is outside; one prunes the other. */
-static void what_is_pruned_while_its_writer_lives_binds_nobody(void **state)
+/* Node 0 adds an element and does not see it. */
+static void add_and_miss(void)
 {
     struct check_data_read read;
 
+    (void)add_under(0, 2);
+    read = ask(0, 1);
+    see(&read, NULL, 0);
+}
+
+/* Of two clusters that do not know each other neither is outside; one prunes the other. */
+static void what_is_pruned_while_its_writer_lives_binds_nobody(void **state)
+{
     (void)state;
     judge_with_strays(SHERD_OR_MULTIMAP);
     (void)add_under(1, 2);
     check_data_node_pruned(check, 0, true);
-    (void)add_under(0, 2);
-    read = ask(0, 1);
-    see(&read, NULL, 0);
+    add_and_miss();
     settle(NULL, 0);
     expect_only(NULL);
     check_data_node_pruned(check, 0, false);
-    (void)add_under(0, 2);
-    read = ask(0, 1);
-    see(&read, NULL, 0);
+    add_and_miss();
     expect_only("I16");
+}
+
+/* Both in a map of counters: what the stray counts under one key, the other 20 under another or the same. */
+static void stray_and_member_count(int64_t stray_key, int64_t member_key)
+{
+    judge_with_strays(SHERD_PN_COUNTER_MAP);
+    safety.outside[0] = true;
+    (void)done(write_as(0, CHECK_DATA_COUNT, stray_key, 5, 1));
+    (void)done(write_as(1, CHECK_DATA_COUNT, member_key, 20, 1));
 }
 
 /* A counter whose key went begins anew, and what it had hides what is counted next. */
 static void a_count_under_a_strays_key_may_lack_anything(void **state)
 {
     (void)state;
-    judge_with_strays(SHERD_PN_COUNTER_MAP);
-    safety.outside[0] = true;
-    (void)done(write_as(0, CHECK_DATA_COUNT, 1, 5, 1));
-    (void)done(write_as(1, CHECK_DATA_COUNT, 1, 20, 1));
+    stray_and_member_count(1, 1);
     settle_count(0);
     settle_count(25);
     expect_only(NULL);
@@ -568,10 +578,7 @@ static void a_count_under_a_strays_key_may_lack_anything(void **state)
 static void a_count_under_another_key_than_a_strays_is_whole(void **state)
 {
     (void)state;
-    judge_with_strays(SHERD_PN_COUNTER_MAP);
-    safety.outside[0] = true;
-    (void)done(write_as(0, CHECK_DATA_COUNT, 1, 5, 1));
-    (void)done(write_as(1, CHECK_DATA_COUNT, 2, 20, 1));
+    stray_and_member_count(1, 2);
     settle_count(20);
     expect_only(NULL);
     settle_count(19);

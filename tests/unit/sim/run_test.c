@@ -413,6 +413,24 @@ static void I8_of_distributed_data_is_found(void **state)
 
 /* ---- the operator ---- */
 
+/* With these faults and no others; it breaks nothing and is not dead. */
+static void run_with_faults(const struct options *options, const char *faults,
+                            struct run_result *result)
+{
+    struct schedule schedule = { { 0 } };
+    char error[SCHEDULE_ERROR_MAX];
+    struct run_settings settings = { .options = options,
+                                     .schedule = &schedule };
+
+    assert_true(schedule_read(&schedule, slice_text(faults), error,
+                              sizeof error));
+    run_seed(&settings, result);
+    schedule_fini(&schedule);
+    if (result->violations)
+        fail_msg("%s", result->lines[0]);
+    assert_false(result->is_dead);
+}
+
 /* The last member dies while the other two ask it to take them in. */
 static void who_waits_for_a_lost_cluster_begins_another(void **state)
 {
@@ -422,33 +440,19 @@ static void who_waits_for_a_lost_cluster_begins_another(void **state)
                                  "at 10s start 2\n"
                                  "at 10.001s crash 0\n";
     struct options options;
-    struct schedule schedule = { { 0 } };
-    char error[SCHEDULE_ERROR_MAX];
-    struct run_settings settings = { .options = &options,
-                                     .schedule = &schedule };
     struct run_result result;
 
     (void)state;
     set(&options, 4);
     options.value[OPTION_LENGTH] = 600;
-    assert_true(schedule_read(&schedule, slice_text(faults), error,
-                              sizeof error));
-    run_seed(&settings, &result);
-    schedule_fini(&schedule);
-    if (result.violations)
-        fail_msg("%s", result.lines[0]);
+    run_with_faults(&options, faults, &result);
     assert_int_equal(result.faults[FAULT_VERB_CRASH], 3);
-    assert_false(result.is_dead);
 }
 
 /* A link that is slowed is slower than it was, by less than the least of all links, too. */
 static void a_slow_link_is_slower_than_it_was(void **state)
 {
     struct options options;
-    struct schedule schedule = { { 0 } };
-    char error[SCHEDULE_ERROR_MAX];
-    struct run_settings settings = { .options = &options,
-                                     .schedule = &schedule };
     struct run_result result;
 
     (void)state;
@@ -456,15 +460,8 @@ static void a_slow_link_is_slower_than_it_was(void **state)
     options.value[OPTION_LINK_MIN] = 50000;
     options.value[OPTION_LINK_MEAN] = 60000;
     options.value[OPTION_LENGTH] = 20;
-    assert_true(schedule_read(&schedule,
-                              slice_text("at 5s delay 0<>1 by 10ms for 5s\n"),
-                              error, sizeof error));
-    run_seed(&settings, &result);
-    schedule_fini(&schedule);
-    if (result.violations)
-        fail_msg("%s", result.lines[0]);
+    run_with_faults(&options, "at 5s delay 0<>1 by 10ms for 5s\n", &result);
     assert_int_equal(result.faults[FAULT_VERB_DELAY], 1);
-    assert_false(result.is_dead);
 }
 
 int main(void)
