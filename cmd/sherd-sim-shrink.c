@@ -233,13 +233,13 @@ static bool shrink_options(struct shrinker *shrinker)
 
 /* ---- the whole ---- */
 
-/* What only decides which faults are drawn means nothing beside a schedule. */
+/* What only decides which faults are drawn means nothing beside a schedule. A fault's length stays: bounds are made of it. */
 static void forget_draws(struct options *options)
 {
-    for (int i = OPTION_CRASH; i < OPTION_COUNT; i++)
-        options->value[i] = option_default((enum sim_option)i);
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_is_fault((enum sim_option)i))
+            options->value[i] = option_default((enum sim_option)i);
     options->value[OPTION_FAULTS] = option_default(OPTION_FAULTS);
-    options->value[OPTION_FAULT_LENGTH] = option_default(OPTION_FAULT_LENGTH);
 }
 
 static void shrink(struct shrinker *shrinker)

@@ -13,7 +13,7 @@ struct write {
     enum check_store_end end; /* when it is over */
     uint64_t begun, ended;    /* events */
     uint64_t epoch;           /* in which it began; 0: in none */
-    uint64_t losses;          /* when it was acknowledged */
+    uint64_t losses;          /* when it began: who took it lives since then */
     uint32_t next;            /* of its key, the one before it; 0: none */
     VEC(uint64_t) seen;
     uint64_t replaced_from; /* event at which the first that had seen it began; 0: none has */
@@ -80,6 +80,7 @@ uint64_t check_store_write_begun(struct check_store *check, uint32_t key,
                            .is_deletion = is_deletion,
                            .begun = ++check->events,
                            .epoch = check->epoch,
+                           .losses = check->losses,
                            .next = check->keys.items[key] };
 
     for (uint32_t i = 0; i < count; i++) {
@@ -103,7 +104,6 @@ void check_store_write_ended(struct check_store *check, uint64_t number,
     write->is_over = true;
     write->end = end;
     write->ended = ++check->events;
-    write->losses = check->losses;
 }
 
 /* ---- reads ---- */

@@ -3,8 +3,8 @@
  *   N1  a read of R + W > N sees every write that was acknowledged by W before it began, or one that had read it; and nothing that such a
  *       write had read. Judged while the replicas of keys stay the same: see check_store_calm
  *   N2  nothing is read that was not written to that key
- *   N3  what was acknowledged and has been read by no later write is there in the end, beside all its siblings. Judged of what was
- *       acknowledged after the last end of a node: memory is lost with it
+ *   N3  what was acknowledged and has been read by no later write is there in the end, beside all its siblings. Judged of what
+ *       began after the last end of a node: memory is lost with it, and an acknowledgement may be under way when those who gave it end
  *
  * Writes are numbered by it, from 1; a value is its write's number. Deletions are writes without a value. */
 #ifndef SHERD_SIM_CHECK_STORE_H

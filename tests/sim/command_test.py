@@ -169,6 +169,14 @@ def what_is_shrunk_is_repeated_with_its_bug():
         expect("it does", status == 1 and "inv=I18" in out, out)
 
 
+def what_a_world_is_made_of_stays_when_it_is_shrunk():
+    with tempfile.TemporaryDirectory() as folder:
+        status, out, _ = run("shrink", "1", "--mode", "store", "--nodes", "3..6",
+                             "--length", "120s", "--mutant", "N1",
+                             "--budget", "1s", "-o", os.path.join(folder, "a.case"))
+        expect("the store is there", status == 1 and "inv=N1" in out, out)
+
+
 def what_is_asked_for_is_seen():
     _, out, _ = run("replay", "7", *SMALL, "--until", "20s", "--log",
                     "node=1,level=info", "--dump", "node=0")
@@ -293,6 +301,7 @@ def main():
     a_case_is_repeated()
     a_long_path_spoils_no_case()
     what_is_shrunk_is_repeated_with_its_bug()
+    what_a_world_is_made_of_stays_when_it_is_shrunk()
     what_is_asked_for_is_seen()
     a_campaign_is_reported()
     reports_that_cannot_be_written_are_errors()

@@ -166,6 +166,22 @@ static void siblings_are_there_in_the_end(void **state)
     expect("N3");
 }
 
+/* Three replicas took it, and died while the answer was under way. */
+static void who_took_it_may_end_before_the_answer_comes(void **state)
+{
+    struct check_store_read read;
+    uint64_t number;
+
+    (void)state;
+    number = check_store_write_begun(at.check, at.key, 3, false, NULL, 0);
+    check_store_lost(at.check);
+    check_store_write_ended(at.check, number, CHECK_STORE_DONE);
+    read = check_store_read_begun(at.check, at.key, 1, 3);
+    check_store_final(at.check, &read, NULL, 0);
+    expect(NULL);
+    assert_int_equal(check_store_counts(at.check).finals, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -177,6 +193,7 @@ int main(void)
         TEST(what_nobody_wrote_is_not_read),
         TEST(what_was_refused_is_not_read),
         TEST(siblings_are_there_in_the_end),
+        TEST(who_took_it_may_end_before_the_answer_comes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
