@@ -54,6 +54,7 @@
     X(PROBE_TAKEN, "taken from a peer") /* by control: what another node said has an effect. node: that life of it; first: enum probe_taken */ \
     X(PROBE_LEASE_HELD, "lease held") /* or renewed, by this node's resolver. first: token; second: until when it is sure, by its own clock */ \
     X(PROBE_LEASE_ENDED, "lease ended") /* lost, or given back */ \
+    X(PROBE_UNSTABLE, "unstable") /* its resolver downs all, since nothing was stable for too long */ \
     X(PROBE_SELF_STOPPING, "self stopping") /* this node ends from here on. first: the error as a positive number, 0 = it leaves */
 
 #define X(name, text) name,

@@ -179,6 +179,8 @@ static void wire_lease(struct control *control)
 static void wire_resolver(struct control *control)
 {
     struct machine *machine = control->machine;
+    const struct probe unstable = { .kind = PROBE_UNSTABLE,
+                                    .type = PROBE_TYPE_NONE };
     VEC(struct node_id) downed = { 0 };
     struct resolver_news news;
 
@@ -192,6 +194,9 @@ static void wire_resolver(struct control *control)
             break;
         case RESOLVER_NEWS_RELEASE:
             lease_release(control->lease, machine->now);
+            break;
+        case RESOLVER_NEWS_UNSTABLE:
+            probes_put(machine->probes, &unstable);
             break;
         }
     }

@@ -516,6 +516,7 @@ static void judge_stability(struct resolver *resolver, uint64_t now)
             return;
         REACHED("nothing was stable for so long that all are downed");
         resolver->counters.unstable++;
+        put_news(resolver, RESOLVER_NEWS_UNSTABLE, NULL);
         act_plainly(resolver, now, DECISION_ALL);
     } else if (now - resolver->latest_at > 2 * settings->stable_after) {
         resolver->changes = 0;

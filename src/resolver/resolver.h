@@ -32,7 +32,8 @@ struct resolver_view {
 #define RESOLVER_NEWS(X)                                                       \
     X(RESOLVER_NEWS_DOWN, "down") /* that member; this node comes last */      \
     X(RESOLVER_NEWS_ACQUIRE, "acquire") /* the lease; then call resolver_acquired */ \
-    X(RESOLVER_NEWS_RELEASE, "release") /* it; then call resolver_released */
+    X(RESOLVER_NEWS_RELEASE, "release") /* it; then call resolver_released */ \
+    X(RESOLVER_NEWS_UNSTABLE, "unstable") /* nothing was stable for too long: the news behind it down all */
 
 enum resolver_news_kind {
 #define X(name, text) name,

@@ -26,9 +26,21 @@ static uint32_t find_oldest(struct world *world, uint32_t nodes)
     return oldest;
 }
 
+static void probe(void *user, uint32_t node, uint32_t machine,
+                  const struct probe *probe)
+{
+    struct split *split = user;
+
+    (void)node;
+    (void)machine;
+    split->is_unstable |= probe->kind == PROBE_UNSTABLE;
+}
+
 void split_draw(struct split *split, struct world *world, uint32_t nodes,
                 struct rng *rng)
 {
+    const struct world_observer observer = { .user = split, .probe = probe };
+
     check(nodes > 1);
     *split = (struct split){ .nodes = nodes };
     split->side = mem_alloc(nodes * sizeof *split->side);
@@ -43,12 +55,14 @@ void split_draw(struct split *split, struct world *world, uint32_t nodes,
     for (uint32_t i = 0; i < nodes; i++)
         split->life[i] = world_node(world, i)->life;
     split->oldest = find_oldest(world, nodes);
+    world_observe(world, &observer);
 }
 
 void split_fini(struct split *split)
 {
     mem_free(split->side);
     mem_free(split->life);
+    *split = (struct split){ 0 };
 }
 
 void split_cut(const struct split *split, struct world *world, bool on)
@@ -166,6 +180,8 @@ void split_judge(const struct split *split, struct world *world,
                   split->count[SPLIT_RIGHT], first[SPLIT_RIGHT]);
         return;
     }
+    if (split->is_unstable)
+        return;
     kept = living[SPLIT_LEFT] ? SPLIT_LEFT : SPLIT_RIGHT;
     if (kind == STRATEGY_KEEP_MAJORITY)
         kept = larger(split, world);

@@ -5,7 +5,8 @@
  *        keep-oldest that with the oldest member, or the other one where that is alone; lease-majority either
  *
  * Asked of one clean cut through a cluster that agreed, with nothing else going wrong, where detectors see all whom they shall within
- * stable-after: there a strategy promises it. */
+ * stable-after: there a strategy promises it. Where a resolver found nothing stable for too long, and
+ * downed all, L6 is not asked. */
 #ifndef SHERD_SIM_CHECK_SPLIT_H
 #define SHERD_SIM_CHECK_SPLIT_H
 
@@ -24,11 +25,12 @@ struct split {
     uint32_t nodes;        /* all of which live */
     enum split_side *side; /* of each; given to split_fini */
     uint32_t *life;
+    bool is_unstable;      /* a resolver found that */
     uint32_t count[2]; /* of each side, at least 1 */
     uint32_t oldest;   /* the node; nodes: not known */
 };
 
-/* Draws two sides of a world whose nodes all live and agree. */
+/* Draws two sides of a world whose nodes all live and agree. Lent to the world for life: it tells what its nodes find until split_fini. */
 void split_draw(struct split *split, struct world *world, uint32_t nodes,
                 struct rng *rng);
 void split_fini(struct split *split);

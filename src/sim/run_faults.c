@@ -7,7 +7,6 @@
 #include "ddata/replicator.h"
 #include "sim/check_quiet.h"
 #include "sim/check_remember.h"
-#include "sim/check_split.h"
 #include "sim/checks.h"
 #include "sim/nemesis.h"
 #include "sim/streams.h"
@@ -32,7 +31,6 @@ void run_split(struct run *run)
     uint64_t bound = quiet_converge_bound(run->options);
     struct rng rng = stream_rng(run->options->seed, STREAM_NEMESIS, RUN_SPLIT_INDEX);
     struct node_settings settings;
-    struct split split;
 
     if (!run->options->value[OPTION_SPLIT] ||
         !run_until_holds(run, run_is_coordinated, "L2", bound,
@@ -40,14 +38,14 @@ void run_split(struct run *run)
         return;
     memset(&settings, 0, sizeof settings);
     options_settings(run->options, &settings);
-    split_draw(&split, run->world, run->cluster.nodes, &rng);
-    split_cut(&split, run->world, true);
+    split_draw(&run->split, run->world, run->cluster.nodes, &rng);
+    split_cut(&run->split, run->world, true);
     run_until(run, world_now(run->world) + quiet_split_bound(run->options));
     if (!run_is_over(run))
-        split_judge(&split, run->world, run->verdict,
+        split_judge(&run->split, run->world, run->verdict,
                     settings.resolver.strategy.kind);
-    split_cut(&split, run->world, false);
-    split_fini(&split);
+    split_cut(&run->split, run->world, false);
+    split_fini(&run->split);
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
         if (!cluster_lives(&run->cluster, i))
             cluster_start(&run->cluster, i);

@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "base/timers.h"
+#include "sim/check_split.h"
 #include "sim/cluster.h"
 #include "sim/run.h"
 
@@ -29,6 +30,7 @@ struct run {
     struct data_load *data; /* null: no distributed data */
     struct store_load *store; /* null: no N/R/W store */
     struct checks *checks;
+    struct split split;
     struct cluster cluster;
     struct rng rng; /* of the heal phase */
     struct rng raise_rng; /* of when downed nodes come back */

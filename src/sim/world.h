@@ -68,6 +68,7 @@ struct world_node {
     uint32_t life;       /* counts lives, from 1 */
     bool is_paused;
     bool is_up;     /* it was up in this life */
+    bool is_leaving; /* it was told to leave in this life */
     bool has_ended; /* the life ended by itself, with `error` */
     int error;      /* 0 or a SHERD_E... code */
 };

@@ -71,6 +71,8 @@ static void listen(struct scene *scene)
     size_t size = strlen(scene->said);
 
     while (resolver_next_news(scene->resolver, &news)) {
+        if (news.kind == RESOLVER_NEWS_UNSTABLE)
+            continue;
         scene->said[size++] = news.kind == RESOLVER_NEWS_DOWN
                                   ? news.node.address.host[0]
                               : news.kind == RESOLVER_NEWS_ACQUIRE ? '?'
@@ -456,6 +458,21 @@ static void nobody_asks_for_a_lease_to_down_who_is_down(void **state)
     assert_string_equal(scene->said, "?");
 }
 
+/* It would be refused to the other side, for as long as it lasts. */
+static void who_downs_all_asks_for_no_lease(void **state)
+{
+    struct scene *scene = *state;
+
+    by_lease(scene, "AA", "DE");
+    run(scene, 15900);
+    scene->members[2].reachable = false;
+    see(scene);
+    run(scene, 19000);
+    assert_string_equal(scene->said, "");
+    run(scene, 2000); /* at one tick it is stable, and was unstable for too long */
+    assert_string_equal(scene->said, "BCDEA");
+}
+
 static void a_minority_waits(void **state) /* 061 */
 {
     struct scene *scene = *state;
@@ -563,6 +580,7 @@ int main(void)
         TEST(a_lease_decides),
         TEST(a_lease_that_is_refused),
         TEST(nobody_asks_for_a_lease_to_down_who_is_down),
+        TEST(who_downs_all_asks_for_no_lease),
         TEST(a_minority_waits),
         TEST(a_pair_needs_the_lease),
         TEST(a_lease_still_held),

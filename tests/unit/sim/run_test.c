@@ -449,6 +449,24 @@ static void who_waits_for_a_lost_cluster_begins_another(void **state)
     assert_int_equal(result.faults[FAULT_VERB_CRASH], 3);
 }
 
+/* No coordinator begins without three members: the region of who leaves waits for one until its time is over. */
+static void who_leaves_when_the_faults_end_is_not_of_the_core(void **state)
+{
+    static const char faults[] = "at 1s crash 0\n"
+                                 "at 59s leave 2\n";
+    struct options options;
+    struct run_result result;
+
+    (void)state;
+    set(&options, 4);
+    options.value[OPTION_NODES] = 3;
+    options.value[OPTION_MEMBERS_MIN] = 3;
+    options.value[OPTION_LENGTH] = 60;
+    options.value[OPTION_SHUTDOWN] = 600000;
+    run_with_faults(&options, faults, &result);
+    assert_int_equal(result.faults[FAULT_VERB_LEAVE], 1);
+}
+
 /* A link that is slowed is slower than it was, by less than the least of all links, too. */
 static void a_slow_link_is_slower_than_it_was(void **state)
 {
@@ -483,6 +501,7 @@ int main(void)
         cmocka_unit_test(I8_who_is_not_restarted_is_found),
         cmocka_unit_test(I8_of_distributed_data_is_found),
         cmocka_unit_test(who_waits_for_a_lost_cluster_begins_another),
+        cmocka_unit_test(who_leaves_when_the_faults_end_is_not_of_the_core),
         cmocka_unit_test(a_slow_link_is_slower_than_it_was),
     };
 
