@@ -417,6 +417,16 @@ void check_remember_probe(struct check_remember *check, uint32_t node,
         data_probe(check, node, probe);
 }
 
+/* A majority of one, or all of those that confirmed it, may be gone before others have it. */
+static bool is_anywhere(const struct check_remember *check,
+                        const struct row *row)
+{
+    for (uint32_t i = 0; i < check->replicas.nodes(check->replicas.user); i++)
+        if (has(check, i, row))
+            return true;
+    return false;
+}
+
 void check_remember_node_ended(struct check_remember *check, uint32_t node)
 {
     struct map_entry entry;
@@ -429,6 +439,8 @@ void check_remember_node_ended(struct check_remember *check, uint32_t node)
             row->kept.stopper = NO_NODE;
         if (row->kept.is_start && row->kept.writer == node)
             row->kept.writer = NO_NODE;
+        if (row->kept.is_confirmed && !is_anywhere(check, row))
+            row->kept.is_confirmed = false;
     }
 }
 

@@ -427,6 +427,27 @@ static void a_start_that_is_lost_is_found(void **state)
     expect_quiet(NULL);
 }
 
+/* Node 0 is the only member, and dies; node 2 is back, and was not a member yet. What others have is asked for. */
+static void what_the_dead_alone_had_may_be_gone(void **state)
+{
+    (void)state;
+    shall = 1;
+    sent(0, "ab", "");
+    replicas[0] = "ab";
+    replicas[1] = NULL;
+    replicas[2] = "b";
+    stored(0, "ab", "");
+    starts(0, "a");
+    starts(0, "b");
+    replicas[0] = NULL;
+    check_remember_node_ended(check, 0);
+    starts(2, "b");
+    expect_quiet(NULL);
+    replicas[2] = "";
+    expect_quiet("b of Kept, shard 4, is started and never stopped, and not "
+                 "stored");
+}
+
 /* Nobody was told that it is stored, or a stop of it is on its way. */
 static void who_was_not_confirmed_is_not_asked_for(void **state)
 {
@@ -495,6 +516,7 @@ int main(void)
         DATA(once_it_is_stored_again_no_stop_is_to_come),
         DATA(replicas_that_differ_are_found),
         DATA(a_start_that_is_lost_is_found),
+        DATA(what_the_dead_alone_had_may_be_gone),
         DATA(who_was_not_confirmed_is_not_asked_for),
         DATA(what_a_restart_loses_or_brings_back_is_found),
         DATA(who_lives_in_a_sound_world_and_is_not_there_is_found),
