@@ -91,6 +91,9 @@ int settings_refuse(const struct settings *settings, char *error, size_t size,
 
 /* settings_lease.c: who keeps lease-majority's lease, and its times. False with the reason in error. */
 bool settings_read_lease(struct settings *settings, char *error, size_t size);
+/* The ns for which a winner must keep the lease so that the other side, which may have begun to wait as late as changes are waited for,
+ * finds it taken; 0: no lease decides. */
+uint64_t settings_lease_needs(const struct settings *settings);
 
 /* settings_seeds.c: where seed nodes are looked for; after those that are given were read. 0 or SHERD_ECONFIG. */
 int settings_read_seeds(struct settings *settings, char *error, size_t size);

@@ -86,3 +86,17 @@ bool settings_read_lease(struct settings *settings, char *error, size_t size)
         (unsigned long long)(node->lease_ttl / MS));
     return false;
 }
+
+uint64_t settings_lease_needs(const struct settings *settings)
+{
+    const struct node_settings *node = &settings->node;
+    const struct resolver_settings *resolver = &node->resolver;
+    uint64_t unstable = resolver->unstable_after ? resolver->unstable_after
+                                                 : resolver->stable_after;
+
+    if (!node->resolves ||
+        resolver->strategy.kind != STRATEGY_LEASE_MAJORITY)
+        return 0;
+    return resolver->strategy.minority_delay + unstable +
+           node->lease_patience;
+}

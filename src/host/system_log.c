@@ -164,6 +164,26 @@ static void list_limit(struct sherd_system *system)
                key);
 }
 
+/* Who wins gives the lease back after a while: a minority that asks later than that would get it, too, and both sides would stay. */
+static void list_short_lease(struct sherd_system *system)
+{
+    const struct settings *settings = &system->settings;
+    uint64_t needs = settings_lease_needs(settings);
+
+    if (settings->node.resolver.release_after >= needs)
+        return;
+    system_log(system, TRACE_WARNING, "config",
+               "a lease is given back before a minority has surely asked for "
+               "it, and both sides of a partition may stay: it should be kept "
+               "for acquire-lease-delay-for-minority, down-all-when-unstable "
+               "(or stable-after, when that is off) and "
+               "lease-operation-timeout key=cluster.split-brain-resolver."
+               "lease-majority.release-after ms=%llu needs_ms=%llu",
+               (unsigned long long)(settings->node.resolver.release_after /
+                                    1000000),
+               (unsigned long long)(needs / 1000000));
+}
+
 /* Each that differs from its default has a line of its own. */
 void system_log_ineffective(struct sherd_system *system)
 {
@@ -173,6 +193,7 @@ void system_log_ineffective(struct sherd_system *system)
 
     list_missing(system);
     list_limit(system);
+    list_short_lease(system);
     while (config_next_ineffective(system->settings.config, &at, &setting)) {
         if (setting.is_default || setting.is_foreign)
             continue;

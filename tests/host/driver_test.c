@@ -713,6 +713,31 @@ static void wrong_settings_are_errors(void **state)
     sherd_close(system);
 }
 
+/* The line of a short one is there, and of one that just suffices is not. */
+static void a_lease_that_is_kept_too_short_is_told(void **state)
+{
+#define BY_LEASE                                                                \
+    "akka.cluster { downing-provider-class = "                                  \
+    "akka.cluster.sbr.SplitBrainResolverProvider\n"                             \
+    "split-brain-resolver { active-strategy = lease-majority\n"                 \
+    "lease-majority { lease-implementation = memory\n"
+    struct sherd_options options = options_for(1);
+    struct sherd_system *system;
+
+    (void)state;
+    options.config_text = BY_LEASE "release-after = 22s } } }";
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_false(was_logged("a lease is given back before"));
+    sherd_close(system);
+    options.config_text = BY_LEASE "release-after = 21999ms } } }";
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_true(was_logged("level=warning module=config"));
+    assert_true(was_logged("key=cluster.split-brain-resolver.lease-majority."
+                           "release-after ms=21999 needs_ms=22000"));
+    sherd_close(system);
+#undef BY_LEASE
+}
+
 static void apply_nothing(void *self, uint32_t type, struct sherd_bytes event)
 {
     (void)self;
@@ -996,6 +1021,7 @@ int main(void)
         cmocka_unit_test_setup(a_port_in_use_is_named, set_up),
         cmocka_unit_test_setup(too_few_descriptors_are_an_error, set_up),
         cmocka_unit_test_setup(wrong_settings_are_errors, set_up),
+        cmocka_unit_test_setup(a_lease_that_is_kept_too_short_is_told, set_up),
         cmocka_unit_test_setup(types_are_checked, set_up),
         cmocka_unit_test_setup(a_level_that_is_none_is_told, set_up),
         cmocka_unit_test_setup(a_status_joins_all_machines, set_up),

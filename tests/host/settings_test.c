@@ -1069,6 +1069,24 @@ static void strategies_have_settings_of_their_own(void **state)
     assert_int_equal(settings.node.resolver.release_after, SECOND);
     assert_int_equal(settings.node.resolver.strategy.minority_delay,
                      2 * SECOND);
+    assert_int_equal(settings_lease_needs(&settings), 22 * SECOND);
+    settings_fini(&settings);
+    assert_int_equal(
+        read_downing(&settings,
+                     "split-brain-resolver { active-strategy = lease-majority\n"
+                     "down-all-when-unstable = off, stable-after = 60s\n"
+                     "lease-majority { lease-implementation = memory\n"
+                     "acquire-lease-delay-for-minority = 3s } }",
+                     error),
+        0);
+    assert_int_equal(settings_lease_needs(&settings), 68 * SECOND);
+    settings_fini(&settings);
+    assert_int_equal(
+        read_downing(&settings,
+                     "split-brain-resolver.active-strategy = keep-majority",
+                     error),
+        0);
+    assert_int_equal(settings_lease_needs(&settings), 0);
     settings_fini(&settings);
     assert_int_equal(
         read_downing(&settings, "downing-provider-class = my.Provider", error),
