@@ -1,4 +1,4 @@
-/* The table of options, and who gets which value. */
+/* The table of options: how they are drawn, cut, set by hand and printed. */
 #include "sim/options.h"
 
 #include <errno.h>
@@ -8,15 +8,11 @@
 
 #include "base/check.h"
 #include "base/rng.h"
-#include "base/timers.h"
 #include "sim/streams.h"
-#include "sim/workload_data.h"
 
 #define CHOICES_MAX 12
 #define WEIGHT_MAX 100 /* of a fault, by hand */
 #define DATA_CALLS_MAX 10000 /* of one run */
-#define READ_TIMEOUT (2 * SECOND)  /* the defaults of what sharding keeps */
-#define WRITE_TIMEOUT (5 * SECOND)
 
 struct choice {
     const char *name;
@@ -243,9 +239,9 @@ static uint64_t spreads_by_ms(const uint64_t *value)
     return value[OPTION_FAULT_LENGTH] * 1000 + rounds * round;
 }
 
-/* There and back by way of a third, and two stores. */
-static uint64_t answer_ms(const uint64_t *value)
+uint64_t options_answer_ms(const struct options *options)
 {
+    const uint64_t *value = options->value;
     uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
 
     return (4 * way + 4 * value[OPTION_STORE]) / 1000 + 1;
@@ -257,7 +253,7 @@ static void keep_alive(struct options *options)
 {
     uint64_t *value = options->value;
     uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
-    uint64_t answer = answer_ms(value);
+    uint64_t answer = options_answer_ms(options);
 
     if (value[OPTION_ASK] < answer)
         value[OPTION_ASK] = answer;
@@ -433,161 +429,4 @@ void options_put(const struct options *options, struct buf *text)
         buf_put_text(text, part);
     }
     buf_put_text(text, "}");
-}
-
-/* ---- a node's settings ---- */
-
-static uint64_t ms(const struct options *options, enum sim_option option)
-{
-    return options->value[option] * MS;
-}
-
-static uint32_t number(const struct options *options, enum sim_option option)
-{
-    return (uint32_t)options->value[option];
-}
-
-static void resolver_settings(const struct options *options,
-                              struct node_settings *settings)
-{
-    static const enum strategy_kind kinds[] = {
-        STRATEGY_DOWN_ALL, /* none */
-        STRATEGY_KEEP_MAJORITY,
-        STRATEGY_KEEP_OLDEST,
-        STRATEGY_LEASE_MAJORITY,
-    };
-    uint64_t stable = ms(options, OPTION_STABLE);
-
-    settings->resolves = options->value[OPTION_RESOLVER] != 0;
-    if (!settings->resolves)
-        return;
-    settings->resolver.strategy.kind = kinds[options->value[OPTION_RESOLVER]];
-    settings->resolver.strategy.minority_delay = 2 * SECOND;
-    settings->resolver.release_after = 10 * SECOND;
-    settings->lease_ttl = 20 * SECOND;
-    settings->lease_interval = 4 * SECOND;
-    settings->resolver.stable_after = stable;
-    settings->resolver.unstable_after =
-        stable / 4 * 3 > 4 * SECOND ? stable / 4 * 3 : 4 * SECOND;
-    settings->down_removal_margin = stable;
-}
-
-static void data_settings(const struct options *options,
-                          struct node_settings *node)
-{
-    struct replicator_settings *data = &node->data;
-    const uint64_t *value = options->value;
-
-    if (value[OPTION_DATA_DURABLE])
-        data_load_durable(node);
-    data->gossip_interval_ms = value[OPTION_DATA_GOSSIP];
-    data->max_delta_elements = number(options, OPTION_DATA_ELEMENTS);
-    data->max_delta_size = number(options, OPTION_DATA_DELTA);
-    data->deltas_off = value[OPTION_DATA_NO_DELTAS];
-    data->prefer_oldest = value[OPTION_DATA_OLDEST];
-    data->pruning_interval_ms = value[OPTION_DATA_PRUNING];
-    data->pruning_dissemination_ms = value[OPTION_DATA_SPREAD];
-    data->pruning_marker_ms = options_data_marker_s(options) * 1000;
-}
-
-/* Marks end by the wall clock of each node; one that is dropped here and kept there is sent for ever. */
-uint64_t options_data_marker_s(const struct options *options)
-{
-    const uint64_t *value = options->value;
-
-    return value[OPTION_WALL] || value[OPTION_DRIFT]
-               ? option_default(OPTION_DATA_MARKER)
-               : value[OPTION_DATA_MARKER];
-}
-
-bool options_remember_in_data(const struct options *options)
-{
-    return options->value[OPTION_REMEMBER] &&
-           options->value[OPTION_REMEMBER_DATA];
-}
-
-/* A read, and each of the four tries of a write, may take as long as the disks and the links need. */
-static void remember_in_data(const struct options *options,
-                             struct node_settings *node)
-{
-    static const char *const durable[] = { "shard-*" };
-    uint64_t answer = answer_ms(options->value) * MS;
-
-    node->remembers_in_data = true;
-    node->shard_durable_keys = durable;
-    node->shard_durable_key_count = 1;
-    node->waiting_for_state_timeout =
-        answer > READ_TIMEOUT ? answer : READ_TIMEOUT;
-    node->updating_state_timeout =
-        4 * answer > WRITE_TIMEOUT ? 4 * answer : WRITE_TIMEOUT;
-}
-
-static void remember_settings(const struct options *options,
-                              struct node_settings *node)
-{
-    struct remember_options *remember = &node->remember;
-    static const enum remember_strategy strategies[] = {
-        REMEMBER_ALL, /* none */
-        REMEMBER_ALL,
-        REMEMBER_CONSTANT,
-        REMEMBER_PACED,
-    };
-
-    remember->strategy = strategies[options->value[OPTION_REMEMBER]];
-    remember->part_ids = number(options, OPTION_REMEMBER_PART);
-    remember->base_after = number(options, OPTION_REMEMBER_BASE);
-    if (options_remember_in_data(options))
-        remember_in_data(options, node);
-}
-
-static uint32_t beyond_majority(const struct options *options,
-                                enum sim_option option)
-{
-    return options->value[option] ? number(options, option) : STATE_NONE;
-}
-
-void options_settings(const struct options *options,
-                      struct node_settings *settings)
-{
-    settings->state_write_plus = beyond_majority(options, OPTION_KEPT_WRITE);
-    settings->state_read_plus = beyond_majority(options, OPTION_KEPT_READ);
-    settings->state_majority_min = number(options, OPTION_KEPT_MIN);
-    data_settings(options, settings);
-    remember_settings(options, settings);
-    resolver_settings(options, settings);
-    settings->lanes = number(options, OPTION_LANES);
-    settings->gossip_interval = ms(options, OPTION_GOSSIP);
-    settings->leader_actions_interval = ms(options, OPTION_LEADER);
-    settings->heartbeat_interval = ms(options, OPTION_HEARTBEAT);
-    settings->acceptable_heartbeat_pause = ms(options, OPTION_PAUSE);
-    settings->min_std_deviation = ms(options, OPTION_DEVIATION);
-    settings->first_heartbeat_estimate = ms(options, OPTION_ESTIMATE);
-    settings->unreachable_reaper_interval = ms(options, OPTION_REAPER);
-    settings->seed_node_timeout = ms(options, OPTION_SEED_TIMEOUT);
-    settings->retry_unsuccessful_join_after = ms(options, OPTION_JOIN_RETRY);
-    settings->weakly_up_after = ms(options, OPTION_WEAKLY_UP);
-    settings->weakly_up_off = options->value[OPTION_WEAKLY_UP_OFF];
-    settings->periodic_initial_delay = ms(options, OPTION_INITIAL_DELAY);
-    settings->phi_threshold = (double)options->value[OPTION_PHI] / 10;
-    settings->monitored_by_nr_of_members =
-        number(options, OPTION_MONITORED_BY);
-    settings->min_nr_of_members = number(options, OPTION_MEMBERS_MIN);
-    settings->number_of_shards = number(options, OPTION_SHARDS);
-    settings->buffer_size = number(options, OPTION_BUFFER);
-    settings->rebalance_absolute_limit =
-        number(options, OPTION_REBALANCE_ABSOLUTE);
-    settings->rebalance_relative_limit =
-        (double)options->value[OPTION_REBALANCE_RELATIVE] / 100;
-    settings->rebalance_threshold =
-        number(options, OPTION_REBALANCE_THRESHOLD);
-    settings->max_simultaneous_rebalance =
-        number(options, OPTION_REBALANCE_MAX);
-    settings->retry_interval = ms(options, OPTION_RETRY);
-    settings->handoff_timeout = ms(options, OPTION_HANDOFF);
-    settings->shard_start_timeout = ms(options, OPTION_SHARD_START);
-    settings->rebalance_interval = ms(options, OPTION_REBALANCE);
-    settings->shutdown_region_timeout = ms(options, OPTION_SHUTDOWN);
-    settings->passivate_idle_after = ms(options, OPTION_IDLE);
-    settings->outbound_queue = number(options, OPTION_QUEUE);
-    settings->outbound_control_queue = number(options, OPTION_CONTROL_QUEUE);
 }

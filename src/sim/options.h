@@ -206,6 +206,7 @@ bool mode_parse(const char *text, enum sim_mode *mode);
 /* Fills in what the options decide about a node. The entity types are the workload's. */
 void options_settings(const struct options *options,
                       struct node_settings *settings);
+uint64_t options_answer_ms(const struct options *options); /* there and back by way of a third, and two stores */
 bool options_remember_in_data(const struct options *options); /* there are such, and that is where they are kept */
 uint64_t options_data_marker_s(const struct options *options); /* of distributed data, as in those settings */
 

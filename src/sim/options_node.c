@@ -1,0 +1,193 @@
+/* What the options decide about a node: the settings that they become.
+ *
+ * Each numeric setting of a node and of an entity type is drawn: here, or where a run makes its workload. Or it stands in this list,
+ * with the reason why it is not; tests/unit/sim/settings_drawn_test.py compares.
+ *
+ * Who a node is, and what it has:
+ *   - seed_node_count, role_count, type_count, format_count, durable_key_count, shard_durable_key_count, data_expiry_count,
+ *     role_minimum_count, large_destination_count: lengths of lists
+ *   - seed, now: the world's
+ *   - required_seeds, stable_margin: follow from how many nodes come, and from how long one that is gone is shown (cluster.c)
+ *   - type.rebalance_absolute_limit, type.rebalance_relative_limit: a type that does not say has the node's
+ *   - type.stop_msg, type.remember, type.proxy: what a type is (workload.h)
+ *   - remember.shard_count: the type's
+ *   - remember.ids_max, remember.move_again: shards are as many in all lives, so none moves to another one
+ * What is told, and changes nothing:
+ *   - slow_handler, publish_stats_interval: lines of the log
+ *   - data.told_size, sharding_data.told_size, remember.load_timeout, remember.write_timeout: lines of the log
+ * Not yet:
+ *   - cross_connections, cross_gossip_probability, cross_heartbeat_expected, cross_heartbeat_interval, cross_heartbeat_pause,
+ *     different_view_probability, different_view_reduce, find_backoff, find_interval, heartbeat_samples_max, join_give_up,
+ *     quarantine_removed_after, tombstone_ttl: of membership
+ *   - down_removal_margin, lease_interval, lease_patience, lease_ttl, resolver.release_after, resolver.unstable_after,
+ *     strategy.minority_delay, strategy.quorum_size: of the resolver
+ *   - entity_restart_backoff, remember.batch, remember.failure_backoff, remember.frequency, remember.target, remembered_kept,
+ *     updating_state_timeout, waiting_for_state_timeout: of sharding
+ *   - sharding_data.durable_pruning_marker_ms, sharding_data.entry_size_max, sharding_data.frame_size,
+ *     sharding_data.gossip_interval_ms, sharding_data.max_delta_elements, sharding_data.max_delta_size,
+ *     sharding_data.notify_interval_ms, sharding_data.pruning_dissemination_ms, sharding_data.pruning_interval_ms,
+ *     sharding_data.pruning_marker_ms, sharding_data.update_size_max: of what sharding keeps
+ *   - handshake_within, large_frame_size, outbound_large_queue, preamble_within, unknown_size_max: of artery
+ *   - data.durable_pruning_marker_ms, data.entry_size_max, data.frame_size, data.notify_interval_ms, data.update_size_max: of data
+ *   - phase_timeouts: of the phases of a node's end */
+#include "base/timers.h"
+#include "sim/options.h"
+#include "sim/workload_data.h"
+
+#define READ_TIMEOUT (2 * SECOND)  /* the defaults of what sharding keeps */
+#define WRITE_TIMEOUT (5 * SECOND)
+
+static uint64_t ms(const struct options *options, enum sim_option option)
+{
+    return options->value[option] * MS;
+}
+
+static uint32_t number(const struct options *options, enum sim_option option)
+{
+    return (uint32_t)options->value[option];
+}
+
+static void resolver_settings(const struct options *options,
+                              struct node_settings *settings)
+{
+    static const enum strategy_kind kinds[] = {
+        STRATEGY_DOWN_ALL, /* none */
+        STRATEGY_KEEP_MAJORITY,
+        STRATEGY_KEEP_OLDEST,
+        STRATEGY_LEASE_MAJORITY,
+    };
+    uint64_t stable = ms(options, OPTION_STABLE);
+
+    settings->resolves = options->value[OPTION_RESOLVER] != 0;
+    if (!settings->resolves)
+        return;
+    settings->resolver.strategy.kind = kinds[options->value[OPTION_RESOLVER]];
+    settings->resolver.strategy.minority_delay = 2 * SECOND;
+    settings->resolver.release_after = 10 * SECOND;
+    settings->lease_ttl = 20 * SECOND;
+    settings->lease_interval = 4 * SECOND;
+    settings->resolver.stable_after = ms(options, OPTION_STABLE);
+    settings->resolver.unstable_after =
+        stable / 4 * 3 > 4 * SECOND ? stable / 4 * 3 : 4 * SECOND;
+    settings->down_removal_margin = stable;
+}
+
+static void data_settings(const struct options *options,
+                          struct node_settings *node)
+{
+    struct replicator_settings *data = &node->data;
+    const uint64_t *value = options->value;
+
+    if (value[OPTION_DATA_DURABLE])
+        data_load_durable(node);
+    data->gossip_interval_ms = value[OPTION_DATA_GOSSIP];
+    data->max_delta_elements = number(options, OPTION_DATA_ELEMENTS);
+    data->max_delta_size = number(options, OPTION_DATA_DELTA);
+    data->deltas_off = value[OPTION_DATA_NO_DELTAS];
+    data->prefer_oldest = value[OPTION_DATA_OLDEST];
+    data->pruning_interval_ms = value[OPTION_DATA_PRUNING];
+    data->pruning_dissemination_ms = value[OPTION_DATA_SPREAD];
+    data->pruning_marker_ms = options_data_marker_s(options) * 1000;
+}
+
+/* Marks end by the wall clock of each node; one that is dropped here and kept there is sent for ever. */
+uint64_t options_data_marker_s(const struct options *options)
+{
+    const uint64_t *value = options->value;
+
+    return value[OPTION_WALL] || value[OPTION_DRIFT]
+               ? option_default(OPTION_DATA_MARKER)
+               : value[OPTION_DATA_MARKER];
+}
+
+bool options_remember_in_data(const struct options *options)
+{
+    return options->value[OPTION_REMEMBER] &&
+           options->value[OPTION_REMEMBER_DATA];
+}
+
+/* A read, and each of the four tries of a write, may take as long as the disks and the links need. */
+static void remember_in_data(const struct options *options,
+                             struct node_settings *node)
+{
+    static const char *const durable[] = { "shard-*" };
+    uint64_t answer = options_answer_ms(options) * MS;
+
+    node->remembers_in_data = true;
+    node->shard_durable_keys = durable;
+    node->shard_durable_key_count = 1;
+    node->waiting_for_state_timeout =
+        answer > READ_TIMEOUT ? answer : READ_TIMEOUT;
+    node->updating_state_timeout =
+        4 * answer > WRITE_TIMEOUT ? 4 * answer : WRITE_TIMEOUT;
+}
+
+static void remember_settings(const struct options *options,
+                              struct node_settings *node)
+{
+    struct remember_options *remember = &node->remember;
+    static const enum remember_strategy strategies[] = {
+        REMEMBER_ALL, /* none */
+        REMEMBER_ALL,
+        REMEMBER_CONSTANT,
+        REMEMBER_PACED,
+    };
+
+    remember->strategy = strategies[options->value[OPTION_REMEMBER]];
+    remember->part_ids = number(options, OPTION_REMEMBER_PART);
+    remember->base_after = number(options, OPTION_REMEMBER_BASE);
+    if (options_remember_in_data(options))
+        remember_in_data(options, node);
+}
+
+static uint32_t beyond_majority(const struct options *options,
+                                enum sim_option option)
+{
+    return options->value[option] ? number(options, option) : STATE_NONE;
+}
+
+void options_settings(const struct options *options,
+                      struct node_settings *settings)
+{
+    settings->state_write_plus = beyond_majority(options, OPTION_KEPT_WRITE);
+    settings->state_read_plus = beyond_majority(options, OPTION_KEPT_READ);
+    settings->state_majority_min = number(options, OPTION_KEPT_MIN);
+    data_settings(options, settings);
+    remember_settings(options, settings);
+    resolver_settings(options, settings);
+    settings->lanes = number(options, OPTION_LANES);
+    settings->gossip_interval = ms(options, OPTION_GOSSIP);
+    settings->leader_actions_interval = ms(options, OPTION_LEADER);
+    settings->heartbeat_interval = ms(options, OPTION_HEARTBEAT);
+    settings->acceptable_heartbeat_pause = ms(options, OPTION_PAUSE);
+    settings->min_std_deviation = ms(options, OPTION_DEVIATION);
+    settings->first_heartbeat_estimate = ms(options, OPTION_ESTIMATE);
+    settings->unreachable_reaper_interval = ms(options, OPTION_REAPER);
+    settings->seed_node_timeout = ms(options, OPTION_SEED_TIMEOUT);
+    settings->retry_unsuccessful_join_after = ms(options, OPTION_JOIN_RETRY);
+    settings->weakly_up_after = ms(options, OPTION_WEAKLY_UP);
+    settings->weakly_up_off = options->value[OPTION_WEAKLY_UP_OFF];
+    settings->periodic_initial_delay = ms(options, OPTION_INITIAL_DELAY);
+    settings->phi_threshold = (double)options->value[OPTION_PHI] / 10;
+    settings->monitored_by_nr_of_members =
+        number(options, OPTION_MONITORED_BY);
+    settings->min_nr_of_members = number(options, OPTION_MEMBERS_MIN);
+    settings->number_of_shards = number(options, OPTION_SHARDS);
+    settings->buffer_size = number(options, OPTION_BUFFER);
+    settings->rebalance_absolute_limit =
+        number(options, OPTION_REBALANCE_ABSOLUTE);
+    settings->rebalance_relative_limit =
+        (double)options->value[OPTION_REBALANCE_RELATIVE] / 100;
+    settings->rebalance_threshold =
+        number(options, OPTION_REBALANCE_THRESHOLD);
+    settings->max_simultaneous_rebalance =
+        number(options, OPTION_REBALANCE_MAX);
+    settings->retry_interval = ms(options, OPTION_RETRY);
+    settings->handoff_timeout = ms(options, OPTION_HANDOFF);
+    settings->shard_start_timeout = ms(options, OPTION_SHARD_START);
+    settings->rebalance_interval = ms(options, OPTION_REBALANCE);
+    settings->shutdown_region_timeout = ms(options, OPTION_SHUTDOWN);
+    settings->passivate_idle_after = ms(options, OPTION_IDLE);
+    settings->outbound_queue = number(options, OPTION_QUEUE);
+    settings->outbound_control_queue = number(options, OPTION_CONTROL_QUEUE);
+}
