@@ -50,13 +50,20 @@ static uint64_t across(const struct options *options)
 {
     return options->value[OPTION_CENTERS] < 2
                ? 0
-               : 40 * SECOND + 100 * round_time(options);
+               : SECOND +
+                     3 * (ms_of(options, OPTION_CROSS_HEARTBEAT) +
+                          ms_of(options, OPTION_CROSS_PAUSE)) +
+                     2000 * round_time(options) /
+                         options->value[OPTION_CROSS_GOSSIP];
 }
 
 /* Who founds a cluster waits until the dead are not shown to it any more, and nothing changes. */
 static uint64_t finding(const struct options *options)
 {
-    return options->value[OPTION_FOUND] ? 60 * SECOND : 0;
+    return options->value[OPTION_FOUND] 
+               ? 40 * SECOND + 4 * (ms_of(options, OPTION_FIND_INTERVAL) +
+                                    ms_of(options, OPTION_FIND_BACKOFF))
+               : 0;
 }
 
 /* Ten rounds for each of joining, weakly up, up and one more change, 2 log2 N s, and what is waited for before. */
@@ -237,7 +244,15 @@ bool quiet_coordinated(struct world *world, const struct check_live *live,
     return true;
 }
 
-/* Delays are drawn with an exponential tail: one in e^20 passes twenty means. */
+/* A detector that remembers little takes two heartbeats that came together for the rule. */
+static uint64_t learnt_ms(const struct options *options)
+{
+    return options->value[OPTION_SAMPLES] < 100
+               ? 0
+               : options->value[OPTION_ESTIMATE];
+}
+
+/* Delays are drawn with an exponential tail: one in e^20 passes twenty means. Who forgets the removed changes what is gossiped. */
 bool quiet_is_steady(const struct options *options)
 {
     uint64_t way =
@@ -247,6 +262,8 @@ bool quiet_is_steady(const struct options *options)
     /* A heartbeat that comes when its sender seems lost is not learnt from, so that a guess far below the interval stays. */
     return options->value[OPTION_PAUSE] * 1000 >= 20 * way &&
            options->value[OPTION_PHI] >= 40 &&
-           options->value[OPTION_PAUSE] + options->value[OPTION_ESTIMATE] >=
+           options->value[OPTION_TOMBSTONE] >=
+               option_default(OPTION_TOMBSTONE) &&
+           options->value[OPTION_PAUSE] + learnt_ms(options) >=
                options->value[OPTION_HEARTBEAT] * 11 / 10;
 }

@@ -68,8 +68,10 @@ static void find_seeds_by_itself(const struct cluster *cluster, uint32_t node,
     settings->required_seeds =
         required < MEMBER_SEEDS_MAX ? required : MEMBER_SEEDS_MAX;
     settings->stable_margin = CLUSTER_SEEDS_STABLE;
-    settings->find_interval = SECOND;
-    settings->find_backoff = 4 * SECOND;
+    settings->find_interval =
+        settings->find_interval ? settings->find_interval : SECOND;
+    settings->find_backoff =
+        settings->find_backoff ? settings->find_backoff : 4 * SECOND;
     for (uint32_t i = 0; i < cluster->nodes && required < 2; i++)
         settings->founds_never |= i != node && cluster_lives(cluster, i);
 }

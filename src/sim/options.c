@@ -82,11 +82,21 @@ static uint64_t draw_length(struct rng *rng, const struct options_wish *wish)
     return choice->values[rng_below(rng, choice->count)];
 }
 
+/* Settings of which most are as usual, in every mode that has unusual ones. */
+static bool mode_is_unusual(enum sim_mode mode, enum sim_option option)
+{
+    if (option >= OPTION_CROSS_CONNECTIONS && option <= OPTION_CROSS_PAUSE)
+        return mode == MODE_CENTERS;
+    return mode != MODE_LITE && mode != MODE_SCALE && mode != MODE_MEMBER;
+}
+
 /* What a mode leaves as it is by default. */
 static bool mode_draws(enum sim_mode mode, enum sim_option option)
 {
     if (option == OPTION_NO_ENTITIES)
         return false;
+    if (option >= OPTION_TOMBSTONE)
+        return mode_is_unusual(mode, option);
     if (option == OPTION_CENTERS)
         return mode == MODE_CENTERS;
     if (option >= OPTION_VERSIONS && option <= OPTION_VERSIONS_TIMEOUT)
@@ -213,6 +223,7 @@ static void trust_detectors(struct options *options)
     static const enum sim_option detector[] = {
         OPTION_HEARTBEAT, OPTION_PAUSE,  OPTION_DEVIATION, OPTION_ESTIMATE,
         OPTION_REAPER,    OPTION_PHI,    OPTION_MONITORED_BY,
+        OPTION_SAMPLES,
     };
 
     for (size_t i = 0; i < sizeof detector / sizeof *detector; i++)
@@ -247,6 +258,28 @@ uint64_t options_answer_ms(const struct options *options)
     return (4 * way + 4 * value[OPTION_STORE]) / 1000 + 1;
 }
 
+static void at_least(uint64_t *value, uint64_t least)
+{
+    if (*value < least)
+        *value = least;
+}
+
+/* What nodes are told of each other: a tombstone is dropped by the wall clock, and stands for longer than any node sleeps; nobody
+ * gives up before those who are asked have had their time. */
+static void keep_members(uint64_t *value)
+{
+    if (value[OPTION_WALL] || value[OPTION_DRIFT])
+        at_least(&value[OPTION_TOMBSTONE], choices[OPTION_TOMBSTONE].usual);
+    at_least(&value[OPTION_TOMBSTONE], 30 * value[OPTION_FAULT_LENGTH]);
+    if (value[OPTION_JOIN_GIVE_UP])
+        at_least(&value[OPTION_JOIN_GIVE_UP],
+                 (value[OPTION_FOUND] ? 60 : 0) +
+                     4 *
+                         (value[OPTION_SEED_TIMEOUT] +
+                          value[OPTION_JOIN_RETRY]) /
+                         1000);
+}
+
 /* Values that are well each by itself can make a world in which nothing arrives, and which shows nothing. What is drawn together
  * is cut here to what such a world can carry. */
 static void keep_alive(struct options *options)
@@ -273,6 +306,7 @@ static void keep_alive(struct options *options)
         value[OPTION_STORE] > 100000 || /* a lease takes as long, and by then nothing is stable */
         value[OPTION_NODES] > choices[OPTION_MONITORED_BY].usual + 1)
         value[OPTION_SPLIT] = 0; /* not everybody sees everybody go, and a strategy promises nothing */
+    keep_members(value);
     if (!value[OPTION_REMEMBER])
         value[OPTION_REMEMBER_DATA] = 0;
     if (value[OPTION_REMEMBER_DATA])
@@ -344,7 +378,9 @@ static uint64_t largest(enum sim_option option)
             most = choices[option].values[i];
     if (option_is_fault(option))
         return WEIGHT_MAX;
-    if (option == OPTION_RESOLVER || option == OPTION_DATA_LEVELS)
+    if (option == OPTION_RESOLVER || option == OPTION_DATA_LEVELS ||
+        option == OPTION_OTHER_VIEW || option == OPTION_CROSS_GOSSIP ||
+        option == OPTION_TOMBSTONE)
         return most;
     return most < 10 ? most : most * 100;
 }

@@ -36,6 +36,7 @@ enum sim_mode {
 /* X(id, name, default, the values that a swarm draws from, each as likely as the others; commas stand as is). A value that
  * stands there twice is drawn twice as often. Times are in the unit that the name ends with. load: bursts of messages per
  * second, of all clients together; ops: a set of bits of enum workload_op. */
+#define SELDOM(usual, ...) usual, usual, usual, usual, usual, usual, usual, usual, __VA_ARGS__ /* of many settings few are unusual in one world */
 #define OPTION_LIST(X)                                                         \
     X(MODE, "mode", 0, 0)                                                      \
     X(NODES, "nodes", 5, 3, 4, 5, 6, 7, 8, 12, 20, 21, 40, 60)                 \
@@ -150,7 +151,24 @@ enum sim_mode {
     X(RESTART, "fault_restart", 0, 0, 0, 0, 1)                                 \
     X(CRASH_SEVERAL, "fault_crash_several", 0, 0, 0, 0, 0, 0, 1)          \
     X(NO_ENTITIES, "no_entities", 0, 0, 1)                                     \
-    X(SPLIT, "split", 0, 0, 1)
+    X(SPLIT, "split", 0, 0, 1)                                                 \
+    X(TOMBSTONE, "tombstone_ttl_s", 86400, SELDOM(86400, 1200, 3600, 604800))  \
+    X(OTHER_VIEW, "different_view_percent", 80, SELDOM(80, 1, 40, 100))        \
+    X(VIEW_REDUCE, "different_view_reduce", 400, SELDOM(400, 1, 5, 5000))      \
+    X(SAMPLES, "heartbeat_samples_max", 1000, SELDOM(1000, 1, 10, 10000))      \
+    X(JOIN_GIVE_UP, "join_give_up_s", 0, SELDOM(0, 60, 120, 3600))             \
+    X(PARTED, "quarantine_removed_after_ms", 5000,                             \
+      SELDOM(5000, 1, 1000, 60000))                                            \
+    X(FIND_INTERVAL, "find_interval_ms", 1000, SELDOM(1000, 100, 300, 10000))  \
+    X(FIND_BACKOFF, "find_backoff_ms", 4000, SELDOM(4000, 100, 1000, 15000))   \
+    X(CROSS_CONNECTIONS, "cross_connections", 5, SELDOM(5, 1, 2, 60))          \
+    X(CROSS_GOSSIP, "cross_gossip_percent", 20, SELDOM(20, 1, 5, 100))         \
+    X(CROSS_HEARTBEAT, "cross_heartbeat_interval_ms", 3000,                    \
+      SELDOM(3000, 500, 1000, 10000))                                          \
+    X(CROSS_EXPECTED, "cross_heartbeat_expected_ms", 1000,                     \
+      SELDOM(1000, 100, 500, 5000))                                            \
+    X(CROSS_PAUSE, "cross_heartbeat_pause_ms", 10000,                          \
+      SELDOM(10000, 1000, 3000, 30000))
 
 /* data_durable: half of the keys' types are kept on each node's disk. */
 /* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced.

@@ -16,9 +16,6 @@
  *   - slow_handler, publish_stats_interval: lines of the log
  *   - data.told_size, sharding_data.told_size, remember.load_timeout, remember.write_timeout: lines of the log
  * Not yet:
- *   - cross_connections, cross_gossip_probability, cross_heartbeat_expected, cross_heartbeat_interval, cross_heartbeat_pause,
- *     different_view_probability, different_view_reduce, find_backoff, find_interval, heartbeat_samples_max, join_give_up,
- *     quarantine_removed_after, tombstone_ttl: of membership
  *   - down_removal_margin, lease_interval, lease_patience, lease_ttl, resolver.release_after, resolver.unstable_after,
  *     strategy.minority_delay, strategy.quorum_size: of the resolver
  *   - entity_restart_backoff, remember.batch, remember.failure_backoff, remember.frequency, remember.target, remembered_kept,
@@ -45,6 +42,29 @@ static uint64_t ms(const struct options *options, enum sim_option option)
 static uint32_t number(const struct options *options, enum sim_option option)
 {
     return (uint32_t)options->value[option];
+}
+
+static double share(const struct options *options, enum sim_option option)
+{
+    return (double)options->value[option] / 100;
+}
+
+static void member_settings(const struct options *options,
+                            struct node_settings *settings)
+{
+    settings->tombstone_ttl = options->value[OPTION_TOMBSTONE] * SECOND;
+    settings->different_view_probability = share(options, OPTION_OTHER_VIEW);
+    settings->different_view_reduce = number(options, OPTION_VIEW_REDUCE);
+    settings->heartbeat_samples_max = number(options, OPTION_SAMPLES);
+    settings->join_give_up = options->value[OPTION_JOIN_GIVE_UP] * SECOND;
+    settings->quarantine_removed_after = ms(options, OPTION_PARTED);
+    settings->find_interval = ms(options, OPTION_FIND_INTERVAL);
+    settings->find_backoff = ms(options, OPTION_FIND_BACKOFF);
+    settings->cross_connections = number(options, OPTION_CROSS_CONNECTIONS);
+    settings->cross_gossip_probability = share(options, OPTION_CROSS_GOSSIP);
+    settings->cross_heartbeat_interval = ms(options, OPTION_CROSS_HEARTBEAT);
+    settings->cross_heartbeat_expected = ms(options, OPTION_CROSS_EXPECTED);
+    settings->cross_heartbeat_pause = ms(options, OPTION_CROSS_PAUSE);
 }
 
 static void resolver_settings(const struct options *options,
@@ -152,6 +172,7 @@ void options_settings(const struct options *options,
     settings->state_write_plus = beyond_majority(options, OPTION_KEPT_WRITE);
     settings->state_read_plus = beyond_majority(options, OPTION_KEPT_READ);
     settings->state_majority_min = number(options, OPTION_KEPT_MIN);
+    member_settings(options, settings);
     data_settings(options, settings);
     remember_settings(options, settings);
     resolver_settings(options, settings);
@@ -177,7 +198,7 @@ void options_settings(const struct options *options,
     settings->rebalance_absolute_limit =
         number(options, OPTION_REBALANCE_ABSOLUTE);
     settings->rebalance_relative_limit =
-        (double)options->value[OPTION_REBALANCE_RELATIVE] / 100;
+        share(options, OPTION_REBALANCE_RELATIVE);
     settings->rebalance_threshold =
         number(options, OPTION_REBALANCE_THRESHOLD);
     settings->max_simultaneous_rebalance =

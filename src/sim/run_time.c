@@ -65,18 +65,23 @@ static void begin_again(struct run *run)
     mem_free(lived);
 }
 
-/* Whoever was downed and has ended is started again some time later, as by a supervisor: nobody else knows of it. */
-static void raise_downed(struct run *run)
+static bool is_raised(const struct run *run, const struct world_node *place)
 {
-    for (uint32_t i = 0; run->has_operator && run->cluster.resolves &&
-                         i < run->cluster.nodes;
-         i++) {
-        const struct world_node *place = world_node(run->world, i);
+    if (place->node || !place->has_ended)
+        return false;
+    return place->error == SHERD_EJOIN ||
+           (place->error == SHERD_EDOWN && run->has_operator &&
+            run->cluster.resolves);
+}
 
-        if (!place->node && place->has_ended && place->error == SHERD_EDOWN &&
+/* Whoever was downed, or found no cluster in time, and has ended is started again some time later, as by a supervisor: nobody else
+ * knows of it. */
+static void raise_ended(struct run *run)
+{
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        if (is_raised(run, world_node(run->world, i)) &&
             rng_below(&run->raise_rng, RAISE_ODDS) == 0)
             cluster_start(&run->cluster, i);
-    }
 }
 
 void run_until(struct run *run, uint64_t end)
@@ -94,7 +99,7 @@ void run_until(struct run *run, uint64_t end)
             world_run(run->world, next - world_now(run->world));
         nemesis_step(run->nemesis);
         begin_again(run);
-        raise_downed(run);
+        raise_ended(run);
         workload_world_sample(run->load);
         if (run->data)
             data_load_sample(run->data);

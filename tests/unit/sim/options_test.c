@@ -68,6 +68,8 @@ static void every_value_is_drawn(void **state)
         for (int i = OPTION_VERSIONS; i <= OPTION_VERSIONS_TIMEOUT; i++)
             options.value[i] = store.value[i];
         options.value[OPTION_CENTERS] = centers.value[OPTION_CENTERS];
+        for (int i = OPTION_CROSS_CONNECTIONS; i <= OPTION_CROSS_PAUSE; i++)
+            options.value[i] = centers.value[i];
         for (int i = 0; i < OPTION_COUNT; i++)
             for (uint32_t j = 0; j < counts[i]; j++)
                 drawn[i][j] |= options.value[i] == values[i][j];
@@ -198,6 +200,52 @@ static void modes_exclude(void **state)
                             options.value[OPTION_GOSSIP] ==
                                 option_default(OPTION_GOSSIP));
         }
+    }
+}
+
+/* Of many settings a world has few that are unusual, and some modes have none. */
+static void most_settings_are_as_usual(void **state)
+{
+    uint32_t unusual[MODE_COUNT] = { 0 };
+    const uint32_t settings = OPTION_COUNT - OPTION_TOMBSTONE;
+
+    (void)state;
+    for (int mode = 0; mode < MODE_COUNT; mode++) {
+        for (uint64_t seed = 0; seed < 100; seed++) {
+            const struct options_wish wish = { .mode = (enum sim_mode)mode };
+            struct options options;
+
+            options_draw(&options, seed, &wish);
+            for (int i = OPTION_TOMBSTONE; i < OPTION_COUNT; i++)
+                unusual[mode] += options.value[i] !=
+                                 option_default((enum sim_option)i);
+        }
+        if (mode == MODE_LITE || mode == MODE_SCALE || mode == MODE_MEMBER)
+            assert_int_equal(unusual[mode], 0);
+        else
+            assert_in_range(unusual[mode], 10 * settings, 40 * settings);
+    }
+}
+
+/* A tombstone stands until all have been told, and who looks for a cluster is given the time that it takes. */
+static void members_are_told_in_time(void **state)
+{
+    const struct options_wish wish = { .mode = MODE_SWARM };
+
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct options options;
+        const uint64_t *value = options.value;
+
+        options_draw(&options, seed, &wish);
+        assert_true(value[OPTION_TOMBSTONE] >= 30 * value[OPTION_FAULT_LENGTH]);
+        if (value[OPTION_WALL] || value[OPTION_DRIFT])
+            assert_true(value[OPTION_TOMBSTONE] >=
+                        option_default(OPTION_TOMBSTONE));
+        if (value[OPTION_JOIN_GIVE_UP])
+            assert_true(1000 * value[OPTION_JOIN_GIVE_UP] >=
+                        3 * (value[OPTION_SEED_TIMEOUT] +
+                             value[OPTION_JOIN_RETRY]));
     }
 }
 
@@ -339,6 +387,8 @@ int main(void)
         cmocka_unit_test(every_value_is_drawn),
         cmocka_unit_test(wishes_are_kept),
         cmocka_unit_test(modes_exclude),
+        cmocka_unit_test(most_settings_are_as_usual),
+        cmocka_unit_test(members_are_told_in_time),
         cmocka_unit_test(what_a_mode_insists_on_is_set_in_the_defaults),
         cmocka_unit_test(what_is_drawn_can_be_carried),
         cmocka_unit_test(options_are_set_by_name),
