@@ -19,6 +19,14 @@ static uint64_t ms_of(const struct options *options, enum sim_option option)
     return options->value[option] * MS;
 }
 
+/* ns by which a time-out is above its default, for which these bounds were found. */
+static uint64_t longer(const struct options *options, enum sim_option option)
+{
+    return options->value[option] > option_default(option)
+               ? (options->value[option] - option_default(option)) * MS
+               : 0;
+}
+
 /* One round of news, with what it takes to carry it out. */
 static uint64_t round_time(const struct options *options)
 {
@@ -66,6 +74,15 @@ static uint64_t finding(const struct options *options)
                : 0;
 }
 
+/* What ran on who was downed starts elsewhere after a margin, which was stable-after when these bounds were found. */
+static uint64_t margin(const struct options *options)
+{
+    return options->value[OPTION_RESOLVER]
+               ? ms_of(options, OPTION_STABLE) *
+                     (options->value[OPTION_MARGIN] - 100) / 100
+               : 0;
+}
+
 /* Ten rounds for each of joining, weakly up, up and one more change, 2 log2 N s, and what is waited for before. */
 uint64_t quiet_converge_bound(const struct options *options)
 {
@@ -74,7 +91,7 @@ uint64_t quiet_converge_bound(const struct options *options)
                        ms_of(options, OPTION_INITIAL_DELAY);
 
     return 30 * SECOND + options->value[OPTION_GIVE_UP] * SECOND +
-           finding(options) + across(options) + detection(options) + joining + 40 * round_time(options) +
+           margin(options) + finding(options) + across(options) + detection(options) + joining + 40 * round_time(options) +
            2 * log2_of(options->value[OPTION_NODES]) * SECOND;
 }
 
@@ -118,7 +135,14 @@ uint64_t quiet_drain_bound(const struct options *options)
 /* A minority waits for the lease; who is downed is removed after a margin as long as stable-after. */
 uint64_t quiet_split_bound(const struct options *options)
 {
-    return quiet_leave_bound(options) + 4 * ms_of(options, OPTION_STABLE);
+    uint64_t unstable = options_unstable_ms(options);
+
+    if (unstable < options->value[OPTION_STABLE])
+        unstable = options->value[OPTION_STABLE];
+    return quiet_leave_bound(options) + 3 * ms_of(options, OPTION_STABLE) +
+           unstable * MS + longer(options, OPTION_MINORITY) +
+           longer(options, OPTION_LEASE_TTL) +
+           longer(options, OPTION_LEASE_PATIENCE);
 }
 
 /* Replicas hold the same: each tells each, a part of the keys at a time; a read and a write of them that failed are made again. */

@@ -156,6 +156,24 @@ static void judge_kept(const struct split *split, struct world *world,
     }
 }
 
+/* Of a side that nobody may live on. */
+static void judge_ended(const struct split *split, struct world *world,
+                        struct verdict *verdict, enum strategy_kind kind,
+                        enum split_side side)
+{
+    for (uint32_t i = 0; i < split->nodes; i++)
+        if (split->side[i] == side && goes_on(split, world, i))
+            violation(verdict, "I21", i,
+                      "%s keeps no side of a partition, and one of %u nodes "
+                      "of %u goes on",
+                      strategy_text(kind), split->count[side], split->nodes);
+}
+
+static bool has_quorum(const struct split *split, enum split_side side)
+{
+    return split->count[side] >= split->nodes / 2 + 1;
+}
+
 void split_judge(const struct split *split, struct world *world,
                  struct verdict *verdict, enum strategy_kind kind)
 {
@@ -183,7 +201,15 @@ void split_judge(const struct split *split, struct world *world,
     if (split->is_unstable)
         return;
     kept = living[SPLIT_LEFT] ? SPLIT_LEFT : SPLIT_RIGHT;
-    if (kind == STRATEGY_KEEP_MAJORITY)
+    if (kind == STRATEGY_DOWN_ALL ||
+        (kind == STRATEGY_STATIC_QUORUM && !has_quorum(split, SPLIT_LEFT) &&
+         !has_quorum(split, SPLIT_RIGHT))) {
+        judge_ended(split, world, verdict, kind, kept);
+        return;
+    }
+    if (kind == STRATEGY_STATIC_QUORUM)
+        kept = has_quorum(split, SPLIT_LEFT) ? SPLIT_LEFT : SPLIT_RIGHT;
+    else if (kind == STRATEGY_KEEP_MAJORITY)
         kept = larger(split, world);
     else if (kind == STRATEGY_KEEP_OLDEST && split->oldest < split->nodes)
         kept = with_oldest(split);

@@ -2,7 +2,8 @@
  *
  *   I21  of two sides one goes on at most
  *   L6   the side that the strategy keeps goes on, whole: keep-majority the larger one, of equal ones that with the lowest address;
- *        keep-oldest that with the oldest member, or the other one where that is alone; lease-majority either
+ *        keep-oldest that with the oldest member, or the other one where that is alone; lease-majority either; static-quorum that with
+ *        more than half of the nodes. Where that has no side, and under down-all, nobody goes on (I21)
  *
  * Asked of one clean cut through a cluster that agreed, with nothing else going wrong, where detectors see all whom they shall within
  * stable-after: there a strategy promises it. Where a resolver found nothing stable for too long, and

@@ -87,6 +87,8 @@ static bool mode_is_unusual(enum sim_mode mode, enum sim_option option)
 {
     if (option >= OPTION_CROSS_CONNECTIONS && option <= OPTION_CROSS_PAUSE)
         return mode == MODE_CENTERS;
+    if (option >= OPTION_RESOLVER_PLAIN && option <= OPTION_MARGIN)
+        return mode == MODE_SWARM || mode == MODE_SBR || mode == MODE_CENTERS;
     return mode != MODE_LITE && mode != MODE_SCALE && mode != MODE_MEMBER;
 }
 
@@ -280,6 +282,27 @@ static void keep_members(uint64_t *value)
                          1000);
 }
 
+/* A lease is asked for and renewed in the time that its keeper needs, and kept until a late minority has asked for it, too. Who downs
+ * whatever seems lost waits until all have heard of what is gone. */
+static void keep_resolvers(const struct options *options, uint64_t *value)
+{
+    uint64_t unstable = value[OPTION_UNSTABLE]
+                            ? options_unstable_ms(options)
+                            : value[OPTION_STABLE];
+
+    if (value[OPTION_RESOLVER] && value[OPTION_RESOLVER_PLAIN])
+        value[OPTION_RESOLVER] = value[OPTION_RESOLVER_PLAIN];
+    if (value[OPTION_RESOLVER] == RESOLVER_QUORUM ||
+        value[OPTION_RESOLVER] == RESOLVER_ALL)
+        at_least(&value[OPTION_STABLE], 10 * value[OPTION_GOSSIP]);
+    at_least(&value[OPTION_LEASE_PATIENCE], options_answer_ms(options));
+    at_least(&value[OPTION_LEASE_TTL], 4 * options_answer_ms(options));
+    limit(&value[OPTION_LEASE_INTERVAL], value[OPTION_LEASE_TTL] / 2 - 1);
+    if (value[OPTION_RESOLVER] == RESOLVER_LEASE)
+        at_least(&value[OPTION_RELEASE], value[OPTION_MINORITY] + unstable +
+                                             value[OPTION_LEASE_PATIENCE]);
+}
+
 /* Values that are well each by itself can make a world in which nothing arrives, and which shows nothing. What is drawn together
  * is cut here to what such a world can carry. */
 static void keep_alive(struct options *options)
@@ -307,6 +330,7 @@ static void keep_alive(struct options *options)
         value[OPTION_NODES] > choices[OPTION_MONITORED_BY].usual + 1)
         value[OPTION_SPLIT] = 0; /* not everybody sees everybody go, and a strategy promises nothing */
     keep_members(value);
+    keep_resolvers(options, value);
     if (!value[OPTION_REMEMBER])
         value[OPTION_REMEMBER_DATA] = 0;
     if (value[OPTION_REMEMBER_DATA])
@@ -378,7 +402,9 @@ static uint64_t largest(enum sim_option option)
             most = choices[option].values[i];
     if (option_is_fault(option))
         return WEIGHT_MAX;
-    if (option == OPTION_RESOLVER || option == OPTION_DATA_LEVELS ||
+    if (option == OPTION_RESOLVER || option == OPTION_RESOLVER_PLAIN)
+        return RESOLVER_COUNT - 1;
+    if (option == OPTION_DATA_LEVELS ||
         option == OPTION_OTHER_VIEW || option == OPTION_CROSS_GOSSIP ||
         option == OPTION_TOMBSTONE)
         return most;

@@ -33,6 +33,17 @@ enum sim_mode {
     MODE_COUNT
 };
 
+/* How the option has them. */
+enum sim_resolver {
+    RESOLVER_NONE,
+    RESOLVER_MAJORITY,
+    RESOLVER_OLDEST,
+    RESOLVER_LEASE,
+    RESOLVER_QUORUM,
+    RESOLVER_ALL,
+    RESOLVER_COUNT
+};
+
 /* X(id, name, default, the values that a swarm draws from, each as likely as the others; commas stand as is). A value that
  * stands there twice is drawn twice as often. Times are in the unit that the name ends with. load: bursts of messages per
  * second, of all clients together; ops: a set of bits of enum workload_op. */
@@ -168,7 +179,18 @@ enum sim_mode {
     X(CROSS_EXPECTED, "cross_heartbeat_expected_ms", 1000,                     \
       SELDOM(1000, 100, 500, 5000))                                            \
     X(CROSS_PAUSE, "cross_heartbeat_pause_ms", 10000,                          \
-      SELDOM(10000, 1000, 3000, 30000))
+      SELDOM(10000, 1000, 3000, 30000))                                        \
+    X(RESOLVER_PLAIN, "resolver_plain", 0, 0, 0, 0, 0, 0, 0, 4, 5)             \
+    X(UNSTABLE, "resolver_unstable_percent", 75, SELDOM(75, 0, 100, 400))      \
+    X(MINORITY, "lease_minority_delay_ms", 2000, SELDOM(2000, 1, 500, 10000))  \
+    X(RELEASE, "lease_release_after_ms", 10000,                                \
+      SELDOM(10000, 20000, 40000, 300000))                                     \
+    X(LEASE_TTL, "lease_ttl_ms", 20000, SELDOM(20000, 4000, 8000, 120000))     \
+    X(LEASE_INTERVAL, "lease_interval_ms", 4000,                               \
+      SELDOM(4000, 500, 1000, 9000))                                           \
+    X(LEASE_PATIENCE, "lease_patience_ms", 5000,                               \
+      SELDOM(5000, 100, 1000, 20000))                                          \
+    X(MARGIN, "down_removal_margin_percent", 100, SELDOM(100, 150, 200, 400))
 
 /* data_durable: half of the keys' types are kept on each node's disk. */
 /* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced.
@@ -182,7 +204,9 @@ enum sim_mode {
  * data_pruning_marker_s: where clocks are right, else as long as any run; data_in_step: clients call at the same times.
  * versions_load: calls of the N/R/W store per second, of all clients together. */
 /* data_centers: node n is in number n modulo that, which has its own entities, and its own store.
- * resolver: 0 = none, the operator downs who is dead; 1 = keep-majority, 2 = keep-oldest, 3 = lease-majority */
+ * resolver: 0 = none, the operator downs who is dead; 1 = keep-majority, 2 = keep-oldest, 3 = lease-majority, 4 = static-quorum, which is more
+ * than half of the nodes, 5 = down-all. resolver_plain: not 0, then it is the resolver where there is one.
+ * resolver_unstable_percent, down_removal_margin_percent: of resolver_stable_ms */
 #define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it, and two at the end */
 
 enum sim_option {
@@ -224,6 +248,7 @@ bool mode_parse(const char *text, enum sim_mode *mode);
 /* Fills in what the options decide about a node. The entity types are the workload's. */
 void options_settings(const struct options *options,
                       struct node_settings *settings);
+uint64_t options_unstable_ms(const struct options *options); /* of changes, before a resolver downs all; 0: never */
 uint64_t options_answer_ms(const struct options *options); /* there and back by way of a third, and two stores */
 bool options_remember_in_data(const struct options *options); /* there are such, and that is where they are kept */
 uint64_t options_data_marker_s(const struct options *options); /* of distributed data, as in those settings */

@@ -16,8 +16,6 @@
  *   - slow_handler, publish_stats_interval: lines of the log
  *   - data.told_size, sharding_data.told_size, remember.load_timeout, remember.write_timeout: lines of the log
  * Not yet:
- *   - down_removal_margin, lease_interval, lease_patience, lease_ttl, resolver.release_after, resolver.unstable_after,
- *     strategy.minority_delay, strategy.quorum_size: of the resolver
  *   - entity_restart_backoff, remember.batch, remember.failure_backoff, remember.frequency, remember.target, remembered_kept,
  *     updating_state_timeout, waiting_for_state_timeout: of sharding
  *   - sharding_data.durable_pruning_marker_ms, sharding_data.entry_size_max, sharding_data.frame_size,
@@ -31,6 +29,7 @@
 #include "sim/options.h"
 #include "sim/workload_data.h"
 
+#define UNSTABLE_MIN_MS 4000
 #define READ_TIMEOUT (2 * SECOND)  /* the defaults of what sharding keeps */
 #define WRITE_TIMEOUT (5 * SECOND)
 
@@ -67,29 +66,47 @@ static void member_settings(const struct options *options,
     settings->cross_heartbeat_pause = ms(options, OPTION_CROSS_PAUSE);
 }
 
+uint64_t options_unstable_ms(const struct options *options)
+{
+    uint64_t share = options->value[OPTION_STABLE] *
+                     options->value[OPTION_UNSTABLE] / 100;
+
+    if (!options->value[OPTION_UNSTABLE])
+        return 0;
+    return share > UNSTABLE_MIN_MS ? share : UNSTABLE_MIN_MS;
+}
+
+static void strategy_settings(const struct options *options,
+                              struct strategy *strategy)
+{
+    static const enum strategy_kind kinds[RESOLVER_COUNT] = {
+        [RESOLVER_MAJORITY] = STRATEGY_KEEP_MAJORITY,
+        [RESOLVER_OLDEST] = STRATEGY_KEEP_OLDEST,
+        [RESOLVER_LEASE] = STRATEGY_LEASE_MAJORITY,
+        [RESOLVER_QUORUM] = STRATEGY_STATIC_QUORUM,
+        [RESOLVER_ALL] = STRATEGY_DOWN_ALL,
+    };
+
+    strategy->kind = kinds[options->value[OPTION_RESOLVER]];
+    strategy->quorum_size = number(options, OPTION_NODES) / 2 + 1;
+    strategy->minority_delay = ms(options, OPTION_MINORITY);
+}
+
 static void resolver_settings(const struct options *options,
                               struct node_settings *settings)
 {
-    static const enum strategy_kind kinds[] = {
-        STRATEGY_DOWN_ALL, /* none */
-        STRATEGY_KEEP_MAJORITY,
-        STRATEGY_KEEP_OLDEST,
-        STRATEGY_LEASE_MAJORITY,
-    };
-    uint64_t stable = ms(options, OPTION_STABLE);
-
-    settings->resolves = options->value[OPTION_RESOLVER] != 0;
+    settings->resolves = options->value[OPTION_RESOLVER] != RESOLVER_NONE;
     if (!settings->resolves)
         return;
-    settings->resolver.strategy.kind = kinds[options->value[OPTION_RESOLVER]];
-    settings->resolver.strategy.minority_delay = 2 * SECOND;
-    settings->resolver.release_after = 10 * SECOND;
-    settings->lease_ttl = 20 * SECOND;
-    settings->lease_interval = 4 * SECOND;
+    strategy_settings(options, &settings->resolver.strategy);
+    settings->resolver.release_after = ms(options, OPTION_RELEASE);
+    settings->lease_ttl = ms(options, OPTION_LEASE_TTL);
+    settings->lease_interval = ms(options, OPTION_LEASE_INTERVAL);
+    settings->lease_patience = ms(options, OPTION_LEASE_PATIENCE);
     settings->resolver.stable_after = ms(options, OPTION_STABLE);
-    settings->resolver.unstable_after =
-        stable / 4 * 3 > 4 * SECOND ? stable / 4 * 3 : 4 * SECOND;
-    settings->down_removal_margin = stable;
+    settings->resolver.unstable_after = options_unstable_ms(options) * MS;
+    settings->down_removal_margin =
+        ms(options, OPTION_STABLE) * options->value[OPTION_MARGIN] / 100;
 }
 
 static void data_settings(const struct options *options,
