@@ -9,9 +9,7 @@
 #include "sim/verdict.h"
 #include "sim/world.h"
 
-#define REMEMBER_PAUSE (10 * SECOND) /* of the defaults */
-#define REMEMBER_GOSSIP (2 * SECOND) /* of what sharding keeps */
-#define REMEMBER_DIGESTS 50          /* in one round: ten parts of five */
+#define REMEMBER_PARTS 10 /* of digests in one round */
 #define STOP_FORCED (30 * SECOND) /* by then, with what a late timer adds */
 
 static uint64_t ms_of(const struct options *options, enum sim_option option)
@@ -91,7 +89,8 @@ uint64_t quiet_converge_bound(const struct options *options)
                        ms_of(options, OPTION_INITIAL_DELAY);
 
     return 30 * SECOND + options->value[OPTION_GIVE_UP] * SECOND +
-           margin(options) + finding(options) + across(options) + detection(options) + joining + 40 * round_time(options) +
+           margin(options) + 4 * longer(options, OPTION_READ_STATE) +
+           4 * longer(options, OPTION_WRITE_STATE) + finding(options) + across(options) + detection(options) + joining + 40 * round_time(options) +
            2 * log2_of(options->value[OPTION_NODES]) * SECOND;
 }
 
@@ -149,20 +148,30 @@ uint64_t quiet_split_bound(const struct options *options)
 static uint64_t spread_bound(const struct options *options, uint64_t count)
 {
     uint64_t rounds = 20 + 6 * log2_of(options->value[OPTION_NODES]);
-    uint64_t cycle = (count / REMEMBER_DIGESTS + 1) * REMEMBER_GOSSIP;
-    struct node_settings settings;
+    uint64_t digests = REMEMBER_PARTS * options->value[OPTION_KEPT_ELEMENTS];
+    uint64_t cycle =
+        (count / digests + 1) * ms_of(options, OPTION_KEPT_GOSSIP);
 
-    memset(&settings, 0, sizeof settings);
-    options_settings(options, &settings);
-    return rounds * cycle + 4 * settings.waiting_for_state_timeout +
-           4 * settings.updating_state_timeout;
+    return rounds * cycle + 4 * ms_of(options, OPTION_READ_STATE) +
+           4 * ms_of(options, OPTION_WRITE_STATE);
+}
+
+/* So many are started in a time, one batch after the other. */
+static uint64_t batches(const struct options *options, uint64_t count)
+{
+    return (count / options->value[OPTION_REMEMBER_BATCH] + 1) *
+           longer(options, OPTION_REMEMBER_FREQUENCY);
 }
 
 /* Who ended by itself waits; so does a read or a write of the store that failed. Paced restarts of a slow store are one after the other:
  * there, back, and a pause of that length. */
 uint64_t quiet_remember_bound(const struct options *options, uint64_t count)
 {
-    return quiet_drain_bound(options) + 4 * REMEMBER_PAUSE +
+    uint64_t pause = ms_of(options, OPTION_BACKOFF);
+
+    if (pause < ms_of(options, OPTION_REMEMBER_FAILURE))
+        pause = ms_of(options, OPTION_REMEMBER_FAILURE);
+    return quiet_drain_bound(options) + 4 * pause + batches(options, count) +
            8 * count * options->value[OPTION_STORE] * 1000 +
            (options_remember_in_data(options) ? spread_bound(options, count)
                                               : 0);

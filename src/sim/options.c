@@ -235,6 +235,15 @@ static void trust_detectors(struct options *options)
 #define KEYS_OF_CALLS 40 /* about one call in so many begins a new key */
 #define STATUSES_MAX 10  /* parts of the digests that go in one round */
 
+static uint64_t log_rounds(const uint64_t *value)
+{
+    uint64_t rounds = 12;
+
+    for (uint64_t nodes = value[OPTION_NODES]; nodes > 1; nodes -= nodes / 2)
+        rounds += 2;
+    return rounds;
+}
+
 /* What one member has, and the news of each, is by then with all others, also when one of them sleeps through a fault. It is what
  * max-pruning-dissemination promises: a leader prunes a member that it has not heard of for so long though it lives, as in the
  * reference, and whoever performs the mark of one that is gone counts twice what that one had pruned and did not spread. */
@@ -245,11 +254,7 @@ static uint64_t spreads_by_ms(const uint64_t *value)
     uint64_t parts = keys / value[OPTION_DATA_ELEMENTS] + 1;
     uint64_t round = value[OPTION_GOSSIP] +
                      value[OPTION_DATA_GOSSIP] * (parts / STATUSES_MAX + 1);
-    uint64_t rounds = 12;
-
-    for (uint64_t nodes = value[OPTION_NODES]; nodes > 1; nodes -= nodes / 2)
-        rounds += 2;
-    return value[OPTION_FAULT_LENGTH] * 1000 + rounds * round;
+    return value[OPTION_FAULT_LENGTH] * 1000 + log_rounds(value) * round;
 }
 
 uint64_t options_answer_ms(const struct options *options)
@@ -303,6 +308,33 @@ static void keep_resolvers(const struct options *options, uint64_t *value)
                                              value[OPTION_LEASE_PATIENCE]);
 }
 
+#define KEPT_SETS 5 /* of a shard whose entities are remembered in distributed data */
+
+/* What sharding keeps: a read and a write reach those who have it and come back, with their disks where it is on disks; pruning begins
+ * when all have heard. Marks end by the wall clock of each node. */
+static void keep_kept(const struct options *options, uint64_t *value)
+{
+    bool on_disks = options_remember_in_data(options);
+    uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
+    uint64_t answer = on_disks ? options_answer_ms(options) : 10 * way / 1000;
+    uint64_t keys = 2 + (on_disks ? KEPT_SETS * value[OPTION_SHARDS] : 0);
+    uint64_t parts = keys / (value[OPTION_KEPT_ELEMENTS] * STATUSES_MAX) + 1;
+    uint64_t spread =
+        value[OPTION_FAULT_LENGTH] * 1000 +
+        log_rounds(value) *
+            (value[OPTION_GOSSIP] + value[OPTION_KEPT_GOSSIP] * parts);
+
+    at_least(&value[OPTION_READ_STATE], answer);
+    at_least(&value[OPTION_WRITE_STATE], (on_disks ? 4 : 2) * answer);
+    limit(&spread, choices[OPTION_KEPT_SPREAD].usual);
+    at_least(&value[OPTION_KEPT_SPREAD], spread);
+    if (!value[OPTION_WALL] && !value[OPTION_DRIFT])
+        return;
+    value[OPTION_KEPT_MARKER] = choices[OPTION_KEPT_MARKER].usual;
+    value[OPTION_KEPT_DURABLE_MARKER] =
+        choices[OPTION_KEPT_DURABLE_MARKER].usual;
+}
+
 /* Values that are well each by itself can make a world in which nothing arrives, and which shows nothing. What is drawn together
  * is cut here to what such a world can carry. */
 static void keep_alive(struct options *options)
@@ -335,6 +367,7 @@ static void keep_alive(struct options *options)
         value[OPTION_REMEMBER_DATA] = 0;
     if (value[OPTION_REMEMBER_DATA])
         value[OPTION_KEPT_MIN] = choices[OPTION_KEPT_MIN].usual;
+    keep_kept(options, value);
 }
 
 void options_draw(struct options *options, uint64_t seed,

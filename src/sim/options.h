@@ -190,7 +190,34 @@ enum sim_resolver {
       SELDOM(4000, 500, 1000, 9000))                                           \
     X(LEASE_PATIENCE, "lease_patience_ms", 5000,                               \
       SELDOM(5000, 100, 1000, 20000))                                          \
-    X(MARGIN, "down_removal_margin_percent", 100, SELDOM(100, 150, 200, 400))
+    X(MARGIN, "down_removal_margin_percent", 100, SELDOM(100, 150, 200, 400)) \
+    X(READ_STATE, "waiting_for_state_timeout_ms", 2000,                        \
+      SELDOM(2000, 100, 500, 10000))                                           \
+    X(WRITE_STATE, "updating_state_timeout_ms", 5000,                          \
+      SELDOM(5000, 500, 1000, 20000))                                          \
+    X(BACKOFF, "entity_restart_backoff_ms", 10000,                             \
+      SELDOM(10000, 100, 1000, 60000))                                         \
+    X(REMEMBER_FREQUENCY, "remember_frequency_ms", 100,                        \
+      SELDOM(100, 1, 10, 1000))                                                \
+    X(REMEMBER_BATCH, "remember_batch", 5, SELDOM(5, 1, 2, 100))               \
+    X(REMEMBER_TARGET, "remember_target_ms", 20, SELDOM(20, 1, 5, 500))        \
+    X(REMEMBER_FAILURE, "remember_failure_backoff_ms", 10000,                  \
+      SELDOM(10000, 1000, 3000, 60000))                                        \
+    X(REMEMBER_KEPT, "remembered_kept", 0, SELDOM(0, 1, 10, 10000))            \
+    X(KEPT_GOSSIP, "sharding_gossip_interval_ms", 2000,                        \
+      SELDOM(2000, 200, 1000, 5000))                                           \
+    X(KEPT_NOTIFY, "sharding_notify_interval_ms", 500,                         \
+      SELDOM(500, 50, 200, 2000))                                              \
+    X(KEPT_ELEMENTS, "sharding_max_delta_elements", 5, SELDOM(5, 1, 2, 500))   \
+    X(KEPT_DELTA, "sharding_max_delta_size", 50, SELDOM(50, 1, 4, 500))        \
+    X(KEPT_PRUNING, "sharding_pruning_interval_ms", 120000,                    \
+      SELDOM(120000, 2000, 10000, 600000))                                     \
+    X(KEPT_SPREAD, "sharding_pruning_dissemination_ms", 300000,                \
+      SELDOM(300000, 90000, 150000, 900000))                                     \
+    X(KEPT_MARKER, "sharding_pruning_marker_s", 21600,                         \
+      SELDOM(21600, 600, 3600, 864000))                                        \
+    X(KEPT_DURABLE_MARKER, "sharding_durable_pruning_marker_s", 864000,        \
+      SELDOM(864000, 600, 3600, 8640000))
 
 /* data_durable: half of the keys' types are kept on each node's disk. */
 /* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced.

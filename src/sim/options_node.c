@@ -12,26 +12,20 @@
  *   - type.stop_msg, type.remember, type.proxy: what a type is (workload.h)
  *   - remember.shard_count: the type's
  *   - remember.ids_max, remember.move_again: shards are as many in all lives, so none moves to another one
+ *   - data.frame_size, sharding_data.frame_size, data.entry_size_max, sharding_data.entry_size_max,
+ *     sharding_data.update_size_max: follow from what a frame holds; the entries of a run are far smaller
  * What is told, and changes nothing:
  *   - slow_handler, publish_stats_interval: lines of the log
  *   - data.told_size, sharding_data.told_size, remember.load_timeout, remember.write_timeout: lines of the log
  * Not yet:
- *   - entity_restart_backoff, remember.batch, remember.failure_backoff, remember.frequency, remember.target, remembered_kept,
- *     updating_state_timeout, waiting_for_state_timeout: of sharding
- *   - sharding_data.durable_pruning_marker_ms, sharding_data.entry_size_max, sharding_data.frame_size,
- *     sharding_data.gossip_interval_ms, sharding_data.max_delta_elements, sharding_data.max_delta_size,
- *     sharding_data.notify_interval_ms, sharding_data.pruning_dissemination_ms, sharding_data.pruning_interval_ms,
- *     sharding_data.pruning_marker_ms, sharding_data.update_size_max: of what sharding keeps
  *   - handshake_within, large_frame_size, outbound_large_queue, preamble_within, unknown_size_max: of artery
- *   - data.durable_pruning_marker_ms, data.entry_size_max, data.frame_size, data.notify_interval_ms, data.update_size_max: of data
+ *   - data.durable_pruning_marker_ms, data.notify_interval_ms, data.update_size_max: of data
  *   - phase_timeouts: of the phases of a node's end */
 #include "base/timers.h"
 #include "sim/options.h"
 #include "sim/workload_data.h"
 
 #define UNSTABLE_MIN_MS 4000
-#define READ_TIMEOUT (2 * SECOND)  /* the defaults of what sharding keeps */
-#define WRITE_TIMEOUT (5 * SECOND)
 
 static uint64_t ms(const struct options *options, enum sim_option option)
 {
@@ -143,20 +137,42 @@ bool options_remember_in_data(const struct options *options)
            options->value[OPTION_REMEMBER_DATA];
 }
 
-/* A read, and each of the four tries of a write, may take as long as the disks and the links need. */
-static void remember_in_data(const struct options *options,
-                             struct node_settings *node)
+static uint32_t beyond_majority(const struct options *options,
+                                enum sim_option option)
+{
+    return options->value[option] ? number(options, option) : STATE_NONE;
+}
+
+static void remember_in_data(struct node_settings *node)
 {
     static const char *const durable[] = { "shard-*" };
-    uint64_t answer = options_answer_ms(options) * MS;
 
     node->remembers_in_data = true;
     node->shard_durable_keys = durable;
     node->shard_durable_key_count = 1;
-    node->waiting_for_state_timeout =
-        answer > READ_TIMEOUT ? answer : READ_TIMEOUT;
-    node->updating_state_timeout =
-        4 * answer > WRITE_TIMEOUT ? 4 * answer : WRITE_TIMEOUT;
+}
+
+static void kept_settings(const struct options *options,
+                          struct node_settings *node)
+{
+    struct replicator_settings *sharding = &node->sharding_data;
+    const uint64_t *value = options->value;
+
+    node->state_write_plus = beyond_majority(options, OPTION_KEPT_WRITE);
+    node->state_read_plus = beyond_majority(options, OPTION_KEPT_READ);
+    node->state_majority_min = number(options, OPTION_KEPT_MIN);
+    node->waiting_for_state_timeout = ms(options, OPTION_READ_STATE);
+    node->updating_state_timeout = ms(options, OPTION_WRITE_STATE);
+    sharding->prefer_oldest = true; /* as the reference */
+    sharding->gossip_interval_ms = value[OPTION_KEPT_GOSSIP];
+    sharding->notify_interval_ms = value[OPTION_KEPT_NOTIFY];
+    sharding->max_delta_elements = number(options, OPTION_KEPT_ELEMENTS);
+    sharding->max_delta_size = number(options, OPTION_KEPT_DELTA);
+    sharding->pruning_interval_ms = value[OPTION_KEPT_PRUNING];
+    sharding->pruning_dissemination_ms = value[OPTION_KEPT_SPREAD];
+    sharding->pruning_marker_ms = value[OPTION_KEPT_MARKER] * 1000;
+    sharding->durable_pruning_marker_ms =
+        value[OPTION_KEPT_DURABLE_MARKER] * 1000;
 }
 
 static void remember_settings(const struct options *options,
@@ -173,24 +189,22 @@ static void remember_settings(const struct options *options,
     remember->strategy = strategies[options->value[OPTION_REMEMBER]];
     remember->part_ids = number(options, OPTION_REMEMBER_PART);
     remember->base_after = number(options, OPTION_REMEMBER_BASE);
+    remember->frequency = ms(options, OPTION_REMEMBER_FREQUENCY);
+    remember->batch = number(options, OPTION_REMEMBER_BATCH);
+    remember->target = ms(options, OPTION_REMEMBER_TARGET);
+    remember->failure_backoff = ms(options, OPTION_REMEMBER_FAILURE);
+    node->remembered_kept = options->value[OPTION_REMEMBER_KEPT];
+    node->entity_restart_backoff = ms(options, OPTION_BACKOFF);
     if (options_remember_in_data(options))
-        remember_in_data(options, node);
-}
-
-static uint32_t beyond_majority(const struct options *options,
-                                enum sim_option option)
-{
-    return options->value[option] ? number(options, option) : STATE_NONE;
+        remember_in_data(node);
 }
 
 void options_settings(const struct options *options,
                       struct node_settings *settings)
 {
-    settings->state_write_plus = beyond_majority(options, OPTION_KEPT_WRITE);
-    settings->state_read_plus = beyond_majority(options, OPTION_KEPT_READ);
-    settings->state_majority_min = number(options, OPTION_KEPT_MIN);
     member_settings(options, settings);
     data_settings(options, settings);
+    kept_settings(options, settings);
     remember_settings(options, settings);
     resolver_settings(options, settings);
     settings->lanes = number(options, OPTION_LANES);

@@ -285,6 +285,35 @@ static void resolvers_have_their_time(void **state)
         assert_true(seen[i]);
 }
 
+/* A coordinator's state can be read and written in the time that is given, on disks, too, where it is there. */
+static void what_is_kept_can_be_reached(void **state)
+{
+    const struct options_wish wish = { .mode = MODE_SWARM };
+
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct node_settings settings;
+        struct options options;
+        uint64_t way;
+
+        memset(&settings, 0, sizeof settings);
+        options_draw(&options, seed, &wish);
+        options_settings(&options, &settings);
+        way = 1000 * (options.value[OPTION_LINK_MIN] +
+                      options.value[OPTION_LINK_MEAN]);
+        assert_true(settings.waiting_for_state_timeout + 1000000 >= 4 * way);
+        assert_true(settings.updating_state_timeout + 2000000 >= 8 * way);
+        if (options_remember_in_data(&options))
+            assert_true(settings.waiting_for_state_timeout >=
+                        4000 * options.value[OPTION_STORE]);
+        assert_true(settings.sharding_data.prefer_oldest &&
+                    settings.sharding_data.max_delta_elements > 0);
+        if (options.value[OPTION_WALL])
+            assert_int_equal(options.value[OPTION_KEPT_MARKER],
+                             option_default(OPTION_KEPT_MARKER));
+    }
+}
+
 /* The defaults become a mode's, and nothing else is drawn. */
 static void what_a_mode_insists_on_is_set_in_the_defaults(void **state)
 {
@@ -426,6 +455,7 @@ int main(void)
         cmocka_unit_test(most_settings_are_as_usual),
         cmocka_unit_test(members_are_told_in_time),
         cmocka_unit_test(resolvers_have_their_time),
+        cmocka_unit_test(what_is_kept_can_be_reached),
         cmocka_unit_test(what_a_mode_insists_on_is_set_in_the_defaults),
         cmocka_unit_test(what_is_drawn_can_be_carried),
         cmocka_unit_test(options_are_set_by_name),
