@@ -181,6 +181,7 @@ void options_insist(struct options *options, enum sim_mode mode)
         value[OPTION_MAILBOX] = choices[OPTION_MAILBOX].usual;
         value[OPTION_QUEUE] = choices[OPTION_QUEUE].usual;
         value[OPTION_CONTROL_QUEUE] = choices[OPTION_CONTROL_QUEUE].usual;
+        value[OPTION_LARGE_QUEUE] = choices[OPTION_LARGE_QUEUE].usual;
     }
     if (mode == MODE_SCALE) {
         value[OPTION_LOAD] = 1;
@@ -335,6 +336,16 @@ static void keep_kept(const struct options *options, uint64_t *value)
         choices[OPTION_KEPT_DURABLE_MARKER].usual;
 }
 
+/* A stranger says who it is while it is heard; what is large goes through a pipe in some pieces. */
+static void keep_connections(uint64_t *value)
+{
+    uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
+
+    at_least(&value[OPTION_PREAMBLE], 10 * way / 1000);
+    at_least(&value[OPTION_HANDSHAKE], value[OPTION_PREAMBLE]);
+    limit(&value[OPTION_BODY], 4 * value[OPTION_PIPE]);
+}
+
 /* Values that are well each by itself can make a world in which nothing arrives, and which shows nothing. What is drawn together
  * is cut here to what such a world can carry. */
 static void keep_alive(struct options *options)
@@ -368,6 +379,7 @@ static void keep_alive(struct options *options)
     if (value[OPTION_REMEMBER_DATA])
         value[OPTION_KEPT_MIN] = choices[OPTION_KEPT_MIN].usual;
     keep_kept(options, value);
+    keep_connections(value);
 }
 
 void options_draw(struct options *options, uint64_t seed,
@@ -439,7 +451,8 @@ static uint64_t largest(enum sim_option option)
         return RESOLVER_COUNT - 1;
     if (option == OPTION_DATA_LEVELS ||
         option == OPTION_OTHER_VIEW || option == OPTION_CROSS_GOSSIP ||
-        option == OPTION_TOMBSTONE)
+        option == OPTION_TOMBSTONE || option == OPTION_UNKNOWN_SIZE ||
+        option == OPTION_LARGE_FRAME)
         return most;
     return most < 10 ? most : most * 100;
 }

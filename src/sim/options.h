@@ -217,11 +217,22 @@ enum sim_resolver {
     X(KEPT_MARKER, "sharding_pruning_marker_s", 21600,                         \
       SELDOM(21600, 600, 3600, 864000))                                        \
     X(KEPT_DURABLE_MARKER, "sharding_durable_pruning_marker_s", 864000,        \
-      SELDOM(864000, 600, 3600, 8640000))
+      SELDOM(864000, 600, 3600, 8640000))                                      \
+    X(PREAMBLE, "preamble_within_ms", 5000, SELDOM(5000, 500, 1000, 20000))    \
+    X(HANDSHAKE, "handshake_within_ms", 5000, SELDOM(5000, 500, 2000, 20000))  \
+    X(UNKNOWN_SIZE, "unknown_size_max", 16380,                                 \
+      SELDOM(16380, 1024, 4096, 262144))                                       \
+    X(LARGE, "large_types", 0, SELDOM(0, 1, 2, 6))                             \
+    X(LARGE_FRAME, "large_frame_size", 2097152,                                \
+      SELDOM(2097152, 262144, 1048576, 16777216))                              \
+    X(LARGE_QUEUE, "outbound_large_queue", 256, SELDOM(256, 1, 16, 100000))    \
+    X(BODY, "body_bytes", 200, SELDOM(200, 40, 2000, 100000))
 
 /* data_durable: half of the keys' types are kept on each node's disk. */
 /* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced.
  * remember_in_data: they are kept in distributed data, on each node's disk, and not in the journal */
+/* large_types: of so many, the first of enum workload_type, what other nodes send has a stream of its own.
+ * body_bytes: of one message in 32, at most */
 /* split: at the beginning, where nodes have a resolver, a clean cut is judged by what its strategy promises */
 /* no_entities: nodes have no entity types, and no clients that talk to any */
 /* seeds_found: nodes look for their seed nodes, in a list that follows who comes and goes with a delay */

@@ -5,7 +5,7 @@
  *
  * Who a node is, and what it has:
  *   - seed_node_count, role_count, type_count, format_count, durable_key_count, shard_durable_key_count, data_expiry_count,
- *     role_minimum_count, large_destination_count: lengths of lists
+ *     role_minimum_count: lengths of lists
  *   - seed, now: the world's
  *   - required_seeds, stable_margin: follow from how many nodes come, and from how long one that is gone is shown (cluster.c)
  *   - type.rebalance_absolute_limit, type.rebalance_relative_limit: a type that does not say has the node's
@@ -18,11 +18,11 @@
  *   - slow_handler, publish_stats_interval: lines of the log
  *   - data.told_size, sharding_data.told_size, remember.load_timeout, remember.write_timeout: lines of the log
  * Not yet:
- *   - handshake_within, large_frame_size, outbound_large_queue, preamble_within, unknown_size_max: of artery
  *   - data.durable_pruning_marker_ms, data.notify_interval_ms, data.update_size_max: of data
  *   - phase_timeouts: of the phases of a node's end */
 #include "base/timers.h"
 #include "sim/options.h"
+#include "sim/workload.h"
 #include "sim/workload_data.h"
 
 #define UNSTABLE_MIN_MS 4000
@@ -199,6 +199,24 @@ static void remember_settings(const struct options *options,
         remember_in_data(node);
 }
 
+static void artery_settings(const struct options *options,
+                            struct node_settings *settings)
+{
+#define X(name, text, persists, stops, remembers) "/system/sharding/" text,
+    static const char *const regions[] = { WORKLOAD_TYPES(X) };
+#undef X
+
+    settings->preamble_within = ms(options, OPTION_PREAMBLE);
+    settings->handshake_within = ms(options, OPTION_HANDSHAKE);
+    settings->unknown_size_max = number(options, OPTION_UNKNOWN_SIZE);
+    settings->large_destinations = regions;
+    settings->large_destination_count = number(options, OPTION_LARGE);
+    settings->large_frame_size = number(options, OPTION_LARGE_FRAME);
+    settings->outbound_large_queue = number(options, OPTION_LARGE_QUEUE);
+    settings->outbound_queue = number(options, OPTION_QUEUE);
+    settings->outbound_control_queue = number(options, OPTION_CONTROL_QUEUE);
+}
+
 void options_settings(const struct options *options,
                       struct node_settings *settings)
 {
@@ -206,6 +224,7 @@ void options_settings(const struct options *options,
     data_settings(options, settings);
     kept_settings(options, settings);
     remember_settings(options, settings);
+    artery_settings(options, settings);
     resolver_settings(options, settings);
     settings->lanes = number(options, OPTION_LANES);
     settings->gossip_interval = ms(options, OPTION_GOSSIP);
@@ -240,6 +259,4 @@ void options_settings(const struct options *options,
     settings->rebalance_interval = ms(options, OPTION_REBALANCE);
     settings->shutdown_region_timeout = ms(options, OPTION_SHUTDOWN);
     settings->passivate_idle_after = ms(options, OPTION_IDLE);
-    settings->outbound_queue = number(options, OPTION_QUEUE);
-    settings->outbound_control_queue = number(options, OPTION_CONTROL_QUEUE);
 }

@@ -109,6 +109,7 @@ static struct workload_settings load_settings(const struct options *options)
         .skewed = value[OPTION_SKEWED],
         .clients = (uint32_t)value[OPTION_CLIENTS],
         .interval_ms = clients * 1000 / value[OPTION_LOAD] + 1,
+        .body_max = (uint32_t)value[OPTION_BODY],
         .ask_ms_max = (uint32_t)value[OPTION_ASK],
         .storm = (uint32_t)value[OPTION_STORM_SIZE],
         .shards = (uint32_t)value[OPTION_SHARDS],

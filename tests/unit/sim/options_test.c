@@ -443,6 +443,12 @@ static void settings_follow_options(void **state)
     assert_true(settings.rebalance_relative_limit > 0.049 &&
                 settings.rebalance_relative_limit < 0.051);
     assert_int_equal(settings.number_of_shards, 100);
+    assert_int_equal(settings.large_destination_count, 0);
+    options.value[OPTION_LARGE] = 6;
+    options_settings(&options, &settings);
+    assert_int_equal(settings.large_destination_count, 6);
+    assert_string_equal(settings.large_destinations[5],
+                        "/system/sharding/ledger");
 }
 
 int main(void)
