@@ -312,7 +312,7 @@ static void keep_resolvers(const struct options *options, uint64_t *value)
 #define KEPT_SETS 5 /* of a shard whose entities are remembered in distributed data */
 
 /* What sharding keeps: a read and a write reach those who have it and come back, with their disks where it is on disks; pruning begins
- * when all have heard. Marks end by the wall clock of each node. */
+ * when all have heard. */
 static void keep_kept(const struct options *options, uint64_t *value)
 {
     bool on_disks = options_remember_in_data(options);
@@ -329,11 +329,6 @@ static void keep_kept(const struct options *options, uint64_t *value)
     at_least(&value[OPTION_WRITE_STATE], (on_disks ? 4 : 2) * answer);
     limit(&spread, choices[OPTION_KEPT_SPREAD].usual);
     at_least(&value[OPTION_KEPT_SPREAD], spread);
-    if (!value[OPTION_WALL] && !value[OPTION_DRIFT])
-        return;
-    value[OPTION_KEPT_MARKER] = choices[OPTION_KEPT_MARKER].usual;
-    value[OPTION_KEPT_DURABLE_MARKER] =
-        choices[OPTION_KEPT_DURABLE_MARKER].usual;
 }
 
 /* A stranger says who it is while it is heard; what is large goes through a pipe in some pieces. */

@@ -226,7 +226,10 @@ enum sim_resolver {
     X(LARGE_FRAME, "large_frame_size", 2097152,                                \
       SELDOM(2097152, 262144, 1048576, 16777216))                              \
     X(LARGE_QUEUE, "outbound_large_queue", 256, SELDOM(256, 1, 16, 100000))    \
-    X(BODY, "body_bytes", 200, SELDOM(200, 40, 2000, 100000))
+    X(BODY, "body_bytes", 200, SELDOM(200, 40, 2000, 100000))                  \
+    X(DATA_NOTIFY, "data_notify_interval_ms", 500, SELDOM(500, 50, 200, 2000)) \
+    X(DATA_DURABLE_MARKER, "data_durable_pruning_marker_s", 864000,            \
+      SELDOM(864000, 600, 3600, 8640000))
 
 /* data_durable: half of the keys' types are kept on each node's disk. */
 /* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced.
@@ -239,7 +242,7 @@ enum sim_resolver {
 /* coordinator_...: how many replicas beyond a majority have a coordinator's state, or are read for it, and the least majority; where
  * entities are remembered in distributed data the last is as by default, since it is theirs, too. */
 /* data_load: calls of distributed data per second, of all clients together; data_levels: a set of bits of enum sherd_level;
- * data_pruning_marker_s: where clocks are right, else as long as any run; data_in_step: clients call at the same times.
+ * data_pruning_marker_s, and of durable keys: where clocks are right, else as long as any run; data_in_step: clients call at the same times.
  * versions_load: calls of the N/R/W store per second, of all clients together. */
 /* data_centers: node n is in number n modulo that, which has its own entities, and its own store.
  * resolver: 0 = none, the operator downs who is dead; 1 = keep-majority, 2 = keep-oldest, 3 = lease-majority, 4 = static-quorum, which is more
@@ -289,6 +292,6 @@ void options_settings(const struct options *options,
 uint64_t options_unstable_ms(const struct options *options); /* of changes, before a resolver downs all; 0: never */
 uint64_t options_answer_ms(const struct options *options); /* there and back by way of a third, and two stores */
 bool options_remember_in_data(const struct options *options); /* there are such, and that is where they are kept */
-uint64_t options_data_marker_s(const struct options *options); /* of distributed data, as in those settings */
+bool options_data_forgets(const struct options *options); /* marks of pruning end while it runs */
 
 #endif

@@ -12,13 +12,13 @@
  *   - type.stop_msg, type.remember, type.proxy: what a type is (workload.h)
  *   - remember.shard_count: the type's
  *   - remember.ids_max, remember.move_again: shards are as many in all lives, so none moves to another one
+ *   - data.update_size_max: what is refused for its size shows nothing; the replicator's own tests reach it
  *   - data.frame_size, sharding_data.frame_size, data.entry_size_max, sharding_data.entry_size_max,
  *     sharding_data.update_size_max: follow from what a frame holds; the entries of a run are far smaller
  * What is told, and changes nothing:
  *   - slow_handler, publish_stats_interval: lines of the log
  *   - data.told_size, sharding_data.told_size, remember.load_timeout, remember.write_timeout: lines of the log
  * Not yet:
- *   - data.durable_pruning_marker_ms, data.notify_interval_ms, data.update_size_max: of data
  *   - phase_timeouts: of the phases of a node's end */
 #include "base/timers.h"
 #include "sim/options.h"
@@ -103,6 +103,16 @@ static void resolver_settings(const struct options *options,
         ms(options, OPTION_STABLE) * options->value[OPTION_MARGIN] / 100;
 }
 
+/* Marks end by the wall clock of each node; one that is dropped here and kept there is sent for ever. */
+static uint64_t marker_s(const struct options *options,
+                         enum sim_option marker)
+{
+    const uint64_t *value = options->value;
+
+    return value[OPTION_WALL] || value[OPTION_DRIFT] ? option_default(marker)
+                                                     : value[marker];
+}
+
 static void data_settings(const struct options *options,
                           struct node_settings *node)
 {
@@ -118,17 +128,19 @@ static void data_settings(const struct options *options,
     data->prefer_oldest = value[OPTION_DATA_OLDEST];
     data->pruning_interval_ms = value[OPTION_DATA_PRUNING];
     data->pruning_dissemination_ms = value[OPTION_DATA_SPREAD];
-    data->pruning_marker_ms = options_data_marker_s(options) * 1000;
+    data->pruning_marker_ms = marker_s(options, OPTION_DATA_MARKER) * 1000;
+    data->durable_pruning_marker_ms =
+        marker_s(options, OPTION_DATA_DURABLE_MARKER) * 1000;
+    data->notify_interval_ms = value[OPTION_DATA_NOTIFY];
 }
 
-/* Marks end by the wall clock of each node; one that is dropped here and kept there is sent for ever. */
-uint64_t options_data_marker_s(const struct options *options)
+bool options_data_forgets(const struct options *options)
 {
-    const uint64_t *value = options->value;
-
-    return value[OPTION_WALL] || value[OPTION_DRIFT]
-               ? option_default(OPTION_DATA_MARKER)
-               : value[OPTION_DATA_MARKER];
+    return marker_s(options, OPTION_DATA_MARKER) <
+               option_default(OPTION_DATA_MARKER) ||
+           (options->value[OPTION_DATA_DURABLE] &&
+            marker_s(options, OPTION_DATA_DURABLE_MARKER) <
+                option_default(OPTION_DATA_DURABLE_MARKER));
 }
 
 bool options_remember_in_data(const struct options *options)
@@ -170,9 +182,9 @@ static void kept_settings(const struct options *options,
     sharding->max_delta_size = number(options, OPTION_KEPT_DELTA);
     sharding->pruning_interval_ms = value[OPTION_KEPT_PRUNING];
     sharding->pruning_dissemination_ms = value[OPTION_KEPT_SPREAD];
-    sharding->pruning_marker_ms = value[OPTION_KEPT_MARKER] * 1000;
+    sharding->pruning_marker_ms = marker_s(options, OPTION_KEPT_MARKER) * 1000;
     sharding->durable_pruning_marker_ms =
-        value[OPTION_KEPT_DURABLE_MARKER] * 1000;
+        marker_s(options, OPTION_KEPT_DURABLE_MARKER) * 1000;
 }
 
 static void remember_settings(const struct options *options,

@@ -142,8 +142,7 @@ static struct data_load *data_of(const struct run *run)
         .levels = (uint32_t)value[OPTION_DATA_LEVELS],
         .in_step = value[OPTION_DATA_STEP],
         .is_durable = value[OPTION_DATA_DURABLE],
-        .speaks_late = options_data_marker_s(run->options) <
-                       option_default(OPTION_DATA_MARKER),
+        .speaks_late = options_data_forgets(run->options),
     };
 
     return data_load_new(run->world, &settings);

@@ -308,9 +308,14 @@ static void what_is_kept_can_be_reached(void **state)
                         4000 * options.value[OPTION_STORE]);
         assert_true(settings.sharding_data.prefer_oldest &&
                     settings.sharding_data.max_delta_elements > 0);
-        if (options.value[OPTION_WALL])
-            assert_int_equal(options.value[OPTION_KEPT_MARKER],
-                             option_default(OPTION_KEPT_MARKER));
+        if (options.value[OPTION_WALL]) {
+            assert_int_equal(settings.sharding_data.pruning_marker_ms,
+                             1000 * option_default(OPTION_KEPT_MARKER));
+            assert_int_equal(
+                settings.data.durable_pruning_marker_ms,
+                1000 * option_default(OPTION_DATA_DURABLE_MARKER));
+            assert_false(options_data_forgets(&options));
+        }
     }
 }
 
