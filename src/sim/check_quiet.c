@@ -110,7 +110,8 @@ uint64_t quiet_settle_bound(const struct options *options)
 uint64_t quiet_leave_bound(const struct options *options)
 {
     return quiet_converge_bound(options) + ms_of(options, OPTION_SHUTDOWN) +
-           ms_of(options, OPTION_HANDOFF) + 60 * SECOND;
+           ms_of(options, OPTION_HANDOFF) + 60 * SECOND +
+           4 * ms_of(options, OPTION_PHASE);
 }
 
 /* Entities that do not stop are ended. */

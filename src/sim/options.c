@@ -182,6 +182,7 @@ void options_insist(struct options *options, enum sim_mode mode)
         value[OPTION_QUEUE] = choices[OPTION_QUEUE].usual;
         value[OPTION_CONTROL_QUEUE] = choices[OPTION_CONTROL_QUEUE].usual;
         value[OPTION_LARGE_QUEUE] = choices[OPTION_LARGE_QUEUE].usual;
+        value[OPTION_PHASE] = choices[OPTION_PHASE].usual;
     }
     if (mode == MODE_SCALE) {
         value[OPTION_LOAD] = 1;

@@ -17,9 +17,7 @@
  *     sharding_data.update_size_max: follow from what a frame holds; the entries of a run are far smaller
  * What is told, and changes nothing:
  *   - slow_handler, publish_stats_interval: lines of the log
- *   - data.told_size, sharding_data.told_size, remember.load_timeout, remember.write_timeout: lines of the log
- * Not yet:
- *   - phase_timeouts: of the phases of a node's end */
+ *   - data.told_size, sharding_data.told_size, remember.load_timeout, remember.write_timeout: lines of the log */
 #include "base/timers.h"
 #include "sim/options.h"
 #include "sim/workload.h"
@@ -271,4 +269,6 @@ void options_settings(const struct options *options,
     settings->rebalance_interval = ms(options, OPTION_REBALANCE);
     settings->shutdown_region_timeout = ms(options, OPTION_SHUTDOWN);
     settings->passivate_idle_after = ms(options, OPTION_IDLE);
+    for (int i = 0; i < SHERD_PHASE_COUNT; i++)
+        settings->phase_timeouts[i] = ms(options, OPTION_PHASE);
 }

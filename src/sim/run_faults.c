@@ -63,7 +63,7 @@ static bool is_gentle(const struct run *run, const struct schedule *schedule)
         if (schedule->faults.items[i].verb != FAULT_VERB_LEAVE &&
             schedule->faults.items[i].verb != FAULT_VERB_START)
             return false;
-    return !value[OPTION_STUBBORN] && !value[OPTION_RESOLVER] &&
+    return !value[OPTION_STUBBORN] && !value[OPTION_PHASE] && !value[OPTION_RESOLVER] &&
            value[OPTION_STORE] * 1000 <= GENTLE_STORE &&
            value[OPTION_HANDOFF] * MS >= GENTLE &&
            value[OPTION_SHUTDOWN] * MS >= GENTLE;
