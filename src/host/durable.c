@@ -98,12 +98,6 @@ static const char *fault_of(const struct durable_request *request)
     return NULL;
 }
 
-static void warn(const struct durable *durable, const char *text)
-{
-    if (durable->options.warn)
-        durable->options.warn(durable->options.context, text);
-}
-
 static void write_changes(struct durable *durable)
 {
     uint32_t changes = durable->changes.count;
@@ -114,9 +108,11 @@ static void write_changes(struct durable *durable)
         return;
     result = durable_files_write(durable->files, &durable->changes,
                                  durable->error);
-    if (result != 0 && durable->options.write_behind_ms && !durable->is_failing)
-        warn(durable, durable->error);
     durable->is_failing = result != 0;
+    /* No request comes back with that: it was acknowledged before. */
+    if (durable->options.write_behind_ms && durable->options.written)
+        durable->options.written(durable->options.context,
+                                 result == 0 ? NULL : durable->error);
     count(durable,
           result == 0 ? &durable->counters.transactions :
                         &durable->counters.failures,
@@ -210,7 +206,8 @@ static void tell_lost(struct durable *durable)
     (void)snprintf(text, sizeof text,
                    "%u changes that were acknowledged are lost: %s",
                    durable->changes.count, durable->error); /* fits */
-    warn(durable, text);
+    if (durable->options.warn)
+        durable->options.warn(durable->options.context, text);
 }
 
 static void run(void *arg)

@@ -21,7 +21,9 @@ struct durable_options {
     uint32_t write_behind_ms; /* 0: none */
     /* Receives a request that is done, given, on the thread. It must not block. */
     void (*done)(void *context, struct durable_request *request);
-    /* Receives one line for a person, lent: what write-behind acknowledged is not written, or lost at the end. On the thread; may be null. */
+    /* Receives the end of each transaction of write-behind: why it was not written, lent; null: it is durable. On the thread; may be null. */
+    void (*written)(void *context, const char *error);
+    /* Receives one line for a person, lent: what write-behind acknowledged is lost at the end. On the thread; may be null. */
     void (*warn)(void *context, const char *text);
     void *context;
 };

@@ -214,6 +214,8 @@ int sherd_get_status(struct sherd_system *system, struct sherd_status *status)
             status_join(status, &call->parts[i]);
         add_listener(status, system->listener);
         add_store(status, system->store);
+        status->counters[SHERD_DURABLE_FAILED] +=
+            atomic_load(&system->durable_failures);
         if (system->tls)
             status->counters[SHERD_CONNECTIONS_REVOKED] +=
                 tls_revoked(system->tls);

@@ -43,6 +43,8 @@ struct sherd_system {
     struct pool *pool; /* of jobs; null until sherd_start */
     struct durable *durable; /* null: no key of distributed data is durable */
     _Atomic bool durable_fails; /* durable keys are not loaded yet, or the last write of them failed */
+    _Atomic uint64_t durable_failures; /* writes of them that failed after they were acknowledged */
+    bool durable_is_behind; /* the last write-behind failed; of the store's thread */
     struct finder *finder; /* null: seed nodes are given */
     uint64_t fenced_said_at; /* of the store's writer thread */
     struct node *node;

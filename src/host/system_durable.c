@@ -17,6 +17,27 @@ static void kept(void *context, struct durable_request *request)
     thread_wake(thread);
 }
 
+/* Of what was acknowledged before: no answer tells the node. */
+static void written(void *context, const char *error)
+{
+    struct sherd_system *system = context;
+
+    atomic_store(&system->durable_fails, error != NULL);
+    if (error)
+        atomic_fetch_add(&system->durable_failures, 1);
+    if (system->durable_is_behind == (error != NULL))
+        return;
+    system->durable_is_behind = error != NULL;
+    if (error)
+        system_log(system, TRACE_ERROR, "ddata",
+                   "durable keys that were acknowledged are not stored, and "
+                   "others not acknowledged error=\"%s\"",
+                   error);
+    else
+        system_log(system, TRACE_WARNING, "ddata",
+                   "durable keys that were acknowledged are stored by now");
+}
+
 static void warn_of_durable(void *context, const char *text)
 {
     system_log(context, TRACE_ERROR, "ddata", "%s", text);
@@ -32,6 +53,7 @@ int system_open_durable(struct sherd_system *system)
         .map_size = settings->durable_map_size,
         .write_behind_ms = settings->durable_write_behind_ms,
         .done = kept,
+        .written = written,
         .warn = warn_of_durable,
         .context = system,
     };

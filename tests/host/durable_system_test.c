@@ -33,9 +33,13 @@ static int make_directory(void **state)
 
 static int drop_directory(void **state)
 {
+    struct rlimit limit;
     char command[128];
 
     (void)state;
+    (void)getrlimit(RLIMIT_FSIZE, &limit); /* of a test that failed meanwhile */
+    limit.rlim_cur = RLIM_INFINITY;
+    (void)setrlimit(RLIMIT_FSIZE, &limit); /* the same */
     (void)snprintf(command, sizeof command, "rm -r %s", directory);
     return system(command);
 }
@@ -139,6 +143,51 @@ static void it_is_ready_while_the_disk_takes_its_keys(void **state)
     sherd_close(system);
 }
 
+static uint64_t failures_of(struct sherd_system *system)
+{
+    struct sherd_status status;
+    uint64_t count;
+
+    assert_int_equal(sherd_get_status(system, &status), 0);
+    count = status.counters[SHERD_DURABLE_FAILED];
+    sherd_status_free(&status);
+    return count;
+}
+
+/* Nobody asks the disk for anything when it fails, nor when it is well again. */
+static void what_fails_behind_the_writes_is_told(void **state)
+{
+    char text[512];
+    struct sherd_options options = options_of("Shop", text, sizeof text);
+    struct sherd_system *system;
+    uint64_t failures = 0;
+    size_t used = strlen(text);
+
+    (void)state;
+    (void)snprintf(text + used, sizeof text - used,
+                   "\nakka.cluster.distributed-data.durable.lmdb."
+                   "write-behind-interval = 20 ms");
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_start(system), 0);
+    wait_until_ready(system);
+    limit_files(1);
+    wait_for_answer(system, SHERD_DATA_UPDATED);
+    for (int i = 0; i < PATIENCE_MS && sherd_is_ready(system); i++)
+        (void)usleep(1000);
+    assert_false(sherd_is_ready(system));
+    for (int i = 0; i < PATIENCE_MS / 10 && failures < 3; i++) {
+        (void)usleep(10000);
+        failures = failures_of(system);
+    }
+    assert_true(failures >= 3);
+    limit_files(RLIM_INFINITY);
+    wait_until_ready(system);
+    failures = failures_of(system);
+    wait_for_answer(system, SHERD_DATA_UPDATED);
+    assert_int_equal(failures_of(system), failures);
+    sherd_close(system);
+}
+
 static void files_of_others_end_it(void **state)
 {
     char text[256];
@@ -228,6 +277,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             it_is_ready_while_the_disk_takes_its_keys, make_directory,
             drop_directory),
+        cmocka_unit_test_setup_teardown(what_fails_behind_the_writes_is_told,
+                                        make_directory, drop_directory),
         cmocka_unit_test_setup_teardown(remembered_entities_need_only_the_disk,
                                         make_directory, drop_directory),
         cmocka_unit_test_setup_teardown(files_of_others_end_it,

@@ -111,6 +111,12 @@ static void hear(void *context, const char *text)
     (void)snprintf(said, sizeof said, "%s", text);
 }
 
+static void hear_error(void *context, const char *error)
+{
+    (void)context;
+    (void)snprintf(said, sizeof said, "%s", error ? error : "");
+}
+
 static struct durable *start(struct answers *answers, const char *cluster,
                              uint32_t write_behind_ms)
 {
@@ -120,7 +126,7 @@ static struct durable *start(struct answers *answers, const char *cluster,
         .map_size = MIB,
         .write_behind_ms = write_behind_ms,
         .done = on_done,
-        .warn = hear,
+        .written = hear_error,
         .context = answers,
     };
     char error[DURABLE_ERROR_MAX] = "";
