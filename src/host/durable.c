@@ -292,6 +292,7 @@ void durable_close(struct durable *durable)
     durable->closing = true;
     uv_cond_signal(&durable->changed);
     uv_mutex_unlock(&durable->mutex);
+    durable_files_stop(durable->files);
     check(uv_thread_join(&durable->thread) == 0);
     drop_changes(durable);
     durable_files_close(durable->files);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -309,6 +310,7 @@ int durable_files_open(struct durable_files **opened, const char *directory,
     files->cluster = durable_cluster(cluster);
     files->map_size = map_size;
     files->lock = -1;
+    files->silence_ms = DURABLE_SILENCE_MS;
     if (map_size < DURABLE_MAP_SIZE_MIN || map_size > DURABLE_MAP_SIZE_MAX)
         (void)failed(files, error, "cannot be used",
                      "lmdb.map-size must be 1 MiB to 64 GiB");
@@ -322,6 +324,11 @@ int durable_files_open(struct durable_files **opened, const char *directory,
     }
     *opened = files;
     return result;
+}
+
+void durable_files_stop(struct durable_files *files)
+{
+    atomic_store(&files->is_stopped, true);
 }
 
 void durable_files_close(struct durable_files *files)
@@ -581,8 +588,8 @@ static int load_anew(struct durable_files *files,
 
     durable_recover(&found);
     request->is_refused = found.is_too_large || found.foreign;
-    if (found.is_unreadable)
-        wrong = "they cannot be read";
+    if (found.unread)
+        wrong = found.unread;
     else if (found.is_too_large)
         wrong = "they are larger than a process may load";
     else if (found.foreign)

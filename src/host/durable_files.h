@@ -48,6 +48,9 @@ int durable_files_write(struct durable_files *files,
                         const struct map *changes, char *error)
     __attribute__((warn_unused_result));
 
+/* Any thread: a load under way is broken off, and fails. No later one succeeds. */
+void durable_files_stop(struct durable_files *files);
+
 /* Leaves the word that it is whole, unless loading failed. Null is fine. */
 void durable_files_close(struct durable_files *files);
 

@@ -29,6 +29,8 @@ struct durable_files {
     bool has_ended_well; /* its last life did, and said so: then no transaction was cut off */
     bool must_mark; /* the last one failed, and no tree says so */
     bool is_loaded;
+    uint32_t silence_ms; /* DURABLE_SILENCE_MS; tests are less patient */
+    _Atomic bool is_stopped; /* reading breaks off */
     MDB_env *env;    /* null before, and after a write that failed */
     struct durable_trees trees;
 };
@@ -44,7 +46,7 @@ struct durable_found {
     bool is_marked;         /* the mark is whole, so it is known which transactions failed */
     uint64_t size;          /* bytes of keys and records */
     uint64_t foreign;       /* records of another cluster */
-    bool is_unreadable;     /* the file cannot be opened or read: which is no damage */
+    const char *unread;     /* why the file was not read to its end, which is no damage; null: it was, as far as it goes */
     bool is_too_large;      /* more than DURABLE_LOAD_SIZE_MAX */
 };
 

@@ -2,19 +2,24 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <uv.h>
 
 #include "base/check.h"
 #include "base/limits.h"
 #include "host/durable_inside.h"
 
 #define RECORD_MAX (DURABLE_NAME_SIZE + DURABLE_VALUE_MAX + DURABLE_OVERHEAD)
+#define SLICE_MS 200 /* until the parent looks whether it shall stop */
 #define WINDOW_SIZE (16 * 1024 * 1024) /* bytes of the file that are looked at together; more than a record */
 
 /* What the child sends: two sizes, then a key and a record; at the end two sizes that no pair has, and how many pairs there
@@ -270,26 +275,46 @@ static bool write_all(int file, const void *bytes, size_t size)
     return true;
 }
 
+struct sending {
+    int out;
+    uint32_t silence_ms;
+};
+
+/* A disk that is slow costs no processor time: who needs a quarter of the silence of it for one pair goes round in a circle. */
+static void wind_up(const struct sending *sending)
+{
+    uint32_t ms = sending->silence_ms / 4;
+    struct itimerval time = { .it_value = { .tv_sec = ms / 1000,
+                                            .tv_usec = ms % 1000 * 1000 } };
+
+    (void)setitimer(ITIMER_VIRTUAL, &time, NULL); /* without it, the silence is the parent's to end */
+}
+
 static bool send_pair(void *context, MDB_val *key, MDB_val *value)
 {
     struct sizes sizes = { (uint32_t)key->mv_size, (uint32_t)value->mv_size };
-    int *out = context;
+    const struct sending *sending = context;
 
+    wind_up(sending);
     if (key->mv_size > DURABLE_NAME_SIZE || value->mv_size > RECORD_MAX)
         sizes.record = 0; /* damaged: the key alone, if it is one */
     if (key->mv_size > DURABLE_NAME_SIZE)
         sizes.key = 0;
-    return write_all(*out, &sizes, sizeof sizes) &&
-           write_all(*out, key->mv_data, sizes.key) &&
-           write_all(*out, value->mv_data, sizes.record);
+    return write_all(sending->out, &sizes, sizeof sizes) &&
+           write_all(sending->out, key->mv_data, sizes.key) &&
+           write_all(sending->out, value->mv_data, sizes.record);
 }
+
+/* What a child may die of by its own doing. */
+static const int deadly[] = { SIGSEGV, SIGBUS,  SIGABRT, SIGFPE,
+                              SIGILL,  SIGPIPE, SIGVTALRM };
+enum { DEADLY = sizeof deadly / sizeof deadly[0] };
 
 /* It may die at any place: no signal of its own is told to anybody, no core is written, and it ends with its parent. */
 _Noreturn static void read_as_child(struct durable_files *files, bool of_names,
                                     int out)
 {
-    static const int deadly[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE,
-                                  SIGILL,  SIGALRM, SIGPIPE };
+    struct sending sending = { out, files->silence_ms };
     struct rlimit none = { 0, 0 };
     sigset_t all;
     struct durable_trees trees = { 0 };
@@ -298,18 +323,18 @@ _Noreturn static void read_as_child(struct durable_files *files, bool of_names,
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* as the next ones: without it, it only ends later */
     (void)setrlimit(RLIMIT_CORE, &none);
-    for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++)
+    for (int i = 0; i < DEADLY; i++)
         (void)signal(deadly[i], SIG_DFL);
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_UNBLOCK, &all, NULL);
-    (void)alarm(DURABLE_CHECK_S);
+    wind_up(&sending);
     /* Whatever else the process has open is none of the child's. */
     if (out > 3)
         (void)close_range(3, (unsigned)out - 1, 0);
     (void)close_range((unsigned)out + 1, ~0U, 0);
     if (durable_env_open(files, files->path, MDB_RDONLY, &env, &trees) == 0 &&
         durable_env_walk(env, of_names ? trees.names : trees.values, send_pair,
-                         &out) == 0 &&
+                         &sending) == 0 &&
         durable_env_count(env, of_names ? trees.names : trees.values,
                           &count) == 0 &&
         write_all(out, &end_of_tree, sizeof end_of_tree) &&
@@ -345,22 +370,65 @@ int durable_order(struct slice left, struct slice right)
     return order ? order : (left.size > right.size) - (left.size < right.size);
 }
 
+struct hearing {
+    struct durable_found *found;
+    int in;
+    bool has_closed; /* the child's end is closed */
+};
+
+/* Until the child has something, or its end. */
+static bool wait_for_child(struct hearing *hearing)
+{
+    struct durable_files *files = hearing->found->files;
+    uint64_t end = uv_hrtime() + files->silence_ms * UINT64_C(1000000);
+    struct pollfd ready = { .fd = hearing->in, .events = POLLIN };
+
+    while (poll(&ready, 1, SLICE_MS) <= 0) {
+        if (atomic_load(&files->is_stopped))
+            hearing->found->unread = "reading was broken off";
+        else if (uv_hrtime() >= end)
+            hearing->found->unread = "the disk is too slow to be read";
+        if (hearing->found->unread)
+            return false;
+    }
+    return true;
+}
+
+static bool hear(struct hearing *hearing, void *bytes, size_t size)
+{
+    uint8_t *at = bytes;
+
+    while (size && wait_for_child(hearing)) {
+        ssize_t count = read(hearing->in, at, size);
+
+        hearing->has_closed = count == 0;
+        if (count == 0 || (count < 0 && errno != EINTR))
+            return false;
+        if (count > 0) {
+            at += count;
+            size -= (size_t)count;
+        }
+    }
+    return !size;
+}
+
 /* True: the tree came to its end, with as many pairs as it says, in their order. */
-static bool take_pairs(struct durable_found *found, int in, bool of_names,
+static bool take_pairs(struct hearing *hearing, bool of_names,
                        uint64_t size_max)
 {
+    struct durable_found *found = hearing->found;
     struct buf pair = { 0 }, before = { 0 };
     struct sizes sizes;
     uint64_t taken = 0, count = 0, expected = 0;
     bool ended = false;
 
     while (taken <= size_max && !found->is_too_large &&
-           read_all(in, &sizes, sizeof sizes)) {
+           hear(hearing, &sizes, sizeof sizes)) {
         uint8_t *room;
         struct slice key;
 
         if (memcmp(&sizes, &end_of_tree, sizeof sizes) == 0) {
-            ended = read_all(in, &expected, sizeof expected);
+            ended = hear(hearing, &expected, sizeof expected);
             break;
         }
         /* The child keeps to these, unless what it read has broken it. */
@@ -368,7 +436,7 @@ static bool take_pairs(struct durable_found *found, int in, bool of_names,
             break;
         buf_clear(&pair);
         room = buf_reserve(&pair, sizes.key + (size_t)sizes.record + 1);
-        if (!read_all(in, room, sizes.key + (size_t)sizes.record))
+        if (!hear(hearing, room, sizes.key + (size_t)sizes.record))
             break;
         key = slice_of(room, sizes.key);
         if (count++ && durable_order(buf_slice(&before), key) >= 0)
@@ -384,31 +452,49 @@ static bool take_pairs(struct durable_found *found, int in, bool of_names,
     return ended && count == expected;
 }
 
+/* Whether it ended by what it read; else somebody has ended it, who was short of memory or ends all processes. */
+static bool ended_by_itself(pid_t child)
+{
+    int status = 0;
+
+    (void)kill(child, SIGKILL); /* mostly it has ended */
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    for (int i = 0; i < DEADLY; i++)
+        if (WIFSIGNALED(status) && WTERMSIG(status) == deadly[i])
+            return true;
+    return WIFEXITED(status);
+}
+
 /* Each in a child of its own: what one dies of leaves the other. */
 static void read_tree(struct durable_found *found, bool of_names,
                       uint64_t file_size)
 {
-    bool whole = false;
-    pid_t child = -1;
+    struct hearing hearing = { .found = found };
+    bool is_whole;
+    pid_t child;
     int ends[2];
 
-    if (pipe2(ends, O_CLOEXEC) == 0) {
-        child = fork();
-        if (child == 0)
-            read_as_child(found->files, of_names, ends[1]);
-        (void)close(ends[1]);
+    if (found->unread || pipe2(ends, O_CLOEXEC) != 0) {
+        found->unread = found->unread ? found->unread : "there is no pipe";
+        return;
+    }
+    child = fork();
+    if (child == 0)
+        read_as_child(found->files, of_names, ends[1]);
+    (void)close(ends[1]);
+    if (child < 0) {
+        found->unread = "no process to read them can be made";
+    } else {
         /* No key comes twice in a tree, so more than the file holds is the sign of a loop in it. */
-        whole = child > 0 && take_pairs(found, ends[0], of_names,
-                                        2 * file_size + 65536);
-        (void)close(ends[0]);
+        hearing.in = ends[0];
+        is_whole = take_pairs(&hearing, of_names, 2 * file_size + 65536);
+        if (!ended_by_itself(child) && hearing.has_closed)
+            found->unread = "what reads them was ended";
+        if (!is_whole && !found->unread)
+            (of_names ? tear_names : tear_values)(found);
     }
-    if (child > 0) {
-        (void)kill(child, SIGKILL); /* mostly it has ended */
-        while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
-    if (!whole)
-        (of_names ? tear_names : tear_values)(found);
+    (void)close(ends[0]);
 }
 
 /* ---- the bytes ---- */
@@ -587,14 +673,16 @@ static void search(struct durable_found *found, int file, uint64_t file_size,
     uint64_t from = 0;
 
     while ((from = skip_hole(file, from, file_size)) < file_size &&
-           !found->is_too_large && !found->is_unreadable) {
+           !found->is_too_large && !found->unread) {
         uint64_t left = file_size - from;
         size_t size = left < WINDOW_SIZE ? (size_t)left : WINDOW_SIZE;
 
         buf_clear(&window);
-        if (lseek(file, (off_t)from, SEEK_SET) < 0 ||
-            !read_all(file, buf_reserve(&window, size), size))
-            found->is_unreadable = true;
+        if (atomic_load(&found->files->is_stopped))
+            found->unread = "reading was broken off";
+        else if (lseek(file, (off_t)from, SEEK_SET) < 0 ||
+                 !read_all(file, buf_reserve(&window, size), size))
+            found->unread = "they cannot be read";
         else
             from += search_window(found, slice_of(window.data, size),
                                   size == left, each);
@@ -607,14 +695,14 @@ static void read_bytes(struct durable_found *found, uint64_t file_size)
     int file = open(found->files->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
     if (file < 0) {
-        found->is_unreadable = true;
+        found->unread = "they cannot be read";
         return;
     }
     search(found, file, file_size, judge);
-    if (!found->is_too_large && !found->is_unreadable)
+    if (!found->is_too_large && !found->unread)
         settle(found);
     search(found, file, file_size, add_later);
-    if (!found->is_too_large && !found->is_unreadable)
+    if (!found->is_too_large && !found->unread)
         settle_all(found);
     (void)close(file); /* nothing was written */
 }
