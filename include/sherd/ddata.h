@@ -19,7 +19,9 @@
  *       }
  *
  * What the levels promise. A write of W members and a read of R of N meet in at least one member when W + R > N: so a majority
- * read sees every majority write that was answered before, as long as the members stay. LOCAL promises no more than that it will
+ * read sees every majority write that was answered before, as long as the members stay. MAJORITY_PLUS and ALL do not ask members that leave (the
+ * status exiting), nor count them: such a member may lack what ALL have, and does not see it with LOCAL or a few MEMBERS; a majority read sees
+ * it as long as no more than half of the members leave at the same time. LOCAL promises no more than that it will
  * be everywhere some time. No level makes two changes one: between a read and a change somebody else may change.
  * A write that timed out is not undone: it is there, and spreads.
  *
@@ -112,14 +114,14 @@ struct sherd_change {
     enum sherd_data_type inside; /* of an OR_MAP; zero of all others */
 };
 
-/* How many members must have a write, or be asked by a read, this one among them. Members with the status up or later count;
- * those that cannot be reached, too. */
+/* How many members must have a write, or be asked by a read, this one among them. Members with the status up or later count, and not those that are only
+ * weakly up; those that cannot be reached, too. */
 enum sherd_level {
     SHERD_LOCAL,         /* this one */
     SHERD_MEMBERS,       /* `members`, at least 2 */
     SHERD_MAJORITY,      /* more than half, at least `members` if there are so many */
-    SHERD_MAJORITY_PLUS, /* `members` more than half */
-    SHERD_ALL
+    SHERD_MAJORITY_PLUS, /* `members` more than half of those that are not exiting */
+    SHERD_ALL            /* that are not exiting */
 };
 struct sherd_consistency {
     enum sherd_level level;

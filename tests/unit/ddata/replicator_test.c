@@ -442,6 +442,35 @@ static void exiting_members_are_not_asked_by_all(void **state)
     cluster_free(c);
 }
 
+/* What all have is not at those that leave, until it spreads. As long as these are no more than half, a majority read finds it there, too. */
+static void exiting_members_may_lack_what_all_have(void **state)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct cluster *c = cluster_new(seed);
+        uint64_t token;
+        (void)state;
+
+        c->settings.gossip_off = true;
+        c->settings.deltas_off = true;
+        for (uint32_t n = 0; n < 5; n++)
+            (void)cluster_add(c);
+        for (uint32_t n = 0; n < 5; n++) {
+            cluster_peer(c, n, 3, PEER_EXITING, true);
+            cluster_peer(c, n, 4, PEER_EXITING, true);
+        }
+        token = do_count(c, 0, "A", 1, to_all(1000));
+        cluster_run(c, SECOND);
+        assert_true(is_answered(c, 0, token, REPLICATOR_SUCCESS));
+        assert_int_equal(count_at(c, 2, "A"), 1);
+        assert_true(is_answered(c, 4, do_get(c, 4, "A", local),
+                                REPLICATOR_NOT_FOUND));
+        token = do_get(c, 4, "A", to_majority(1000));
+        cluster_run(c, SECOND);
+        assert_true(is_answered(c, 4, token, REPLICATOR_SUCCESS));
+        cluster_free(c);
+    }
+}
+
 /* DD-157 */
 static void deltas_are_sent_first(void **state)
 {
@@ -789,6 +818,7 @@ int main(void)
         cmocka_unit_test(the_oldest_are_asked_first),
         cmocka_unit_test(a_majority_of_five_is_two_others),
         cmocka_unit_test(exiting_members_are_not_asked_by_all),
+        cmocka_unit_test(exiting_members_may_lack_what_all_have),
         cmocka_unit_test(deltas_are_sent_first),
         cmocka_unit_test(who_misses_a_delta_gets_the_whole),
         cmocka_unit_test(a_replica_without_deltas_gets_wholes),
