@@ -406,20 +406,44 @@ static void merge_tombstones(struct gossip *result, const struct gossip *from)
     put_tombstones(result, from->tombstones.items, from->tombstones.count);
 }
 
-/* A member that only one side knows: gone on the other side, or new. The reference takes who is down or exiting for gone, too
- * (behaviour 2.4), but a side that stood still while somebody came and was downed knows of neither: members would go and come back. */
-static const struct gossip_member *
-pick_single(const struct gossip *result, const struct gossip_member *member)
-{
-    bool is_gone = gossip_is_tombstoned(result, &member->profile->node);
+/* A merge on its way. */
+struct merging {
+    struct gossip *result;
+    uint64_t wall_ms;
+    bool differs; /* one side has a member that the other does not know */
+    bool removes; /* somebody is removed by this merge */
+};
 
-    SOMETIMES("a merge meets a member that only one side has removed", is_gone);
-    return is_gone ? NULL : member;
+static bool is_going(enum member_status status)
+{
+    return status == MEMBER_DOWN || status == MEMBER_EXITING;
 }
 
-static void merge_members(struct gossip *result, const struct gossip *left,
+/* A member that only one side knows: gone on the other side, or new. Who is down or exiting is taken for gone, too (behaviour 2.4), and
+ * gets a tombstone: the other side may have stood still while it came and was downed, and a third that knows it as up must not
+ * bring it back. */
+static const struct gossip_member *
+pick_single(struct merging *merging, const struct gossip_member *member)
+{
+    const struct node_id *node = &member->profile->node;
+    bool is_gone = gossip_is_tombstoned(merging->result, node);
+
+    merging->differs = true;
+    SOMETIMES("a merge meets a member that only one side has removed", is_gone);
+    if (is_gone)
+        return NULL;
+    if (!is_going(member->status) || ZOO(C8))
+        return member;
+    REACHED("a merge removes who is on its way out and unknown to one side");
+    (void)gossip_add_tombstone(merging->result, node, merging->wall_ms);
+    merging->removes = true;
+    return NULL;
+}
+
+static void merge_members(struct merging *merging, const struct gossip *left,
                           const struct gossip *right)
 {
+    struct gossip *result = merging->result;
     uint32_t l = 0;
     uint32_t r = 0;
 
@@ -435,7 +459,7 @@ static void merge_members(struct gossip *result, const struct gossip *left,
                         : node_compare(&a->profile->node, &b->profile->node);
         const struct gossip_member *picked =
             order == 0 ? pick_member(a, b)
-                       : pick_single(result, order < 0 ? a : b);
+                       : pick_single(merging, order < 0 ? a : b);
 
         if (picked) {
             struct gossip_member copy = *picked;
@@ -460,16 +484,6 @@ static struct profile *keep_member(const void *context,
                                       : NULL;
 }
 
-/* Both have just the members of the result, and their clocks name no others. */
-static bool are_keys_right(const struct gossip *result,
-                           const struct gossip *left,
-                           const struct gossip *right)
-{
-    return left->keys_checked && right->keys_checked &&
-           result->members.count == left->members.count &&
-           result->members.count == right->members.count;
-}
-
 /* A clock names members only (behaviour 2.1), whatever a peer sent. */
 static void keep_member_keys(struct gossip *gossip)
 {
@@ -486,19 +500,23 @@ static void keep_member_keys(struct gossip *gossip)
     mem_free(flags);
 }
 
-void gossip_merge(struct gossip *result, const struct gossip *left,
-                  const struct gossip *right)
+bool gossip_merge(struct gossip *result, const struct gossip *left,
+                  const struct gossip *right, uint64_t wall_ms)
 {
+    struct merging merging = { .result = result, .wall_ms = wall_ms };
+
     check(!result->members.count && !result->tombstones.count);
     merge_tombstones(result, left);
     merge_tombstones(result, right);
     clock_merge(&result->clock, &left->clock, &right->clock);
-    merge_members(result, left, right);
-    if (!are_keys_right(result, left, right))
-        keep_member_keys(result); /* so those of tombstoned members go too */
+    merge_members(&merging, left, right);
+    /* Those of removed members go, too: it is the same as to prune them on both sides before (behaviour 2.8). */
+    if (merging.differs || !left->keys_checked || !right->keys_checked)
+        keep_member_keys(result);
     result->keys_checked = true;
     reachability_merge(&result->reachability, &left->reachability,
                        &right->reachability, keep_member, result);
+    return merging.removes;
 }
 
 /* A row per status: the statuses that may come next, as bits. */

@@ -72,9 +72,11 @@ bool gossip_prune_tombstones(struct gossip *gossip, uint64_t wall_ms,
 void gossip_clear_seen(struct gossip *gossip);
 uint32_t gossip_seen_count(const struct gossip *gossip);
 
-/* Two concurrent values become one, the same whichever is left. Nobody has seen the result, which must be empty. */
-void gossip_merge(struct gossip *result, const struct gossip *left,
-                  const struct gossip *right);
+/* Two concurrent values become one, the same whichever is left. Nobody has seen the result, which must be empty. Who is down or exiting on
+ * one side and unknown to the other is removed, with a tombstone. True when this merge has removed somebody so: then it is a change of
+ * whoever merges, which its clock has to count, as the result depends on who merges with whom first. */
+bool gossip_merge(struct gossip *result, const struct gossip *left,
+                  const struct gossip *right, uint64_t wall_ms);
 
 /* Whether a newer gossip may show the second status where the first was known: by allowed transitions, or by a merge. */
 bool member_status_may_follow(enum member_status earlier, enum member_status later);

@@ -484,9 +484,10 @@ static uint64_t row_count(const struct reachability *table)
 static bool merge_gossip(struct member *member, struct gossip *remote)
 {
     struct gossip merged = { 0 };
+    bool removes =
+        gossip_merge(&merged, &member->gossip, remote, member->wall_ms);
     bool good;
 
-    gossip_merge(&merged, &member->gossip, remote);
     good = merged.members.count <= GOSSIP_MEMBERS_MAX &&
            row_count(&merged.reachability) <= MEMBER_ROWS_MAX &&
            gossip_find(&merged, &member->self->node) && gossip_valid(&merged);
@@ -495,6 +496,8 @@ static bool merge_gossip(struct member *member, struct gossip *remote)
     if (good) {
         member->counters.merged++;
         replace_gossip(member, &merged);
+        if (removes)
+            member_gossip_changed(member);
     }
     gossip_fini(&merged);
     return good;

@@ -430,6 +430,71 @@ static void nobody_else_has_seen_its_own_change(void **state)
     fini(&fixture);
 }
 
+/* The gossip that it sends when it is told of one. */
+static void answer_to(struct fixture *fixture, struct gossip *answer)
+{
+    struct node_id c = test_letter('c');
+    struct buf packed = { 0 }, payload = { 0 };
+    struct outbound out;
+    struct node_id from, to;
+    struct gossip none = { 0 };
+    bool found = false;
+
+    while (outbox_next(&fixture->outbox, &out))
+        continue;
+    wire_put_gossip(&own_identity, &packed, &fixture->gossip);
+    wire_put_envelope(&own_identity, &payload, &c, &own_identity.node,
+                      buf_slice(&packed));
+    put(fixture, "GE", &payload);
+    buf_clear(&packed);
+    while (outbox_next(&fixture->outbox, &out))
+        if (slice_is(out.manifest, "GE"))
+            found = wire_get_envelope(&own_identity, out.payload, &from, &to,
+                                      &packed) == WIRE_OK &&
+                    wire_get_gossip(&own_identity, buf_slice(&packed), &none,
+                                    answer) == WIRE_OK;
+    assert_true(found);
+    buf_fini(&packed);
+    buf_fini(&payload);
+}
+
+/* c knows d no more, and has no tombstone of it: it has removed it, or stood still while it came and went. A merge removes it, and
+ * counts: another one that merges otherwise has another version. */
+static void a_merge_that_removes_is_a_change(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    struct gossip answer = { 0 };
+    struct node_id c = test_letter('c'), d = test_letter('d');
+    struct clock_key keys[2];
+    int64_t counts[2];
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'c', MEMBER_UP, 2);
+    set(&fixture, 'd', MEMBER_UP, 3);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "c up, d up");
+    keys[0] = gossip_find(&fixture.gossip, &own_identity.node)->profile->key;
+    keys[1] = gossip_find(&fixture.gossip, &c)->profile->key;
+    counts[0] = clock_get(&fixture.gossip.clock, &keys[0]);
+    assert_true(member_down(fixture.member, fixture.now, &d.address,
+                            &fixture.outbox));
+    expect_news(&fixture, "d down");
+    assert_true(gossip_remove(&fixture.gossip, &d, 1));
+    (void)gossip_prune_tombstones(&fixture.gossip, 10, 1);
+    clock_increment(&fixture.gossip.clock, &keys[1]);
+    counts[1] = clock_get(&fixture.gossip.clock, &keys[1]);
+    answer_to(&fixture, &answer);
+    expect_news(&fixture, "-d down");
+    assert_int_equal(answer.members.count, 2);
+    assert_true(gossip_is_tombstoned(&answer, &d));
+    assert_int_equal(clock_get(&answer.clock, &keys[0]), counts[0] + 2);
+    assert_int_equal(clock_get(&answer.clock, &keys[1]), counts[1]);
+    gossip_fini(&answer);
+    fini(&fixture);
+}
+
 struct rounds {
     uint32_t gossips[8]; /* by letter */
     uint32_t statuses[8];
@@ -578,6 +643,7 @@ int main(void)
         cmocka_unit_test(one_word_does_not_end_a_node),
         cmocka_unit_test(who_has_a_say),
         cmocka_unit_test(nobody_else_has_seen_its_own_change),
+        cmocka_unit_test(a_merge_that_removes_is_a_change),
         cmocka_unit_test(the_own_end_is_the_last_news),
         cmocka_unit_test(who_has_not_seen_it_is_told_first),
         cmocka_unit_test(without_preference_all_in_reach_are_told),
