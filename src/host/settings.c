@@ -532,6 +532,8 @@ static int read_downing(struct settings *settings, char *error, size_t size)
     strategy->quorum_size = quorum == CONFIG_WORD ? 0 : (uint32_t)quorum;
     strategy->keeps_alone =
         !config_bool(config, RESOLVER "keep-oldest.down-if-alone");
+    strategy->joining_breaks_tie =
+        config_bool(config, RESOLVER "keep-majority.joining-breaks-tie");
     node->resolver_role = role_of(config, strategy->kind);
     resolver->stable_after =
         config_duration_ns(config, RESOLVER "stable-after");

@@ -209,6 +209,8 @@ static void trace_decision(const struct resolver *resolver, uint64_t now,
     else if (strategy->kind == STRATEGY_KEEP_OLDEST)
         (void)snprintf(option, sizeof option, " alone=%s",
                        strategy->keeps_alone ? "stays" : "ends");
+    else if (strategy->joining_breaks_tie)
+        (void)snprintf(option, sizeof option, " joining=breaks-tie");
     for (uint32_t i = 0; i < side.member_count; i++)
         unreachable += !side.members[i].reachable;
     (void)snprintf(start, sizeof start,

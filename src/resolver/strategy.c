@@ -215,15 +215,17 @@ static const struct side_member *leader_of(const struct side *side)
     return NULL;
 }
 
-/* Who has the lowest address when those that leave are gone. Where a leader that does not count itself is on the other side, who
- * joins may be up there and be lower still. The reference does not look at those, so that both sides would stay. A leader that
- * counts is lower than its joiners, and where it leaves, its side is too small without it. */
-static const struct side_member *lowest_changed(const struct side *side)
+/* Who has the lowest address when those that leave are gone. The reference looks at settled ones only. Where a leader that does not
+ * count itself is on the other side, who joins may be up there and be lower still, so that both sides stay. A leader that counts is
+ * lower than its joiners, and where it leaves, its side is too small without it. */
+static const struct side_member *lowest_changed(const struct strategy *strategy,
+                                                const struct side *side)
 {
     struct scope staying = { .without_leaving = true };
     struct scope joined = { .with_joining = true, .without_leaving = true };
     const struct side_member *leader = leader_of(side);
-    bool moves = leader && !leader->reachable && !leader->has_role;
+    bool moves = strategy->joining_breaks_tie && leader &&
+                 !leader->reachable && !leader->has_role;
 
     for (uint32_t i = 0; i < side->member_count; i++) {
         const struct side_member *member = &side->members[i];
@@ -236,17 +238,19 @@ static const struct side_member *lowest_changed(const struct side *side)
 
 /* Would it be the majority if all that may have changed on the other side has: who joins is up there, who leaves on this
  * side is gone? */
-static bool stays_majority(const struct side *side)
+static bool stays_majority(const struct strategy *strategy,
+                           const struct side *side)
 {
     struct scope here = { .without_leaving = true };
     struct scope there = { .with_joining = true };
 
     return lowest_of(side, here) &&
            is_majority(count(side, here, true), count(side, there, false),
-                       lowest_changed(side));
+                       lowest_changed(strategy, side));
 }
 
-static enum decision decide_majority(const struct side *side)
+static enum decision decide_majority(const struct strategy *strategy,
+                                     const struct side *side)
 {
     const struct side_member *lowest = lowest_of(side, SETTLED);
 
@@ -259,7 +263,7 @@ static enum decision decide_majority(const struct side *side)
     if (!is_majority(count(side, SETTLED, true), count(side, SETTLED, false),
                      lowest))
         return DECISION_REACHABLE;
-    return stays_majority(side) ? DECISION_UNREACHABLE : DECISION_ALL;
+    return stays_majority(strategy, side) ? DECISION_UNREACHABLE : DECISION_ALL;
 }
 
 static bool keeps(const struct strategy *strategy, bool oldest_here,
@@ -299,7 +303,7 @@ enum decision strategy_decide(const struct strategy *strategy,
 {
     switch (strategy->kind) {
     case STRATEGY_KEEP_MAJORITY:
-        return decide_majority(side);
+        return decide_majority(strategy, side);
     case STRATEGY_STATIC_QUORUM:
         return decide_quorum(strategy, side);
     case STRATEGY_KEEP_OLDEST:

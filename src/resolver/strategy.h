@@ -31,6 +31,7 @@ struct strategy {
     enum strategy_kind kind;
     uint32_t quorum_size; /* static-quorum: at least 1 */
     bool keeps_alone; /* keep-oldest: down-if-alone is off */
+    bool joining_breaks_tie; /* keep-majority: joining-breaks-tie is on */
     uint64_t minority_delay; /* lease-majority: ns that a minority lets the other side go first */
 };
 

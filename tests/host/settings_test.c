@@ -1041,6 +1041,15 @@ static void strategies_have_settings_of_their_own(void **state)
                      error),
         0);
     assert_true(settings.node.resolver.strategy.keeps_alone);
+    assert_false(settings.node.resolver.strategy.joining_breaks_tie);
+    settings_fini(&settings);
+    assert_int_equal(
+        read_downing(&settings,
+                     "split-brain-resolver.keep-majority { role = core, "
+                     "joining-breaks-tie = on }",
+                     error),
+        0);
+    assert_true(settings.node.resolver.strategy.joining_breaks_tie);
     settings_fini(&settings);
     assert_int_equal(
         read_downing(&settings,

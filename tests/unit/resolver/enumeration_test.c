@@ -33,6 +33,7 @@ static const int32_t up_numbers[AGES][N] = {
 
 static const struct strategy strategies[] = {
     { .kind = STRATEGY_KEEP_MAJORITY },
+    { .kind = STRATEGY_KEEP_MAJORITY, .joining_breaks_tie = true },
     { .kind = STRATEGY_KEEP_OLDEST },
     { .kind = STRATEGY_KEEP_OLDEST, .keeps_alone = true },
     { .kind = STRATEGY_STATIC_QUORUM, .quorum_size = 2 },
@@ -123,7 +124,8 @@ static enum answer larger(set here, set there, set lowest)
     return size(here) > size(there) ? UNREACHABLE_GO : REACHABLE_GO;
 }
 
-static enum answer majority(const struct view *view, set settled, set leaving,
+static enum answer majority(const struct strategy *strategy,
+                            const struct view *view, set settled, set leaving,
                             set joining)
 {
     set far = view->unreachable;
@@ -138,13 +140,12 @@ static enum answer majority(const struct view *view, set settled, set leaving,
         return REACHABLE_GO;
     if (!staying)
         return ALL_GO;
-    /* The lowest of those that stay, on whichever side; and of those that a leader without the role may have moved to up over
-     * there. */
-    if (lowest_in(up) & far & ~view->role)
+    /* Beside what the reference asks: a leader without the role may have moved somebody to up over there. */
+    if (strategy->joining_breaks_tie &&
+        lowest_in(up) & far & ~view->role)
         lowest = lowest_in(staying | (joining & far));
-    if (size(staying & ~far) == size((settled | joining) & far))
-        return lowest & far ? ALL_GO : UNREACHABLE_GO;
-    return size(staying & ~far) > size((settled | joining) & far)
+    return larger(staying & ~far, (settled | joining) & far, lowest) ==
+                   UNREACHABLE_GO
                ? UNREACHABLE_GO
                : ALL_GO;
 }
@@ -201,7 +202,7 @@ static enum answer answer_of(const struct strategy *strategy,
         return size(settled & ~view->unreachable) >= quorum ? UNREACHABLE_GO
                                                             : REACHABLE_GO;
     if (strategy->kind == STRATEGY_KEEP_MAJORITY)
-        return majority(view, settled, leaving, joining);
+        return majority(strategy, view, settled, leaving, joining);
     if (strategy->kind == STRATEGY_KEEP_OLDEST)
         return eldest(view, !strategy->keeps_alone, settled, leaving, joining);
     return UNREACHABLE_GO; /* once it has the lease */
@@ -571,6 +572,16 @@ static void change(struct view *view, set who, int32_t *up)
     view->status[PEER_EXITING] |= exiting;
 }
 
+/* The reference's keep-majority is not, where the leader has not the role (strategy_test.c: a_tie_that_joining_breaks). */
+static bool survives_changes(const struct strategy *strategy,
+                             const struct view *view)
+{
+    set leader = lowest_in(view->status[PEER_UP] | view->status[PEER_LEAVING]);
+
+    return strategy->kind != STRATEGY_KEEP_MAJORITY ||
+           strategy->joining_breaks_tie || (leader & view->role);
+}
+
 static void judge_change(const struct view *before, set who, set side,
                          struct scene *scene)
 {
@@ -588,6 +599,7 @@ static void judge_change(const struct view *before, set who, set side,
 
         if (strategies[i].kind == STRATEGY_LEASE_MAJORITY ||
             !is_sound(&strategies[i], before) ||
+            !survives_changes(&strategies[i], before) ||
             !survives(&strategies[i], &changed, side, scene) ||
             !survives(&strategies[i], &old, all_of(before) & ~side, scene))
             continue;
