@@ -368,7 +368,8 @@ static void keep_side(struct resolver *resolver, const struct side *side)
         vec_push(&resolver->records, side->records[i]);
 }
 
-/* Nobody is unreachable but those who go, or who have never come: what has changed does not matter any more. */
+/* Nobody is unreachable but those who go, or who have never come: what has changed does not matter any more. Behaviour 8.3 names the first only;
+ * the reference's list of who is unreachable lacks the others, too. */
 static bool is_calm(const struct resolver *resolver)
 {
     for (uint32_t i = 0; i < resolver->members.count; i++) {

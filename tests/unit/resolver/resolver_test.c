@@ -367,6 +367,32 @@ static void what_healed_is_not_counted(void **state)
     assert_string_equal(scene->said, "");
 }
 
+/* Whose reachability comes and goes before they are up makes nothing unstable: the reference's list of who is unreachable has only
+ * members that came up (KeepMajority of akka-cluster 2.6.21, asked with each status). */
+static void who_never_came_up_makes_nothing_unstable(void **state)
+{
+    struct scene *scene = *state;
+
+    scene->members[3].status = PEER_JOINING;
+    scene->members[4].status = PEER_WEAKLY_UP;
+    see(scene);
+    record(scene, "A", "D");
+    for (int i = 0; i < 15; i++) {
+        run(scene, 4000);
+        scene->members[4].reachable = !scene->members[4].reachable;
+        see(scene);
+    }
+    assert_string_equal(scene->said, "");
+    assert_int_equal(resolver_counters(scene->resolver)->unstable, 0);
+    scene->members[3].status = PEER_UP;
+    for (int i = 0; i < 10; i++) {
+        run(scene, 4000);
+        scene->members[4].reachable = !scene->members[4].reachable;
+        see(scene);
+    }
+    assert_int_equal(resolver_counters(scene->resolver)->unstable, 1);
+}
+
 static void too_many_is_said(void **state) /* 082 */
 {
     struct scene *scene = *state;
@@ -452,7 +478,7 @@ static void nobody_asks_for_a_lease_to_down_who_is_down(void **state)
     see(scene);
     run(scene, 60000);
     assert_string_equal(scene->said, "");
-    scene->members[4].status = PEER_UP;
+    scene->members[3].status = PEER_UP;
     see(scene);
     run(scene, 21000);
     assert_string_equal(scene->said, "?");
@@ -574,6 +600,7 @@ int main(void)
         TEST(indirectly_connected),
         TEST(exiting_are_left_alone),
         TEST(down_all_when_unstable),
+        TEST(who_never_came_up_makes_nothing_unstable),
         TEST(not_when_that_is_off),
         TEST(what_healed_is_not_counted),
         TEST(too_many_is_said),
