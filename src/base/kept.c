@@ -78,7 +78,8 @@ static void rebuild(struct kept *kept)
         put_place(kept, i);
 }
 
-struct kept_peer *kept_add(struct kept *kept, const struct peer *peer)
+/* Given. */
+static struct kept_peer *add(struct kept *kept, struct kept_peer peer)
 {
     struct kept_peer *added;
 
@@ -86,17 +87,38 @@ struct kept_peer *kept_add(struct kept *kept, const struct peer *peer)
     if (kept->items.count == kept->items.capacity)
         rebuild(kept);
     added = &kept->items.items[kept->items.count];
-    *added = (struct kept_peer){ 0 };
-    peer_keep(added, peer);
+    *added = peer;
     kept->count++;
     put_place(kept, kept->items.count++);
     return added;
+}
+
+struct kept_peer *kept_add(struct kept *kept, const struct peer *peer)
+{
+    struct kept_peer added = { 0 };
+
+    peer_keep(&added, peer);
+    return add(kept, added);
+}
+
+struct kept_peer *kept_add_again(struct kept *kept,
+                                 const struct kept_peer *peer)
+{
+    return add(kept, peer_again(peer));
 }
 
 void kept_drop(struct kept *kept, struct kept_peer *peer)
 {
     peer_forget(peer);
     kept->count--;
+}
+
+struct kept_peer *kept_last(const struct kept *kept)
+{
+    for (uint32_t at = kept->items.count; at-- > 0;)
+        if (kept->items.items[at].address)
+            return &kept->items.items[at];
+    return NULL;
 }
 
 struct kept_peer *kept_next(const struct kept *kept, uint32_t *at)

@@ -25,8 +25,12 @@ struct kept_peer *kept_find(const struct kept *kept, uint64_t uid,
                             const struct address *address);
 /* One more, behind the others, as peer_keep takes it; there must be less than KEPT_MAX. Lent as by kept_find. */
 struct kept_peer *kept_add(struct kept *kept, const struct peer *peer);
+/* Likewise, another one of the same. */
+struct kept_peer *kept_add_again(struct kept *kept,
+                                 const struct kept_peer *peer);
 void kept_drop(struct kept *kept, struct kept_peer *peer); /* forgets one of them; the order of the others stays */
 /* One after the other; start with *at = 0. Null at the end. The one that was given last may be dropped meanwhile. */
 struct kept_peer *kept_next(const struct kept *kept, uint32_t *at);
+struct kept_peer *kept_last(const struct kept *kept); /* the last that came; null when there is none */
 
 #endif

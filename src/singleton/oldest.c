@@ -1,5 +1,6 @@
 /* Who is the oldest member, as the singleton manager follows it: behaviour 12.2. */
 #include "base/limits.h"
+#include "base/sort.h"
 #include "base/zoo.h"
 #include "singleton/singleton_state.h"
 
@@ -17,9 +18,8 @@ static bool has_mark(const struct kept_peer *peer, uint8_t mark)
 void singleton_members_fini(struct singleton *singleton)
 {
     kept_fini(&singleton->members);
-    for (uint32_t i = 0; i < singleton->removed.count; i++)
-        peer_forget(&singleton->removed.items[i].peer);
-    vec_fini(&singleton->removed);
+    kept_fini(&singleton->removed);
+    vec_fini(&singleton->removals);
     for (uint32_t i = 0; i < singleton->delayed.count; i++)
         peer_forget(&singleton->delayed.items[i].peer);
     vec_fini(&singleton->delayed);
@@ -40,41 +40,52 @@ bool singleton_is_member(const struct singleton *singleton,
 bool singleton_is_removed(const struct singleton *singleton,
                           const struct node_id *node)
 {
-    for (uint32_t i = 0; i < singleton->removed.count; i++)
-        if (peer_equal(&singleton->removed.items[i].peer, node) ||
-            (address_equal(singleton->removed.items[i].peer.address,
-                           &node->address) &&
-             ZOO(A4)))
+    const struct kept_peer *peer;
+
+    if (kept_find(&singleton->removed, node->uid, &node->address))
+        return true;
+    for (uint32_t at = 0;
+         ZOO(A4) && (peer = kept_next(&singleton->removed, &at)) != NULL;)
+        if (address_equal(peer->address, &node->address))
             return true;
     return false;
 }
 
-static void forget_removed(struct singleton *singleton, uint32_t index)
+/* The first that was removed. */
+static void forget_removed(struct singleton *singleton)
 {
-    peer_forget(&singleton->removed.items[index].peer);
-    vec_remove(&singleton->removed, index);
+    uint32_t at = 0;
+
+    kept_drop(&singleton->removed, kept_next(&singleton->removed, &at));
+    if (!--singleton->removals.items[0].count)
+        vec_remove(&singleton->removals, 0);
 }
 
 void singleton_remember_removed(struct singleton *singleton,
                                 const struct kept_peer *peer)
 {
     struct node_id node = peer_node(peer);
+    uint32_t count;
 
     if (singleton_is_removed(singleton, &node))
         return;
     if (singleton->removed.count >= SINGLETON_REMOVED_MAX) {
-        forget_removed(singleton, 0);
+        forget_removed(singleton);
         singleton->counters.forgotten++;
     }
-    vec_push(&singleton->removed,
-             ((struct removed_member){ peer_again(peer), singleton->now }));
+    (void)kept_add_again(&singleton->removed, peer);
+    count = singleton->removals.count;
+    if (!count || singleton->removals.items[count - 1].at != singleton->now)
+        vec_push(&singleton->removals,
+                 ((struct removals){ .at = singleton->now }));
+    singleton->removals.items[singleton->removals.count - 1].count++;
 }
 
 void singleton_cleanup(struct singleton *singleton, uint64_t now)
 {
-    for (uint32_t i = singleton->removed.count; i-- > 0;)
-        if (now - singleton->removed.items[i].at >= REMOVED_TTL)
-            forget_removed(singleton, i);
+    while (singleton->removals.count &&
+           now - singleton->removals.items[0].at >= REMOVED_TTL)
+        forget_removed(singleton);
 }
 
 /* May a member in that status run the instance, so that a node that knows nothing else must wait for it? */
@@ -293,6 +304,12 @@ void singleton_forget_self(struct singleton *singleton)
     look(singleton);
 }
 
+static int order_of_age(const void *left, const void *right)
+{
+    return peer_age_compare(*(const struct kept_peer *const *)left,
+                            *(const struct kept_peer *const *)right);
+}
+
 /* Those who may run it and are not younger than self, itself among them; the oldest first. To be freed by the caller. */
 static const struct kept_peer **sorted_older(const struct singleton *singleton,
                                              const struct kept_peer *self,
@@ -303,51 +320,30 @@ static const struct kept_peer **sorted_older(const struct singleton *singleton,
     const struct kept_peer *member;
 
     *count = 0;
-    for (uint32_t at = 0; (member = kept_next(&singleton->members, &at));) {
-        uint32_t low = 0, high = *count;
-
-        if (!has_mark(member, MARK_COUNTS) ||
-            member->up_number > self->up_number)
-            continue;
-        while (low < high) {
-            uint32_t middle = (low + high) / 2;
-
-            if (peer_age_compare(older[middle], member) < 0)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        memmove(older + low + 1, older + low, (*count - low) * sizeof(*older));
-        older[low] = member;
-        ++*count;
-    }
+    for (uint32_t at = 0; (member = kept_next(&singleton->members, &at));)
+        if (has_mark(member, MARK_COUNTS) &&
+            member->up_number <= self->up_number)
+            older[(*count)++] = member;
+    sort_stable(older, *count, sizeof(*older), order_of_age);
     return older;
 }
 
 void singleton_forget_previous(struct singleton *singleton)
 {
-    for (uint32_t i = 0; i < singleton->previous.count; i++)
-        peer_forget(&singleton->previous.items[i]);
-    vec_fini(&singleton->previous);
+    kept_fini(&singleton->previous);
 }
 
 void singleton_put_previous(struct singleton *singleton,
                             const struct node_id *node)
 {
     const struct kept_peer *member = find(singleton, node);
-    struct kept_peer kept = { 0 };
 
-    for (uint32_t i = 0; i < singleton->previous.count; i++)
-        if (peer_equal(&singleton->previous.items[i], node))
-            return;
+    if (kept_find(&singleton->previous, node->uid, &node->address))
+        return;
     if (member)
-        kept = peer_again(member);
+        (void)kept_add_again(&singleton->previous, member);
     else
-        peer_keep(&kept, &(struct peer){ .node = *node });
-    vec_push(&singleton->previous, kept);
-    for (uint32_t i = singleton->previous.count - 1; i > 0; i--)
-        singleton->previous.items[i] = singleton->previous.items[i - 1];
-    singleton->previous.items[0] = kept;
+        (void)kept_add(&singleton->previous, &(struct peer){ .node = *node });
 }
 
 bool singleton_find_previous(struct singleton *singleton)
@@ -361,12 +357,12 @@ bool singleton_find_previous(struct singleton *singleton)
     check(self);
     singleton_forget_previous(singleton);
     older = sorted_older(singleton, self, &count);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = count; i-- > 0;) {
         is_safe = is_safe && older[i]->status != PEER_DOWN &&
                   older[i]->status != PEER_EXITING &&
                   older[i]->status != PEER_LEAVING;
         if (older[i] != self)
-            vec_push(&singleton->previous, peer_again(older[i]));
+            (void)kept_add_again(&singleton->previous, older[i]);
     }
     mem_free(older);
     return is_safe;

@@ -241,16 +241,20 @@ static void hand_over(struct singleton *singleton,
 static bool is_head(const struct singleton *singleton,
                     const struct node_id *node)
 {
-    return singleton->previous.count &&
-           peer_equal(&singleton->previous.items[0], node);
+    const struct kept_peer *head = kept_last(&singleton->previous);
+
+    return head && peer_equal(head, node);
 }
 
 static bool previous_are_removed(const struct singleton *singleton)
 {
-    for (uint32_t i = 0; i < singleton->previous.count; i++) {
-        struct node_id node = peer_node(&singleton->previous.items[i]);
+    const struct kept_peer *head = kept_last(&singleton->previous), *peer;
 
-        if (!singleton_is_removed(singleton, &node) && !(i && ZOO(A6)))
+    for (uint32_t at = 0; (peer = kept_next(&singleton->previous, &at));) {
+        struct node_id node = peer_node(peer);
+
+        if (!singleton_is_removed(singleton, &node) &&
+            !(peer != head && ZOO(A6)))
             return false;
     }
     return true;
@@ -288,7 +292,7 @@ static void younger_changed(struct singleton *singleton, uint64_t now,
     } else if (previous_are_removed(singleton)) {
         become_oldest(singleton);
     } else {
-        struct node_id head = peer_node(&singleton->previous.items[0]);
+        struct node_id head = peer_node(kept_last(&singleton->previous));
 
         enter(singleton, SINGLETON_BECOMING_OLDEST);
         retry_later(singleton, now);
@@ -348,13 +352,12 @@ void singleton_removed(struct singleton *singleton,
 {
     struct node_id copy = peer_node(peer);
     const struct node_id *node = &copy;
-    bool was_previous = false;
+    struct kept_peer *previous =
+        kept_find(&singleton->previous, node->uid, &node->address);
 
     singleton_remember_removed(singleton, peer);
-    for (uint32_t i = 0; i < singleton->previous.count; i++)
-        was_previous |= peer_equal(&singleton->previous.items[i], node);
     /* A node that exits is passed over: the one that was removed may have handed over to a younger one. */
-    if (singleton->state == SINGLETON_BECOMING_OLDEST && was_previous &&
+    if (singleton->state == SINGLETON_BECOMING_OLDEST && previous &&
         previous_are_removed(singleton) && !singleton_self_exits(singleton)) {
         become_oldest(singleton);
         return;
@@ -362,12 +365,8 @@ void singleton_removed(struct singleton *singleton,
     if (singleton->state != SINGLETON_YOUNGER &&
         singleton->state != SINGLETON_BECOMING_OLDEST)
         return;
-    for (uint32_t i = singleton->previous.count; i-- > 0;) {
-        if (!peer_equal(&singleton->previous.items[i], node))
-            continue;
-        peer_forget(&singleton->previous.items[i]);
-        vec_remove(&singleton->previous, i);
-    }
+    if (previous)
+        kept_drop(&singleton->previous, previous);
 }
 
 /* The own node is down, or gone. */
@@ -556,7 +555,8 @@ static void retry_hand_over(struct singleton *singleton, uint64_t now,
 {
     if (singleton->retry <= singleton->hand_over_retries) {
         if (singleton->previous.count) {
-            struct node_id head = peer_node(&singleton->previous.items[0]);
+            struct node_id head =
+                peer_node(kept_last(&singleton->previous));
 
             singleton->counters.retries++;
             REACHED("the question for the hand-over is repeated");

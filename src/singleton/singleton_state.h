@@ -18,9 +18,9 @@ enum {
     MARK_MAY_RUN = 2 /* or, where it does not count any more, may still run the instance */
 };
 
-struct removed_member {
-    struct kept_peer peer;
-    uint64_t at; /* since when; ns */
+struct removals {
+    uint64_t at;    /* ns */
+    uint32_t count; /* members that were removed then, and are not forgotten */
 };
 
 struct delayed_removal {
@@ -32,12 +32,6 @@ struct delayed_removal {
 struct oldest_change {
     struct node_id node;
     bool is_any;
-};
-
-struct peer_list {
-    struct kept_peer *items;
-    uint32_t count;
-    uint32_t capacity;
 };
 
 struct singleton {
@@ -66,10 +60,11 @@ struct singleton {
     struct buf successor_path;
     uint64_t delayed_number;
     uint64_t now;               /* of the last membership news */
-    struct peer_list previous;  /* every older node that may still run the instance; see singleton_older and younger_changed */
+    struct kept previous;       /* every older node that may still run the instance, the head last; see singleton_find_previous and younger_changed */
     struct kept members;
     VEC(struct oldest_change) changes;
-    VEC(struct removed_member) removed;
+    struct kept removed;
+    VEC(struct removals) removals; /* when they were, in their order */
     VEC(struct delayed_removal) delayed;
     VEC(enum singleton_news) news;
     uint32_t news_head;

@@ -45,6 +45,9 @@ static void compare(const struct kept *kept, const struct model *model)
         assert_int_equal(peer->marks, model->marks[i]);
     }
     assert_int_equal(i, model->count);
+    peer = kept_last(kept);
+    assert_int_equal(peer != NULL, model->count > 0);
+    assert_true(!peer || peer_equal(peer, &model->nodes[model->count - 1]));
 }
 
 static void come(struct kept *kept, struct model *model, uint64_t uid,
@@ -75,6 +78,18 @@ static void go(struct kept *kept, struct model *model, uint32_t index)
     }
 }
 
+/* A list of the same members. */
+static void compare_again(const struct kept *kept, const struct model *model)
+{
+    const struct kept_peer *peer;
+    struct kept again = { 0 };
+
+    for (uint32_t at = 0; (peer = kept_next(kept, &at));)
+        (void)kept_add_again(&again, peer);
+    compare(&again, model);
+    kept_fini(&again);
+}
+
 /* More come than go, then less, and so on: tables grow, holes come and are filled. */
 static void members_come_and_go_in_order(void **state)
 {
@@ -98,6 +113,7 @@ static void members_come_and_go_in_order(void **state)
     for (uint32_t i = 0; i < model.count; i++)
         assert_true(peer_equal(kept_find(&kept, model.nodes[i].uid, NULL),
                                &model.nodes[i]));
+    compare_again(&kept, &model);
     while (model.count)
         go(&kept, &model, model.count / 2);
     compare(&kept, &model);

@@ -58,6 +58,79 @@ static void so_many_removed_members_are_remembered(void **state)
     singleton_free(singleton);
 }
 
+/* Those that were removed a quarter of an hour ago are forgotten, those after them are not. */
+static void removed_members_are_forgotten_by_age(void **state)
+{
+    struct identity identity = { "akka", "S", node_of(0) };
+    struct singleton *singleton = singleton_new(
+        &(struct singleton_options){ .identity = &identity,
+                                     .path = "/system/s", .seed = 1 },
+        SECOND);
+    struct outbox outbox = { 0 };
+    (void)state;
+
+    for (uint32_t n = 1; n <= 9; n++) {
+        struct node_id node = node_of(n);
+
+        singleton_peer_removed(singleton, n / 4 * 120 * SECOND, &node);
+        singleton_peers_done(singleton, n / 4 * 120 * SECOND, &outbox);
+    }
+    for (uint32_t minute = 0; minute < 25; minute++) {
+        singleton_step(singleton, (minute * 60 + 1) * SECOND, &outbox);
+        for (uint32_t n = 1; n <= 9; n++) {
+            struct node_id node = node_of(n);
+
+            assert_int_equal(singleton_is_removed(singleton, &node),
+                             minute < n / 4 * 2 + 15);
+        }
+    }
+    assert_int_equal(singleton->removed.count, 0);
+    outbox_fini(&outbox);
+    singleton_free(singleton);
+}
+
+/* Node n as it is told; its age is n. */
+static void tell_up(struct singleton *singleton, uint32_t n)
+{
+    singleton_peer(singleton, SECOND,
+                   &(struct peer){ .node = node_of(n),
+                                   .status = PEER_UP,
+                                   .up_number = (int32_t)n,
+                                   .reachable = true,
+                                   .has_role = true });
+}
+
+/* All that are older go at once, in any order: whoever is left takes over, and asks nobody. */
+static void all_older_members_go_at_once(void **state)
+{
+    enum { OLDER = 900 };
+    struct identity identity = { "akka", "S", node_of(OLDER + 1) };
+    struct singleton *singleton = singleton_new(
+        &(struct singleton_options){ .identity = &identity,
+                                     .path = "/system/s", .seed = 1 },
+        SECOND);
+    struct outbox outbox = { 0 };
+    struct outbound out;
+    (void)state;
+
+    for (uint32_t i = 0; i <= OLDER; i++)
+        tell_up(singleton, 1 + i * 7 % (OLDER + 1));
+    singleton_peers_done(singleton, SECOND, &outbox);
+    assert_int_equal(singleton_state(singleton), SINGLETON_YOUNGER);
+    assert_int_equal(singleton->previous.count, OLDER);
+    for (uint32_t i = 0; i < OLDER; i++) {
+        struct node_id node = node_of(1 + i * 11 % OLDER);
+
+        singleton_peer_removed(singleton, SECOND, &node);
+    }
+    singleton_peers_done(singleton, SECOND, &outbox);
+    assert_int_equal(singleton_state(singleton), SINGLETON_OLDEST);
+    assert_int_equal(singleton->previous.count, 0);
+    assert_false(outbox_next(&outbox, &out));
+    outbox_fini(&outbox);
+    singleton_free(singleton);
+}
+
 enum { NODES = 300 };
 
 /* Members by number, as they are told; age 0: not a member. */
@@ -128,6 +201,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(so_many_removed_members_are_remembered),
+        cmocka_unit_test(removed_members_are_forgotten_by_age),
+        cmocka_unit_test(all_older_members_go_at_once),
         cmocka_unit_test(many_members_come_and_go),
     };
 
