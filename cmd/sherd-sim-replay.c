@@ -4,8 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/check.h"
 #include "base/timers.h"
+#include "sim/child.h"
 #include "sim/world.h"
 
 #define NODE_ALL UINT32_MAX
@@ -187,22 +191,24 @@ static void print_end(const struct run_result *result)
     for (uint32_t i = 0; i < result->violations && i < RUN_VIOLATIONS_MAX;
          i++)
         printf("%s\n", result->lines[i]);
-    printf("seed %llu ended at %s, digest %016llx%s\n",
-           (unsigned long long)result->seed,
+    printf("seed %llu ended %sat %s, digest %016llx%s\n",
+           (unsigned long long)result->seed, result->is_early ? "early, " : "",
            time_text(result->ended_at, time, sizeof time),
            (unsigned long long)result->digest,
            result->is_dead ? ", dead: less than half was delivered" : "");
 }
 
 static int replay(const struct command *command, const struct options *options,
-                  const struct schedule *schedule, struct looks *looks)
+                  const struct schedule *schedule, struct looks *looks,
+                  struct last_words *words)
 {
     struct run_settings settings = { .options = options,
                                      .schedule = schedule,
                                      .until = command->until,
                                      .looks_on = look_on,
                                      .looks_back = look_back,
-                                     .user = looks };
+                                     .user = looks,
+                                     .place = &words->place };
     struct run_result result, again;
 
     settings.is_verbose = looks->level == TRACE_DEBUG;
@@ -214,15 +220,36 @@ static int replay(const struct command *command, const struct options *options,
         settings.looks_back = NULL;
         run_seed(&settings, &again);
         if (again.digest != result.digest) {
-            printf("FAIL seed=%llu inv=digest : the second run has %016llx\n",
-                   (unsigned long long)result.seed,
-                   (unsigned long long)again.digest);
+            print_different(&again);
             result.violations++;
         }
     }
-    printf("%d passed, %d failed\n", result.violations ? 0 : 1,
-           result.violations ? 1 : 0);
+    printf("%d passed, %d failed\n",
+           !result.violations && !result.is_early, result.violations != 0);
     return result.violations ? 1 : 0;
+}
+
+/* In a process of its own: one that dies is told, too. */
+static int replay_apart(const struct command *command,
+                        const struct options *options,
+                        const struct schedule *schedule, struct looks *looks)
+{
+    struct last_words *words = shared_new(sizeof *words);
+    char line[VERDICT_LINE_MAX];
+    pid_t process = child_fork();
+    int status;
+
+    if (!process) {
+        words_keep(words, 0);
+        _exit(output_status(replay(command, options, schedule, looks, words)));
+    }
+    check(waitpid(process, &status, 0) == process);
+    if (!WIFEXITED(status)) {
+        words_line(words, options->seed, status, line, sizeof line);
+        printf("%s\n0 passed, 1 failed\n", line);
+    }
+    shared_free(words, sizeof *words);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 int command_replay(const struct command *command)
@@ -239,7 +266,7 @@ int command_replay(const struct command *command)
     if (!status && command->out && !case_write(command->out, &options, &schedule, ""))
         status = EXIT_USAGE;
     if (!status)
-        status = replay(command, &options, &schedule, &looks);
+        status = replay_apart(command, &options, &schedule, &looks);
     schedule_fini(&schedule);
     return status;
 }

@@ -7,14 +7,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/check.h"
 #include "sim/child.h"
 #include "sim/mark.h"
 #include "sim/nemesis.h"
@@ -32,7 +30,7 @@ struct slot {
     bool is_done;      /* the child has filled in all below */
     bool is_different; /* the second run had another digest */
     struct run_result result;
-    char last_words[512];
+    struct last_words words;
     uint32_t marks_size;
     char marks[MARKS_SIZE];
 };
@@ -47,8 +45,6 @@ struct campaign {
     bool is_ending;
 };
 
-static struct slot *child_slot; /* of this process, when it is a child: the hook has no other way to it */
-
 static double seconds(void)
 {
     struct timespec now;
@@ -59,23 +55,15 @@ static double seconds(void)
 
 /* ---- in the child ---- */
 
-static void keep_words(const char *text)
-{
-    (void)snprintf(child_slot->last_words, sizeof child_slot->last_words, "%s",
-                   text);
-}
-
 static void run_child(const struct command *command, struct slot *slot)
 {
-    const struct rlimit limit = { SEED_CPU_S, SEED_CPU_S };
     struct options options;
-    struct run_settings settings = { .options = &options };
+    struct run_settings settings = { .options = &options,
+                                     .place = &slot->words.place };
     struct mark_list marks = { 0 };
     struct buf text = { 0 };
 
-    child_slot = slot;
-    check_set_hook(keep_words);
-    (void)setrlimit(RLIMIT_CPU, &limit); /* without it a hang is seen by a person */
+    words_keep(&slot->words, SEED_CPU_S);
     if (!command_options(command, slot->seed, &options))
         _exit(EXIT_USAGE);
     run_seed(&settings, &slot->result);
@@ -131,16 +119,14 @@ static void write_failure(const struct campaign *campaign,
 static void print_failure(struct campaign *campaign, struct slot *slot,
                           int status)
 {
-    if (!slot->is_done && WIFSIGNALED(status))
-        printf("FAIL seed=%llu inv=crash : ended by signal %d: %s\n",
-               (unsigned long long)slot->seed, WTERMSIG(status),
-               *slot->last_words ? slot->last_words : "no last words");
-    else if (!slot->is_done)
-        printf("FAIL seed=%llu inv=crash : ended with status %d\n",
-               (unsigned long long)slot->seed, WEXITSTATUS(status));
+    char line[VERDICT_LINE_MAX];
+
+    if (!slot->is_done) {
+        words_line(&slot->words, slot->seed, status, line, sizeof line);
+        printf("%s\n", line);
+    }
     if (slot->is_different)
-        printf("FAIL seed=%llu inv=digest : two runs differ\n",
-               (unsigned long long)slot->seed);
+        print_different(&slot->result);
     for (uint32_t i = 0;
          i < slot->result.violations && i < RUN_VIOLATIONS_MAX; i++)
         printf("%s\n", slot->result.lines[i]);
@@ -283,12 +269,10 @@ int command_run(const struct command *command)
     campaign.last = command->has_seeds ? command->seed_last : UINT64_MAX;
     campaign.report.first_seed = campaign.next;
     campaign.begin = seconds();
-    campaign.slots = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    check(campaign.slots != MAP_FAILED);
+    campaign.slots = shared_new(size);
     run_all(&campaign);
     good = print_report(&campaign);
-    (void)munmap(campaign.slots, size);
+    shared_free(campaign.slots, size);
     mark_fini(&campaign.marks);
     return campaign.report.failed ? 1 : good ? 0 : EXIT_USAGE;
 }

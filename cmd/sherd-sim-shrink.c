@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,12 +17,17 @@
 #include "sim/nemesis.h"
 
 #define INVARIANT_MAX 16
-#define TRY_CPU_S 120 /* a try that takes longer counts as one that holds */
+#define TRY_CPU_S 120 /* a try that takes longer hangs */
+
+struct attempt {
+    struct run_result result;
+    struct last_words words;
+};
 
 struct shrinker {
     double end;
-    struct run_result *result; /* of the last try, shared with its process */
-    char invariant[INVARIANT_MAX]; /* the rule that shall stay broken; "crash" when the process dies */
+    struct attempt *attempt; /* the last one, shared with its process */
+    char invariant[INVARIANT_MAX]; /* the rule that shall stay broken; "crash" when the process dies, "hang" when it takes too long */
     char line[VERDICT_LINE_MAX]; /* of the smallest run so far */
     struct options options;
     struct schedule schedule;
@@ -58,17 +62,17 @@ static void take_invariant(const char *line, char invariant[INVARIANT_MAX])
 
 static void run_child(const struct options *options,
                       const struct schedule *schedule,
-                      struct run_result *result)
+                      struct attempt *attempt)
 {
-    const struct rlimit limit = { TRY_CPU_S, TRY_CPU_S };
     const struct rlimit no_core = { 0, 0 };
     const struct run_settings settings = { .options = options,
                                            .schedule = schedule,
-                                           .stops_at_violation = true };
+                                           .stops_at_violation = true,
+                                           .place = &attempt->words.place };
 
-    (void)setrlimit(RLIMIT_CPU, &limit);
+    words_keep(&attempt->words, TRY_CPU_S);
     (void)setrlimit(RLIMIT_CORE, &no_core); /* a try may well die */
-    run_seed(&settings, result);
+    run_seed(&settings, &attempt->result);
     _exit(0);
 }
 
@@ -81,16 +85,21 @@ static void try(struct shrinker *shrinker, const struct options *options,
     pid_t process;
 
     shrinker->tries++;
-    memset(shrinker->result, 0, sizeof *shrinker->result);
+    memset(shrinker->attempt, 0, sizeof *shrinker->attempt);
     process = child_fork();
     if (!process)
-        run_child(options, schedule, shrinker->result);
+        run_child(options, schedule, shrinker->attempt);
     check(waitpid(process, &status, 0) == process);
-    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGXCPU &&
-        WTERMSIG(status) != SIGKILL)
-        (void)strcpy(invariant, "crash");
-    else
-        take_invariant(shrinker->result->lines[0], invariant);
+    if (WIFEXITED(status)) {
+        take_invariant(shrinker->attempt->result.lines[0], invariant);
+        return;
+    }
+    words_line(&shrinker->attempt->words, options->seed, status,
+               shrinker->attempt->result.lines[0], VERDICT_LINE_MAX);
+    (void)strcpy(invariant, WTERMSIG(status) == SIGXCPU ||
+                                    WTERMSIG(status) == SIGKILL
+                                ? "hang"
+                                : "crash");
 }
 
 /* Keeps what was tried if it breaks the same rule. */
@@ -105,7 +114,7 @@ static bool keep(struct shrinker *shrinker, const struct options *options,
     if (strcmp(invariant, shrinker->invariant) != 0)
         return false;
     (void)snprintf(shrinker->line, sizeof shrinker->line, "%s",
-                   shrinker->result->lines[0]);
+                   shrinker->attempt->result.lines[0]);
     return true;
 }
 
@@ -269,7 +278,7 @@ static int print_smallest(const struct command *command,
     if (!case_write(path, &shrinker->options, &shrinker->schedule,
                     shrinker->line))
         return EXIT_USAGE;
-    printf("%s\n", *shrinker->line ? shrinker->line : "the process dies");
+    printf("%s\n", shrinker->line);
     schedule_put(&shrinker->schedule, &text);
     printf("%.*s", (int)text.size, (const char *)text.data);
     printf("%llu nodes, %u faults, %llu s, after %llu tries%s\n",
@@ -298,7 +307,7 @@ static int shrink_case(const struct command *command,
         return 0;
     }
     (void)snprintf(shrinker->line, sizeof shrinker->line, "%s",
-                   shrinker->result->lines[0]);
+                   shrinker->attempt->result.lines[0]);
     shrink(shrinker);
     return print_smallest(command, shrinker);
 }
@@ -310,12 +319,9 @@ int command_shrink(const struct command *command)
 
     if (status)
         return status;
-    shrinker.result = mmap(NULL, sizeof *shrinker.result,
-                           PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                           -1, 0);
-    check(shrinker.result != MAP_FAILED);
+    shrinker.attempt = shared_new(sizeof *shrinker.attempt);
     status = shrink_case(command, &shrinker);
-    (void)munmap(shrinker.result, sizeof *shrinker.result);
+    shared_free(shrinker.attempt, sizeof *shrinker.attempt);
     schedule_fini(&shrinker.schedule);
     return status;
 }

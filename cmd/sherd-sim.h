@@ -9,6 +9,7 @@
 #include "sim/options.h"
 #include "sim/run.h"
 #include "sim/schedule.h"
+#include "sim/world.h"
 
 #define JOBS_MAX 256
 #define EXIT_USAGE 2 /* wrong options; 1 is a violation */
@@ -71,6 +72,21 @@ void print_replay(const struct command *command, uint64_t seed);
 /* Options and faults of the run that the command line means. 0, or an exit status: told what is wrong. */
 int read_case(const struct command *command, struct options *options,
               struct schedule *schedule);
+/* What a process that runs a seed leaves when it dies; shared with who waits for it. */
+struct last_words {
+    struct world_place place; /* the run's settings have it */
+    char text[512];           /* of the check that ended it; "": of none */
+};
+
+/* This process' checks speak to `words`, and a run of more processor time than that ends it. */
+void words_keep(struct last_words *words, uint64_t limit_s);
+/* The FAIL line of a process that has ended so before it was done (size VERDICT_LINE_MAX is enough). */
+void words_line(const struct last_words *words, uint64_t seed, int status,
+                char *line, size_t size);
+void *shared_new(size_t size); /* zeroed memory that children share */
+void shared_free(void *memory, size_t size);
+/* Two runs of one seed had different digests: its FAIL line, of the second one, on standard output. */
+void print_different(const struct run_result *again);
 /* sherd-sim-case.c. False: told what is wrong. The schedule is empty before a read; options come with what the file leaves as
  * it is. */
 bool case_read(const char *path, struct options *options,

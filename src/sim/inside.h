@@ -225,7 +225,8 @@ struct site *world_site(struct world *world, uint32_t index); /* made when it is
 /* What a node's clock shows to its machine, which runs from here on. */
 static inline uint64_t site_runs(struct world *world, const struct site *site)
 {
-    *world->place = (struct world_place){ world->now, site->index };
+    *world->place = (struct world_place){ world->now, world->events_done,
+                                          site->index };
     return clock_now(&site->clock, world->now);
 }
 

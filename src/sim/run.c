@@ -97,6 +97,7 @@ static void run_phases(struct run *run)
             run->settings->phase_ended(run->settings->user, phases[i].name,
                                        world_now(run->world));
     }
+    run->result->is_early = run->settings->until && run_is_over(run);
 }
 
 static struct workload_settings load_settings(const struct options *options)
@@ -174,6 +175,7 @@ static void make_world(struct run *run)
         .give_up = value[OPTION_GIVE_UP] * SECOND,
         .stores = (uint32_t)value[OPTION_CENTERS], /* a journal is of one data center */
         .byte_mode = value[OPTION_BYTE_MODE],
+        .place = run->settings->place,
     };
     struct workload_settings load = load_settings(run->options);
 
@@ -216,17 +218,19 @@ static void make_world(struct run *run)
 static void leaks(struct run_result *result, uint64_t before)
 {
     uint64_t now = mem_live();
-    char time[TIME_TEXT_MAX];
+    struct violation left = { .invariant = "I26",
+                              .at = result->ended_at,
+                              .node = VERDICT_NO_NODE };
 
     if (now == before)
         return;
+    (void)snprintf(left.text, sizeof left.text,
+                   "%lld allocations are left when everything is freed",
+                   (long long)(now - before));
     if (result->violations < RUN_VIOLATIONS_MAX)
-        (void)snprintf(result->lines[result->violations], VERDICT_LINE_MAX,
-                       "FAIL seed=%llu inv=I26 t=%s : %lld allocations "
-                       "are left when everything is freed",
-                       (unsigned long long)result->seed,
-                       time_text(result->ended_at, time, sizeof time),
-                       (long long)(now - before));
+        (void)failure_line(result->seed, &left,
+                           result->lines[result->violations],
+                           VERDICT_LINE_MAX);
     result->violations++;
 }
 

@@ -27,6 +27,7 @@
 #include "sim/workload_store.h"
 
 struct world;
+struct world_place;
 struct buf;
 
 #define RUN_VIOLATIONS_MAX 8 /* told of one run; the others are counted */
@@ -43,6 +44,7 @@ struct run_settings {
     /* Called before it is freed; may be null. */
     void (*looks_back)(void *user, struct world *world);
     void *user;
+    struct world_place *place; /* as in world_settings */
 };
 
 /* What was done, as its checkers counted it. */
@@ -63,6 +65,7 @@ struct run_result {
     uint64_t digest;
     uint64_t ended_at;  /* world's time, ns */
     uint64_t violation_at; /* of the first one, world's time; 0: none */
+    bool is_early;      /* `until` has cut it off: what it has not come to may be broken */
     bool is_dead;       /* too little was delivered: the run shows nothing */
     uint32_t nodes;
     uint32_t core;      /* nodes of the liveness phase */

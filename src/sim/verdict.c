@@ -11,6 +11,7 @@
 struct verdict {
     uint64_t seed;
     const uint64_t *now;
+    const uint64_t *events; /* null: not known */
     uint32_t count;
     struct violation violations[VERDICT_INVARIANTS_MAX];
 };
@@ -22,6 +23,11 @@ struct verdict *verdict_new(uint64_t seed, const uint64_t *now)
     verdict->seed = seed;
     verdict->now = now;
     return verdict;
+}
+
+void verdict_counts_events(struct verdict *verdict, const uint64_t *events)
+{
+    verdict->events = events;
 }
 
 void verdict_free(struct verdict *verdict)
@@ -52,6 +58,7 @@ void violation(struct verdict *verdict, const char *invariant, uint32_t node,
     row = &verdict->violations[verdict->count++];
     row->invariant = invariant;
     row->at = *verdict->now;
+    row->event = verdict->events ? *verdict->events : 0;
     row->node = node;
     row->count = 1;
     va_start(arguments, format);
@@ -81,16 +88,25 @@ const struct violation *verdict_find(const struct verdict *verdict,
 char *verdict_line(const struct verdict *verdict,
                    const struct violation *violation, char *line, size_t size)
 {
+    return failure_line(verdict->seed, violation, line, size);
+}
+
+char *failure_line(uint64_t seed, const struct violation *violation,
+                   char *line, size_t size)
+{
     uint64_t tenths = violation->at / 100000000;
-    char node[24] = "-";
+    char node[24] = "-", event[40] = "";
 
     if (violation->node != VERDICT_NO_NODE)
         (void)snprintf(node, sizeof node, "%" PRIu32, violation->node);
+    if (violation->event)
+        (void)snprintf(event, sizeof event, " event=%" PRIu64,
+                       violation->event);
     (void)snprintf(line, size,
                    "FAIL seed=%" PRIu64 " inv=%s t=%" PRIu64 "h%02" PRIu64
-                   "m%02" PRIu64 ".%" PRIu64 "s node=%s : %s",
-                   verdict->seed, violation->invariant, tenths / 36000,
-                   tenths / 600 % 60, tenths / 10 % 60, tenths % 10, node,
-                   violation->text); /* a cut line will do */
+                   "m%02" PRIu64 ".%" PRIu64 "s%s node=%s : %s",
+                   seed, violation->invariant, tenths / 36000,
+                   tenths / 600 % 60, tenths / 10 % 60, tenths % 10, event,
+                   node, violation->text); /* a cut line will do */
     return line;
 }

@@ -482,9 +482,10 @@ struct world *world_new(const struct world_settings *settings)
     world->rng = stream_rng(own->seed, STREAM_SCHEDULING, 1);
     world->now = SECOND;
     world->place = own->place ? own->place : &world->own_place;
-    *world->place = (struct world_place){ world->now, WORLD_NO_NODE };
+    *world->place = (struct world_place){ world->now, 0, WORLD_NO_NODE };
     bound_listen(over_bound, world);
     world->verdict = verdict_new(own->seed, &world->now);
+    verdict_counts_events(world->verdict, &world->events_done);
     world->traces = getenv("WORLD_TRACE") != NULL;
     /* Two ways and, of a write, two operations of the disk. */
     disk.latency_mean = own->store_delay / 4;

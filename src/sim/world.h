@@ -32,6 +32,7 @@ struct disk_store;
 /* Where a world stands: for who sees no more of it, as when its process has died. */
 struct world_place {
     uint64_t now;  /* ns of the world */
+    uint64_t event; /* the last one that has begun, as they are counted */
     uint32_t node; /* whose machine has run last; WORLD_NO_NODE: none has */
 };
 

@@ -12,7 +12,7 @@
 #include "sim/zoo.h"
 
 #define HUNT_INVARIANT_MAX 16 /* bytes with the zero */
-#define HUNT_TEXT_MAX 512
+#define HUNT_TEXT_MAX 576
 #define HUNT_JOBS_MAX 64
 
 /* What broke in a run. A check() that fails is the invariant "check", a signal "crash". */

@@ -177,6 +177,23 @@ def what_a_world_is_made_of_stays_when_it_is_shrunk():
         expect("the store is there", status == 1 and "inv=N1" in out, out)
 
 
+def a_run_that_dies_is_told():
+    dies = ["--mode", "handoff", "--nodes", "3..6", "--length", "240s..240s",
+            "--set", "faults_per_hour=300", "--set", "load=5", "--set", "data_load=0",
+            "--set", "remember=0", "--mutant", "D4"]
+    line = (r"^FAIL seed=1 inv=crash t=0h\d\dm\d\d\.\ds event=\d+ node=[0-5] : "
+            r"ended by signal 6: sherd: broken invariant at .*:\d+: .+$")
+    status, out, err = run("replay", "1", *dies)
+    expect("a replay that dies has its line, and the last one", status == 1 and
+           re.search(line, out, re.M) and out.endswith("\n0 passed, 1 failed\n") and
+           not err, status, out, err)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "a.case")
+        status, out, _ = run("shrink", "1", *dies, "--budget", "1s", "-o", path)
+        expect("so has what it shrinks to", status == 1 and re.search(line, out, re.M) and
+               "the process" not in out, status, out)
+
+
 def what_is_asked_for_is_seen():
     _, out, _ = run("replay", "7", *SMALL, "--until", "20s", "--log",
                     "node=1,level=info", "--dump", "node=0")
@@ -184,7 +201,8 @@ def what_is_asked_for_is_seen():
            not re.search(r"^ +\S+ n[02] \w+: ", out, re.M), out)
     expect("a node's state", "node 0: life 1" in out and
            "member n" in out, out)
-    expect("the end", "ended at 20s" in out, out)
+    expect("the end", "ended early, at 20s" in out, out)
+    expect("which is no proof", out.endswith("\n0 passed, 0 failed\n"), out)
     _, fine, _ = run("replay", "7", *SMALL, "--until", "20s", "--log",
                      "node=1,level=debug")
     expect("debug lines when they are asked for", " hosted: state " in fine and
@@ -269,6 +287,7 @@ def workers_end_with_their_parent():
             (["run", "--seeds", "1..4", "-j", "2"], 2, signal.SIGKILL),
             (["cover", "--seeds", "1..4", "-j", "2"], 2, signal.SIGKILL),
             (["shrink", "1"], 1, signal.SIGKILL),
+            (["replay", "1"], 1, signal.SIGKILL),
             (["bench"], 1, signal.SIGKILL)):
         with start_long(*words) as process:
             begun = waited(lambda p=process, n=workers:
@@ -302,6 +321,7 @@ def main():
     a_long_path_spoils_no_case()
     what_is_shrunk_is_repeated_with_its_bug()
     what_a_world_is_made_of_stays_when_it_is_shrunk()
+    a_run_that_dies_is_told()
     what_is_asked_for_is_seen()
     a_campaign_is_reported()
     reports_that_cannot_be_written_are_errors()

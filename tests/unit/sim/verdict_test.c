@@ -36,10 +36,32 @@ static void the_first_of_each_invariant_is_kept(void **state)
     verdict_free(verdict);
 }
 
+static void who_counts_events_is_told_which(void **state)
+{
+    uint64_t now = 2 * SECOND, events = 4112909;
+    struct verdict *verdict = verdict_new(7, &now);
+    const struct violation death = { .invariant = "crash",
+                                     .node = VERDICT_NO_NODE,
+                                     .text = "gone" };
+    char line[VERDICT_LINE_MAX];
+
+    (void)state;
+    verdict_counts_events(verdict, &events);
+    violation(verdict, "I5", 1, "twice");
+    events++;
+    assert_string_equal(
+        verdict_line(verdict, verdict_at(verdict, 0), line, sizeof line),
+        "FAIL seed=7 inv=I5 t=0h00m02.0s event=4112909 node=1 : twice");
+    assert_string_equal(failure_line(9, &death, line, sizeof line),
+                        "FAIL seed=9 inv=crash t=0h00m00.0s node=- : gone");
+    verdict_free(verdict);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_of_each_invariant_is_kept),
+        cmocka_unit_test(who_counts_events_is_told_which),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
