@@ -182,6 +182,7 @@ static void print_beginning(const struct options *options)
 
 static void print_end(const struct run_result *result)
 {
+    const char *starved = run_work_starved(&result->work);
     char time[TIME_TEXT_MAX];
     struct buf text = { 0 };
 
@@ -191,11 +192,11 @@ static void print_end(const struct run_result *result)
     for (uint32_t i = 0; i < result->violations && i < RUN_VIOLATIONS_MAX;
          i++)
         printf("%s\n", result->lines[i]);
-    printf("seed %llu ended %sat %s, digest %016llx%s\n",
+    printf("seed %llu ended %sat %s, digest %016llx%s%s\n",
            (unsigned long long)result->seed, result->is_early ? "early, " : "",
            time_text(result->ended_at, time, sizeof time),
            (unsigned long long)result->digest,
-           result->is_dead ? ", dead: less than half was delivered" : "");
+           starved ? ", dead: " : "", starved ? starved : "");
 }
 
 static int replay(const struct command *command, const struct options *options,

@@ -36,15 +36,6 @@ uint64_t run_link_mean(const struct options *options)
 
 /* ---- the whole ---- */
 
-/* Handlers fail because messages told them to: those did arrive. */
-static bool is_dead(const struct check_message_counts *messages)
-{
-    uint64_t arrived = messages->delivered +
-                       messages->undelivered[SHERD_REASON_HANDLER_FAILED];
-
-    return !messages->sent || arrived * 2 < messages->sent;
-}
-
 static void finish(struct run *run)
 {
     struct run_result *result = run->result;
@@ -73,10 +64,7 @@ static void finish(struct run *run)
         result->work.data = data_load_counts(run->data);
     if (run->store)
         result->work.store = store_load_counts(run->store);
-    result->is_dead =
-        is_dead(&result->work.messages) &&
-        !result->work.data.answers[SHERD_DATA_UPDATED] &&
-        !result->work.store.answers[SHERD_STORE_WRITTEN];
+    result->is_dead = run_work_starved(&result->work) != NULL;
 }
 
 static void run_phases(struct run *run)

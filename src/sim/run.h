@@ -57,6 +57,8 @@ struct run_work {
 };
 
 void run_work_add(struct run_work *sum, const struct run_work *work);
+/* Which work came to nothing, so that the run shows little of it; null: at least half of each kind did not. A literal. */
+const char *run_work_starved(const struct run_work *work);
 void run_work_put(const struct run_work *work, struct buf *text); /* lines of a report */
 
 /* Plain values: can be handed from one process to another. */
@@ -66,7 +68,7 @@ struct run_result {
     uint64_t ended_at;  /* world's time, ns */
     uint64_t violation_at; /* of the first one, world's time; 0: none */
     bool is_early;      /* `until` has cut it off: what it has not come to may be broken */
-    bool is_dead;       /* too little was delivered: the run shows nothing */
+    bool is_dead;       /* run_work_starved: the run shows little */
     uint32_t nodes;
     uint32_t core;      /* nodes of the liveness phase */
     uint64_t lives;     /* of nodes */

@@ -23,6 +23,38 @@ void run_work_add(struct run_work *sum, const struct run_work *work)
     add_all(sum, work, sizeof *sum);
 }
 
+static bool is_starved(uint64_t asked, uint64_t done)
+{
+    return done * 2 < asked;
+}
+
+const char *run_work_starved(const struct run_work *work)
+{
+    const struct check_message_counts *messages = &work->messages;
+    const uint64_t *data = work->data.answers;
+    const struct store_load_counts *store = &work->store;
+    uint64_t missed = data[SHERD_DATA_TIMEOUT] + data[SHERD_DATA_REFUSED];
+    uint64_t answered = data[SHERD_DATA_FOUND] + data[SHERD_DATA_NOT_FOUND] +
+                        data[SHERD_DATA_UPDATED] + data[SHERD_DATA_DELETED] +
+                        data[SHERD_DATA_MISMATCH];
+    uint64_t asked = store->gets + store->puts + store->deletes;
+
+    if (!messages->sent && !answered && !asked)
+        return "nobody sent anything";
+    /* Handlers fail because messages told them to: those did arrive. */
+    if (is_starved(messages->sent,
+                   messages->delivered +
+                       messages->undelivered[SHERD_REASON_HANDLER_FAILED]))
+        return "less than half was delivered";
+    if (is_starved(missed + answered, answered))
+        return "less than half of the calls of distributed data was done";
+    if (is_starved(asked, store->answers[SHERD_STORE_FOUND] +
+                              store->answers[SHERD_STORE_NOT_FOUND] +
+                              store->answers[SHERD_STORE_WRITTEN]))
+        return "less than half of the calls of the store was done";
+    return NULL;
+}
+
 static void put(struct buf *text, const char *name, uint64_t number)
 {
     char digits[NUMBER_TEXT_MAX];

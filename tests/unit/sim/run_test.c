@@ -68,6 +68,7 @@ static void alone(enum zoo_mutant bug, struct run_result *result)
 
     options_draw(&options, 4, &wish);
     options.value[OPTION_DATA] = 10;
+    options.value[OPTION_DATA_TIMEOUT] = 5000; /* most of the calls are done */
     zoo_choose(bug);
     run_seed(&settings, result);
     zoo_choose(ZOO_NONE);
@@ -117,6 +118,52 @@ static void a_run_without_work_is_dead(void **state)
     if (result.violations)
         fail_msg("%s", result.lines[0]);
     assert_true(result.is_dead);
+}
+
+/* Each kind of work by its own: messages that do not arrive are not made good by calls that are answered. */
+static void starved_messages_are_seen_beside_calls(void **state)
+{
+    static const char faults[] = "at 1s cut *<>* data for 59s\n";
+    struct schedule schedule = { { 0 } };
+    char error[SCHEDULE_ERROR_MAX];
+    struct options options;
+    struct run_settings settings = { .options = &options,
+                                     .schedule = &schedule,
+                                     .until = 62 * SECOND };
+    struct run_result result;
+
+    (void)state;
+    assert_true(schedule_read(&schedule, slice_text(faults), error,
+                              sizeof error));
+    for (uint64_t data = 0; data <= 10; data += 10) {
+        set(&options, 1);
+        options.value[OPTION_DATA] = data;
+        run_seed(&settings, &result);
+        assert_true(result.is_dead);
+        assert_string_equal(run_work_starved(&result.work),
+                            "less than half was delivered");
+    }
+    assert_true(result.work.data.answers[SHERD_DATA_UPDATED] > 10);
+    schedule_fini(&schedule);
+}
+
+static void each_kind_of_work_is_judged_by_its_own(void **state)
+{
+    struct run_work work = { .messages = { .sent = 10, .delivered = 9 } };
+
+    (void)state;
+    assert_null(run_work_starved(&work));
+    work.data.answers[SHERD_DATA_UPDATED] = 4;
+    work.data.answers[SHERD_DATA_TIMEOUT] = 4;
+    assert_null(run_work_starved(&work));
+    work.data.answers[SHERD_DATA_REFUSED] = 1;
+    assert_non_null(strstr(run_work_starved(&work), "distributed data"));
+    work.data.answers[SHERD_DATA_REFUSED] = 0;
+    work.store.gets = work.store.puts = 5;
+    work.store.answers[SHERD_STORE_WRITTEN] = 5;
+    assert_null(run_work_starved(&work));
+    work.store.deletes = 1;
+    assert_non_null(strstr(run_work_starved(&work), "the store"));
 }
 
 /* ---- a clean cut ---- */
@@ -489,6 +536,8 @@ int main(void)
         cmocka_unit_test(without_entities_there_is_work_and_no_message),
         cmocka_unit_test(without_entities_broken_rules_are_found),
         cmocka_unit_test(a_run_without_work_is_dead),
+        cmocka_unit_test(starved_messages_are_seen_beside_calls),
+        cmocka_unit_test(each_kind_of_work_is_judged_by_its_own),
         cmocka_unit_test(data_centers_persist_apart),
         cmocka_unit_test(L1_a_node_that_nobody_hears_is_found),
         cmocka_unit_test(I26_what_is_kept_is_found),
