@@ -88,6 +88,11 @@ static const struct kind kinds[] = {
       { "zombies=0", "fault_cut=10", "fault_down=0", "fault_crash=5",
         "fault_leave=0", "fault_leave_kill=0", "fault_leave_oldest=0",
         "fault_length_s=60", "load=1", "acceptable_heartbeat_pause_ms=1000" } },
+    /* who leaves is cut off meanwhile, for long */
+    { ZOO_C12R, MODE_CHURN,
+      { "zombies=0", "fault_cut=10", "fault_leave=10", "fault_crash=0",
+        "fault_leave_kill=0", "fault_down=0", "fault_length_s=120",
+        "length_s=480", "load=1", "shutdown_region_timeout_ms=1000" } },
     /* clusters are cut in two */
     { ZOO_A7, MODE_SBR, { "resolver=1", "split=1" } },
     { ZOO_E1, MODE_SBR, { "resolver=1", "split=1" } },
@@ -166,7 +171,7 @@ static const struct kind store_kinds[] = {
 #define DATA_FIRST ZOO_A9 /* of the bugs: these and those behind are the replicator's */
 
 #define KINDS (sizeof kinds / sizeof *kinds)
-#define KINDS_IN_TURN (KINDS - 7) /* the first ones */
+#define KINDS_IN_TURN (KINDS - 8) /* the first ones */
 
 /* What those do not reach; cover has them in turn with the others. */
 static const struct kind cover_kinds[] = {

@@ -74,6 +74,9 @@
     X(C12, "pekko#3247",                                                       \
       "A node ends in time though a peer does not read.",                      \
       "L5")                                                                    \
+    X(C12R, "behaviour 6.2",                                                   \
+      "A node that does not see itself exiting ends in time.",                 \
+      "L5")                                                                    \
     X(D4, "akka#32749",                                                        \
       "A timer is for the incarnation that set it.",                           \
       "I27")                                                                   \

@@ -15,13 +15,47 @@
 #define READ_PLUS 5 /* the reference's coordinator-state.read-majority-plus, */
 #define WRITE_PLUS 3 /* write-majority-plus */
 #define MAJORITY_MIN 5 /* and distributed-data.majority-min-cap, which nodes take where nothing is set */
+#define CHECKS_LEAVE_S 84 /* until it is seen exiting 60 s, to hand over 10 and 4 s, until it is removed 10 s: node/ending.c */
 #define CHECKS_END_S 60 /* the actors' 5 s, the links' half, and a machine that is slow or drifts */
 
-static void set_end(struct checks *checks, uint32_t node, uint64_t at)
+static void forget_end(struct checks *checks, uint32_t node)
 {
-    checks->ending -= checks->end_by[node] != 0;
-    checks->ending += at != 0;
-    checks->end_by[node] = at;
+    checks->ending -= checks->ends[node].by != 0;
+    checks->ends[node] = (struct checks_end){ 0, 0 };
+}
+
+/* From now on it has that time; who had less has it still. */
+static void must_end(struct checks *checks, uint32_t node, uint64_t time)
+{
+    struct checks_end *end = &checks->ends[node];
+    uint64_t now = world_now(checks->world);
+
+    if (end->by && end->by <= now + time)
+        return;
+    checks->ending += !end->by;
+    if (!end->by)
+        end->since = now;
+    end->by = now + time;
+}
+
+/* As long as its regions may take, and all the other steps up to its own end; its clock may be slow. */
+static uint64_t leave_time(const struct checks *checks, uint32_t node)
+{
+    uint64_t time =
+        world_node(checks->world, node)->settings.shutdown_region_timeout;
+
+    time = (time ? time : 60 * SECOND) + CHECKS_LEAVE_S * SECOND;
+    return time + time / 16 + CHECKS_END_S * SECOND;
+}
+
+static void node_leaves(void *user, uint32_t node)
+{
+    must_end(user, node, leave_time(user, node));
+}
+
+uint32_t checks_ending(const struct checks *checks)
+{
+    return checks->ending;
 }
 
 /* A node that is paused cannot stop. */
@@ -38,25 +72,26 @@ static void count_pauses(struct checks *checks)
         if (!world_node(checks->world, i)->is_paused)
             continue;
         check_entity_paused(checks->entity, i, passed);
-        if (checks->end_by[i])
-            checks->end_by[i] += passed;
+        if (checks->ends[i].by)
+            checks->ends[i].by += passed;
     }
     checks->looked_at = now;
 }
 
-/* L5: what ends itself is gone soon, whoever reads or does not read what it still has to say. */
+/* L5: what is to end is gone in time, whoever takes its shards, answers, or reads what it still has to say. */
 static void look_at_ends(struct checks *checks)
 {
     uint64_t now = world_now(checks->world);
 
     for (uint32_t i = 0;
          checks->ending && i < world_node_count(checks->world); i++) {
-        if (!checks->end_by[i] || now <= checks->end_by[i])
+        if (!checks->ends[i].by || now <= checks->ends[i].by)
             continue;
         violation(checks->verdict, "L5", i,
-                  "the node ends itself, and has not ended for %u s",
-                  CHECKS_END_S);
-        set_end(checks, i, 0);
+                  "the node is to end, and has not ended for %llu s",
+                  (unsigned long long)((now - checks->ends[i].since) /
+                                       SECOND));
+        forget_end(checks, i);
     }
 }
 
@@ -80,7 +115,7 @@ static void node_started(void *user, uint32_t node, uint64_t uid)
     check(node < CHECK_NODES_MAX);
     set_inside(checks, node);
     checks->uids[node] = uid;
-    set_end(checks, node, 0);
+    forget_end(checks, node);
     *(uint32_t *)facts_of(&checks->nodes, (struct fact_key){ { uid } },
                           sizeof(uint32_t)) = node + 1;
     check_entity_node_started(checks->entity, node, uid);
@@ -97,7 +132,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     checks_look(checks);
     set_inside(checks, node);
     checks->uids[node] = 0;
-    set_end(checks, node, 0);
+    forget_end(checks, node);
     check_entity_node_ended(checks->entity, world_now(checks->world), node);
     check_coordinator_node_ended(checks->coordinator, node);
     check_member_node_ended(checks->member, node);
@@ -136,10 +171,13 @@ static void joined(struct checks *checks, uint32_t node, uint64_t by)
     checks->follows[node] = checks->safety.outside[node] = true;
 }
 
-static void seen(struct checks *checks, uint32_t by, uint64_t uid)
+static void seen(struct checks *checks, uint32_t by, uint64_t uid,
+                 uint64_t status)
 {
     uint32_t index = living(checks, uid);
 
+    if (status == PEER_EXITING && uid == checks->uids[by])
+        must_end(checks, by, leave_time(checks, by));
     if (index && checks->follows[index - 1] && !checks->safety.outside[by])
         set_inside(checks, index - 1);
 }
@@ -175,12 +213,11 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     if (probe->kind == PROBE_CLUSTER_JOINED)
         joined(checks, node, probe->node.uid);
     if (probe->kind == PROBE_MEMBER_SEEN)
-        seen(checks, node, probe->node.uid);
+        seen(checks, node, probe->node.uid, probe->first);
     if (probe->kind == PROBE_LEADER_ACTED)
         leader_acted(checks, probe->bytes);
     if (probe->kind == PROBE_SELF_STOPPING)
-        set_end(checks, node,
-                world_now(checks->world) + CHECKS_END_S * SECOND);
+        must_end(checks, node, CHECKS_END_S * SECOND);
     checks_look(checks);
     check_entity_probe(checks->entity, world_now(checks->world), node, probe);
     check_coordinator_probe(checks->coordinator, node, probe);
@@ -320,6 +357,7 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
     struct world_observer observer = {
         .user = checks,
         .node_started = node_started,
+        .node_leaves = node_leaves,
         .node_ended = node_ended,
         .line = line,
         .probe = probe,

@@ -3,7 +3,9 @@
  *
  * A member that is downed while its process lives, or removed while it exits and cannot be reached, is outside from then on
  * (facts.h): what runs there until it ends itself may overlap, and is measured. Who joins such a node is outside, too, until
- * a node that is not has seen it as a member. */
+ * a node that is not has seen it as a member.
+ *
+ *   L5   a node that is told to leave, or sees itself exiting or removed, has ended when the times of all steps of its end are over */
 #ifndef SHERD_SIM_CHECKS_H
 #define SHERD_SIM_CHECKS_H
 
@@ -18,6 +20,12 @@
 
 struct world;
 struct trace_line;
+
+/* A life that is to end: it was told to leave, sees itself exiting, or ends itself. */
+struct checks_end {
+    uint64_t since;
+    uint64_t by; /* ns of the world: a pause of the node is no part of it */
+};
 
 struct checks {
     struct check_entity *entity;
@@ -35,8 +43,8 @@ struct checks {
     uint32_t centers; /* data centers; set after checks_new; 0: one */
     struct map nodes; /* uid -> index + 1 of the node whose life it is */
     uint64_t uids[CHECK_NODES_MAX]; /* of the lives that run; 0 = none */
-    uint64_t end_by[CHECK_NODES_MAX]; /* of a life that ends itself; 0 = it does not */
-    uint32_t ending;    /* of end_by that are set */
+    struct checks_end ends[CHECK_NODES_MAX]; /* of lives that are to end; all zero: none of them is */
+    uint32_t ending;    /* of ends that are set */
     uint64_t looked_at; /* pauses are counted from here */
 };
 
@@ -44,6 +52,8 @@ struct checks {
 struct checks *checks_new(struct world *world, uint64_t stop_ns);
 /* Looks at deadlines; at the end of a run, and whenever one likes. */
 void checks_look(struct checks *checks);
+/* How many lives are to end and have not, nor were found late. */
+uint32_t checks_ending(const struct checks *checks);
 /* Does a node say that bytes from a connection are no frame? */
 bool checks_is_unreadable(const struct trace_line *line);
 void checks_free(struct checks *checks); /* after world_free */

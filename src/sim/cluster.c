@@ -213,7 +213,6 @@ void cluster_crash_strays(struct cluster *cluster)
     for (uint32_t i = 0; i < cluster->nodes; i++)
         if (cluster_lives(cluster, i) &&
             (!world_node(cluster->world, i)->is_up ||
-             world_node(cluster->world, i)->is_leaving ||
              cluster->checks->safety.outside[i]))
             world_crash(cluster->world, i);
     if (cluster->centers > 1)

@@ -53,8 +53,8 @@ void cluster_start(struct cluster *cluster, uint32_t node);
 void cluster_down(struct cluster *cluster, uint32_t by, uint32_t node);
 /* Whoever lives and is not in the cluster. One that is not up waits for a node that is gone: who took it in died before it
  * told anybody, or never answered. One that was given up while it lived (facts.h) may take itself for a member still, when all
- * who know better are gone. An operator would start them again; here they crash, and so does who leaves, and would end in the quiet. So do, with several data centers, those who have
- * grown strangers to the first of them that lives. */
+ * who know better are gone. An operator would start them again; here they crash. So do, with several data centers, those who
+ * have grown strangers to the first of them that lives. */
 void cluster_crash_strays(struct cluster *cluster);
 bool cluster_lives(const struct cluster *cluster, uint32_t node);
 /* The nemesis' hands on this cluster and on its store. */

@@ -1,6 +1,7 @@
 /* The phases in which something goes wrong, from the first node's start to the choice of who lives on. */
 #include "sim/run_inside.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -157,7 +158,14 @@ static void judge_loss(struct run *run, const bool *in_core)
         check_remember_lost(workload_world_remember(run->load));
 }
 
-/* First who is dead is downed, so that the others work again. Then the others die, and are downed, then the core comes back: a
+static bool nobody_ends(struct run *run, char *text, size_t size)
+{
+    (void)snprintf(text, size, "%u nodes are to end",
+                   checks_ending(run->checks));
+    return !checks_ending(run->checks);
+}
+
+/* First who is dead is downed, so that the others work again; who leaves has its time. Then the others die, and are downed, then the core comes back: a
  * node that is started while all others are dead begins a cluster. */
 void run_heal(struct run *run)
 {
@@ -165,6 +173,9 @@ void run_heal(struct run *run)
 
     down_the_dead(run);
     run_until(run, world_now(run->world) + quiet_converge_bound(run->options));
+    (void)run_until_holds(run, nobody_ends, "L5",
+                          2 * quiet_leave_bound(run->options),
+                          "when the faults are over, who leaves is gone"); /* found late before */
     run->has_operator = false;
     cluster_crash_strays(&run->cluster);
     draw_core(run, in_core);

@@ -69,7 +69,6 @@ struct world_node {
     uint32_t life;       /* counts lives, from 1 */
     bool is_paused;
     bool is_up;     /* it was up in this life */
-    bool is_leaving; /* it was told to leave in this life */
     bool has_ended; /* the life ended by itself, with `error` */
     int error;      /* 0 or a SHERD_E... code */
 };
@@ -157,6 +156,7 @@ struct world_step {
 struct world_observer {
     void *user;
     void (*node_started)(void *user, uint32_t node, uint64_t uid);
+    void (*node_leaves)(void *user, uint32_t node); /* it is told to */
     void (*node_ended)(void *user, uint32_t node, bool crashed, int error);
     void (*line)(void *user, uint32_t node, const struct trace_line *line);
     void (*probe)(void *user, uint32_t node, uint32_t machine,

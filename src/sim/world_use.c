@@ -281,7 +281,7 @@ void world_tell(struct world *world, uint32_t node, struct sherd_ref to,
 
 void world_leave(struct world *world, uint32_t node)
 {
-    world_site(world, node)->face.is_leaving = true;
+    observe(world, node_leaves, node);
     give(world, node, 0, node_mail_command(NODE_LEAVE, NULL));
 }
 

@@ -15,6 +15,7 @@
 #include "sim/net.h"
 #include "sim/verdict.h"
 #include "sim/world.h"
+#include "sim/zoo.h"
 
 /* Types name only the fields that they need. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
@@ -339,25 +340,38 @@ static void who_exits_and_is_removed_unreached_is_outside(void **state)
     close_scene(&scene);
 }
 
-/* L5: it said that it ends, and runs on. */
-static void a_node_that_does_not_end_is_seen(void **state)
+/* L5, from the command on: while nobody answers, with a bug at a step of its end. */
+static bool ends_late(enum zoo_mutant bug, bool is_paused, uint64_t within)
 {
     struct scene scene;
-    struct verdict *verdict;
+    const struct violation *late;
+    bool was_late;
 
-    (void)state;
     open_scene(&scene, 5, 2);
-    verdict = world_verdict(scene.world);
-    scene.checks->end_by[1] = world_now(scene.world);
-    scene.checks->ending = 1;
+    work(&scene, 3 * SECOND);
+    zoo_choose(bug);
+    world_pause(scene.world, 0, true);
+    world_leave(scene.world, 1);
+    world_pause(scene.world, 1, is_paused);
+    assert_int_equal(checks_ending(scene.checks), 1);
+    work(&scene, within);
     checks_look(scene.checks);
-    assert_null(verdict_find(verdict, "L5"));
-    work(&scene, SECOND);
-    checks_look(scene.checks);
-    assert_non_null(verdict_find(verdict, "L5"));
-    assert_int_equal(verdict_find(verdict, "L5")->node, 1);
+    world_pause(scene.world, 1, false);
+    late = verdict_find(world_verdict(scene.world), "L5");
+    was_late = late && late->node == 1;
+    assert_int_equal(checks_ending(scene.checks), is_paused);
+    zoo_choose(ZOO_NONE);
     world_free(scene.world);
     checks_free(scene.checks);
+    return was_late;
+}
+
+static void L5_a_node_that_does_not_end_is_seen(void **state)
+{
+    (void)state;
+    assert_false(ends_late(ZOO_NONE, false, 240 * SECOND));
+    assert_true(ends_late(ZOO_C12R, false, 240 * SECOND));
+    assert_false(ends_late(ZOO_C12R, true, 240 * SECOND)); /* it cannot */
 }
 
 static void what_cannot_be_read_is_known_by_its_line(void **state)
@@ -454,7 +468,7 @@ int main(void)
         cmocka_unit_test(who_is_seen_by_the_others_is_inside),
         cmocka_unit_test(a_lease_has_one_holder),
         cmocka_unit_test(who_exits_and_is_removed_unreached_is_outside),
-        cmocka_unit_test(a_node_that_does_not_end_is_seen),
+        cmocka_unit_test(L5_a_node_that_does_not_end_is_seen),
         cmocka_unit_test(what_cannot_be_read_is_known_by_its_line),
     };
 

@@ -460,9 +460,9 @@ static void I8_of_distributed_data_is_found(void **state)
 
 /* ---- the operator ---- */
 
-/* With these faults and no others; it breaks nothing and is not dead. */
-static void run_with_faults(const struct options *options, const char *faults,
-                            struct run_result *result)
+/* With these faults and no others. */
+static void run_unjudged(const struct options *options, const char *faults,
+                         struct run_result *result)
 {
     struct schedule schedule = { { 0 } };
     char error[SCHEDULE_ERROR_MAX];
@@ -473,6 +473,13 @@ static void run_with_faults(const struct options *options, const char *faults,
                               sizeof error));
     run_seed(&settings, result);
     schedule_fini(&schedule);
+}
+
+/* The same, and it breaks nothing and is not dead. */
+static void run_with_faults(const struct options *options, const char *faults,
+                            struct run_result *result)
+{
+    run_unjudged(options, faults, result);
     if (result->violations)
         fail_msg("%s", result->lines[0]);
     assert_false(result->is_dead);
@@ -497,7 +504,7 @@ static void who_waits_for_a_lost_cluster_begins_another(void **state)
 }
 
 /* No coordinator begins without three members: the region of who leaves waits for one until its time is over. */
-static void who_leaves_when_the_faults_end_is_not_of_the_core(void **state)
+static void who_leaves_when_the_faults_end_has_its_time(void **state)
 {
     static const char faults[] = "at 1s crash 0\n"
                                  "at 59s leave 2\n";
@@ -512,6 +519,26 @@ static void who_leaves_when_the_faults_end_is_not_of_the_core(void **state)
     options.value[OPTION_SHUTDOWN] = 600000;
     run_with_faults(&options, faults, &result);
     assert_int_equal(result.faults[FAULT_VERB_LEAVE], 1);
+    assert_true(result.ended_at > 660 * SECOND);
+}
+
+/* Who is cut off while it leaves does not wait for ever to see itself exiting. */
+static void L5_a_node_that_waits_for_ever_is_found(void **state)
+{
+    static const char faults[] = "at 1s cut 2<>* for 380s\n"
+                                 "at 20s leave 2\n";
+    struct options options;
+    struct run_result result;
+
+    (void)state;
+    set(&options, 4);
+    options.value[OPTION_LENGTH] = 400;
+    options.value[OPTION_SHUTDOWN] = 10000;
+    run_with_faults(&options, faults, &result);
+    zoo_choose(ZOO_C12R);
+    run_unjudged(&options, faults, &result);
+    zoo_choose(ZOO_NONE);
+    assert_true(broke(&result, "L5"));
 }
 
 /* A link that is slowed is slower than it was, by less than the least of all links, too. */
@@ -550,7 +577,8 @@ int main(void)
         cmocka_unit_test(I8_who_is_not_restarted_is_found),
         cmocka_unit_test(I8_of_distributed_data_is_found),
         cmocka_unit_test(who_waits_for_a_lost_cluster_begins_another),
-        cmocka_unit_test(who_leaves_when_the_faults_end_is_not_of_the_core),
+        cmocka_unit_test(who_leaves_when_the_faults_end_has_its_time),
+        cmocka_unit_test(L5_a_node_that_waits_for_ever_is_found),
         cmocka_unit_test(a_slow_link_is_slower_than_it_was),
     };
 
