@@ -6,7 +6,7 @@
 
 static void mark_fini(struct pruning_mark *mark)
 {
-    vec_fini(&mark->seen);
+    seen_fini(&mark->seen);
 }
 
 void pruning_fini(struct pruning *pruning)
@@ -19,10 +19,7 @@ void pruning_fini(struct pruning *pruning)
 static void mark_copy(struct pruning_mark *to, const struct pruning_mark *from)
 {
     *to = *from;
-    to->seen.items = NULL;
-    to->seen.count = to->seen.capacity = 0;
-    for (uint32_t i = 0; i < from->seen.count; i++)
-        vec_push(&to->seen, from->seen.items[i]);
+    seen_copy(&to->seen, &from->seen);
 }
 
 void pruning_copy(struct pruning *to, const struct pruning *from)
@@ -41,13 +38,8 @@ static bool mark_equal(const struct pruning_mark *left,
         return false;
     if (left->is_performed)
         return left->obsolete_at == right->obsolete_at;
-    if (!node_equal(&left->owner, &right->owner) ||
-        left->seen.count != right->seen.count)
-        return false;
-    for (uint32_t i = 0; i < left->seen.count; i++)
-        if (!address_equal(&left->seen.items[i], &right->seen.items[i]))
-            return false;
-    return true;
+    return node_equal(&left->owner, &right->owner) &&
+           seen_equal(&left->seen, &right->seen);
 }
 
 bool pruning_equal(const struct pruning *left, const struct pruning *right)
@@ -65,11 +57,6 @@ static int mark_order(const void *item, const void *key)
     const struct pruning_mark *mark = item;
 
     return node_compare(&mark->removed, key);
-}
-
-static int seen_order(const void *item, const void *key)
-{
-    return address_compare(item, key);
 }
 
 struct pruning_mark *pruning_find(const struct pruning *pruning,
@@ -112,31 +99,15 @@ void pruning_take(struct pruning *pruning, const struct node_id *removed)
     vec_remove(&pruning->marks, (uint32_t)(mark - pruning->marks.items));
 }
 
-static uint32_t seen_place(const struct pruning_mark *mark,
-                           const struct address *address)
-{
-    return sorted_vec_place(&mark->seen, seen_order, address);
-}
-
 bool pruning_is_seen(const struct pruning_mark *mark,
                      const struct address *address)
 {
-    uint32_t at = seen_place(mark, address);
-
-    return at < mark->seen.count &&
-           address_equal(&mark->seen.items[at], address);
+    return seen_has(&mark->seen, address);
 }
 
 void pruning_see(struct pruning_mark *mark, const struct address *address)
 {
-    uint32_t at = seen_place(mark, address);
-
-    if (at < mark->seen.count && address_equal(&mark->seen.items[at], address))
-        return;
-    vec_grow(&mark->seen);
-    memmove(&mark->seen.items[at + 1], &mark->seen.items[at],
-            (mark->seen.count++ - at) * sizeof *mark->seen.items);
-    mark->seen.items[at] = *address;
+    (void)seen_add(&mark->seen, address); /* it may be there */
 }
 
 bool pruning_begun(const struct pruning *pruning)
@@ -155,18 +126,16 @@ bool pruning_see_all(struct pruning *pruning, const struct address *address)
         struct pruning_mark *mark = &pruning->marks.items[i];
 
         if (mark->is_performed ||
-            address_equal(&mark->owner.address, address) ||
-            pruning_is_seen(mark, address))
+            address_equal(&mark->owner.address, address))
             continue;
-        pruning_see(mark, address);
-        is_changed = true;
+        is_changed = seen_add(&mark->seen, address) || is_changed;
     }
     return is_changed;
 }
 
 void pruning_perform(struct pruning_mark *mark, int64_t obsolete_at)
 {
-    vec_fini(&mark->seen);
+    seen_fini(&mark->seen);
     memset(&mark->owner, 0, sizeof mark->owner);
     mark->is_performed = true;
     mark->obsolete_at = obsolete_at;
@@ -182,8 +151,7 @@ static void mark_merge(struct pruning_mark *mark,
             mark->obsolete_at = other->obsolete_at;
         mark->is_pekko = mark->is_pekko || other->is_pekko;
     } else if (node_equal(&mark->owner, &other->owner)) {
-        for (uint32_t i = 0; i < other->seen.count; i++)
-            pruning_see(mark, &other->seen.items[i]);
+        seen_merge(&mark->seen, &other->seen);
     } else if (node_compare(&mark->owner, &other->owner) > 0) {
         REACHED("two members have begun to prune the same one");
         /* The reference compares addresses only; the uid makes the choice the same for both sides. */

@@ -11,11 +11,12 @@
 
 #include "base/address.h"
 #include "base/vec.h"
+#include "ddata/seen.h"
 
 struct pruning_mark {
     struct node_id removed;
     struct node_id owner; /* initialized */
-    VEC(struct address) seen; /* initialized: by whom, without the owner; by address */
+    struct seen seen;     /* initialized: by whom, without the owner */
     int64_t obsolete_at;  /* performed: wall clock, ms */
     bool is_performed;
     bool is_pekko; /* performed: a cluster of Pekko's; its nodes write another owner where none is meant */

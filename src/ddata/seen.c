@@ -1,0 +1,190 @@
+/* An item: the tag of its field and a size, then the address: tag, size and text of the host, tag and varint of the port. All sizes are one
+ * byte, and items of equal addresses are equal bytes. */
+#include "ddata/seen.h"
+
+#include "base/check.h"
+#include "ddata/proto.h"
+
+#define TAG (SEEN_FIELD << 3 | PROTO_BYTES)
+#define HOST_TAG (1 << 3 | PROTO_BYTES)
+#define PORT_TAG (2 << 3 | PROTO_VARINT)
+#define HEAD 2      /* bytes before the address */
+#define HOST_HEAD 2 /* and before the host's text */
+#define PORT_MAX 3  /* bytes of a port */
+
+_Static_assert(HOST_HEAD + HOST_MAX + 1 + PORT_MAX < 128, "one byte");
+
+struct item {
+    struct slice host;
+    uint32_t port;
+    size_t size; /* all of it */
+};
+
+static struct item item_at(const struct seen *seen, size_t place)
+{
+    const uint8_t *at = seen->bytes.data + place;
+    size_t host_size = at[HEAD + 1];
+    const uint8_t *port = at + HEAD + HOST_HEAD + host_size + 1;
+    struct item item = {
+        .host = slice_of(at + HEAD + HOST_HEAD, host_size),
+        .size = HEAD + (size_t)at[1],
+    };
+
+    for (unsigned shift = 0; port < at + item.size; shift += 7)
+        item.port |= (uint32_t)(*port++ & 0x7f) << shift;
+    return item;
+}
+
+/* As address_compare. */
+static int compare(const struct item *item, struct slice host, uint32_t port)
+{
+    size_t size = item->host.size < host.size ? item->host.size : host.size;
+    int order = memcmp(item->host.data, host.data, size);
+
+    if (!order)
+        order = (item->host.size > host.size) - (item->host.size < host.size);
+    return order ? order : (item->port > port) - (item->port < port);
+}
+
+static void put_item(struct buf *buf, struct slice host, uint32_t port)
+{
+    size_t start = buf->size;
+
+    buf_put_u8(buf, TAG);
+    buf_put_u8(buf, 0);
+    buf_put_u8(buf, HOST_TAG);
+    buf_put_u8(buf, (uint8_t)host.size);
+    buf_put_slice(buf, host);
+    buf_put_u8(buf, PORT_TAG);
+    buf_put_varint(buf, port);
+    buf->data[start + 1] = (uint8_t)(buf->size - start - HEAD);
+}
+
+void seen_fini(struct seen *seen)
+{
+    buf_fini(&seen->bytes);
+    *seen = (struct seen){ 0 };
+}
+
+void seen_copy(struct seen *to, const struct seen *from)
+{
+    *to = *from;
+    to->bytes = (struct buf){ 0 };
+    if (!from->count)
+        return;
+    to->bytes.data = mem_copy(from->bytes.data, from->bytes.size);
+    to->bytes.size = to->bytes.capacity = from->bytes.size;
+}
+
+bool seen_equal(const struct seen *left, const struct seen *right)
+{
+    return slice_equal(buf_slice(&left->bytes), buf_slice(&right->bytes));
+}
+
+/* Where the first one is that is not before it, and whether that is it. */
+static size_t find(const struct seen *seen, struct slice host, uint32_t port,
+                   bool *is_there)
+{
+    size_t place = 0;
+
+    *is_there = false;
+    while (place < seen->bytes.size) {
+        struct item item = item_at(seen, place);
+        int order = compare(&item, host, port);
+
+        *is_there = order == 0;
+        if (order >= 0)
+            break;
+        place += item.size;
+    }
+    return place;
+}
+
+bool seen_has(const struct seen *seen, const struct address *address)
+{
+    bool is_there;
+
+    (void)find(seen, slice_text(address->host), address->port, &is_there);
+    return is_there;
+}
+
+bool seen_add(struct seen *seen, const struct address *address)
+{
+    struct slice host = slice_text(address->host);
+    uint8_t room[HEAD + HOST_HEAD + HOST_MAX + 1 + PORT_MAX + 8];
+    struct buf item = { room, 0, sizeof room }; /* a varint asks for ten bytes */
+    bool is_there;
+    size_t place = find(seen, host, address->port, &is_there);
+    uint8_t *at;
+
+    if (is_there)
+        return false;
+    put_item(&item, host, address->port);
+    (void)buf_reserve(&seen->bytes, item.size);
+    at = seen->bytes.data + place;
+    memmove(at + item.size, at, seen->bytes.size - place);
+    memcpy(at, item.data, item.size);
+    seen->last = place == seen->bytes.size ? place : seen->last + item.size;
+    seen->bytes.size += item.size;
+    seen->count++;
+    return true;
+}
+
+bool seen_append(struct seen *seen, struct slice host, uint64_t port)
+{
+    struct item last;
+
+    if (!host.size || host.size > HOST_MAX || memchr(host.data, 0, host.size) ||
+        !port || port > UINT16_MAX)
+        return false;
+    if (seen->count) {
+        last = item_at(seen, seen->last);
+        if (compare(&last, host, (uint32_t)port) >= 0)
+            return false;
+    }
+    seen->last = seen->bytes.size;
+    put_item(&seen->bytes, host, (uint32_t)port);
+    seen->count++;
+    return true;
+}
+
+/* The next one of either, or of both. */
+static void merge_next(struct seen *whole, const struct seen *const parts[2],
+                       size_t places[2])
+{
+    struct item items[2];
+    int order = 0;
+    int first;
+
+    for (int i = 0; i < 2; i++)
+        if (places[i] < parts[i]->bytes.size)
+            items[i] = item_at(parts[i], places[i]);
+        else
+            order = i ? -1 : 1;
+    if (!order)
+        order = compare(&items[0], items[1].host, items[1].port);
+    first = order > 0;
+    whole->last = whole->bytes.size;
+    whole->count++;
+    buf_put(&whole->bytes, parts[first]->bytes.data + places[first],
+            items[first].size);
+    for (int i = 0; i < 2; i++)
+        if (i == first || !order)
+            places[i] += items[i].size;
+}
+
+void seen_merge(struct seen *seen, const struct seen *other)
+{
+    const struct seen *const parts[2] = { seen, other };
+    size_t places[2] = { 0 };
+    struct seen whole = { 0 };
+
+    if (!other->count || seen_equal(seen, other))
+        return;
+    (void)buf_reserve(&whole.bytes, seen->bytes.size + other->bytes.size);
+    while (places[0] < seen->bytes.size || places[1] < other->bytes.size)
+        merge_next(&whole, parts, places);
+    seen_fini(seen);
+    seen_copy(seen, &whole); /* no more memory than it needs: it stays for hours */
+    seen_fini(&whole);
+}
