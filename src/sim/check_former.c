@@ -1,33 +1,41 @@
-/* Lives are numbered as they start, whichever node's they are; of each life, the last one of each other node that it took
- * something of. */
+/* Lives are numbered as they start, whichever node's they are; of the life that a node runs, the last one of each other node that
+ * it took something of, and whom it has seen removed. Asked with each answer to a heartbeat: a row of each node has both. */
 #include "sim/check_former.h"
 
 #include <inttypes.h>
 
 #include "base/check.h"
+#include "base/map.h"
 #include "base/peer.h"
+#include "base/vec.h"
 #include "sim/facts.h"
 #include "sim/verdict.h"
 
+/* Of each uid that was mentioned. */
 struct life {
-    uint64_t number; /* from 1 */
+    uint64_t number; /* from 1; 0: of no node of this world */
     uint32_t node;
+    uint32_t place; /* in rows, from 0 */
 };
 
 /* What one life has taken of one other node. */
 struct taken {
-    uint64_t number; /* of the last life of it */
-    uint64_t what;   /* enum probe_taken, of the first of that */
+    uint32_t number; /* of the last life of it; 0: none */
+    uint32_t what;   /* enum probe_taken, of the first of that */
+};
+
+/* Of the life that a node runs, or ran last. */
+struct row {
+    VEC(struct taken) taken; /* by node */
+    VEC(bool) removed;       /* by life's place */
 };
 
 struct check_former {
     struct verdict *verdict;
-    struct map lives;   /* uid -> struct life */
-    struct map taken;   /* number of a life, node -> struct taken */
-    struct map removed; /* number of a life, uid -> a byte */
+    struct map lives; /* uid -> struct life */
     uint64_t started;
     uint64_t judged[PROBE_TAKEN_COUNT];
-    uint64_t runs[CHECK_NODES_MAX]; /* numbers of the lives that run, or ran last */
+    struct row rows[CHECK_NODES_MAX];
 };
 
 struct check_former *check_former_new(struct verdict *verdict)
@@ -38,14 +46,51 @@ struct check_former *check_former_new(struct verdict *verdict)
     return check;
 }
 
+static void row_fini(struct row *row)
+{
+    vec_fini(&row->taken);
+    vec_fini(&row->removed);
+}
+
 void check_former_free(struct check_former *check)
 {
     if (!check)
         return;
+    for (uint32_t i = 0; i < CHECK_NODES_MAX; i++)
+        row_fini(&check->rows[i]);
     facts_fini(&check->lives);
-    facts_fini(&check->taken);
-    facts_fini(&check->removed);
     mem_free(check);
+}
+
+static struct life *life_of(struct check_former *check, uint64_t uid)
+{
+    struct life *life = map_get(&check->lives, map_u64(&uid));
+
+    if (life)
+        return life;
+    life = mem_alloc(sizeof *life);
+    life->place = check->lives.count;
+    map_put(&check->lives, map_u64(&uid), life);
+    return life;
+}
+
+static struct taken *taken_of(struct row *row, uint32_t node)
+{
+    while (row->taken.count <= node)
+        vec_push(&row->taken, (struct taken){ 0 });
+    return &row->taken.items[node];
+}
+
+static bool is_removed(const struct row *row, const struct life *life)
+{
+    return life->place < row->removed.count && row->removed.items[life->place];
+}
+
+static void set_removed(struct row *row, const struct life *life)
+{
+    while (row->removed.count <= life->place)
+        vec_push(&row->removed, false);
+    row->removed.items[life->place] = true;
 }
 
 static const char *taken_text(uint64_t what)
@@ -64,9 +109,7 @@ static const char *taken_text(uint64_t what)
 static void judge(struct check_former *check, uint32_t node,
                   const struct probe *probe, const struct life *life)
 {
-    struct taken *taken = facts_of(
-        &check->taken, (struct fact_key){ { check->runs[node], life->node } },
-        sizeof *taken);
+    struct taken *taken = taken_of(&check->rows[node], life->node);
 
     if (life->number < taken->number)
         violation(check->verdict, "I12", node,
@@ -75,15 +118,15 @@ static void judge(struct check_former *check, uint32_t node,
                   life->node, probe->node.uid, taken_text(probe->first),
                   taken_text(taken->what));
     else if (life->number > taken->number)
-        *taken = (struct taken){ life->number, probe->first };
+        *taken = (struct taken){ (uint32_t)life->number,
+                                 (uint32_t)probe->first };
 }
 
 static void something_is_taken(struct check_former *check, uint32_t node,
                                const struct probe *probe)
 {
     uint64_t uid = probe->node.uid;
-    const struct life *life =
-        facts_find(&check->lives, (struct fact_key){ { uid } });
+    const struct life *life = life_of(check, uid);
 
     check(probe->first < PROBE_TAKEN_COUNT);
     check->judged[probe->first]++;
@@ -91,12 +134,11 @@ static void something_is_taken(struct check_former *check, uint32_t node,
         violation(check->verdict, "I12", node,
                   "life %" PRIu64 " of a node acknowledges what was for its life %" PRIu64,
                   uid, probe->second);
-    if (life)
+    if (life->number)
         judge(check, node, probe, life);
     if ((probe->first == PROBE_TAKEN_GOSSIP ||
          probe->first == PROBE_TAKEN_HEARTBEAT) &&
-        facts_find(&check->removed,
-                   (struct fact_key){ { check->runs[node], uid } }))
+        is_removed(&check->rows[node], life))
         violation(check->verdict, "I12", node,
                   "%s is taken of uid %" PRIu64 ", which is removed",
                   taken_text(probe->first), uid);
@@ -105,12 +147,12 @@ static void something_is_taken(struct check_former *check, uint32_t node,
 void check_former_node_started(struct check_former *check, uint32_t node,
                                uint64_t uid)
 {
-    struct life *life =
-        facts_of(&check->lives, (struct fact_key){ { uid } }, sizeof *life);
+    struct life *life = life_of(check, uid);
 
     check(node < CHECK_NODES_MAX);
-    *life = (struct life){ ++check->started, node };
-    check->runs[node] = life->number;
+    life->number = ++check->started;
+    life->node = node;
+    row_fini(&check->rows[node]);
 }
 
 void check_former_probe(struct check_former *check, uint32_t node,
@@ -119,9 +161,7 @@ void check_former_probe(struct check_former *check, uint32_t node,
     if (probe->kind == PROBE_TAKEN)
         something_is_taken(check, node, probe);
     else if (probe->kind == PROBE_MEMBER_SEEN && probe->first == PEER_REMOVED)
-        (void)facts_of(
-            &check->removed,
-            (struct fact_key){ { check->runs[node], probe->node.uid } }, 1);
+        set_removed(&check->rows[node], life_of(check, probe->node.uid));
 }
 
 uint64_t check_former_taken(const struct check_former *check,
