@@ -132,6 +132,8 @@ static uint32_t drop_queue(struct link *link, enum sherd_reason reason)
     dropped = chunks_clear(&link->chunks);
     link->stale += dropped;
     link->dropped += dropped;
+    if (link->sender->lost && !is_control(link))
+        *link->sender->lost += dropped;
     return dropped;
 }
 

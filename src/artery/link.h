@@ -74,6 +74,7 @@ struct link_sender {
     struct trace *trace;
     struct buf *scratch; /* to write a frame in, between two calls */
     struct probes *probes; /* of frames of an ordinary stream that end unwritten; may be null */
+    uint64_t *lost; /* counts the dropped of all links but control's; may be null */
 };
 
 /* Pointers are lent for the link's life. */

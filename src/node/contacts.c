@@ -35,6 +35,7 @@ void contacts_init(struct contacts *contacts, struct machine *machine)
         .trace = machine->trace,
         .scratch = &contacts->scratch,
         .probes = machine->probes,
+        .lost = &contacts->lost,
         .large_size_max = machine->settings->large_frame_size,
         .large_frames_max = machine->settings->outbound_large_queue,
     };
@@ -110,21 +111,6 @@ void contacts_end(struct contacts *contacts)
             if (link)
                 link_end_waiting(link);
         }
-}
-
-uint64_t contacts_lost(const struct contacts *contacts)
-{
-    uint64_t lost = 0;
-
-    for (uint32_t i = 0; i < contacts->all.count; i++)
-        for (uint32_t j = 1; j < CONTACT_LINKS; j++) {
-            const struct link *link =
-                contact_link_at(contacts, contacts->all.items[i], j);
-
-            if (link)
-                lost += link_counts(link).dropped;
-        }
-    return lost;
 }
 
 static struct contact *add_contact(struct contacts *contacts,

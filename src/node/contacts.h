@@ -74,6 +74,7 @@ struct contacts {
     VEC(uint64_t) formers; /* incarnations that were replaced, the last ones of all contacts */
     struct buf scratch;    /* of the links */
     struct link_sender sender; /* lent to the links */
+    uint64_t lost;         /* frames dropped with other links than control's */
     VEC(uint32_t) touched; /* contact index * CONTACT_LINKS + link index */
     VEC(uint32_t) timed;   /* likewise: every link that has a deadline, and some that had one */
     uint64_t deadline;     /* not later than that of any link: those that are timed are looked through when it comes */
@@ -81,7 +82,6 @@ struct contacts {
 
 void contacts_init(struct contacts *contacts, struct machine *machine);
 void contacts_fini(struct contacts *contacts);
-uint64_t contacts_lost(const struct contacts *contacts); /* frames dropped with other links than control's */
 void contacts_end(struct contacts *contacts); /* the node's end: frames that wait end as SHUTTING_DOWN */
 /* The contact at an address, made if there is none. */
 struct contact *contacts_at(struct contacts *contacts,

@@ -661,7 +661,7 @@ void lane_status(struct lane *lane, struct sherd_status *status)
         status->undelivered[i] =
             actors.undelivered[i] + lane->machine->undelivered[i];
     status->undelivered[SHERD_REASON_LINK_LOST] +=
-        contacts_lost(&lane->machine->contacts);
+        lane->machine->contacts.lost;
     status->held_max = lane->held_max;
     status->held_total = lane->held_total;
     status->held_ms_max = lane->held_ns_max / MS;
