@@ -147,14 +147,19 @@ bool replicator_bytes(const struct replicator *replicator, struct slice key,
     return entry != NULL;
 }
 
-bool replicator_is_pruned(const struct replicator *replicator,
-                          struct slice key, const struct node_id *removed)
+const struct node_id *replicator_next_pruned(const struct replicator *replicator,
+                                             struct slice key, uint32_t *at)
 {
     const struct entry *entry = entry_find(replicator, key);
-    const struct pruning_mark *mark =
-        entry ? pruning_find(&entry->envelope.pruning, removed) : NULL;
+    const struct pruning *pruning = entry ? &entry->envelope.pruning : NULL;
 
-    return mark && mark->is_performed;
+    while (pruning && *at < pruning->marks.count) {
+        const struct pruning_mark *mark = &pruning->marks.items[(*at)++];
+
+        if (mark->is_performed)
+            return &mark->removed;
+    }
+    return NULL;
 }
 
 uint64_t envelope_size(const struct envelope *envelope)

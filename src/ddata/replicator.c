@@ -357,6 +357,11 @@ bool replicator_counts(const struct replicator *replicator,
             replica->peer.status != PEER_EXITING);
 }
 
+bool replicator_leads(const struct replicator *replicator)
+{
+    return replicas_leads(&replicator->replicas);
+}
+
 bool replicator_prunes(const struct replicator *replicator,
                        const struct node_id *node)
 {

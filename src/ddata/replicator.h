@@ -268,9 +268,11 @@ const struct dd_value *replicator_look(const struct replicator *replicator,
 /* For those who compare replicas. What digests are made of, appended; nothing for a deleted key. False: it is not there. */
 bool replicator_bytes(const struct replicator *replicator, struct slice key,
                       struct buf *bytes);
-/* Is a removed member pruned from the key, as far as its marks say? */
-bool replicator_is_pruned(const struct replicator *replicator,
-                          struct slice key, const struct node_id *removed);
+/* The next of the removed members that are pruned from the key, as far as its marks say; from *at = 0. Null: no more. Lent until
+ * something changes. */
+const struct node_id *replicator_next_pruned(const struct replicator *replicator,
+                                             struct slice key, uint32_t *at);
+bool replicator_leads(const struct replicator *replicator); /* so that it may prune */
 /* Does this one lead, and take that node for gone, so that it prunes what comes of it, or will? */
 bool replicator_prunes(const struct replicator *replicator,
                        const struct node_id *node);

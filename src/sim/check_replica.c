@@ -146,22 +146,16 @@ void check_replica_marks(struct verdict *verdict,
                          const struct check_replica *replica, struct slice key)
 {
     const struct dd_value *value = value_of(replica, key);
-    struct dd_nodes nodes = { 0 };
+    const struct node_id *node;
 
-    if (value)
-        dd_add_modified_by(value, &nodes);
-    for (uint32_t i = 0; i < nodes.items.count; i++) {
-        const struct node_id *node = &nodes.items.items[i];
-
+    for (uint32_t at = 0;
+         value && (node = replicator_next_pruned(replica->replicator, key, &at));)
         if (!node_equal(node, &replica->node) &&
-            replicator_is_pruned(replica->replicator, key, node) &&
             dd_needs_pruning(value, node))
             violation(verdict, "I17", replica->index,
                       "key %.*s is pruned from %s uid %llu, which is in it",
                       (int)key.size, (const char *)key.data,
                       node->address.host, (unsigned long long)node->uid);
-    }
-    vec_fini(&nodes.items);
 }
 
 static bool is_member(const struct check_replica *replicas, uint32_t count,

@@ -273,15 +273,15 @@ static void look_at_disk(struct data_load *load,
     check_replica_disk(load->verdict, replica, key_slice(load, key), bytes);
 }
 
-/* Does somebody inside, who leads, prune that one, which is no member there and lives? */
-static bool is_pruned(const struct data_load *load, const replica_list *list,
+/* Does one of those who lead prune that one, which is no member there and lives? */
+static bool is_pruned(const struct data_load *load,
+                      const replica_list *leaders,
                       const struct check_replica *other)
 {
-    for (uint32_t i = 0; i < list->count; i++) {
-        const struct check_replica *replica = &list->items[i];
+    for (uint32_t i = 0; i < leaders->count; i++) {
+        const struct check_replica *replica = &leaders->items[i];
 
-        if (replica->replicator && !load->safety->outside[replica->index] &&
-            replicator_prunes(replica->replicator, &other->node) &&
+        if (replicator_prunes(replica->replicator, &other->node) &&
             !check_member_sees(load->members, replica->index,
                                other->node.uid))
             return true;
@@ -291,9 +291,21 @@ static bool is_pruned(const struct data_load *load, const replica_list *list,
 
 static void look_for_pruned(struct data_load *load, const replica_list *list)
 {
-    for (uint32_t i = 0; load->safety && i < list->count; i++)
+    replica_list leaders = { 0 }; /* inside: few */
+
+    if (!load->safety)
+        return;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct check_replica *replica = &list->items[i];
+
+        if (replica->replicator && !load->safety->outside[replica->index] &&
+            replicator_leads(replica->replicator))
+            vec_push(&leaders, *replica);
+    }
+    for (uint32_t i = 0; i < list->count; i++)
         check_data_node_pruned(load->check, list->items[i].index,
-                               is_pruned(load, list, &list->items[i]));
+                               is_pruned(load, &leaders, &list->items[i]));
+    vec_fini(&leaders);
 }
 
 void data_load_sample(struct data_load *load)
