@@ -5,10 +5,28 @@
 
 #include "base/sorted.h"
 
+#define HALF (CLOCK_KEY_SIZE / 2)
+
+/* As memcmp, which is called: a search of a thousand keys does little else. */
+static int order_of_half(const uint8_t *left, const uint8_t *right)
+{
+    uint64_t a = 0, b = 0;
+
+    _Static_assert(HALF == sizeof a, "a key is two numbers");
+    for (int i = 0; i < HALF; i++) {
+        a = a << 8 | left[i];
+        b = b << 8 | right[i];
+    }
+    return (a > b) - (a < b);
+}
+
 static int compare_keys(const struct clock_key *left,
                         const struct clock_key *right)
 {
-    return memcmp(left->bytes, right->bytes, sizeof left->bytes);
+    int order = order_of_half(left->bytes, right->bytes);
+
+    return order ? order
+                 : order_of_half(left->bytes + HALF, right->bytes + HALF);
 }
 
 static int order_of_key(const void *entry, const void *key)

@@ -600,13 +600,30 @@ static bool observers_are_members(const struct gossip *gossip)
     return true;
 }
 
+/* Both lists are sorted. */
+static bool nobody_is_tombstoned(const struct gossip *gossip)
+{
+    uint32_t gone = 0;
+
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        const struct node_id *node = &gossip->members.items[i].profile->node;
+        int order = -1;
+
+        while (gone < gossip->tombstones.count &&
+               (order = node_compare(&gossip->tombstones.items[gone].node,
+                                     node)) < 0)
+            gone++;
+        if (gone < gossip->tombstones.count && !order)
+            return false;
+    }
+    return true;
+}
+
 bool gossip_valid(const struct gossip *gossip)
 {
     for (uint32_t i = 0; i < gossip->members.count; i++)
-        if (gossip->members.items[i].status == MEMBER_REMOVED ||
-            gossip_is_tombstoned(gossip,
-                                 &gossip->members.items[i].profile->node))
+        if (gossip->members.items[i].status == MEMBER_REMOVED)
             return false;
-    return sorted(gossip) && observers_are_members(gossip) &&
+    return sorted(gossip) && nobody_is_tombstoned(gossip) && observers_are_members(gossip) &&
            gossip->clock.entries.count <= gossip->members.count;
 }

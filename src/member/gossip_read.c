@@ -11,6 +11,8 @@
 
 enum { VARINT = 0, BYTES = 2 };
 
+#define KNOWN_AHEAD 8 /* nodes that are looked at before one is searched for */
+
 /* Of cluster.proto's Gossip. */
 enum field {
     FIELD_ADDRESSES = 1,
@@ -200,7 +202,8 @@ static bool is_node(const struct node_id *node, const struct raw_node *raw)
            !node->address.host[raw->host.size];
 }
 
-/* All lists of nodes have one order: most often it is the known one behind that which was found last. */
+/* All lists of nodes have one order: most often it is the known one behind that which was found last, or some were removed
+ * before it. */
 static bool is_next_known(struct reading *reading, const struct raw_node *raw,
                           struct named *named)
 {
@@ -208,8 +211,10 @@ static bool is_next_known(struct reading *reading, const struct raw_node *raw,
     uint32_t at = reading->known_next;
     uint32_t gone = reading->gone_next;
 
-    if (at < known->members.count &&
-        is_node(&known->members.items[at].profile->node, raw)) {
+    while (at < known->members.count && at - reading->known_next < KNOWN_AHEAD &&
+           !is_node(&known->members.items[at].profile->node, raw))
+        at++;
+    if (at < known->members.count && at - reading->known_next < KNOWN_AHEAD) {
         named->profile = known->members.items[at].profile;
         named->node = &named->profile->node;
         named->known = reading->known_next = at + 1;
@@ -307,8 +312,14 @@ static bool take_names(struct reading *reading, const struct given_names *given)
     for (uint32_t i = 0; i < given->gone_count; i++) {
         struct named *named = &reading->named[given->member_count + i];
 
+        uint32_t at = reading->gone_next;
+
         *named = (struct named){ .node = &given->gone[i] };
-        look_for(reading, named);
+        if (at < known->tombstones.count &&
+            node_equal(&known->tombstones.items[at].node, named->node))
+            named->gone = reading->gone_next = at + 1;
+        else
+            look_for(reading, named);
     }
     return true;
 }
