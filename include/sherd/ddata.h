@@ -78,7 +78,9 @@ enum sherd_data_type {
     SHERD_OR_MAP         /* items to values of any of the types from FLAG to LWW_REGISTER */
 };
 
-/* An item of a set, a key or value of a map, the value of a register. Two of different kinds are different. */
+/* An item of a set, a key or value of a map, the value of a register. Two of different kinds are different, but for an INT and a LONG of the same number,
+ * which are one item of a set and one key of a map for the JVM: a change that names one where the other one is, is none (SHERD_DATA_MISMATCH). Two members that
+ * put one each at the same time have both nevertheless, and members on JVMs only one: so use one kind for all numbers of a key. */
 enum sherd_item_kind {
     SHERD_ITEM_TEXT = 1, /* UTF-8, without a zero byte: a change with another text is none. The JVM's String */
     SHERD_ITEM_INT,      /* 32 bit; the JVM's Int */

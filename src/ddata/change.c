@@ -13,6 +13,47 @@ struct changing {
 static bool change_inside(struct changing *changing,
                           const struct sherd_change *change);
 
+/* For the JVM an Int and a Long of the same number are one element. A value with both would be another one there, for ever. */
+static bool has_twin(const struct dd_value *value,
+                     const struct dd_element *element)
+{
+    enum dd_kind kind = dd_kind_of(value);
+    struct dd_element twin = *element;
+
+    if (element->kind == DD_INT)
+        twin.kind = DD_LONG;
+    else if (element->kind == DD_LONG && element->number >= INT32_MIN &&
+             element->number <= INT32_MAX)
+        twin.kind = DD_INT;
+    else
+        return false;
+    if (kind == DD_GSET || kind == DD_ORSET)
+        return dd_set_has(value, &twin);
+    return (kind == DD_LWWMAP || kind == DD_PNCOUNTERMAP ||
+            kind == DD_MULTIMAP || kind == DD_ORMAP) &&
+           dd_map_get(value, &twin);
+}
+
+/* Of a set's item, a map's key. */
+static bool take_item(const struct dd_value *value,
+                      const struct sherd_item *item,
+                      struct dd_element *element)
+{
+    return item_to_element(item, element) && !has_twin(value, element);
+}
+
+/* Of a value in the set of a key. */
+static bool take_binding(const struct dd_value *map,
+                         const struct dd_element *key,
+                         const struct sherd_item *item,
+                         struct dd_element *element)
+{
+    const struct dd_value *set = dd_map_get(map, key);
+
+    return item_to_element(item, element) &&
+           !(set && has_twin(set, element));
+}
+
 static bool count(struct changing *changing, const struct sherd_change *change)
 {
     const struct node_id *self = &changing->writer->node;
@@ -28,7 +69,7 @@ static bool count(struct changing *changing, const struct sherd_change *change)
         dd_pncounter_add(changing->value, self, change->amount);
         return true;
     case DD_PNCOUNTERMAP:
-        if (!item_to_element(&change->item, &item))
+        if (!take_item(changing->value, &change->item, &item))
             return false;
         dd_countermap_add(changing->value, changing->writer, &item,
                           change->amount);
@@ -43,13 +84,14 @@ static bool add(struct changing *changing, const struct sherd_change *change)
     enum dd_kind kind = dd_kind_of(changing->value);
     struct dd_element item, value;
 
-    if (!item_to_element(&change->item, &item))
+    if (!take_item(changing->value, &change->item, &item))
         return false;
     if (kind == DD_GSET)
         dd_gset_add(changing->value, &item);
     else if (kind == DD_ORSET)
         dd_orset_add(changing->value, changing->writer, &item);
-    else if (kind == DD_MULTIMAP && item_to_element(&change->value, &value))
+    else if (kind == DD_MULTIMAP &&
+             take_binding(changing->value, &item, &change->value, &value))
         dd_multimap_add(changing->value, changing->writer, &item, &value);
     else
         return false;
@@ -62,7 +104,7 @@ static bool remove_item(struct changing *changing,
     enum dd_kind kind = dd_kind_of(changing->value);
     struct dd_element item;
 
-    if (!item_to_element(&change->item, &item))
+    if (!take_item(changing->value, &change->item, &item))
         return false;
     if (kind == DD_ORSET)
         dd_orset_remove(changing->value, changing->writer, &item);
@@ -80,8 +122,8 @@ static bool remove_value(struct changing *changing,
     struct dd_element item, value;
 
     if (dd_kind_of(changing->value) != DD_MULTIMAP ||
-        !item_to_element(&change->item, &item) ||
-        !item_to_element(&change->value, &value))
+        !take_item(changing->value, &change->item, &item) ||
+        !take_binding(changing->value, &item, &change->value, &value))
         return false;
     dd_multimap_remove(changing->value, changing->writer, &item, &value);
     return true;
@@ -99,7 +141,7 @@ static bool put(struct changing *changing, const struct sherd_change *change)
         dd_register_set(changing->value, &changing->writer->node, state,
                         changing->now_ms, DD_CLOCK_LAST);
     else if (dd_kind_of(changing->value) == DD_LWWMAP &&
-             item_to_element(&change->item, &item))
+             take_item(changing->value, &change->item, &item))
         dd_lwwmap_put(changing->value, changing->writer, &item, state,
                       changing->now_ms, DD_CLOCK_LAST);
     else
@@ -218,10 +260,11 @@ struct dd_value *face_change(const struct dd_value *current,
 }
 
 /* Of a type that can be changed in its place, and one that cannot fail. size_max: by which it grows at most. */
-static bool is_sure(const struct sherd_change *change,
+static bool is_sure(const struct dd_value *value,
+                    const struct sherd_change *change,
                     enum sherd_data_type type, size_t *size_max)
 {
-    struct dd_element element;
+    struct dd_element element, binding;
     struct dd_other other;
     uint8_t room[8];
 
@@ -230,7 +273,7 @@ static bool is_sure(const struct sherd_change *change,
     *size_max = DD_MAP_ITEM_SIZE + change->item.text.size + change->value.text.size;
     if (type == SHERD_OR_SET && change->verb == SHERD_CLEAR)
         return true;
-    if (!item_to_element(&change->item, &element))
+    if (!take_item(value, &change->item, &element))
         return false;
     switch (type) {
     case SHERD_G_SET:
@@ -245,10 +288,24 @@ static bool is_sure(const struct sherd_change *change,
         return change->verb == SHERD_COUNT;
     case SHERD_OR_MULTIMAP:
         return change->verb == SHERD_ADD &&
-               item_to_element(&change->value, &element);
+               take_binding(value, &element, &change->value, &binding);
     default:
         return false;
     }
+}
+
+/* One may be the other's twin when it is made. */
+static bool mixes_numbers(const struct sherd_change *changes, uint32_t count)
+{
+    bool has_ints = false, has_longs = false;
+
+    for (uint32_t i = 0; i < count; i++) {
+        has_ints |= changes[i].item.kind == SHERD_ITEM_INT ||
+                    changes[i].value.kind == SHERD_ITEM_INT;
+        has_longs |= changes[i].item.kind == SHERD_ITEM_LONG ||
+                     changes[i].value.kind == SHERD_ITEM_LONG;
+    }
+    return has_ints && has_longs;
 }
 
 bool face_is_sure(const struct dd_value *value, enum sherd_data_type type,
@@ -256,12 +313,12 @@ bool face_is_sure(const struct dd_value *value, enum sherd_data_type type,
                   size_t *growth_max)
 {
     *growth_max = DD_SET_NODE_SIZE;
-    if (!count || !is_of(value, type))
+    if (!count || !is_of(value, type) || mixes_numbers(changes, count))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         size_t size_max;
 
-        if (!is_sure(&changes[i], type, &size_max))
+        if (!is_sure(value, &changes[i], type, &size_max))
             return false;
         *growth_max += size_max;
     }
@@ -293,7 +350,7 @@ static bool change_inside(struct changing *changing,
 
     if (dd_kind_of(changing->value) != DD_ORMAP ||
         change->inside > SHERD_LWW_REGISTER ||
-        !item_to_element(&change->item, &key))
+        !take_item(changing->value, &change->item, &key))
         return false;
     value = face_change(dd_map_get(changing->value, &key), change->inside,
                         &inner, 1, changing->writer, changing->now_ms);

@@ -134,11 +134,96 @@ static void a_change_of_another_type_is_not_sure(void **state)
     dd_free(set);
 }
 
+/* One element for the JVM; alone each may be put and taken away. */
+static void equal_numbers_of_two_kinds_are_not_in_one_value(void **state)
+{
+    static const struct sherd_item seven = { .kind = SHERD_ITEM_INT, .number = 7 };
+    static const struct {
+        enum sherd_data_type type;
+        enum sherd_verb puts, takes;
+        bool is_binding; /* of the key "k" */
+        enum sherd_data_type inside;
+    } rows[] = {
+        { SHERD_G_SET, SHERD_ADD, 0, false, 0 },
+        { SHERD_OR_SET, SHERD_ADD, SHERD_REMOVE, false, 0 },
+        { SHERD_LWW_MAP, SHERD_PUT, SHERD_REMOVE, false, 0 },
+        { SHERD_PN_COUNTER_MAP, SHERD_COUNT, SHERD_REMOVE, false, 0 },
+        { SHERD_OR_MULTIMAP, SHERD_ADD, SHERD_REMOVE, false, 0 },
+        { SHERD_OR_MULTIMAP, SHERD_ADD, SHERD_REMOVE_VALUE, true, 0 },
+        { SHERD_OR_MULTIMAP_DELTAS, SHERD_ADD, SHERD_REMOVE_VALUE, true, 0 },
+        { SHERD_OR_MAP, SHERD_COUNT, SHERD_REMOVE, false, SHERD_G_COUNTER },
+        { SHERD_OR_MAP, SHERD_ADD, SHERD_REMOVE, true, SHERD_OR_SET },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof rows[0]; i++) {
+        bool is_swapped = i % 2;
+        enum sherd_data_type type = rows[i / 2].type;
+        struct sherd_item other = sherd_long(7), far = sherd_long(INT64_C(7) << 32);
+        const struct sherd_item *first = is_swapped ? &other : &seven;
+        const struct sherd_item *items[] = { is_swapped ? &seven : &other,
+                                             first, &far };
+        struct dd_writer writer = { .node = self };
+        struct sherd_change change = { .verb = rows[i / 2].puts,
+                                       .item = *first,
+                                       .value = sherd_text("v"),
+                                       .amount = 1,
+                                       .inside = rows[i / 2].inside };
+        struct sherd_item *changed =
+            rows[i / 2].is_binding ? &change.value : &change.item;
+        struct dd_value *value;
+        size_t growth_max;
+
+        if (rows[i / 2].is_binding)
+            change.item = sherd_text("k");
+        *changed = *first;
+        value = face_change(NULL, type, &change, 1, &writer, 1000);
+        assert_non_null(value);
+        for (int k = 0; k < 3; k++) {
+            struct dd_value *next;
+
+            *changed = *items[k];
+            next = face_change(value, type, &change, 1, &writer, 1000);
+            assert_int_equal(next != NULL, k > 0); /* but for the twin */
+            assert_false(k == 0 && face_is_sure(value, type, &change, 1, &growth_max));
+            dd_free(next);
+        }
+        if (rows[i / 2].takes) { /* nor is it what is taken away */
+            change.verb = rows[i / 2].takes;
+            change.inside = rows[i / 2].is_binding ? change.inside : 0;
+            *changed = *items[0];
+            assert_null(face_change(value, type, &change, 1, &writer, 1000));
+        }
+        dd_free(value);
+    }
+}
+
+/* Each is sure by itself. */
+static void changes_of_both_kinds_are_not_sure(void **state)
+{
+    struct sherd_change changes[] = {
+        { .verb = SHERD_ADD, .item = { .kind = SHERD_ITEM_INT, .number = 7 } },
+        { .verb = SHERD_ADD, .item = sherd_long(7) },
+    };
+    struct dd_writer writer = { .node = self };
+    struct dd_value *set = dd_new(DD_ORSET);
+    size_t growth_max;
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        assert_true(face_is_sure(set, SHERD_OR_SET, &changes[i], 1, &growth_max));
+    assert_false(face_is_sure(set, SHERD_OR_SET, changes, 2, &growth_max));
+    assert_null(face_change(set, SHERD_OR_SET, changes, 2, &writer, 1000));
+    dd_free(set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_sure_is_made),
         cmocka_unit_test(a_change_of_another_type_is_not_sure),
+        cmocka_unit_test(equal_numbers_of_two_kinds_are_not_in_one_value),
+        cmocka_unit_test(changes_of_both_kinds_are_not_sure),
     };
 
     return cmocka_run_group_tests_name("ddata_face", tests, NULL, NULL);
