@@ -89,7 +89,7 @@ void world_reset(struct world *world)
 
 void world_init(struct world *world, struct species species, uint64_t seed)
 {
-    *world = (struct world){ .species = species, .removes = true };
+    *world = (struct world){ .species = species, .removes = true, .replaces = true };
     rng_init(&world->rng, seed);
     world_reset(world);
 }
@@ -127,25 +127,55 @@ static void change_orset(struct world *world, struct dd_value *set,
         dd_orset_clear(set);
 }
 
+static struct dd_value *changed_inside(struct world *world,
+                                       struct dd_writer *writer,
+                                       enum dd_kind kind,
+                                       const struct dd_value *old)
+{
+    struct dd_element element = random_element(world);
+    char text[32];
+    struct dd_other state = random_state(world, text);
+    struct dd_value *value;
+
+    if (!old && kind == DD_REGISTER)
+        return dd_register_new(&writer->node, state, random_time(world),
+                               DD_CLOCK_LAST);
+    value = old ? dd_copy(old) : dd_new(kind);
+    if (kind == DD_FLAG && rng_below(&world->rng, 2))
+        dd_flag_switch_on(value);
+    else if (kind == DD_GCOUNTER)
+        dd_gcounter_add(value, &writer->node, rng_below(&world->rng, 5));
+    else if (kind == DD_PNCOUNTER)
+        dd_pncounter_add(value, &writer->node,
+                         (int64_t)rng_below(&world->rng, 9) - 4);
+    else if (kind == DD_GSET)
+        dd_gset_add(value, &element);
+    else if (kind == DD_ORSET)
+        change_orset(world, value, writer);
+    else if (kind == DD_REGISTER)
+        dd_register_set(value, &writer->node, state, random_time(world),
+                        DD_CLOCK_LAST);
+    return value;
+}
+
 /* A value of a kind that goes with the key: nobody may mix them. */
 static void change_ormap(struct world *world, struct dd_value *map,
                          struct dd_writer *writer, uint32_t number)
 {
-    static const enum dd_kind kinds[] = { DD_GSET, DD_ORSET, DD_PNCOUNTER };
+    static const enum dd_kind kinds[] = { DD_GSET,    DD_ORSET, DD_PNCOUNTER,
+                                          DD_GCOUNTER, DD_FLAG,  DD_REGISTER };
     struct dd_element key = element_of_number(number);
-    struct dd_element element = random_element(world);
+    enum dd_kind kind = kinds[number % (sizeof kinds / sizeof kinds[0])];
     const struct dd_value *old = dd_map_get(map, &key);
-    enum dd_kind kind = kinds[number % 3];
-    struct dd_value *value = old ? dd_copy(old) : dd_new(kind);
+    bool puts = kind != DD_ORSET && rng_below(&world->rng, 3) == 0;
+    bool is_new = puts && world->replaces && rng_below(&world->rng, 2);
+    struct dd_value *value =
+        changed_inside(world, writer, kind, is_new ? NULL : old);
 
-    if (kind == DD_GSET)
-        dd_gset_add(value, &element);
-    else if (kind == DD_PNCOUNTER)
-        dd_pncounter_add(value, &writer->node,
-                         (int64_t)rng_below(&world->rng, 9) - 4);
+    if (puts)
+        check(dd_ormap_put(map, writer, &key, value));
     else
-        change_orset(world, value, writer);
-    dd_ormap_update(map, writer, &key, value);
+        dd_ormap_update(map, writer, &key, value);
 }
 
 static void change_multimap(struct world *world, struct dd_value *map,

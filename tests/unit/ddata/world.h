@@ -24,6 +24,7 @@ struct world {
     struct dd_value *replicas[REPLICAS];
     int64_t now_ms;
     bool removes; /* elements and keys are removed too */
+    bool replaces; /* values of an OR-map are put anew, without their history */
 };
 
 struct node_id node_of(char letter); /* "a:2552" with uid 1, "b:2552" with uid 2 and so on */
