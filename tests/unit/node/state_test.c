@@ -308,9 +308,128 @@ static void a_key_of_another_type_is_no_empty_state(void **state)
     world_free(world);
 }
 
+/* ---- without a coordinator, or with one that can store nothing ---- */
+
+#define FIVE 5
+#define KNOWN 15
+
+struct known {
+    struct world *world;
+    struct player players[FIVE];
+    uint32_t homes[KNOWN];
+};
+
+/* Five nodes, of which each has heard of the home of each entity. Node 0 has the coordinator. */
+static struct known known_to_all(void)
+{
+    struct known known = { .world = cast_world(9, FIVE, 1) };
+    uint32_t hosts = 0;
+    char id[8];
+
+    world_run(known.world, 10 * SECOND);
+    for (uint32_t i = 0; i < FIVE; i++)
+        for (uint32_t e = 0; e < KNOWN; e++) {
+            struct player player;
+
+            (void)snprintf(id, sizeof id, "e%u", e);
+            player_spawn(&player, known.world, i, 0);
+            known.homes[e] = cast_home(&player, "E", id);
+            hosts |= 1U << known.homes[e];
+        }
+    assert_int_equal(hosts, (1 << FIVE) - 1);
+    return known;
+}
+
+/* Each on that side asks each of its entities there, and is answered by the same incarnation that was there before. Nobody is removed. */
+static void answer_on_one_side(struct known *known, uint32_t side)
+{
+    char id[8];
+
+    for (uint32_t i = 0; i < FIVE; i++) {
+        if (!(side >> i & 1))
+            continue;
+        player_spawn(&known->players[i], known->world, i, 0);
+        for (uint32_t e = 0; e < KNOWN; e++) {
+            uint64_t begin = world_now(known->world);
+
+            if (!(side >> known->homes[e] & 1))
+                continue;
+            (void)snprintf(id, sizeof id, "e%u", e);
+            assert_true(player_asks(&known->players[i], "E", id, COUNT) > FIVE);
+            assert_int_equal(cast_home(&known->players[i], "E", id),
+                             known->homes[e]);
+            assert_true(world_now(known->world) - begin < SECOND);
+        }
+    }
+}
+
+static bool is_new_one_found(struct known *known, uint32_t by)
+{
+    struct player player;
+    const struct heard *heard;
+
+    player_spawn(&player, known->world, by, 0);
+    player_ask(&player, "P", "new", ECHO, 5000); /* of a type without any home yet */
+    heard = player_hears(&player, 6 * SECOND);
+    assert_non_null(heard);
+    return heard->kind == SHERD_ANSWER;
+}
+
+static void known_homes_go_on_without_a_coordinator(void **state)
+{
+    struct known known = known_to_all();
+    (void)state;
+
+    world_crash_as(known.world, 0, WORLD_DARK);
+    for (int i = 0; i < 6; i++) {
+        answer_on_one_side(&known, 0x1e);
+        world_run(known.world, 10 * SECOND); /* for the first ones nobody misses it */
+    }
+    assert_false(is_new_one_found(&known, 1));
+    world_down(known.world, 1, 0);
+    world_run(known.world, 20 * SECOND);
+    answer_on_one_side(&known, 0x1e);
+    assert_true(is_new_one_found(&known, 1));
+    world_free(known.world);
+}
+
+static void part(struct known *known, uint32_t side, bool on)
+{
+    for (uint32_t i = 0; i < FIVE; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if ((side >> i & 1) != (side >> k & 1))
+                net_part(known->world, i, k, on);
+}
+
+static void known_homes_go_on_on_both_sides_of_a_cut(void **state)
+{
+    static const uint32_t sides[] = { 0x1, 0x3, 0x13, 0x11 }; /* with the coordinator: few, and many */
+    (void)state;
+
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+        struct known known = known_to_all();
+
+        part(&known, sides[i], true);
+        for (int k = 0; k < 4; k++) {
+            answer_on_one_side(&known, sides[i]);
+            answer_on_one_side(&known, 0x1f & ~sides[i]);
+            world_run(known.world, 10 * SECOND);
+        }
+        assert_false(is_new_one_found(&known, 0)); /* five must have its home */
+        assert_false(is_new_one_found(&known, 2));
+        part(&known, sides[i], false);
+        world_run(known.world, 60 * SECOND);
+        answer_on_one_side(&known, 0x1f);
+        assert_true(is_new_one_found(&known, 2));
+        world_free(known.world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_homes_go_on_without_a_coordinator),
+        cmocka_unit_test(known_homes_go_on_on_both_sides_of_a_cut),
         cmocka_unit_test(so_many_must_have_it_as_is_set),
         cmocka_unit_test(members_without_the_role_are_not_asked),
         cmocka_unit_test(what_comes_to_light_after_the_read_is_outbid),
