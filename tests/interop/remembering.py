@@ -1,5 +1,6 @@
 """Entities that our nodes remember in distributed data, and JVM nodes that hold the same keys: what the toolkit's own stores find in them
 and write, and what is left of them when all of ours have ended. No JVM node has a region of the type."""
+import gzip
 import re
 import time
 
@@ -102,6 +103,50 @@ def held(data, jvms, entities, seconds=BUSY):
     return keys
 
 
+def varint(data, at):
+    number = shift = 0
+    while True:
+        number |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return number, at
+
+
+def fields(data):
+    """The fields of a message: (number, what is there)."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        value, at = varint(data, at)
+        if key & 7 == 2:
+            value, at = data[at:at + value], at + value
+        yield key >> 3, value
+
+
+def fences(data, jvms):
+    """What our coordinator keeps beside its state, as all the JVM nodes have it, the same bytes: its term, and each shard's last fence."""
+    def values():
+        return [data.value(data.ask(node, f"get {TYPE}Fences local", "remember")) for node in jvms]
+    wait(lambda: len({value if value == "none" else value.hash for value in values()} - {"none"}) == 1 and "none" not in values(),
+         lambda: f"not the same everywhere: {values()}", BUSY)
+    value = values()[0]
+    if not value.content[0].startswith("b:"):
+        raise Failed(f"{TYPE}Fences is no array of bytes: {value}")
+    stored = list(fields(gzip.decompress(bytes.fromhex(value.content[0][2:]))))
+    shards = [dict(fields(shard)) for number, shard in stored if number == 2]
+    return dict(stored)[1], {shard[1].decode(): (shard[2], shard[3]) for shard in shards}
+
+
+def check_fences(data, jvms, node):
+    """They are there for each shard, none is above the term, and that is the one that our node with the coordinator has taken."""
+    term, shards = fences(data, jvms)
+    if sorted(shards) != sorted(map(str, range(SHARDS))) or max(shards.values())[0] > term:
+        raise Failed(f"term {term}, fences {shards}")
+    node.expect(f"^log INFO coordinator: .*msg=active type={TYPE} term={term} ")
+    return term, shards
+
+
 def remembered(cluster):
     """JVM nodes with the role of the type, younger than ours, are counted: no entity begins without them. What ours write is what the
     toolkit's own stores would, to the byte, and what those write is what ours read when a shard begins again."""
@@ -129,6 +174,7 @@ def remembered(cluster):
     held(data, jvms, entities)
     check_stores(data, jvms, entities)
     rest(data, start, REPLICATOR, RESTLESS)
+    check_fences(data, jvms, ours[0])
 
     gone, come = entities[0], next(f"account-{number}" for number in range(100, 200) if shard_of(f"account-{number}") == shard_of(entities[0]))
     if asked(data, jvms[0], f"change {TYPE} {shard_of(gone)} +{come},-{gone}") != "stored":
@@ -163,6 +209,8 @@ def kept(cluster):
         ours[0].say(f"entity {entity}")
     started(ours, entities, start)
     keys = held(data, jvms, entities)
+    rest(data, start, REPLICATOR, RESTLESS)
+    term, before = check_fences(data, jvms, ours[0])
     start = time.monotonic()
     for node in ours:
         node.kill()
@@ -181,7 +229,7 @@ def kept(cluster):
     first = cluster.start("s4", "sherd", ports[5], [jvms[0].address], [*NATIVE, *REPLICATION])
     cluster.wait_up("one without the type")
     sent = re.compile(rf"Sending gossip to \[[^ ]*@{first.address}\]")
-    wait(lambda: all(any(key in keys_told(line) for jvm in jvms for line in jvm.since(start) if sent.search(line)) for key in keys),
+    wait(lambda: all(any(key in keys_told(line) for jvm in jvms for line in jvm.since(start) if sent.search(line)) for key in [*keys, *STORED]),
          f"{first.name} is not sent all keys", BUSY)
     again = cluster.start("s5", "sherd", ports[6], [jvms[0].address], TYPED)
     cluster.wait_up("one with the type")
@@ -191,3 +239,7 @@ def kept(cluster):
     started([again], entities, start)
     print(f"{cluster.toolkit}: all {len(entities)} entities are back {time.monotonic() - start:.1f} s after {first.name} left", flush=True)
     held(data, jvms, entities)
+    later, after = check_fences(data, jvms, again)
+    if later <= term or any(after[shard][1] <= epoch for shard, (_, epoch) in before.items()):
+        raise Failed(f"term {later} after {term}, fences {after} after {before}")
+    print(f"{cluster.toolkit}: each shard has a fence above the one that the JVM nodes kept", flush=True)

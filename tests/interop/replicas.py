@@ -343,13 +343,8 @@ def reads_apart(data, many, few):
                     raise Failed(f"{one[0].name} ({one[0].kind}) reads at {level}: {data.answer(one)}")
 
 
-def apart(data, nodes, wires):
-    """Two of both kinds on one side and one of ours more; one of each on the other: all go on changing the same keys. What one side has a
-    majority for succeeds there, and nowhere else; when they hear of each other again, all have it all."""
-    cluster = data.cluster
-    many, few = [nodes[name] for name in ("j1", "s1", "s2")], [nodes[name] for name in ("j2", "s3")]
-    doomed = [f"{kind}-doomed" for kind in TYPES]
-    data.all_are([data.update(nodes["s1"], key, key.split("-")[0], "all", changes(key.split("-")[0], 0)) for key in doomed], "updated")
+def cut(cluster, many, few, wires):
+    """Until each of either side takes each of the other one for unreachable."""
     start = time.monotonic()
     wires.cut(many)
     for side, others in ((many, few), (few, many)):
@@ -357,6 +352,45 @@ def apart(data, nodes, wires):
             for other in others:
                 node.expect(f"^event UnreachableMember {other.address} ", start)
     print(f"{cluster.toolkit}: cut in two after {time.monotonic() - start:.1f} s", flush=True)
+
+
+def alone(data, nodes, wires):
+    """One of ours is cut off from four: what needs four of five succeeds among those, what needs five, by a level or by a JVM's minimum,
+    does not, and the one alone has neither."""
+    many, lone = [nodes[name] for name in ("j1", "s1", "j2", "s2")], nodes["s3"]
+    cut(data.cluster, many, [lone], wires)
+    levels = {"majority": 3, "plus1": 4, "plus2": 5, "all": 5, "majority4": 4, "majority5": 5}  # how many it needs; the last two a JVM has
+    asked = []
+    for kind in TYPES:
+        for level, count in levels.items():
+            writers = [node for node in [*many, lone] if node.kind != "sherd" or level[-1] not in "45"]
+            for node in writers:
+                is_enough = count <= (4 if node in many else 1)
+                number = [*many, lone].index(node)
+                asked.append((is_enough, data.update(node, f"{kind}-{level}-alone", kind, f"{level}:{30000 if is_enough else 2000}",
+                                                     changes(kind, number))))
+    for is_enough, one in asked:
+        data.all_are([one], "updated" if is_enough else "timeout")
+    for level in ("plus1", "majority4"):
+        readers = [node for node in many if node.kind != "sherd" or level == "plus1"]
+        reads_all(data, readers, [f"{kind}-plus1-alone" for kind in TYPES], f"{level}:30000", lambda key: outcome(key.split("-")[0], 4))
+    for one in [data.ask(node, f"get {kind}-plus1-alone plus2:1000") for kind in TYPES for node in [many[0], many[1]]]:
+        data.all_are([one], "timeout")
+    print(f"{data.cluster.toolkit}: four of five are enough for a majority and one more, and for a minimum of four", flush=True)
+    wires.heal()
+    data.cluster.wait_up("healed again", BUSY)
+    data.same([f"{kind}-{level}-alone" for kind in TYPES for level in ("majority", "plus1", "plus2", "all")], "changed while one was alone",
+              fits=lambda key, value: is_as(value, outcome(key.split("-")[0], 5)))
+
+
+def apart(data, nodes, wires):
+    """Two of both kinds on one side and one of ours more; one of each on the other: all go on changing the same keys. What one side has a
+    majority for succeeds there, and nowhere else; when they hear of each other again, all have it all."""
+    cluster = data.cluster
+    many, few = [nodes[name] for name in ("j1", "s1", "s2")], [nodes[name] for name in ("j2", "s3")]
+    doomed = [f"{kind}-doomed" for kind in TYPES]
+    data.all_are([data.update(nodes["s1"], key, key.split("-")[0], "all", changes(key.split("-")[0], 0)) for key in doomed], "updated")
+    cut(cluster, many, few, wires)
 
     keys = {f"{kind}-{level}-apart": kind for kind in TYPES for level in LEVELS}
     writers = [nodes[name] for name in ("j1", "s1", "j2", "s3")]
@@ -415,6 +449,7 @@ def divided(cluster):
         nodes = five(cluster, ["s1", "j1", "s2", "j2", "s3"], wires=wires)
         data = Data(cluster)
         start = time.monotonic()
+        alone(data, nodes, wires)
         keys = apart(data, nodes, wires)
         pruned_of(data, keys, [nodes["j2"], nodes["s3"]], nodes["s1"])
         pruned_of(data, keys, [nodes["s1"]], nodes["j1"])

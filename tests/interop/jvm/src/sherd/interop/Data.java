@@ -39,6 +39,7 @@ import ${toolkit}.pattern.Patterns;
 import ${toolkit}.serialization.SerializationExtension;
 import ${toolkit}.serialization.Serializers;
 import scala.jdk.javaapi.CollectionConverters;
+import scala.jdk.javaapi.DurationConverters;
 
 /**
  * What lines that begin with "data" ask of distributed data, in the same words as ../../../data.c.
@@ -51,7 +52,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * data TAG keys             all that are not deleted, sorted (this program only)
  *
  * TYPE    flag gcounter pncounter gset orset register lwwmap countermap multimap multimapdeltas ormap
- * LEVEL   local N majority plusN all, each with :MS for another time than 30 s
+ * LEVEL   local N majority plusN all, each with :MS for another time than 30 s; majorityN: at least N (this program only)
  * CHANGE  VERB ITEM VALUE AMOUNT [TYPE of what an ormap has inside]
  * VERB    on count add remove removevalue clear put
  * ITEM    t:TEXT i:NUMBER l:NUMBER, or - for none
@@ -98,6 +99,9 @@ final class Data {
             if (parts[0].startsWith("plus")) {
                 return new Level("plus", Integer.parseInt(parts[0].substring(4)), patience);
             }
+            if (parts[0].startsWith("majority") && parts[0].length() > 8) {
+                return new Level("least", Integer.parseInt(parts[0].substring(8)), patience);
+            }
             return new Level(parts[0], 0, patience);
         }
 
@@ -105,6 +109,7 @@ final class Data {
             return switch (name) {
                 case "members" -> new Replicator.WriteTo(count, patience);
                 case "majority" -> new Replicator.WriteMajority(patience);
+                case "least" -> new Replicator.WriteMajority(DurationConverters.toScala(patience), count);
                 case "plus" -> new Replicator.WriteMajorityPlus(patience, count);
                 case "all" -> new Replicator.WriteAll(patience);
                 default -> Replicator.writeLocal();
@@ -115,6 +120,7 @@ final class Data {
             return switch (name) {
                 case "members" -> new Replicator.ReadFrom(count, patience);
                 case "majority" -> new Replicator.ReadMajority(patience);
+                case "least" -> new Replicator.ReadMajority(DurationConverters.toScala(patience), count);
                 case "plus" -> new Replicator.ReadMajorityPlus(patience, count);
                 case "all" -> new Replicator.ReadAll(patience);
                 default -> Replicator.readLocal();
@@ -246,7 +252,8 @@ final class Data {
             return all(set, "+");
         }
         return item instanceof String text ? "t:" + text : item instanceof Integer number ? "i:" + number
-                : item instanceof Long number ? "l:" + number : item.toString();
+                : item instanceof Long number ? "l:" + number
+                : item instanceof byte[] bytes ? "b:" + HexFormat.of().formatHex(bytes) : item.toString();
     }
 
     private static String all(Collection<?> items, String between) {
