@@ -4,14 +4,20 @@
  *   ddata map KEYS UPDATES              its limit: a map, a copy of the counter, an addition, a merge
  *   ddata majority WINDOW KEYS UPDATES  three nodes in this process, over TCP
  *   ddata bytes deltas|full ELEMENTS    what an update of a set of so many elements costs three nodes in bytes on their sockets
- *   ddata heal KEYS                     a node that was stopped: how long until it has what the two others wrote meanwhile
+ *   ddata heal KEYS                     two nodes and one that were cut off from each other, and each side changed all the keys: how long
+ *                                       until all three have the same under each
  *
  * Row 24 of bench/run, note 011. */
-#define _GNU_SOURCE
+#define _DEFAULT_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -284,53 +290,82 @@ static void row_bytes(char **arguments)
 /* ---- a heal ---- */
 
 #define LOOK_MS 20
+#define FILES_MAX 1024 /* that this process may have open */
 
-/* Looks again and again until this node has so many keys. */
-struct looker {
-    uint32_t seen;
-};
+/* Whom this process does not reach while it is cut off. */
+static struct {
+    atomic_int is_cut;
+    atomic_int refused; /* connections */
+    uint16_t ports[2];
+    int count;
+} far;
 
+static int is_far(const struct sockaddr *address)
+{
+    const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)address;
+
+    for (int i = 0; address->sa_family == AF_INET && i < far.count; i++)
+        if (ntohs(in->sin_port) == far.ports[i])
+            return 1;
+    return 0;
+}
+
+/* In the place of libc's: nobody there answers while it is cut off. */
+__attribute__((visibility("default"))) int connect(int file, const struct sockaddr *address, socklen_t size)
+{
+    if (atomic_load(&far.is_cut) && is_far(address)) {
+        atomic_fetch_add(&far.refused, 1);
+        errno = ECONNREFUSED;
+        return -1;
+    }
+    return (int)syscall(SYS_connect, file, address, size);
+}
+
+/* What this process has opened to those is over; they do the same. */
+static void cut_off(void)
+{
+    atomic_store(&far.is_cut, 1);
+    for (int file = 0; file < FILES_MAX; file++) {
+        struct sockaddr_in address = { 0 };
+        socklen_t size = sizeof address;
+
+        if (getpeername(file, (struct sockaddr *)&address, &size) == 0 &&
+            is_far((struct sockaddr *)&address))
+            (void)shutdown(file, SHUT_RDWR); /* or it has ended */
+    }
+}
+
+/* Counters, to which each side has added one: so who counts two has the same as any other one that does. */
+static int is_whole(const struct sherd_msg *msg)
+{
+    struct sherd_value *value = msg->msg == SHERD_DATA_FOUND ? sherd_data_value(msg) : NULL;
+    int is = value && sherd_value_count(value, NULL) == 2;
+
+    sherd_value_free(value);
+    return is;
+}
+
+/* Looks at one key after the other, at each until it is what both sides have made of it. */
 static enum sherd_next on_looker(struct sherd_ctx *ctx, void *self,
                                  const struct sherd_msg *msg)
 {
-    struct looker *looker = self;
-    uint32_t at = 0;
+    const struct sherd_consistency local = { SHERD_LOCAL, 0, 0 };
+    uint32_t *seen = self;
+    char key[32];
 
-    if (msg->kind == SHERD_STARTED || msg->kind == SHERD_TIMER) {
-        looker->seen = 0;
-        sherd_data_keys(ctx, 0, 1);
-    }
-    if (msg->kind != SHERD_DATA)
+    if (msg->kind == SHERD_STOPPING)
         return SHERD_CONTINUE;
-    while (sherd_data_next_key(msg, &at))
-        looker->seen++;
-    if (sherd_data_more_keys(msg))
-        sherd_data_keys(ctx, sherd_data_more_keys(msg), 1);
-    else if (looker->seen < work.keys)
+    if (msg->kind == SHERD_DATA && !is_whole(msg)) {
         sherd_timer(ctx, 1, LOOK_MS);
-    else
+        return SHERD_CONTINUE;
+    }
+    if (msg->kind == SHERD_DATA && ++*seen == work.keys) {
         finish();
+        return SHERD_STOP;
+    }
+    id_put(key, *seen);
+    sherd_data_get(ctx, key, &local, 1);
     return SHERD_CONTINUE;
-}
-
-/* The node that is stopped: says its port, then when it has all. */
-_Noreturn static void be_stopped(int out)
-{
-    struct sherd_system *system = open_node(0, 1, NULL, 0, 10);
-    uint64_t at;
-    uint16_t port;
-
-    wait_members(system, 1);
-    port = sherd_port(system);
-    if (write(out, &port, sizeof port) != sizeof port)
-        _exit(1);
-    wait_members(system, NODES);
-    run_actor(system, "looker", sizeof(struct looker), on_looker);
-    at = now_ns();
-    if (write(out, &at, sizeof at) != sizeof at)
-        _exit(1);
-    pause();
-    _exit(0);
 }
 
 /* Until so many members are unreachable for it. */
@@ -348,38 +383,91 @@ static void wait_unreachable(struct sherd_system *system, uint32_t wanted)
     }
 }
 
+static void expect(int done)
+{
+    if (!done)
+        exit(1);
+}
+
+static void heal(void)
+{
+    expect(atomic_load(&far.refused)); /* else it was no cut */
+    atomic_store(&far.is_cut, 0);
+}
+
+/* A node of this side adds one to each key. */
+static void write_keys(struct sherd_system *system)
+{
+    set_work(LOCAL_WINDOW, work.keys, work.keys);
+    run_actor(system, "writer", sizeof(struct writer), on_writer);
+    expect(!work.failed);
+}
+
+/* The side of one node: says its port, is told those of the others, is cut off, says that it has written, is told that it is not cut off
+ * any more, and says when it has all. */
+_Noreturn static void be_far(int in, int out)
+{
+    struct sherd_system *system = open_node(0, 1, NULL, 0, 10);
+    uint16_t port = sherd_port(system);
+    uint64_t at = 0;
+    char word;
+
+    wait_members(system, 1);
+    expect(write(out, &port, sizeof port) == sizeof port);
+    expect(read(in, far.ports, sizeof far.ports) == sizeof far.ports);
+    far.count = 2;
+    wait_members(system, NODES);
+    cut_off();
+    wait_unreachable(system, 2);
+    write_keys(system);
+    expect(write(out, &at, sizeof at) == sizeof at);
+    expect(read(in, &word, 1) == 1);
+    heal();
+    run_actor(system, "looker", sizeof(uint32_t), on_looker);
+    at = now_ns();
+    expect(write(out, &at, sizeof at) == sizeof at);
+    pause();
+    _exit(0);
+}
+
 static void row_heal(char **arguments)
 {
     struct sherd_system *systems[2];
-    uint64_t healed_at, at;
-    uint16_t port;
-    int ends[2];
+    uint64_t healed_at, here, there;
+    uint16_t ports[2];
+    int in[2], out[2];
     pid_t child;
 
     work.keys = (uint32_t)atoi(arguments[0]);
-    if (pipe(ends) != 0)
-        exit(1);
+    expect(pipe(in) == 0 && pipe(out) == 0);
     child = fork();
     if (child == 0)
-        be_stopped(ends[1]);
-    close(ends[1]);
-    if (child < 0 || read(ends[0], &port, sizeof port) != sizeof port)
-        exit(1);
-    for (int i = 0; i < 2; i++)
-        systems[i] = open_node(port, 1, NULL, 0, 10);
+        be_far(in[0], out[1]);
+    close(out[1]);
+    expect(child > 0 && read(out[0], far.ports, sizeof far.ports[0]) == sizeof far.ports[0]);
+    far.count = 1;
+    for (int i = 0; i < 2; i++) {
+        systems[i] = open_node(far.ports[0], 1, NULL, 0, 10);
+        ports[i] = sherd_port(systems[i]);
+    }
     for (int i = 0; i < 2; i++)
         wait_members(systems[i], NODES);
     usleep(500 * 1000); /* it knows, too */
-    kill(child, SIGSTOP);
+    expect(write(in[1], ports, sizeof ports) == sizeof ports);
+    cut_off();
     for (int i = 0; i < 2; i++)
         wait_unreachable(systems[i], 1);
-    set_work(LOCAL_WINDOW, work.keys, work.keys);
-    run_actor(systems[0], "writer", sizeof(struct writer), on_writer);
-    usleep(5000 * 1000); /* the other one has it */
+    write_keys(systems[0]);
+    expect(read(out[0], &there, sizeof there) == sizeof there);
+    usleep(5000 * 1000); /* the other one on this side has it */
     healed_at = now_ns();
-    kill(child, SIGCONT);
-    if (read(ends[0], &at, sizeof at) == sizeof at)
-        printf("heal_s %.3f\n", (double)(at - healed_at) / 1e9);
+    heal();
+    expect(write(in[1], "h", 1) == 1);
+    for (int i = 0; i < 2; i++)
+        run_actor(systems[i], "looker", sizeof(uint32_t), on_looker);
+    here = now_ns();
+    expect(read(out[0], &there, sizeof there) == sizeof there);
+    printf("heal_s %.3f\n", (double)((here > there ? here : there) - healed_at) / 1e9);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     for (int i = 2; i-- > 0;)
