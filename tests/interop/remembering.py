@@ -124,14 +124,9 @@ def fields(data):
         yield key >> 3, value
 
 
-def fences(data, jvms):
-    """What our coordinator keeps beside its state, as all the JVM nodes have it, the same bytes: its term, and each shard's last fence."""
-    def values():
-        return [data.value(data.ask(node, f"get {TYPE}Fences local", "remember")) for node in jvms]
-    wait(lambda: len({value if value == "none" else value.hash for value in values()} - {"none"}) == 1 and "none" not in values(),
-         lambda: f"not the same everywhere: {values()}", BUSY)
-    value = values()[0]
-    if not value.content[0].startswith("b:"):
+def fences(value):
+    """What our coordinator keeps beside its state: its term, and each shard's last fence."""
+    if value == "none" or not value.content[0].startswith("b:"):
         raise Failed(f"{TYPE}Fences is no array of bytes: {value}")
     stored = list(fields(gzip.decompress(bytes.fromhex(value.content[0][2:]))))
     shards = [dict(fields(shard)) for number, shard in stored if number == 2]
@@ -139,11 +134,19 @@ def fences(data, jvms):
 
 
 def check_fences(data, jvms, node):
-    """They are there for each shard, none is above the term, and that is the one that our node with the coordinator has taken."""
-    term, shards = fences(data, jvms)
+    """Until all the JVM nodes have the term that our node with the coordinator has taken, the same bytes; there is a fence of each shard
+    then, and none above the term."""
+    def values():
+        return [data.value(data.ask(jvm, f"get {TYPE}Fences local", "remember")) for jvm in jvms]
+
+    def are_there():
+        found = values()
+        return all(value == found[0] for value in found) and node.find(
+            f"^log INFO coordinator: .*msg=active type={TYPE} term={fences(found[0])[0]} ")
+    wait(are_there, lambda: f"not that of {node.name}'s coordinator: {values()}", BUSY)
+    term, shards = fences(values()[0])
     if sorted(shards) != sorted(map(str, range(SHARDS))) or max(shards.values())[0] > term:
         raise Failed(f"term {term}, fences {shards}")
-    node.expect(f"^log INFO coordinator: .*msg=active type={TYPE} term={term} ")
     return term, shards
 
 
