@@ -1,0 +1,324 @@
+/* Durable keys on a file system that is full, a real one: a few MiB of memory that only this process sees. Who may not mount one skips it. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+
+#include <uv.h>
+
+#include "durable_bench.h"
+#include "host/durable.h"
+
+#define SKIPPED 77
+#define SPACE "size=6m"
+#define WAIT_MS 20000
+
+/* ---- one request at a time ---- */
+
+static uv_sem_t answered;
+static struct durable_request *answer; /* the last one */
+
+static void on_done(void *context, struct durable_request *request)
+{
+    (void)context;
+    durable_request_free(answer);
+    answer = request;
+    uv_sem_post(&answered);
+}
+
+static void hear(void *context, const char *text)
+{
+    (void)context;
+    (void)text;
+}
+
+static struct durable *start(uint32_t write_behind_ms)
+{
+    struct durable_options options = { .directory = directory,
+                                       .cluster = "c",
+                                       .map_size = MIB,
+                                       .write_behind_ms = write_behind_ms,
+                                       .done = on_done,
+                                       .warn = hear };
+    char error[DURABLE_ERROR_MAX];
+    struct durable *durable;
+
+    if (durable_open(&durable, &options, error) != 0)
+        fail_msg("%s", error);
+    return durable;
+}
+
+/* Lent until the next one. */
+static struct durable_request *ask(struct durable *durable,
+                                   struct durable_request *request)
+{
+    durable_submit(durable, request);
+    uv_sem_wait(&answered);
+    return answer;
+}
+
+static struct durable_request *store(struct durable *durable, uint32_t key,
+                                     uint8_t fill, size_t size)
+{
+    struct durable_request *request = durable_request_new(DURABLE_STORE);
+    uint8_t *value = mem_alloc(size);
+    char name[16];
+
+    memset(value, fill, size);
+    (void)snprintf(name, sizeof name, "k%u", key);
+    durable_request_add(request, slice_text(name), slice_of(value, size));
+    mem_free(value);
+    return ask(durable, request);
+}
+
+static const struct durable_request *load(struct durable *durable)
+{
+    const struct durable_request *loaded =
+        ask(durable, durable_request_new(DURABLE_LOAD));
+
+    assert_done(loaded);
+    return loaded;
+}
+
+static void assert_filled(const struct durable_request *loaded, uint32_t key,
+                          uint8_t fill, size_t size)
+{
+    const struct durable_entry *entry;
+    struct slice value;
+    char name[16];
+
+    (void)snprintf(name, sizeof name, "k%u", key);
+    entry = entry_of(loaded, name);
+    assert_non_null(entry);
+    assert_false(entry->is_lost || entry->is_stale);
+    value = durable_slice(loaded, entry->value);
+    assert_int_equal(value.size, size);
+    for (size_t i = 0; i < size; i++)
+        assert_int_equal(value.data[i], fill);
+}
+
+/* ---- the room that there is ---- */
+
+/* A file takes what is left, but for so many bytes. */
+static void fill_up_to(size_t left)
+{
+    static uint8_t page[4096];
+    char path[80];
+    int file;
+
+    (void)snprintf(path, sizeof path, "%s/filler", disk);
+    file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(file >= 0);
+    while (write(file, page, sizeof page) == sizeof page)
+        ;
+    assert_int_equal(errno, ENOSPC);
+    assert_int_equal(ftruncate(file, lseek(file, 0, SEEK_END) - (off_t)left), 0);
+    assert_int_equal(close(file), 0);
+}
+
+static void make_room(void)
+{
+    char path[80];
+
+    (void)snprintf(path, sizeof path, "%s/filler", disk);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* ---- cases ---- */
+
+static void a_full_disk_acknowledges_nothing(void **state)
+{
+    struct durable *durable = start(0);
+    const struct durable_request *loaded;
+    uint32_t stored = 0;
+    (void)state;
+
+    (void)load(durable);
+    fill_up_to(512 * 1024);
+    while (store(durable, stored, (uint8_t)stored, 30000)->result == DURABLE_DONE)
+        stored++;
+    assert_true(stored > 3 && stored < 40);
+    for (uint32_t i = 0; i < 3; i++) { /* nor is what is there replaced, or lost */
+        assert_int_equal(store(durable, i, 99, 60000)->result, DURABLE_FAILED);
+        assert_true(strstr(answer->error, "No space left on device") ||
+                    strstr(answer->error, "Input/output error")); /* what LMDB says of a write that was made in part */
+        assert_non_null(strstr(answer->error, directory));
+    }
+    make_room();
+    assert_done(store(durable, stored, (uint8_t)stored, 30000));
+    durable_close(durable);
+    durable = start(0);
+    loaded = load(durable);
+    assert_false(loaded->was_damaged);
+    assert_int_equal(loaded->entries.count, stored + 1);
+    for (uint32_t i = 0; i <= stored; i++)
+        assert_filled(loaded, i, (uint8_t)i, 30000);
+    durable_close(durable);
+}
+
+static void wait_for_failures(struct durable *durable)
+{
+    struct durable_counters counters = { 0 };
+
+    for (int i = 0; i < WAIT_MS && !counters.failures; i++) {
+        (void)usleep(1000);
+        durable_get_counters(durable, &counters);
+    }
+    assert_true(counters.failures > 0);
+}
+
+static void write_behind_refuses_until_there_is_room(void **state)
+{
+    struct durable *durable = start(1);
+    const struct durable_request *loaded;
+    bool is_done = false;
+    (void)state;
+
+    (void)load(durable);
+    assert_done(store(durable, 0, 1, 100));
+    (void)usleep(100 * 1000); /* on the disk, or so soon after that it does not matter */
+    fill_up_to(0);
+    assert_done(store(durable, 1, 2, 500000));
+    wait_for_failures(durable);
+    assert_int_equal(store(durable, 2, 3, 100)->result, DURABLE_FAILED);
+    make_room();
+    for (int i = 0; i < WAIT_MS / 10 && !is_done; i++) {
+        (void)usleep(10 * 1000);
+        is_done = store(durable, 2, 3, 100)->result == DURABLE_DONE;
+    }
+    assert_true(is_done);
+    durable_close(durable);
+    durable = start(0);
+    loaded = load(durable);
+    assert_int_equal(loaded->entries.count, 3);
+    assert_filled(loaded, 1, 2, 500000);
+    durable_close(durable);
+}
+
+/* Stores until nothing is taken any more, and ends without a word. */
+_Noreturn static void store_and_end(int out)
+{
+    struct durable *durable = start(0);
+
+    (void)load(durable);
+    for (uint32_t i = 0; i < 50; i++)
+        if (store(durable, i, (uint8_t)i, 30000)->result == DURABLE_DONE &&
+            write(out, &i, sizeof i) != sizeof i)
+            _exit(1);
+    _exit(0);
+}
+
+/* What was acknowledged before the disk was full, and the process ended so, is there when there is room; while there is none it is not
+ * loaded, or it is all there. */
+static void what_was_acknowledged_outlives_a_process_on_a_full_disk(void **state)
+{
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        bool has_room = first;
+        const struct durable_request *loaded;
+        uint32_t key, count = 0;
+        struct durable *durable;
+        int ends[2], status;
+        pid_t child;
+
+        assert_int_equal(pipe(ends), 0);
+        fill_up_to(512 * 1024);
+        child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+            store_and_end(ends[1]);
+        assert_int_equal(close(ends[1]), 0);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        if (has_room)
+            make_room();
+        durable = start(0);
+        loaded = ask(durable, durable_request_new(DURABLE_LOAD));
+        if (!has_room && loaded->result == DURABLE_FAILED) {
+            assert_non_null(strstr(loaded->error, "not loaded: No space left on device"));
+            make_room();
+            loaded = load(durable);
+            has_room = true;
+        }
+        assert_done(loaded);
+        assert_false(loaded->was_damaged);
+        for (; read(ends[0], &key, sizeof key) == sizeof key; count++)
+            assert_filled(loaded, key, (uint8_t)key, 30000);
+        assert_true(count > 3 && count < 40);
+        assert_int_equal(loaded->entries.count, count);
+        durable_close(durable);
+        assert_int_equal(close(ends[0]), 0);
+        if (!has_room)
+            make_room();
+    }
+}
+
+/* ---- all ---- */
+
+static bool write_text(const char *path, const char *text)
+{
+    int file = open(path, O_WRONLY);
+    bool is_good = file >= 0 &&
+                   write(file, text, strlen(text)) == (ssize_t)strlen(text);
+
+    if (file >= 0)
+        (void)close(file);
+    return is_good;
+}
+
+/* A place that nobody else sees: root has the right, others in a namespace of their own, where the kernel grants one. */
+static bool mount_own(const char *place)
+{
+    char users[64], groups[64];
+    bool is_root = geteuid() == 0;
+
+    (void)snprintf(users, sizeof users, "0 %u 1", (unsigned)geteuid());
+    (void)snprintf(groups, sizeof groups, "0 %u 1", (unsigned)getegid());
+    if (unshare(is_root ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0)
+        return false;
+    if (!is_root && !(write_text("/proc/self/uid_map", users) &&
+                      write_text("/proc/self/setgroups", "deny") &&
+                      write_text("/proc/self/gid_map", groups)))
+        return false;
+    return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", place, "tmpfs", 0, SPACE) == 0;
+}
+
+#define in_a_directory(test) \
+    cmocka_unit_test_setup_teardown(test, make_directory, drop_directory)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        in_a_directory(a_full_disk_acknowledges_nothing),
+        in_a_directory(write_behind_refuses_until_there_is_room),
+        in_a_directory(what_was_acknowledged_outlives_a_process_on_a_full_disk),
+    };
+    char place[] = "/tmp/sherd-space-XXXXXX";
+    int failed;
+
+    if (!mkdtemp(place))
+        return 1;
+    if (!mount_own(place)) {
+        printf("skipped: no file system may be mounted: %s\n", strerror(errno));
+        (void)rmdir(place);
+        return SKIPPED;
+    }
+    disk = place;
+    if (uv_sem_init(&answered, 0) != 0)
+        return 1;
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    durable_request_free(answer);
+    (void)umount2(place, MNT_DETACH);
+    (void)rmdir(place);
+    return failed;
+}
