@@ -102,7 +102,8 @@ sherd_entity_register(struct sherd_system *system,
 /* Starts the threads and joins the cluster. SHERD_ESTATE, SHERD_ESYSTEM. */
 SHERD_API SHERD_MUST_USE int sherd_start(struct sherd_system *system);
 /* Blocks until the node has left, was downed, or sherd_halt was called. 0 after a graceful end or a halt; SHERD_EDOWN,
- * SHERD_EJOIN; SHERD_ESTALLED when a handler blocks a lane for so long that the node gives up. Any thread that is not the library's. */
+ * SHERD_EJOIN; SHERD_ETIME when it was not seen exiting in time, so that the others will miss it; SHERD_ESTALLED when a handler blocks a
+ * lane for so long that the node gives up. Any thread that is not the library's. */
 SHERD_API int sherd_wait(struct sherd_system *system);
 /* sherd_start, then SIGINT and SIGTERM mean sherd_leave, then sherd_wait. One system of a process at a time. */
 SHERD_API int sherd_run(struct sherd_system *system);

@@ -564,7 +564,7 @@ void control_letter(struct control *control, uint32_t from,
         doubted(control, from, letter->body);
         break;
     case LETTER_ENDED:
-        control->lanes_ended++;
+        control->lanes_ended |= UINT64_C(1) << letter->lane;
         break;
     case LETTER_COMMAND:
         command(control, letter);

@@ -91,7 +91,7 @@ struct control {
     uint32_t late;  /* tasks and steps that were not done in time */
     bool is_exiting; /* and hands over when the tasks of leaving are done */
     uint64_t leave_again_at; /* while a cluster that ends as a whole may forget that this node leaves */
-    uint32_t lanes_ended;
+    uint64_t lanes_ended; /* a bit each */
     bool lanes_told;
     int error;           /* what WANT_END will say */
     int refusal;         /* and what of an end that began gracefully */

@@ -39,6 +39,61 @@ static void late_step(struct control *control, enum sherd_phase phase)
               "not done in time phase=%s", sherd_phase_text(phase));
 }
 
+/* Each of the regions that have not stopped, with what is left there. */
+static void name_late_regions(struct control *control)
+{
+    struct machine *machine = control->machine;
+    char text[ADDRESS_TEXT_MAX];
+
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        const struct region *region = control->types[i].region;
+        const struct node_id *coordinator = region_coordinator(region);
+
+        if (control->types[i].region_stopped)
+            continue;
+        trace_put(machine->trace, TRACE_WARNING, "node",
+                  "a region has not stopped type=%s shards=%u coordinator=%s",
+                  machine->node->names[i].name, region_hosted_count(region),
+                  coordinator ? address_text(&coordinator->address, text,
+                                             sizeof text)
+                              : "unknown");
+    }
+}
+
+static void name_late_singletons(struct control *control)
+{
+    for (uint32_t i = 0; i < control->type_count; i++)
+        if (!control->types[i].exit_done)
+            trace_put(control->machine->trace, TRACE_WARNING, "node",
+                      "a coordinator is not handed over type=%s state=%s",
+                      control->machine->node->names[i].name,
+                      control->types[i].singleton
+                          ? singleton_state_text(singleton_state(
+                                control->types[i].singleton))
+                          : "none");
+}
+
+static bool lane_has_ended(const struct control *control, uint32_t lane)
+{
+    return control->lanes_ended >> lane & 1;
+}
+
+static bool all_lanes_ended(const struct control *control)
+{
+    for (uint32_t i = 0; i < control->machine->settings->lanes; i++)
+        if (!lane_has_ended(control, i))
+            return false;
+    return true;
+}
+
+static void name_late_lanes(struct control *control)
+{
+    for (uint32_t i = 0; i < control->machine->settings->lanes; i++)
+        if (!lane_has_ended(control, i))
+            trace_put(control->machine->trace, TRACE_WARNING, "node",
+                      "actors of a lane have not ended lane=%u", i);
+}
+
 static void regions_done(struct control *control);
 
 static void shut_regions(struct control *control)
@@ -196,19 +251,48 @@ static bool all_handed_over(const struct control *control)
     return true;
 }
 
+/* Frames of control's that are not written yet to who can be written to. */
+static uint32_t frames_waiting(const struct control *control,
+                               const struct contact *contact)
+{
+    uint32_t count = 0;
+
+    for (uint32_t j = 0; j < CONTACT_LINKS; j++) {
+        const struct link *link =
+            contact_link_at(&control->machine->contacts, contact, j);
+
+        if (link && link_state(link) == LINK_OPEN)
+            count += link_waiting(link);
+    }
+    return count;
+}
+
 static bool links_empty(const struct control *control)
 {
     const struct contacts *contacts = &control->machine->contacts;
 
     for (uint32_t i = 0; i < contacts->all.count; i++)
-        for (uint32_t j = 0; j < CONTACT_LINKS; j++) {
-            const struct link *link =
-                contact_link_at(contacts, contacts->all.items[i], j);
-
-            if (link && link_state(link) == LINK_OPEN && link_waiting(link))
-                return false;
-        }
+        if (frames_waiting(control, contacts->all.items[i]))
+            return false;
     return true;
+}
+
+static void name_late_links(struct control *control)
+{
+    const struct contacts *contacts = &control->machine->contacts;
+    char text[ADDRESS_TEXT_MAX];
+
+    control->late++;
+    for (uint32_t i = 0; i < contacts->all.count; i++) {
+        const struct contact *contact = contacts->all.items[i];
+        uint32_t count = frames_waiting(control, contact);
+
+        if (count)
+            trace_put(control->machine->trace, TRACE_WARNING, "node",
+                      "the last frames did not leave in time peer=%s frames=%u",
+                      address_text(&contact->node.address, text, sizeof text),
+                      count);
+    }
 }
 
 /* The cluster ends as a whole. */
@@ -282,12 +366,24 @@ static void give_up_singletons(struct control *control)
 
     REACHED("singletons were not handed over in time");
     late_step(control, SHERD_CLUSTER_EXITING);
+    name_late_singletons(control);
     enter(control, ENDING_GIVING_UP, GIVE_UP_TIME);
     control->stirred = true;
     for (uint32_t i = 0; i < control->type_count; i++)
         if (control->types[i].singleton && !control->types[i].exit_done)
             singleton_give_up(control->types[i].singleton, machine->now,
                               &machine->outbox);
+}
+
+/* The others still count this node as a member, and it goes: they will miss it. Where the whole cluster ends nobody does. */
+static void not_exiting_in_time(struct control *control)
+{
+    bool together = control->leave_again_at != NEVER;
+
+    REACHED("a leaving node did not see itself exiting in time");
+    late_step(control, SHERD_CLUSTER_LEAVE);
+    control_tasks_late(control, SHERD_CLUSTER_LEAVE);
+    control_stop(control, together ? 0 : SHERD_ETIME);
 }
 
 static void links_step(struct control *control, bool late)
@@ -297,6 +393,8 @@ static void links_step(struct control *control, bool late)
     if (!links_empty(control) && (!late || ZOO(C12)))
         return;
     SOMETIMES("the last frames of a node did not leave in time", late);
+    if (!links_empty(control))
+        name_late_links(control);
     if (control->late)
         trace_put(control->machine->trace, TRACE_WARNING, "node",
                   "ended with late=%u: see above what was not done in time",
@@ -324,8 +422,10 @@ void control_ending_step(struct control *control)
                   late && !all_regions_stopped(control));
         if (!all_regions_stopped(control) && !late)
             break;
-        if (!all_regions_stopped(control))
+        if (!all_regions_stopped(control)) {
             late_step(control, SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION);
+            name_late_regions(control);
+        }
         regions_done(control);
         break;
     case ENDING_LEAVING:
@@ -334,9 +434,7 @@ void control_ending_step(struct control *control)
             control_tasks_late(control, SHERD_CLUSTER_LEAVE);
             hand_over(control);
         } else if (late && !ZOO(C12R)) {
-            REACHED("a leaving node did not see itself exiting in time");
-            late_step(control, SHERD_CLUSTER_LEAVE);
-            control_stop(control, 0);
+            not_exiting_in_time(control);
         }
         break;
     case ENDING_HANDING:
@@ -362,10 +460,12 @@ void control_ending_step(struct control *control)
         control_stop(control, 0);
         break;
     case ENDING_LANES:
-        if (control->lanes_ended < machine->settings->lanes && !late)
+        if (!all_lanes_ended(control) && !late)
             break;
-        if (control->lanes_ended < machine->settings->lanes)
+        if (!all_lanes_ended(control)) {
             late_step(control, SHERD_ACTOR_SYSTEM_TERMINATE);
+            name_late_lanes(control);
+        }
         enter(control, ENDING_LINKS, LINKS_TIME);
         break;
     case ENDING_LINKS:

@@ -192,6 +192,35 @@ static void a_member_stays_until_its_tasks_of_leaving_are_done(void **state)
     world_free(world);
 }
 
+/* Who is cut off asks in vain to leave: it goes at last, and says what was not done. */
+static void who_is_not_seen_exiting_has_not_left(void **state)
+{
+    struct world *world = cast_world(52, 2, 1);
+    struct player player;
+    struct worker worker;
+    char id[8];
+    uint32_t index = 1;
+    (void)state;
+
+    player_spawn(&player, world, 0, 0);
+    for (uint32_t i = 0; i < 8; i++) {
+        (void)snprintf(id, sizeof id, "n%u", i);
+        assert_true(player_asks(&player, "E", id, COUNT) > 0);
+    }
+    hire(&worker, world, 1, NEVER_DONE, BIT(SHERD_CLUSTER_LEAVE));
+    net_cut(world, 1, 0, NET_BOTH, true);
+    net_cut(world, 0, 1, NET_BOTH, true);
+    world_leave(world, 1);
+    assert_true(world_until(world, world_node_ended, &index, 300 * SECOND));
+    assert_true(world_logged(world, 1, "not done in time phase=cluster-leave"));
+    assert_true(world_logged(world, 1,
+                             "shutdown task not done in time "
+                             "phase=cluster-leave task=work"));
+    assert_true(world_logged(world, 1, "a region has not stopped type=E"));
+    assert_int_equal(world_node(world, 1)->error, SHERD_ETIME);
+    world_free(world);
+}
+
 static void start_with(struct world *world, uint32_t node,
                        uint64_t service_stop)
 {
@@ -444,6 +473,7 @@ static void who_gives_a_hand_over_up_waits_for_its_coordinators(void **state)
     while (!world_logged(world, 0, "not done in time phase=cluster-exiting"))
         world_run(world, MS);
     given_up = world_now(world);
+    assert_true(world_logged(world, 0, "a coordinator is not handed over type=E"));
     assert_int_equal(seen.living, 1);
     world_run(world, 20 * SECOND);
     assert_false(seen.together);
@@ -458,6 +488,7 @@ int main(void)
         cmocka_unit_test(tasks_run_phase_by_phase),
         cmocka_unit_test(the_last_tasks_run_outside_the_cluster),
         cmocka_unit_test(a_member_stays_until_its_tasks_of_leaving_are_done),
+        cmocka_unit_test(who_is_not_seen_exiting_has_not_left),
         cmocka_unit_test(what_is_late_is_named_and_given_up),
         cmocka_unit_test(who_gives_a_hand_over_up_waits_for_its_coordinators),
         cmocka_unit_test(phases_that_are_off_are_left_out),
