@@ -167,6 +167,23 @@ static void send_nack(struct member *member, const struct inbound *inbound,
     buf_fini(&payload);
 }
 
+/* The joiner may not be able to say what differs: a JVM only hears that something does. */
+static void trace_differing(struct member *member, const struct compat *asked,
+                            const struct node_id *joiner)
+{
+    struct buf reasons = { 0 };
+    char text[ADDRESS_TEXT_MAX];
+
+    (void)compat_agree(&member->config, asked, &reasons);
+    trace_put(member->trace, TRACE_WARNING, "member",
+              "a node that wants to join has another configuration peer=%s "
+              "reason=\"%.*s\"",
+              address_text(&joiner->address, text, sizeof text),
+              (int)reasons.size,
+              reasons.data ? (const char *)reasons.data : "");
+    buf_fini(&reasons);
+}
+
 void seeds_receive_question(struct member *member,
                             const struct inbound *inbound,
                             struct outbox *outbox)
@@ -188,6 +205,8 @@ void seeds_receive_question(struct member *member,
         send_nack(member, inbound, outbox);
     } else {
         answer = compat_answer(&member->config, &asked, &reply);
+        if (answer == CONFIG_INCOMPATIBLE)
+            trace_differing(member, &asked, &inbound->from);
         wire_put_init_join_ack(member->identity, &payload, answer,
                                buf_slice(&reply));
         member_send(member, &inbound->from, inbound->sender, "IJA", &payload,

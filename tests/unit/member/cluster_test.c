@@ -519,8 +519,11 @@ static void differing_configuration_is_refused_with_reasons(void **state)
     struct net *net = net_new(10);
     struct outbox outbox = { 0 };
     struct member_news news;
+    struct trace_line line;
+    uint32_t said = 0;
     (void)state;
 
+    net->trace = trace_new(TRACE_WARNING);
     net_add(net, 0, &left);
     net_add(net, 1, &left);
     net_add(net, 2, &right);
@@ -558,11 +561,19 @@ static void differing_configuration_is_refused_with_reasons(void **state)
     assert_non_null(strstr(news.detail, "number-of-shards is 100 here and "
                                         "1000 there."));
     assert_false(member_next_news(net->nodes[2].member, &news));
+    /* Who was asked says it, too. */
+    while (trace_next(net->trace, &line))
+        said += strstr(line.text, "another configuration peer=10.0.0.1:2553") &&
+                strstr(line.text, "number-of-shards is 1000 here and 100 "
+                                  "there.");
+    assert_int_equal(said, 1);
     outbox_fini(&outbox);
     right.accept_incompatible = true; /* enforcement off: it joins */
     net_add(net, 2, &right);
     net_start(net, 2);
     assert_true(net_converge(net, 20 * SECOND));
+    trace_free(net->trace);
+    net->trace = NULL;
     net_free(net);
 }
 
