@@ -324,7 +324,8 @@ static void regions_done(struct control *control)
     enter(control, ENDING_LEAVING,
           cluster_ends(self)
               ? TOGETHER_TIME
-              : time_of(control, SHERD_CLUSTER_LEAVE, LEAVE_TIME));
+              : time_of(control, SHERD_CLUSTER_LEAVE,
+                        ZOO(C12R) ? 1000 * LEAVE_TIME : LEAVE_TIME));
     control->leave_again_at =
         cluster_ends(self) ? machine->now + SECOND : NEVER;
     (void)begin_tasks(control, SHERD_CLUSTER_LEAVE); /* false: there are none */
@@ -433,7 +434,7 @@ void control_ending_step(struct control *control)
         if (control->is_exiting && (late || !leave_tasks_open(control))) {
             control_tasks_late(control, SHERD_CLUSTER_LEAVE);
             hand_over(control);
-        } else if (late && !ZOO(C12R)) {
+        } else if (late) {
             not_exiting_in_time(control);
         }
         break;

@@ -36,7 +36,9 @@ struct check_live {
     uint64_t handoff_ns;
     uint64_t quiet_since;
     bool is_quiet;
+    bool is_still;
     bool is_silent;
+    uint64_t moved_at; /* a shard got or lost its home, or a hand-off took a step */
     VEC(struct open_handoff) handoffs;
     VEC(struct stopping) stopping;
     VEC(struct coordinator_row) active;
@@ -236,14 +238,40 @@ void check_live_node_ended(struct check_live *check, uint32_t node,
                   "it ends in a quiet cluster: error %d", error);
 }
 
-/* What a cluster says only when something changes. */
-static bool is_a_change(enum probe_kind kind)
+static bool is_a_move(enum probe_kind kind)
 {
-    return kind == PROBE_GOSSIP_SENT || kind == PROBE_MEMBER_SEEN ||
-           kind == PROBE_MEMBER_DOWNED || kind == PROBE_LEADER_ACTED ||
-           kind == PROBE_COORDINATOR_STARTED ||
+    return kind == PROBE_HOME_SET || kind == PROBE_HOME_ENDED ||
+           kind == PROBE_HANDOFF;
+}
+
+static bool is_of_coordinators(enum probe_kind kind)
+{
+    return kind == PROBE_COORDINATOR_STARTED ||
            kind == PROBE_COORDINATOR_ACTIVE ||
            kind == PROBE_COORDINATOR_ENDED;
+}
+
+/* What nodes say only when something changes. */
+static bool is_of_members(enum probe_kind kind)
+{
+    return kind == PROBE_GOSSIP_SENT || kind == PROBE_MEMBER_SEEN ||
+           kind == PROBE_MEMBER_DOWNED || kind == PROBE_LEADER_ACTED;
+}
+
+static bool may_not_be(const struct check_live *check, enum probe_kind kind)
+{
+    return (check->is_still &&
+            (is_a_move(kind) || is_of_coordinators(kind))) ||
+           (check->is_silent && is_of_members(kind));
+}
+
+bool check_live_rests(const struct check_live *check, uint64_t since,
+                      char *text, size_t size)
+{
+    (void)snprintf(text, size, "%u hand-offs are open, the last move was %s",
+                   check->handoffs.count,
+                   check->moved_at > since ? "just now" : "long ago");
+    return !check->handoffs.count && check->moved_at <= since;
 }
 
 void check_live_probe(struct check_live *check, uint64_t now, uint32_t node,
@@ -252,9 +280,11 @@ void check_live_probe(struct check_live *check, uint64_t now, uint32_t node,
     const struct coordinator_row row = { node, probe->type };
 
     check_live_look(check, now);
-    if (check->is_silent && is_a_change(probe->kind))
+    if (may_not_be(check, probe->kind))
         violation(check->verdict, "L9", node, "in a silent cluster: %s",
                   probe_kind_text(probe->kind));
+    if (is_a_move(probe->kind))
+        check->moved_at = now;
     if (probe->kind == PROBE_HANDOFF) {
         handoff(check, now, node, probe);
     } else if (probe->kind == PROBE_SHARD_STOPPING) {
@@ -277,11 +307,17 @@ void check_live_quiet(struct check_live *check, uint64_t now, bool on)
     }
     check->is_quiet = on;
     if (!on)
-        check->is_silent = false;
+        check->is_still = check->is_silent = false;
+}
+
+void check_live_still(struct check_live *check, bool on)
+{
+    check(!on || check->is_quiet);
+    check->is_still = on;
 }
 
 void check_live_silent(struct check_live *check, bool on)
 {
     check(!on || check->is_quiet);
-    check->is_silent = on;
+    check->is_still = check->is_silent = on;
 }

@@ -4,10 +4,11 @@
  *   L3   no hand-off is older than its time-out, and a shard that is told to stop has stopped in time, whatever its
  *        entities do
  *   L6   no node of the core ends: nobody downs it, nobody refuses it
- *   L9   a silent cluster sends no full gossip and changes neither members nor coordinators; no shard moves again and again
+ *   L9   no shard moves again and again; in a still cluster none moves or is allocated, and no coordinator starts or ends; a
+ *        silent one sends no full gossip, and changes no member
  *
  * The runner says when it is quiet (faults are over and all agree on the members) and when it is silent, too (the load has
- * stopped, and has ended). Fed with facts in the order in which they happened; it knows neither worlds nor nodes. */
+ * stopped, and has ended): still, or silent where nodes see each other all the time. Fed with facts in the order in which they happened; it knows neither worlds nor nodes. */
 #ifndef SHERD_SIM_CHECK_LIVE_H
 #define SHERD_SIM_CHECK_LIVE_H
 
@@ -37,11 +38,16 @@ void check_live_node_ended(struct check_live *check, uint32_t node,
 void check_live_probe(struct check_live *check, uint64_t now, uint32_t node,
                       const struct probe *probe);
 void check_live_quiet(struct check_live *check, uint64_t now, bool on);
-void check_live_silent(struct check_live *check, bool on); /* only while quiet */
+void check_live_still(struct check_live *check, bool on); /* only while quiet */
+void check_live_silent(struct check_live *check, bool on); /* the same; still, too */
 /* Looks at the deadlines: often enough. */
 void check_live_look(struct check_live *check, uint64_t now);
 
 /* ---- questions ---- */
+
+/* Whether no shard has moved or been allocated since then, and none is moving; false with how it stands in text. */
+bool check_live_rests(const struct check_live *check, uint64_t since,
+                      char *text, size_t size);
 
 /* The node whose coordinator of that type is active; false when none is, or several are: text says so (size bytes). */
 bool check_live_coordinator(const struct check_live *check, uint16_t type,

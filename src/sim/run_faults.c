@@ -15,7 +15,6 @@
 #include "sim/world.h"
 
 #define READ_MIN 5 /* majority-min-cap of what sharding keeps */
-#define GENTLE (60 * SECOND) /* a hand-off that may take so long is not given up */
 #define GENTLE_STORE (2 * MS)
 
 void run_form(struct run *run)
@@ -55,33 +54,40 @@ void run_split(struct run *run)
 }
 
 /* Nodes only leave and come back, entities stop when they are told to, the store does not keep them from it for so long that they
- * are ended, and hand-offs have all the time that they need. */
+ * are ended, and hand-offs and regions had all the time that they needed. */
 static bool is_gentle(const struct run *run, const struct schedule *schedule)
 {
+    const struct check_coordinator_counts moves =
+        check_coordinator_counts(run->checks->coordinator);
     const uint64_t *value = run->options->value;
 
     for (uint32_t i = 0; i < schedule->faults.count; i++)
         if (schedule->faults.items[i].verb != FAULT_VERB_LEAVE &&
             schedule->faults.items[i].verb != FAULT_VERB_START)
             return false;
-    return !value[OPTION_STUBBORN] && !value[OPTION_PHASE] && !value[OPTION_RESOLVER] &&
-           value[OPTION_STORE] * 1000 <= GENTLE_STORE &&
-           value[OPTION_HANDOFF] * MS >= GENTLE &&
-           value[OPTION_SHUTDOWN] * MS >= GENTLE;
+    return !value[OPTION_STUBBORN] && !value[OPTION_PHASE] && !run->has_begun_again &&
+           value[OPTION_STORE] * 1000 <= GENTLE_STORE && !moves.forced &&
+           !moves.failed && !moves.given_up &&
+           !check_member_counts(run->checks->member).downed;
 }
 
 /* A shard stops when the markers are there, and they come behind all messages: none meets a home that is none any more. A region
  * whose time to shut down is over stops without them. */
 static void judge_moves(struct run *run)
 {
-    uint64_t lost = check_message_counts(
-                        workload_check(workload_world_of(run->load)))
-                        .undelivered[SHERD_REASON_HANDED_OFF];
+    const struct check_message_counts messages =
+        check_message_counts(workload_check(workload_world_of(run->load)));
+    uint64_t moved = messages.undelivered[SHERD_REASON_HANDED_OFF];
 
-    if (lost)
+    run->result->is_gentle = true;
+    if (moved)
         violation(run->verdict, "I3", VERDICT_NO_NODE,
                   "%llu messages ended because their shard moved, and nothing was wrong",
-                  (unsigned long long)lost);
+                  (unsigned long long)moved);
+    if (messages.lost_to_entities)
+        violation(run->verdict, "I3", VERDICT_NO_NODE,
+                  "%llu messages for entities were lost, and nodes only left and came back",
+                  (unsigned long long)messages.lost_to_entities);
 }
 
 void run_safety(struct run *run)
@@ -99,8 +105,7 @@ void run_safety(struct run *run)
     run->has_operator = true;
     run_until(run, world_now(run->world) + length);
     nemesis_end(run->nemesis);
-    if (is_gentle(run, schedule) &&
-        !check_coordinator_counts(run->checks->coordinator).forced)
+    if (is_gentle(run, schedule))
         judge_moves(run);
 }
 

@@ -35,6 +35,7 @@ struct run {
     struct rng rng; /* of the heal phase */
     struct rng raise_rng; /* of when downed nodes come back */
     bool has_operator; /* who begins the cluster again when nobody is left of it */
+    bool has_begun_again; /* it did so: it crashed who waited */
     uint64_t alone_since; /* no member lives; 0: one does */
 };
 

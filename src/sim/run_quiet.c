@@ -125,21 +125,47 @@ void run_drain(struct run *run)
         settle_store(run);
 }
 
-/* L4, then L9. */
+/* Two looks of every coordinator found nothing to move, nor was anything on its way. */
+static bool shards_rest(struct run *run, char *text, size_t size)
+{
+    uint64_t rest = 2 * run->options->value[OPTION_REBALANCE] * MS +
+                    RUN_LATE_MS * MS;
+    uint64_t now = world_now(run->world);
+
+    return check_live_rests(run->checks->live, now > rest ? now - rest : 0,
+                            text, size);
+}
+
+/* As long as it takes to move all shards one after the other; no world that is well comes near. */
+static uint64_t rest_bound(const struct options *options)
+{
+    return quiet_drain_bound(options) + (options->value[OPTION_SHARDS] + 4) *
+                                            options->value[OPTION_REBALANCE] *
+                                            MS;
+}
+
+/* L4, then L9. Where a slow heartbeat looks like a dead node, members are seen lost and back for ever, and that is gossiped: there
+ * shards and coordinators alone must stay as they are. */
 void run_roll_call(struct run *run)
 {
     struct check_live *live = run->checks->live;
+    bool is_steady = quiet_is_steady(run->options);
 
     if (!workload_world_roll(run->load, ROLL,
                              quiet_drain_bound(run->options)) ||
-        !quiet_is_steady(run->options))
+        !run_until_holds(run, shards_rest, "L9", rest_bound(run->options),
+                         "in the quiet, shards stay where they are"))
         return;
     run_until(run, world_now(run->world) + quiet_settle_bound(run->options));
-    check_live_silent(live, true);
-    if (run->data)
+    check_live_still(live, true);
+    if (is_steady)
+        check_live_silent(live, true);
+    if (is_steady && run->data)
         data_load_silence_begins(run->data);
     run_until(run, world_now(run->world) + SILENCE);
-    if (run->data)
+    run->result->is_still = !run_is_over(run);
+    run->result->is_silent = is_steady && !run_is_over(run);
+    if (is_steady && run->data)
         data_load_silence_ends(run->data);
     check_live_silent(live, false);
 }

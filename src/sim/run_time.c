@@ -55,6 +55,7 @@ static void begin_again(struct run *run)
     if (world_now(run->world) - run->alone_since < ALONE)
         return;
     run->alone_since = 0;
+    run->has_begun_again = true;
     lived = mem_alloc(run->cluster.nodes * sizeof *lived);
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
         lived[i] = cluster_lives(&run->cluster, i);

@@ -223,7 +223,7 @@ def a_campaign_is_reported():
         expect("what the report tells", all(
             re.search(f"^{word} ", out, re.M)
             for word in ("seeds", "sim time", "faults", "messages", "work",
-                         "verdict", "twice", "slowest")), out)
+                         "verdict", "judged", "twice", "slowest")), out)
         expect("one of a hundred runs twice", " of 1 double runs" in out, out)
         expect("files", {"report.txt", "marks.txt"} <=
                set(os.listdir(folder)), os.listdir(folder))

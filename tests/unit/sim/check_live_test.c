@@ -172,7 +172,8 @@ static void L9_what_a_silent_cluster_says_is_found(void **state)
         PROBE_GOSSIP_SENT,       PROBE_MEMBER_SEEN,
         PROBE_MEMBER_DOWNED,     PROBE_LEADER_ACTED,
         PROBE_COORDINATOR_ACTIVE, PROBE_COORDINATOR_ENDED,
-        PROBE_COORDINATOR_STARTED,
+        PROBE_COORDINATOR_STARTED, PROBE_HOME_SET,
+        PROBE_HOME_ENDED,        PROBE_HANDOFF,
     };
 
     (void)state;
@@ -188,6 +189,35 @@ static void L9_what_a_silent_cluster_says_is_found(void **state)
         (void)end(NULL);
         (void)begin(NULL);
     }
+}
+
+/* Who may not see the others gossips; its shards stay all the same. */
+static void L9_a_still_cluster_may_gossip(void **state)
+{
+    char text[VERDICT_TEXT_MAX];
+
+    (void)state;
+    check_live_quiet(check, now, true);
+    check_live_still(check, true);
+    tell(0, PROBE_GOSSIP_SENT);
+    tell(0, PROBE_MEMBER_SEEN);
+    assert_int_equal(verdict_count(verdict), 0);
+    assert_true(check_live_rests(check, now, text, sizeof text));
+    tell(0, PROBE_HOME_SET);
+    assert_non_null(verdict_find(verdict, "L9"));
+    assert_false(check_live_rests(check, now - 1, text, sizeof text));
+    assert_true(check_live_rests(check, now, text, sizeof text));
+}
+
+static void who_hands_off_does_not_rest(void **state)
+{
+    char text[VERDICT_TEXT_MAX];
+
+    (void)state;
+    handoff(0, 3, PROBE_HANDOFF_BEGUN);
+    assert_false(check_live_rests(check, UINT64_MAX, text, sizeof text));
+    handoff(0, 3, PROBE_HANDOFF_MOVED);
+    assert_true(check_live_rests(check, UINT64_MAX, text, sizeof text));
 }
 
 static void move(int32_t shard)
@@ -222,6 +252,8 @@ int main(void)
         TEST(L3_shards_that_have_stopped_are_let_pass),
         TEST(L6_a_node_that_ends_is_found),
         TEST(L9_what_a_silent_cluster_says_is_found),
+        TEST(L9_a_still_cluster_may_gossip),
+        TEST(who_hands_off_does_not_rest),
         TEST(L9_a_shard_that_moves_for_ever_is_found),
     };
 

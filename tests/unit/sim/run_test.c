@@ -373,8 +373,6 @@ static void I3_a_move_that_costs_messages_is_found(void **state)
     assert_false(moves_lost(&result));
     move(ZOO_B1, OPTION_STUBBORN, 30000, leaves, &result);
     assert_false(moves_lost(&result));
-    move(ZOO_B1, OPTION_HANDOFF, 10000, leaves, &result);
-    assert_false(moves_lost(&result));
     move(ZOO_B1, OPTION_STORE, 50000, leaves, &result);
     assert_false(moves_lost(&result));
 }
