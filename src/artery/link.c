@@ -46,6 +46,7 @@ struct link {
     uint64_t frames, bytes;
     uint32_t refused, too_large, stale, dropped;
     uint32_t connects, failures, failed;
+    uint32_t repeat_behind; /* of the frames that wait, up to the last one that repeats; 0: none does */
     const struct address *peer;
     struct spell *spell; /* null: nothing in it is needed */
     struct rng *rng;     /* null: it never failed */
@@ -130,6 +131,7 @@ static uint32_t drop_queue(struct link *link, enum sherd_reason reason)
     if (link->sender->probes)
         chunks_each(&link->chunks, end_frame, &ending);
     dropped = chunks_clear(&link->chunks);
+    link->repeat_behind = 0;
     link->stale += dropped;
     link->dropped += dropped;
     if (link->sender->lost && !is_control(link))
@@ -594,6 +596,10 @@ bool link_send(struct link *link, uint64_t now,
     }
     if (tables && (!tables->uid || tables->uid != link->uid))
         tables = NULL; /* another incarnation's numbers would name other actors */
+    if (message->repeats && link->repeat_behind) {
+        REACHED("a peer is so slow that the gossip before waits still");
+        return true;
+    }
     if (comes_again(message) &&
         (link->state != LINK_OPEN || link->chunks.frames >= frames_max(link) / 2)) {
         if (link->state == LINK_IDLE)
@@ -618,9 +624,18 @@ bool link_send(struct link *link, uint64_t now,
         return false;
     }
     append_frame(link, buf_slice(sender->scratch));
+    if (message->repeats)
+        link->repeat_behind = link->chunks.frames;
     is_bounded(link);
     wake(link, now);
     return true;
+}
+
+/* So many have left the queue at its front. */
+static void pass(struct link *link, uint32_t frames)
+{
+    link->repeat_behind -=
+        frames < link->repeat_behind ? frames : link->repeat_behind;
 }
 
 bool link_take_back(struct link *link, struct slice *frame)
@@ -629,6 +644,7 @@ bool link_take_back(struct link *link, struct slice *frame)
         !link->chunks.frames)
         return false;
     chunks_take(&link->chunks, &spell_of(link)->returned);
+    pass(link, 1);
     *frame = buf_slice(&link->spell->returned);
     return true;
 }
@@ -664,6 +680,8 @@ bool link_pending(struct link *link, uint64_t now, struct slice *bytes)
 
 void link_wrote(struct link *link, uint64_t now, size_t size)
 {
+    uint32_t written;
+
     (void)now; /* all inputs carry the time */
     if (link->state != LINK_HANDSHAKING && link->state != LINK_OPEN)
         return;
@@ -675,7 +693,9 @@ void link_wrote(struct link *link, uint64_t now, size_t size)
             greeting_end(link);
         return;
     }
-    link->frames += chunks_wrote(&link->chunks, size);
+    written = chunks_wrote(&link->chunks, size);
+    link->frames += written;
+    pass(link, written);
 }
 
 enum link_want link_next_want(struct link *link)

@@ -19,6 +19,7 @@ struct outbox_item {
     int32_t serializer;
     enum stream stream;
     bool selection;
+    bool repeats;
 };
 
 void outbox_fini(struct outbox *outbox)
@@ -67,6 +68,7 @@ void outbox_put(struct outbox *outbox, const struct outbound *message)
         .serializer = message->serializer,
         .stream = message->stream,
         .selection = message->selection,
+        .repeats = message->repeats,
     };
     buf_put_slice(&outbox->bytes, message->recipient);
     buf_put_slice(&outbox->bytes, message->sender);
@@ -100,6 +102,7 @@ bool outbox_next(struct outbox *outbox, struct outbound *message)
         .serializer = item->serializer,
         .stream = item->stream,
         .selection = item->selection,
+        .repeats = item->repeats,
     };
     message->recipient = take(&at, item->recipient_size);
     message->sender = take(&at, item->sender_size);

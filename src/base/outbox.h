@@ -41,6 +41,7 @@ struct outbound {
     int32_t serializer;
     enum stream stream;
     bool selection; /* address the recipient through an ActorSelection (wire 4.1) */
+    bool repeats; /* another one comes soon that says what is so by then: not put behind one that waits for the same peer */
 };
 
 /* Zero is an empty one. Bounded by the owner: see outbox.bytes. */

@@ -182,10 +182,11 @@ void member_stop(struct member *member);
 void member_send(struct member *member, const struct node_id *to,
                  struct slice path, const char *manifest,
                  const struct buf *payload, struct outbox *outbox);
-void member_send_on(struct member *member, const struct node_id *to,
-                    struct slice path, enum stream stream,
-                    const char *manifest, const struct buf *payload,
-                    struct outbox *outbox);
+/* The same, of what comes again: not behind one that waits for the same node. */
+void member_repeat(struct member *member, const struct node_id *to,
+                   struct slice path, enum stream stream,
+                   const char *manifest, const struct buf *payload,
+                   struct outbox *outbox);
 
 /* seeds.c */
 void seeds_start(struct member *member, uint64_t now, struct outbox *outbox);
@@ -229,7 +230,7 @@ void join_receive_gossip(struct member *member, uint64_t now,
 /* spread.c */
 void spread_step(struct member *member, uint64_t now, struct outbox *outbox);
 void spread_send(struct member *member, const struct node_id *to,
-                 struct slice path, struct outbox *outbox);
+                 struct slice path, struct outbox *outbox); /* the gossip, whatever waits for that node */
 void spread_to_one(struct member *member, struct outbox *outbox); /* a round now */
 void spread_to_some(struct member *member, uint32_t count,
                     struct outbox *outbox); /* full gossip to random members */

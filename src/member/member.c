@@ -339,32 +339,43 @@ void member_stop(struct member *member)
               member_status_text(member->last_status));
 }
 
-void member_send_on(struct member *member, const struct node_id *to,
-                    struct slice path, enum stream stream,
-                    const char *manifest, const struct buf *payload,
-                    struct outbox *outbox)
+static struct outbound message_to(const struct node_id *to, struct slice path,
+                                  const char *manifest,
+                                  const struct buf *payload)
 {
-    struct outbound message = {
+    return (struct outbound){
         .to = *to,
         .recipient = path.size ? path : slice_text(MEMBER_DAEMON_PATH),
         .sender = slice_text(MEMBER_DAEMON_PATH),
         .manifest = slice_text(manifest),
         .payload = buf_slice(payload),
         .serializer = MEMBER_SERIALIZER,
-        .stream = stream,
+        .stream = STREAM_ORDINARY,
         .selection = !path.size,
     };
-
-    (void)member; /* every message of this node looks alike */
-    outbox_put(outbox, &message);
 }
 
 void member_send(struct member *member, const struct node_id *to,
                  struct slice path, const char *manifest,
                  const struct buf *payload, struct outbox *outbox)
 {
-    member_send_on(member, to, path, STREAM_ORDINARY, manifest, payload,
-                   outbox);
+    struct outbound message = message_to(to, path, manifest, payload);
+
+    (void)member; /* every message of this node looks alike */
+    outbox_put(outbox, &message);
+}
+
+void member_repeat(struct member *member, const struct node_id *to,
+                   struct slice path, enum stream stream,
+                   const char *manifest, const struct buf *payload,
+                   struct outbox *outbox)
+{
+    struct outbound message = message_to(to, path, manifest, payload);
+
+    (void)member;
+    message.stream = stream;
+    message.repeats = true;
+    outbox_put(outbox, &message);
 }
 
 void member_start(struct member *member, uint64_t now, uint64_t wall_ms,

@@ -10,8 +10,9 @@
 #define MANY UINT32_C(1000000)
 #define TRIES 8 /* draws of a target before the candidates are counted */
 
-void spread_send(struct member *member, const struct node_id *to,
-                 struct slice path, struct outbox *outbox)
+/* repeats: the next round says it again. */
+static void send_gossip(struct member *member, const struct node_id *to,
+                        struct slice path, bool repeats, struct outbox *outbox)
 {
     struct buf payload = { 0 };
 
@@ -20,10 +21,20 @@ void spread_send(struct member *member, const struct node_id *to,
                         &member->head);
     wire_put_envelope(member->identity, &payload, &member->self->node, to,
                       buf_slice(&member->packed));
-    member_send(member, to, path, "GE", &payload, outbox);
+    if (repeats)
+        member_repeat(member, to, path, STREAM_ORDINARY, "GE", &payload,
+                      outbox);
+    else
+        member_send(member, to, path, "GE", &payload, outbox);
     buf_fini(&payload);
     member->counters.gossip_sent++;
     member_probe(member, PROBE_GOSSIP_SENT, to, 0);
+}
+
+void spread_send(struct member *member, const struct node_id *to,
+                 struct slice path, struct outbox *outbox)
+{
+    send_gossip(member, to, path, false, outbox);
 }
 
 static const uint8_t *seen_digest(struct member *member)
@@ -41,7 +52,7 @@ static void send_status(struct member *member, const struct node_id *to,
     if (!member->status.size)
         wire_put_status(member->identity, &member->status, &member->self->node,
                         &member->gossip, seen_digest(member));
-    member_send_on(member, to, path, stream, "GS", &member->status, outbox);
+    member_repeat(member, to, path, stream, "GS", &member->status, outbox);
     member->counters.status_sent++;
 }
 
@@ -51,7 +62,7 @@ void spread_send_seen(struct member *member, const struct node_id *to,
     if (brief_form(member, to) == PEER_BRIEF)
         brief_send_version(member, to, outbox);
     else
-        spread_send(member, to, path, outbox);
+        send_gossip(member, to, path, true, outbox);
 }
 
 static void send_reply(struct member *member, const struct node_id *to,
@@ -61,7 +72,7 @@ static void send_reply(struct member *member, const struct node_id *to,
     if (only_seen)
         spread_send_seen(member, to, path, outbox);
     else
-        spread_send(member, to, path, outbox);
+        send_gossip(member, to, path, true, outbox);
 }
 
 void spread_reply(struct member *member, const struct node_id *to,
@@ -152,7 +163,7 @@ static void send_round(struct member *member,
                                                      : STREAM_ORDINARY,
                     outbox);
     else
-        spread_send(member, to, slice_text(""), outbox);
+        send_gossip(member, to, slice_text(""), true, outbox);
 }
 
 enum choice { ANY_VIEW, OTHER_VIEW };
@@ -360,14 +371,16 @@ static void answer_status(struct member *member,
 
     if (brief_form(member, &inbound->from) == PEER_BRIEF) {
         if (order == CLOCK_BEFORE || order == CLOCK_CONCURRENT)
-            spread_send(member, &inbound->from, inbound->sender, outbox);
+            send_gossip(member, &inbound->from, inbound->sender, true,
+                        outbox);
         else if (order == CLOCK_AFTER || may_differ(member, status))
             brief_send_version(member, &inbound->from, outbox);
         return;
     }
     if (digests_differ(member, status) || order == CLOCK_BEFORE ||
         order == CLOCK_CONCURRENT)
-        spread_send(member, &inbound->from, inbound->sender, outbox);
+        send_gossip(member, &inbound->from, inbound->sender, true,
+                        outbox);
     else if (order == CLOCK_AFTER)
         send_status(member, &inbound->from, inbound->sender, STREAM_ORDINARY,
                     outbox);

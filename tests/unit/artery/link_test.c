@@ -489,6 +489,49 @@ static void system_messages_are_not_kept_while_closed(void **state)
     link_free(link);
 }
 
+static bool send_repeated(struct link *link, uint64_t now, const char *text)
+{
+    struct outbound message = { .to = { peer.node.address, 0 },
+                                .recipient = slice_text("/user/x"),
+                                .payload = slice_text(text),
+                                .serializer = 4,
+                                .stream = STREAM_ORDINARY,
+                                .repeats = true };
+
+    return link_send(link, now, NULL, &message);
+}
+
+/* Each would be as old as all before it take. */
+static void what_repeats_waits_once(void **state)
+{
+    struct link *link = make(STREAM_ORDINARY);
+    struct seen seen = { 0 };
+
+    (void)state;
+    assert_true(send_repeated(link, SECOND, "g1"));
+    assert_true(send_text(link, SECOND, "one"));
+    assert_true(send_repeated(link, SECOND, "g2"));
+    assert_int_equal(link_waiting(link), 2);
+    assert_int_equal(link_counts(link).refused, 0);
+    link_connected(link, SECOND);
+    answer(link, SECOND);
+    flush(link, SECOND, &seen, SIZE_MAX, SIZE_MAX);
+    assert_string_equal(seen.text, "g1 one ");
+    assert_true(send_text(link, SECOND, "two"));
+    assert_true(send_repeated(link, SECOND, "g3"));
+    flush(link, SECOND, &seen, 1, 10); /* a part of what is before it */
+    assert_true(send_repeated(link, SECOND, "g4"));
+    assert_int_equal(link_waiting(link), 2);
+    link_closed(link, SECOND, "reset");
+    assert_true(send_repeated(link, SECOND, "g5"));
+    assert_int_equal(link_waiting(link), 2);
+    link_drop(link, SECOND);
+    assert_true(send_repeated(link, SECOND, "g6"));
+    assert_int_equal(link_waiting(link), 1);
+    inlet_free(seen.inlet);
+    link_free(link);
+}
+
 static void an_ordinary_queue_refuses_beyond_its_count(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
@@ -654,6 +697,7 @@ int main(void)
         cmocka_unit_test(a_stale_message_is_not_sent),
         cmocka_unit_test(responses_do_not_wait),
         cmocka_unit_test(system_messages_are_not_kept_while_closed),
+        cmocka_unit_test(what_repeats_waits_once),
         cmocka_unit_test(an_ordinary_queue_refuses_beyond_its_count),
         cmocka_unit_test(an_ordinary_queue_refuses_beyond_its_bytes),
         cmocka_unit_test(a_full_control_queue_is_news),

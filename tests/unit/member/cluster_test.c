@@ -257,6 +257,45 @@ static uint32_t told_ports(struct outbox *outbox)
     return ports;
 }
 
+/* What a link that is full may leave out: the next round says it again. What nobody says again is none of it. */
+static void rounds_repeat_and_last_words_do_not(void **state)
+{
+    struct net *net = net_new(22);
+    struct outbox outbox = { 0 };
+    struct outbound out;
+    uint32_t rounds = 0, words = 0;
+    struct member *member;
+    (void)state;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        net_add(net, i, NULL);
+        net_start(net, i);
+    }
+    assert_true(net_converge(net, 30 * SECOND));
+    member = net->nodes[0].member;
+    for (uint32_t i = 0; i < 3; i++) {
+        net->now += SECOND;
+        member_step(member, net->now, 0, &outbox);
+    }
+    while (outbox_next(&outbox, &out)) {
+        bool is_gossip = slice_is(out.manifest, "GE") ||
+                         slice_is(out.manifest, "GS");
+
+        assert_true(!is_gossip || out.repeats);
+        rounds += is_gossip;
+    }
+    assert_true(rounds);
+    assert_true(member_down(member, net->now,
+                            &net->nodes[0].identity.node.address, &outbox));
+    while (outbox_next(&outbox, &out)) {
+        assert_false(out.repeats);
+        words += slice_is(out.manifest, "GE");
+    }
+    assert_true(words);
+    outbox_fini(&outbox);
+    net_free(net);
+}
+
 /* MEM-174: the leader's Exiting goes at once to the two oldest (0, itself, and
  * 1) and to the two oldest of the leaver's role (3 and 4), to nobody else. */
 static void exiting_is_told_to_the_oldest_at_once(void **state)
@@ -857,6 +896,7 @@ int main(void)
         cmocka_unit_test(crashed_node_is_unreachable_then_removed),
         cmocka_unit_test(cut_off_node_comes_back),
         cmocka_unit_test(leaving_passes_through_all_statuses),
+        cmocka_unit_test(rounds_repeat_and_last_words_do_not),
         cmocka_unit_test(exiting_is_told_to_the_oldest_at_once),
         cmocka_unit_test(exiting_node_stays_until_it_has_handed_over),
         cmocka_unit_test(who_is_exiting_and_silent_is_no_warning),
