@@ -616,7 +616,7 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
         if (shard->is_refused && coordinator->is_active)
             shard_rehost(coordinator, now, shard, outbox);
         else
-            shard_host(coordinator, now, shard, outbox);
+            shard_host_again(coordinator, now, shard, outbox);
         break;
     case TIMER_HANDOFF:
         handoff_timeout(coordinator, now, timer->id, outbox);

@@ -24,7 +24,7 @@
 /* Zero = the reference's default, in brackets (behaviour 24). */
 struct coordinator_settings {
     uint64_t handoff_timeout_ms;     /* of a whole hand-off [60000] */
-    uint64_t shard_start_timeout_ms; /* HostShard is sent again [10000] */
+    uint64_t shard_start_timeout_ms; /* HostShard is sent again; a shorter one doubles to 10000 while there is no answer [10000] */
     uint64_t rebalance_interval_ms;  /* [10000] */
     uint64_t waiting_for_state_timeout_ms; /* of a read of the state [2000] */
     uint64_t updating_state_timeout_ms;    /* of a write [5000] */

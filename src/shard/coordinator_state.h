@@ -65,6 +65,7 @@ struct shard {
     uint32_t generation; /* of the timer that repeats HostShard */
     uint64_t rehosted_at; /* ns; 0 = never */
     uint32_t refusals;  /* since it started last, up to where the wait grows no more */
+    uint32_t unanswered; /* HostShard that was repeated, in a row */
     bool is_started;    /* the home said so */
     bool is_refused;    /* the home does not host it: a higher fence is needed, a timer asks again */
     bool is_wanted;     /* gets a home as soon as possible; counted in coordinator.unplaced while it has none */
@@ -301,6 +302,9 @@ void telling_welcome(struct coordinator *coordinator,
 /* HostShard to the home. */
 void shard_host(struct coordinator *coordinator, uint64_t now,
                 struct shard *shard, struct outbox *outbox);
+/* The same, as there was no answer: the next one comes later. */
+void shard_host_again(struct coordinator *coordinator, uint64_t now,
+                      struct shard *shard, struct outbox *outbox);
 /* Its home is stored and was told to host it: others may hear of it. */
 bool shard_is_tellable(const struct coordinator *coordinator,
                        const struct shard *shard);

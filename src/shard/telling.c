@@ -12,6 +12,8 @@
 #define READY_KEPT 64 /* room for shards that is kept when all are told */
 #define HOMES_A_MESSAGE 16 /* homes in a list that cost as much as a message of their own */
 #define REGIONS_A_MESSAGE 256 /* regions looked through for homes that cost as much */
+#define HOST_DOUBLINGS 16
+#define HOST_PAUSE_MS 10000 /* to which the wait for a start doubles: the reference's own */
 
 void coordinator_room_fill(struct coordinator_room *room)
 {
@@ -62,13 +64,27 @@ static void wait(struct coordinator *coordinator, struct shard *shard)
 
 /* ---- one shard ---- */
 
+/* A home that starts a thousand shards, or remembers who is in them, is not faster for being told again. */
+static uint64_t host_wait_ms(const struct coordinator *coordinator,
+                             const struct shard *shard)
+{
+    uint64_t first = coordinator->settings.shard_start_timeout_ms;
+    uint64_t wait = first << (shard->unanswered < HOST_DOUBLINGS
+                                  ? shard->unanswered
+                                  : HOST_DOUBLINGS);
+
+    if (wait <= HOST_PAUSE_MS)
+        return wait;
+    return first > HOST_PAUSE_MS ? first : HOST_PAUSE_MS;
+}
+
 static void host(struct coordinator *coordinator, uint64_t now,
                  struct shard *shard, struct outbox *outbox)
 {
     shard->is_host_due = false;
     shard_probe(coordinator, PROBE_HOME_TOLD, shard, PROBE_HOME_ALLOCATED);
     timers_put(&coordinator->timers,
-               now + coordinator->settings.shard_start_timeout_ms * MS,
+               now + host_wait_ms(coordinator, shard) * MS,
                TIMER_HOST, shard->index, shard->generation);
     telling_charge(coordinator, 1);
     coordinator_tell(coordinator, shard->home,
@@ -120,8 +136,8 @@ static bool announce(struct coordinator *coordinator, struct shard *shard,
     return true;
 }
 
-void shard_host(struct coordinator *coordinator, uint64_t now,
-                struct shard *shard, struct outbox *outbox)
+static void order(struct coordinator *coordinator, uint64_t now,
+                  struct shard *shard, struct outbox *outbox)
 {
     shard->is_started = false;
     shard->generation++;
@@ -131,6 +147,20 @@ void shard_host(struct coordinator *coordinator, uint64_t now,
     }
     shard->is_host_due = true;
     wait(coordinator, shard);
+}
+
+void shard_host(struct coordinator *coordinator, uint64_t now,
+                struct shard *shard, struct outbox *outbox)
+{
+    shard->unanswered = 0;
+    order(coordinator, now, shard, outbox);
+}
+
+void shard_host_again(struct coordinator *coordinator, uint64_t now,
+                      struct shard *shard, struct outbox *outbox)
+{
+    shard->unanswered++;
+    order(coordinator, now, shard, outbox);
 }
 
 static void announce_later(struct coordinator *coordinator,

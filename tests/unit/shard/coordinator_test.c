@@ -316,6 +316,27 @@ static void host_shard_is_repeated_until_started(void **state)
     scene_free(scene);
 }
 
+static void a_silent_home_is_told_less_often(void **state)
+{
+    static const struct coordinator_settings settings = {
+        .shard_start_timeout_ms = 500,
+    };
+    struct scene *scene = scene_with(1, &settings);
+    static const uint64_t waits[] = { 500, 1000, 2000, 4000, 8000, 10000,
+                                      10000 };
+    uint32_t count = 1;
+    (void)state;
+
+    asks(scene, 0, "1");
+    for (uint32_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        passes(scene, waits[i] - 1);
+        assert_int_equal(sent_count(scene, SHARD_HOST, 0), count);
+        passes(scene, 1);
+        assert_int_equal(sent_count(scene, SHARD_HOST, 0), ++count);
+    }
+    scene_free(scene);
+}
+
 /* n0 hosts 1 to 4; n1 and a proxy at n2 come in; the tick moves two shards. */
 static struct scene *scene_moving(void)
 {
@@ -1613,6 +1634,7 @@ int main(void)
         cmocka_unit_test(strangers_are_not_registered),
         cmocka_unit_test(another_number_of_shards_is_refused),
         cmocka_unit_test(host_shard_is_repeated_until_started),
+        cmocka_unit_test(a_silent_home_is_told_less_often),
         cmocka_unit_test(a_move_waits_for_all_and_tells_all),
         cmocka_unit_test(moves_end_in_balance),
         cmocka_unit_test(the_old_algorithm_moves_one_at_a_time),
