@@ -186,6 +186,9 @@
 /* journal */
 #define REMEMBERED_MAX (16u * 1024 * 1024) /* remembered entities of one type on one lane: each wants a slot */
 #define REMEMBER_MOVES_MAX 1000 /* of them, asked to start in other shards and not heard of yet: they wait in buffers that messages need, too */
+#define REMEMBER_READS_MAX 1024 /* sets of remembered entities that a node reads at the same time: 200 shards */
+#define REMEMBER_READS_FIRST 64 /* the same at first: on a network of 1 ms all of 10,000 shards in a second */
+#define REMEMBER_READS_MIN 4 /* the same where too few answer in time */
 #define REMEMBER_PART_SIZE_MAX (64 * 1024) /* bytes of ids in one record, give or take one id: far below an event's limit */
 #define STORE_CUT_MAX 10000 /* records of a stream that one commit deletes: others' events wait for it. More are deleted with later ones */
 #define JOURNAL_EVENT_SIZE_MAX (1024 * 1024) /* bytes of one event: a chunk of a replay holds at least one */

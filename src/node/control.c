@@ -153,6 +153,7 @@ struct control *control_new(struct machine *machine)
     downing_init(control);
     data_init(control);
     shard_data_init(control);
+    remember_data_init(control);
     control->type_count = machine->settings->type_count;
     control->types = mem_alloc(control->type_count * sizeof *control->types);
     for (uint32_t i = 0; i < control->type_count; i++) {

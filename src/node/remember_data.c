@@ -15,6 +15,7 @@
 #define READ_FAILURES_MAX 15 /* of a shard's keys together, then its set is read anew */
 #define READ_AGAIN SECOND /* after a read of a type's shards that failed */
 #define ID_SIZE_MAX 255 /* bytes of an entity's id */
+#define QUEUE_KEPT 64   /* room for reads that is kept when none waits */
 
 /* A token: the top bit, which no other call has set; the number of the call; in the lowest three bits which key. The number: of whom it is
  * for (a lane, or coordinators), then that one's own. */
@@ -95,6 +96,11 @@ static void call_free(struct remember_call *call)
     mem_free(call);
 }
 
+void remember_data_init(struct control *control)
+{
+    read_window_init(&control->remember_data.window);
+}
+
 void remember_data_fini(struct control *control)
 {
     struct map_entry entry;
@@ -103,6 +109,7 @@ void remember_data_fini(struct control *control)
          map_next(&control->remember_data.calls, &at, &entry);)
         call_free(entry.value);
     map_fini(&control->remember_data.calls);
+    vec_fini(&control->remember_data.queue);
     for (uint32_t i = 0; i < control->type_count; i++)
         vec_fini(&control->types[i].remembering.listed);
 }
@@ -232,12 +239,50 @@ static void read_key(struct control *control, const struct remember_call *call,
     buf_fini(&key);
 }
 
+/* What waits, as far as the window allows. */
+static void read_next(struct control *control)
+{
+    struct remember_data *data = &control->remember_data;
+
+    while (data->head < data->queue.count &&
+           read_window_has_room(&data->window)) {
+        uint64_t token = data->queue.items[data->head++];
+        uint32_t index;
+        struct remember_call *call = call_of(control, token, &index);
+
+        if (call->is_given_up) {
+            REACHED("a shard is gone before what it remembers was asked for");
+            call->why = "given up";
+            answered(control, call);
+            continue;
+        }
+        read_window_begin(&data->window);
+        read_key(control, call, index);
+    }
+    if (data->head < data->queue.count / 2 + 1)
+        return;
+    data->queue.count -= data->head;
+    if (data->queue.count)
+        memmove(data->queue.items, data->queue.items + data->head,
+                data->queue.count * sizeof *data->queue.items);
+    else
+        vec_empty(&data->queue, QUEUE_KEPT);
+    data->head = 0;
+}
+
+static void read_later(struct control *control,
+                       const struct remember_call *call, uint32_t index)
+{
+    vec_push(&control->remember_data.queue, token_of(call, index));
+}
+
 static void begin_read(struct control *control, struct remember_call *call)
 {
     call->kind = CALL_READ;
     call->open = REMEMBER_KEYS;
     for (uint32_t i = 0; i < REMEMBER_KEYS; i++)
-        read_key(control, call, i);
+        read_later(control, call, i);
+    read_next(control);
 }
 
 /* The token of a subscriber. */
@@ -325,7 +370,7 @@ static bool take_read(struct control *control, struct remember_call *call,
     if (news->answer == REPLICATOR_GET_FAILURE && call->kind == CALL_READ &&
         ++call->read_failures < READ_FAILURES_MAX && !call->is_given_up) {
         REACHED("remembered entities are read again: too few replicas answered");
-        read_key(control, call, index);
+        read_later(control, call, index);
         return true;
     }
     if (news->answer != REPLICATOR_SUCCESS || !news->value)
@@ -553,11 +598,17 @@ void remember_data_answer(struct control *control,
 {
     uint32_t index;
     struct remember_call *call = call_of(control, news->token, &index);
+    bool was_queued = call->kind == CALL_READ;
 
+    if (was_queued)
+        read_window_end(&control->remember_data.window,
+                        news->answer != REPLICATOR_GET_FAILURE);
     if (call->kind == CALL_STORE
             ? !take_written(control, call, index, news->answer)
             : !take_read(control, call, index, news))
         answered(control, call);
+    if (was_queued)
+        read_next(control);
 }
 
 void remember_data_modify(struct control *control, uint64_t token)

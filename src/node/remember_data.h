@@ -13,6 +13,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "node/read_window.h"
 
 struct control;
 struct letter;
@@ -22,6 +23,9 @@ struct remember_data {
     struct map calls; /* number -> struct remember_call: not answered yet */
     uint64_t number;  /* of the last read of a type's shards */
     uint32_t waiting; /* types whose shards are read again */
+    struct read_window window;   /* of reads of shards' keys */
+    VEC(uint64_t) queue;         /* tokens of those that wait for it */
+    uint32_t head;               /* of the queue: those before it have begun */
 };
 
 /* Of one type. */
@@ -30,6 +34,7 @@ struct type_remembering {
     uint64_t read_at; /* when the shards are read again for the coordinator; 0: they are not */
 };
 
+void remember_data_init(struct control *control);
 void remember_data_fini(struct control *control);
 void remember_data_letter(struct control *control, uint32_t lane,
                           struct letter *letter); /* LETTER_REMEMBER */
