@@ -12,7 +12,7 @@
 #include "sim/verdict.h"
 
 #define ROUND (100 * MS) /* between two looks while draining */
-#define CAP_MIN 5 /* majority-min-cap of what sharding keeps */
+#define CAP_MIN 5 /* majority-min-cap of what sharding keeps, which nodes take where nothing is set */
 
 struct workload_world {
     struct world *world;
@@ -194,13 +194,16 @@ static bool has(void *user, uint32_t node, uint32_t type, int32_t shard,
 
 static uint32_t needed(void *user, uint32_t node, uint64_t *signature)
 {
+    const struct workload_world *of = user;
     const struct replicator *replicator = replica_of(user, node);
+    uint32_t least =
+        world_node(of->world, node)->settings.state_majority_min;
     struct replicator_members members = { 0 };
 
     if (replicator)
         members = replicator_members(replicator);
     *signature = members.signature;
-    return consistency_majority(CAP_MIN, members.count, 0);
+    return consistency_majority(least ? least : CAP_MIN, members.count, 0);
 }
 
 void workload_world_in_data(struct workload_world *of)
