@@ -26,6 +26,7 @@ struct tally {
     uint64_t count;
     uint64_t by_length[KINDS];
     uint64_t longest; /* ns */
+    uint64_t above;   /* the goal */
 };
 
 struct kept {
@@ -153,6 +154,7 @@ static void step(void *user, const struct world_step *step, bool begins)
         keep(steps, step, which, length);
     tally->count++;
     tally->by_length[kind_of(length)]++;
+    tally->above += length > GOAL;
     if (length > tally->longest)
         tally->longest = length;
 }
@@ -178,10 +180,11 @@ static uint64_t exceeded(const struct tally *tally)
 void steps_phase_ended(struct steps *steps, const char *phase)
 {
     for (uint32_t i = 0; i < WHICH_COUNT && steps->run == 1; i++)
-        printf("             %-7s %10llu steps  p99.9 %8.1f us  longest %8.1f us\n",
+        printf("             %-7s %10llu steps  p99.9 %8.1f us  longest %8.1f us  above 1 ms %llu\n",
                which_names[i], (unsigned long long)steps->of[i].count,
                (double)exceeded(&steps->of[i]) / 1e3,
-               (double)steps->of[i].longest / 1e3);
+               (double)steps->of[i].longest / 1e3,
+               (unsigned long long)steps->of[i].above);
     memset(steps->of, 0, sizeof steps->of);
     (void)snprintf(steps->names[steps->phase], NAME_SIZE, "%s", phase);
     if (steps->phase + 1 < PHASES_MAX)
