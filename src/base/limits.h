@@ -124,7 +124,7 @@
 #define COORDINATOR_OUTBIDS_MAX 8 /* terms that one takes since the store had a higher one: two that live would go on for ever */
 #define COORDINATOR_HANDOFFS_MAX 256 /* at the same time; others wait: each costs a message to every region */
 #define COORDINATOR_TELLS_MAX 256 /* messages of a coordinator in one step, without answers: half a ms with their frames. The rest waits for the next step */
-#define COORDINATOR_PLACES_MAX 65536 /* regions compared in one step to find homes, one looked up counts as eight: 65 shards at 1,000 regions, a quarter of a ms */
+#define COORDINATOR_PLACES_MAX 65536 /* regions compared in one step to find homes, one looked up counts as sixteen: 65 shards at 1,000 regions, a quarter of a ms */
 #define COORDINATOR_PACKS_MAX 4 /* parts of its state that are packed in one step: 256 shards or 64 regions each, a tenth of a ms */
 #define COORDINATOR_VIEWS_MAX 1024 /* regions looked at in one step to decide what moves, if they are of more than one coordinator: a quarter of a ms. The others look in the next steps */
 #define COORDINATOR_QUERIES_MAX 16 /* cluster statistics being gathered at the same time */
@@ -285,7 +285,7 @@
 
 /* node */
 #define NEWS_OF_TURN_MAX 64 /* of members, told to all types' cores in one turn of control: a third of a ms with eight types. The rest waits for the next turn */
-#define NEWS_REMOVAL_COST 4 /* of those: links and regions go with a removed member: a fortieth of a ms where four types have their coordinators */
+#define NEWS_REMOVAL_COST 8 /* of those: links and regions go with a removed member: a twentieth of a ms where four types have their coordinators */
 #define WALKS_OF_TURN_MAX 512 /* members walked in one turn of control for coordinators that start, read or write, if it is for more than one of these: a third of a ms. The rest waits for the next turn */
 #define WATCHERS_MAX 65536 /* watches of a lane's actors by JVM nodes: about 20 MiB of texts */
 #define NAMES_MAX 16384 /* names of JVM actors that a lane knows: about 4 MiB; the oldest goes, an ask of a JVM has one of its own */

@@ -9,7 +9,7 @@
 
 #define REFUSALS_QUICK 8   /* so often a home that refuses is asked each second */
 #define REHOST_DOUBLINGS 5 /* then the wait doubles, to 32 s */
-#define VIEW_COST 8 /* what looking a region up costs, in regions compared */
+#define VIEW_COST 16 /* what looking a region up costs, in regions compared: its node and its member stand elsewhere */
 
 struct shard *shard_find(const struct coordinator *coordinator,
                          struct slice id)
