@@ -203,6 +203,10 @@ bool quiet_converged(struct world *world, uint32_t *first, char *text,
 
     for (uint32_t i = 0; i < world_node_count(world); i++)
         living += world_node(world, i)->node != NULL;
+    if (!living) {
+        (void)snprintf(text, size, "no node lives");
+        return false;
+    }
     for (uint32_t k = 0; k < world_node_count(world); k++) {
         uint32_t i = (*first + k) % world_node_count(world);
         const struct sherd_member *which;

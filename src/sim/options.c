@@ -283,9 +283,14 @@ static void at_least(uint64_t *value, uint64_t least)
 }
 
 /* What nodes are told of each other: a tombstone is dropped by the wall clock, and stands for longer than any node sleeps; nobody
- * gives up before those who are asked have had their time. */
+ * gives up before those who are asked have had their time. A detector that remembers little takes two heartbeats that came together for
+ * the rule, and needs a pause in which the next one comes. */
 static void keep_members(uint64_t *value)
 {
+    uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
+
+    if (1000 * value[OPTION_PAUSE] < 1100 * value[OPTION_HEARTBEAT] + 20 * way)
+        at_least(&value[OPTION_SAMPLES], choices[OPTION_SAMPLES].usual);
     if (value[OPTION_WALL] || value[OPTION_DRIFT])
         at_least(&value[OPTION_TOMBSTONE], choices[OPTION_TOMBSTONE].usual);
     at_least(&value[OPTION_TOMBSTONE], 30 * value[OPTION_FAULT_LENGTH]);
@@ -320,6 +325,23 @@ static void keep_resolvers(const struct options *options, uint64_t *value)
 }
 
 #define KEPT_SETS 5 /* of a shard whose entities are remembered in distributed data */
+#define KEPT_TYPES 2 /* that have such */
+#define KEPT_ASK_SIZE 300 /* bytes of a frame that asks for one of them */
+#define KEPT_READ_MAX 10000 /* ms */
+
+/* A node that starts asks for the sets of all its shards at once, through one pipe to each of the others. What cannot be there in time
+ * is asked for again, all of it, for ever. */
+static uint64_t load_ms(const uint64_t *value)
+{
+    uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
+    uint64_t sets =
+        KEPT_TYPES * KEPT_SETS * value[OPTION_SHARDS] / value[OPTION_NODES];
+    uint64_t loading =
+        sets * KEPT_ASK_SIZE / value[OPTION_PIPE] * 2 * way / 1000;
+
+    limit(&loading, KEPT_READ_MAX);
+    return loading;
+}
 
 /* What sharding keeps: a read and a write reach those who have it and come back, with their disks where it is on disks; pruning begins
  * when all have heard. */
@@ -335,7 +357,8 @@ static void keep_kept(const struct options *options, uint64_t *value)
         log_rounds(value) *
             (value[OPTION_GOSSIP] + value[OPTION_KEPT_GOSSIP] * parts);
 
-    at_least(&value[OPTION_READ_STATE], answer);
+    at_least(&value[OPTION_READ_STATE],
+             answer + (on_disks ? load_ms(value) : 0));
     at_least(&value[OPTION_WRITE_STATE], (on_disks ? 4 : 2) * answer);
     limit(&spread, choices[OPTION_KEPT_SPREAD].usual);
     at_least(&value[OPTION_KEPT_SPREAD], spread);

@@ -127,10 +127,23 @@ static void down_the_dead(struct run *run)
             cluster_down(&run->cluster, by, i);
 }
 
-/* A drawn part of the nodes, with at least one that is a member; as many as may come up at all. */
+/* As many as may come up at all, and as the resolver lets live when the others die. */
+static uint32_t least_core(const struct run *run)
+{
+    const uint64_t *value = run->options->value;
+    uint32_t least = (uint32_t)value[OPTION_MEMBERS_MIN];
+    uint32_t quorum = run->cluster.nodes / 2 + 1;
+
+    if (value[OPTION_RESOLVER] == RESOLVER_ALL)
+        return run->cluster.nodes;
+    return value[OPTION_RESOLVER] == RESOLVER_QUORUM && least < quorum ? quorum
+                                                                      : least;
+}
+
+/* A drawn part of the nodes, with at least one that is a member. */
 static void draw_core(struct run *run, bool *in_core)
 {
-    uint32_t least = (uint32_t)run->options->value[OPTION_MEMBERS_MIN];
+    uint32_t least = least_core(run);
     uint32_t member = find_operator(run);
     uint32_t size, count = 0;
 

@@ -71,12 +71,14 @@ static bool is_raised(const struct run *run, const struct world_node *place)
     if (place->node || !place->has_ended)
         return false;
     return place->error == SHERD_EJOIN ||
-           (place->error == SHERD_EDOWN && run->has_operator &&
-            run->cluster.resolves);
+           (place->error == SHERD_EDOWN && run->cluster.resolves &&
+            (run->has_operator ||
+             run->options->value[OPTION_RESOLVER] == RESOLVER_QUORUM ||
+             run->options->value[OPTION_RESOLVER] == RESOLVER_ALL));
 }
 
 /* Whoever was downed, or found no cluster in time, and has ended is started again some time later, as by a supervisor: nobody else
- * knows of it. */
+ * knows of it. Those that a death of others may end are so until there is nobody to die any more. */
 static void raise_ended(struct run *run)
 {
     for (uint32_t i = 0; i < run->cluster.nodes; i++)

@@ -242,6 +242,8 @@ static void members_are_told_in_time(void **state)
         if (value[OPTION_WALL] || value[OPTION_DRIFT])
             assert_true(value[OPTION_TOMBSTONE] >=
                         option_default(OPTION_TOMBSTONE));
+        if (value[OPTION_PAUSE] <= value[OPTION_HEARTBEAT])
+            assert_true(value[OPTION_SAMPLES] >= 1000);
         if (value[OPTION_JOIN_GIVE_UP])
             assert_true(1000 * value[OPTION_JOIN_GIVE_UP] >=
                         3 * (value[OPTION_SEED_TIMEOUT] +
@@ -306,6 +308,10 @@ static void what_is_kept_can_be_reached(void **state)
         if (options_remember_in_data(&options))
             assert_true(settings.waiting_for_state_timeout >=
                         4000 * options.value[OPTION_STORE]);
+        if (options_remember_in_data(&options) &&
+            options.value[OPTION_PIPE] == 4096 &&
+            options.value[OPTION_SHARDS] == 1000 && way >= 100000000)
+            assert_true(settings.waiting_for_state_timeout >= 10000000000u);
         assert_true(settings.sharding_data.prefer_oldest &&
                     settings.sharding_data.max_delta_elements > 0);
         if (options.value[OPTION_WALL]) {
