@@ -163,6 +163,7 @@ struct sherd_member {
     uint64_t uid;
     enum sherd_member_status status;
     int reachable;
+    int seen; /* it has seen the version of the membership that this node has; all have = they agree */
 };
 
 struct sherd_type_status {
@@ -231,6 +232,7 @@ struct sherd_status {
     uint64_t jobs_open;   /* of them, those whose actor has not heard of their end yet */
     uint64_t counters[SHERD_COUNTER_COUNT]; /* since the start */
     int up;               /* this node is a member with status up */
+    int plain;            /* others reach its address, and connections are plain: remote.allow-plain */
     struct sherd_damaged_key *damaged_keys; /* the first 64 */
     uint32_t damaged_key_count;
 };

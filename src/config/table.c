@@ -385,8 +385,7 @@ static const struct row rows[] = {
           100000, YES, "members of the side that survives")
     TEXT(RESOLVER "static-quorum.role", "", YES, "counts only this role")
     TEXT(RESOLVER "keep-majority.role", "", YES, "counts only this role")
-    SWITCH(RESOLVER "keep-majority.joining-breaks-tie", "off", YES,
-           "with a role: of two equal sides a member that joins may have the lowest address")
+    SWITCH(RESOLVER "keep-majority.joining-breaks-tie", "off", YES, "with a role: of two equal sides a member that joins may have the lowest address")
     SWITCH(RESOLVER "keep-oldest.down-if-alone", "on", YES,
            "the oldest goes when it is alone")
     TEXT(RESOLVER "keep-oldest.role", "", YES, "counts only this role")

@@ -213,6 +213,7 @@ int sherd_get_status(struct sherd_system *system, struct sherd_status *status)
         for (uint32_t i = 0; i < call->part_count; i++)
             status_join(status, &call->parts[i]);
         add_listener(status, system->listener);
+        status->plain = !system->tls && !listener_is_loopback(system->listener);
         add_store(status, system->store);
         status->counters[SHERD_DURABLE_FAILED] +=
             atomic_load(&system->durable_failures);

@@ -10,6 +10,7 @@ static void put_member(struct sherd_member *to, const struct member_view *view)
     to->uid = view->profile->node.uid;
     to->status = control_status_of(view->status);
     to->reachable = view->reachable;
+    to->seen = view->seen;
 }
 
 static void put_counters(const struct control *control, uint64_t *counters)

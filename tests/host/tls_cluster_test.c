@@ -594,6 +594,25 @@ static void changed_files_are_used_without_a_restart(void **state)
     keys_fini(&keys);
 }
 
+/* As its status says. */
+static int is_plain(const struct keys *keys, const char *more)
+{
+    char config[800];
+    struct sherd_options options = options_of(keys, config, sizeof config, more);
+    struct sherd_system *system;
+    struct sherd_status status;
+    int plain;
+
+    options.alone = 1;
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_start(system), 0);
+    assert_int_equal(sherd_get_status(system, &status), 0);
+    plain = status.plain;
+    sherd_status_free(&status);
+    sherd_close(system);
+    return plain;
+}
+
 static void a_port_that_others_reach_is_not_plain(void **state)
 {
     const struct certificate_options any = { .names = "IP:0.0.0.0,IP:127.0.0.1" };
@@ -610,6 +629,9 @@ static void a_port_that_others_reach_is_not_plain(void **state)
     opens_not(NULL, NULL, both, 0, "whoever reaches this node's address can do what nodes do");
     opens_not(&keys, NULL, bind, 0, "");
     assert_false(was_logged("plain"));
+    assert_true(is_plain(NULL, both));
+    assert_false(is_plain(NULL, NULL));
+    assert_false(is_plain(&keys, bind));
     keys_fini(&keys);
 }
 

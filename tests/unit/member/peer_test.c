@@ -127,8 +127,12 @@ static void expect_news(struct fixture *fixture, const char *expected)
             buf_put_text(&text, news.detail);
             buf_put_text(&text, " ");
         }
-        if (news.kind <= MEMBER_NEWS_ROLE_LEADER &&
-            news.kind != MEMBER_NEWS_WELCOME)
+        if (news.kind == MEMBER_NEWS_CENTER_UNREACHABLE ||
+            news.kind == MEMBER_NEWS_CENTER_REACHABLE) {
+            buf_put_text(&text, " ");
+            buf_put_text(&text, news.detail);
+        } else if (news.kind <= MEMBER_NEWS_ROLE_LEADER &&
+                   news.kind != MEMBER_NEWS_WELCOME)
             buf_put_text(&text, host(&news.node));
         if (news.kind == MEMBER_NEWS_MEMBER) {
             buf_put_text(&text, " ");
@@ -321,6 +325,53 @@ static void leaders_of_roles_are_told(void **state)
     assert_false(member_role_at(fixture.member, 1, &role, &leader));
     profile_drop(a);
     profile_drop(d);
+    fini(&fixture);
+}
+
+/* Of everything at once, in one gossip: removals, members, who cannot be reached, who can again, data centers likewise, the leader, the
+ * leaders of roles (behaviour 7). */
+static void all_of_one_change_is_told_in_order(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    struct profile *a = test_profile("a", 2552, 1, "front");
+    struct profile *d = test_profile("d", 2552, 4, "front");
+    struct profile *x = test_profile("x", 2552, 24, "dc-two");
+    struct profile *y = test_profile("y", 2552, 25, "dc-three");
+    (void)state;
+
+    found_with(&fixture, &settings);
+    member_follow_roles(fixture.member);
+    (void)gossip_add(&fixture.gossip, a, MEMBER_JOINING, UP_NUMBER_NONE);
+    (void)gossip_add(&fixture.gossip, d, MEMBER_UP, 3);
+    set(&fixture, 'c', MEMBER_UP, 2);
+    set(&fixture, 'e', MEMBER_UP, 4);
+    set(&fixture, 'f', MEMBER_UP, 5);
+    set(&fixture, 'h', MEMBER_DOWN, 6);
+    (void)gossip_add(&fixture.gossip, x, MEMBER_UP, 1);
+    (void)gossip_add(&fixture.gossip, y, MEMBER_UP, 1);
+    observe(&fixture, 'e', UNREACHABLE);
+    observe(&fixture, 'x', UNREACHABLE);
+    told_by_peer(&fixture);
+    expect_news(&fixture,
+                "a joining, c up, d up, e up, f up, h down, x up, y up, !e, "
+                "data-center-unreachable two, role-leader front d");
+    set(&fixture, 'a', MEMBER_UP, 7);
+    set(&fixture, 'g', MEMBER_JOINING, UP_NUMBER_NONE);
+    observe(&fixture, 'e', REACHABLE);
+    observe(&fixture, 'f', UNREACHABLE);
+    observe(&fixture, 'x', REACHABLE);
+    observe(&fixture, 'y', UNREACHABLE);
+    remove_member(&fixture, 'h');
+    told_by_peer(&fixture);
+    expect_news(&fixture,
+                "-h down, a up, g joining, !f, ?e, "
+                "data-center-unreachable three, data-center-reachable two, "
+                "leader a, role-leader front a");
+    profile_drop(a);
+    profile_drop(d);
+    profile_drop(x);
+    profile_drop(y);
     fini(&fixture);
 }
 
@@ -640,6 +691,7 @@ int main(void)
         cmocka_unit_test(a_new_incarnation_comes_after_the_end_of_the_old),
         cmocka_unit_test(reachability_is_told_by_change),
         cmocka_unit_test(leaders_of_roles_are_told),
+        cmocka_unit_test(all_of_one_change_is_told_in_order),
         cmocka_unit_test(one_word_does_not_end_a_node),
         cmocka_unit_test(who_has_a_say),
         cmocka_unit_test(nobody_else_has_seen_its_own_change),

@@ -164,6 +164,62 @@ static void changes_are_heard_on_every_lane(void **state)
     world_free(world);
 }
 
+static uint32_t seen_by(struct world *world, uint32_t node)
+{
+    struct sherd_status status = world_status(world, node);
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < status.member_count; i++)
+        count += status.members[i].seen != 0;
+    world_status_fini(&status);
+    return count;
+}
+
+/* Who stands still is unreachable, and has not seen it. */
+static void the_status_says_who_has_seen_the_version(void **state)
+{
+    struct world *world = cast_world(38, 3, 1);
+    struct ear ear;
+    (void)state;
+
+    ear_open(&ear, world, 0, 0);
+    world_run(world, 10 * SECOND);
+    assert_int_equal(seen_by(world, 0), 3);
+    world_pause(world, 2, true);
+    wait_for(&ear, "2!");
+    world_run(world, 5 * SECOND);
+    assert_int_equal(seen_by(world, 0), 2);
+    world_pause(world, 2, false);
+    wait_for(&ear, "2?");
+    world_run(world, 10 * SECOND);
+    assert_int_equal(seen_by(world, 0), 3);
+    world_free(world);
+}
+
+/* A node stands still while another one joins and is downed: the gossips lie there, and it takes all of them in at once. */
+static void what_comes_at_once_is_told_one_by_one(void **state)
+{
+    struct world *world = cast_world(37, 2, 2);
+    struct ear ears[2];
+    (void)state;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        ear_open(&ears[i], world, i, i);
+        expect(&ears[i], "0up 1up *0 *0host ");
+    }
+    world_pause(world, 1, true);
+    start(world, 2, 1);
+    wait_for(&ears[0], "2joined");
+    world_run(world, 1500 * MS);
+    world_down(world, 0, 2);
+    world_run(world, 1500 * MS);
+    expect(&ears[0], "2joined 2downed ");
+    world_pause(world, 1, false);
+    world_run(world, 200 * MS);
+    assert_int_equal(strncmp(ears[1].text, "2joined 2downed ", 16), 0);
+    world_free(world);
+}
+
 /* The leader leaves; it hears its own end before it stops, and the other hears all steps. */
 static void a_leaving_node_is_heard_to_its_end(void **state)
 {
@@ -364,6 +420,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_are_heard_on_every_lane),
+        cmocka_unit_test(what_comes_at_once_is_told_one_by_one),
+        cmocka_unit_test(the_status_says_who_has_seen_the_version),
         cmocka_unit_test(a_leaving_node_is_heard_to_its_end),
         cmocka_unit_test(a_node_hears_itself),
         cmocka_unit_test(a_cluster_prepares_for_its_end),
