@@ -38,7 +38,7 @@ struct check_live {
     bool is_quiet;
     bool is_still;
     bool is_silent;
-    uint64_t moved_at; /* a shard got or lost its home, or a hand-off took a step */
+    uint64_t moved_at; /* a shard got or lost its home, a hand-off took a step, or a coordinator started or ended */
     VEC(struct open_handoff) handoffs;
     VEC(struct stopping) stopping;
     VEC(struct coordinator_row) active;
@@ -283,8 +283,8 @@ void check_live_probe(struct check_live *check, uint64_t now, uint32_t node,
     if (may_not_be(check, probe->kind))
         violation(check->verdict, "L9", node, "in a silent cluster: %s",
                   probe_kind_text(probe->kind));
-    if (is_a_move(probe->kind))
-        check->moved_at = now;
+    if (is_a_move(probe->kind) || is_of_coordinators(probe->kind))
+        check->moved_at = now; /* a new one looks for the first time after an interval */
     if (probe->kind == PROBE_HANDOFF) {
         handoff(check, now, node, probe);
     } else if (probe->kind == PROBE_SHARD_STOPPING) {

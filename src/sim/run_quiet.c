@@ -152,11 +152,12 @@ void run_roll_call(struct run *run)
     bool is_steady = quiet_is_steady(run->options);
 
     if (!workload_world_roll(run->load, ROLL,
-                             quiet_drain_bound(run->options)) ||
-        !run_until_holds(run, shards_rest, "L9", rest_bound(run->options),
-                         "in the quiet, shards stay where they are"))
+                             quiet_drain_bound(run->options)))
         return;
     run_until(run, world_now(run->world) + quiet_settle_bound(run->options));
+    if (!run_until_holds(run, shards_rest, "L9", rest_bound(run->options),
+                         "in the quiet, shards stay where they are"))
+        return;
     check_live_still(live, true);
     if (is_steady)
         check_live_silent(live, true);
