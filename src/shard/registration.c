@@ -413,7 +413,16 @@ void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
         return;
     }
     if (times >= COORDINATOR_OUTBIDS_MAX) {
-        coordinator->counters.outbids_left++;
+        if (!coordinator->counters.outbids_left++)
+            trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
+                      "higher terms of the store are not outbid any more, so "
+                      "it refuses what entities of their shards persist, until "
+                      "the coordinator starts anew: does another cluster use "
+                      "the store? type=%s own=%llu stored=%llu times=%d",
+                      coordinator->type,
+                      (unsigned long long)coordinator->term,
+                      (unsigned long long)stored_term,
+                      COORDINATOR_OUTBIDS_MAX);
         return;
     }
     if (now < coordinator->outbid_at) {

@@ -1043,8 +1043,10 @@ static void what_is_gone_before_the_first_term_is_hosted_again(void **state)
 static void outbidding_has_an_end(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
+    struct trace_line line;
     uint64_t term = 1;
     uint64_t wait = 10000;
+    uint32_t said = 0;
     (void)state;
 
     (void)has_news(scene, COORDINATOR_NEWS_ACTIVE);
@@ -1062,6 +1064,12 @@ static void outbidding_has_an_end(void **state)
     assert_false(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
     assert_int_equal(counter(scene, outbids), COORDINATOR_OUTBIDS_MAX);
     assert_int_equal(counter(scene, outbids_left), 1);
+    reports_stored_term(scene, 0, term + 2);
+    assert_int_equal(counter(scene, outbids_left), 2);
+    while (trace_next(scene->trace, &line))
+        said += line.level == TRACE_ERROR &&
+                strstr(line.text, "not outbid any more") != NULL;
+    assert_int_equal(said, 1); /* once */
     scene_free(scene);
 }
 
