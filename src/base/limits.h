@@ -212,6 +212,7 @@
 #define DURABLE_MAP_SIZE_MIN (1024u * 1024) /* bytes that the database may have at first, without growing */
 #define DURABLE_MAP_SIZE_MAX (64ull * 1024 * 1024 * 1024) /* bytes that the database grows to; address space, not memory */
 #define DURABLE_SILENCE_MS 60000 /* without anything from the child that reads a database: the disk is too slow, and it is tried again */
+#define DURABLE_CIRCLE_MS 15000 /* of processor time that it may need for one pair; a slow disk costs none: it goes round in a circle */
 
 /* stores */
 #define STORE_QUEUE_MAX 65536 /* requests waiting for a store's threads: claims of every shard at a start fit */

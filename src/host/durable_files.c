@@ -311,6 +311,7 @@ int durable_files_open(struct durable_files **opened, const char *directory,
     files->map_size = map_size;
     files->lock = -1;
     files->silence_ms = DURABLE_SILENCE_MS;
+    files->circle_ms = DURABLE_CIRCLE_MS;
     if (map_size < DURABLE_MAP_SIZE_MIN || map_size > DURABLE_MAP_SIZE_MAX)
         (void)failed(files, error, "cannot be used",
                      "lmdb.map-size must be 1 MiB to 64 GiB");

@@ -29,7 +29,8 @@ struct durable_files {
     bool has_ended_well; /* its last life did, and said so: then no transaction was cut off */
     bool must_mark; /* the last one failed, and no tree says so */
     bool is_loaded;
-    uint32_t silence_ms; /* DURABLE_SILENCE_MS; tests are less patient */
+    uint32_t silence_ms; /* DURABLE_SILENCE_MS; tests are less patient, also with the next one */
+    uint32_t circle_ms; /* DURABLE_CIRCLE_MS */
     _Atomic bool is_stopped; /* reading breaks off */
     MDB_env *env;    /* null before, and after a write that failed */
     struct durable_trees trees;

@@ -277,13 +277,12 @@ static bool write_all(int file, const void *bytes, size_t size)
 
 struct sending {
     int out;
-    uint32_t silence_ms;
+    uint32_t circle_ms;
 };
 
-/* A disk that is slow costs no processor time: who needs a quarter of the silence of it for one pair goes round in a circle. */
 static void wind_up(const struct sending *sending)
 {
-    uint32_t ms = sending->silence_ms / 4;
+    uint32_t ms = sending->circle_ms;
     struct itimerval time = { .it_value = { .tv_sec = ms / 1000,
                                             .tv_usec = ms % 1000 * 1000 } };
 
@@ -314,7 +313,7 @@ enum { DEADLY = sizeof deadly / sizeof deadly[0] };
 _Noreturn static void read_as_child(struct durable_files *files, bool of_names,
                                     int out)
 {
-    struct sending sending = { out, files->silence_ms };
+    struct sending sending = { out, files->circle_ms };
     struct rlimit none = { 0, 0 };
     sigset_t all;
     struct durable_trees trees = { 0 };
