@@ -227,33 +227,57 @@ static bool is_head(int file, off_t at, uint32_t page_size)
            version == HEAD_VERSION && size == page_size;
 }
 
-static void copy_page(int file, off_t from, off_t to, uint32_t size)
-{
-    uint8_t *page = mem_alloc(size);
+/* A head that was none, while another one stands in its place. */
+struct head {
+    uint8_t *page; /* null: both are heads, or none is */
+    uint32_t size;
+    off_t at;
+};
 
+static void replace_head(int file, struct head *head, off_t from)
+{
+    uint8_t *page = mem_alloc(head->size);
+
+    head->page = mem_alloc(head->size);
     /* When it is not written, the file is not opened: then the search finds what there is. */
-    if (pread(file, page, size, from) == (ssize_t)size)
-        (void)!pwrite(file, page, size, to);
+    if (pread(file, head->page, head->size, head->at) == (ssize_t)head->size &&
+        pread(file, page, head->size, from) == (ssize_t)head->size)
+        (void)!pwrite(file, page, head->size, head->at);
     mem_free(page);
 }
 
 /* LMDB opens no file of which one of the two heads is none. The other one, which is at most one transaction older, takes its place.
  * Pages may be those of another system, where the file was made: each head says how large they are. */
-static void mend_head(struct durable_found *found)
+static void mend_head(struct durable_found *found, struct head *head)
 {
     int file = open(found->files->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
-    for (uint32_t size = PAGE_SIZE_MIN; file >= 0 && size <= PAGE_SIZE_MAX;
-         size *= 2) {
+    for (uint32_t size = PAGE_SIZE_MIN;
+         file >= 0 && size <= PAGE_SIZE_MAX && !head->page; size *= 2) {
         bool is_first = is_head(file, 0, size);
 
         if (is_first == is_head(file, size, size))
             continue;
         found->is_damaged = true;
-        copy_page(file, is_first ? 0 : size, is_first ? size : 0, size);
+        *head = (struct head){ .size = size, .at = is_first ? size : 0 };
+        replace_head(file, head, is_first ? 0 : size);
     }
     if (file >= 0)
-        (void)close(file); /* it is read and written anew at once */
+        (void)close(file); /* when that was not written, it is not opened, either */
+}
+
+/* As it was found: for the next try, when this one fails, and for whoever looks at what is set aside. */
+static void put_head_back(const struct durable_found *found, struct head *head)
+{
+    int file = head->page ? open(found->files->path,
+                                 O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+                          : -1;
+
+    if (file >= 0) {
+        (void)!pwrite(file, head->page, head->size, head->at); /* else it is set aside with a head too many */
+        (void)close(file);
+    }
+    mem_free(head->page);
 }
 
 /* ---- the child ---- */
@@ -708,14 +732,16 @@ static void read_bytes(struct durable_found *found, uint64_t file_size)
 
 void durable_recover(struct durable_found *found)
 {
+    struct head head = { 0 };
     struct stat about;
     uint64_t size = 0;
 
     if (stat(found->files->path, &about) == 0)
         size = (uint64_t)about.st_size;
-    mend_head(found);
+    mend_head(found, &head);
     read_tree(found, false, size);
     read_tree(found, true, size);
+    put_head_back(found, &head);
     read_bytes(found, size);
     if (found->tree_number > found->files->number)
         found->files->number = found->tree_number;

@@ -384,6 +384,19 @@ static void a_flipped_bit_of_a_name_makes_no_key(void **state)
 }
 
 /* What is left of the file, after an orderly end and after a crash by turns. */
+/* What was set aside is what was found, byte for byte. */
+static void check_aside(const struct durable_request *loaded,
+                        const struct buf *left)
+{
+    struct buf aside = { 0 };
+
+    if (!loaded->was_damaged)
+        return;
+    read_file("values.mdb.damaged", &aside);
+    assert_true(slice_equal(buf_slice(&aside), buf_slice(left)));
+    buf_fini(&aside);
+}
+
 static void lose(struct flipping *flipping, const struct buf *left,
                  bool is_one_place)
 {
@@ -397,6 +410,7 @@ static void lose(struct flipping *flipping, const struct buf *left,
     if (flipping->flips++ % 2)
         write_file("clean", &flipping->clean); /* of the whole one */
     durable_files_close(open_files(loaded));
+    check_aside(loaded, left);
     flipping->kept += check_served(loaded, is_one_place);
     flipping->damaged += loaded->was_damaged;
     flipping->missing += loaded->entries.count < KEYS;
