@@ -131,7 +131,9 @@ SHERD_API void sherd_entity_ask(struct sherd_ctx *ctx, const char *type,
                                 struct sherd_bytes body, uint32_t tag,
                                 uint64_t timeout_ms);
 /* Starts the entity (type, id), wherever its shard lives, if it does not run: without a message, and without an answer; sent at most once,
- * in order with what is told to it. An unknown type and an id that is empty or too long are ignored. */
+ * in order with what is told to it. Who wants to know that it runs asks it something (sherd_entity_ask), which starts it, too: an answer says more than
+ * that a start was begun, since it comes when the entity has recovered, and where it is remembered when that is stored. An unknown type and an id that is empty or too long are
+ * ignored. */
 SHERD_API void sherd_entity_start(struct sherd_ctx *ctx, const char *type,
                                   const char *id);
 /* Answers the message that is being handled: to an ask it is the answer, to a tell a message to the sender. A second
