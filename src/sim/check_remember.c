@@ -38,6 +38,7 @@ struct row {
     int32_t shard;
     bool is_stored;
     VEC(uint32_t) nodes; /* where it lives */
+    VEC(uint32_t) keepers; /* whose disks have it, since no replica has; empty: some have */
     struct kept kept;
     struct buf id;
 };
@@ -86,6 +87,7 @@ void check_remember_free(struct check_remember *check)
         struct row *row = entry.value;
 
         vec_fini(&row->nodes);
+        vec_fini(&row->keepers);
         buf_fini(&row->id);
         mem_free(row);
     }
@@ -302,6 +304,7 @@ static void start_stored(struct check_remember *check, uint32_t node,
     if (!row->kept.is_start)
         return; /* another node sent a stop meanwhile */
     row->kept.is_confirmed = true;
+    row->keepers.count = 0;
     row->kept.is_removed &= row->kept.writer != node;
     if (signature != row->kept.signature || row->kept.writer != node)
         return;
@@ -417,14 +420,32 @@ void check_remember_probe(struct check_remember *check, uint32_t node,
         data_probe(check, node, probe);
 }
 
-/* A majority of one, or all of those that confirmed it, may be gone before others have it. */
-static bool is_anywhere(const struct check_remember *check,
-                        const struct row *row)
+/* A majority of one, or all of those that confirmed it, may be gone before others have it. Then it is with those whose disks have it. */
+static void look_for_keepers(struct check_remember *check, struct row *row)
 {
-    for (uint32_t i = 0; i < check->replicas.nodes(check->replicas.user); i++)
+    const struct remember_replicas *replicas = &check->replicas;
+    uint32_t count = replicas->nodes(replicas->user);
+
+    row->keepers.count = 0;
+    for (uint32_t i = 0; i < count; i++)
         if (has(check, i, row))
+            return;
+    for (uint32_t i = 0; i < count; i++)
+        if (replicas->is_kept(replicas->user, i, row->type, row->shard,
+                              buf_slice(&row->id)))
+            vec_push(&row->keepers, i);
+    row->kept.is_confirmed = row->keepers.count > 0;
+}
+
+/* One of those whose disks had it alone is back. */
+static bool is_brought_back(const struct check_remember *check,
+                            const struct row *row)
+{
+    for (uint32_t i = 0; i < row->keepers.count; i++)
+        if (check->replicas.is_there(check->replicas.user,
+                                     row->keepers.items[i]))
             return true;
-    return false;
+    return !row->keepers.count;
 }
 
 void check_remember_node_ended(struct check_remember *check, uint32_t node)
@@ -439,8 +460,8 @@ void check_remember_node_ended(struct check_remember *check, uint32_t node)
             row->kept.stopper = NO_NODE;
         if (row->kept.is_start && row->kept.writer == node)
             row->kept.writer = NO_NODE;
-        if (row->kept.is_confirmed && !is_anywhere(check, row))
-            row->kept.is_confirmed = false;
+        if (row->kept.is_confirmed)
+            look_for_keepers(check, row);
     }
 }
 
@@ -480,7 +501,8 @@ static const char *data_fault(const struct check_remember *check,
                               : "not there after the restart, and was before";
     if (check->is_sound)
         return lives_as_stored(row);
-    if (check->is_lost || !row->kept.is_confirmed)
+    if (check->is_lost || !row->kept.is_confirmed ||
+        !is_brought_back(check, row))
         return NULL;
     return !row->is_stored      ? "started and never stopped, and not stored"
            : !row->nodes.count ? "started and never stopped, and does not live"

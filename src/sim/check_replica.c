@@ -133,6 +133,17 @@ void check_replica_disk(struct verdict *verdict,
     buf_fini(&mine);
 }
 
+bool check_replica_stores(struct slice bytes, const struct dd_element *element)
+{
+    struct envelope stored = { 0 };
+    bool found = envelope_decode(bytes, &stored) && stored.value &&
+                 dd_kind_of(stored.value) == DD_ORSET &&
+                 dd_set_has(stored.value, element);
+
+    envelope_fini(&stored);
+    return found;
+}
+
 /* ---- I17 ---- */
 
 static const struct dd_value *value_of(const struct check_replica *replica,

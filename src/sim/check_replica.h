@@ -33,6 +33,8 @@ void check_replica_marks(struct verdict *verdict,
 void check_replica_disk(struct verdict *verdict,
                         const struct check_replica *replica, struct slice key,
                         struct slice bytes);
+/* Is it an OR-set with that element? The same bytes. */
+bool check_replica_stores(struct slice bytes, const struct dd_element *element);
 /* I15 and I17 in the quiet: false when something is missing yet, which text says (size bytes). */
 bool check_replica_equal(const struct check_replica *replicas, uint32_t count,
                          struct slice key, char *text, size_t size);

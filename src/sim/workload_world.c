@@ -6,12 +6,15 @@
 #include "ddata/replicator.h"
 #include "node/machine.h"
 #include "shard/remember_keys.h"
+#include "sim/durable.h"
 #include "sim/check_journal.h"
 #include "sim/check_recovery.h"
 #include "sim/check_remember.h"
+#include "sim/check_replica.h"
 #include "sim/verdict.h"
 
 #define ROUND (100 * MS) /* between two looks while draining */
+#define NO_ROLE "\xff\xff" /* before a key of sharding's on the disk: worlds have none */
 #define CAP_MIN 5 /* majority-min-cap of what sharding keeps, which nodes take where nothing is set */
 
 struct workload_world {
@@ -192,6 +195,25 @@ static bool has(void *user, uint32_t node, uint32_t type, int32_t shard,
     return found;
 }
 
+static bool is_kept(void *user, uint32_t node, uint32_t type, int32_t shard,
+                    struct slice id)
+{
+    struct workload_world *of = user;
+    struct dd_element element = { .kind = DD_TEXT, .text = id };
+    struct buf key = { 0 };
+    struct slice bytes;
+    uint32_t count;
+    bool found;
+
+    buf_put_text(&key, NO_ROLE);
+    remember_key_put(&key, workload_types(of->workload, &count)[type].name,
+                     shard, remember_key_of(id));
+    found = world_durable_value(of->world, node, buf_slice(&key), &bytes) &&
+            check_replica_stores(bytes, &element);
+    buf_fini(&key);
+    return found;
+}
+
 static uint32_t needed(void *user, uint32_t node, uint64_t *signature)
 {
     const struct workload_world *of = user;
@@ -212,6 +234,7 @@ void workload_world_in_data(struct workload_world *of)
                                                 .nodes = nodes,
                                                 .is_there = is_there,
                                                 .has = has,
+                                                .is_kept = is_kept,
                                                 .needed = needed };
 
     check_remember_in_data(of->remember, &replicas);

@@ -209,6 +209,7 @@ static void other_types_and_events_are_nothing_to_it(void **state)
 
 /* Of each node's replica: the ids, a letter each; null: it is not there. */
 static const char *replicas[NODES];
+static const char *disks[NODES]; /* the same, of what their disks have */
 static uint32_t shall;      /* replicas that a write needs */
 static uint64_t signature;  /* of who counts */
 
@@ -233,6 +234,15 @@ static bool has(void *user, uint32_t node, uint32_t type, int32_t shard,
     return replicas[node] && strchr(replicas[node], id.data[0]);
 }
 
+static bool is_kept(void *user, uint32_t node, uint32_t type, int32_t shard,
+                    struct slice id)
+{
+    (void)user;
+    assert_int_equal(type, 1);
+    assert_int_equal(shard, SHARD);
+    return strchr(disks[node], id.data[0]);
+}
+
 static uint32_t needed(void *user, uint32_t node, uint64_t *who)
 {
     (void)user;
@@ -246,11 +256,13 @@ static int begin_in_data(void **state)
     const struct remember_replicas looks = { .nodes = nodes,
                                              .is_there = is_there,
                                              .has = has,
+                                             .is_kept = is_kept,
                                              .needed = needed };
 
     (void)begin(state);
     check_remember_in_data(check, &looks);
     replicas[0] = replicas[1] = replicas[2] = "";
+    disks[0] = disks[1] = disks[2] = "";
     shall = NODES;
     signature = 1;
     return 0;
@@ -448,6 +460,38 @@ static void what_the_dead_alone_had_may_be_gone(void **state)
                  "stored");
 }
 
+/* The same, and its disk has it. As long as it is not back, nobody can. */
+static void what_the_disk_of_the_dead_has_comes_back(void **state)
+{
+    for (int i = 0; i < 2; i++) {
+        shall = 1;
+        sent(0, "a", "");
+        replicas[0] = disks[0] = "a";
+        replicas[1] = NULL;
+        replicas[2] = "";
+        stored(0, "a", "");
+        starts(0, "a");
+        replicas[0] = NULL;
+        check_remember_node_ended(check, 0);
+        check_remember_node_ended(check, 1); /* that changes nothing */
+        expect_quiet(NULL);
+        replicas[0] = "";
+        expect_quiet("a of Kept, shard 4, is started and never stopped, and "
+                     "not stored");
+        replicas[0] = replicas[2] = "a";
+        starts(0, "a");
+        expect_quiet(NULL);
+        check_remember_node_ended(check, 0);
+        disks[0] = "";
+        replicas[0] = NULL;
+        replicas[2] = "";
+        check_remember_node_ended(check, 2); /* nobody has it any more */
+        replicas[0] = "";
+        expect_quiet(NULL);
+        (void)state;
+    }
+}
+
 /* Nobody was told that it is stored, or a stop of it is on its way. */
 static void who_was_not_confirmed_is_not_asked_for(void **state)
 {
@@ -515,6 +559,7 @@ int main(void)
         DATA(whose_stop_comes_late_may_have_been_started_again),
         DATA(once_it_is_stored_again_no_stop_is_to_come),
         DATA(replicas_that_differ_are_found),
+        DATA(what_the_disk_of_the_dead_has_comes_back),
         DATA(a_start_that_is_lost_is_found),
         DATA(what_the_dead_alone_had_may_be_gone),
         DATA(who_was_not_confirmed_is_not_asked_for),
