@@ -155,6 +155,9 @@
     X(D5M, "akka#21892",                                                       \
       "Who is remembered starts again where its shard has moved to.",          \
       "I8")                                                                    \
+    X(A8, "akka#22289",                                                        \
+      "With another number of shards an entity starts where it belongs.",      \
+      "I8")                                                                    \
     X(D6W, "behaviour 19.3",                                                    \
       "A write is stored when as many replicas as shall have it do.",          \
       "I8")                                                                    \

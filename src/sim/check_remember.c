@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "journal/record.h"
 #include "shard/shard_id.h"
@@ -55,6 +56,7 @@ struct check_remember {
     struct remember_replicas replicas; /* nodes null: they are in the journal */
     bool is_lost;  /* what was stored may be gone */
     bool is_sound; /* nothing goes wrong any more */
+    uint32_t shards; /* that each type has since all ended; 0: as many as ever */
 };
 
 struct check_remember *check_remember_new(struct verdict *verdict,
@@ -139,6 +141,19 @@ static bool read_name(const struct check_remember *check, struct slice name,
     return false;
 }
 
+/* Is it a row of that shard's stream? Who moves is stored in two: the one to which it belongs counts, once it has it. */
+static bool takes(const struct check_remember *check, struct row *row,
+                  int32_t shard)
+{
+    if (row->shard == shard)
+        return true;
+    if (!check->shards ||
+        hash_shard(buf_slice(&row->id), check->shards) != shard)
+        return false;
+    row->shard = shard;
+    return true;
+}
+
 /* A base begins: what was stored before counts no more. */
 static void clear_shard(struct check_remember *check, uint32_t type,
                         int32_t shard)
@@ -161,9 +176,13 @@ static bool read_ids(struct check_remember *check, uint32_t type,
 
     while (count-- && !cursor->failed) {
         struct slice id = cursor_slice(cursor, cursor_u8(cursor));
+        struct row *row;
 
-        if (!cursor->failed)
-            row_of(check, type, shard, id)->is_stored = is_stored;
+        if (cursor->failed)
+            break;
+        row = row_of(check, type, shard, id);
+        if (takes(check, row, shard))
+            row->is_stored = is_stored;
     }
     return !cursor->failed;
 }
@@ -364,12 +383,12 @@ static void data_probe(struct check_remember *check, uint32_t node,
 /* A removal that another node has sent may come at any time, also when a start was sent since: where that is not known, it removes what
  * was there before. Who has sent that start has it. */
 static bool may_start(const struct check_remember *check, uint32_t node,
-                      const struct row *row)
+                      const struct row *row, int32_t shard)
 {
     const struct kept *kept = &row->kept;
 
     if (!is_in_data(check))
-        return row->is_stored;
+        return row->is_stored && (!check->shards || row->shard == shard);
     return has(check, node, row) ||
            (kept->is_removed && kept->stopper != node &&
             !(kept->is_start && kept->writer == node));
@@ -391,7 +410,7 @@ static void entity_started(struct check_remember *check, uint32_t node,
     check->counts.starts++;
     vec_push(&row->nodes, node);
     if (!(check->safety && check->safety->outside[node]) &&
-        !may_start(check, node, row))
+        !may_start(check, node, row, probe->shard))
         violation(check->verdict, "I8", node,
                   "%.*s of %s starts, shard %d, and its start is not stored, "
                   "or its stop is",
@@ -468,8 +487,12 @@ void check_remember_node_ended(struct check_remember *check, uint32_t node)
 /* ---- the quiet ---- */
 
 /* What is wrong with it; null: nothing. */
-static const char *lives_as_stored(const struct row *row)
+static const char *lives_as_stored(const struct check_remember *check,
+                                   const struct row *row)
 {
+    if (row->is_stored && check->shards &&
+        hash_shard(buf_slice(&row->id), check->shards) != row->shard)
+        return "stored in a shard to which it does not belong any more";
     if (row->is_stored == (row->nodes.count > 0))
         return NULL;
     return row->is_stored ? "stored, and does not live"
@@ -500,7 +523,7 @@ static const char *data_fault(const struct check_remember *check,
         return row->is_stored ? "there after the restart, and was not before"
                               : "not there after the restart, and was before";
     if (check->is_sound)
-        return lives_as_stored(row);
+        return lives_as_stored(check, row);
     if (check->is_lost || !row->kept.is_confirmed ||
         !is_brought_back(check, row))
         return NULL;
@@ -520,7 +543,7 @@ bool check_remember_agrees(struct check_remember *check, char *text,
 
         check->counts.judged++;
         fault = is_in_data(check) ? data_fault(check, row)
-                                  : lives_as_stored(row);
+                                  : lives_as_stored(check, row);
         if (!fault)
             continue;
         (void)snprintf(text, size, "%.*s of %s, shard %d, is %s",
@@ -544,6 +567,11 @@ void check_remember_restarts(struct check_remember *check)
         row->kept.was_there = row->is_stored;
     }
     check->is_sound = true;
+}
+
+void check_remember_shards(struct check_remember *check, uint32_t shards)
+{
+    check->shards = shards;
 }
 
 struct check_remember_counts

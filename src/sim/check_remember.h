@@ -74,6 +74,8 @@ bool check_remember_agrees(struct check_remember *check, char *text,
 void check_remember_lost(struct check_remember *check);
 /* In distributed data, in the quiet, when they agree: all end now, and come back from their disks, and nothing goes wrong any more. */
 void check_remember_restarts(struct check_remember *check);
+/* In the journal: from now on the types have so many shards. In the quiet, whoever is stored is stored in the shard to which it belongs. */
+void check_remember_shards(struct check_remember *check, uint32_t shards);
 struct check_remember_counts
 check_remember_counts(const struct check_remember *check);
 

@@ -466,7 +466,7 @@ static uint64_t largest(enum sim_option option)
 
     if (option == OPTION_NODES)
         return OPTIONS_NODES_MAX;
-    if (option == OPTION_SHARDS)
+    if (option == OPTION_SHARDS || option == OPTION_SHARDS_AFTER)
         return 10000;
     if (option == OPTION_MEMBERS_MIN)
         return OPTIONS_NODES_MAX;

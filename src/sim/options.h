@@ -230,7 +230,8 @@ enum sim_resolver {
     X(DATA_NOTIFY, "data_notify_interval_ms", 500, SELDOM(500, 50, 200, 2000)) \
     X(DATA_DURABLE_MARKER, "data_durable_pruning_marker_s", 864000,            \
       SELDOM(864000, 600, 3600, 8640000))                                      \
-    X(PHASE, "phase_timeout_ms", 0, SELDOM(0, 2000, 5000, 120000))
+    X(PHASE, "phase_timeout_ms", 0, SELDOM(0, 2000, 5000, 120000))                              \
+    X(SHARDS_AFTER, "shards_after_restart", 0, 0)
 
 /* data_durable: half of the keys' types are kept on each node's disk. */
 /* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced.
@@ -238,6 +239,8 @@ enum sim_resolver {
 /* phase_timeout_ms: of each phase of a node's end; 0: those of the reference.
  * large_types: of so many, the first of enum workload_type, what other nodes send has a stream of its own.
  * body_bytes: of one message in 32, at most */
+/* shards_after_restart: when all come back from what is stored, types have so many shards, where entities are remembered in the journal; 0: as
+ * many as before, and as all ordinary seeds have */
 /* split: at the beginning, where nodes have a resolver, a clean cut is judged by what its strategy promises */
 /* no_entities: nodes have no entity types, and no clients that talk to any */
 /* seeds_found: nodes look for their seed nodes, in a list that follows who comes and goes with a delay */

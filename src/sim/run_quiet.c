@@ -185,6 +185,18 @@ static void kept(struct run *run)
                               "after the restart of everything all durable keys");
 }
 
+/* While nobody lives. */
+static void change_shards(struct run *run)
+{
+    uint32_t shards = (uint32_t)run->options->value[OPTION_SHARDS_AFTER];
+
+    if (!shards || !run->options->value[OPTION_REMEMBER] ||
+        options_remember_in_data(run->options))
+        return;
+    workload_set_shards(workload_world_of(run->load), shards);
+    check_remember_shards(workload_world_remember(run->load), shards);
+}
+
 /* Everything ends at once, and comes back from what is stored. */
 void run_restart(struct run *run)
 {
@@ -210,6 +222,7 @@ void run_restart(struct run *run)
         disk_store_power_loss(store, world_now(run->world));
         disk_store_reopen(store, world_now(run->world));
     }
+    change_shards(run);
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
         if (lived[i])
             cluster_start(&run->cluster, i);

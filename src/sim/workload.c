@@ -151,6 +151,13 @@ const struct sherd_entity_type *workload_types(const struct workload *workload,
     return workload->types;
 }
 
+void workload_set_shards(struct workload *workload, uint32_t count)
+{
+    workload->settings.shards = count;
+    for (uint32_t i = 0; i < workload->type_count; i++)
+        workload->types[i].shards = count;
+}
+
 const struct workload_settings *
 workload_settings_of(const struct workload *workload)
 {

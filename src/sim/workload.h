@@ -125,6 +125,8 @@ const struct sherd_entity_type *workload_types(const struct workload *workload,
                                                uint32_t *count);
 const struct workload_settings *workload_settings_of(
     const struct workload *workload); /* with the defaults filled in; lent */
+/* Nodes that start from now on have so many shards of each type; none lives. */
+void workload_set_shards(struct workload *workload, uint32_t count);
 struct check_message *workload_check(const struct workload *workload);
 
 /* ---- nodes ---- */

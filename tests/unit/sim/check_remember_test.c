@@ -6,9 +6,11 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "journal/record.h"
 #include "sim/check_remember.h"
 #include "judged.h"
@@ -181,6 +183,36 @@ static void a_base_is_of_its_shard_alone(void **state)
     starts(0, "b");
     expect_quiet(NULL);
     expect_only(NULL);
+}
+
+/* With other shards a start is stored where it belongs, and then the old one is forgotten; a base of the old one may come between. */
+static void with_other_shards_each_is_stored_where_it_belongs(void **state)
+{
+    char name[16], missing[64];
+    uint32_t shards = 5;
+    (void)state;
+
+    while (hash_shard(slice_text("a"), shards) == SHARD)
+        shards++;
+    (void)snprintf(name, sizeof name, "|Kept|%d",
+                   hash_shard(slice_text("a"), shards));
+    (void)snprintf(missing, sizeof missing,
+                   "a of Kept, shard %d, is stored, and does not live",
+                   hash_shard(slice_text("a"), shards));
+    kept(true, "a", "");
+    check_remember_shards(check, shards);
+    expect_quiet("a of Kept, shard 4, is stored in a shard to which it does "
+                 "not belong any more");
+    seq = 0;
+    store(name, false, "a", "", STORE_DONE);
+    seq = 1;
+    kept(true, "a", "");
+    expect_quiet(missing);
+    kept(false, "", "a");
+    expect_quiet(missing); /* in the new one */
+    expect_only(NULL);
+    starts(0, "a"); /* in the old one */
+    expect_only("I8");
 }
 
 static void who_is_outside_may_start_whom_others_forgot(void **state)
@@ -548,6 +580,7 @@ int main(void)
         CASE(a_start_that_was_not_stored_is_no_start),
         CASE(a_base_without_an_id_is_found),
         CASE(a_base_is_of_its_shard_alone),
+        CASE(with_other_shards_each_is_stored_where_it_belongs),
         CASE(who_is_outside_may_start_whom_others_forgot),
         CASE(other_types_and_events_are_nothing_to_it),
         DATA(whom_all_replicas_have_lives),
