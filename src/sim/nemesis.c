@@ -9,6 +9,8 @@
 #include "sim/net.h"
 #include "sim/world.h"
 
+#define SOON (30 * SECOND)
+
 enum moment { MOMENT_BEGIN, MOMENT_END, MOMENT_FLIP };
 
 /* How many faults of a kind hold a place just now. */
@@ -29,6 +31,8 @@ struct nemesis {
     bool *goes_on;  /* of each fault: it began and did not end */
     bool *is_cut;   /* of each fault that flaps: it cuts just now */
     uint64_t counts[FAULT_VERBS];
+    struct nemesis_kinds kinds;
+    uint64_t *died_at; /* of each node: its last crash; 0: none */
     uint64_t skipped;
 };
 
@@ -306,6 +310,36 @@ static void end(struct nemesis *nemesis, uint32_t index)
     }
 }
 
+static void count_partition(struct nemesis *nemesis, const struct fault *fault)
+{
+    uint32_t left = count_of(nemesis, &fault->left);
+    uint32_t right = count_of(nemesis, &fault->right);
+
+    nemesis->kinds.one_way += !fault->both_ways;
+    nemesis->kinds.part += fault->streams != NET_BOTH;
+    nemesis->kinds.pair += left == 1 && right == 1 && nemesis->nodes > 2;
+    nemesis->kinds.isolated += (left == 1 || right == 1) &&
+                               left + right == nemesis->nodes;
+}
+
+static void count_kinds(struct nemesis *nemesis, const struct fault *fault)
+{
+    uint64_t now = world_now(nemesis->world);
+
+    nemesis->counts[fault->verb]++;
+    if (fault->verb == FAULT_VERB_CUT || fault->verb == FAULT_VERB_FLAP)
+        count_partition(nemesis, fault);
+    if (fault->verb == FAULT_VERB_CRASH)
+        nemesis->died_at[fault->node] = now;
+    if (fault->verb == FAULT_VERB_START && nemesis->died_at[fault->node] &&
+        now - nemesis->died_at[fault->node] <= SOON)
+        nemesis->kinds.soon++;
+    if (fault->verb == FAULT_VERB_DOWN && lives(nemesis, fault->node)) {
+        nemesis->kinds.zombies++;
+        nemesis->kinds.asleep += place(nemesis, fault->node)->is_paused;
+    }
+}
+
 static void happen(struct nemesis *nemesis, uint32_t index)
 {
     const struct fault *fault = &nemesis->schedule->faults.items[index];
@@ -314,7 +348,7 @@ static void happen(struct nemesis *nemesis, uint32_t index)
         nemesis->skipped++;
         return;
     }
-    nemesis->counts[fault->verb]++;
+    count_kinds(nemesis, fault);
     nemesis->goes_on[index] = true;
     if (fault->length)
         timers_put(&nemesis->timers,
@@ -358,6 +392,11 @@ uint64_t nemesis_count(const struct nemesis *nemesis, enum fault_verb verb)
     return nemesis->counts[verb];
 }
 
+struct nemesis_kinds nemesis_kinds(const struct nemesis *nemesis)
+{
+    return nemesis->kinds;
+}
+
 uint64_t nemesis_skipped(const struct nemesis *nemesis)
 {
     return nemesis->skipped;
@@ -377,6 +416,7 @@ struct nemesis *nemesis_new(struct world *world,
     nemesis->begin = world_now(world);
     nemesis->delay_min = hands->delay_min;
     nemesis->delay_mean = hands->delay_mean;
+    nemesis->died_at = mem_alloc(nodes * sizeof *nemesis->died_at);
     nemesis->holds = mem_alloc(nodes * sizeof *nemesis->holds);
     nemesis->cuts =
         mem_alloc((size_t)nodes * nodes * 2 * sizeof *nemesis->cuts);
@@ -394,6 +434,7 @@ void nemesis_free(struct nemesis *nemesis)
     if (!nemesis)
         return;
     timers_fini(&nemesis->timers);
+    mem_free(nemesis->died_at);
     mem_free(nemesis->holds);
     mem_free(nemesis->cuts);
     mem_free(nemesis->goes_on);

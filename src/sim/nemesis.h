@@ -29,6 +29,17 @@ struct nemesis_hands {
 
 struct nemesis;
 
+/* What stands behind the verbs: of the faults that happened. */
+struct nemesis_kinds {
+    uint64_t one_way;  /* cuts and flaps of one direction */
+    uint64_t part;     /* of one kind of stream */
+    uint64_t isolated; /* cuts of one node from all others */
+    uint64_t pair;     /* of two nodes from each other: not transitive */
+    uint64_t zombies;  /* nodes downed that ran */
+    uint64_t asleep;   /* of them: paused */
+    uint64_t soon;     /* starts within 30 s of a crash, at the same address */
+};
+
 /* Arms every fault of the schedule, counted from now. The schedule is lent until the end, the hands are copied. */
 struct nemesis *nemesis_new(struct world *world,
                             const struct schedule *schedule, uint32_t nodes,
@@ -38,6 +49,7 @@ void nemesis_step(struct nemesis *nemesis); /* does what is due */
 /* Ends what goes on and lets nothing more happen. Dead nodes stay dead. */
 void nemesis_end(struct nemesis *nemesis);
 uint64_t nemesis_count(const struct nemesis *nemesis, enum fault_verb verb); /* faults that happened */
+struct nemesis_kinds nemesis_kinds(const struct nemesis *nemesis);
 uint64_t nemesis_skipped(const struct nemesis *nemesis); /* faults whose condition did not hold */
 void nemesis_free(struct nemesis *nemesis); /* null is fine */
 

@@ -319,14 +319,33 @@ static void draw_node_fault(struct drawer *drawer, enum fault_verb verb,
     add(drawer, fault);
 }
 
-/* ---- paths ---- */
-
 static void put_node(struct fault_nodes *nodes, uint32_t node)
 {
     nodes->items =
         mem_resize(nodes->items, (nodes->count + 1) * sizeof *nodes->items);
     nodes->items[nodes->count++] = node;
 }
+
+/* How a node takes connections, for a while: it is asked for new ones, since those that it has break at once. */
+static void draw_door(struct drawer *drawer, enum fault_verb verb,
+                      int64_t amount)
+{
+    struct fault fault = fault_now(drawer, verb);
+    struct fault reset = fault_now(drawer, FAULT_VERB_RESET);
+
+    if (!draw_victim(drawer, &fault.node))
+        return;
+    fault.amount = amount;
+    fault.length = fault_length(drawer);
+    add(drawer, fault);
+    put_node(&reset.left, fault.node);
+    reset.right.all = true;
+    reset.both_ways = true;
+    reset.at += MS;
+    add(drawer, reset);
+}
+
+/* ---- paths ---- */
 
 /* Each node on one of two sides, or, with a bridge, on neither; at least one on each. */
 static void draw_sides(struct drawer *drawer, struct fault *fault, bool bridge)
@@ -573,14 +592,14 @@ static void draw_fault(struct drawer *drawer, enum sim_option kind)
         draw_path(drawer, FAULT_VERB_HALF_OPEN, false, 0, 0);
         break;
     case OPTION_REFUSE:
-        draw_node_fault(drawer, FAULT_VERB_REFUSE, 0);
+        draw_door(drawer, FAULT_VERB_REFUSE, 0);
         break;
     case OPTION_SLOW_ACCEPT:
-        draw_node_fault(drawer, FAULT_VERB_SLOW_ACCEPT,
-                        (int64_t)(between(drawer, 10, 8000) * MS));
+        draw_door(drawer, FAULT_VERB_SLOW_ACCEPT,
+                  (int64_t)(between(drawer, 10, 8000) * MS));
         break;
     case OPTION_BLACK_HOLE:
-        draw_node_fault(drawer, FAULT_VERB_BLACK_HOLE, 0);
+        draw_door(drawer, FAULT_VERB_BLACK_HOLE, 0);
         break;
     case OPTION_SLOW_LINK:
         draw_slow_link(drawer);

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "sim/checks.h"
+#include "sim/disk_store.h"
 #include "sim/nemesis.h"
 #include "sim/streams.h"
 #include "sim/workload_data.h"
@@ -36,6 +37,18 @@ uint64_t run_link_mean(const struct options *options)
 
 /* ---- the whole ---- */
 
+static void work_of_world(const struct run *run, struct run_work *work)
+{
+    work->kinds = nemesis_kinds(run->nemesis);
+    for (uint32_t i = 0; i < world_store_count(run->world); i++)
+        run_work_disk(&work->disk, disk_counters(disk_store_disk(
+                                       world_store_at(run->world, i))));
+    work->shards = check_coordinator_counts(run->checks->coordinator);
+    work->members = check_member_counts(run->checks->member);
+    work->entities = check_entity_counts(run->checks->entity);
+    work->byte_modes = run->options->value[OPTION_BYTE_MODE] != 0;
+}
+
 static void finish(struct run *run)
 {
     struct run_result *result = run->result;
@@ -64,6 +77,7 @@ static void finish(struct run *run)
         result->work.data = data_load_counts(run->data);
     if (run->store)
         result->work.store = store_load_counts(run->store);
+    work_of_world(run, &result->work);
     result->is_dead = run_work_starved(&result->work) != NULL;
 }
 

@@ -20,7 +20,12 @@
 #include "sim/options.h"
 #include "sim/schedule.h"
 #include "sim/check_message.h"
+#include "sim/check_coordinator.h"
+#include "sim/check_entity.h"
+#include "sim/check_member.h"
 #include "sim/check_remember.h"
+#include "sim/disk.h"
+#include "sim/nemesis.h"
 #include "sim/verdict.h"
 #include "sim/workload.h"
 #include "sim/workload_data.h"
@@ -54,6 +59,12 @@ struct run_work {
     struct check_remember_counts remembered;
     struct data_load_counts data;
     struct store_load_counts store;
+    struct nemesis_kinds kinds;
+    struct disk_counters disk; /* of all stores */
+    struct check_coordinator_counts shards;
+    struct check_member_counts members;
+    struct check_entity_counts entities;
+    uint64_t byte_modes; /* worlds in which frames are cut anywhere */
 };
 
 void run_work_add(struct run_work *sum, const struct run_work *work);

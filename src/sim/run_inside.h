@@ -42,6 +42,9 @@ struct run {
 /* run.c */
 uint64_t run_link_mean(const struct options *options); /* ns: above the least, or the least would be all */
 
+/* run_work.c */
+void run_work_disk(struct disk_counters *sum, const struct disk_counters *more);
+
 /* run_time.c */
 bool run_is_over(const struct run *run);
 void run_until(struct run *run, uint64_t end); /* world's time; with the faults that come meanwhile */

@@ -1,5 +1,5 @@
 /* The work of runs: added up and told. */
-#include "sim/run.h"
+#include "sim/run_inside.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +20,17 @@ _Static_assert(sizeof(struct run_work) % sizeof(uint64_t) == 0, "counters");
 
 void run_work_add(struct run_work *sum, const struct run_work *work)
 {
+    uint64_t longest = sum->entities.overlap_ns_max;
+
     add_all(sum, work, sizeof *sum);
+    sum->entities.overlap_ns_max = work->entities.overlap_ns_max > longest
+                                       ? work->entities.overlap_ns_max
+                                       : longest;
+}
+
+void run_work_disk(struct disk_counters *sum, const struct disk_counters *more)
+{
+    add_all(sum, more, sizeof *sum);
 }
 
 static bool is_starved(uint64_t asked, uint64_t done)
@@ -76,6 +86,59 @@ static void put_reasons(struct buf *text, const uint64_t *undelivered)
     }
 }
 
+static void put_kinds(const struct run_work *work, struct buf *text)
+{
+    const struct nemesis_kinds *kinds = &work->kinds;
+    const struct disk_counters *disk = &work->disk;
+
+    buf_put_text(text, "kinds   ");
+    put(text, "cut one way", kinds->one_way);
+    put(text, "one kind of stream", kinds->part);
+    put(text, "one node from all", kinds->isolated);
+    put(text, "two from each other", kinds->pair);
+    put(text, "zombies", kinds->zombies);
+    put(text, "of them asleep", kinds->asleep);
+    put(text, "restarts within 30 s", kinds->soon);
+    put(text, "byte mode", work->byte_modes);
+    buf_put_text(text, "\ndisk    ");
+    put(text, "stalls", disk->stalls);
+    put(text, "write errors", disk->write_errors);
+    put(text, "sync errors", disk->sync_errors);
+    put(text, "full", disk->full);
+    put(text, "power losses", disk->power_losses);
+    put(text, "torn", disk->torn);
+    put(text, "sectors lost", disk->sectors_lost);
+    buf_put_text(text, "\n");
+}
+
+static void put_cluster(const struct run_work *work, struct buf *text)
+{
+    const struct check_coordinator_counts *shards = &work->shards;
+    char line[80];
+
+    buf_put_text(text, "members ");
+    put(text, "founded", work->members.founded);
+    put(text, "joined", work->members.joined);
+    put(text, "downed", work->members.downed);
+    put(text, "removed", work->members.removed);
+    put(text, "leaders acted", work->members.actions);
+    buf_put_text(text, "\nshards  ");
+    put(text, "coordinators", shards->active);
+    put(text, "allocated", shards->allocated);
+    put(text, "reported", shards->reported);
+    put(text, "hand-offs", shards->handoffs);
+    put(text, "moved", shards->moved);
+    put(text, "failed", shards->failed);
+    put(text, "given up", shards->given_up);
+    put(text, "forced", shards->forced);
+    put(text, "stale directives refused", shards->stale);
+    buf_put_text(text, "\nentities");
+    put(text, "overlaps with who was given up", work->entities.overlaps);
+    (void)snprintf(line, sizeof line, "  the longest %.1f s\n",
+                   (double)work->entities.overlap_ns_max / 1e9);
+    buf_put_text(text, line);
+}
+
 void run_work_put(const struct run_work *work, struct buf *text)
 {
     const struct check_message_counts *messages = &work->messages;
@@ -86,6 +149,8 @@ void run_work_put(const struct run_work *work, struct buf *text)
 
     for (int i = 0; i < SHERD_REASON_COUNT; i++)
         undelivered += messages->undelivered[i];
+    put_kinds(work, text);
+    put_cluster(work, text);
     buf_put_text(text, "messages");
     put(text, "sent", messages->sent);
     put(text, "delivered", messages->delivered);

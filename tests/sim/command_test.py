@@ -222,7 +222,8 @@ def a_campaign_is_reported():
         expect("no progress into a file", err == "", err)
         expect("what the report tells", all(
             re.search(f"^{word} ", out, re.M)
-            for word in ("seeds", "sim time", "faults", "messages", "work",
+            for word in ("seeds", "sim time", "faults", "kinds", "disk", "members",
+                         "shards", "entities", "messages", "work",
                          "verdict", "judged", "twice", "slowest")), out)
         expect("one of a hundred runs twice", " of 1 double runs" in out, out)
         expect("files", {"report.txt", "marks.txt"} <=

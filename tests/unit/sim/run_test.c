@@ -520,6 +520,39 @@ static void who_leaves_when_the_faults_end_has_its_time(void **state)
     assert_true(result.ended_at > 660 * SECOND);
 }
 
+/* What the report tells of faults and of what came of them. */
+static void what_happens_is_counted(void **state)
+{
+    static const char faults[] = "at 2s cut 1>0 control for 500ms\n"
+                                 "at 5s crash 2\n"
+                                 "at 10s start 2\n"
+                                 "at 30s pause 1 for 10s\n"
+                                 "at 32s down 1 zombie\n"
+                                 "at 60s start 1\n"
+                                 "at 65s disk-error for 40s\n"
+                                 "at 110s power\n";
+    struct options options;
+    struct run_result result;
+
+    (void)state;
+    set(&options, 4);
+    options.value[OPTION_LENGTH] = 120;
+    options.value[OPTION_BYTE_MODE] = 1;
+    run_with_faults(&options, faults, &result);
+    assert_int_equal(result.work.kinds.one_way, 1);
+    assert_int_equal(result.work.kinds.part, 1);
+    assert_int_equal(result.work.kinds.pair, 1);
+    assert_int_equal(result.work.kinds.isolated, 0);
+    assert_int_equal(result.work.kinds.soon, 1);
+    assert_int_equal(result.work.kinds.zombies, 1);
+    assert_int_equal(result.work.kinds.asleep, 1);
+    assert_int_equal(result.work.byte_modes, 1);
+    assert_true(result.work.disk.write_errors + result.work.disk.sync_errors > 0);
+    assert_int_equal(result.work.disk.power_losses, 2); /* and the restart's */
+    assert_true(result.work.members.joined >= 4);
+    assert_true(result.work.shards.allocated >= 10);
+}
+
 /* Who is cut off while it leaves does not wait for ever to see itself exiting. */
 static void L5_a_node_that_waits_for_ever_is_found(void **state)
 {
@@ -576,6 +609,7 @@ int main(void)
         cmocka_unit_test(I8_of_distributed_data_is_found),
         cmocka_unit_test(who_waits_for_a_lost_cluster_begins_another),
         cmocka_unit_test(who_leaves_when_the_faults_end_has_its_time),
+        cmocka_unit_test(what_happens_is_counted),
         cmocka_unit_test(L5_a_node_that_waits_for_ever_is_found),
         cmocka_unit_test(a_slow_link_is_slower_than_it_was),
     };

@@ -257,6 +257,43 @@ static void handoff_mode_is_graceful(void **state)
     assert_true(leaves > 100);
 }
 
+/* Who takes no connections, or takes them late, is asked for some: those that it had break. */
+static void a_door_that_is_shut_is_knocked_at(void **state)
+{
+    const struct options_wish wish = { .mode = MODE_SWARM };
+    uint32_t doors = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct schedule drawn = { { 0 } };
+        struct options options;
+
+        options_draw(&options, seed, &wish);
+        nemesis_draw(&options, &drawn);
+        for (uint32_t i = 0; i < drawn.faults.count; i++) {
+            const struct fault *fault = &drawn.faults.items[i];
+            bool is_asked = false;
+
+            if (fault->verb != FAULT_VERB_REFUSE &&
+                fault->verb != FAULT_VERB_SLOW_ACCEPT &&
+                fault->verb != FAULT_VERB_BLACK_HOLE)
+                continue;
+            for (uint32_t j = 0; j < drawn.faults.count; j++) {
+                const struct fault *reset = &drawn.faults.items[j];
+
+                is_asked |= reset->verb == FAULT_VERB_RESET &&
+                            reset->at == fault->at + MS &&
+                            reset->right.all && reset->left.count == 1 &&
+                            reset->left.items[0] == fault->node;
+            }
+            assert_true(is_asked);
+            doors++;
+        }
+        schedule_fini(&drawn);
+    }
+    assert_true(doors > 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +305,7 @@ int main(void)
         cmocka_unit_test(too_many_faults_are_refused),
         cmocka_unit_test(drawn_schedules_are_read_back),
         cmocka_unit_test(handoff_mode_is_graceful),
+        cmocka_unit_test(a_door_that_is_shut_is_knocked_at),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
