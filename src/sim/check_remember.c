@@ -39,6 +39,7 @@ struct row {
     int32_t shard;
     bool is_stored;
     VEC(uint32_t) nodes; /* where it lives */
+    VEC(uint32_t) confirmers; /* who had the start when it was confirmed: others' disks may have an earlier one, whose stop they missed */
     VEC(uint32_t) keepers; /* whose disks have it, since no replica has; empty: some have */
     struct kept kept;
     struct buf id;
@@ -89,6 +90,7 @@ void check_remember_free(struct check_remember *check)
         struct row *row = entry.value;
 
         vec_fini(&row->nodes);
+        vec_fini(&row->confirmers);
         vec_fini(&row->keepers);
         buf_fini(&row->id);
         mem_free(row);
@@ -323,7 +325,10 @@ static void start_stored(struct check_remember *check, uint32_t node,
     if (!row->kept.is_start)
         return; /* another node sent a stop meanwhile */
     row->kept.is_confirmed = true;
-    row->keepers.count = 0;
+    row->keepers.count = row->confirmers.count = 0;
+    for (uint32_t i = 0; i < replicas->nodes(replicas->user); i++)
+        if (has(check, i, row))
+            vec_push(&row->confirmers, i);
     row->kept.is_removed &= row->kept.writer != node;
     if (signature != row->kept.signature || row->kept.writer != node)
         return;
@@ -449,10 +454,10 @@ static void look_for_keepers(struct check_remember *check, struct row *row)
     for (uint32_t i = 0; i < count; i++)
         if (has(check, i, row))
             return;
-    for (uint32_t i = 0; i < count; i++)
-        if (replicas->is_kept(replicas->user, i, row->type, row->shard,
-                              buf_slice(&row->id)))
-            vec_push(&row->keepers, i);
+    for (uint32_t i = 0; i < row->confirmers.count; i++)
+        if (replicas->is_kept(replicas->user, row->confirmers.items[i],
+                              row->type, row->shard, buf_slice(&row->id)))
+            vec_push(&row->keepers, row->confirmers.items[i]);
     row->kept.is_confirmed = row->keepers.count > 0;
 }
 
