@@ -180,7 +180,9 @@ def what_a_world_is_made_of_stays_when_it_is_shrunk():
 def a_run_that_dies_is_told():
     dies = ["--mode", "handoff", "--nodes", "3..6", "--length", "240s..240s",
             "--set", "faults_per_hour=300", "--set", "load=5", "--set", "data_load=0",
-            "--set", "remember=0", "--mutant", "D4"]
+            "--set", "remember=0", "--set", "store_us=1000000",
+            "--set", "shutdown_region_timeout_ms=1000", "--set", "ask_ms=4401",
+            "--mutant", "D4"]
     line = (r"^FAIL seed=1 inv=crash t=0h\d\dm\d\d\.\ds event=\d+ node=[0-5] : "
             r"ended by signal 6: sherd: broken invariant at .*:\d+: .+$")
     status, out, err = run("replay", "1", *dies)
