@@ -384,7 +384,7 @@ static void not_exiting_in_time(struct control *control)
     REACHED("a leaving node did not see itself exiting in time");
     late_step(control, SHERD_CLUSTER_LEAVE);
     control_tasks_late(control, SHERD_CLUSTER_LEAVE);
-    control_stop(control, together ? 0 : SHERD_ETIME);
+    control_stop(control, together || control->refusal ? 0 : SHERD_ETIME); /* why it goes says more than that it was not seen */
 }
 
 static void links_step(struct control *control, bool late)
