@@ -303,6 +303,7 @@ void check_live_quiet(struct check_live *check, uint64_t now, bool on)
 {
     if (on && !check->is_quiet) {
         check->quiet_since = now;
+        check->moved_at = now; /* who came just before has been looked at by no coordinator */
         facts_fini(&check->moves);
     }
     check->is_quiet = on;

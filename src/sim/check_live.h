@@ -45,7 +45,8 @@ void check_live_look(struct check_live *check, uint64_t now);
 
 /* ---- questions ---- */
 
-/* Whether no shard has moved or been allocated, nor a coordinator started, since then, and none is moving; false with how it stands in text. */
+/* Whether it has been quiet, no shard has moved or been allocated, nor a coordinator started, since then, and none is moving; false with
+ * how it stands in text. */
 bool check_live_rests(const struct check_live *check, uint64_t since,
                       char *text, size_t size);
 

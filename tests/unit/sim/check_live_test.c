@@ -209,6 +209,17 @@ static void L9_a_still_cluster_may_gossip(void **state)
     assert_true(check_live_rests(check, now, text, sizeof text));
 }
 
+/* Whoever came just before it has been looked at by no coordinator yet. */
+static void nothing_rests_before_the_quiet(void **state)
+{
+    char text[VERDICT_TEXT_MAX];
+
+    (void)state;
+    check_live_quiet(check, now, true);
+    assert_false(check_live_rests(check, now - 1, text, sizeof text));
+    assert_true(check_live_rests(check, now, text, sizeof text));
+}
+
 static void who_hands_off_does_not_rest(void **state)
 {
     char text[VERDICT_TEXT_MAX];
@@ -253,6 +264,7 @@ int main(void)
         TEST(L6_a_node_that_ends_is_found),
         TEST(L9_what_a_silent_cluster_says_is_found),
         TEST(L9_a_still_cluster_may_gossip),
+        TEST(nothing_rests_before_the_quiet),
         TEST(who_hands_off_does_not_rest),
         TEST(L9_a_shard_that_moves_for_ever_is_found),
     };
