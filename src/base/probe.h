@@ -49,8 +49,10 @@
     X(PROBE_CLUSTER_JOINED, "cluster joined") /* node: who has shown the gossip to this newcomer */ \
     X(PROBE_MEMBER_SEEN, "member seen")   /* new, or another status. node; first: status as on the wire; removed: the last word */ \
     X(PROBE_GOSSIP_SENT, "full gossip sent") /* by this node. node: to whom */ \
+    X(PROBE_VERSION_TAKEN, "gossip version taken") /* another gossip than the own is held from here on. first: entries of the own version; bytes: those, then
+                                                     those of the new one, struct probe_version */ \
     X(PROBE_MEMBER_DOWNED, "member downed") /* by this node. node; first: enum probe_down */ \
-    X(PROBE_LEADER_ACTED, "leader acted") /* it changes members. first: 1 = without convergence; bytes: struct probe_evidence */ \
+    X(PROBE_LEADER_ACTED, "leader acted") /* it changes members. first: 1 = without convergence; second: hash of the version; bytes: struct probe_evidence */ \
     X(PROBE_TAKEN, "taken from a peer") /* by control: what another node said has an effect. node: that life of it; first: enum probe_taken */ \
     X(PROBE_LEASE_HELD, "lease held") /* or renewed, by this node's resolver. first: token; second: until when it is sure, by its own clock */ \
     X(PROBE_LEASE_ENDED, "lease ended") /* lost, or given back */ \
@@ -116,6 +118,12 @@ struct probe_evidence {
     uint8_t confirmed; /* exiting, and has handed over */
     uint8_t is_far;    /* in another data center than who leaves this */
     uint8_t unused;
+};
+
+/* One node's entry of a version of the gossip; in the order of keys. */
+struct probe_version {
+    uint64_t key;
+    uint64_t count;
 };
 
 struct probe {

@@ -2,6 +2,7 @@
 #include "member/inside.h"
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/mark.h"
 #include "base/zoo.h"
 
@@ -24,7 +25,21 @@ static bool is_confirmed(const struct member *member,
 /* What is seen before an action, for its probe. */
 struct evidence {
     VEC(struct probe_evidence) items;
+    uint64_t version; /* a hash of it */
 };
+
+_Static_assert(sizeof(struct clock_entry) == CLOCK_KEY_SIZE + sizeof(int64_t),
+               "hashed without padding");
+
+static uint64_t hash_version(const struct clock *clock)
+{
+    uint64_t hash = 0;
+
+    for (uint32_t i = 0; i < clock->entries.count; i++)
+        hash = 31 * hash + hash_bytes(slice_of(&clock->entries.items[i],
+                                               sizeof clock->entries.items[i]));
+    return hash;
+}
 
 static void evidence_begin(const struct member *member,
                            struct evidence *evidence)
@@ -35,6 +50,7 @@ static void evidence_begin(const struct member *member,
 
     if (!member->settings.probes)
         return;
+    evidence->version = hash_version(&gossip->clock);
     all = state_reach(gossip, member->self, ALL_OBSERVERS);
     trusted = state_reach(gossip, member->self, OBSERVERS_NOT_DOWN);
     for (uint32_t i = 0; i < gossip->members.count; i++) {
@@ -63,7 +79,8 @@ static void evidence_end(struct member *member, struct evidence *evidence,
     struct probe probe = { .kind = PROBE_LEADER_ACTED,
                            .type = PROBE_TYPE_NONE,
                            .node = member->self->node,
-                           .first = !converged };
+                           .first = !converged,
+                           .second = evidence->version };
     uint32_t at = 0;
 
     for (uint32_t i = 0; changed && i < evidence->items.count; i++) {
@@ -231,7 +248,7 @@ static void trace_removed(struct member *member, const struct node_id *node)
 void leader_act(struct member *member, uint64_t now, struct outbox *outbox)
 {
     struct action action = { .changed = false };
-    struct evidence evidence = { { 0 } };
+    struct evidence evidence = { .version = 0 };
     const struct gossip_member *own;
 
     evidence_begin(member, &evidence);
@@ -266,7 +283,7 @@ void leader_act(struct member *member, uint64_t now, struct outbox *outbox)
 /* Without convergence for long, joining members that are reachable may at least be weakly up (behaviour 5.3). */
 static void raise_weakly(struct member *member)
 {
-    struct evidence evidence = { { 0 } };
+    struct evidence evidence = { .version = 0 };
     uint8_t *reach;
     bool changed = false;
 

@@ -460,8 +460,38 @@ static bool goes_back(const struct gossip *local, const struct gossip *remote)
     return false;
 }
 
+static void put_version(struct buf *versions, const struct clock *clock)
+{
+    for (uint32_t i = 0; i < clock->entries.count; i++) {
+        const struct clock_entry *entry = &clock->entries.items[i];
+        struct probe_version version = { .count = (uint64_t)entry->count };
+
+        memcpy(&version.key, entry->key.bytes, sizeof version.key);
+        buf_put(versions, &version, sizeof version);
+    }
+}
+
+static void probe_versions(const struct member *member,
+                           const struct gossip *with)
+{
+    struct probe probe = { .kind = PROBE_VERSION_TAKEN,
+                           .type = PROBE_TYPE_NONE,
+                           .node = member->self->node,
+                           .first = member->gossip.clock.entries.count };
+    struct buf versions = { 0 };
+
+    if (!member->settings.probes)
+        return;
+    put_version(&versions, &member->gossip.clock);
+    put_version(&versions, &with->clock);
+    probe.bytes = buf_slice(&versions);
+    probes_put(member->settings.probes, &probe);
+    buf_fini(&versions);
+}
+
 static void replace_gossip(struct member *member, struct gossip *with)
 {
+    probe_versions(member, with);
     with->forgotten += member->gossip.forgotten;
     gossip_fini(&member->gossip);
     member->gossip = *with;

@@ -31,6 +31,7 @@ struct check_member {
     VEC(struct sights) sights; /* by life; empty when that has ended */
     struct map incarnations;   /* uid -> struct incarnation */
     struct map commands;       /* an address -> a byte */
+    struct map contents;       /* a version, and whose look at it -> uint64_t, a hash; 0: none yet */
     bool knows_commands;
     bool resolves;
     uint64_t uids[CHECK_NODES_MAX];
@@ -57,6 +58,7 @@ void check_member_free(struct check_member *check)
     vec_fini(&check->sights);
     facts_fini(&check->incarnations);
     facts_fini(&check->commands);
+    facts_fini(&check->contents);
     mem_free(check);
 }
 
@@ -325,6 +327,82 @@ static bool may_do(const struct probe_evidence *member, bool converged,
             to == PEER_READY_FOR_SHUTDOWN);
 }
 
+static uint64_t mix(uint64_t hash, uint64_t with)
+{
+    return (hash ^ with) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
+}
+
+static void has_content(struct check_member *check, uint32_t node,
+                        struct fact_key key, uint64_t content,
+                        const char *what)
+{
+    uint64_t *known = facts_of(&check->contents, key, sizeof *known);
+
+    content += !content;
+    if (*known && *known != content)
+        violation(check->verdict, "I20", node,
+                  "acts as leader on a version of the gossip that has other %s elsewhere",
+                  what);
+    *known = content;
+}
+
+/* Two leaders of one data center cannot both be right when they see the same: who leads is judged by what each sees. Another data
+ * center looks with its own eyes. */
+static void judge_agreement(struct check_member *check, uint32_t node,
+                            const struct probe *probe,
+                            const struct probe_evidence *members, size_t count)
+{
+    uint64_t statuses = 0, reach = 0, near = 1;
+
+    for (size_t i = 0; i < count; i++) {
+        statuses = mix(mix(statuses, members[i].uid), members[i].status);
+        reach = mix(mix(reach, members[i].uid), members[i].reachable);
+        if (!members[i].is_far)
+            near = mix(near, members[i].uid);
+    }
+    has_content(check, node, (struct fact_key){ { probe->second } }, statuses,
+                "members");
+    has_content(check, node, (struct fact_key){ { probe->second, near } },
+                reach, "observations");
+}
+
+/* The index of a key, count: there is none. Both are in one order, so it is mostly the next one. */
+static size_t find_entry(const struct probe_version *entries, size_t count,
+                         uint64_t key, size_t *hint)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t at = (*hint + i) % count;
+
+        if (entries[at].key != key)
+            continue;
+        *hint = at + 1;
+        return at;
+    }
+    return count;
+}
+
+/* I18. What a version has no more is of members that are removed, which tells nothing. */
+static void took_version(struct check_member *check, uint32_t node,
+                         const struct probe *probe)
+{
+    size_t size = probe->bytes.size / sizeof(struct probe_version);
+    struct probe_version *all = mem_copy(probe->bytes.data, probe->bytes.size); /* aligned */
+    bool is_older = false, is_newer = false;
+    size_t hint = 0;
+
+    check->counts.versions++;
+    for (size_t i = probe->first; i < size; i++) {
+        size_t own = find_entry(all, probe->first, all[i].key, &hint);
+
+        is_newer |= own == probe->first || all[i].count > all[own].count;
+        is_older |= own < probe->first && all[i].count < all[own].count;
+    }
+    if (is_older && !is_newer)
+        violation(check->verdict, "I18", node,
+                  "takes an older version of the gossip for its own");
+    mem_free(all);
+}
+
 static void acted(struct check_member *check, uint32_t node,
                   const struct probe *probe)
 {
@@ -337,6 +415,8 @@ static void acted(struct check_member *check, uint32_t node,
     uint64_t hinders = converged ? hindering(members, count, self) : 0;
 
     check->counts.actions++;
+    if (probe->second)
+        judge_agreement(check, node, probe, members, count);
     if (leader != self)
         violation(check->verdict, "I20", node,
                   "acts as leader, and by its own evidence %" PRIu64 " leads",
@@ -397,6 +477,9 @@ void check_member_probe(struct check_member *check, uint32_t node,
         break;
     case PROBE_MEMBER_DOWNED:
         downed(check, node, probe);
+        break;
+    case PROBE_VERSION_TAKEN:
+        took_version(check, node, probe);
         break;
     case PROBE_LEADER_ACTED:
         acted(check, node, probe);

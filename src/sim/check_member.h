@@ -1,7 +1,9 @@
 /* The checker of membership, by what each node sees of each member and on what evidence leaders act.
  *
- *   I18  a member's status at a node goes only the allowed ways; removed is final: it is not seen there again
- *   I20  members are changed only by the leader, when all who must have seen the gossip have, and only in a leader's ways
+ *   I18  a member's status at a node goes only the allowed ways; removed is final: it is not seen there again; no node takes an
+ *        older version of the gossip for its own
+ *   I20  members are changed only by the leader, when all who must have seen the gossip have, and only in a leader's ways; whoever acts
+ *        on one version of the gossip sees the same members there
  *   I21  a member is down only because an operator said so, because another incarnation came to its address after its end, or
  *        by a node's resolver where there is one
  *   I33  two clusters never merge, and a node joins one in its life
@@ -21,6 +23,7 @@ struct check_member_counts {
     uint64_t actions; /* of leaders */
     uint64_t downed;
     uint64_t removed; /* at a node */
+    uint64_t versions; /* taken by a node */
     uint64_t founded;
     uint64_t joined;
 };

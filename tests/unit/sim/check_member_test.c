@@ -358,6 +358,90 @@ static void a_node_of_two_clusters_is_found(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+/* ---- versions ---- */
+
+static void take(uint32_t node, const struct probe_version *versions,
+                 uint64_t own, uint64_t others)
+{
+    struct probe probe = { .kind = PROBE_VERSION_TAKEN,
+                           .node = { *address_of(node), 100 + node },
+                           .first = own,
+                           .bytes = slice_of(versions, (own + others) *
+                                                           sizeof *versions) };
+
+    check_member_probe(check, node, &probe);
+}
+
+static void I18_an_older_version_is_found(void **state)
+{
+    static const struct probe_version newer[] = { { 1, 3 }, { 2, 5 }, { 1, 3 }, { 2, 6 } };
+    static const struct probe_version other[] = { { 1, 3 }, { 2, 5 }, { 1, 4 }, { 2, 4 } };
+    static const struct probe_version more[] = { { 1, 3 }, { 1, 2 }, { 2, 1 } };
+    static const struct probe_version pruned[] = { { 1, 3 }, { 2, 5 }, { 2, 5 } };
+    static const struct probe_version older[] = { { 1, 3 }, { 2, 5 }, { 1, 3 }, { 2, 4 } };
+
+    (void)state;
+    take(0, newer, 2, 2);
+    take(0, other, 2, 2);
+    take(0, more, 1, 2);
+    take(0, pruned, 2, 1);
+    expect_only(NULL);
+    assert_int_equal(check_member_counts(check).versions, 4);
+    take(1, older, 2, 2);
+    expect_only("I18");
+}
+
+static void act_on(uint32_t node, uint64_t version,
+                   const struct probe_evidence *evidence, size_t count)
+{
+    struct probe probe = { .kind = PROBE_LEADER_ACTED,
+                           .node = { *address_of(node), 100 + node },
+                           .second = version,
+                           .bytes = slice_of(evidence,
+                                             count * sizeof *evidence) };
+
+    check_member_probe(check, node, &probe);
+}
+
+static void I20_two_leaders_of_one_version_are_found(void **state)
+{
+    /* each takes the other for unreachable, so that each leads by its own evidence */
+    static const struct probe_evidence first[] = {
+        { 100, PEER_LEAVING, PEER_EXITING, 1, 1, 1, 0 },
+        { 101, PEER_DOWN, PEER_DOWN, 1, 0, 0, 0 },
+    };
+    static const struct probe_evidence second[] = {
+        { 100, PEER_LEAVING, PEER_EXITING, 1, 0, 1, 0 },
+        { 101, PEER_DOWN, PEER_DOWN, 1, 1, 1, 0 },
+    };
+
+    (void)state;
+    act_on(0, 7, first, 2);
+    act_on(0, 8, second, 2); /* another version */
+    act_on(0, 7, first, 2);
+    expect_only(NULL);
+    act_on(0, 7, second, 2);
+    expect_only("I20");
+}
+
+static void I20_one_version_with_two_contents_is_found(void **state)
+{
+    static const struct probe_evidence first[] = {
+        { 100, PEER_UP, PEER_UP, 1, 1, 1, 0 },
+        { 101, PEER_JOINING, PEER_UP, 1, 1, 1, 0 },
+    };
+    static const struct probe_evidence second[] = {
+        { 100, PEER_UP, PEER_UP, 1, 1, 1, 0 },
+        { 101, PEER_LEAVING, PEER_EXITING, 1, 1, 1, 0 },
+    };
+
+    (void)state;
+    act_on(0, 7, first, 2);
+    expect_only(NULL);
+    act_on(0, 7, second, 2);
+    expect_only("I20");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +467,9 @@ int main(void)
         TEST(nodes_that_join_one_cluster_pass),
         TEST(two_clusters_that_merge_are_found),
         TEST(a_node_of_two_clusters_is_found),
+        TEST(I18_an_older_version_is_found),
+        TEST(I20_two_leaders_of_one_version_are_found),
+        TEST(I20_one_version_with_two_contents_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
