@@ -382,8 +382,11 @@ static void keep_alive(struct options *options)
     uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
     uint64_t answer = options_answer_ms(options);
 
-    if (value[OPTION_ASK] < answer)
-        value[OPTION_ASK] = answer;
+    at_least(&value[OPTION_ASK], answer);
+    if (value[OPTION_DATA])
+        at_least(&value[OPTION_DATA_TIMEOUT], answer);
+    if (value[OPTION_VERSIONS])
+        at_least(&value[OPTION_VERSIONS_TIMEOUT], answer);
     /* an entity that stores reads one message at a time */
     limit(&value[OPTION_LOAD],
           value[OPTION_ENTITIES] * 100000 / (value[OPTION_STORE] + way));

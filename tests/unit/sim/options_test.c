@@ -358,6 +358,12 @@ static void what_is_drawn_can_be_carried(void **state)
         options_draw(&options, seed, &wish);
         way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
         assert_true(value[OPTION_ASK] * 1000 >= 4 * way);
+        if (value[OPTION_DATA])
+            assert_true(value[OPTION_DATA_TIMEOUT] * 1000 >=
+                        4 * (way + value[OPTION_STORE]));
+        if (value[OPTION_VERSIONS])
+            assert_true(value[OPTION_VERSIONS_TIMEOUT] * 1000 >=
+                        4 * (way + value[OPTION_STORE]));
         assert_true(value[OPTION_LOAD] == 1 ||
                     value[OPTION_LOAD] * (value[OPTION_STORE] + way) <=
                         value[OPTION_ENTITIES] * 100000);
