@@ -180,7 +180,8 @@ static void print_beginning(const struct options *options)
     buf_fini(&text);
 }
 
-static void print_end(const struct run_result *result)
+static void print_end(const struct command *command,
+                      const struct run_result *result)
 {
     const char *starved = run_work_starved(&result->work);
     char time[TIME_TEXT_MAX];
@@ -191,7 +192,7 @@ static void print_end(const struct run_result *result)
     buf_fini(&text);
     for (uint32_t i = 0; i < result->violations && i < RUN_VIOLATIONS_MAX;
          i++)
-        printf("%s\n", result->lines[i]);
+        print_failure(command, result->seed, result->lines[i]);
     printf("seed %llu ended %sat %s, digest %016llx%s%s\n",
            (unsigned long long)result->seed, result->is_early ? "early, " : "",
            time_text(result->ended_at, time, sizeof time),
@@ -211,17 +212,19 @@ static int replay(const struct command *command, const struct options *options,
                                      .user = looks,
                                      .place = &words->place };
     struct run_result result, again;
+    char line[VERDICT_LINE_MAX];
 
     settings.is_verbose = looks->level == TRACE_DEBUG;
     print_beginning(options);
     run_seed(&settings, &result);
-    print_end(&result);
+    print_end(command, &result);
     if (command->twice) {
         settings.looks_on = NULL;
         settings.looks_back = NULL;
         run_seed(&settings, &again);
         if (again.digest != result.digest) {
-            print_different(&again);
+            different_line(&again, line, sizeof line);
+            print_failure(command, again.seed, line);
             result.violations++;
         }
     }
@@ -247,7 +250,8 @@ static int replay_apart(const struct command *command,
     check(waitpid(process, &status, 0) == process);
     if (!WIFEXITED(status)) {
         words_line(words, options->seed, status, line, sizeof line);
-        printf("%s\n0 passed, 1 failed\n", line);
+        print_failure(command, options->seed, line);
+        printf("0 passed, 1 failed\n");
     }
     shared_free(words, sizeof *words);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;

@@ -116,24 +116,26 @@ static void write_failure(const struct campaign *campaign,
     schedule_fini(&schedule);
 }
 
-static void print_failure(struct campaign *campaign, struct slot *slot,
-                          int status)
+static void print_failures(struct campaign *campaign, struct slot *slot,
+                           int status)
 {
+    const struct command *command = campaign->command;
     char line[VERDICT_LINE_MAX];
 
     if (!slot->is_done) {
         words_line(&slot->words, slot->seed, status, line, sizeof line);
-        printf("%s\n", line);
+        print_failure(command, slot->seed, line);
     }
-    if (slot->is_different)
-        print_different(&slot->result);
+    if (slot->is_different) {
+        different_line(&slot->result, line, sizeof line);
+        print_failure(command, slot->seed, line);
+    }
     for (uint32_t i = 0;
          i < slot->result.violations && i < RUN_VIOLATIONS_MAX; i++)
-        printf("%s\n", slot->result.lines[i]);
-    print_replay(campaign->command, slot->seed);
-    if (campaign->command->report)
+        print_failure(command, slot->seed, slot->result.lines[i]);
+    if (command->report)
         write_failure(campaign, slot);
-    if (campaign->command->fails_fast)
+    if (command->fails_fast)
         campaign->is_ending = true;
 }
 
@@ -154,7 +156,7 @@ static void take_result(struct campaign *campaign, struct slot *slot,
         (void)mark_merge(&campaign->marks,
                          slice_of(slot->marks, slot->marks_size));
     if (is_bad)
-        print_failure(campaign, slot, status);
+        print_failures(campaign, slot, status);
     if (isatty(2))
         (void)fprintf(stderr, "\r%llu seeds, %llu failed ",
                       (unsigned long long)campaign->report.seeds,

@@ -278,7 +278,10 @@ static int print_smallest(const struct command *command,
     if (!case_write(path, &shrinker->options, &shrinker->schedule,
                     shrinker->line))
         return EXIT_USAGE;
-    printf("%s\n", shrinker->line);
+    case_put_replay(&text, shrinker->options.seed, path);
+    printf("%s | %.*s", shrinker->line, (int)text.size,
+           (const char *)text.data);
+    buf_clear(&text);
     schedule_put(&shrinker->schedule, &text);
     printf("%.*s", (int)text.size, (const char *)text.data);
     printf("%llu nodes, %u faults, %llu s, after %llu tries%s\n",
@@ -287,9 +290,6 @@ static int print_smallest(const struct command *command,
            (unsigned long long)shrinker->options.value[OPTION_LENGTH],
            (unsigned long long)shrinker->tries,
            is_late(shrinker) ? "; the budget is used up" : "");
-    buf_clear(&text);
-    case_put_replay(&text, shrinker->options.seed, path);
-    printf("  %.*s", (int)text.size, (const char *)text.data);
     buf_fini(&text);
     return 1;
 }

@@ -51,17 +51,16 @@ void words_line(const struct last_words *words, uint64_t seed, int status,
     (void)failure_line(seed, &death, line, size);
 }
 
-void print_different(const struct run_result *again)
+void different_line(const struct run_result *again, char *line, size_t size)
 {
     struct violation different = { .invariant = "digest",
                                    .at = again->ended_at,
                                    .node = VERDICT_NO_NODE };
-    char line[VERDICT_LINE_MAX];
 
     (void)snprintf(different.text, sizeof different.text,
                    "two runs differ; the second one has %016llx",
                    (unsigned long long)again->digest);
-    printf("%s\n", failure_line(again->seed, &different, line, sizeof line));
+    (void)failure_line(again->seed, &different, line, size);
 }
 
 void *shared_new(size_t size)

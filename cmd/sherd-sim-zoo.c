@@ -363,6 +363,7 @@ static bool hunt_one(const struct command *command, enum zoo_mutant mutant)
         printf("      seed %llu %s\n", (unsigned long long)result.seed,
                result.finding.text);
         own.mutant = entry->name;
+        printf("      ");
         print_replay(&own, result.seed);
         vec_fini(&own.sets);
     }

@@ -369,7 +369,7 @@ void print_replay(const struct command *command, uint64_t seed)
 {
     const struct options_wish *wish = &command->wish;
 
-    printf("  sherd-sim replay %llu", (unsigned long long)seed);
+    printf("sherd-sim replay %llu", (unsigned long long)seed);
     if (wish->mode != MODE_SWARM)
         printf(" --mode %s", mode_name(wish->mode));
     if (wish->nodes_max)
@@ -381,9 +381,18 @@ void print_replay(const struct command *command, uint64_t seed)
                (unsigned long long)wish->length_max_s);
     for (uint32_t i = 0; i < command->sets.count; i++)
         printf(" --set %s", command->sets.items[i]);
+    if (command->schedule)
+        printf(" --schedule %s", command->schedule);
     if (command->mutant)
         printf(" --mutant %s", command->mutant);
     printf("\n");
+}
+
+void print_failure(const struct command *command, uint64_t seed,
+                   const char *line)
+{
+    printf("%s | ", line);
+    print_replay(command, seed);
 }
 
 int read_case(const struct command *command, struct options *options,

@@ -69,6 +69,9 @@ bool command_options(const struct command *command, uint64_t seed,
                      struct options *options);
 /* The command line that repeats a seed, on standard output. */
 void print_replay(const struct command *command, uint64_t seed);
+/* A FAIL line, and behind it, on the same line, the command that repeats it. */
+void print_failure(const struct command *command, uint64_t seed,
+                   const char *line);
 /* Options and faults of the run that the command line means. 0, or an exit status: told what is wrong. */
 int read_case(const struct command *command, struct options *options,
               struct schedule *schedule);
@@ -85,8 +88,8 @@ void words_line(const struct last_words *words, uint64_t seed, int status,
                 char *line, size_t size);
 void *shared_new(size_t size); /* zeroed memory that children share */
 void shared_free(void *memory, size_t size);
-/* Two runs of one seed had different digests: its FAIL line, of the second one, on standard output. */
-void print_different(const struct run_result *again);
+/* Two runs of one seed had different digests: the FAIL line, of the second one (size VERDICT_LINE_MAX is enough). */
+void different_line(const struct run_result *again, char *line, size_t size);
 /* sherd-sim-case.c. False: told what is wrong. The schedule is empty before a read; options come with what the file leaves as
  * it is. */
 bool case_read(const char *path, struct options *options,

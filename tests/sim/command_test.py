@@ -163,10 +163,14 @@ def what_is_shrunk_is_repeated_with_its_bug():
         with open(path, encoding="utf-8") as file:
             first = file.readline()
         expect("it breaks its rule", status == 1 and "inv=I18" in out, out)
-        expect("the last line repeats it", out.endswith(f"\n  {command}\n"), out)
+        expect("its line repeats it", re.search(
+            rf"^FAIL seed=1 inv=I18 .* : .+ \| {re.escape(command)}$", out, re.M) and
+               out.count("sherd-sim replay") == 1, out)
         expect("so does the case's first one", first == f"# {command}\n", first)
         status, out, _ = run(*command.split()[1:])
-        expect("it does", status == 1 and "inv=I18" in out, out)
+        expect("it does, and says so again", status == 1 and "inv=I18" in out and
+               all(line.endswith(f" | {command}") for line in out.split("\n")
+                   if line.startswith("FAIL")), out)
 
 
 def what_a_world_is_made_of_stays_when_it_is_shrunk():
@@ -184,7 +188,7 @@ def a_run_that_dies_is_told():
             "--set", "shutdown_region_timeout_ms=1000", "--set", "ask_ms=4401",
             "--mutant", "D4"]
     line = (r"^FAIL seed=1 inv=crash t=0h\d\dm\d\d\.\ds event=\d+ node=[0-5] : "
-            r"ended by signal 6: sherd: broken invariant at .*:\d+: .+$")
+            r"ended by signal 6: sherd: broken invariant at .*:\d+: .+ \| sherd-sim replay 1 .+$")
     status, out, err = run("replay", "1", *dies)
     expect("a replay that dies has its line, and the last one", status == 1 and
            re.search(line, out, re.M) and out.endswith("\n0 passed, 1 failed\n") and
