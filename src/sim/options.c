@@ -282,6 +282,21 @@ static void at_least(uint64_t *value, uint64_t least)
         *value = least;
 }
 
+/* Marks end by the wall clock of each node; one that is dropped here and kept there is sent for ever. It is settled here, and not
+ * where nodes are made: a run that is repeated from its schedule has no weights of faults any more. */
+static void keep_marks(uint64_t *value)
+{
+    static const enum sim_option marks[] = {
+        OPTION_DATA_MARKER, OPTION_DATA_DURABLE_MARKER, OPTION_KEPT_MARKER,
+        OPTION_KEPT_DURABLE_MARKER
+    };
+
+    if (!value[OPTION_WALL] && !value[OPTION_DRIFT])
+        return;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        value[marks[i]] = choices[marks[i]].usual;
+}
+
 /* What nodes are told of each other: a tombstone is dropped by the wall clock, and stands for longer than any node sleeps; nobody
  * gives up before those who are asked have had their time. A detector that remembers little takes two heartbeats that came together for
  * the rule, and needs a pause in which the next one comes. */
@@ -403,6 +418,7 @@ static void keep_alive(struct options *options)
         value[OPTION_STORE] > 100000 || /* a lease takes as long, and by then nothing is stable */
         value[OPTION_NODES] > choices[OPTION_MONITORED_BY].usual + 1)
         value[OPTION_SPLIT] = 0; /* not everybody sees everybody go, and a strategy promises nothing */
+    keep_marks(value);
     keep_members(value);
     keep_resolvers(options, value);
     if (!value[OPTION_REMEMBER])
@@ -521,6 +537,8 @@ static bool set_number(struct options *options, enum sim_option option,
         return false;
     }
     options->value[option] = value;
+    if (value && (option == OPTION_WALL || option == OPTION_DRIFT))
+        keep_marks(options->value);
     return true;
 }
 

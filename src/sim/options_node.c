@@ -101,16 +101,6 @@ static void resolver_settings(const struct options *options,
         ms(options, OPTION_STABLE) * options->value[OPTION_MARGIN] / 100;
 }
 
-/* Marks end by the wall clock of each node; one that is dropped here and kept there is sent for ever. */
-static uint64_t marker_s(const struct options *options,
-                         enum sim_option marker)
-{
-    const uint64_t *value = options->value;
-
-    return value[OPTION_WALL] || value[OPTION_DRIFT] ? option_default(marker)
-                                                     : value[marker];
-}
-
 static void data_settings(const struct options *options,
                           struct node_settings *node)
 {
@@ -126,18 +116,19 @@ static void data_settings(const struct options *options,
     data->prefer_oldest = value[OPTION_DATA_OLDEST];
     data->pruning_interval_ms = value[OPTION_DATA_PRUNING];
     data->pruning_dissemination_ms = value[OPTION_DATA_SPREAD];
-    data->pruning_marker_ms = marker_s(options, OPTION_DATA_MARKER) * 1000;
+    data->pruning_marker_ms = value[OPTION_DATA_MARKER] * 1000;
     data->durable_pruning_marker_ms =
-        marker_s(options, OPTION_DATA_DURABLE_MARKER) * 1000;
+        value[OPTION_DATA_DURABLE_MARKER] * 1000;
     data->notify_interval_ms = value[OPTION_DATA_NOTIFY];
 }
 
 bool options_data_forgets(const struct options *options)
 {
-    return marker_s(options, OPTION_DATA_MARKER) <
-               option_default(OPTION_DATA_MARKER) ||
-           (options->value[OPTION_DATA_DURABLE] &&
-            marker_s(options, OPTION_DATA_DURABLE_MARKER) <
+    const uint64_t *value = options->value;
+
+    return value[OPTION_DATA_MARKER] < option_default(OPTION_DATA_MARKER) ||
+           (value[OPTION_DATA_DURABLE] &&
+            value[OPTION_DATA_DURABLE_MARKER] <
                 option_default(OPTION_DATA_DURABLE_MARKER));
 }
 
@@ -180,9 +171,9 @@ static void kept_settings(const struct options *options,
     sharding->max_delta_size = number(options, OPTION_KEPT_DELTA);
     sharding->pruning_interval_ms = value[OPTION_KEPT_PRUNING];
     sharding->pruning_dissemination_ms = value[OPTION_KEPT_SPREAD];
-    sharding->pruning_marker_ms = marker_s(options, OPTION_KEPT_MARKER) * 1000;
+    sharding->pruning_marker_ms = value[OPTION_KEPT_MARKER] * 1000;
     sharding->durable_pruning_marker_ms =
-        marker_s(options, OPTION_KEPT_DURABLE_MARKER) * 1000;
+        value[OPTION_KEPT_DURABLE_MARKER] * 1000;
 }
 
 static void remember_settings(const struct options *options,

@@ -344,6 +344,50 @@ static void what_a_mode_insists_on_is_set_in_the_defaults(void **state)
     assert_int_equal(options.value[OPTION_DATA], 1);
 }
 
+/* Which faults were drawn is no part of the world: a schedule beside the options says what happens. */
+static void a_world_is_the_same_without_the_weights_of_faults(void **state)
+{
+    const struct options_wish wish = { .mode = MODE_DATA };
+    uint32_t forgetting = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct node_settings drawn, repeated;
+        struct options options;
+        bool forgets;
+
+        memset(&drawn, 0, sizeof drawn);
+        memset(&repeated, 0, sizeof repeated);
+        options_draw(&options, seed, &wish);
+        options_settings(&options, &drawn);
+        forgets = options_data_forgets(&options);
+        for (int i = 0; i < OPTION_COUNT; i++)
+            if (option_is_fault((enum sim_option)i))
+                options.value[i] = 0;
+        options_settings(&options, &repeated);
+        assert_memory_equal(&drawn.data, &repeated.data, sizeof drawn.data);
+        assert_memory_equal(&drawn.sharding_data, &repeated.sharding_data,
+                            sizeof drawn.sharding_data);
+        assert_int_equal(options_data_forgets(&options), forgets);
+        forgetting += forgets;
+    }
+    assert_in_range(forgetting, 1, SEEDS - 1);
+}
+
+static void marks_outlast_clocks_that_are_set_by_hand(void **state)
+{
+    struct options options;
+    char error[160];
+
+    (void)state;
+    options_default(&options, 1);
+    assert_true(options_set(&options, "data_pruning_marker_s=600", error,
+                            sizeof error));
+    assert_true(options_data_forgets(&options));
+    assert_true(options_set(&options, "fault_wall=1", error, sizeof error));
+    assert_false(options_data_forgets(&options));
+}
+
 /* Values that are drawn together leave a world in which something arrives. */
 static void what_is_drawn_can_be_carried(void **state)
 {
@@ -480,6 +524,8 @@ int main(void)
         cmocka_unit_test(resolvers_have_their_time),
         cmocka_unit_test(what_is_kept_can_be_reached),
         cmocka_unit_test(what_a_mode_insists_on_is_set_in_the_defaults),
+        cmocka_unit_test(a_world_is_the_same_without_the_weights_of_faults),
+        cmocka_unit_test(marks_outlast_clocks_that_are_set_by_hand),
         cmocka_unit_test(what_is_drawn_can_be_carried),
         cmocka_unit_test(options_are_set_by_name),
         cmocka_unit_test(every_drawn_value_can_be_set),
