@@ -286,6 +286,33 @@ static void calls_are_refused_or_not_answered(void **state)
     world_free(world);
 }
 
+/* How long a second node takes to be up when the first one takes in connections so slowly. */
+static uint64_t arrives_in(uint64_t slowly)
+{
+    struct world_settings settings = { .seed = 9 };
+    struct world *world = world_new(&settings);
+    uint64_t begin;
+
+    begin_node(world, 0);
+    world_run(world, 5 * SECOND);
+    begin = world_now(world);
+    net_slow_accept(world, 0, slowly);
+    begin_node(world, 1);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    begin = world_now(world) - begin;
+    world_free(world);
+    return begin;
+}
+
+static void a_slow_acceptance_is_slow(void **state)
+{
+    uint64_t usual = arrives_in(0);
+
+    (void)state;
+    assert_in_range(usual, 0, 3 * SECOND);
+    assert_in_range(arrives_in(4 * SECOND), 4 * SECOND, 60 * SECOND);
+}
+
 /* A machine that died says nothing; when it is back it does not know its old connections. */
 static void a_dark_machine_is_silent_until_it_is_back(void **state)
 {
@@ -324,6 +351,7 @@ int main(void)
         cmocka_unit_test(a_connection_does_not_outlive_a_long_clog),
         cmocka_unit_test(byte_mode_delivers_the_same),
         cmocka_unit_test(calls_are_refused_or_not_answered),
+        cmocka_unit_test(a_slow_acceptance_is_slow),
         cmocka_unit_test(a_dark_machine_is_silent_until_it_is_back),
     };
 
