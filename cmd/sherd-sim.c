@@ -421,6 +421,31 @@ int output_status(int status)
 
 /* ---- the command line ---- */
 
+/* An option has a value that it cannot have: what it can have, all of it where that is a list. */
+static int value_error(size_t option, const char *value)
+{
+    const char *argument = settings[option].argument;
+    struct buf text = { 0 };
+    int status;
+
+    buf_put_text(&text, argument);
+    if (!strcmp(argument, "MODE")) {
+        buf_put_text(&text, ": ");
+        buf_put_text(&text, settings[option].help);
+    } else if (!strcmp(argument, "NAME")) {
+        for (int i = ZOO_NONE + 1; i < ZOO_COUNT; i++) {
+            buf_put_text(&text, i == ZOO_NONE + 1 ? ": " : ", ");
+            buf_put_text(&text, zoo_entry((enum zoo_mutant)i)->name);
+        }
+    } else if (!strcmp(argument, "TIME")) {
+        buf_put_text(&text, ", more than 0, as 240s");
+    }
+    status = usage_error("--%s %s: wanted is %.*s", settings[option].name,
+                         value, (int)text.size, (const char *)text.data);
+    buf_fini(&text);
+    return status;
+}
+
 /* 0, or an exit status. */
 static int read_options(int argc, char **argv, size_t which,
                         struct command *command)
@@ -455,8 +480,7 @@ static int read_options(int argc, char **argv, size_t which,
             return usage_error("--%s is not for %s", settings[i].name,
                                commands[which].name);
         if (!settings[i].set(command, optarg ? optarg : ""))
-            return usage_error("--%s %s: wanted is %s", settings[i].name,
-                               optarg ? optarg : "", settings[i].argument);
+            return value_error(i, optarg ? optarg : "");
     }
     return 0;
 }
