@@ -283,10 +283,12 @@ class Cluster:
         self.standing = False  # a case before has left two JVM nodes here
         self.downed = set()  # uids, as the one kind writes them and the other
         self.settings = ["cluster.downing-provider-class=\"\""]
+        self.jvm_settings = []  # of JVM nodes alone
 
     def start(self, name, kind, port, seeds, settings=(), also=(), host=HOST, system=SYSTEM):
         """also: ports of more nodes in the process, of this library's kind."""
-        node = Node(self, name, kind, port, seeds, [*self.settings, *settings], also, host, system)
+        common = self.settings if kind == "sherd" else [*self.settings, *self.jvm_settings]
+        node = Node(self, name, kind, port, seeds, [*common, *settings], also, host, system)
         self.nodes.append(node)
         wait(lambda: node.find("^(log|actor) ") or not node.alive, f"{name} ({kind}) does not begin", BEGINNING)
         return node

@@ -4,7 +4,7 @@ import ${toolkit}.actor.AbstractActor;
 import ${toolkit}.event.Logging;
 
 /** The logger: log LEVEL SOURCE: TEXT, a line for each event, with what was thrown behind it. Of what is for debugging only the
- * replicator's. */
+ * replicator's, and of compression tables. */
 final class Lines extends AbstractActor {
     private static void say(String level, Logging.LogEvent event, Throwable thrown) {
         Node.say("log " + level + " " + event.logSource() + ": " + event.message() + (thrown == null ? "" : " " + thrown));
@@ -18,7 +18,8 @@ final class Lines extends AbstractActor {
                 .match(Logging.Error.class, event -> say("ERROR", event, event.cause()))
                 .match(Logging.Warning.class, event -> say("WARNING", event, null))
                 .match(Logging.Debug.class, event -> {
-                    if (event.logSource().contains("Replicator")) {
+                    if (event.logSource().contains("Replicator")
+                            || String.valueOf(event.message()).contains("compression table")) {
                         say("DEBUG", event, null);
                     }
                 })
