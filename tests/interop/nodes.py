@@ -411,13 +411,17 @@ class Cluster:
         self.wait_up(what, seconds)
 
     def leave(self, node, by=None, slowly=False, quiet=True):
-        """Gracefully; by its own wish, or that of another one. Slowly: it may end before all others know that it is leaving, and be
-        unreachable for some until it is removed. Nobody warns, if quiet."""
+        """Gracefully; by its own wish, or that of another one: nobody takes it for unreachable before it is removed, which who confirms that
+        it is exiting does not wait for. Slowly: it may end before all others know that it is leaving, and be unreachable for some until
+        it is removed. Nobody warns, if quiet."""
         what = f"{node.name} ({node.kind}) leaves" + (f", told by {by.name} ({by.kind})" if by else "")
         start = time.monotonic()
         by.say(f"leave {node.address}") if by else node.say("leave")
         self.wait_gone(node, what)
         node.wait_end(what)
+        for other in [] if slowly else self.nodes:
+            if other.find(f"^event UnreachableMember {node.address} ", start):
+                raise Failed(f"{what}: {other.name} ({other.kind}) took it for unreachable before it was removed")
         if quiet:
             self.check_quiet(start, node, slowly)
 
