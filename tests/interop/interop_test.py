@@ -493,7 +493,7 @@ def centers(cluster):
 # The longest first, for runs of several beside each other.
 SHORT = [life, secured, founded, talks]
 LONG = [patient, reborn, silent, centers, weakly, widowed, shared, large, crowd, linked, refused]
-TRAPS = [resolved, traps.pruned, traps.prepared, traps.paused, traps.told, traps.impatient, traps.parted, traps.mistaken, traps.versioned, traps.seeded, traps.flood, traps.outside, traps.counted]
+TRAPS = [resolved, traps.pruned, traps.prepared, traps.paused, traps.told, traps.impatient, traps.parted, traps.lingering, traps.mistaken, traps.versioned, traps.seeded, traps.flood, traps.outside, traps.counted]
 DDATA = [replicas.divided, replicas.replicated, remembering.remembered, remembering.kept, expiry.expires]
 SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "ddata": DDATA}
 # Both kinds found, or one of them does by what the case is about.

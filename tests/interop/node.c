@@ -1,11 +1,11 @@
 /* A node of this library for the interop tests: does what lines on its standard input say and tells what it sees in lines on its
  * standard output, in the same words as the JVM's program (jvm/src/sherd/interop/Node.java).
  *
- *   interop_node NAME [also=PORT,...] [type=NAME] KEY=VALUE...
+ *   interop_node NAME [also=PORT,...] [type=NAME] [slow=MS] KEY=VALUE...
  *
  * NAME is the cluster's, then come settings as they stand below `akka` in a configuration. At each of the other ports this process
  * has one more node, which only counts: status says how many of all see the same as the first. The first has that entity type, whose
- * entities say that they begin: entity ID begins.
+ * entities say that they begin, and that they end, so long after they are asked to: entity ID begins, entity ID ends.
  *
  * Commands: status, join A, leave, down A, prepare (for the end of the whole cluster), data ... (data.c); of an entity of its type:
  * entity ID (a message), passivate ID; and of its actor: number UID ACTOR N SIZE,
@@ -346,7 +346,9 @@ struct nodes {
 
 /* ---- entities ---- */
 
-enum { ENTITY_PASSIVATES = 1 };
+enum { ENTITY_PASSIVATES = 1, ENTITY_ENDS };
+
+static uint64_t entity_slowness; /* ms from being asked to end to the end */
 
 static enum sherd_next entity_receive(struct sherd_ctx *ctx, void *self,
                                       const struct sherd_msg *msg)
@@ -356,6 +358,12 @@ static enum sherd_next entity_receive(struct sherd_ctx *ctx, void *self,
         printf("entity %s begins\n", (const char *)sherd_id(ctx).data);
     else if (msg->kind == SHERD_MESSAGE && msg->msg == ENTITY_PASSIVATES)
         sherd_passivate(ctx);
+    else if (msg->kind == SHERD_MESSAGE && msg->msg == ENTITY_ENDS)
+        sherd_timer(ctx, 1, entity_slowness);
+    else if (msg->kind == SHERD_TIMER) {
+        printf("entity %s ends\n", (const char *)sherd_id(ctx).data);
+        return SHERD_STOP;
+    }
     return SHERD_CONTINUE;
 }
 
@@ -461,7 +469,9 @@ static void run_commands(struct nodes *nodes)
 static int register_type(struct sherd_system *system, const char *name)
 {
     const struct sherd_entity_type type = {
-        .name = name, .behavior = { .name = name, .receive = entity_receive }
+        .name = name,
+        .behavior = { .name = name, .receive = entity_receive },
+        .stop_msg = ENTITY_ENDS,
     };
 
     return sherd_entity_register(system, &type);
@@ -524,6 +534,8 @@ int main(int argc, char **argv)
             also = argv[i] + 5;
         else if (!strncmp(argv[i], "type=", 5))
             type = argv[i] + 5;
+        else if (!strncmp(argv[i], "slow=", 5))
+            entity_slowness = strtoull(argv[i] + 5, NULL, 10);
         else
             used += (size_t)snprintf(config + used, sizeof config - used,
                                      "akka.%s\n", argv[i]);
@@ -531,7 +543,7 @@ int main(int argc, char **argv)
     if (argc < 2 || used >= sizeof config) {
         fprintf(stderr,
                 "usage: interop_node NAME [also=PORT,...] [type=NAME] "
-                "KEY=VALUE...\n");
+                "[slow=MS] KEY=VALUE...\n");
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);

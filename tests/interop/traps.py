@@ -6,6 +6,7 @@ from steps import check_leader, check_order, decision, jvm_one, jvm_pair, resolv
 
 WATCHES = 5000     # in one go; Akka keeps 20,000 that are not acknowledged
 TURNS = 6          # of 4 s
+LINGERS = 8        # seconds that an entity takes to end, less than the 10 of its phase
 PARTED = 5         # seconds that who left is heard: quarantine-removed-node-after
 # An association is idle when nothing at all is sent on it: what is sent each second otherwise must be rarer.
 IMPATIENCE = ["remote.artery.advanced.stop-idle-outbound-after=1500ms", "remote.artery.advanced.give-up-system-message-after=3s",
@@ -138,6 +139,31 @@ def parted(cluster):
     never(lambda: s1.find("^got number 21 ") and "it was heard", 3, "it left a while ago")
     check_outside(cluster, [], "after one has left and stays", 1)
     j3.kill()
+
+
+def lingering(cluster):
+    """A node of ours that hosts an entity which takes eight seconds to end is told by a JVM node to leave a cluster that a JVM leads (by its
+    own wish it would hand its shards off before it is leaving): it is exiting for all meanwhile, and no node takes it for removed
+    before the entity has ended."""
+    ports = free_ports(3)
+    j1, j2 = jvm_pair(cluster, ports[:2])
+    s1 = cluster.start("s1", "sherd", ports[2], [j1.address], ["type=E", f"slow={LINGERS * 1000}", "cluster.roles=[native]",
+                                                               "cluster.sharding.role=native"])
+    cluster.wait_up("it joined JVM nodes")
+    check_leader(cluster, j1)
+    s1.say("entity one")
+    s1.expect("^entity one begins$")
+    start = time.monotonic()
+    cluster.leave(s1, by=j1)
+    ended = next((at for at, line in s1.lines if line == "entity one ends"), None)
+    if not ended or ended < start + LINGERS:
+        raise Failed(f"the entity has not ended as it was to: {ended and ended - start}")
+    for node in (j1, j2):
+        removed = next(at for at, line in node.lines if line.startswith(f"event MemberRemoved {s1.address} "))
+        print(f"{cluster.toolkit}: removed for {node.name} {removed - ended:.1f} s after its entity ended", flush=True)
+        if removed < ended:
+            raise Failed(f"{node.name} took it for removed {ended - removed:.1f} s before its entity ended")
+    cluster.check_no_quarantine()
 
 
 def told(cluster):
