@@ -82,6 +82,7 @@ class Node:
         self.feedable = True
         self.given = range(0)  # commands it was given last
         self.unacked = []      # those of them that it has not acknowledged
+        self.open = []         # those of them that it had sent when it said so last
         self.unsent = []       # first and end of commands that it gives back
         self.leaving = self.closed = None  # commands sent when it began to leave, when it sent no more
         self.reader = threading.Thread(target=self.read, daemon=True)
@@ -102,7 +103,8 @@ class Node:
             if words[0] == "feed":
                 self.acked, self.retried = int(words[2]), int(words[4])
                 self.wait_max = max(self.wait_max, int(words[6]))
-                self.unacked = [int(word) for word in words[11:]] + list(range(int(words[10]), self.given.stop))
+                self.open = [int(word) for word in words[11:]]
+                self.unacked = self.open + list(range(int(words[10]), self.given.stop))
             elif words[0] == "fed":
                 self.busy = False
             elif words[0] == "unsent":

@@ -138,8 +138,13 @@ def crash_is_shown(text):
         demo_report.check_tables(text, [("before the crash", ["n1", "n2", "n3"]), (f"after {victim} died", rest), ("before the stop", rest)], given)
         demo_report.check_busiest(text, given)
         demo_report.check_order(text, [rf"^{victim}, the coordinator's node, is killed$", r"^  crash: missed, downed and removed after [0-9.]+ s, "
-                                       "[0-9]+ commands meanwhile$", "^longest stall of a command: [1-9][0-9]* ms$",
+                                       "[0-9]+ commands meanwhile$", rf"^open at {victim} when it died: answered elsewhere [0-9]+ ms after",
+                                       "^longest stall of a command: [1-9][0-9]* ms$",
                                        "^stopped, started again: 224 of 224 airports recovered exactly from the journal$"])
+        missed, opened, stall = (float(re.search(pattern, text, re.M)[1]) for pattern in (
+            "removed after ([0-9.]+) s", "answered elsewhere ([0-9]+) ms", "^longest stall of a command: ([0-9]+) ms$"))
+        demo_report.expect(missed * 1000 - 100 <= opened <= stall,  # nobody sends them again before the victim is gone
+                           f"what was open when {victim} died waited {opened} ms, the longest stall is {stall} ms, it took {missed} s")
     except demo_report.Wrong as error:
         print(f"FAILED: {error}")
         return False
