@@ -1,6 +1,6 @@
 """./demo itself, to its end: in a clone of this tree (a copy, where git does not have it) whose path has a space, called from elsewhere,
 without installing. Twice in a row, of which the second builds nothing; with four nodes on a small file, kept, and started again; and
-once more when an event of that is lost, which must not be exact. Each time the exit status and the whole last line."""
+once more when an event of that is lost, which must not be exact; and with a crash. Each time the exit status and the whole last line."""
 import os
 import re
 import shutil
@@ -18,6 +18,7 @@ FEW, NODES, NODES_AGAIN = 4000, 4, 3
 WHOLE = demo_report.LAST_LINES[20000]
 SMALL = demo_report.LAST_LINES[FEW]
 AGAIN = SMALL.replace(" retried 0", "")
+CRASH = WHOLE.replace("retried 0", "retried [1-9][0-9]*")
 LOST = AGAIN.replace("lost 0", "lost 1").replace("exact yes", "exact no")
 
 
@@ -38,7 +39,7 @@ class Command:
         self.environment = {**build_environment(self.place), "TMPDIR": self.temporary}
 
     def run(self, status, last, *words):
-        """Its output, which ends with that line."""
+        """Its output, which ends with that line, a regular expression."""
         begun = time.monotonic()
         process = subprocess.Popen([os.path.join(self.place, "demo"), "--no-install", *words], cwd=self.folder, env=self.environment,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
@@ -50,7 +51,7 @@ class Command:
             raise
         print(f"./demo {' '.join(words)}: status {process.returncode}, {time.monotonic() - begun:.0f} s\n{text}", flush=True)
         lines = text.splitlines()
-        expect(process.returncode == status and lines[-1:] == [last],
+        expect(process.returncode == status and lines and re.fullmatch(last, lines[-1]),
                f"./demo {' '.join(words)}: exit status {process.returncode}, not {status} with the last line: {last}")
         return text
 
@@ -106,13 +107,19 @@ def run_wrong(command):
     command.run(1, LOST, "--again")
 
 
+def run_crash(command):
+    """The coordinator's node is killed; what that shows is looked at in demo_test.py."""
+    text = command.run(0, CRASH, "--kill")
+    expect(re.search("^longest stall of a command: [1-9][0-9]* ms$", text, re.M), "it does not tell the longest stall")
+
+
 def main():
     end_on_signals()
     folder = os.path.realpath(make_folder("demo-command"))
     command = None
     try:
         command = Command(folder)
-        for part in (run_whole, run_small, run_wrong):
+        for part in (run_whole, run_small, run_wrong, run_crash):
             part(command)
         print("ok")
         return 0
