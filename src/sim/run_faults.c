@@ -46,6 +46,7 @@ void run_split(struct run *run)
                     settings.resolver.strategy.kind);
     split_cut(&run->split, run->world, false);
     split_fini(&run->split);
+    run->has_operator = true; /* where a strategy kept nobody, those who wait for each other begin again */
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
         if (!cluster_lives(&run->cluster, i))
             cluster_start(&run->cluster, i);
