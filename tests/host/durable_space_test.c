@@ -165,6 +165,18 @@ static void a_full_disk_acknowledges_nothing(void **state)
     durable_close(durable);
 }
 
+/* Something is on the disk. */
+static void wait_for_changes(struct durable *durable)
+{
+    struct durable_counters counters = { 0 };
+
+    for (int i = 0; i < WAIT_MS && !counters.changes; i++) {
+        (void)usleep(1000);
+        durable_get_counters(durable, &counters);
+    }
+    assert_true(counters.changes > 0);
+}
+
 static void wait_for_failures(struct durable *durable)
 {
     struct durable_counters counters = { 0 };
@@ -185,7 +197,7 @@ static void write_behind_refuses_until_there_is_room(void **state)
 
     (void)load(durable);
     assert_done(store(durable, 0, 1, 100));
-    (void)usleep(100 * 1000); /* on the disk, or so soon after that it does not matter */
+    wait_for_changes(durable);
     fill_up_to(0);
     assert_done(store(durable, 1, 2, 500000));
     wait_for_failures(durable);
