@@ -239,3 +239,12 @@ void heap_ahead(void)
          heap.touched += PAGE)
         *(volatile uint8_t *)heap.touched = 0;
 }
+
+size_t heap_used(void)
+{
+    size_t used = 0;
+
+    for (uint32_t i = 1; i < heap.count; i++)
+        used += heap.slabs[i].used * class_size(heap.slabs[i].class);
+    return used;
+}

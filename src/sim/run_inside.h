@@ -9,6 +9,7 @@
 #include "base/timers.h"
 #include "sim/check_split.h"
 #include "sim/cluster.h"
+#include "sim/growth.h"
 #include "sim/run.h"
 
 #define RUN_REMEMBERED 64 /* entities of each type that is remembered */
@@ -30,6 +31,7 @@ struct run {
     struct data_load *data; /* null: no distributed data */
     struct store_load *store; /* null: no N/R/W store */
     struct checks *checks;
+    struct growth growth; /* in the quiet */
     struct split split;
     struct cluster cluster;
     struct rng rng; /* of the heal phase */

@@ -16,6 +16,8 @@
 
 #define ROLL 32 /* entities of each type that must answer */
 #define SILENCE (60 * SECOND)
+#define GROWN_PIECES 64 /* pieces of memory more in it, and one for each pair */
+#define GROWN_BYTES 1024 /* of each */
 #define STORE_SETTLE (120 * SECOND) /* a minute of asks that run out, and keys that move */
 
 /* From here on nothing goes wrong. */
@@ -144,6 +146,23 @@ static uint64_t rest_bound(const struct options *options)
                                             MS;
 }
 
+/* A minute in which nothing is asked. I26: no node grows in it; by how much each pair of nodes and each node may, what is kept of
+ * others and fills slowly, is far below what a leak by each heartbeat would be. Entities that are passivated meanwhile take away from it, what leaks in
+ * less than they kept is seen when the world is freed, or not. */
+static void silence(struct run *run)
+{
+    uint64_t nodes = run->cluster.nodes;
+    char text[VERDICT_TEXT_MAX];
+
+    growth_begin(&run->growth, world_now(run->world), SILENCE);
+    run_until(run, world_now(run->world) + SILENCE);
+    if (!growth_end(&run->growth, GROWN_PIECES + nodes * nodes,
+                    (GROWN_PIECES + nodes * nodes) * GROWN_BYTES, text,
+                    sizeof text))
+        violation(run->verdict, "I26", VERDICT_NO_NODE,
+                  "in the quiet, what nodes keep grows: %s", text);
+}
+
 /* L4, then L9. Where a slow heartbeat looks like a dead node, members are seen lost and back for ever, and that is gossiped: there
  * shards and coordinators alone must stay as they are. */
 void run_roll_call(struct run *run)
@@ -163,7 +182,7 @@ void run_roll_call(struct run *run)
         check_live_silent(live, true);
     if (is_steady && run->data)
         data_load_silence_begins(run->data);
-    run_until(run, world_now(run->world) + SILENCE);
+    silence(run);
     run->result->is_still = !run_is_over(run);
     run->result->is_silent = is_steady && !run_is_over(run);
     if (is_steady && run->data)

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "sim/check_quiet.h"
 #include "sim/checks.h"
+#include "sim/heap.h"
 #include "sim/nemesis.h"
 #include "sim/workload_data.h"
 #include "sim/workload_world.h"
@@ -87,6 +88,15 @@ static void raise_ended(struct run *run)
             cluster_start(&run->cluster, i);
 }
 
+static void look_at_growth(struct run *run)
+{
+    if (run->settings->looks)
+        run->settings->looks(run->settings->user, run->world);
+    if (run->growth.middle)
+        growth_look(&run->growth, world_now(run->world), mem_live(),
+                    heap_used());
+}
+
 void run_until(struct run *run, uint64_t end)
 {
     if (run->settings->until && end > run->settings->until)
@@ -108,6 +118,7 @@ void run_until(struct run *run, uint64_t end)
             data_load_sample(run->data);
         sample_store(run);
         checks_look(run->checks);
+        look_at_growth(run);
     }
 }
 

@@ -97,11 +97,26 @@ static void every_size_has_room_for_itself(void **state)
     }
 }
 
+static void what_is_in_use_is_counted(void **state)
+{
+    size_t before = heap_used();
+    void *small = heap_alloc(40), *large = heap_alloc(5000);
+    size_t both = heap_used();
+
+    (void)state;
+    heap_free(small);
+    heap_free(large);
+    assert_int_equal(heap_used(), before);
+    if (both != before) /* nobody counts under a sanitizer */
+        assert_in_range(both - before, 5040, 6000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_keep_what_was_written),
         cmocka_unit_test(every_size_has_room_for_itself),
+        cmocka_unit_test(what_is_in_use_is_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,6 +318,55 @@ static void I26_what_is_kept_is_found(void **state)
     assert_non_null(strstr(result.lines[0], "1 allocations"));
 }
 
+/* What somebody keeps of each look, and gives back at the end. */
+struct kept {
+    struct kept *next;
+};
+
+static void keep_more(void *user, struct world *world)
+{
+    struct kept **kept = user;
+
+    (void)world;
+    for (int i = 0; i < 1000; i++) {
+        struct kept *one = mem_alloc(sizeof *one);
+
+        one->next = *kept;
+        *kept = one;
+    }
+}
+
+static void give_back(void *user, struct world *world)
+{
+    struct kept **kept = user;
+
+    (void)world;
+    while (*kept) {
+        struct kept *next = (*kept)->next;
+
+        mem_free(*kept);
+        *kept = next;
+    }
+}
+
+static void I26_what_grows_in_the_quiet_is_found(void **state)
+{
+    struct options options;
+    struct kept *kept = NULL;
+    struct run_settings settings = { .options = &options,
+                                     .looks = keep_more,
+                                     .looks_back = give_back,
+                                     .user = &kept };
+    struct run_result result;
+
+    (void)state;
+    set(&options, 3);
+    run_seed(&settings, &result);
+    assert_int_equal(result.violations, 1);
+    assert_true(broke(&result, "I26"));
+    assert_non_null(strstr(result.lines[0], "what nodes keep grows"));
+}
+
 /* ---- moves ---- */
 
 /* A node leaves and comes back, under load, on slow links; B1: shards stop before all that was sent to them is there. */
@@ -599,6 +648,7 @@ int main(void)
         cmocka_unit_test(data_centers_persist_apart),
         cmocka_unit_test(L1_a_node_that_nobody_hears_is_found),
         cmocka_unit_test(I26_what_is_kept_is_found),
+        cmocka_unit_test(I26_what_grows_in_the_quiet_is_found),
         cmocka_unit_test(one_side_of_a_cut_goes_on),
         cmocka_unit_test(I21_both_sides_of_a_cut_are_found),
         cmocka_unit_test(L6_a_side_that_is_kept_and_ends_is_found),
