@@ -104,7 +104,12 @@ uint64_t quiet_bury_bound(const struct options *options)
 
 uint64_t quiet_settle_bound(const struct options *options)
 {
-    return 10 * round_time(options);
+    uint64_t removal = options->value[OPTION_RESOLVER]
+                           ? ms_of(options, OPTION_STABLE) *
+                                 options->value[OPTION_MARGIN] / 100
+                           : 0;
+
+    return 10 * round_time(options) + removal;
 }
 
 uint64_t quiet_leave_bound(const struct options *options)

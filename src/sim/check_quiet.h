@@ -36,7 +36,8 @@ bool quiet_coordinated(struct world *world, const struct check_live *live,
 /* Can the nodes tell a slow heartbeat from a dead node? When they cannot, members seem lost once in a while for ever. */
 bool quiet_is_steady(const struct options *options);
 
-/* ns until those who agree on the members have all told each other that they have seen it: ten rounds of news. */
+/* ns until those who agree on the members have all told each other that they have seen it: ten rounds of news. And until what ran
+ * on who was downed may start elsewhere. */
 uint64_t quiet_settle_bound(const struct options *options);
 
 /* L1: every node that lives is up and sees exactly those that live, up and reachable. False with who differs in text. *first: who is

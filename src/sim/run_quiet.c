@@ -250,6 +250,10 @@ void run_restart(struct run *run)
             run, run_is_converged, "L1", quiet_converge_bound(run->options),
             "after the restart of everything, no agreement on the members"))
         return;
+    if (!run_until_holds(
+            run, run_is_coordinated, "L2", quiet_converge_bound(run->options),
+            "after the restart of everything, no coordinator that all know"))
+        return;
     remembered(run, "after the restart of everything all who are remembered live");
     kept(run);
     if (run_is_over(run))
@@ -261,4 +265,7 @@ void run_restart(struct run *run)
         store_load_resume(run->store);
     run_until(run, world_now(run->world) + 60 * SECOND);
     run_drain(run);
+    if (!run_is_over(run))
+        (void)workload_world_roll(run->load, ROLL,
+                                  quiet_drain_bound(run->options));
 }
