@@ -164,6 +164,7 @@ static void append_answered(struct check_journal *check, uint32_t node,
             break;
         case STORE_FENCED:
         case STORE_CONFLICT:
+            check->counts.fenced += entity->result == STORE_FENCED;
             refuse(check, request, i);
             break;
         case STORE_FAILED:
@@ -276,6 +277,8 @@ static void answered(void *user, uint32_t node,
 {
     struct check_journal *check = user;
 
+    check->counts.fenced += request->verb == STORE_CLAIM &&
+                            request->result == STORE_FENCED;
     if (request->verb == STORE_APPEND) {
         append_answered(check, node, request);
     } else if (request->verb == STORE_REPLAY) {

@@ -45,6 +45,7 @@ struct check_journal_counts {
     uint64_t events;        /* durable */
     uint64_t acknowledged;
     uint64_t refused;       /* entities in appends, as fenced, conflicting or failed */
+    uint64_t fenced;        /* entities in appends, and claims: a newer owner has the shard */
     uint64_t unknown;       /* the same, with an unknown outcome */
     uint64_t found;         /* events of unknown outcome that a scan found */
     uint64_t replays;

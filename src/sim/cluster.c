@@ -241,6 +241,15 @@ static bool hand_disk(void *user, enum fault_verb verb, bool on)
     return store_fault(cluster->world, verb, on);
 }
 
+static uint64_t hand_harm(void *user, enum fault_verb verb)
+{
+    struct cluster *cluster = user;
+
+    return verb == FAULT_VERB_DOWN
+               ? check_member_counts(cluster->checks->member).downed
+               : store_harm(cluster->world, verb);
+}
+
 struct nemesis_hands cluster_hands(struct cluster *cluster, uint64_t delay_min,
                                    uint64_t delay_mean)
 {
@@ -249,5 +258,6 @@ struct nemesis_hands cluster_hands(struct cluster *cluster, uint64_t delay_min,
                                    .delay_mean = delay_mean,
                                    .start = hand_start,
                                    .down = hand_down,
-                                   .disk = hand_disk };
+                                   .disk = hand_disk,
+                                   .harm = hand_harm };
 }

@@ -148,6 +148,7 @@ void events_park(struct event_list *list, struct event *event)
     event->parked = parked;
     parked->event = event;
     parked->list = list;
+    list->ever++;
     parked->before = list->last;
     *(list->last ? &list->last->next : &list->first) = parked;
     list->last = parked;

@@ -35,6 +35,7 @@ struct parked {
 struct event_list {
     struct parked *first;
     struct parked *last;
+    uint64_t ever; /* events that were parked here so far */
 };
 
 struct event_entry {

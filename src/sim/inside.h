@@ -54,6 +54,7 @@ struct path {
     struct event opens;   /* waits as long as it is clogged */
     uint64_t min, mean;   /* of the delay, with mean 0 the world's */
     uint8_t cut;          /* enum net_streams */
+    uint64_t slowed;      /* that had this delay, not the world's */
     struct event_list parked;
 };
 
@@ -113,6 +114,7 @@ struct site {
     bool refuses;
     bool is_hole;
     bool is_dark; /* the machine died with the process: it does not even refuse */
+    struct world_harm harm; /* but for what the lists of parked events count */
     struct sherd_status status; /* being summed by world_status */
 };
 

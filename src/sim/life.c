@@ -200,6 +200,7 @@ void life_end(struct world *world, struct site *site, enum life_end end)
     world->paused -= site->face.is_paused;
     site->face.is_paused = false;
     site->is_dark = end == LIFE_DARK;
+    site->harm.ended += !crashes;
     digest_add(world, site->index, 255, end);
     observe(world, node_ended, site->index, crashes, site->face.error);
 }

@@ -31,6 +31,9 @@ struct nemesis {
     bool *goes_on;  /* of each fault: it began and did not end */
     bool *is_cut;   /* of each fault that flaps: it cuts just now */
     uint64_t counts[FAULT_VERBS];
+    uint64_t *harm_before; /* of each fault: what there was of its harm when it began */
+    uint64_t hits[FAULT_VERBS]; /* connections, of what happens at once */
+    struct nemesis_effect effects[FAULT_VERBS];
     struct nemesis_kinds kinds;
     uint64_t *died_at; /* of each node: its last crash; 0: none */
     uint64_t skipped;
@@ -113,9 +116,9 @@ static void hit_path(struct nemesis *nemesis, const struct fault *fault,
     if (fault->verb == FAULT_VERB_CLOG)
         net_clog(nemesis->world, from, to, on ? now + fault->length : now);
     else if (fault->verb == FAULT_VERB_RESET)
-        net_reset(nemesis->world, from, to);
+        nemesis->hits[fault->verb] += net_reset(nemesis->world, from, to);
     else
-        net_half_open(nemesis->world, from, to);
+        nemesis->hits[fault->verb] += net_half_open(nemesis->world, from, to);
 }
 
 static void slow_path(struct nemesis *nemesis, const struct fault *fault,
@@ -210,6 +213,148 @@ static bool down(struct nemesis *nemesis, uint32_t node)
     return false;
 }
 
+/* ---- what came of it ---- */
+
+/* X(id, what is counted): what nemesis_effect.harm is. */
+#define EFFECT_LIST(X)                                                         \
+    X(CRASH, "lives ended")                                                    \
+    X(START, "lives begun")                                                    \
+    X(LEAVE, "lives ended by themselves")                                      \
+    X(DOWN, "members downed")                                                  \
+    X(PAUSE, "inputs and turns held")                                          \
+    X(SLOW, "slow turns")                                                      \
+    X(WALL, "clocks of who lives")                                             \
+    X(DRIFT, "clocks of who lives")                                            \
+    X(CUT, "held")                                                             \
+    X(FLAP, "held")                                                            \
+    X(CLOG, "held")                                                            \
+    X(DELAY, "slowed")                                                         \
+    X(RESET, "connections with bytes on their way")                            \
+    X(HALF_OPEN, "connections")                                                \
+    X(REFUSE, "calls refused")                                                 \
+    X(SLOW_ACCEPT, "calls slowed")                                             \
+    X(BLACK_HOLE, "calls unanswered")                                          \
+    X(DISK_STALL, "stalls")                                                    \
+    X(DISK_ERROR, "errors")                                                    \
+    X(DISK_FULL, "writes refused")                                             \
+    X(DISK_SYNC, "syncs failed")                                               \
+    X(POWER, "losses of power")
+
+static const char *const effect_texts[FAULT_VERBS] = {
+#define X(id, text) [FAULT_VERB_##id] = (text),
+    EFFECT_LIST(X)
+#undef X
+};
+
+const char *nemesis_effect_text(enum fault_verb verb)
+{
+    return effect_texts[verb];
+}
+
+static void add_held(struct nemesis *nemesis, const struct fault *fault,
+                     uint32_t from, uint32_t to, bool on)
+{
+    (void)on;
+    nemesis->hits[fault->verb] += net_harm(nemesis->world, from, to).held;
+}
+
+static void add_slowed(struct nemesis *nemesis, const struct fault *fault,
+                       uint32_t from, uint32_t to, bool on)
+{
+    (void)on;
+    nemesis->hits[fault->verb] += net_harm(nemesis->world, from, to).slowed;
+}
+
+static uint64_t harm_of_paths(struct nemesis *nemesis,
+                              const struct fault *fault)
+{
+    nemesis->hits[fault->verb] = 0;
+    each_path(nemesis, fault, true,
+              fault->verb == FAULT_VERB_DELAY ? add_slowed : add_held);
+    return nemesis->hits[fault->verb];
+}
+
+/* flat: one case for each verb. What there is by now of what such a fault does: the difference is its effect. */
+static uint64_t harm_of(struct nemesis *nemesis, const struct fault *fault)
+{
+    struct world_harm harm = world_harm(nemesis->world, fault->node);
+
+    switch (fault->verb) {
+    case FAULT_VERB_CRASH:
+        return !lives(nemesis, fault->node);
+    case FAULT_VERB_START:
+    case FAULT_VERB_WALL:
+    case FAULT_VERB_DRIFT:
+        return lives(nemesis, fault->node);
+    case FAULT_VERB_LEAVE:
+        return harm.ended;
+    case FAULT_VERB_PAUSE:
+        return harm.held;
+    case FAULT_VERB_SLOW:
+        return harm.slow_turns;
+    case FAULT_VERB_REFUSE:
+        return harm.refused;
+    case FAULT_VERB_SLOW_ACCEPT:
+        return harm.slow_calls;
+    case FAULT_VERB_BLACK_HOLE:
+        return harm.unanswered;
+    case FAULT_VERB_CUT:
+    case FAULT_VERB_FLAP:
+    case FAULT_VERB_CLOG:
+    case FAULT_VERB_DELAY:
+        return harm_of_paths(nemesis, fault);
+    case FAULT_VERB_RESET:
+    case FAULT_VERB_HALF_OPEN:
+        return nemesis->hits[fault->verb];
+    case FAULT_VERB_DOWN:
+    case FAULT_VERB_DISK_STALL:
+    case FAULT_VERB_DISK_ERROR:
+    case FAULT_VERB_DISK_FULL:
+    case FAULT_VERB_DISK_SYNC:
+    case FAULT_VERB_POWER:
+        return nemesis->hands.harm(nemesis->hands.user, fault->verb);
+    case FAULT_VERBS:
+        break;
+    }
+    return 0;
+}
+
+/* A clock is wrong from the beginning on: whoever lives then, or at the end, reads it. */
+static uint64_t harm_before(struct nemesis *nemesis, const struct fault *fault)
+{
+    return fault->verb == FAULT_VERB_WALL || fault->verb == FAULT_VERB_DRIFT
+               ? 0
+               : harm_of(nemesis, fault);
+}
+
+static bool is_at_once(enum fault_verb verb)
+{
+    return verb == FAULT_VERB_CRASH || verb == FAULT_VERB_START ||
+           verb == FAULT_VERB_WALL || verb == FAULT_VERB_RESET ||
+           verb == FAULT_VERB_HALF_OPEN || verb == FAULT_VERB_POWER;
+}
+
+/* Once for each fault: as soon as it is over. One that takes its time and has no end of its own counts until the faults are over,
+ * and others of its kind with it: it did it, or not. */
+static void count_effect(struct nemesis *nemesis, uint32_t index)
+{
+    const struct fault *fault = &nemesis->schedule->faults.items[index];
+    struct nemesis_effect *effect = &nemesis->effects[fault->verb];
+    uint64_t harm =
+        harm_of(nemesis, fault) - nemesis->harm_before[index];
+
+    if (!fault->length && !is_at_once(fault->verb))
+        harm = harm > 0;
+    effect->faults += harm > 0;
+    effect->harm += harm;
+}
+
+struct nemesis_effect nemesis_effect(const struct nemesis *nemesis,
+                                     enum fault_verb verb)
+{
+    return nemesis->effects[verb];
+}
+
 /* ---- moments ---- */
 
 /* flat: one case for each verb. False: it does not apply. */
@@ -278,6 +423,8 @@ static void end(struct nemesis *nemesis, uint32_t index)
     const struct fault *fault = &nemesis->schedule->faults.items[index];
 
     nemesis->goes_on[index] = false;
+    if (!is_at_once(fault->verb))
+        count_effect(nemesis, index);
     switch (fault->verb) {
     case FAULT_VERB_PAUSE:
     case FAULT_VERB_SLOW:
@@ -344,10 +491,13 @@ static void happen(struct nemesis *nemesis, uint32_t index)
 {
     const struct fault *fault = &nemesis->schedule->faults.items[index];
 
+    nemesis->harm_before[index] = harm_before(nemesis, fault);
     if (!begin(nemesis, fault)) {
         nemesis->skipped++;
         return;
     }
+    if (is_at_once(fault->verb))
+        count_effect(nemesis, index);
     count_kinds(nemesis, fault);
     nemesis->goes_on[index] = true;
     if (fault->length)
@@ -422,6 +572,7 @@ struct nemesis *nemesis_new(struct world *world,
         mem_alloc((size_t)nodes * nodes * 2 * sizeof *nemesis->cuts);
     nemesis->goes_on = mem_alloc(count * sizeof *nemesis->goes_on);
     nemesis->is_cut = mem_alloc(count * sizeof *nemesis->is_cut);
+    nemesis->harm_before = mem_alloc(count * sizeof *nemesis->harm_before);
     for (uint32_t i = 0; i < count; i++)
         timers_put(&nemesis->timers,
                    nemesis->begin + schedule->faults.items[i].at,
@@ -439,5 +590,6 @@ void nemesis_free(struct nemesis *nemesis)
     mem_free(nemesis->cuts);
     mem_free(nemesis->goes_on);
     mem_free(nemesis->is_cut);
+    mem_free(nemesis->harm_before);
     mem_free(nemesis);
 }

@@ -25,9 +25,17 @@ struct nemesis_hands {
     void (*down)(void *user, uint32_t by, uint32_t node); /* by is up and is told that node is down */
     /* A fault of the store begins or ends; power and disk-sync only begin. False: there is no such fault. */
     bool (*disk)(void *user, enum fault_verb verb, bool on);
+    /* What faults of that verb, of the store or "down", have done so far. */
+    uint64_t (*harm)(void *user, enum fault_verb verb);
 };
 
 struct nemesis;
+
+/* What came of the faults of one verb. A fault that held nobody up and broke nothing shows nothing. */
+struct nemesis_effect {
+    uint64_t faults; /* that did something to somebody, of those that happened */
+    uint64_t harm;   /* how much: nemesis_effect_text says of what. Of two at the same place both count it */
+};
 
 /* What stands behind the verbs: of the faults that happened. */
 struct nemesis_kinds {
@@ -49,6 +57,10 @@ void nemesis_step(struct nemesis *nemesis); /* does what is due */
 /* Ends what goes on and lets nothing more happen. Dead nodes stay dead. */
 void nemesis_end(struct nemesis *nemesis);
 uint64_t nemesis_count(const struct nemesis *nemesis, enum fault_verb verb); /* faults that happened */
+/* Of faults that are over. */
+struct nemesis_effect nemesis_effect(const struct nemesis *nemesis,
+                                     enum fault_verb verb);
+const char *nemesis_effect_text(enum fault_verb verb); /* "calls refused"; a literal */
 struct nemesis_kinds nemesis_kinds(const struct nemesis *nemesis);
 uint64_t nemesis_skipped(const struct nemesis *nemesis); /* faults whose condition did not hold */
 void nemesis_free(struct nemesis *nemesis); /* null is fine */

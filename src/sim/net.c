@@ -76,28 +76,52 @@ void net_delay(struct world *world, uint32_t from, uint32_t to, uint64_t min,
     }
 }
 
-static void break_out(struct world *world, struct site *from,
-                      const struct site *to)
+static uint32_t break_out(struct world *world, struct site *from,
+                          const struct site *to)
 {
+    uint32_t broken = 0;
+
     for (uint32_t i = from->out.count; i-- > 0;)
-        if (from->out.items[i]->to == to)
+        if (from->out.items[i]->to == to) {
+            broken += from->out.items[i]->under_way > 0;
             pipe_break(world, from->out.items[i]);
+        }
+    return broken;
 }
 
-void net_reset(struct world *world, uint32_t left, uint32_t right)
+uint32_t net_reset(struct world *world, uint32_t left, uint32_t right)
 {
-    break_out(world, world_site(world, left), world_site(world, right));
-    break_out(world, world_site(world, right), world_site(world, left));
+    uint32_t broken = break_out(world, world_site(world, left),
+                                world_site(world, right));
+
+    return broken + break_out(world, world_site(world, right),
+                              world_site(world, left));
 }
 
-void net_half_open(struct world *world, uint32_t from, uint32_t to)
+uint32_t net_half_open(struct world *world, uint32_t from, uint32_t to)
 {
     struct site *site = world_site(world, from);
     struct site *other = world_site(world, to);
+    uint32_t open = 0;
 
     for (uint32_t i = site->out.count; i-- > 0;)
-        if (site->out.items[i]->to == other)
+        if (site->out.items[i]->to == other) {
             pipe_vanish(world, site->out.items[i], true);
+            open++;
+        }
+    return open;
+}
+
+struct net_harm net_harm(const struct world *world, uint32_t from, uint32_t to)
+{
+    const struct site *site =
+        from < world->sites.count ? world->sites.items[from] : NULL;
+    const struct path *path =
+        site && to < site->paths.count ? site->paths.items[to] : NULL;
+
+    return path ? (struct net_harm){ .held = path->parked.ever,
+                                     .slowed = path->slowed }
+                : (struct net_harm){ 0 };
 }
 
 void net_refuse(struct world *world, uint32_t node, bool on)

@@ -38,11 +38,19 @@ void net_clog(struct world *world, uint32_t from, uint32_t to, uint64_t until);
 void net_delay(struct world *world, uint32_t from, uint32_t to, uint64_t min,
                uint64_t mean);
 
-/* All connections between two nodes break: both ends are told soon, bytes in flight are lost. */
-void net_reset(struct world *world, uint32_t left, uint32_t right);
+/* All connections between two nodes break: both ends are told soon, bytes in flight are lost. Returns how many
+ * had such bytes. */
+uint32_t net_reset(struct world *world, uint32_t left, uint32_t right);
 /* All connections that `from` has opened to `to` vanish from the network: nothing arrives any more and neither end is told. The
- * writer writes until its kernel gives up or it closes the connection itself. */
-void net_half_open(struct world *world, uint32_t from, uint32_t to);
+ * writer writes until its kernel gives up or it closes the connection itself. Returns how many. */
+uint32_t net_half_open(struct world *world, uint32_t from, uint32_t to);
+
+/* What faults have done on a path so far: for who asks whether a fault does anything. */
+struct net_harm {
+    uint64_t held;   /* calls, pieces and answers that could not come when they were due: cut, or clogged */
+    uint64_t slowed; /* that had a delay of this path's own */
+};
+struct net_harm net_harm(const struct world *world, uint32_t from, uint32_t to);
 
 /* Calls to a node are refused, as when nobody listens. */
 void net_refuse(struct world *world, uint32_t node, bool on);

@@ -20,11 +20,12 @@
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 static uint64_t path_delay(struct world *world, struct site *from,
-                           const struct path *path)
+                           struct path *path)
 {
     if (!path || !path->mean)
         return stream_delay(&from->way_rng, world->settings.link_min,
                             world->settings.link_mean);
+    path->slowed++;
     return stream_delay(&from->way_rng, path->min, path->mean);
 }
 
@@ -388,10 +389,13 @@ static void called(struct world *world, struct pipe *pipe)
         pipe->is_refused = true;
         pipe->is_called = true; /* and nothing more comes of it */
         pipe->is_lost = true;
+        if (to && to->refuses)
+            to->harm.refused++;
     } else {
         pipe->is_called = pipe->is_known = true;
         pipe->to_life = to->face.life;
         pipe->accept_at = world->now + to->accept_delay;
+        to->harm.slow_calls += to->accept_delay > 0;
     }
     send_back(world, pipe);
 }

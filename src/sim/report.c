@@ -42,8 +42,11 @@ void report_add(struct report *report, const struct run_result *result,
     report->gentle += result->is_gentle;
     report->still += result->is_still;
     report->silent += result->is_silent;
-    for (int i = 0; i < FAULT_VERBS; i++)
+    for (int i = 0; i < FAULT_VERBS; i++) {
         report->faults[i] += result->faults[i];
+        report->effects[i].faults += result->effects[i].faults;
+        report->effects[i].harm += result->effects[i].harm;
+    }
     report->faults_skipped += result->faults_skipped;
     run_work_add(&report->work, &result->work);
     if (result->seed > report->last_seed)
@@ -92,6 +95,27 @@ static void put_faults(const struct report *report, struct buf *text)
     buf_put_text(text, "\n");
 }
 
+/* How many of each kind did something to somebody, and what. One that did not in any seed stands in a line of its own. */
+static void put_effects(const struct report *report, struct buf *text)
+{
+    char digits[NUMBER_TEXT_MAX];
+
+    for (int i = 0; i < FAULT_VERBS; i++) {
+        const struct nemesis_effect *effect = &report->effects[i];
+        enum fault_verb verb = (enum fault_verb)i;
+
+        if (report->faults[i])
+            put(text, "effect    %s  %llu of %llu  %s %s\n",
+                fault_verb_name(verb), (unsigned long long)effect->faults,
+                (unsigned long long)report->faults[i],
+                number_text(effect->harm, digits, sizeof digits),
+                nemesis_effect_text(verb));
+    }
+    for (int i = 0; i < FAULT_VERBS; i++)
+        if (report->faults[i] && !report->effects[i].faults)
+            put(text, "void      %s\n", fault_verb_name((enum fault_verb)i));
+}
+
 /* A dead seed shows nothing: which ones, so that somebody can see why. */
 static void put_dead(const struct report *report, struct buf *text)
 {
@@ -127,6 +151,7 @@ void report_put(const struct report *report, struct buf *text)
         report->cpu_s > 0 ? report->simulated_s / HOUR_S / report->cpu_s : 0,
         number_text(report->lives, digits, sizeof digits));
     put_faults(report, text);
+    put_effects(report, text);
     run_work_put(&report->work, text);
     put(text, "verdict   pass %llu  dead %llu  FAIL %llu\n",
         (unsigned long long)(report->seeds - report->failed - report->dead),

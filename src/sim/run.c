@@ -43,6 +43,7 @@ static void work_of_world(const struct run *run, struct run_work *work)
     for (uint32_t i = 0; i < world_store_count(run->world); i++)
         run_work_disk(&work->disk, disk_counters(disk_store_disk(
                                        world_store_at(run->world, i))));
+    work->journal = workload_world_journal_counts(run->load);
     work->shards = check_coordinator_counts(run->checks->coordinator);
     work->members = check_member_counts(run->checks->member);
     work->entities = check_entity_counts(run->checks->entity);
@@ -65,8 +66,10 @@ static void finish(struct run *run)
         (void)verdict_line(run->verdict, found, result->lines[i],
                            sizeof result->lines[i]);
     }
-    for (int i = 0; i < FAULT_VERBS; i++)
+    for (int i = 0; i < FAULT_VERBS; i++) {
         result->faults[i] = nemesis_count(run->nemesis, (enum fault_verb)i);
+        result->effects[i] = nemesis_effect(run->nemesis, (enum fault_verb)i);
+    }
     result->faults_skipped = nemesis_skipped(run->nemesis);
     result->work.messages =
         check_message_counts(workload_check(workload_world_of(run->load)));

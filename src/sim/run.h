@@ -22,6 +22,7 @@
 #include "sim/check_message.h"
 #include "sim/check_coordinator.h"
 #include "sim/check_entity.h"
+#include "sim/check_journal.h"
 #include "sim/check_member.h"
 #include "sim/check_remember.h"
 #include "sim/disk.h"
@@ -62,6 +63,7 @@ struct run_work {
     struct store_load_counts store;
     struct nemesis_kinds kinds;
     struct disk_counters disk; /* of all stores */
+    struct check_journal_counts journal; /* likewise */
     struct check_coordinator_counts shards;
     struct check_member_counts members;
     struct check_entity_counts entities;
@@ -89,6 +91,7 @@ struct run_result {
     uint64_t lives;     /* of nodes */
     uint64_t faults[FAULT_VERBS];
     uint64_t faults_skipped;
+    struct nemesis_effect effects[FAULT_VERBS];
     struct run_work work;
     uint32_t violations; /* invariants that are broken */
     char lines[RUN_VIOLATIONS_MAX][VERDICT_LINE_MAX];

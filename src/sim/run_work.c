@@ -108,6 +108,8 @@ static void put_kinds(const struct run_work *work, struct buf *text)
     put(text, "power losses", disk->power_losses);
     put(text, "torn", disk->torn);
     put(text, "sectors lost", disk->sectors_lost);
+    put(text, "claims and events of former owners refused", work->journal.fenced);
+    put(text, "outcomes unknown", work->journal.unknown);
     buf_put_text(text, "\n");
 }
 

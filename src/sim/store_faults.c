@@ -23,6 +23,36 @@ static void lose_power(struct world *world, struct rng *rng)
     world_at(world, now + 1 + rng_below(rng, 20 * SECOND), power_is_back, NULL);
 }
 
+static uint64_t harm_of(const struct disk_counters *counters,
+                        enum fault_verb verb)
+{
+    switch (verb) {
+    case FAULT_VERB_DISK_STALL:
+        return counters->stalls;
+    case FAULT_VERB_DISK_ERROR:
+        return counters->write_errors + counters->sync_errors +
+               counters->read_errors;
+    case FAULT_VERB_DISK_FULL:
+        return counters->full;
+    case FAULT_VERB_DISK_SYNC:
+        return counters->sync_errors;
+    case FAULT_VERB_POWER:
+        return counters->power_losses;
+    default:
+        return 0;
+    }
+}
+
+uint64_t store_harm(struct world *world, enum fault_verb verb)
+{
+    uint64_t harm = 0;
+
+    for (uint32_t i = 0; i < world_store_count(world); i++)
+        harm += harm_of(
+            disk_counters(disk_store_disk(world_store_at(world, i))), verb);
+    return harm;
+}
+
 bool store_fault(struct world *world, enum fault_verb verb, bool on)
 {
     struct disk_faults faults =

@@ -11,5 +11,7 @@ struct world;
 /* Begins or ends a fault; power and disk-sync only begin: power comes back by itself within 20 s. False: it is no fault of the
  * store. */
 bool store_fault(struct world *world, enum fault_verb verb, bool on);
+/* What faults of that verb have done to the stores so far: operations that stood still or failed, losses of power. */
+uint64_t store_harm(struct world *world, enum fault_verb verb);
 
 #endif

@@ -372,6 +372,27 @@ bool workload_world_drain(struct workload_world *of, uint64_t limit)
     return drained;
 }
 
+struct check_journal_counts workload_world_journal_counts(
+    const struct workload_world *of)
+{
+    struct check_journal_counts sum = { 0 };
+
+    for (uint32_t i = 0; i < world_store_count(of->world); i++) {
+        const struct check_journal_counts *more =
+            check_journal_counts(of->journals[i]);
+
+        sum.events += more->events;
+        sum.acknowledged += more->acknowledged;
+        sum.refused += more->refused;
+        sum.fenced += more->fenced;
+        sum.unknown += more->unknown;
+        sum.found += more->found;
+        sum.replays += more->replays;
+        sum.scans += more->scans;
+    }
+    return sum;
+}
+
 const struct check_journal *workload_world_journal(
     const struct workload_world *of)
 {

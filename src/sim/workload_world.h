@@ -21,6 +21,8 @@ struct workload_world *workload_world_new(struct world *world,
 void workload_world_in_data(struct workload_world *of);
 void workload_world_free(struct workload_world *of); /* after world_free */
 struct workload *workload_world_of(const struct workload_world *of);
+struct check_journal_counts workload_world_journal_counts(
+    const struct workload_world *of); /* of all stores */
 const struct check_journal *workload_world_journal(
     const struct workload_world *of); /* of the world's first store; lent */
 struct check_remember *

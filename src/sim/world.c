@@ -220,9 +220,11 @@ static void turn(struct world *world, struct worker *worker)
         life_end(world, site, LIFE_ENDED);
         return;
     }
-    if (site->slow)
+    if (site->slow) {
         worker->busy_to = world->now + site->slow * (uint64_t)(TURN_COST +
                                             worker->inputs * INPUT_COST);
+        site->harm.slow_turns++;
+    }
     worker->inputs = 0;
     if (next <= world->now)
         next = world->now + TURN_AGAIN;

@@ -110,6 +110,17 @@ typedef uint32_t world_find(void *arg, uint32_t index,
                             struct address *addresses);
 void world_finds(struct world *world, world_find *find, void *arg);
 
+/* What faults have done to a place so far, in all its lives: for who asks whether a fault does anything. */
+struct world_harm {
+    uint64_t held;       /* inputs and turns that waited while it was paused */
+    uint64_t slow_turns; /* that took time */
+    uint64_t refused;    /* calls to it, while it refuses */
+    uint64_t slow_calls; /* from which it did not read at once */
+    uint64_t unanswered; /* calls to it that nobody answered */
+    uint64_t ended;      /* lives that ended by themselves */
+};
+struct world_harm world_harm(const struct world *world, uint32_t index);
+
 /* ---- time ---- */
 
 void world_run(struct world *world, uint64_t duration); /* ns */

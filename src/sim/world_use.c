@@ -55,6 +55,18 @@ const struct world_node *world_node(const struct world *world, uint32_t index)
                                       : &none;
 }
 
+struct world_harm world_harm(const struct world *world, uint32_t index)
+{
+    struct world_harm harm = { 0 };
+
+    if (index >= world->sites.count)
+        return harm;
+    harm = world->sites.items[index]->harm;
+    harm.held = world->sites.items[index]->parked.ever;
+    harm.unanswered = world->sites.items[index]->calls.ever;
+    return harm;
+}
+
 struct disk_store *world_store(struct world *world)
 {
     return world->stores[0].store;

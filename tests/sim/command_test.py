@@ -233,12 +233,28 @@ def a_campaign_is_reported():
         expect("no progress into a file", err == "", err)
         expect("what the report tells", all(
             re.search(f"^{word} ", out, re.M)
-            for word in ("seeds", "sim time", "faults", "kinds", "disk", "members",
+            for word in ("seeds", "sim time", "faults", "effect", "kinds", "disk", "members",
                          "shards", "entities", "messages", "work",
                          "verdict", "judged", "twice", "slowest")), out)
         expect("one of a hundred runs twice", " of 1 double runs" in out, out)
         expect("files", {"report.txt", "marks.txt"} <=
                set(os.listdir(folder)), os.listdir(folder))
+
+
+def a_fault_that_does_nothing_fails_the_gate():
+    gate = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "sim-seeds")
+    with tempfile.TemporaryDirectory() as folder:
+        program, known = os.path.join(folder, "sim"), os.path.join(folder, "open")
+        with open(known, "w", encoding="utf-8"):
+            pass
+        for void, wanted in (("", 0), ("void      half-open\\n", 1)):
+            with open(program, "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\nprintf 'seeds     1..4\\n{void}4 passed, 0 failed\\n'\n")
+            os.chmod(program, 0o755)
+            done = subprocess.run([gate, program, known, "--seeds", "1..4"], capture_output=True, text=True, check=False)
+            expect("the gate's status", done.returncode == wanted, done.stdout, done.stderr)
+            expect("the gate's last line", done.stdout.endswith(f"\n4 passed, {wanted} failed\n"), done.stdout)
+            expect("which kind", ("half-open: happened" in done.stdout) == bool(wanted), done.stdout)
 
 
 def reports_that_cannot_be_written_are_errors():
@@ -336,6 +352,7 @@ def main():
     a_run_that_dies_is_told()
     what_is_asked_for_is_seen()
     a_campaign_is_reported()
+    a_fault_that_does_nothing_fails_the_gate()
     reports_that_cannot_be_written_are_errors()
     workers_end_with_their_parent()
     a_cluster_of_each_size_is_measured()

@@ -1,0 +1,189 @@
+/* Whether faults do anything, as the nemesis counts it: in a small world, with a written schedule. */
+#include "small_world.h"
+
+#include <stdio.h>
+
+#include "sim/nemesis.h"
+#include "sim/schedule.h"
+#include "sim/store_faults.h"
+
+struct played {
+    struct world *world;
+    struct traffic *traffic;
+    struct schedule schedule;
+    struct nemesis *nemesis;
+    uint64_t downs; /* commands that were given */
+};
+
+static void hand_start(void *user, uint32_t node)
+{
+    begin_node(((struct played *)user)->world, node);
+}
+
+static void hand_down(void *user, uint32_t by, uint32_t node)
+{
+    struct played *played = user;
+
+    world_down(played->world, by, node);
+    played->downs++;
+}
+
+static bool hand_disk(void *user, enum fault_verb verb, bool on)
+{
+    return store_fault(((struct played *)user)->world, verb, on);
+}
+
+static uint64_t hand_harm(void *user, enum fault_verb verb)
+{
+    struct played *played = user;
+
+    return verb == FAULT_VERB_DOWN ? played->downs
+                                   : store_harm(played->world, verb);
+}
+
+/* Four nodes, or as many places of which the last two are empty; all faults of the schedule, and their ends. */
+static void play(struct played *played, uint32_t living, const char *schedule)
+{
+    const struct nemesis_hands hands = { .user = played,
+                                         .delay_min = MS / 10,
+                                         .delay_mean = MS,
+                                         .start = hand_start,
+                                         .down = hand_down,
+                                         .disk = hand_disk,
+                                         .harm = hand_harm };
+    struct world_settings settings = { .seed = 1, .give_up = 20 * SECOND };
+    char error[SCHEDULE_ERROR_MAX];
+    uint64_t end;
+
+    *played = (struct played){ 0 };
+    assert_true(schedule_read(&played->schedule, slice_text(schedule), error,
+                              sizeof error));
+    played->world = world_new(&settings);
+    played->traffic = traffic_of(played->world);
+    begin_nodes(played->world, living);
+    played->nemesis =
+        nemesis_new(played->world, &played->schedule, NODES, &hands);
+    end = world_now(played->world) + 120 * SECOND;
+    while (nemesis_deadline(played->nemesis) < end) {
+        world_run(played->world, nemesis_deadline(played->nemesis) -
+                                     world_now(played->world));
+        nemesis_step(played->nemesis);
+    }
+    world_run(played->world, end - world_now(played->world));
+    nemesis_end(played->nemesis);
+}
+
+static void stop(struct played *played)
+{
+    nemesis_free(played->nemesis);
+    world_free(played->world);
+    mem_free(played->traffic);
+    schedule_fini(&played->schedule);
+}
+
+/* Each of these verbs happened so often, and so many did something. */
+static void expect(const struct played *played, enum fault_verb verb,
+                   uint64_t happened, uint64_t faults)
+{
+    struct nemesis_effect effect = nemesis_effect(played->nemesis, verb);
+
+    if (nemesis_count(played->nemesis, verb) != happened ||
+        effect.faults != faults || (effect.harm > 0) != (faults > 0))
+        fail_msg("%s: %llu of %llu, %llu %s", fault_verb_name(verb),
+                 (unsigned long long)effect.faults,
+                 (unsigned long long)nemesis_count(played->nemesis, verb),
+                 (unsigned long long)effect.harm, nemesis_effect_text(verb));
+}
+
+static void what_faults_do_is_counted(void **state)
+{
+    struct played played;
+
+    (void)state;
+    play(&played, NODES,
+         "at 1s cut 0<>1 for 3s\n"
+         "at 5s flap 0<>2 every 1s for 4s\n"
+         "at 10s clog 1>2 for 3s\n"
+         "at 14s delay 1>3 by 500ms for 10s\n"
+         "at 16s reset 1<>3\n"
+         "at 30s half-open 2>3\n"
+         "at 31s pause 0 for 1s\n"
+         "at 33s slow 1 x100 for 2s\n"
+         "at 36s wall 1 +1h\n"
+         "at 37s drift 1 960000ppm for 5s\n"
+         "at 43s crash 3\n"
+         "at 44s refuse 3 for 12s\n"
+         "at 44s down 3\n"
+         "at 45s start 3\n"
+         "at 60s slow-accept 2 by 1s for 20s\n"
+         "at 61s reset 0<>2\n"
+         "at 84s black-hole 1 for 10s\n"
+         "at 85s reset *<>1\n"
+         "at 100s power\n"
+         "at 101s leave 2\n");
+    for (int i = 0; i < FAULT_VERBS; i++) {
+        enum fault_verb verb = (enum fault_verb)i;
+
+        if (verb >= FAULT_VERB_DISK_STALL && verb < FAULT_VERB_POWER)
+            continue;
+        if (verb != FAULT_VERB_RESET)
+            expect(&played, verb, 1, 1);
+    }
+    assert_int_equal(nemesis_count(played.nemesis, FAULT_VERB_RESET), 3);
+    assert_true(nemesis_effect(played.nemesis, FAULT_VERB_RESET).faults >= 1);
+    stop(&played);
+}
+
+/* The same where nobody is: it happens, and nothing comes of it. */
+static void what_hits_nobody_has_no_effect(void **state)
+{
+    struct played played;
+
+    (void)state;
+    play(&played, 2,
+         "at 1s cut 2<>3 for 3s\n"
+         "at 5s flap 0<>2 every 1s for 4s\n"
+         "at 10s clog 3>2 for 3s\n"
+         "at 14s delay 2>3 by 500ms for 10s\n"
+         "at 16s reset 1<>3\n"
+         "at 30s half-open 2>3\n"
+         "at 31s pause 2 for 1s\n"
+         "at 33s slow 2 x100 for 2s\n"
+         "at 36s wall 2 +1h\n"
+         "at 37s drift 2 960000ppm for 5s\n"
+         "at 44s refuse 3 for 12s\n"
+         "at 60s slow-accept 2 by 1s for 20s\n"
+         "at 84s black-hole 3 for 10s\n"
+         "at 90s disk-stall for 1s\n"
+         "at 92s disk-error for 1s\n"
+         "at 94s disk-full for 1s\n"
+         "at 96s disk-sync\n");
+    for (int i = 0; i < FAULT_VERBS; i++) {
+        enum fault_verb verb = (enum fault_verb)i;
+
+        if (verb == FAULT_VERB_CRASH || verb == FAULT_VERB_START ||
+            verb == FAULT_VERB_LEAVE || verb == FAULT_VERB_DOWN ||
+            verb == FAULT_VERB_POWER)
+            continue;
+        expect(&played, verb, 1, 0);
+    }
+    stop(&played);
+}
+
+static void each_kind_says_what_it_counts(void **state)
+{
+    (void)state;
+    for (int i = 0; i < FAULT_VERBS; i++)
+        assert_non_null(nemesis_effect_text((enum fault_verb)i));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_faults_do_is_counted),
+        cmocka_unit_test(what_hits_nobody_has_no_effect),
+        cmocka_unit_test(each_kind_says_what_it_counts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
