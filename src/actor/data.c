@@ -56,7 +56,8 @@ static bool is_key(const char *key)
 {
     size_t size = key ? strlen(key) : 0;
 
-    return size && size <= SHERD_DATA_KEY_MAX && key[size - 1] != '*';
+    return size && size <= SHERD_DATA_KEY_MAX && key[size - 1] != '*' &&
+           text_is_valid(slice_of(key, size));
 }
 
 static struct follower *find(struct actors *actors, uint64_t actor,

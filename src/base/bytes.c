@@ -1,7 +1,31 @@
-/* Growable buffers and cursors. */
+/* Growable buffers, cursors, and what is a text. */
 #include "base/bytes.h"
 
 #include "base/check.h"
+
+bool text_is_valid(struct slice text)
+{
+    size_t at = 0;
+
+    while (at < text.size) {
+        uint8_t lead = text.data[at++];
+        unsigned more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+        uint32_t point = more ? lead & (0x3fu >> more) : lead;
+
+        if ((lead >= 0x80 && lead < 0xc2) || lead > 0xf4 ||
+            text.size - at < more)
+            return false;
+        for (unsigned i = 0; i < more; i++, at++) {
+            if ((text.data[at] & 0xc0) != 0x80)
+                return false;
+            point = point << 6 | (text.data[at] & 0x3f);
+        }
+        if ((more == 2 && point < 0x800) || (more == 3 && point < 0x10000) ||
+            point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
+            return false;
+    }
+    return true;
+}
 
 void buf_fini(struct buf *buf)
 {

@@ -37,6 +37,8 @@ static inline bool slice_is(struct slice slice, const char *text)
     return slice_equal(slice, slice_text(text));
 }
 
+bool text_is_valid(struct slice text); /* is it UTF-8? */
+
 /* Equality and copies of what is mostly short, as an id is: not worth a call. */
 static inline bool bytes_same(const uint8_t *left, const uint8_t *right,
                               size_t size)

@@ -53,8 +53,6 @@ struct element *elements_take(struct elements *elements, uint32_t at);
 /* Orders what was filled from outside; of equal ones the last stays, the others are dropped. */
 void elements_sort(struct elements *elements, void (*drop)(struct element *));
 
-bool text_is_valid(struct slice text); /* is it UTF-8? */
-
 void other_set(struct other *other, struct dd_other view); /* a copy, in place of what it was */
 void other_fini(struct other *other);
 struct dd_other other_view(const struct other *other); /* lent */

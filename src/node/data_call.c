@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "ddata/element.h"
 
 #define TIMEOUT_MS_MAX 3600000
 

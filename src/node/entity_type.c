@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ddata/element.h"
+#include "base/bytes.h"
 #include "shard/wire.h"
 
 const char *entity_type_fault(const struct sherd_entity_type *type)

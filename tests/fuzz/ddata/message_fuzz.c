@@ -2,7 +2,6 @@
  * write and read to the same again, and so must the envelopes in it. */
 #include "base/check.h"
 #include "base/gzip.h"
-#include "ddata/element.h"
 #include "ddata/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "base/gzip.h"
 #include "base/timers.h"
-#include "ddata/element.h"
 #include "ddata/message.h"
 #include "ddata/replicator.h"
 

@@ -255,6 +255,8 @@ static void do_wrong(struct sherd_ctx *ctx)
     sherd_data_get(ctx, "", NULL, 5);
     sherd_data_get(ctx, "nothing", &none, 6);
     assert_int_equal(sherd_data_subscribe(ctx, "visi*", 7), SHERD_EINVAL);
+    assert_int_equal(sherd_data_subscribe(ctx, "s\xff", 7), SHERD_EINVAL);
+    assert_int_equal(sherd_data_subscribe(ctx, "s\xff", 8), SHERD_EINVAL);
     add(ctx, "set", "b\xff", NULL, 10); /* no text: nobody else would take it */
     sherd_data_get(ctx, "s\xff", NULL, 11);
     sherd_data_get(ctx, "visits", NULL, 12); /* deleted before it is answered */
