@@ -25,9 +25,15 @@ static bool is_level(const struct sherd_consistency *consistency)
     return consistency->timeout_ms && consistency->timeout_ms <= TIMEOUT_MS_MAX;
 }
 
+/* Of a type, a verb or a kind. What is none stays none: the last eight bits of a number may be another one. */
+static void put_code(struct buf *bytes, unsigned code)
+{
+    buf_put_u8(bytes, code < UINT8_MAX ? (uint8_t)code : UINT8_MAX);
+}
+
 static void put_item(struct buf *bytes, const struct sherd_item *item)
 {
-    buf_put_u8(bytes, (uint8_t)item->kind);
+    put_code(bytes, item->kind);
     buf_put_u64(bytes, (uint64_t)item->number);
     buf_put_u32(bytes, (uint32_t)item->text.size);
     buf_put(bytes, item->text.data, item->text.size);
@@ -52,12 +58,12 @@ bool data_call_put(struct buf *bytes, const char *key,
     buf_put_u64(bytes, consistency->timeout_ms);
     buf_put_u8(bytes, (uint8_t)size);
     buf_put(bytes, key, size);
-    buf_put_u8(bytes, (uint8_t)type);
+    put_code(bytes, type);
     buf_put_u16(bytes, (uint16_t)count);
     for (uint32_t i = 0; i < count; i++) {
-        buf_put_u8(bytes, (uint8_t)changes[i].verb);
+        put_code(bytes, changes[i].verb);
         buf_put_u64(bytes, (uint64_t)changes[i].amount);
-        buf_put_u8(bytes, (uint8_t)changes[i].inside);
+        put_code(bytes, changes[i].inside);
         put_item(bytes, &changes[i].item);
         put_item(bytes, &changes[i].value);
         if (bytes->size > SHERD_BODY_MAX)

@@ -259,6 +259,10 @@ static void do_wrong(struct sherd_ctx *ctx)
     assert_int_equal(sherd_data_subscribe(ctx, "s\xff", 8), SHERD_EINVAL);
     add(ctx, "set", "b\xff", NULL, 10); /* no text: nobody else would take it */
     sherd_data_get(ctx, "s\xff", NULL, 11);
+    sherd_data_update(ctx, "o", (enum sherd_data_type)(256 + SHERD_G_SET),
+                      &change, 1, NULL, 13); /* no type: not that of the last eight bits */
+    change.verb = (enum sherd_verb)(256 + SHERD_ADD);
+    sherd_data_update(ctx, "o", SHERD_G_SET, &change, 1, NULL, 14);
     sherd_data_get(ctx, "visits", NULL, 12); /* deleted before it is answered */
     sherd_data_delete(ctx, "visits", NULL, 7);
     count(ctx, 1, 8);
@@ -457,6 +461,8 @@ static void every_call_has_its_answer(void **state)
     assert_non_null(strstr(voice.text, "deleted#8 "));
     assert_non_null(strstr(voice.text, "mismatch#10 "));
     assert_non_null(strstr(voice.text, "refused#11 "));
+    assert_non_null(strstr(voice.text, "mismatch#13 "));
+    assert_non_null(strstr(voice.text, "mismatch#14 "));
     assert_non_null(strstr(voice.text, "#12"));
     assert_null(strstr(voice.text, "found#12 ")); /* not without a value */
     world_free(world);
