@@ -75,9 +75,9 @@
     TEXT(at ".name", d("name", "ddataReplicator"), users,                        \
          "name of the replicator actor")                                         \
     TEXT(at ".role", d("role", ""), users, "replicas only on this role")         \
-    TIME(at ".gossip-interval", d("gossip-interval", "2 s"), NULL, YES,          \
+    SPAN_MS(at ".gossip-interval", d("gossip-interval", "2 s"), NULL, YES,       \
          "full state is compared this often")                                    \
-    TIME(at ".notify-subscribers-interval",                                      \
+    SPAN_MS(at ".notify-subscribers-interval",                                   \
          d("notify-subscribers-interval", "500 ms"), NULL, YES,                  \
          "subscribers hear of changes this often")                               \
     SIZE(at ".log-data-size-exceeding",                                          \
@@ -88,12 +88,12 @@
     TEXT(at ".use-dispatcher",                                                   \
          d("use-dispatcher", "akka.actor.internal-dispatcher"), NOT_YET,         \
          "of the JVM; accepted")                                                 \
-    TIME(at ".pruning-interval", d("pruning-interval", "120 s"), OFF, YES,       \
+    SPAN_MS(at ".pruning-interval", d("pruning-interval", "120 s"), OFF, YES,    \
          "looks for data of removed nodes this often")                           \
-    TIME(at ".max-pruning-dissemination",                                        \
+    SPAN_MS(at ".max-pruning-dissemination",                                     \
          d("max-pruning-dissemination", "300 s"), NULL, YES,                     \
          "time that a pruning needs to spread")                                  \
-    TIME(at ".pruning-marker-time-to-live",                                      \
+    SPAN_MS(at ".pruning-marker-time-to-live",                                   \
          d("pruning-marker-time-to-live", "6 h"), NULL, YES,                     \
          "how long it is remembered that a node was pruned")                     \
     TIME(at ".serializer-cache-time-to-live",                                    \
@@ -109,7 +109,7 @@
           NULL, 1, 1000000, YES, "larger changes go as whole values")            \
     LIST(at ".durable.keys", keys, YES,                                          \
          "keys kept on disk; a last * makes a prefix")                           \
-    TIME(at ".durable.pruning-marker-time-to-live",                              \
+    SPAN_MS(at ".durable.pruning-marker-time-to-live",                           \
          d("durable.pruning-marker-time-to-live", "10 d"), NULL, YES,            \
          "the same for durable data")                                            \
     TEXT(at ".durable.store-actor-class",                                        \

@@ -25,7 +25,7 @@ static const char *key_of(char key[KEY_SIZE], const char *section,
     return key;
 }
 
-/* A setting of zero is the core's word for its default, so none is. */
+/* At least 1, as the configuration's table has it: zero is the core's word for its default. */
 static uint64_t ms_of(const struct config *config, const char *section,
                       const char *name)
 {

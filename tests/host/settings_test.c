@@ -312,6 +312,14 @@ static void what_is_too_short_is_refused(void **state)
         "multi-data-center.failure-detector.expected-response-after",
         "sharding.handoff-timeout", "sharding.shard-start-timeout",
         "sharding.rebalance-interval",
+        "distributed-data.gossip-interval",
+        "distributed-data.notify-subscribers-interval",
+        "distributed-data.pruning-interval",
+        "distributed-data.max-pruning-dissemination",
+        "distributed-data.pruning-marker-time-to-live",
+        "distributed-data.durable.pruning-marker-time-to-live",
+        "sharding.distributed-data.gossip-interval",
+        "sharding.distributed-data.max-pruning-dissemination",
     };
     struct sherd_options options = { .journal = "memory" };
     struct settings settings;
