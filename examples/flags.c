@@ -15,14 +15,17 @@ enum { SWITCHED = 1, COUNTED, FLAGS, VISITS };
 static struct sherd_system *node;
 static char **wanted; /* flags to switch on, ended by null */
 static int stays;
+static int has_begun;
 
 /* Half of the members and one more have it before the answer comes. */
 static const struct sherd_consistency majority = { SHERD_MAJORITY, 0, 3000 };
 
+/* The node is up. Before that it counts nobody but itself, so a majority would be this process alone. */
 static void begin(struct sherd_ctx *ctx)
 {
     struct sherd_change visit = { .verb = SHERD_COUNT, .amount = 1 };
 
+    has_begun = 1;
     for (char **flag = wanted; *flag; flag++) {
         struct sherd_change on = { .verb = SHERD_ADD,
                                    .item = sherd_text(*flag) };
@@ -55,12 +58,26 @@ static void print(const struct sherd_msg *msg)
     sherd_value_free(value);
 }
 
+static void look_for_self(struct sherd_ctx *ctx, const struct sherd_msg *msg)
+{
+    struct sherd_cluster_event event;
+    size_t at = 0;
+
+    while (sherd_cluster_next(msg, &at, &event))
+        if (event.member.self && !has_begun)
+            begin(ctx);
+}
+
 static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
                                const struct sherd_msg *msg)
 {
     (void)self;
-    if (msg->kind == SHERD_STARTED)
-        begin(ctx);
+    if (msg->kind == SHERD_STARTED &&
+        sherd_cluster_subscribe(ctx, SHERD_EVENT(SHERD_MEMBER_UP),
+                                SHERD_EVENTS_FIRST))
+        return SHERD_FAIL;
+    if (msg->kind == SHERD_CLUSTER)
+        look_for_self(ctx, msg);
     if (msg->kind != SHERD_DATA)
         return SHERD_CONTINUE;
     if (msg->msg == SHERD_DATA_CHANGED)

@@ -1,7 +1,8 @@
 """Feature flags shared by processes: each switches one on and counts itself; all see all. One alone ends by itself. Wrong options
-are refused.   flags_test.py FLAGS"""
+are refused. One that nobody has taken in changes nothing.   flags_test.py FLAGS"""
 import subprocess
 import sys
+import threading
 
 from cluster import Speaker, free_port
 
@@ -14,8 +15,22 @@ def expect(condition, what):
         failed.append(what)
 
 
+def outside(flags):
+    """As long as nobody takes it in it is no member, and what it changed would be on it alone, whatever level it asks for."""
+    command = [flags, str(free_port()), f"127.0.0.1:{free_port()}", "outside"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as node:
+        late = threading.Timer(60, node.kill)
+        late.start()
+        tried = any("no seed node took this node in" in line for line in node.stderr)
+        node.terminate()
+        said = node.communicate()[0]
+        late.cancel()
+    expect(tried and not said and node.returncode == 0, f"outside it changes nothing: {said!r}, {node.returncode}")
+
+
 def main():
     flags = sys.argv[1]
+    outside(flags)
     alone = subprocess.run([flags], stdout=subprocess.PIPE, text=True, timeout=60)
     expect(alone.returncode == 0 and sorted(alone.stdout.splitlines()) == ["flags: dark-mode", "visits: 1"], "one alone")
     for words in (["no-port"], ["70000"], ["-1"]):
