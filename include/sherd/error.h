@@ -20,7 +20,7 @@ extern "C" {
     X(SHERD_EEXIST, -5, "a type or name is registered already")                \
     X(SHERD_ENOTYPE, -6, "no such entity type on this node")                   \
     X(SHERD_EADDRESS, -7, "the address cannot be used or is in use")           \
-    X(SHERD_ESTORE, -8, "the journal's store cannot be opened; see the log")   \
+    X(SHERD_ESTORE, -8, "a store on disk cannot be used; see the log")         \
     X(SHERD_EJOIN, -9, "the cluster refused this node; see the log")           \
     X(SHERD_EDOWN, -10, "this node was downed or removed by the cluster")      \
     X(SHERD_ESYSTEM, -11, "the operating system refused; see the log")         \

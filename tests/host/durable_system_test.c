@@ -200,6 +200,7 @@ static void files_of_others_end_it(void **state)
     wait_until_ready(system);
     wait_for_answer(system, SHERD_DATA_UPDATED);
     assert_int_equal(sherd_open(&second, &options), SHERD_ESTORE); /* it is open */
+    assert_null(strstr(sherd_strerror(SHERD_ESTORE), "journal")); /* there is none */
     sherd_close(system);
     options.name = "Other";
     assert_int_equal(sherd_open(&system, &options), 0);
