@@ -22,7 +22,7 @@
 typedef void law(struct world *world);
 
 #define KINDS_MAX 32
-#define LAWS 7
+#define LAWS 8
 #define LAWS_WITHOUT_DELTAS 5
 
 static uint64_t looked_at[KINDS_MAX]; /* cases of each kind */
@@ -63,12 +63,14 @@ static bool has_dots(const struct world *world)
     return world->species.kind == DD_ORSET || is_map(world);
 }
 
+static void deltas_are_what_was_done(struct world *world);
 static void deltas_do_what_states_do(struct world *world);
 static void deltas_join(struct world *world);
 
 static bool is_of_deltas(law *of)
 {
-    return of == deltas_do_what_states_do || of == deltas_join;
+    return of == deltas_are_what_was_done ||
+           of == deltas_do_what_states_do || of == deltas_join;
 }
 
 enum kinds { ALL, MAPS, NO_MAPS };
@@ -84,7 +86,8 @@ static void run(law *of, bool removes, enum kinds kinds)
 
         world_init(&world, world_species[i], 1000 + i);
         world.removes = removes;
-        world.replaces = of != deltas_join; /* what a state merges with what was replaced, a delta does not */
+        /* What a state merges with what was replaced, a delta does not. */
+        world.replaces = of != deltas_join && of != deltas_are_what_was_done;
         now_name = world_species[i].name;
         for (now_case = 0; now_case < cases; now_case++) {
             if (kinds != ALL && is_map(&world) != (kinds == MAPS))
@@ -142,6 +145,29 @@ static void is_associative(struct world *world)
     dd_free(bc);
     dd_free(left);
     dd_free(right);
+}
+
+/* Who has just what the writer has gets from the delta of one change what the writer has then, whatever it took away, and whatever the
+ * type; and no more of it from the state. */
+static void deltas_are_what_was_done(struct world *world)
+{
+    uint32_t writer = (uint32_t)rng_below(&world->rng, REPLICAS);
+    struct dd_value *reader = dd_copy(world->replicas[writer]);
+    struct dd_value *by_state = dd_copy(reader);
+    struct dd_value *delta;
+
+    dd_reset_delta(world->replicas[writer]);
+    world_change(world, writer);
+    delta = dd_take_delta(world->replicas[writer]);
+    if (delta)
+        holds(dd_merge_delta(reader, delta) <= DD_CHANGED);
+    holds(world_looks_equal(reader, world->replicas[writer]));
+    holds(dd_merge(reader, world->replicas[writer]) <= DD_CHANGED);
+    holds(dd_merge(by_state, world->replicas[writer]) <= DD_CHANGED);
+    holds(dd_equal(reader, by_state));
+    dd_free(delta);
+    dd_free(by_state);
+    dd_free(reader);
 }
 
 /* Who has seen a writer's last state gets from the delta what it gets from the next state. The delta's reader may
@@ -217,6 +243,44 @@ static void deltas_join(struct world *world)
     dd_free(one_by_one);
 }
 
+static struct dd_natural plus(struct dd_natural left, struct dd_natural right)
+{
+    struct dd_natural sum = { left.high + right.high, left.low + right.low };
+
+    sum.high += sum.low < left.low;
+    return sum;
+}
+
+/* What a counter has of a node. */
+static struct dd_natural share_of(const struct dd_value *value,
+                                  const struct node_id *node)
+{
+    struct dd_value *counted = dd_counted_by(value, node);
+    struct dd_natural share = dd_gcounter_get(counted);
+
+    dd_free(counted);
+    return share;
+}
+
+/* Who takes over a share has at most the largest, and what is above that is gone; nothing else is. */
+static bool is_taken_over(const struct dd_value *before,
+                          const struct dd_value *pruned,
+                          const struct node_id *owner,
+                          const struct node_id *removed)
+{
+    const struct dd_natural largest = { (UINT64_C(1) << (DD_NATURAL_BITS - 64)) - 1, UINT64_MAX };
+    struct dd_natural taken = plus(share_of(before, owner), share_of(before, removed));
+    struct dd_natural share = share_of(pruned, owner);
+    struct dd_natural there = plus(dd_gcounter_get(pruned), taken);
+    struct dd_natural was;
+
+    if (taken.high > largest.high)
+        taken = largest;
+    was = plus(dd_gcounter_get(before), taken);
+    return share.high == taken.high && share.low == taken.low &&
+           there.high == was.high && there.low == was.low;
+}
+
 /* A node is removed; all have seen the same; one of them prunes. */
 static void pruning_loses_nothing(struct world *world)
 {
@@ -236,7 +300,9 @@ static void pruning_loses_nothing(struct world *world)
     dd_add_modified_by(pruned, &nodes);
     for (uint32_t i = 0; i < nodes.items.count; i++)
         holds(!node_equal(&nodes.items.items[i], &removed));
-    if (world->species.kind != DD_VERSIONS)
+    if (world->species.amounts == LAST && world->species.kind == DD_GCOUNTER)
+        holds(is_taken_over(before, pruned, &writer.node, &removed));
+    else if (world->species.kind != DD_VERSIONS && world->species.amounts != LAST)
         holds(world_looks_equal(before, pruned));
     dd_cleanup(cleaned, &removed);
     holds(!dd_needs_pruning(cleaned, &removed));
@@ -323,6 +389,7 @@ static void merges_are_associative(void **state)
 static void deltas_are_as_good_as_states(void **state)
 {
     (void)state;
+    run(deltas_are_what_was_done, true, ALL);
     run(deltas_do_what_states_do, true, ALL);
     run(deltas_do_what_states_do, false, MAPS);
 }

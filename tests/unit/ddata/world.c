@@ -7,18 +7,23 @@
 #include "base/check.h"
 
 const struct species world_species[] = {
-    { "flag", DD_FLAG, false },
-    { "gcounter", DD_GCOUNTER, false },
-    { "pncounter", DD_PNCOUNTER, false },
-    { "gset", DD_GSET, false },
-    { "orset", DD_ORSET, false },
-    { "register", DD_REGISTER, false },
-    { "ormap", DD_ORMAP, false },
-    { "lwwmap", DD_LWWMAP, false },
-    { "pncountermap", DD_PNCOUNTERMAP, false },
-    { "multimap", DD_MULTIMAP, false },
-    { "multimap with value deltas", DD_MULTIMAP, true },
-    { "versions", DD_VERSIONS, false },
+    { "flag", DD_FLAG, false, SMALL },
+    { "gcounter", DD_GCOUNTER, false, SMALL },
+    { "pncounter", DD_PNCOUNTER, false, SMALL },
+    { "gset", DD_GSET, false, SMALL },
+    { "orset", DD_ORSET, false, SMALL },
+    { "register", DD_REGISTER, false, SMALL },
+    { "ormap", DD_ORMAP, false, SMALL },
+    { "lwwmap", DD_LWWMAP, false, SMALL },
+    { "pncountermap", DD_PNCOUNTERMAP, false, SMALL },
+    { "multimap", DD_MULTIMAP, false, SMALL },
+    { "multimap with value deltas", DD_MULTIMAP, true, SMALL },
+    { "versions", DD_VERSIONS, false, SMALL },
+    { "gcounter, large", DD_GCOUNTER, false, LARGE },
+    { "pncounter, large", DD_PNCOUNTER, false, LARGE },
+    { "pncountermap, large", DD_PNCOUNTERMAP, false, LARGE },
+    { "gcounter, at its end", DD_GCOUNTER, false, LAST },
+    { "pncounter, at its end", DD_PNCOUNTER, false, LAST },
 };
 const uint32_t world_species_count =
     sizeof world_species / sizeof world_species[0];
@@ -68,6 +73,54 @@ static struct dd_element random_element(struct world *world)
     return element_of_number((uint32_t)rng_below(&world->rng, 10));
 }
 
+/* A counter with a share near the largest: 2^112 less a few, or less 2^64, in fifteen bytes. */
+static void put_last(struct world *world, uint32_t replica, struct buf *bytes)
+{
+    uint64_t low = rng_below(&world->rng, 2) ? 0 : UINT64_MAX - rng_below(&world->rng, 5);
+    struct dd_value *counter = dd_new(DD_GCOUNTER);
+    uint8_t *entry;
+
+    dd_gcounter_add(counter, &world->writers[replica].node, 1);
+    (void)dd_encode(counter, bytes);
+    dd_free(counter);
+    entry = bytes->data;
+    check(entry[1] + 2u == bytes->size); /* its size is in one byte */
+    check(bytes->data[bytes->size - 2] == 1); /* so is the share */
+    entry[1] = (uint8_t)(entry[1] + 14);
+    bytes->size -= 2;
+    buf_put_u8(bytes, 15);
+    buf_put_u8(bytes, 0);
+    for (unsigned i = 0; i < 6; i++)
+        buf_put_u8(bytes, 0xff);
+    for (unsigned i = 8; i-- > 0;)
+        buf_put_u8(bytes, (uint8_t)(low >> 8 * i));
+}
+
+static struct dd_value *new_last(struct world *world, uint32_t replica)
+{
+    static const uint8_t tags[] = { 0x0a, 0x12 }; /* what grows it, what shrinks it */
+    struct dd_other other = { .serializer = DD_SERIALIZER };
+    bool both = world->species.kind == DD_PNCOUNTER;
+    struct buf bytes = { 0 }, part = { 0 };
+    struct dd_value *value;
+
+    for (int i = 0; i < (both ? 2 : 1); i++) {
+        buf_clear(&part);
+        put_last(world, replica, &part);
+        if (both) {
+            buf_put_u8(&bytes, tags[i]);
+            buf_put_u8(&bytes, (uint8_t)part.size);
+        }
+        buf_put_slice(&bytes, buf_slice(&part));
+    }
+    other.manifest = slice_text(both ? "G" : "F");
+    other.bytes = buf_slice(&bytes);
+    check(dd_decode(other, &value) == DD_OK);
+    buf_fini(&bytes);
+    buf_fini(&part);
+    return value;
+}
+
 static struct dd_value *new_replica(struct world *world, uint32_t replica)
 {
     if (world->species.kind == DD_REGISTER)
@@ -75,6 +128,8 @@ static struct dd_value *new_replica(struct world *world, uint32_t replica)
                                (int64_t)replica, DD_CLOCK_LAST);
     if (world->species.kind == DD_MULTIMAP)
         return dd_multimap_new(world->species.with_deltas);
+    if (world->species.amounts == LAST)
+        return new_last(world, replica);
     return dd_new(world->species.kind);
 }
 
@@ -113,6 +168,24 @@ static int64_t random_time(struct world *world)
     return world->now_ms;
 }
 
+static uint64_t random_addition(struct world *world)
+{
+    uint64_t few = rng_below(&world->rng, 5);
+
+    if (world->species.amounts == SMALL || rng_below(&world->rng, 3) == 0)
+        return few;
+    return (rng_below(&world->rng, 2) ? UINT64_MAX : (uint64_t)INT64_MAX + 2) - few;
+}
+
+static int64_t random_amount(struct world *world)
+{
+    int64_t few = (int64_t)rng_below(&world->rng, 9) - 4;
+
+    if (world->species.amounts == SMALL || rng_below(&world->rng, 3) == 0)
+        return few;
+    return few < 0 ? INT64_MIN - few - 1 : INT64_MAX - few;
+}
+
 static void change_orset(struct world *world, struct dd_value *set,
                          struct dd_writer *writer)
 {
@@ -144,10 +217,9 @@ static struct dd_value *changed_inside(struct world *world,
     if (kind == DD_FLAG && rng_below(&world->rng, 2))
         dd_flag_switch_on(value);
     else if (kind == DD_GCOUNTER)
-        dd_gcounter_add(value, &writer->node, rng_below(&world->rng, 5));
+        dd_gcounter_add(value, &writer->node, random_addition(world));
     else if (kind == DD_PNCOUNTER)
-        dd_pncounter_add(value, &writer->node,
-                         (int64_t)rng_below(&world->rng, 9) - 4);
+        dd_pncounter_add(value, &writer->node, random_amount(world));
     else if (kind == DD_GSET)
         dd_gset_add(value, &element);
     else if (kind == DD_ORSET)
@@ -211,8 +283,7 @@ static void change_map(struct world *world, struct dd_value *map,
         dd_lwwmap_put(map, writer, &key, random_state(world, text),
                       random_time(world), DD_CLOCK_LAST);
     else if (world->species.kind == DD_PNCOUNTERMAP)
-        dd_countermap_add(map, writer, &key,
-                          (int64_t)rng_below(&world->rng, 9) - 4);
+        dd_countermap_add(map, writer, &key, random_amount(world));
     else if (world->species.kind == DD_MULTIMAP)
         change_multimap(world, map, writer, &key);
     else
@@ -232,11 +303,10 @@ void world_change(struct world *world, uint32_t replica)
             dd_flag_switch_on(value);
         break;
     case DD_GCOUNTER:
-        dd_gcounter_add(value, &writer->node, rng_below(&world->rng, 5));
+        dd_gcounter_add(value, &writer->node, random_addition(world));
         break;
     case DD_PNCOUNTER:
-        dd_pncounter_add(value, &writer->node,
-                         (int64_t)rng_below(&world->rng, 9) - 4);
+        dd_pncounter_add(value, &writer->node, random_amount(world));
         break;
     case DD_GSET:
         dd_gset_add(value, &element);

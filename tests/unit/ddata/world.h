@@ -8,11 +8,19 @@
 
 #define REPLICAS 4
 
+/* How much counters count at a time, and from where on. */
+enum amounts {
+    SMALL,
+    LARGE, /* as much as a change may have, or nearly: 2^63 and 2^64 are passed at once */
+    LAST   /* the same, and the shares are near the end of what they may be */
+};
+
 /* A kind to test, with how its values come to be. */
 struct species {
     const char *name;
     enum dd_kind kind;
     bool with_deltas; /* DD_MULTIMAP */
+    enum amounts amounts;
 };
 extern const struct species world_species[];
 extern const uint32_t world_species_count;
