@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -16,6 +17,7 @@
 #include "host/durable_inside.h"
 
 #define DATABASE "values.mdb"
+#define ROOM_MIN (64 * 1024) /* bytes; a write in part leaves less on a file system that is full */
 
 static int failed(const struct durable_files *files, char *error,
                   const char *what, const char *why)
@@ -236,6 +238,17 @@ static int write_marked(struct durable_files *files, const struct map *changes)
     return result == 0 ? write_once(files, changes) : result;
 }
 
+/* LMDB's error of a write that was made in part is EIO, whatever the reason. */
+static const char *reason_of(const struct durable_files *files, int result)
+{
+    struct statvfs disk;
+
+    if (result == EIO && statvfs(files->directory, &disk) == 0 &&
+        (uint64_t)disk.f_bavail * disk.f_frsize < ROOM_MIN)
+        result = ENOSPC;
+    return mdb_strerror(result);
+}
+
 int durable_files_write(struct durable_files *files,
                         const struct map *changes, char *error)
 {
@@ -262,7 +275,7 @@ int durable_files_write(struct durable_files *files,
     if (result == 0)
         return 0;
     close_env(files); /* after some errors LMDB refuses all that follows */
-    return failed(files, error, "not written", mdb_strerror(result));
+    return failed(files, error, "not written", reason_of(files, result));
 }
 
 /* ---- opening ---- */
