@@ -336,16 +336,18 @@ static void cut_off(void)
 }
 
 /* Counters, to which each side has added one: so who counts two has the same as any other one that does. */
+static int sides; /* whose additions are looked for */
+
 static int is_whole(const struct sherd_msg *msg)
 {
     struct sherd_value *value = msg->msg == SHERD_DATA_FOUND ? sherd_data_value(msg) : NULL;
-    int is = value && sherd_value_count(value, NULL) == 2;
+    int is = value && sherd_value_count(value, NULL) == sides;
 
     sherd_value_free(value);
     return is;
 }
 
-/* Looks at one key after the other, at each until it is what both sides have made of it. */
+/* Looks at one key after the other, at each until it is what so many sides have made of it. */
 static enum sherd_next on_looker(struct sherd_ctx *ctx, void *self,
                                  const struct sherd_msg *msg)
 {
@@ -381,6 +383,13 @@ static void wait_unreachable(struct sherd_system *system, uint32_t wanted)
             count += !status.members[i].reachable;
         sherd_status_free(&status);
     }
+}
+
+/* Until the node has what so many sides have added. */
+static void wait_whole(struct sherd_system *system, int many)
+{
+    sides = many;
+    run_actor(system, "looker", sizeof(uint32_t), on_looker);
 }
 
 static void expect(int done)
@@ -423,7 +432,7 @@ _Noreturn static void be_far(int in, int out)
     expect(write(out, &at, sizeof at) == sizeof at);
     expect(read(in, &word, 1) == 1);
     heal();
-    run_actor(system, "looker", sizeof(uint32_t), on_looker);
+    wait_whole(system, 2);
     at = now_ns();
     expect(write(out, &at, sizeof at) == sizeof at);
     pause();
@@ -459,12 +468,12 @@ static void row_heal(char **arguments)
         wait_unreachable(systems[i], 1);
     write_keys(systems[0]);
     expect(read(out[0], &there, sizeof there) == sizeof there);
-    usleep(5000 * 1000); /* the other one on this side has it */
+    wait_whole(systems[1], 1);
     healed_at = now_ns();
     heal();
     expect(write(in[1], "h", 1) == 1);
     for (int i = 0; i < 2; i++)
-        run_actor(systems[i], "looker", sizeof(uint32_t), on_looker);
+        wait_whole(systems[i], 2);
     here = now_ns();
     expect(read(out[0], &there, sizeof there) == sizeof there);
     printf("heal_s %.3f\n", (double)((here > there ? here : there) - healed_at) / 1e9);
