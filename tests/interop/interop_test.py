@@ -15,6 +15,7 @@ import time
 import expiry
 import remembering
 import replicas
+import stored
 import traps
 from nodes import PACKAGES, PAUSE, SKIPPED, Failed, Programs, Skipped, free_ports, living, never, pace, run_cases, wait
 from secured import secured
@@ -494,10 +495,10 @@ def centers(cluster):
 SHORT = [life, secured, founded, talks]
 LONG = [patient, reborn, silent, centers, weakly, widowed, shared, large, crowd, linked, refused]
 TRAPS = [resolved, traps.pruned, traps.prepared, traps.paused, traps.told, traps.impatient, traps.parted, traps.lingering, traps.mistaken, traps.versioned, traps.seeded, traps.flood, traps.outside, traps.counted]
-DDATA = [replicas.divided, replicas.replicated, remembering.remembered, remembering.kept, expiry.expires]
+DDATA = [replicas.divided, replicas.replicated, remembering.remembered, remembering.kept, expiry.expires, stored.stored]
 SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "ddata": DDATA}
 # Both kinds found, or one of them does by what the case is about.
-FOUNDED_BOTH_WAYS = {"founded", "crowd", "linked", "refused", "mistaken", "seeded", "versioned", "divided", "replicated", "remembered", "kept", "expires", "outside"}
+FOUNDED_BOTH_WAYS = {"founded", "crowd", "linked", "refused", "mistaken", "seeded", "versioned", "divided", "replicated", "remembered", "kept", "expires", "stored", "outside"}
 # One after the other on one cluster of JVM nodes: the first one needs ports below theirs.
 SHARED = ["life", "talks"]
 IDLE = {"patient"}  # they do so little that each runs beside all others, and is founded by one kind for each toolkit
