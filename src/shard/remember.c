@@ -483,7 +483,8 @@ static void queue_put(struct remember_shard *at, struct remembered *entity)
     vec_push(&at->queue, entity);
 }
 
-/* After a failure: what is stored is known again; what is not as it shall be is written. */
+/* After a failure: what is stored is known again; what is not as it shall be is written. A replica has what it could not store or pass on, too, so
+ * there a read says nothing of what is asked for: it is written again. */
 static void compare_all(struct remember *remember, struct remember_shard *at,
                         int32_t shard)
 {
@@ -496,6 +497,8 @@ static void compare_all(struct remember *remember, struct remember_shard *at,
             remember_due_put(remember, at, entity);
         if (!entity->asked) /* what its owner heard last is what was stored last */
             entity->wanted = entity->stored;
+        else if (remember->options.changes_only)
+            entity->stored = !entity->wanted;
         if (entity->wanted != entity->stored)
             queue_put(at, entity);
         else if (!entity->queued)

@@ -41,7 +41,7 @@ struct remember_options {
     uint64_t target;         /* PACED: ns that a read of the store may take (20 ms) */
     uint32_t part_ids;       /* changes in one part (100) */
     uint32_t base_after;     /* parts after which a base is written, at the earliest (1000) */
-    bool changes_only;       /* no bases: the store keeps a set, not records */
+    bool changes_only;       /* no bases: the store keeps a set, not records, and what it failed to store may be read from it */
     uint64_t failure_backoff; /* ns from a failure to the next try, at most (10 s); the first wait is of 1 s */
     uint64_t load_timeout;   /* ns after which a load that lasts is logged (2 s) */
     uint64_t write_timeout;  /* the same of a write (5 s) */

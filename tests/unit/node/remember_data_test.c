@@ -433,6 +433,33 @@ static void what_the_own_disk_refuses_is_written_later(void **state)
     is_durable = false;
 }
 
+/* Nor is what its memory has a start that is stored: no read of it makes it one. */
+static void a_full_disk_starts_nothing(void **state)
+{
+    const struct durable_faults full = { .is_full = true };
+    const struct durable_faults none = { .is_full = false };
+    struct world *world;
+    struct player player;
+    char id[16];
+
+    (void)state;
+    is_durable = true;
+    world = begin(9, 1);
+    cast_wake(world, types[0].name, ENTITIES);
+    player_spawn(&player, world, 0, 0);
+    world_durable_faults(world, 0, &full);
+    ask_new(&player, world, id);
+    world_run(world, 6 * SECOND);
+    assert_int_equal(cast.started, 0);
+    assert_in_range(failures(world, 0), 2, 4);
+    world_durable_faults(world, 0, &none);
+    assert_non_null(player_hears(&player, 10 * SECOND));
+    assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
+    assert_int_equal(cast.started, 1);
+    world_free(world);
+    is_durable = false;
+}
+
 /* Of up to five members all must have it, as sharding sets it: so any of their disks will do. With a lower minimum two of three. */
 static void so_many_have_it_as_is_set(void **state)
 {
@@ -504,6 +531,7 @@ int main(void)
         cmocka_unit_test(nothing_is_delivered_before_a_majority_has_it),
         cmocka_unit_test(a_read_that_too_few_answer_is_made_again),
         cmocka_unit_test(what_the_own_disk_refuses_is_written_later),
+        cmocka_unit_test(a_full_disk_starts_nothing),
         cmocka_unit_test(so_many_have_it_as_is_set),
         cmocka_unit_test(a_key_that_is_full_refuses),
     };

@@ -226,6 +226,36 @@ static void what_appears_in_a_second_read_starts(void **state)
     end(&store);
 }
 
+/* What could not be stored is read nevertheless, from the own replica: it counts when a write of it has ended well, a start as a stop. */
+static void what_failed_is_written_again_whatever_is_read(void **state)
+{
+    static const char *const before[] = { "gone" };
+    static const char *const there[] = { "a" };
+    struct store store;
+
+    (void)state;
+    begin(&store, (struct remember_options){ 0 });
+    load(&store, before, 1);
+    start(&store, "a");
+    remember_stop(&store.remember, SECOND, SHARD, slice_text("gone"), 2);
+    drain(&store);
+    for (uint64_t now = 1; now < 8; now += 3) {
+        remember_failed(&store.remember, now * SECOND, SHARD, "test");
+        remember_step(&store.remember, (now + 9) * SECOND,
+                      &(struct remember_pressure){ 0 });
+        buf_clear(&store.records);
+        load(&store, there, 1);
+        drain(&store);
+        assert_true(store.records.size > 0);
+        assert_string_equal(store.told, "");
+    }
+    written(&store);
+    assert_non_null(strstr(store.told, "+a "));
+    assert_non_null(strstr(store.told, "-gone "));
+    assert_int_equal(remember_count(&store.remember, SHARD), 1);
+    end(&store);
+}
+
 /* Records that are cut end the walk, wherever. */
 static void records_that_are_cut_end(void **state)
 {
@@ -265,6 +295,7 @@ int main(void)
         cmocka_unit_test(changes_come_one_by_one),
         cmocka_unit_test(a_start_without_a_place_is_refused),
         cmocka_unit_test(what_appears_in_a_second_read_starts),
+        cmocka_unit_test(what_failed_is_written_again_whatever_is_read),
         cmocka_unit_test(records_that_are_cut_end),
     };
 
