@@ -80,7 +80,8 @@ struct sherd_entity_type {
      * delivered, and until it has called sherd_passivate it starts again with its shard: after a move, a crash, and a restart of all
      * nodes. One that ends without that starts again after entity-restart-backoff, or with the next message. The same on all nodes.
      * Remembered entities are not passivated for idleness, unless idle_ms is set here: then those that are idle end and stay
-     * remembered. -1: not remembered; 0: as configured, which is off. */
+     * remembered. In distributed data an id is a text, UTF-8: an entity with another one is not started, and what was sent to it is
+     * not delivered. -1: not remembered; 0: as configured, which is off. */
     int remember;
     const char *data_center; /* whose shards are meant; default this node's own, which hosts them. Another one: this node only sends
                                 there, to NAME@DATA_CENTER as the type of a tell or an ask. A name may be registered once for each

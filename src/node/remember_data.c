@@ -386,12 +386,19 @@ static bool take_read(struct control *control, struct remember_call *call,
 
 /* ---- writes ---- */
 
-/* What adds to that key's set here, or takes from it. */
+/* What adds to that key's set here, or takes from it. What is no text is in no key: nobody else could read it. */
 static bool is_of_key(const struct remember_call *call, uint32_t index,
                       struct slice id, bool is_start)
 {
-    return remember_key_of(id) == index &&
+    return remember_key_of(id) == index && text_is_valid(id) &&
            (is_start ? !call->stops_only[index] : !ZOO(D6F));
+}
+
+static void refuse_start(struct remember_call *call, struct slice id)
+{
+    buf_put_u8(&call->ids, (uint8_t)id.size);
+    buf_put_slice(&call->ids, id);
+    call->id_count++;
 }
 
 /* Bytes that a call's changes of that key add to its set at most. */
@@ -518,7 +525,17 @@ static void begin_write(struct control *control, struct remember_call *call)
     call->kind = CALL_STORE;
     leave_probe(control, PROBE_REMEMBER_SENT, call);
     while (remember_changes_next(&changes, &id, &is_start))
-        has[remember_key_of(id)] = true;
+        if (text_is_valid(id))
+            has[remember_key_of(id)] = true;
+        else if (is_start)
+            refuse_start(call, id);
+    if (call->id_count)
+        trace_put(control->machine->trace, TRACE_ERROR, "shard",
+                  "entities are not started: their ids are no texts (UTF-8), which distributed data does not keep; keep them in the "
+                  "journal (remember-entities-store = eventsourced) "
+                  "type=%s shard=%d entities=%llu",
+                  name_of(control, call->type), call->shard,
+                  (unsigned long long)call->id_count);
     has[SHARDS_KEY] = !*listed_of(control, call);
     for (uint32_t i = 0; i <= REMEMBER_KEYS; i++)
         call->open += has[i];
@@ -546,11 +563,8 @@ static bool refuse_starts(struct control *control, struct remember_call *call,
         if (remember_key_of(id) != index)
             continue;
         has_stops = has_stops || !is_start;
-        if (!is_start)
-            continue;
-        buf_put_u8(&call->ids, (uint8_t)id.size);
-        buf_put_slice(&call->ids, id);
-        call->id_count++;
+        if (is_start && text_is_valid(id))
+            refuse_start(call, id);
     }
     call->stops_only[index] = true;
     trace_put(control->machine->trace, TRACE_ERROR, "shard",

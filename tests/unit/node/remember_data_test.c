@@ -460,6 +460,24 @@ static void a_full_disk_starts_nothing(void **state)
     is_durable = false;
 }
 
+/* An id that is no text: other members could not read the key that it stands in, whatever else is there. */
+static void an_id_that_is_no_text_is_refused(void **state)
+{
+    struct world *world = begin(10, 2);
+    struct player player;
+
+    (void)state;
+    player_spawn(&player, world, 0, 0);
+    player_ask(&player, "E", "b\xff", ECHO, 20000);
+    assert_non_null(player_hears(&player, SECOND));
+    assert_int_equal(player_last(&player)->kind, SHERD_NO_ANSWER);
+    cast_wake(world, types[0].name, MANY);
+    cast_await_running(world, 0, MANY);
+    assert_int_equal(failures(world, 0) + failures(world, 1), 0);
+    check_keys(world, 1, 0);
+    world_free(world);
+}
+
 /* Of up to five members all must have it, as sharding sets it: so any of their disks will do. With a lower minimum two of three. */
 static void so_many_have_it_as_is_set(void **state)
 {
@@ -532,6 +550,7 @@ int main(void)
         cmocka_unit_test(a_read_that_too_few_answer_is_made_again),
         cmocka_unit_test(what_the_own_disk_refuses_is_written_later),
         cmocka_unit_test(a_full_disk_starts_nothing),
+        cmocka_unit_test(an_id_that_is_no_text_is_refused),
         cmocka_unit_test(so_many_have_it_as_is_set),
         cmocka_unit_test(a_key_that_is_full_refuses),
     };
