@@ -12,6 +12,8 @@
 #define READ_TIMEOUT (2 * SECOND) /* akka.cluster.sharding.waiting-for-state-timeout */
 #define WRITE_TIMEOUT (5 * SECOND) /* updating-state-timeout */
 #define WRITE_TRIES 4 /* of a key, in that time */
+#define TRY_LONGEST (5 * SECOND) /* by itself: a longer updating-state-timeout makes it longer */
+#define DOUBLINGS_MAX 16
 #define READ_FAILURES_MAX 15 /* of a shard's keys together, then its set is read anew */
 #define READ_AGAIN SECOND /* after a read of a type's shards that failed */
 #define ID_SIZE_MAX 255 /* bytes of an entity's id */
@@ -44,6 +46,7 @@ struct remember_call {
     struct buf ids;     /* READ: what was found; STORE: refused; each with its size */
     uint64_t id_count;
     uint64_t strange; /* found, and no ids of entities here */
+    uint64_t sent_at[REMEMBER_KEYS + 1]; /* STORE: the last try */
     uint8_t tries[REMEMBER_KEYS + 1];
     uint8_t read_failures;
     bool stops_only[REMEMBER_KEYS + 1]; /* its starts are refused */
@@ -486,13 +489,39 @@ static void update_key(struct control *control,
                            majority, &machine->outbox);
 }
 
+/* Of one try. A disk or a way that is slower than that is given twice as long after each write that failed so: it would never confirm one. */
+static uint64_t try_time(const struct control *control)
+{
+    uint64_t time = control->machine->settings->updating_state_timeout;
+    uint64_t first = (time ? time : WRITE_TIMEOUT) / WRITE_TRIES;
+    uint64_t longest = first > TRY_LONGEST ? first : TRY_LONGEST;
+    uint32_t doublings = control->remember_data.doublings;
+
+    return first > longest >> doublings ? longest : first << doublings;
+}
+
+static void write_timed_out(struct control *control)
+{
+    if (control->remember_data.doublings < DOUBLINGS_MAX)
+        control->remember_data.doublings++;
+}
+
+static void write_confirmed(struct control *control,
+                            const struct remember_call *call, uint32_t index)
+{
+    if (control->remember_data.doublings &&
+        control->machine->now - call->sent_at[index] < try_time(control) / 4)
+        control->remember_data.doublings--;
+}
+
 static void write_key(struct control *control, struct remember_call *call,
                       uint32_t index)
 {
-    uint64_t time = control->machine->settings->updating_state_timeout;
-    struct consistency majority = shard_data_majority(
-        control, (time ? time : WRITE_TIMEOUT) / WRITE_TRIES / MS);
+    struct consistency majority =
+        shard_data_majority(control, try_time(control) / MS);
     struct buf key = { 0 };
+
+    call->sent_at[index] = control->machine->now;
 
     if (!majority.timeout_ms)
         majority.timeout_ms = 1;
@@ -583,6 +612,7 @@ static bool take_written(struct control *control, struct remember_call *call,
 {
     switch (answer) {
     case REPLICATOR_SUCCESS:
+        write_confirmed(control, call, index);
         if (index == SHARDS_KEY)
             *listed_of(control, call) = true;
         return false;
@@ -592,6 +622,7 @@ static bool take_written(struct control *control, struct remember_call *call,
             write_key(control, call, index);
             return true;
         }
+        write_timed_out(control);
         break;
     case REPLICATOR_TOO_LARGE:
         if (index == SHARDS_KEY || call->stops_only[index])

@@ -23,6 +23,7 @@ struct remember_data {
     struct map calls; /* number -> struct remember_call: not answered yet */
     uint64_t number;  /* of the last read of a type's shards */
     uint32_t waiting; /* types whose shards are read again */
+    uint8_t doublings; /* of the time that a key's write has: so many failed for want of time, less those that took a quarter of it */
     struct read_window window;   /* of reads of shards' keys */
     VEC(uint64_t) queue;         /* tokens of those that wait for it */
     uint32_t head;               /* of the queue: those before it have begun */

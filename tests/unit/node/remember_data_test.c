@@ -33,6 +33,7 @@ static bool stores_all;    /* the same, if they are: what coordinators decide, t
 static uint32_t entry_size; /* the same */
 static uint32_t shards = SHARDS; /* the same */
 static uint32_t least;      /* the same: members that must have what is remembered, at least */
+static uint64_t write_timeout; /* the same */
 
 static void start(struct world *world, uint32_t index)
 {
@@ -46,6 +47,7 @@ static void start(struct world *world, uint32_t index)
     settings.shard_durable_key_count = is_durable;
     settings.sharding_data.entry_size_max = entry_size;
     settings.state_majority_min = least;
+    settings.updating_state_timeout = write_timeout;
     world_start(world, index, &settings);
 }
 
@@ -460,6 +462,38 @@ static void a_full_disk_starts_nothing(void **state)
     is_durable = false;
 }
 
+/* One that takes longer than a write has is given longer. */
+static void a_slow_disk_is_waited_for(void **state)
+{
+    const struct durable_faults slow = { .stall_ppm = 1000000,
+                                         .stall_max = 2 * SECOND };
+    struct world *world;
+    struct player player;
+    char id[16];
+
+    (void)state;
+    is_durable = true;
+    write_timeout = SECOND / 10;
+    world = begin(11, 2);
+    cast_wake(world, types[0].name, ENTITIES);
+    player_spawn(&player, world, 0, 0);
+    world_durable_faults(world, 0, &slow);
+    world_durable_faults(world, 1, &slow);
+    for (int n = 0, asked = 0; asked < 8; n++) {
+        (void)snprintf(id, sizeof id, "s%d", n);
+        if (!hosts(world, 0, hash_shard(slice_text(id), SHARDS)))
+            continue;
+        player_ask(&player, "E", id, ECHO, 60000);
+        assert_non_null(player_hears(&player, 60 * SECOND));
+        assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
+        asked++;
+    }
+    assert_in_range(failures(world, 0), 1, 20);
+    world_free(world);
+    is_durable = false;
+    write_timeout = 0;
+}
+
 /* An id that is no text: other members could not read the key that it stands in, whatever else is there. */
 static void an_id_that_is_no_text_is_refused(void **state)
 {
@@ -550,6 +584,7 @@ int main(void)
         cmocka_unit_test(a_read_that_too_few_answer_is_made_again),
         cmocka_unit_test(what_the_own_disk_refuses_is_written_later),
         cmocka_unit_test(a_full_disk_starts_nothing),
+        cmocka_unit_test(a_slow_disk_is_waited_for),
         cmocka_unit_test(an_id_that_is_no_text_is_refused),
         cmocka_unit_test(so_many_have_it_as_is_set),
         cmocka_unit_test(a_key_that_is_full_refuses),
