@@ -24,7 +24,9 @@
 #define ACCEPT_PAUSE_MS 100 /* without accepting when no descriptor is left */
 #define CONNECTIONS_MAX 32768 /* accepted ones of a system; five for each of 5,000 peers */
 #define SOCKET_READ_SIZE (64 * 1024) /* bytes read of a connection before their messages run: they and the bytes fit a core's own cache */
-#define TLS_HANDSHAKE_BYTES_MAX (32 * 1024) /* of a peer until its certificate is verified: a chain of three large ones is 8 KiB */
+#define TLS_HANDSHAKE_BYTES_MAX (16 * 1024) /* of a peer until its certificate is verified: a chain of four of RSA 4096 is 8 KiB */
+#define TLS_HELLO_BYTES_MAX (4 * 1024) /* a client's first message: 2 KiB with keys that are safe from quantum computers */
+#define TLS_HANDSHAKE_FRAGMENT_SIZE 4096 /* bytes of a record of ours until the handshake has ended: a buffer is as large */
 #define TLS_SECRETS_MAX 2 /* of a cluster: a new one and the one before */
 #define TLS_SECRET_SIZE_MIN 32 /* bytes: a peer that was dialled may try to guess it at its leisure */
 #define TLS_SECRET_SIZE_MAX 256

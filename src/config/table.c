@@ -568,7 +568,7 @@ static const struct row rows[] = {
          "until the sender's handshake is there")
     SIZE("remote.unauthenticated.frame-size", "16 KiB", NULL, YES,
          "largest frame of a sender that is not known yet, with its length")
-    SIZE("remote.unauthenticated.tls-handshake-size", "32 KiB", NULL, YES,
+    SIZE("remote.unauthenticated.tls-handshake-size", "16 KiB", NULL, YES,
          "what a peer may say until its certificate is verified")
     TEXT("remote.tls.certificate", "$" ROTATING "cert-file", YES, "PEM: the node's certificate, then those up to its CA")
     TEXT("remote.tls.key", "$" ROTATING "key-file", YES, "PEM: the key of it, without a password")

@@ -12,8 +12,10 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "host/tls_inside.h"
+#include "host/tls_record.h"
 
 #define RECORD_HANDSHAKE 22 /* RFC 8446 5.1: the first byte that a client sends */
+#define FEED_SIZE 1024 /* bytes of a handshake that OpenSSL gets at a time: its buffer stays as large */
 
 struct tls_end {
     struct tls *tls; /* lent */
@@ -21,8 +23,9 @@ struct tls_end {
     BIO *in, *out; /* the ssl's */
     enum tls_state state;
     bool accepts;
-    size_t fed;  /* bytes, counted until the handshake has ended */
-    size_t fed_max;
+    struct tls_records records; /* until the handshake has ended */
+    size_t left; /* bytes that the peer may say until then */
+    bool was_fed;
     size_t sent; /* bytes of out */
     bool renegotiates; /* the peer asked for it */
     size_t answers; /* bytes that reading added to out since it was empty */
@@ -61,6 +64,8 @@ static void say_proof(struct tls_end *end)
 static void open_end(struct tls_end *end)
 {
     end->state = TLS_OPEN;
+    check(SSL_set_max_send_fragment(end->ssl, SSL3_RT_MAX_PLAIN_LENGTH) == 1 &&
+          SSL_set_split_send_fragment(end->ssl, SSL3_RT_MAX_PLAIN_LENGTH) == 1);
     if (!tls_is_pinned(end->tls, tls_end_chain(end)))
         fail(end, "no key of the peer's certificates is pinned");
     else if (!end->accepts && tls_has_secrets(end->tls))
@@ -102,7 +107,7 @@ static struct tls_end *new_end(struct tls *tls, uint64_t now, bool accepts)
     SSL_set_info_callback(end->ssl, see);
     end->accepts = accepts;
     end->awaits_proof = accepts && tls_has_secrets(tls);
-    end->fed_max = tls_handshake_bytes_max(tls);
+    end->left = tls_handshake_bytes_max(tls);
     if (accepts)
         SSL_set_accept_state(end->ssl);
     else
@@ -163,28 +168,66 @@ void tls_end_free(struct tls_end *end)
     if (!end)
         return;
     SSL_free(end->ssl);
+    buf_fini(&end->records.record);
     mem_free(end);
+}
+
+static void put_in(struct tls_end *end, struct slice bytes)
+{
+    int size = (int)bytes.size;
+
+    check(BIO_write(end->in, bytes.data, size) == size); /* only memory */
+}
+
+/* A whole record goes to OpenSSL. */
+static void shake_with(struct tls_end *end, struct slice record)
+{
+    for (size_t at = 0; at < record.size; at += FEED_SIZE) {
+        size_t left = record.size - at;
+
+        put_in(end, slice_of(record.data + at,
+                             left < FEED_SIZE ? left : FEED_SIZE));
+        if (end->state == TLS_SHAKING)
+            shake(end);
+    }
+}
+
+/* Takes as many bytes as the handshake needs; those behind it are left. */
+static void feed_handshake(struct tls_end *end, struct slice *bytes)
+{
+    while (bytes->size > 0 && end->state == TLS_SHAKING) {
+        enum tls_record record =
+            tls_records_take(&end->records, end->left, bytes);
+
+        if (record == TLS_RECORD_PART)
+            return;
+        if (record == TLS_RECORD_OTHER)
+            fail(end, "the peer speaks something else");
+        else if (record == TLS_RECORD_LONG)
+            fail(end, "the handshake is too long");
+        else if (record == TLS_RECORD_HELLO)
+            fail(end, "the peer's hello is too long");
+        else
+            shake_with(end, buf_slice(&end->records.record));
+        end->left -= end->records.record.size;
+        buf_fini(&end->records.record);
+    }
 }
 
 void tls_end_feed(struct tls_end *end, struct slice bytes)
 {
-    int size = (int)bytes.size;
-
     if (end->state == TLS_FAILED || end->state == TLS_ENDED || !bytes.size)
         return;
     check(bytes.size <= INT32_MAX);
-    if (end->state == TLS_SHAKING && end->accepts && !end->fed &&
-        bytes.data[0] != RECORD_HANDSHAKE) {
+    if (end->accepts && !end->was_fed && bytes.data[0] != RECORD_HANDSHAKE) {
         fail(end, "the peer speaks something else");
         return;
     }
-    check(BIO_write(end->in, bytes.data, size) == size); /* only memory */
-    if (end->state != TLS_SHAKING)
-        return;
-    end->fed += bytes.size;
-    shake(end);
-    if (end->state == TLS_SHAKING && end->fed > end->fed_max)
-        fail(end, "the handshake is too long");
+    end->was_fed = true;
+    if (end->state == TLS_SHAKING)
+        feed_handshake(end, &bytes);
+    if (end->state == TLS_OPEN)
+        put_in(end, bytes);
 }
 
 static size_t read_plain(struct tls_end *end, uint8_t *plain, size_t size)
@@ -266,6 +309,15 @@ bool tls_end_pending(const struct tls_end *end, struct slice *bytes)
     return bytes->size > 0;
 }
 
+/* The own certificates were in it; a reset keeps the memory. */
+static void shrink_out(struct tls_end *end)
+{
+    BUF_MEM *empty = BUF_MEM_new();
+
+    check(empty); /* out of memory */
+    check(BIO_set_mem_buf(end->out, empty, BIO_CLOSE) == 1);
+}
+
 void tls_end_sent(struct tls_end *end, size_t size)
 {
     struct slice left;
@@ -276,7 +328,10 @@ void tls_end_sent(struct tls_end *end, size_t size)
         return;
     end->sent = 0;
     end->answers = 0;
-    check(BIO_reset(end->out) == 1);
+    if (end->state == TLS_SHAKING)
+        shrink_out(end);
+    else
+        check(BIO_reset(end->out) == 1);
 }
 
 void tls_end_close(struct tls_end *end)

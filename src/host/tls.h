@@ -79,7 +79,8 @@ struct tls_end *tls_accept(struct tls *tls, uint64_t now);
 struct tls_end *tls_connect(struct tls *tls, uint64_t now, const char *host);
 void tls_end_free(struct tls_end *end); /* null is fine */
 
-/* Bytes that came on the connection, lent. Before the handshake has ended they are bounded: handshake_bytes_max. */
+/* Bytes that came on the connection, lent. Before the handshake has ended they are bounded by handshake_bytes_max, of them
+ * a client's hello by TLS_HELLO_BYTES_MAX, and with these all that is kept for them is at most 64 KiB. */
 void tls_end_feed(struct tls_end *end, struct slice bytes);
 /* Plain bytes of what was fed, at most size; 0: no more until more is fed. To be called until then. What TLS answers
  * meanwhile is pending; a peer that makes it more than TLS_ANSWERS_MAX while nothing can be sent fails. */

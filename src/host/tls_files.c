@@ -335,6 +335,8 @@ static void set_rules(const struct tls_options *options, SSL_CTX *context)
     right = SSL_CTX_set_num_tickets(context, 0) == 1 &&
             SSL_CTX_set_recv_max_early_data(context, 0) == 1 &&
             SSL_CTX_set_dh_auto(context, 1) == 1 &&
+            SSL_CTX_set_max_send_fragment(context,
+                                          TLS_HANDSHAKE_FRAGMENT_SIZE) == 1 &&
             SSL_CTX_set_min_proto_version(context, options->allows_1_2
                                                        ? TLS1_2_VERSION
                                                        : TLS1_3_VERSION) == 1;

@@ -464,7 +464,9 @@ static void other_protocols_are_refused_at_their_first_byte(void **state)
     fed(tls, slice_text("SSH-2.0-x\r\n"), "something else");
     fed(tls, slice_of("\x15\3\1\0\2\1\0", 7), "something else"); /* an alert */
     fed(tls, slice_of("\x80\x2e\1\0\2", 5), "something else");   /* version 2 */
-    fed(tls, slice_of("\x16\3\1\x50\1", 5), "packet length too long");
+    fed(tls, slice_of("\x16\3\1\x50\1", 5), "the handshake is too long");
+    fed(tls, slice_of("\x16\3\1\x40\1", 5), "the handshake is too long"); /* no record is larger, but all that may be said is */
+    fed(tls, slice_of("\x16\2\1\0\1", 5), "something else"); /* no such version */
     fed(tls, slice_of("\x16\3\1\0\1\2", 6), NULL); /* a message that is not whole */
     fed(tls, slice_of("\x16\3\1\0\4\2\0\0\0", 9), "unexpected message");
     tls_close(tls);
@@ -472,23 +474,24 @@ static void other_protocols_are_refused_at_their_first_byte(void **state)
 
 static void is_bounded(struct tls *tls, size_t most)
 {
-    static uint8_t record[5 + 1024];
+    uint8_t record[] = { 22, 3, 1, 0, 1, 0 }; /* of one byte */
+    const uint8_t message[] = { 1, TLS_HELLO_BYTES_MAX >> 16, TLS_HELLO_BYTES_MAX >> 8 & 0xff, TLS_HELLO_BYTES_MAX & 0xff };
     struct tls_end *conn = tls_accept(tls, 0);
     size_t total = 0;
 
-    memcpy(record, "\x16\3\1\4\0\1\0\x7f\xff", 9); /* a ClientHello of 32 KiB less one */
     while (tls_end_state(conn) == TLS_SHAKING && total < 10 * most) {
+        record[5] = total / sizeof record < sizeof message ? message[total / sizeof record] : 0;
         tls_end_feed(conn, slice_of(record, sizeof record));
         total += sizeof record;
-        memset(record + 5, 0, sizeof record - 5);
     }
     assert_int_equal(tls_end_state(conn), TLS_FAILED);
-    assert_true(total > most && total <= most + sizeof record);
+    assert_non_null(strstr(tls_end_why(conn), "the handshake is too long"));
+    assert_in_range(total, most, most + sizeof record);
     tls_end_free(conn);
     tls_close(tls);
 }
 
-/* A message of 32 KiB is announced and comes in records of right form: it is not waited for.
+/* A hello that is not too long comes in records of right form and one byte each: it is not waited for.
  * limit: TLS_HANDSHAKE_BYTES_MAX, or as it is set */
 static void a_handshake_is_bounded(void **state)
 {
@@ -497,6 +500,60 @@ static void a_handshake_is_bounded(void **state)
     is_bounded(tls_open_keys(*state), TLS_HANDSHAKE_BYTES_MAX);
     options.handshake_bytes_max = 4096;
     is_bounded(tls_open_with(&options), 4096);
+}
+
+/* limit: TLS_HELLO_BYTES_MAX. Before more of it comes, in one record or in several, the first hello or the second. */
+static void a_hello_is_bounded(void **state)
+{
+    struct tls *tls = tls_open_keys(*state);
+    const uint8_t below[] = { 22, 3, 1, 0, 4, 1, 0, TLS_HELLO_BYTES_MAX >> 8, 0 };
+    const uint8_t above[] = { 22, 3, 1, 0, 4, 1, 0, TLS_HELLO_BYTES_MAX >> 8, 1 };
+    const uint8_t in_two[] = { 22, 3, 1, 0, 2, 1, 0, 22, 3, 1, 0, 2, TLS_HELLO_BYTES_MAX >> 8, 1 };
+
+    fed(tls, slice_of(below, sizeof below), NULL);
+    fed(tls, slice_of(above, sizeof above), "the peer's hello is too long");
+    fed(tls, slice_of(in_two, sizeof in_two), "the peer's hello is too long");
+    tls_close(tls);
+}
+
+/* A second one may follow the first: of who is asked for other keys. */
+static void a_second_hello_is_bounded(void **state)
+{
+    const struct keys *keys = *state;
+    const uint8_t above[] = { 20, 3, 3, 0, 1, 1, 22, 3, 3, 0, 4, 1, 0, TLS_HELLO_BYTES_MAX >> 8, 1 };
+    struct tls *tls = tls_open_keys(keys);
+    struct tls_end *conn = tls_accept(tls, 0);
+    uint8_t bytes[4096];
+    struct peer peer;
+
+    peer_init(&peer, keys->node, false);
+    (void)SSL_do_handshake(peer.ssl);
+    tls_end_feed(conn, slice_of(bytes, take_all(&peer, bytes, sizeof bytes)));
+    assert_int_equal(tls_end_state(conn), TLS_SHAKING);
+    tls_end_feed(conn, slice_of(above, sizeof above));
+    assert_int_equal(tls_end_state(conn), TLS_FAILED);
+    assert_non_null(strstr(tls_end_why(conn), "the peer's hello is too long"));
+    peer_fini(&peer);
+    tls_end_free(conn);
+    tls_close(tls);
+}
+
+/* Records are small while hands are shaken only: each costs 22 bytes, and time. */
+static void an_open_end_fills_its_records(void **state)
+{
+    static uint8_t plain[TLS_PIECE_SIZE];
+    struct tls *tls = tls_open_keys(*state);
+    struct tls_end *link = tls_connect(tls, 0, "127.0.0.1"), *conn = tls_accept(tls, 0);
+    struct slice pending;
+
+    tls_pump(link, conn, sizeof plain);
+    assert_int_equal(tls_end_state(link), TLS_OPEN);
+    tls_end_write(link, slice_of(plain, sizeof plain));
+    assert_true(tls_end_pending(link, &pending));
+    assert_int_equal(pending.size, sizeof plain + 2 * 22);
+    tls_end_free(link);
+    tls_end_free(conn);
+    tls_close(tls);
 }
 
 /* A peer that asks for new keys again and again, and reads no answer. */
@@ -741,6 +798,9 @@ int main(void)
         cmocka_unit_test(what_was_recorded_is_refused),
         cmocka_unit_test(other_protocols_are_refused_at_their_first_byte),
         cmocka_unit_test(a_handshake_is_bounded),
+        cmocka_unit_test(a_hello_is_bounded),
+        cmocka_unit_test(an_open_end_fills_its_records),
+        cmocka_unit_test(a_second_hello_is_bounded),
         cmocka_unit_test(answers_are_bounded),
         cmocka_unit_test(a_handshake_that_is_cut_stays_open),
         cmocka_unit_test(files_that_cannot_be_used_are_refused),
