@@ -15,8 +15,10 @@
 #define INBOX_BYTES_MAX (64 * 1024 * 1024) /* of their bodies */
 #define ACCEPT_WAITING_MAX 256 /* accepted connections whose machine is not known yet */
 #define ACCEPT_WAITING_EACH_MAX 16 /* of them from one address: a peer needs three */
-#define ACCEPT_STRANGERS_MAX (ACCEPT_WAITING_MAX - 32) /* of them from addresses of which none was ever taken: the rest is for peers */
+#define ACCEPT_STRANGERS_MAX (ACCEPT_WAITING_MAX - 32) /* of them from addresses that are no seed node's and of which none was ever taken: the rest is for peers */
 #define ACCEPT_KNOWN_MAX 1024 /* addresses of peers that are remembered, the last ones: 16 KiB */
+#define EXPECTED_LOOK_MS 30000 /* between two look-ups of the names of seed nodes */
+#define EXPECTED_ADDRESSES_MAX 64 /* of one name */
 #define ACCEPT_PREAMBLE_MS 5000 /* until the first five bytes are there */
 #define ACCEPT_FRAME_MS 5000 /* until the first frame is there: a peer says it at once. Akka's handshake-timeout is 20 s */
 #define ACCEPT_BYTES_MAX (INLET_UNKNOWN_SIZE_MAX + 16) /* kept of such a connection: the preamble and the largest first frame */

@@ -561,7 +561,7 @@ static const struct row rows[] = {
     COUNT("remote.unauthenticated.connections-of-one-address", "16", NULL, 1,
           1000000, YES, "of them from one address")
     COUNT("remote.unauthenticated.reserved-for-peers", "32", NULL, 0, 1000000,
-          YES, "of them only for addresses of which one was taken before")
+          YES, "of them only for addresses of seed nodes, and those of which one was taken before")
     SPAN_MS("remote.unauthenticated.timeout", "5 s", NULL, YES,
          "until TLS's handshake and the first five bytes are there")
     SPAN_MS("remote.unauthenticated.handshake-timeout", "5 s", NULL, YES,

@@ -13,7 +13,9 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/line.h"
+#include "host/expected.h"
 #include "host/handle.h"
+#include "host/socket_address.h"
 #include "host/tls.h"
 #include "host/tls_socket.h"
 
@@ -47,6 +49,7 @@ struct listener {
     VEC(struct waiting *) waiting; /* in the order of their arrival */
     VEC(struct in6_addr) known; /* of whom a connection was taken; full: the oldest gives way */
     uint32_t oldest_known;
+    struct expected *expected; /* known for good: strangers that are accepted do not make them give way */
     /* Counted by the listener's thread, read by any. */
     struct {
         _Atomic uint64_t accepted, refused, late, paused;
@@ -223,15 +226,7 @@ static void set_timer(struct listener *listener)
 
 static struct in6_addr address_of(const struct sockaddr_storage *peer)
 {
-    struct in6_addr address = { 0 };
-
-    if (peer->ss_family == AF_INET6)
-        return ((const struct sockaddr_in6 *)peer)->sin6_addr;
-    /* As IPv6 writes it: ::ffff:127.0.0.1. */
-    address.s6_addr[10] = address.s6_addr[11] = 0xff;
-    memcpy(address.s6_addr + 12,
-           &((const struct sockaddr_in *)peer)->sin_addr, 4);
-    return address;
+    return socket_address((const struct sockaddr *)peer);
 }
 
 static bool is_known(const struct listener *listener,
@@ -240,7 +235,7 @@ static bool is_known(const struct listener *listener,
     for (uint32_t i = 0; i < listener->known.count; i++)
         if (IN6_ARE_ADDR_EQUAL(&listener->known.items[i], address))
             return true;
-    return false;
+    return expected_has(listener->expected, address);
 }
 
 static void remember(struct listener *listener, const struct waiting *waiting)
@@ -557,6 +552,7 @@ void listener_start(struct listener *listener, uv_loop_t *loop,
     listener->loop = loop;
     listener->owner = *owner;
     fill_limits(&listener->owner.limits);
+    listener->expected = expected_new(loop);
     listener->timer = mem_alloc(sizeof *listener->timer);
     check(uv_timer_init(loop, listener->timer) == 0);
     listener->timer->data = listener;
@@ -566,14 +562,22 @@ void listener_start(struct listener *listener, uv_loop_t *loop,
     check(uv_poll_start(listener->poll, UV_READABLE, on_connection) == 0);
 }
 
+void listener_expect(struct listener *listener, const struct address *nodes,
+                     uint32_t count)
+{
+    expected_set(listener->expected, nodes, count);
+}
+
 void listener_stop(struct listener *listener)
 {
     while (listener->waiting.count > 0)
         forget(listener->waiting.items[listener->waiting.count - 1]);
     handle_close((uv_handle_t *)listener->poll);
     handle_close((uv_handle_t *)listener->timer);
+    expected_free(listener->expected);
     listener->poll = NULL;
     listener->timer = NULL;
+    listener->expected = NULL;
     if (listener->fd >= 0)
         (void)close(listener->fd); /* nothing of it is left to lose */
     listener->fd = -1;

@@ -2,8 +2,8 @@
  * bytes until it is known which machine shall own them, and gives them away.
  *
  * What strangers can make us keep is bounded, by default: ACCEPT_WAITING_MAX connections
- * whose machine is not known, ACCEPT_WAITING_EACH_MAX of one address, ACCEPT_STRANGERS_MAX of addresses of which no
- * connection was ever taken (so that peers get through; ACCEPT_KNOWN_MAX are remembered), each for ACCEPT_PREAMBLE_MS
+ * whose machine is not known, ACCEPT_WAITING_EACH_MAX of one address, ACCEPT_STRANGERS_MAX of addresses that are not
+ * expected and of which no connection was ever taken (so that peers get through; ACCEPT_KNOWN_MAX are remembered), each for ACCEPT_PREAMBLE_MS
  * and ACCEPT_FRAME_MS and with ACCEPT_BYTES_MAX. With TLS its handshake is within the first of these times, and with
  * TLS_HANDSHAKE_BYTES_MAX.
  *
@@ -54,6 +54,9 @@ bool listener_is_loopback(const struct listener *listener); /* only this machine
 /* Begins to accept in this loop, of the calling thread. */
 void listener_start(struct listener *listener, uv_loop_t *loop,
                     const struct listener_owner *owner);
+/* Nodes that are expected, whether they were here or not: copied, in the place of those before. After listener_start, on its thread. */
+void listener_expect(struct listener *listener, const struct address *nodes,
+                     uint32_t count);
 /* Closes the socket and the connections that wait. After listener_start: on
  * its thread, and the loop must run once more before it is closed. */
 void listener_stop(struct listener *listener);

@@ -9,7 +9,7 @@
 struct listener_limits {
     uint32_t waiting_max;           /* connections whose machine is not known */
     uint32_t waiting_each_max;      /* of them of one address */
-    uint32_t strangers_max;         /* of them of addresses of which none was ever taken */
+    uint32_t strangers_max;         /* of them of addresses that are not expected and of which none was ever taken */
     uint64_t preamble_ms, frame_ms; /* since a connection was accepted: until its first five bytes, its first frame are there */
     size_t frame_size_max;          /* bytes of the first frame, without its length */
 };

@@ -110,6 +110,13 @@ static void leave(struct thread *thread)
     machine_mail(thread->machines[0], thread->now, &mail, 1);
 }
 
+/* A look that found nobody says nothing of those before. */
+static void expect(struct thread *thread, const struct seed_list *list)
+{
+    if (list->count > 0)
+        listener_expect(thread->system->listener, list->addresses, list->count);
+}
+
 static bool take_inbox(struct thread *thread)
 {
     struct inbox_item item;
@@ -146,6 +153,7 @@ static bool take_inbox(struct thread *thread)
                             item.is.durable);
             break;
         case INBOX_FOUND:
+            expect(thread, item.is.seeds);
             machine_found(thread->machines[index], thread->now,
                           item.is.seeds);
             break;
@@ -606,6 +614,16 @@ static void log_text(void *owner, enum trace_level level, const char *text)
     system_log(thread->system, level, "host", "%s", text);
 }
 
+/* Those that are configured; what is found takes their place. */
+static void listen_for(struct thread *thread, const struct listener_owner *owner)
+{
+    struct sherd_system *system = thread->system;
+
+    listener_start(system->listener, &thread->loop, owner);
+    listener_expect(system->listener, system->settings.seeds.items,
+                    system->settings.seeds.count);
+}
+
 static void thread_main(void *argument)
 {
     struct thread *thread = argument;
@@ -623,7 +641,7 @@ static void thread_main(void *argument)
     for (uint32_t i = 0; i < thread->count; i++)
         machine_start(thread->machines[i], thread->now, wall_ms());
     if (thread->index == 0)
-        listener_start(system->listener, &thread->loop, &owner);
+        listen_for(thread, &owner);
     thread->more = true;
     while (!atomic_load_explicit(&system->stopping, memory_order_relaxed))
         pass(thread);

@@ -612,6 +612,67 @@ static void strangers_are_refused(void **state)
     sherd_close(system);
 }
 
+static int call_from(uint16_t port, uint32_t host)
+{
+    struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000000u + host) };
+    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof from), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+struct caller {
+    uint16_t port;
+    uint32_t host;
+};
+
+/* Its connection is not closed within a while. */
+static bool is_taken(void *argument)
+{
+    const struct caller *caller = argument;
+    const struct timeval while_ = { .tv_usec = 200000 };
+    int fd = call_from(caller->port, caller->host);
+    char byte;
+    bool taken;
+
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &while_, sizeof while_), 0);
+    taken = recv(fd, &byte, 1, 0) < 0;
+    close(fd);
+    return taken;
+}
+
+/* A seed node that was never here comes through when strangers have all that is for them: one that is configured, and those
+ * that are found later. */
+static void seed_nodes_are_no_strangers(void **state)
+{
+    struct sherd_options options = options_for(1);
+    struct seed_list *found = mem_alloc(sizeof *found + sizeof found->addresses[0]);
+    struct sherd_system *system;
+    struct caller seed = { .host = 200 }, other = { .host = 201 };
+    int silent;
+
+    (void)state;
+    options.config_text = "sherd.remote.unauthenticated { timeout = 60s, connections = 4, reserved-for-peers = 3 }\n"
+                          "sherd.cluster.seed-nodes = [\"127.0.0.200:1\"]";
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_start(system), 0);
+    seed.port = other.port = sherd_port(system);
+    silent = call_from(seed.port, 1);
+    assert_hung_up(call_from(seed.port, 2));
+    assert_true(is_taken(&seed));
+    assert_false(is_taken(&other));
+    found->count = 1;
+    (void)snprintf(found->addresses[0].host, sizeof found->addresses[0].host, "127.0.0.201");
+    inbox_put_found(&system_thread(system, 0)->inbox, found);
+    thread_wake(system_thread(system, 0));
+    wait_until(is_taken, &other);
+    close(silent);
+    sherd_close(system);
+}
+
 /* ---- opening, ends ---- */
 
 static void a_port_in_use_is_named(void **state)
@@ -1018,6 +1079,7 @@ int main(void)
         cmocka_unit_test_setup(a_failed_connect_is_told, set_up),
         cmocka_unit_test_setup(links_are_made_anew, set_up),
         cmocka_unit_test_setup(strangers_are_refused, set_up),
+        cmocka_unit_test_setup(seed_nodes_are_no_strangers, set_up),
         cmocka_unit_test_setup(a_port_in_use_is_named, set_up),
         cmocka_unit_test_setup(too_few_descriptors_are_an_error, set_up),
         cmocka_unit_test_setup(wrong_settings_are_errors, set_up),

@@ -338,8 +338,7 @@ void machine_found(struct machine *machine, uint64_t now,
 {
     (void)machine;
     (void)now;
-    (void)list;
-    check(!"the fake node looks for nobody");
+    mem_free(list); /* the fake node looks for nobody */
 }
 
 void machine_stored(struct machine *machine, uint64_t now,

@@ -201,6 +201,51 @@ static void so_many_addresses_are_known(void **state)
     place_close(&place);
 }
 
+/* Strangers have all that is for them; whether one from this host comes through. */
+static bool comes_through(struct place *place, uint32_t host)
+{
+    int fd = call_from(listener_port(place->listener), host);
+    bool comes = !is_hung_up(place, fd);
+
+    close(fd);
+    for (int i = 0; i < 20; i++)
+        (void)uv_run(&place->loop, UV_RUN_NOWAIT);
+    return comes;
+}
+
+/* Nodes that were never here, by number and by name; nobody makes them give way but others that are expected. */
+static void who_is_expected_comes_through(void **state)
+{
+    const struct address nodes[] = { { .host = "127.0.0.200" }, { .host = "localhost" }, { .host = "no such name" },
+                                     { .host = "127.0.0.201" } };
+    static int fds[ACCEPT_STRANGERS_MAX];
+    struct place place;
+    (void)state;
+
+    place_open(&place);
+    fills(&place, fds, 0, ACCEPT_STRANGERS_MAX, 2);
+    assert_false(comes_through(&place, 200));
+    listener_expect(place.listener, nodes, 3);
+    assert_true(comes_through(&place, 200));
+    assert_false(comes_through(&place, 201));
+    for (int i = 0; i < 5000 && !comes_through(&place, 1); i++)
+        uv_sleep(1); /* its name is looked up */
+    assert_true(comes_through(&place, 1));
+    for (uint32_t i = 0; i < ACCEPT_STRANGERS_MAX; i++)
+        close(fds[i]);
+    for (uint32_t host = 0; host <= ACCEPT_KNOWN_MAX; host++)
+        becomes_known(&place, 1000 + host);
+    fills(&place, fds, 0, ACCEPT_STRANGERS_MAX, 2);
+    assert_true(comes_through(&place, 200));
+    listener_expect(place.listener, nodes + 1, 3);
+    assert_false(comes_through(&place, 200));
+    assert_true(comes_through(&place, 201));
+    assert_true(comes_through(&place, 1)); /* what was known of it stayed */
+    for (uint32_t i = 0; i < ACCEPT_STRANGERS_MAX; i++)
+        close(fds[i]);
+    place_close(&place);
+}
+
 /* A stranger's bytes are kept up to the limit, not beyond. */
 static void so_many_bytes_of_a_stranger_are_kept(void **state)
 {
@@ -442,6 +487,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(so_many_may_say_nothing),
         cmocka_unit_test(so_many_addresses_are_known),
+        cmocka_unit_test(who_is_expected_comes_through),
         cmocka_unit_test(so_many_bytes_of_a_stranger_are_kept),
         cmocka_unit_test(a_ring_takes_so_many_mails),
         cmocka_unit_test(what_strangers_may_is_set),
