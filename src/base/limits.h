@@ -22,6 +22,7 @@
 #define ACCEPT_PREAMBLE_MS 5000 /* until the first five bytes are there */
 #define ACCEPT_FRAME_MS 5000 /* until the first frame is there: a peer says it at once. Akka's handshake-timeout is 20 s */
 #define ACCEPT_BYTES_MAX (INLET_UNKNOWN_SIZE_MAX + 16) /* kept of such a connection: the preamble and the largest first frame */
+#define ACCEPT_LINES_MAX 10 /* lines in a second about connections that were refused; the rest is one more line with their number */
 #define ACCEPT_BATCH_MAX 64 /* connections accepted before other sockets get their turn */
 #define ACCEPT_PAUSE_MS 100 /* without accepting when no descriptor is left */
 #define CONNECTIONS_MAX 32768 /* accepted ones of a system; five for each of 5,000 peers */

@@ -44,7 +44,11 @@ struct listener {
     uv_poll_t *poll;
     uv_timer_t *timer; /* the earliest that is late, or the end of a pause */
     bool pausing;
-    uint64_t logged_at; /* one line a second about refusals */
+    struct {
+        uint64_t since; /* this second; 0: it is over */
+        uint32_t lines;
+        uint64_t left_out;
+    } logged; /* about refusals */
     uint64_t order; /* of the connection that came last */
     VEC(struct waiting *) waiting; /* in the order of their arrival */
     VEC(struct in6_addr) known; /* of whom a connection was taken; full: the oldest gives way */
@@ -160,18 +164,46 @@ struct listener_counters listener_counters(const struct listener *listener)
 
 /* ---- the connections that wait ---- */
 
+static void log_warning(struct listener *listener, const char *text)
+{
+    listener->owner.log(listener->owner.owner, TRACE_WARNING, text);
+}
+
+/* Once a second is over: what of it was left out. */
+static void sum_up(struct listener *listener, uint64_t now)
+{
+    char text[128];
+
+    if (!listener->logged.since || now - listener->logged.since < SECOND_NS)
+        return;
+    if (listener->logged.left_out) {
+        line_format(text, sizeof text,
+                    "more connections were refused than are logged "
+                    "one by one count=%llu",
+                    (unsigned long long)listener->logged.left_out);
+        log_warning(listener, text);
+    }
+    memset(&listener->logged, 0, sizeof listener->logged);
+}
+
+/* Strangers must not fill the log; the counters have them all. */
 static void refuse(struct listener *listener, const char *remote,
                    const char *why)
 {
     uint64_t now = uv_hrtime();
     char text[256];
 
-    if (listener->logged_at && now - listener->logged_at < SECOND_NS)
-        return; /* strangers must not fill the log; the counters have them */
-    listener->logged_at = now;
+    sum_up(listener, now);
+    if (!listener->logged.since)
+        listener->logged.since = now;
+    if (listener->logged.lines >= ACCEPT_LINES_MAX) {
+        listener->logged.left_out++;
+        return;
+    }
+    listener->logged.lines++;
     line_format(text, sizeof text, "connection refused from=%s why=\"%s\"",
                 remote, why);
-    listener->owner.log(listener->owner.owner, TRACE_WARNING, text);
+    log_warning(listener, text);
 }
 
 /* Forgets it; its socket is closed unless somebody took it. */
@@ -201,7 +233,7 @@ static uint64_t late_at(const struct waiting *waiting)
 
 static void on_timer(uv_timer_t *timer);
 
-/* Sets the timer to the earliest that is late; none waits: no timer. */
+/* Sets the timer to the earliest that is late, or the sum of what was not logged; none waits: no timer. */
 static void set_timer(struct listener *listener)
 {
     uint64_t now = uv_hrtime(), at = UINT64_MAX;
@@ -213,6 +245,8 @@ static void set_timer(struct listener *listener)
 
         at = late < at ? late : at;
     }
+    if (listener->logged.left_out && listener->logged.since + SECOND_NS < at)
+        at = listener->logged.since + SECOND_NS;
     if (at == UINT64_MAX) {
         (void)uv_timer_stop(listener->timer);
         return;
@@ -508,6 +542,7 @@ static void on_timer(uv_timer_t *timer)
 
     if (!listener)
         return;
+    sum_up(listener, now);
     if (listener->pausing) {
         listener->pausing = false;
         check(uv_poll_start(listener->poll, UV_READABLE, on_connection) == 0);

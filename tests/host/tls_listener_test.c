@@ -135,7 +135,7 @@ static struct listener_counters count(struct place *place)
 
 static void place_close(struct place *place)
 {
-    assert_true(place->lines <= count(place).refused + count(place).late); /* one for each, and one a second */
+    assert_true(place->lines <= count(place).refused + count(place).late); /* one for each at most */
     listener_stop(place->listener);
     (void)uv_run(&place->loop, UV_RUN_DEFAULT);
     listener_free(place->listener);
@@ -593,6 +593,44 @@ static void other_bytes_are_refused(void **state)
     says(false, slice_of(hello, 1), true, "TLS: closed within the handshake");
 }
 
+static void speaks_something_else(struct place *place)
+{
+    int fd = call_from(place, 1);
+
+    assert_int_equal(send(fd, "GET /", 5, MSG_NOSIGNAL), 5);
+    assert_true(is_hung_up(place, fd, 10000));
+    close(fd);
+}
+
+/* limit: ACCEPT_LINES_MAX. Nobody comes any more, and the rest is said all the same. */
+static void so_many_refusals_are_logged(void **state)
+{
+    uint64_t began = uv_hrtime(), left_out;
+    struct place place;
+    char text[32];
+    (void)state;
+
+    place_open(&place, true);
+    for (int i = 0; i < 3 * ACCEPT_LINES_MAX; i++)
+        speaks_something_else(&place);
+    if (uv_hrtime() - began > UINT64_C(900000000))
+        print_message("the machine is too slow to see them in one second\n");
+    else
+        assert_int_equal(place.lines, ACCEPT_LINES_MAX);
+    left_out = count(&place).refused - place.lines;
+    for (int i = 0; i < 10000 && !strstr(place.logged, "count="); i++) {
+        (void)uv_run(&place.loop, UV_RUN_NOWAIT);
+        uv_sleep(1);
+    }
+    (void)snprintf(text, sizeof text, "count=%llu", (unsigned long long)left_out);
+    assert_non_null(strstr(place.logged, "more connections were refused"));
+    if (place.lines == ACCEPT_LINES_MAX + 1)
+        assert_non_null(strstr(place.logged, text));
+    speaks_something_else(&place);
+    assert_non_null(strstr(place.logged, "connection refused from=127.0.0.1"));
+    place_close(&place);
+}
+
 /* As one does that looks whether the port is open. */
 static void who_says_nothing_and_goes_is_no_news(void **state)
 {
@@ -720,6 +758,7 @@ int main(void)
         cmocka_unit_test(old_versions_and_other_suites_are_refused),
         cmocka_unit_test(another_protocol_inside_is_refused),
         cmocka_unit_test(other_bytes_are_refused),
+        cmocka_unit_test(so_many_refusals_are_logged),
         cmocka_unit_test(who_says_nothing_and_goes_is_no_news),
         cmocka_unit_test(so_many_may_shake_hands),
         cmocka_unit_test(so_many_bytes_are_kept_of_a_peer),
