@@ -5,18 +5,10 @@
 
 SHERD_API const char *sherd_phase_text(enum sherd_phase phase)
 {
-#define X(name, text, tasks) text,
+#define X(name, text) text,
     static const char *const texts[] = { SHERD_PHASES(X) };
 #undef X
     return (unsigned)phase < SHERD_PHASE_COUNT ? texts[phase] : "unknown";
-}
-
-static bool has_tasks(enum sherd_phase phase)
-{
-#define X(name, text, tasks) tasks,
-    static const uint8_t answers[] = { SHERD_PHASES(X) };
-#undef X
-    return (unsigned)phase < SHERD_PHASE_COUNT && answers[phase];
 }
 
 SHERD_API int sherd_shutdown_task(struct sherd_ctx *ctx, enum sherd_phase phase,
@@ -24,7 +16,7 @@ SHERD_API int sherd_shutdown_task(struct sherd_ctx *ctx, enum sherd_phase phase,
 {
     size_t size = name ? strlen(name) : 0;
 
-    if (!has_tasks(phase) || !size || size > SHERD_ID_MAX)
+    if ((unsigned)phase >= SHERD_PHASE_COUNT || !size || size > SHERD_ID_MAX)
         return SHERD_EINVAL;
     actor_news_put(ctx->actors, ACTORS_TASK, (uint16_t)phase, 0,
                    ctx->self.actor, slice_of(name, size));
@@ -34,7 +26,7 @@ SHERD_API int sherd_shutdown_task(struct sherd_ctx *ctx, enum sherd_phase phase,
 SHERD_API void sherd_shutdown_done(struct sherd_ctx *ctx,
                                    enum sherd_phase phase)
 {
-    if (has_tasks(phase))
+    if ((unsigned)phase < SHERD_PHASE_COUNT)
         actor_news_put(ctx->actors, ACTORS_TASK_DONE, (uint16_t)phase, 0,
                        ctx->self.actor, slice_of(NULL, 0));
 }

@@ -742,7 +742,7 @@ static const struct row rows[] = {
     PHASE("cluster-leave", "cluster-sharding-shutdown-region", "the node leaves; unless set, 60 s")
     PHASE("cluster-exiting", "cluster-leave", "singletons are handed over; unless set, 10 s")
     PHASE("cluster-exiting-done", "cluster-exiting", "the others learn of it; unless set, 10 s")
-    PHASE("cluster-shutdown", "cluster-exiting-done", "the node is no member any more; nothing is waited for")
+    PHASE("cluster-shutdown", "cluster-exiting-done", "the node is no member any more")
     PHASE("before-actor-system-terminate", "cluster-shutdown", "before actors stop")
     PHASE("actor-system-terminate", "before-actor-system-terminate", "actors stop; unless set, 10 s")
     SPAN("coordination.lease.heartbeat-timeout", "120s", NULL, YES,

@@ -30,10 +30,11 @@ static const char *key_of(char key[KEY_MAX], enum sherd_phase phase,
     return key;
 }
 
-/* Of the node, and not of tasks of actors. */
+/* Of the node, and not only of tasks of actors. */
 static bool is_step(enum sherd_phase phase)
 {
     return phase >= SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION &&
+           phase != SHERD_CLUSTER_SHUTDOWN &&
            phase != SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE;
 }
 

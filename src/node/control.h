@@ -43,7 +43,8 @@ enum ending {
     ENDING_HANDING,  /* singletons are handed over */
     ENDING_GIVING_UP, /* nobody takes them over: they end here */
     ENDING_REMOVAL,  /* waiting for the own removal */
-    ENDING_LAST_TASKS, /* the last such phase, outside the cluster */
+    ENDING_OUT,      /* tasks of a node that has left */
+    ENDING_LAST_TASKS, /* those of the last phases */
     ENDING_LANES,    /* actors stop */
     ENDING_LINKS,    /* the last frames leave */
     ENDING_DONE
@@ -89,6 +90,7 @@ struct control {
     VEC(struct task) tasks; /* not done; in the order of being given */
     uint32_t phase; /* tasks of phases before this one come too late */
     uint32_t late;  /* tasks and steps that were not done in time */
+    bool is_out; /* it has left, or waits for that no longer */
     bool is_exiting; /* and hands over when the tasks of leaving are done */
     uint64_t leave_again_at; /* while a cluster that ends as a whole may forget that this node leaves */
     uint64_t lanes_ended; /* a bit each */

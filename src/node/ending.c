@@ -94,6 +94,15 @@ static void name_late_lanes(struct control *control)
                       "actors of a lane have not ended lane=%u", i);
 }
 
+/* False: nobody has a task in that phase, or it is left out. */
+static bool begin_tasks(struct control *control, enum sherd_phase phase)
+{
+    if (!control->machine->settings->phases_off[phase])
+        return control_tasks_begin(control, phase);
+    control->phase = phase + 1;
+    return false;
+}
+
 static void regions_done(struct control *control);
 
 static void shut_regions(struct control *control)
@@ -102,6 +111,7 @@ static void shut_regions(struct control *control)
     uint64_t time = machine->settings->shutdown_region_timeout;
     struct letter letter = { .kind = LETTER_COUNT_WAITING };
 
+    (void)begin_tasks(control, SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION); /* false: there are none */
     if (machine->settings
             ->phases_off[SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION]) {
         regions_done(control); /* the coordinator finds them gone */
@@ -121,30 +131,26 @@ static void shut_regions(struct control *control)
     }
 }
 
-/* False: nobody has a task in that phase, or it is left out. */
-static bool begin_tasks(struct control *control, enum sherd_phase phase)
-{
-    if (!control->machine->settings->phases_off[phase])
-        return control_tasks_begin(control, phase);
-    control->phase = phase + 1;
-    return false;
-}
-
-/* The next phase that has tasks; behind the last one the node leaves. */
+/* The next phase that has tasks. Behind the last one before the cluster's own the node leaves; when it is out, or was never in, it
+ * goes on to those that follow. */
 static void next_tasks(struct control *control)
 {
-    while (control->phase <= SHERD_BEFORE_CLUSTER_SHUTDOWN) {
+    bool out = control->is_out || !member_is_in(control->member);
+    uint32_t last = out ? SHERD_CLUSTER_SHUTDOWN : SHERD_BEFORE_CLUSTER_SHUTDOWN;
+
+    while (control->phase <= last) {
         enum sherd_phase phase = (enum sherd_phase)control->phase;
 
         if (!begin_tasks(control, phase))
             continue;
-        enter(control, ENDING_TASKS, time_of(control, phase, TASKS_TIME));
+        enter(control, control->is_out ? ENDING_OUT : ENDING_TASKS,
+              time_of(control, phase, TASKS_TIME));
         return;
     }
-    if (member_is_in(control->member))
-        shut_regions(control);
-    else
+    if (out)
         control_stop(control, 0);
+    else
+        shut_regions(control);
 }
 
 void control_leave(struct control *control)
@@ -167,6 +173,7 @@ static void hand_over(struct control *control)
 {
     enter(control, ENDING_HANDING,
           time_of(control, SHERD_CLUSTER_EXITING, EXITING_TIME));
+    (void)begin_tasks(control, SHERD_CLUSTER_EXITING); /* false: there are none */
     control->stirred = true;
     for (uint32_t i = 0; i < control->type_count; i++)
         if (control->types[i].singleton)
@@ -199,6 +206,23 @@ static void end_lanes(struct control *control, bool at_once)
     machine_post_lanes(control->machine, &letter, NULL, 0);
 }
 
+/* Those behind the cluster's, then the actors' end. */
+static void last_tasks(struct control *control)
+{
+    while (control->phase < SHERD_PHASE_COUNT) {
+        enum sherd_phase phase = (enum sherd_phase)control->phase;
+
+        if (!begin_tasks(control, phase))
+            continue;
+        enter(control, ENDING_LAST_TASKS,
+              time_of(control, phase,
+                      phase == SHERD_ACTOR_SYSTEM_TERMINATE ? LANES_TIME
+                                                            : TASKS_TIME));
+        return;
+    }
+    end_lanes(control, false);
+}
+
 void control_stop(struct control *control, int error)
 {
     struct probe probe = { .kind = PROBE_SELF_STOPPING,
@@ -215,24 +239,37 @@ void control_stop(struct control *control, int error)
               error == SHERD_EDOWN && control->ending != ENDING_NOT);
     control->error = error ? error : control->refusal;
     control->phase = SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE;
-    if (error != SHERD_EDOWN &&
-        begin_tasks(control, SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE))
-        enter(control, ENDING_LAST_TASKS,
-              time_of(control, SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE,
-                      TASKS_TIME));
+    if (error == SHERD_EDOWN)
+        end_lanes(control, true);
     else
-        end_lanes(control, error == SHERD_EDOWN);
+        last_tasks(control);
+}
+
+/* It is no member any more, or does not wait for that any longer. */
+static void go_out(struct control *control)
+{
+    control->is_out = true;
+    next_tasks(control);
 }
 
 void control_removed(struct control *control, enum member_status previous)
 {
     bool graceful = previous == MEMBER_EXITING &&
                     control->ending >= ENDING_HANDING;
+    bool waits = control->ending == ENDING_REMOVAL &&
+                 control_tasks_open(control, SHERD_CLUSTER_EXITING_DONE);
 
     if (!graceful && control->ending < ENDING_LAST_TASKS)
         trace_put(control->machine->trace, TRACE_ERROR, "node",
                   "downed or removed by the cluster: this node ends");
-    control_stop(control, graceful ? 0 : SHERD_EDOWN);
+    if (!graceful) {
+        control_stop(control, SHERD_EDOWN);
+    } else if (waits) {
+        control->is_out = true;
+    } else if (!control->is_out) {
+        control_tasks_late(control, SHERD_CLUSTER_EXITING);
+        go_out(control);
+    }
 }
 
 static bool all_regions_stopped(const struct control *control)
@@ -355,9 +392,40 @@ static void tasks_step(struct control *control, bool late)
         return;
     }
     if (control->ending == ENDING_LAST_TASKS)
-        end_lanes(control, false);
+        last_tasks(control);
     else
         next_tasks(control);
+}
+
+static void regions_step(struct control *control, bool late)
+{
+    const enum sherd_phase phase = SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION;
+    bool stopped = all_regions_stopped(control);
+
+    SOMETIMES("a leaving node's shards did not go in time", late && !stopped);
+    if (!late && (!stopped || control_tasks_open(control, phase)))
+        return;
+    if (!stopped) {
+        late_step(control, phase);
+        name_late_regions(control);
+    }
+    control_tasks_late(control, phase);
+    regions_done(control);
+}
+
+/* Its tasks are awaited behind the removal, too. */
+static void removal_step(struct control *control, bool late)
+{
+    const enum sherd_phase phase = SHERD_CLUSTER_EXITING_DONE;
+
+    SOMETIMES("a leaving node was not removed in time",
+              late && !control->is_out);
+    if (!late && (!control->is_out || control_tasks_open(control, phase)))
+        return;
+    if (!control->is_out)
+        late_step(control, phase);
+    control_tasks_late(control, phase);
+    go_out(control);
 }
 
 /* Nobody took over. Once this node says that it is done it is removed, and what ran here would run twice. */
@@ -374,6 +442,25 @@ static void give_up_singletons(struct control *control)
         if (control->types[i].singleton && !control->types[i].exit_done)
             singleton_give_up(control->types[i].singleton, machine->now,
                               &machine->outbox);
+}
+
+static void handing_step(struct control *control, bool late)
+{
+    const enum sherd_phase phase = SHERD_CLUSTER_EXITING;
+    bool done = all_handed_over(control);
+
+    if (!late && (!done || control_tasks_open(control, phase)))
+        return;
+    control_tasks_late(control, phase);
+    if (!done && control->ending == ENDING_HANDING) {
+        give_up_singletons(control);
+        return;
+    }
+    enter(control, ENDING_REMOVAL,
+          time_of(control, SHERD_CLUSTER_EXITING_DONE, DONE_TIME));
+    (void)begin_tasks(control, SHERD_CLUSTER_EXITING_DONE); /* false: there are none */
+    member_exiting_done(control->member, control->machine->now,
+                        &control->machine->outbox);
 }
 
 /* The others still count this node as a member, and it goes: they will miss it. Where the whole cluster ends nobody does. */
@@ -415,19 +502,12 @@ void control_ending_step(struct control *control)
     case ENDING_DONE:
         break;
     case ENDING_TASKS:
+    case ENDING_OUT:
     case ENDING_LAST_TASKS:
         tasks_step(control, late);
         break;
     case ENDING_REGIONS:
-        SOMETIMES("a leaving node's shards did not go in time",
-                  late && !all_regions_stopped(control));
-        if (!all_regions_stopped(control) && !late)
-            break;
-        if (!all_regions_stopped(control)) {
-            late_step(control, SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION);
-            name_late_regions(control);
-        }
-        regions_done(control);
+        regions_step(control, late);
         break;
     case ENDING_LEAVING:
         leave_again(control);
@@ -439,26 +519,11 @@ void control_ending_step(struct control *control)
         }
         break;
     case ENDING_HANDING:
-        if (!all_handed_over(control) && !late)
-            break;
-        if (!all_handed_over(control)) {
-            give_up_singletons(control);
-            break;
-        }
-        /* fall through */
     case ENDING_GIVING_UP:
-        if (!all_handed_over(control) && !late)
-            break;
-        enter(control, ENDING_REMOVAL,
-              time_of(control, SHERD_CLUSTER_EXITING_DONE, DONE_TIME));
-        member_exiting_done(control->member, machine->now, &machine->outbox);
+        handing_step(control, late);
         break;
     case ENDING_REMOVAL:
-        SOMETIMES("a leaving node was not removed in time", late);
-        if (!late)
-            break;
-        late_step(control, SHERD_CLUSTER_EXITING_DONE);
-        control_stop(control, 0);
+        removal_step(control, late);
         break;
     case ENDING_LANES:
         if (!all_lanes_ended(control) && !late)

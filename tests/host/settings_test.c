@@ -843,6 +843,7 @@ static void phases_are_configured(void **state)
         10 * SECOND);
     assert_true(settings.node.phase_timeouts[SHERD_CLUSTER_LEAVE] == 7 * SECOND);
     assert_true(settings.node.phase_timeouts[SHERD_CLUSTER_EXITING_DONE] == 7 * SECOND);
+    assert_true(settings.node.phase_timeouts[SHERD_CLUSTER_SHUTDOWN] == 7 * SECOND);
     assert_true(settings.node.phase_timeouts[SHERD_CLUSTER_EXITING] == 0); /* the reference has another one for it */
     settings_fini(&settings);
 }

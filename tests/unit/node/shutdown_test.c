@@ -27,7 +27,7 @@ struct worker {
     struct world *world;
     enum manner manner;
     uint32_t phases; /* a bit each */
-    char heard[256]; /* "service-stop " */
+    char heard[512]; /* "service-stop " */
     uint64_t at;     /* when it heard of the last one */
 };
 
@@ -52,8 +52,7 @@ static void take_tasks(struct sherd_ctx *ctx, const struct worker *worker)
         enum sherd_phase phase = (enum sherd_phase)i;
 
         if (worker->phases >> i & 1)
-            assert_int_equal(sherd_shutdown_task(ctx, phase, "work"),
-                             worker->manner == WRONG ? SHERD_EINVAL : 0);
+            assert_int_equal(sherd_shutdown_task(ctx, phase, "work"), 0);
         if (worker->manner == TAKES_BACK)
             sherd_shutdown_done(ctx, phase);
     }
@@ -142,6 +141,100 @@ static void tasks_run_phase_by_phase(void **state)
                         "before-actor-system-terminate ");
     assert_string_equal(workers[1].heard, "service-unbind service-stop ");
     assert_false(world_logged(world, 1, "not done in time"));
+    world_free(world);
+}
+
+#define EVERY (BIT(SHERD_PHASE_COUNT) - 1)
+#define EVERY_TEXT                                                                 \
+    "before-service-unbind service-unbind service-requests-done service-stop "    \
+    "before-cluster-shutdown cluster-sharding-shutdown-region cluster-leave "      \
+    "cluster-exiting cluster-exiting-done cluster-shutdown "                       \
+    "before-actor-system-terminate actor-system-terminate "
+
+/* Each phase is as long as its tasks, the node's own, too. */
+static void every_phase_has_tasks(void **state)
+{
+    struct world *world = cast_world(53, 2, 2);
+    struct worker workers[2];
+    uint64_t took;
+    (void)state;
+
+    hire(&workers[0], world, 1, AT_ONCE, EVERY);
+    hire(&workers[1], world, 1, LATER, EVERY);
+    took = leave(world);
+    assert_string_equal(workers[0].heard, EVERY_TEXT);
+    assert_string_equal(workers[1].heard, EVERY_TEXT);
+    assert_true(took >= SHERD_PHASE_COUNT * SECOND);
+    assert_false(world_logged(world, 1, "not done in time"));
+    world_free(world);
+}
+
+static void own_phases_do_not_wait_for_ever(void **state)
+{
+    const uint32_t phases = BIT(SHERD_CLUSTER_EXITING) | BIT(SHERD_CLUSTER_EXITING_DONE) |
+                            BIT(SHERD_CLUSTER_SHUTDOWN) | BIT(SHERD_ACTOR_SYSTEM_TERMINATE);
+    struct world *world = cast_world(54, 2, 1);
+    struct worker worker;
+    char text[128];
+    uint64_t took;
+    (void)state;
+
+    hire(&worker, world, 1, NEVER_DONE, phases);
+    took = leave(world);
+    assert_true(took >= 35 * SECOND && took < 45 * SECOND); /* 10, 10, 5 and 10, unless set */
+    for (uint32_t i = 0; i < SHERD_PHASE_COUNT; i++) {
+        (void)snprintf(text, sizeof text, "shutdown task not done in time phase=%s ",
+                       sherd_phase_text((enum sherd_phase)i));
+        assert_int_equal(world_logged(world, 1, text), phases >> i & 1);
+    }
+    assert_true(world_logged(world, 0, "removed member=n1"));
+    world_free(world);
+    world = cast_world(55, 2, 1);
+    hire(&worker, world, 1, LATER, BIT(SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION));
+    assert_true(leave(world) < 20 * SECOND);
+    assert_string_equal(worker.heard, "cluster-sharding-shutdown-region ");
+    world_free(world);
+}
+
+static void the_time_of_cluster_shutdown_is_set(void **state)
+{
+    struct world *world = cast_new(56);
+    struct node_settings settings;
+    struct worker worker;
+    (void)state;
+
+    cast_begin();
+    for (uint32_t i = 0; i < 2; i++) {
+        settings = world_node_settings(world, i, cast_types, CAST_TYPES);
+        settings.phase_timeouts[SHERD_CLUSTER_SHUTDOWN] = 25 * SECOND;
+        world_start(world, i, &settings);
+    }
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    hire(&worker, world, 1, NEVER_DONE, BIT(SHERD_CLUSTER_SHUTDOWN));
+    assert_true(leave(world) >= 25 * SECOND);
+    assert_true(world_logged(world, 1, "phase=cluster-shutdown"));
+    world_free(world);
+}
+
+/* Nobody has to see it leave. */
+static void a_node_in_no_cluster_runs_tasks_of_every_phase(void **state)
+{
+    struct world *world = cast_new(57);
+    struct node_settings settings;
+    struct worker worker;
+    uint32_t index = 0;
+    (void)state;
+
+    cast_begin();
+    settings = world_node_settings(world, 0, cast_types, CAST_TYPES);
+    settings.seed_node_count = 0;
+    settings.alone = false;
+    world_start(world, 0, &settings);
+    world_run(world, SECOND);
+    hire(&worker, world, 0, AT_ONCE, EVERY);
+    world_leave(world, 0);
+    assert_true(world_until(world, world_node_ended, &index, 60 * SECOND));
+    assert_string_equal(worker.heard, EVERY_TEXT);
     world_free(world);
 }
 
@@ -359,11 +452,7 @@ static void what_is_no_task_is_refused(void **state)
     struct worker worker;
     (void)state;
 
-    hire(&worker, world, 0, WRONG,
-         BIT(SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION) |
-             BIT(SHERD_CLUSTER_EXITING) | BIT(SHERD_CLUSTER_EXITING_DONE) |
-             BIT(SHERD_CLUSTER_SHUTDOWN) |
-             BIT(SHERD_ACTOR_SYSTEM_TERMINATE));
+    hire(&worker, world, 0, WRONG, 0);
     world_free(world);
 }
 
@@ -486,6 +575,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_run_phase_by_phase),
+        cmocka_unit_test(every_phase_has_tasks),
+        cmocka_unit_test(own_phases_do_not_wait_for_ever),
+        cmocka_unit_test(the_time_of_cluster_shutdown_is_set),
+        cmocka_unit_test(a_node_in_no_cluster_runs_tasks_of_every_phase),
         cmocka_unit_test(the_last_tasks_run_outside_the_cluster),
         cmocka_unit_test(a_member_stays_until_its_tasks_of_leaving_are_done),
         cmocka_unit_test(who_is_not_seen_exiting_has_not_left),
