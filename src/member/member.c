@@ -654,7 +654,9 @@ void member_step(struct member *member, uint64_t now, uint64_t wall_ms,
         reaper_step(member, now);
     spread_tell_stats(member, now);
     member_settle(member, now);
-    if (member->leader_at <= now) {
+    /* Where somebody hears of each change, who is unreachable is told before the leader removes it: the leader acts in the next step. */
+    if (member->leader_at <= now &&
+        !(member->news.tells_roles && member_has_news(member))) {
         leader_step(member, now, outbox);
         member_settle(member, now);
     }

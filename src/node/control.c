@@ -321,10 +321,11 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
     struct machine *machine = control->machine;
 
     if (inbound->serializer == MEMBER_SERIALIZER ||
-        (inbound->serializer == SERIALIZER_SHERD && !inbound->recipient.size))
+        (inbound->serializer == SERIALIZER_SHERD && !inbound->recipient.size)) {
+        control_tell_changes(control);
         member_receive(control->member, machine->now,
                        (uint64_t)machine->wall_ms, inbound, &machine->outbox);
-    else if (inbound->serializer == SERIALIZER_MISC &&
+    } else if (inbound->serializer == SERIALIZER_MISC &&
              slice_is(inbound->manifest, "A"))
         identify(control, inbound);
     else if (!data_receive(control, inbound) &&
@@ -440,6 +441,7 @@ static void command(struct control *control, const struct letter *letter)
     struct machine *machine = control->machine;
     const struct address *address = letter->body;
 
+    control_tell_changes(control);
     switch ((enum node_command)letter->count) {
     case NODE_LEAVE:
         control_leave(control);
@@ -694,12 +696,17 @@ bool control_turn(struct control *control)
     uint64_t now = machine->now;
     enum ending ending;
 
-    control->news_told = control->walked = 0;
+    control->walked = 0;
+    if (control->turn_ended)
+        control->news_told = 0;
+    control->turn_ended = false;
     control->stirred = control->stirred || control->has_walks;
     control->has_walks = false;
-    if (member_deadline(control->member) <= now)
+    if (member_deadline(control->member) <= now) {
+        control_tell_changes(control);
         member_step(control->member, now, (uint64_t)machine->wall_ms,
                     &machine->outbox);
+    }
     if (member_wants_seeds(control->member))
         machine_want(machine, &(struct want){ .kind = WANT_SEEDS });
     if (associations_deadline(control->associations) <= now)
@@ -723,6 +730,7 @@ bool control_turn(struct control *control)
         control->types_due = types_deadline(control);
         control->stirred = false;
     }
+    control->turn_ended = true;
     return member_has_news(control->member) || control->has_walks;
 }
 

@@ -77,7 +77,8 @@ struct control {
     uint64_t types_due;  /* no type's core is due before, unless one is stirred */
     uint32_t walked;     /* members, for coordinators that have started, read or written in this turn */
     bool has_walks;      /* that may wait for the next turn */
-    uint32_t news_told;  /* of members, in this turn; a removal counts as several */
+    uint32_t news_told;  /* of members, since the last turn's end; a removal counts as several */
+    bool turn_ended;     /* news_told is of the last turn still */
     bool is_told;        /* the next two: since all were told last */
     bool is_changed;     /* who is a member, or how */
     uint64_t followers; /* lanes that hear of the cluster: a bit each, the first lane's the lowest */
@@ -120,6 +121,9 @@ void control_wire(struct control *control);
 bool control_may_walk(struct control *control);
 /* All news of members that wait for the next turn: for what must not be done by a part of them. */
 void control_tell_all(struct control *control);
+/* Before anything that may change the membership: followers hear of each change, and what is not told yet would be told together with the
+ * next one, or not at all where that takes it back. Of a crowd's news so many as a turn tells. */
+void control_tell_changes(struct control *control);
 /* The shards that came with a term, to the type's coordinator, if it is there. */
 void control_listed(struct control *control, uint32_t type,
                     const struct store_request *request);

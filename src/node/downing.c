@@ -201,6 +201,8 @@ static void wire_resolver(struct control *control)
         }
     }
     if (downed.count)
+        control_tell_changes(control);
+    if (downed.count)
         (void)member_down_decided(control->member, machine->now, downed.items,
                                   downed.count,
                                   &machine->outbox); /* or they are gone */

@@ -280,6 +280,16 @@ void control_tell_all(struct control *control)
         wire_member(control, UINT32_MAX);
 }
 
+void control_tell_changes(struct control *control)
+{
+    if (!control->followers || !member_has_news(control->member))
+        return;
+    if (control->turn_ended)
+        control->news_told = 0;
+    control->turn_ended = false;
+    wire_member(control, NEWS_OF_TURN_MAX);
+}
+
 /* ---- associations ---- */
 
 static void association_up(struct control *control,
@@ -406,6 +416,7 @@ static void wire_associations(struct control *control)
             member_refused(control->member, machine->now, &news.peer);
             break;
         case ASSOCIATION_FAILED:
+            control_tell_changes(control);
             member_quarantined(control->member, machine->now, &news.peer);
             break;
         case ASSOCIATION_TABLE:

@@ -375,6 +375,35 @@ static void all_of_one_change_is_told_in_order(void **state)
     fini(&fixture);
 }
 
+/* Steps until there is news. */
+static void step_until_news(struct fixture *fixture)
+{
+    while (!member_has_news(fixture->member)) {
+        fixture->now = member_deadline(fixture->member);
+        member_step(fixture->member, fixture->now, 0, &fixture->outbox);
+    }
+}
+
+/* That it is silent is seen when the leader may act at last: for who hears of each change these are two. */
+static void a_member_is_unreachable_before_it_is_removed(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    member_follow_roles(fixture.member);
+    set(&fixture, 'c', MEMBER_DOWN, 2);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "c down");
+    step_until_news(&fixture);
+    expect_news(&fixture, "!c");
+    assert_true(member_deadline(fixture.member) <= fixture.now);
+    step_until_news(&fixture);
+    expect_news(&fixture, "-c down");
+    fini(&fixture);
+}
+
 static void the_own_end_is_the_last_news(void **state)
 {
     static const struct member_settings settings = { 0 };
@@ -696,6 +725,7 @@ int main(void)
         cmocka_unit_test(who_has_a_say),
         cmocka_unit_test(nobody_else_has_seen_its_own_change),
         cmocka_unit_test(a_merge_that_removes_is_a_change),
+        cmocka_unit_test(a_member_is_unreachable_before_it_is_removed),
         cmocka_unit_test(the_own_end_is_the_last_news),
         cmocka_unit_test(who_has_not_seen_it_is_told_first),
         cmocka_unit_test(without_preference_all_in_reach_are_told),

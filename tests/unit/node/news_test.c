@@ -96,22 +96,32 @@ static struct node *welcomed_with(uint32_t type_count)
     return welcomed(types, type_count);
 }
 
+/* The gossip of one of the others, which has changed it once more. */
+static void gossiped(struct machine *machine, struct gossip *gossip,
+                     uint32_t number)
+{
+    const struct node_id from = other(number);
+    struct buf packed = { 0 }, payload = { 0 };
+
+    clock_increment(&gossip->clock,
+                    &gossip_find(gossip, &from)->profile->key);
+    wire_put_gossip(&self, &packed, gossip);
+    wire_put_envelope(&self, &payload, &from, &self.node, buf_slice(&packed));
+    receive(machine, &from, "GE", &payload);
+    assert_int_equal(member_count(machine->control->member),
+                     gossip->members.count);
+    buf_fini(&payload);
+    buf_fini(&packed);
+}
+
 /* One of those that are left has removed the others. */
 static void remove_others(struct machine *machine, uint32_t first,
                           uint32_t end)
 {
-    const struct node_id from = other(first);
     struct gossip gossip = { 0 };
-    struct buf packed = { 0 }, payload = { 0 };
 
     put_members(&gossip, first, end);
-    clock_increment(&gossip.clock, &gossip_find(&gossip, &from)->profile->key);
-    wire_put_gossip(&self, &packed, &gossip);
-    wire_put_envelope(&self, &payload, &from, &self.node, buf_slice(&packed));
-    receive(machine, &from, "GE", &payload);
-    assert_int_equal(member_count(machine->control->member), 1 + end - first);
-    buf_fini(&payload);
-    buf_fini(&packed);
+    gossiped(machine, &gossip, first);
     gossip_fini(&gossip);
 }
 
@@ -162,19 +172,35 @@ static void a_hand_over_meanwhile_is_decided_by_all_members(void **state)
     node_free(node);
 }
 
-static uint32_t told_of_members(const struct machine *machine)
+/* Of those that the lane was told. */
+static const struct cluster_change *change_at(const struct machine *machine,
+                                              uint32_t index)
 {
     const struct mail_queue *queue = &machine->out[1];
-    uint32_t count = 0;
 
     for (uint32_t i = queue->head; i < queue->mail.count; i++) {
         struct letter letter = mail_open(&queue->mail.items[i]);
-        const struct cluster_change *change = letter.body;
 
-        count += letter.kind == LETTER_CLUSTER &&
-                 change->kind == CLUSTER_MEMBER;
+        if (letter.kind == LETTER_CLUSTER && !index--)
+            return letter.body;
     }
+    return NULL;
+}
+
+static uint32_t told_of(const struct machine *machine,
+                        enum cluster_change_kind kind)
+{
+    const struct cluster_change *change;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; (change = change_at(machine, i)) != NULL; i++)
+        count += change->kind == kind;
     return count;
+}
+
+static uint32_t told_of_members(const struct machine *machine)
+{
+    return told_of(machine, CLUSTER_MEMBER);
 }
 
 /* It gets the state, and no news of what that had already. */
@@ -190,6 +216,113 @@ static void who_follows_meanwhile_hears_of_each_member_once(void **state)
     while (machine_turn(machine, 1, 1))
         ;
     assert_int_equal(told_of_members(machine), OTHERS + 1);
+    node_free(node);
+}
+
+static void turn_until_told(struct machine *machine)
+{
+    while (machine_turn(machine, 1, 1))
+        ;
+}
+
+static void observed(struct gossip *gossip, uint32_t by, uint32_t whom,
+                     enum reach status)
+{
+    const struct node_id observer = other(by), subject = other(whom);
+
+    assert_true(reachability_change(&gossip->reachability,
+                                    gossip_find(gossip, &observer)->profile,
+                                    gossip_find(gossip, &subject)->profile,
+                                    status));
+}
+
+/* As the reference publishes what each gossip changes: that the second takes back what the first said is no reason to tell neither. */
+static void what_two_gossips_say_is_told_twice(void **state)
+{
+    struct node *node = welcomed_with(1);
+    struct machine *machine = node_machine(node, 0);
+    struct gossip gossip = { 0 };
+    (void)state;
+
+    turn_until_told(machine);
+    control_follow(machine->control, 0);
+    put_members(&gossip, 0, OTHERS);
+    observed(&gossip, 0, 1, UNREACHABLE);
+    gossiped(machine, &gossip, 0);
+    observed(&gossip, 0, 1, REACHABLE);
+    gossiped(machine, &gossip, 0);
+    turn_until_told(machine);
+    assert_int_equal(told_of(machine, CLUSTER_UNREACHABLE), 1);
+    assert_int_equal(told_of(machine, CLUSTER_REACHABLE), 1);
+    gossip_fini(&gossip);
+    node_free(node);
+}
+
+static void who_joins_and_comes_up_is_told_as_both(void **state)
+{
+    static const enum sherd_member_status statuses[] = {
+        SHERD_JOINING, SHERD_UP, SHERD_LEAVING, SHERD_EXITING
+    };
+    const struct node_id joiner = other(900);
+    struct profile *profile = profile_new(&self, &joiner, NULL, 0, "0.0.0");
+    struct node *node = welcomed_with(1);
+    struct machine *machine = node_machine(node, 0);
+    struct gossip gossip = { 0 };
+    uint32_t before;
+    (void)state;
+
+    turn_until_told(machine);
+    control_follow(machine->control, 0);
+    for (before = 0; change_at(machine, before) != NULL; before++)
+        ;
+    put_members(&gossip, 0, OTHERS);
+    (void)gossip_add(&gossip, profile, MEMBER_JOINING, UP_NUMBER_NONE);
+    gossiped(machine, &gossip, 0);
+    gossip_find(&gossip, &joiner)->up_number = 5000;
+    gossip_find(&gossip, &joiner)->status = MEMBER_UP;
+    gossiped(machine, &gossip, 0);
+    gossip_find(&gossip, &joiner)->status = MEMBER_LEAVING;
+    gossiped(machine, &gossip, 0);
+    gossip_find(&gossip, &joiner)->status = MEMBER_EXITING;
+    gossiped(machine, &gossip, 0);
+    turn_until_told(machine);
+    for (uint32_t i = 0; i < 4; i++) {
+        const struct cluster_change *change = change_at(machine, before + i);
+
+        assert_non_null(change);
+        assert_int_equal(change->kind, CLUSTER_MEMBER);
+        assert_true(node_equal(&change->node, &joiner));
+        assert_int_equal(change->status, statuses[i]);
+    }
+    assert_null(change_at(machine, before + 4));
+    profile_drop(profile);
+    gossip_fini(&gossip);
+    node_free(node);
+}
+
+/* What is told before a second gossip, and in the turn behind it, is no more than a turn tells. */
+static void a_crowd_is_told_no_faster_for_a_second_gossip(void **state)
+{
+    struct node *node = welcomed_with(1);
+    struct machine *machine = node_machine(node, 0);
+    struct gossip gossip = { 0 };
+    (void)state;
+
+    turn_until_told(machine);
+    control_follow(machine->control, 0);
+    put_members(&gossip, 0, OTHERS);
+    for (uint32_t i = 2; i < OTHERS; i++)
+        observed(&gossip, 0, i, UNREACHABLE);
+    gossiped(machine, &gossip, 0);
+    observed(&gossip, 0, 1, UNREACHABLE);
+    gossiped(machine, &gossip, 0);
+    observed(&gossip, 0, 1, REACHABLE);
+    gossiped(machine, &gossip, 0);
+    assert_true(machine_turn(machine, 1, 1));
+    assert_int_equal(told_of(machine, CLUSTER_UNREACHABLE), NEWS_OF_TURN_MAX);
+    turn_until_told(machine);
+    assert_int_equal(told_of(machine, CLUSTER_UNREACHABLE), OTHERS - 2);
+    gossip_fini(&gossip);
     node_free(node);
 }
 
@@ -262,6 +395,9 @@ int main(void)
         cmocka_unit_test(one_coordinator_of_many_members_starts_or_reads_in_a_turn),
         cmocka_unit_test(a_hand_over_meanwhile_is_decided_by_all_members),
         cmocka_unit_test(who_follows_meanwhile_hears_of_each_member_once),
+        cmocka_unit_test(what_two_gossips_say_is_told_twice),
+        cmocka_unit_test(who_joins_and_comes_up_is_told_as_both),
+        cmocka_unit_test(a_crowd_is_told_no_faster_for_a_second_gossip),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
