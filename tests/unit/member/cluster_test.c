@@ -463,6 +463,60 @@ static void joining_is_weakly_up_without_convergence(void **state)
     net_free(net);
 }
 
+/* Behaviour 5.3: the minimum holds for weakly up, too. */
+static void nobody_is_weakly_up_before_the_minimum(void **state)
+{
+    const struct member_settings settings = { .min_members = 4 };
+    struct net *net = net_new(7);
+    (void)state;
+
+    for (uint32_t i = 0; i < 4; i++)
+        net_add(net, i, &settings);
+    for (uint32_t i = 0; i < 3; i++)
+        net_start(net, i);
+    net_run(net, 15 * SECOND);
+    assert_int_equal(member_count(net->nodes[0].member), 3);
+    net->cut[2] = true;
+    net_run(net, 30 * SECOND);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(member_self(net->nodes[i].member)->status,
+                         MEMBER_JOINING);
+    net_start(net, 3);
+    net_run(net, 15 * SECOND);
+    assert_int_equal(member_self(net->nodes[0].member)->status,
+                     MEMBER_WEAKLY_UP);
+    net_free(net);
+}
+
+/* It is not there any more, as far as anybody knows. The third keeps the leader from acting. */
+static void who_joins_and_is_unreachable_is_not_weakly_up(void **state)
+{
+    const struct member_settings settings = { .weakly_up_after_ms = 12000 };
+    struct net *net = net_new(7);
+    (void)state;
+
+    for (uint32_t i = 0; i < 3; i++)
+        net_add(net, i, &settings);
+    for (uint32_t i = 0; i < 3; i++)
+        net_start(net, i);
+    assert_true(net_converge(net, 30 * SECOND));
+    net_run(net, 10 * SECOND);
+    net->cut[2] = true;
+    net_add(net, 3, &settings);
+    net_start(net, 3);
+    for (int i = 0; i < 1000 && member_count(net->nodes[0].member) < 4; i++)
+        net_run(net, MS);
+    net_crash(net, 3);
+    net_run(net, 30 * SECOND);
+    assert_int_equal(net_told(net, 0, MEMBER_NEWS_UNREACHABLE, 2554), 1);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(
+            member_find(net->nodes[i].member, &net->nodes[3].identity.node)
+                ->status,
+            MEMBER_JOINING);
+    net_free(net);
+}
+
 static void restarted_node_replaces_its_old_incarnation(void **state)
 {
     struct net *net = started(8, 4);
@@ -902,6 +956,8 @@ int main(void)
         cmocka_unit_test(who_is_exiting_and_silent_is_no_warning),
         cmocka_unit_test(nobody_is_up_before_the_minimum),
         cmocka_unit_test(joining_is_weakly_up_without_convergence),
+        cmocka_unit_test(nobody_is_weakly_up_before_the_minimum),
+        cmocka_unit_test(who_joins_and_is_unreachable_is_not_weakly_up),
         cmocka_unit_test(restarted_node_replaces_its_old_incarnation),
         cmocka_unit_test(former_lives_leave_no_trace),
         cmocka_unit_test(downed_node_stops),

@@ -220,6 +220,22 @@ static void phi_statistics(void **state)
     phi_fini(&b.phi);
 }
 
+/* min-std-deviation counts where intervals vary by less, and only there. */
+static void phi_has_a_least_deviation(void **state)
+{
+    struct beating b = { .settings = { 8, 1000, 400, 3000, 1000 },
+                         .ms = 1000 };
+    (void)state;
+
+    beat(&b, 0); /* as if after 750 and 1250 ms */
+    expect_near(value(&b, 5000), phi_of(5000, 4000, 400), 1e-9);
+    b.settings.deviation_ms = 300;
+    expect_near(value(&b, 0), phi_of(5000, 4000, 300), 1e-9);
+    b.settings.deviation_ms = 200;
+    expect_near(value(&b, 0), phi_of(5000, 4000, 250), 1e-6);
+    phi_fini(&b.phi);
+}
+
 static const struct heart_settings three_peers = {
     .phi = { 8, 1000, 100, 3000, 1000 },
     .interval = 1000 * MS,
@@ -595,6 +611,7 @@ int main(void)
         cmocka_unit_test(phi_scenarios),
         cmocka_unit_test(phi_after_the_first_intervals),
         cmocka_unit_test(phi_statistics),
+        cmocka_unit_test(phi_has_a_least_deviation),
         cmocka_unit_test(ring_chooses_peers),
         cmocka_unit_test(a_ring_follows_as_if_it_were_made_anew),
         cmocka_unit_test(late_heartbeats_are_said),

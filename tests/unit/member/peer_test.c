@@ -713,6 +713,240 @@ static void who_may_take_over_is_told_of_the_exiting(void **state)
     expect_told(apart, "ce");
 }
 
+/* Messages of that kind to the node; what else there was is gone. */
+static uint32_t sent(struct fixture *fixture, const char *manifest, char letter)
+{
+    struct node_id to = test_letter(letter);
+    struct outbound out;
+    uint32_t count = 0;
+
+    while (outbox_next(&fixture->outbox, &out))
+        count += slice_is(out.manifest, manifest) && node_equal(&out.to, &to);
+    return count;
+}
+
+/* Gossips and statuses of ten seconds. */
+static uint32_t rounds_of_ten_seconds(struct fixture *fixture)
+{
+    uint64_t end = fixture->now + 10 * SECOND;
+    struct outbound out;
+    uint32_t count = 0;
+
+    while (member_deadline(fixture->member) <= end) {
+        fixture->now = member_deadline(fixture->member);
+        member_step(fixture->member, fixture->now, 0, &fixture->outbox);
+        while (outbox_next(&fixture->outbox, &out))
+            count += slice_is(out.manifest, "GE") ||
+                     slice_is(out.manifest, "GS");
+    }
+    fixture->now = end;
+    return count;
+}
+
+/* Behaviour 2.7: three in an interval while less than half have seen it. */
+static void what_few_have_seen_goes_round_faster(void **state)
+{
+    static const struct member_settings settings = {
+        .heartbeat_pause_ms = 3600000
+    };
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    for (char letter = 'c'; letter <= 'h'; letter++)
+        set(&fixture, letter, MEMBER_UP, letter);
+    told_by_peer(&fixture); /* two of seven */
+    assert_in_range(rounds_of_ten_seconds(&fixture), 27, 31);
+    told_seen_by(&fixture, true);
+    (void)rounds_of_ten_seconds(&fixture);
+    assert_in_range(rounds_of_ten_seconds(&fixture), 9, 11);
+    fini(&fixture);
+}
+
+/* Behaviour 2.8: who has a newer one is asked for it by a status, as only that is known by JVMs. */
+static void a_newer_status_is_answered_by_a_status(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    struct node_id c = test_letter('c');
+    uint8_t digest[SEEN_DIGEST_SIZE];
+    struct buf payload = { 0 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'c', MEMBER_UP, 2);
+    told_seen_by(&fixture, true);
+    (void)sent(&fixture, "GS", 'c');
+    wire_seen_digest(&own_identity, &fixture.gossip, digest);
+    wire_put_status(&own_identity, &payload, &c, &fixture.gossip, digest);
+    put(&fixture, "GS", &payload);
+    assert_int_equal(sent(&fixture, "GS", 'c'), 0); /* both have the same */
+    clock_increment(&fixture.gossip.clock,
+                    &gossip_find(&fixture.gossip, &c)->profile->key);
+    buf_clear(&payload);
+    wire_put_status(&own_identity, &payload, &c, &fixture.gossip, digest);
+    put(&fixture, "GS", &payload);
+    assert_int_equal(sent(&fixture, "GS", 'c'), 1);
+    buf_fini(&payload);
+    fini(&fixture);
+}
+
+/* Behaviour 2.7, 9: ways are long, so that only what is asked for goes there. */
+static void to_other_data_centers_goes_the_status_first(void **state)
+{
+    static const struct member_settings settings = {
+        .heartbeat_pause_ms = 3600000,
+        .cross_heartbeat_pause_ms = 3600000,
+        .cross_gossip_percent = 100,
+    };
+    struct profile *x = test_profile("x", 2552, 24, "dc-two");
+    struct fixture fixture = { 0 };
+    uint32_t statuses = 0;
+    struct outbound out;
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'c', MEMBER_UP, 2);
+    (void)gossip_add(&fixture.gossip, x, MEMBER_UP, 1);
+    told_by_peer(&fixture);
+    while (fixture.now < 30 * SECOND) {
+        fixture.now = member_deadline(fixture.member);
+        member_step(fixture.member, fixture.now, 0, &fixture.outbox);
+        while (outbox_next(&fixture.outbox, &out)) {
+            if (!node_equal(&out.to, &x->node))
+                continue;
+            assert_false(slice_is(out.manifest, "GE"));
+            statuses += slice_is(out.manifest, "GS");
+        }
+    }
+    assert_in_range(statuses, 10, 100);
+    profile_drop(x);
+    fini(&fixture);
+}
+
+/* Behaviour 6.5: it waits until the others that are down have heard it, for four looks of the leader. */
+static void a_downed_node_waits_a_while_for_the_other_downed_ones(void **state)
+{
+    static const struct member_settings settings = {
+        .heartbeat_pause_ms = 3600000 /* d is silent, and counts as reachable */
+    };
+    struct fixture fixture = { 0 };
+    uint64_t began;
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'c', MEMBER_UP, 2);
+    set(&fixture, 'd', MEMBER_UP, 3);
+    told_by_peer(&fixture);
+    set(&fixture, 'b', MEMBER_DOWN, 1);
+    set(&fixture, 'd', MEMBER_DOWN, 3);
+    told_by_peer(&fixture);
+    began = fixture.now;
+    while (!member_is_stopped(fixture.member) &&
+           fixture.now < began + 60 * SECOND) {
+        fixture.now = member_deadline(fixture.member);
+        member_step(fixture.member, fixture.now, 0, &fixture.outbox);
+    }
+    assert_in_range(fixture.now - began, 3 * SECOND, 5 * SECOND);
+    fini(&fixture);
+}
+
+static void exiting(struct fixture *fixture)
+{
+    static const struct member_settings settings = { 0 };
+
+    found_with(fixture, &settings);
+    set(fixture, 'a', MEMBER_UP, 4);
+    set(fixture, 'c', MEMBER_UP, 2);
+    set(fixture, 'd', MEMBER_UP, 3);
+    set(fixture, 'b', MEMBER_LEAVING, 1);
+    told_by_peer(fixture);
+    set(fixture, 'b', MEMBER_EXITING, 1);
+    told_by_peer(fixture);
+    assert_int_equal(member_self(fixture->member)->status, MEMBER_EXITING);
+}
+
+/* Behaviour 6.2: the leader may be on its way out itself. */
+static void who_has_handed_over_says_so_to_the_leader_and_the_next(void **state)
+{
+    struct fixture fixture = { 0 };
+    struct outbound out;
+    char told[8] = "";
+    size_t count = 0;
+    (void)state;
+
+    exiting(&fixture);
+    member_exiting_done(fixture.member, fixture.now, &fixture.outbox);
+    while (outbox_next(&fixture.outbox, &out))
+        if (slice_is(out.manifest, "EC"))
+            told[count++] = out.to.address.host[0];
+    assert_string_equal(told, "ac");
+    fini(&fixture);
+}
+
+static void asked_to_join(struct fixture *fixture)
+{
+    struct buf payload = { 0 };
+
+    wire_put_init_join(&own_identity, &payload, slice_text(""));
+    put(fixture, "IJ", &payload);
+    buf_fini(&payload);
+}
+
+/* Behaviour 4.3 */
+static void who_is_exiting_takes_nobody_in(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    asked_to_join(&fixture);
+    assert_int_equal(sent(&fixture, "IJA", 'c'), 1);
+    fini(&fixture);
+    fixture = (struct fixture){ 0 };
+    exiting(&fixture);
+    asked_to_join(&fixture);
+    assert_int_equal(sent(&fixture, "IJN", 'c'), 1);
+    fini(&fixture);
+}
+
+/* Behaviour 4.4: the process was started anew, so the old one does not come back. */
+static void an_old_life_is_over_when_a_new_one_joins(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct profile *again = test_profile("c", 2552, 33, NULL);
+    struct fixture fixture = { 0 };
+    struct member_walk walk = { 0, 0 };
+    struct member_observation observation;
+    struct buf payload = { 0 };
+    struct inbound inbound = {
+        .from = again->node,
+        .sender = slice_text(MEMBER_DAEMON_PATH "#1"),
+        .recipient = slice_text(MEMBER_DAEMON_PATH),
+        .manifest = slice_text("J"),
+        .serializer = MEMBER_SERIALIZER,
+    };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'c', MEMBER_UP, 2);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "c up");
+    wire_put_join(&own_identity, &payload, again);
+    inbound.payload = buf_slice(&payload);
+    member_receive(fixture.member, fixture.now, 0, &inbound, &fixture.outbox);
+    expect_news(&fixture, "c down, !c");
+    assert_true(member_next_observation(fixture.member, &walk, &observation));
+    assert_true(observation.terminated);
+    assert_true(node_equal(
+        &member_at(fixture.member, observation.observer)->profile->node,
+        &own_identity.node));
+    buf_fini(&payload);
+    profile_drop(again);
+    fini(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -730,6 +964,13 @@ int main(void)
         cmocka_unit_test(who_has_not_seen_it_is_told_first),
         cmocka_unit_test(without_preference_all_in_reach_are_told),
         cmocka_unit_test(who_may_take_over_is_told_of_the_exiting),
+        cmocka_unit_test(what_few_have_seen_goes_round_faster),
+        cmocka_unit_test(a_newer_status_is_answered_by_a_status),
+        cmocka_unit_test(to_other_data_centers_goes_the_status_first),
+        cmocka_unit_test(a_downed_node_waits_a_while_for_the_other_downed_ones),
+        cmocka_unit_test(who_has_handed_over_says_so_to_the_leader_and_the_next),
+        cmocka_unit_test(who_is_exiting_takes_nobody_in),
+        cmocka_unit_test(an_old_life_is_over_when_a_new_one_joins),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
