@@ -13,7 +13,12 @@
 #define COUNT 5
 #define STABLE (3 * SECOND)
 
-static struct world *cluster(uint64_t seed, struct strategy strategy)
+static const char *const core[] = { "core" };
+
+/* The first `with_role` nodes have the role "core". */
+static struct world *cluster_with(uint64_t seed, struct strategy strategy,
+                                  const char *role, uint32_t with_role,
+                                  uint64_t pause)
 {
     struct world *world = cast_new(seed);
 
@@ -23,6 +28,12 @@ static struct world *cluster(uint64_t seed, struct strategy strategy)
             world_node_settings(world, i, cast_types, CAST_TYPES);
 
         settings.resolves = true;
+        settings.resolver_role = role;
+        if (i < with_role) {
+            settings.roles = core;
+            settings.role_count = 1;
+        }
+        settings.acceptable_heartbeat_pause = pause;
         settings.resolver.strategy = strategy;
         settings.resolver.stable_after = STABLE;
         settings.resolver.unstable_after = 4 * SECOND;
@@ -33,6 +44,11 @@ static struct world *cluster(uint64_t seed, struct strategy strategy)
         assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
     }
     return world;
+}
+
+static struct world *cluster(uint64_t seed, struct strategy strategy)
+{
+    return cluster_with(seed, strategy, NULL, 0, 0);
 }
 
 /* The nodes from `first` on and those before it do not hear each other. */
@@ -214,6 +230,43 @@ static void a_pair_and_a_partition(void **state) /* SBR-104 */
     world_free(world);
 }
 
+/* Where the strategy has a role the others are many, and do not count. */
+static void the_majority_of_a_role_stays(void **state)
+{
+    struct world *world =
+        cluster_with(14, (struct strategy){ .kind = STRATEGY_KEEP_MAJORITY },
+                     "core", 2, 0);
+
+    (void)state;
+    part(world, 2);
+    world_run(world, 25 * SECOND);
+    assert_ended(world, 2, 4);
+    assert_int_equal(members_of(world, 0), 2);
+    assert_true(world_logged(world, 0, " counted=2 unreachable=3 "));
+    world_free(world);
+}
+
+/* Behaviour 8.3: one that is down is unreachable to the resolver, also while it is heard. Two nodes are indirectly connected. Were they all
+ * that is unreachable, they alone would go; with the one that is down the quorum is looked at, too, and nobody has it. */
+static void who_is_down_counts_as_unreachable(void **state)
+{
+    struct world *world = cluster_with(
+        15, (struct strategy){ .kind = STRATEGY_STATIC_QUORUM,
+                               .quorum_size = 5 },
+        NULL, 0, 30 * SECOND); /* nobody misses it in this test */
+
+    (void)state;
+    pair_off(world, 1, 2);
+    while (!world_logged(world, 1, "member is unreachable member=n2") ||
+           !world_logged(world, 2, "member is unreachable member=n1"))
+        world_run(world, 100 * MS);
+    world_down(world, 0, 4);
+    world_run(world, 20 * SECOND);
+    assert_false(world_logged(world, 0, "member is unreachable member=n4"));
+    assert_ended(world, 0, 4);
+    world_free(world);
+}
+
 static void what_heals_in_time_is_left_alone(void **state)
 {
     struct world *world = cluster(
@@ -307,6 +360,8 @@ int main(void)
         cmocka_unit_test(a_crashed_node_is_downed),
         cmocka_unit_test(a_pair_goes),
         cmocka_unit_test(a_pair_and_a_partition),
+        cmocka_unit_test(the_majority_of_a_role_stays),
+        cmocka_unit_test(who_is_down_counts_as_unreachable),
         cmocka_unit_test(what_heals_in_time_is_left_alone),
         cmocka_unit_test(who_gets_the_lease_stays),
         cmocka_unit_test(a_majority_that_slept_goes),

@@ -349,6 +349,75 @@ static void what_is_late_is_named_and_given_up(void **state)
     world_free(world);
 }
 
+static void tell_many(struct sherd_ctx *ctx, struct player *player)
+{
+    struct sherd_bytes none = { NULL, 0 };
+
+    for (uint32_t i = 0; i < 100; i++)
+        sherd_tell(ctx, player->other, SILENT, none);
+}
+
+/* A pair of which the second is about to have left, when what it writes does not arrive any more; a connection takes little more than
+ * one gossip. Its lane has many messages for the first, and control its last words. */
+static struct world *stuck(uint64_t seed, uint64_t terminate,
+                           struct player players[2])
+{
+    struct world_settings small = cast_settings(seed);
+    struct world *world;
+
+    small.pipe_size = 512;
+    world = world_new(&small);
+    cast_begin();
+    for (uint32_t i = 0; i < 2; i++) {
+        struct node_settings settings = world_node_settings(world, i, NULL, 0);
+
+        settings.lanes = 1;
+        settings.phase_timeouts[SHERD_ACTOR_SYSTEM_TERMINATE] = terminate;
+        world_start(world, i, &settings);
+    }
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    for (uint32_t i = 0; i < 2; i++)
+        player_spawn(&players[i], world, i, 0);
+    players[1].other = players[0].ref;
+    (void)player_asks(&players[1], NULL, NULL, ECHO);
+    world_leave(world, 1);
+    while (!world_logged(world, 0, "status=exiting")) {
+        assert_false(world_logged(world, 1, "self-exiting"));
+        world_run(world, MS);
+    }
+    net_cut(world, 1, 0, NET_BOTH, true);
+    player_do(&players[1], tell_many);
+    return world;
+}
+
+/* The node ends all the same, and says what it did not do. */
+static void what_did_not_stop_is_named(void **state)
+{
+    struct player players[2];
+    struct world *world = stuck(53, SECOND, players);
+    uint32_t index = 1;
+    uint64_t began = world_now(world);
+    (void)state;
+
+    assert_true(world_until(world, world_node_ended, &index, 60 * SECOND));
+    assert_in_range(world_now(world) - began, 3 * SECOND / 2, 3 * SECOND);
+    assert_true(world_logged(world, 1,
+                             "not done in time phase=actor-system-terminate"));
+    assert_true(world_logged(world, 1,
+                             "actors of a lane have not ended lane=0"));
+    assert_true(world_logged(world, 1,
+                             "the last frames did not leave in time peer=n0"));
+    assert_true(world_logged(world, 1, "ended with late=2"));
+    assert_int_equal(world_node(world, 1)->error, 0);
+    world_free(world);
+    /* Where there is time, lanes give their frames up by themselves. */
+    world = stuck(54, 0, players);
+    assert_true(world_until(world, world_node_ended, &index, 60 * SECOND));
+    assert_false(world_logged(world, 1, "actors of a lane have not ended"));
+    assert_true(world_logged(world, 1, "ended with late=1"));
+    world_free(world);
+}
+
 /* Two nodes with settings of their own for phases. */
 static struct world *cast_with(uint64_t seed, const bool *off, const bool *fatal)
 {
@@ -527,6 +596,7 @@ static void start_patient(struct world *world, uint32_t node)
 
     settings.probes = true;
     settings.acceptable_heartbeat_pause = 120 * SECOND;
+    settings.phase_timeouts[SHERD_CLUSTER_EXITING] = 6 * SECOND;
     world_start(world, node, &settings);
 }
 
@@ -538,7 +608,7 @@ static void who_gives_a_hand_over_up_waits_for_its_coordinators(void **state)
     struct coordinators seen = { .world = world };
     struct player player;
     char id[8];
-    uint64_t given_up;
+    uint64_t exiting, given_up;
     (void)state;
 
     cast_begin();
@@ -553,6 +623,7 @@ static void who_gives_a_hand_over_up_waits_for_its_coordinators(void **state)
     world_leave(world, 0);
     while (!world_logged(world, 0, "status=exiting"))
         world_run(world, MS);
+    exiting = world_now(world);
     /* That node 1 would take over is not heard, nor that it hosts what it is told to. */
     net_cut(world, 1, 0, NET_BOTH, true);
     for (uint32_t i = 0; i < 16; i++) {
@@ -562,6 +633,7 @@ static void who_gives_a_hand_over_up_waits_for_its_coordinators(void **state)
     while (!world_logged(world, 0, "not done in time phase=cluster-exiting"))
         world_run(world, MS);
     given_up = world_now(world);
+    assert_in_range(given_up - exiting, 59 * SECOND / 10, 65 * SECOND / 10);
     assert_true(world_logged(world, 0, "a coordinator is not handed over type=E"));
     assert_int_equal(seen.living, 1);
     world_run(world, 20 * SECOND);
@@ -583,6 +655,7 @@ int main(void)
         cmocka_unit_test(a_member_stays_until_its_tasks_of_leaving_are_done),
         cmocka_unit_test(who_is_not_seen_exiting_has_not_left),
         cmocka_unit_test(what_is_late_is_named_and_given_up),
+        cmocka_unit_test(what_did_not_stop_is_named),
         cmocka_unit_test(who_gives_a_hand_over_up_waits_for_its_coordinators),
         cmocka_unit_test(phases_that_are_off_are_left_out),
         cmocka_unit_test(a_late_task_ends_the_end_where_nothing_recovers),
