@@ -114,12 +114,13 @@ bool resolver_next_news(struct resolver *resolver, struct resolver_news *news)
     return true;
 }
 
-/* ---- what a decision was made from ---- */
+/* ---- what a decision was made from: all at one level, that of the decision ---- */
+
+#define LEVEL TRACE_WARNING
 
 /* Words of one kind, on as many lines as they need. */
 struct words {
     struct trace *trace;
-    enum trace_level level;
     const char *start; /* of each line */
     char text[TRACE_TEXT_MAX - 256]; /* room for the start */
     size_t size;
@@ -128,7 +129,7 @@ struct words {
 static void end_words(struct words *words)
 {
     if (words->size)
-        trace_put(words->trace, words->level, "resolver", "%s%s", words->start,
+        trace_put(words->trace, LEVEL, "resolver", "%s%s", words->start,
                   words->text);
     words->size = 0;
 }
@@ -166,11 +167,11 @@ static void add_member(struct words *words, const struct side_member *member)
 
 static void trace_inputs(const struct resolver *resolver)
 {
-    struct words words = { .trace = resolver->trace, .level = TRACE_INFO };
+    struct words words = { .trace = resolver->trace };
     char observer[ADDRESS_TEXT_MAX], subject[ADDRESS_TEXT_MAX];
     char text[2 * ADDRESS_TEXT_MAX + 2];
 
-    if (!trace_on(resolver->trace, TRACE_INFO))
+    if (!trace_on(resolver->trace, LEVEL))
         return;
     words.start = "it was decided from members=";
     for (uint32_t i = 0; i < resolver->members.count; i++)
@@ -192,13 +193,15 @@ static void trace_inputs(const struct resolver *resolver)
     end_words(&words);
 }
 
+/* reason: a word behind a space, or empty where the strategy decided. */
 static void trace_decision(const struct resolver *resolver, uint64_t now,
-                           enum decision decision, const bool *down)
+                           enum decision decision, const char *reason,
+                           const bool *down)
 {
     const struct strategy *strategy = &resolver->settings.strategy;
     const struct side side = own_side(resolver);
     bool *indirect = mem_alloc(side.member_count + 1);
-    struct words words = { .trace = resolver->trace, .level = TRACE_WARNING };
+    struct words words = { .trace = resolver->trace };
     char start[240], address[ADDRESS_TEXT_MAX];
     char option[32] = "";
     uint32_t unreachable = 0;
@@ -214,11 +217,11 @@ static void trace_decision(const struct resolver *resolver, uint64_t now,
     for (uint32_t i = 0; i < side.member_count; i++)
         unreachable += !side.members[i].reachable;
     (void)snprintf(start, sizeof start,
-                   "decides decision=%s strategy=%s%s "
+                   "decides decision=%s strategy=%s%s%s "
                    "members=%u counted=%u unreachable=%u "
                    "indirect=%u changes=%llu since_ms=%llu downs=",
                    decision_text(decision), strategy_text(strategy->kind),
-                   option,
+                   option, reason,
                    (unsigned)side.member_count,
                    (unsigned)strategy_size(&side), (unsigned)unreachable,
                    (unsigned)strategy_indirect(&side, indirect),
@@ -240,7 +243,7 @@ static void trace_decision(const struct resolver *resolver, uint64_t now,
 
 /* Downs whom the decision means; the flags of the members in it, which the caller frees. Returns how many. */
 static uint32_t act(struct resolver *resolver, uint64_t now,
-                    enum decision decision, bool **flags)
+                    enum decision decision, const char *reason, bool **flags)
 {
     const struct side side = own_side(resolver);
     bool *down = mem_alloc((side.member_count + 1) * sizeof *down);
@@ -251,7 +254,7 @@ static uint32_t act(struct resolver *resolver, uint64_t now,
     *flags = down;
     if (!count)
         return 0;
-    trace_decision(resolver, now, decision, down);
+    trace_decision(resolver, now, decision, reason, down);
     for (uint32_t i = 0; i < side.member_count; i++) {
         if (!down[i])
             continue;
@@ -270,11 +273,11 @@ static uint32_t act(struct resolver *resolver, uint64_t now,
 }
 
 static void act_plainly(struct resolver *resolver, uint64_t now,
-                        enum decision decision)
+                        enum decision decision, const char *reason)
 {
     bool *down;
 
-    (void)act(resolver, now, decision, &down);
+    (void)act(resolver, now, decision, reason, &down);
     mem_free(down);
 }
 
@@ -488,7 +491,7 @@ void resolver_acquired(struct resolver *resolver, uint64_t now, bool held)
         resolver->release = RELEASE_NOTHING;
         resolver->removing.count = 0;
     }
-    count = act(resolver, now, decision, &down);
+    count = act(resolver, now, decision, "", &down);
     if (held)
         keep_lease(resolver, now, down, count);
     mem_free(down);
@@ -520,7 +523,7 @@ static void judge_stability(struct resolver *resolver, uint64_t now)
         REACHED("nothing was stable for so long that all are downed");
         resolver->counters.unstable++;
         put_news(resolver, RESOLVER_NEWS_UNSTABLE, NULL);
-        act_plainly(resolver, now, DECISION_ALL);
+        act_plainly(resolver, now, DECISION_ALL, " reason=unstable");
     } else if (now - resolver->latest_at > 2 * settings->stable_after) {
         resolver->changes = 0;
     }
@@ -559,7 +562,7 @@ static void judge(struct resolver *resolver, uint64_t now)
         downs_anybody(resolver, decision))
         wait_for_lease(resolver, now, decision);
     else
-        act_plainly(resolver, now, decision);
+        act_plainly(resolver, now, decision, "");
 }
 
 static void tick(struct resolver *resolver, uint64_t now)

@@ -287,6 +287,22 @@ static void who_comes_up_does(void **state)
     assert_string_equal(scene->said, "B");
 }
 
+static void who_is_exiting_does(void **state)
+{
+    struct scene *scene = *state;
+
+    scene->members[4].status = PEER_LEAVING;
+    see(scene);
+    record(scene, "A", "B");
+    run(scene, 15000);
+    scene->members[4].status = PEER_EXITING;
+    see(scene);
+    run(scene, 19000);
+    assert_string_equal(scene->said, "");
+    run(scene, 2000);
+    assert_string_equal(scene->said, "B");
+}
+
 static void itself_last(void **state)
 {
     struct scene *scene = *state;
@@ -580,6 +596,108 @@ static void a_decision_is_explained(void **state)
     assert_true(decided && members && observations);
 }
 
+/* All lines that begin so, one behind the other; each is a warning, as the decision is. */
+static void read_lines(struct trace *trace, char *text, size_t room)
+{
+    struct trace_line line;
+    size_t used = 0;
+
+    while (trace_next(trace, &line)) {
+        if (strncmp(line.text, "decides ", 8) != 0 &&
+            strncmp(line.text, "it was decided from ", 20) != 0)
+            continue;
+        assert_int_equal(line.level, TRACE_WARNING);
+        used += (size_t)snprintf(text + used, room - used, "%s,\n", line.text);
+        assert_true(used < room);
+    }
+}
+
+static uint32_t times(const char *text, const char *word)
+{
+    uint32_t count = 0;
+
+    for (; (text = strstr(text, word)) != NULL; text += strlen(word))
+        count++;
+    return count;
+}
+
+#define MANY 60
+
+/* Where a log has warnings only, and more words than a line takes: nothing of it is left out. */
+static void a_decision_of_many_is_explained(void **state)
+{
+    static struct side_member members[MANY];
+    static struct side_record records[MANY];
+    static char text[64 * 1024];
+    struct resolver_settings settings = {
+        .strategy = { .kind = STRATEGY_STATIC_QUORUM, .quorum_size = 31 },
+        .stable_after = 20 * SECOND,
+        .unstable_after = 15 * SECOND,
+    };
+    struct resolver_view view = { .side = { members, MANY, records, 20 },
+                                  .is_leader = true };
+    struct trace *trace = trace_new(TRACE_WARNING);
+    struct resolver *resolver;
+    char word[200];
+
+    (void)state;
+    for (uint32_t i = 0; i < MANY; i++) {
+        struct node_id *node = &members[i].node;
+
+        (void)snprintf(node->address.host, sizeof node->address.host,
+                       "a-node-with-a-rather-long-name-%02u", (unsigned)i);
+        node->address.port = 2550;
+        node->uid = 1 + i;
+        members[i].up_number = 1 + (int32_t)i;
+        members[i].status = PEER_UP;
+        members[i].has_role = i % 10 != 0;
+        members[i].reachable = i < 40;
+        records[i] = (struct side_record){ 0, 40 + i };
+    }
+    resolver = resolver_new(&members[0].node, &settings, trace, SECOND);
+    resolver_see(resolver, SECOND, &view);
+    resolver_see(resolver, 22 * SECOND, &view);
+    resolver_step(resolver, 22 * SECOND);
+    read_lines(trace, text, sizeof text);
+    assert_non_null(strstr(text, "decision=down-unreachable strategy=static-quorum quorum=31 members=60 counted=54 unreachable=20 "));
+    for (uint32_t i = 0; i < MANY; i++) {
+        const char *address = members[i].node.address.host;
+
+        (void)snprintf(word, sizeof word, "%.60s:2550/u%u%s%s,", address,
+                       (unsigned)i + 1, i < 40 ? "" : "-unreachable",
+                       i % 10 ? "" : "-norole");
+        assert_int_equal(times(text, word), 1);
+        (void)snprintf(word, sizeof word, "%.60s:2550>%.60s:2550,",
+                       members[0].node.address.host, address);
+        assert_int_equal(times(text, word), i >= 40);
+        (void)snprintf(word, sizeof word, "%.60s:2550", address);
+        assert_int_equal(times(text, word),
+                         i == 0 ? 21 : i < 40 ? 1 : 3); /* downed, a member, observed */
+    }
+    resolver_free(resolver);
+    trace_free(trace);
+}
+
+static void that_nothing_was_stable_is_said(void **state)
+{
+    static char text[4096];
+    struct scene *scene = *state;
+
+    see(scene);
+    record(scene, "A", "E");
+    for (int i = 0; i < 6; i++) {
+        run(scene, 5000);
+        scene->members[1].reachable = !scene->members[1].reachable;
+        see(scene);
+    }
+    run(scene, 6500);
+    assert_string_equal(scene->said, "BCDEA");
+    read_lines(scene->trace, text, sizeof text);
+    assert_non_null(strstr(text, "decides decision=down-all strategy=keep-majority reason=unstable members=5 counted=5 "));
+    assert_non_null(strstr(text, " downs=A:2550,B:2550,C:2550,D:2550,E:2550,"));
+    assert_non_null(strstr(text, "it was decided from members=A:2550/u1,"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set, unset)
 
 int main(void)
@@ -596,6 +714,7 @@ int main(void)
         TEST(a_change_starts_the_time_anew),
         TEST(who_leaves_does_not),
         TEST(who_comes_up_does),
+        TEST(who_is_exiting_does),
         TEST(itself_last),
         TEST(indirectly_connected),
         TEST(exiting_are_left_alone),
@@ -613,6 +732,8 @@ int main(void)
         TEST(a_lease_still_held),
         TEST(what_came_while_waiting_counts_after),
         TEST(a_decision_is_explained),
+        cmocka_unit_test(a_decision_of_many_is_explained),
+        TEST(that_nothing_was_stable_is_said),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
