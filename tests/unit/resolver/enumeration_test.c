@@ -243,6 +243,22 @@ static set victims(const struct strategy *strategy, const struct view *view,
     return downable & (between | seen | victims(strategy, &rest, further));
 }
 
+/* Without the lease the other side may stay: this one goes, and who is indirectly connected goes with it. */
+static set refused(const struct view *view)
+{
+    return downable_of(view) & (indirect_of(view) | ~view->unreachable);
+}
+
+/* In the minority, which lets the other side ask first. */
+static bool is_late(const struct view *view)
+{
+    set settled = downable_of(view) & view->role & ~joining_of(view);
+
+    return settled && !indirect_of(view) &&
+           larger(settled & ~view->unreachable, settled & view->unreachable,
+                  lowest_in(settled)) == REACHABLE_GO;
+}
+
 /* ---- the first telling, from the same view ---- */
 
 struct scene {
@@ -275,18 +291,24 @@ static void make(struct scene *scene, const struct view *view)
     }
 }
 
-static set decide(const struct strategy *strategy, const struct view *view,
-                  struct scene *scene)
+/* Of the scene that was made. */
+static set targets(const struct strategy *strategy, const struct scene *scene,
+                   enum decision decision)
 {
     bool down[N];
     set found = 0;
 
-    make(scene, view);
-    (void)strategy_targets(strategy, &scene->side,
-                           strategy_decide(strategy, &scene->side), down);
-    for (int i = 0; i < view->n; i++)
+    (void)strategy_targets(strategy, &scene->side, decision, down);
+    for (uint32_t i = 0; i < scene->side.member_count; i++)
         found |= down[i] ? 1u << i : 0;
     return found;
+}
+
+static set decide(const struct strategy *strategy, const struct view *view,
+                  struct scene *scene)
+{
+    make(scene, view);
+    return targets(strategy, scene, strategy_decide(strategy, &scene->side));
 }
 
 static void put_text(const struct view *view, char *text, size_t room)
@@ -303,19 +325,40 @@ static void put_text(const struct view *view, char *text, size_t room)
                    view->role, view->seen, view->unreachable);
 }
 
+static void expect_same(const struct view *view, int strategy,
+                        const char *what, uint64_t first, uint64_t second)
+{
+    char text[400];
+
+    if (first == second)
+        return;
+    put_text(view, text, sizeof text);
+    fail_msg("strategy %d %s %llx, by the second telling %llx: %s", strategy,
+             what, (unsigned long long)first, (unsigned long long)second, text);
+}
+
+/* lease-majority: as if the lease is got, as if it is not, and how long it is waited for. */
+static void compare_lease(const struct view *view, int strategy,
+                          const struct scene *scene)
+{
+    const struct strategy *by = &strategies[strategy];
+    enum decision decision = strategy_decide(by, &scene->side);
+
+    expect_same(view, strategy, "without the lease downs",
+                targets(by, scene, decision_reverse(decision)), refused(view));
+    expect_same(view, strategy, "waits",
+                strategy_lease_delay(by, &scene->side),
+                is_late(view) ? by->minority_delay : 0);
+}
+
 static void compare(const struct view *view, struct scene *scene)
 {
     for (int i = 0; i < STRATEGY_COUNT; i++) {
-        set first = decide(&strategies[i], view, scene);
-        set second = victims(&strategies[i], view,
-                             answer_of(&strategies[i], view));
-        char text[400];
-
-        if (first == second)
-            continue;
-        put_text(view, text, sizeof text);
-        fail_msg("strategy %d downs %x, by the second telling %x: %s", i,
-                 first, second, text);
+        expect_same(view, i, "downs", decide(&strategies[i], view, scene),
+                    victims(&strategies[i], view,
+                            answer_of(&strategies[i], view)));
+        if (strategies[i].kind == STRATEGY_LEASE_MAJORITY)
+            compare_lease(view, i, scene);
     }
 }
 
