@@ -1,7 +1,7 @@
 /* The state of the membership core, and what its files ask of each other. Private to src/member/.
  *
  * The files by duty: member.c verbs and dispatch, finding.c seeds that are found from outside, seeds.c finding a cluster,
- * join.c entering it, spread.c gossip rounds and arriving gossip, brief.c the short forms of the own library, centers.c
+ * join.c entering it, spread.c gossip rounds, intake.c arriving gossip, brief.c the short forms of the own library, centers.c
  * other data centers, leader.c the leader's actions, leave.c leaving and downing, news.c what is told. */
 #ifndef SHERD_MEMBER_INSIDE_H
 #define SHERD_MEMBER_INSIDE_H
@@ -234,8 +234,6 @@ void spread_send(struct member *member, const struct node_id *to,
 void spread_to_one(struct member *member, struct outbox *outbox); /* a round now */
 void spread_to_some(struct member *member, uint32_t count,
                     struct outbox *outbox); /* full gossip to random members */
-void spread_receive(struct member *member, uint64_t now,
-                    const struct inbound *inbound, struct outbox *outbox);
 void spread_receive_status(struct member *member, const struct inbound *inbound,
                            struct outbox *outbox);
 /* Whether a message of the gossip protocol is from a member that this node can reach; counted when not. */
@@ -255,6 +253,10 @@ void spread_later(struct member *member, const struct node_id *to,
 void spread_replies(struct member *member, struct outbox *outbox); /* those that wait */
 void spread_forget_replies(struct member *member);
 void spread_tell_stats(struct member *member, uint64_t now); /* a line of the log when it is due */
+
+/* intake.c */
+void intake_receive(struct member *member, uint64_t now,
+                    const struct inbound *inbound, struct outbox *outbox);
 
 /* brief.c */
 enum peer_form brief_form(const struct member *member,

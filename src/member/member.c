@@ -540,7 +540,7 @@ static bool receive_inside(struct member *member, uint64_t now,
     if (slice_is(inbound->manifest, "GS"))
         spread_receive_status(member, inbound, outbox);
     else if (slice_is(inbound->manifest, "GE"))
-        spread_receive(member, now, inbound, outbox);
+        intake_receive(member, now, inbound, outbox);
     else if (slice_is(inbound->manifest, "J"))
         join_receive(member, now, inbound, outbox);
     else if (slice_is(inbound->manifest, "EC"))

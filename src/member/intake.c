@@ -1,0 +1,320 @@
+/* Taking in the gossips that arrive (behaviour 2.8). */
+#include "member/inside.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/mark.h"
+#include "base/zoo.h"
+
+/* What only this node may say of itself must be what it said: its count in the clock and its observations. A newer version has
+ * seen all of it, an older or concurrent one at most all of it. */
+static bool misquotes(const struct member *member, const struct gossip *remote,
+                      enum clock_order order)
+{
+    const struct profile *self = member->self;
+    const struct observer *own =
+        reachability_observer(&member->gossip.reachability, &self->node);
+    const struct observer *told =
+        reachability_observer(&remote->reachability, &self->node);
+    int64_t own_version = own ? own->version : 0;
+    int64_t told_version = told ? told->version : 0;
+
+    if (clock_get(&remote->clock, &self->key) >
+            clock_get(&member->gossip.clock, &self->key) ||
+        told_version > own_version)
+        return true;
+    if (order == CLOCK_AFTER && told_version != own_version)
+        return true;
+    if (!told || told_version != own_version)
+        return false;
+    for (uint32_t i = 0; i < told->rows.count; i++) {
+        const struct observation *row = &told->rows.items[i];
+        const struct node_id *subject = &row->subject->node;
+
+        /* Rows about members that were removed here went without a version. */
+        if (gossip_find(&member->gossip, subject) &&
+            reachability_by(&member->gossip.reachability, &self->node,
+                            subject) != row->status)
+            return true;
+    }
+    return false;
+}
+
+/* A newer version goes on from ours: no status goes back, nobody returns who was removed (behaviour 2.1). */
+static bool goes_back(const struct gossip *local, const struct gossip *remote)
+{
+    for (uint32_t i = 0, at = 0; i < remote->members.count; i++) {
+        const struct gossip_member *theirs = &remote->members.items[i];
+        const struct gossip_member *ours;
+
+        /* Both lists have one order: mostly it is the same profile at the same place. */
+        if (at < local->members.count &&
+            local->members.items[at].profile == theirs->profile)
+            ours = &local->members.items[at];
+        else
+            ours = gossip_find(local, &theirs->profile->node);
+        if (ours)
+            at = (uint32_t)(ours - local->members.items) + 1;
+        if (ours ? !member_status_may_follow(ours->status, theirs->status)
+                 : gossip_is_tombstoned(local, &theirs->profile->node))
+            return true;
+    }
+    return false;
+}
+
+static void put_version(struct buf *versions, const struct clock *clock)
+{
+    for (uint32_t i = 0; i < clock->entries.count; i++) {
+        const struct clock_entry *entry = &clock->entries.items[i];
+        struct probe_version version = { .count = (uint64_t)entry->count };
+
+        memcpy(&version.key, entry->key.bytes, sizeof version.key);
+        buf_put(versions, &version, sizeof version);
+    }
+}
+
+static void probe_versions(const struct member *member,
+                           const struct gossip *with)
+{
+    struct probe probe = { .kind = PROBE_VERSION_TAKEN,
+                           .type = PROBE_TYPE_NONE,
+                           .node = member->self->node,
+                           .first = member->gossip.clock.entries.count };
+    struct buf versions = { 0 };
+
+    if (!member->settings.probes)
+        return;
+    put_version(&versions, &member->gossip.clock);
+    put_version(&versions, &with->clock);
+    probe.bytes = buf_slice(&versions);
+    probes_put(member->settings.probes, &probe);
+    buf_fini(&versions);
+}
+
+static void replace_gossip(struct member *member, struct gossip *with)
+{
+    probe_versions(member, with);
+    with->forgotten += member->gossip.forgotten;
+    gossip_fini(&member->gossip);
+    member->gossip = *with;
+    *with = (struct gossip){ 0 };
+    member_gossip_replaced(member);
+}
+
+/* The same version: only who has seen it may differ. */
+static void unite_seen(struct member *member, const struct gossip *remote)
+{
+    for (uint32_t i = 0; i < remote->members.count; i++) {
+        const struct gossip_member *theirs = &remote->members.items[i];
+        struct gossip_member *ours =
+            gossip_find(&member->gossip, &theirs->profile->node);
+
+        if (!ours || ours->seen || !theirs->seen)
+            continue;
+        ours->seen = true;
+        member_seen_changed(member);
+    }
+}
+
+static uint64_t row_count(const struct reachability *table)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < table->observers.count; i++)
+        count += table->observers.items[i].rows.count;
+    return count;
+}
+
+/* False when the merged value would pass a limit, or would leave this node out; then nothing is changed. */
+static bool merge_gossip(struct member *member, struct gossip *remote)
+{
+    struct gossip merged = { 0 };
+    bool removes =
+        gossip_merge(&merged, &member->gossip, remote, member->wall_ms);
+    bool good;
+
+    good = merged.members.count <= GOSSIP_MEMBERS_MAX &&
+           row_count(&merged.reachability) <= MEMBER_ROWS_MAX &&
+           gossip_find(&merged, &member->self->node) && gossip_valid(&merged);
+    SOMETIMES("concurrent gossips are merged", good);
+    SOMETIMES("a merge would leave this node out or break a rule", !good);
+    if (good) {
+        member->counters.merged++;
+        replace_gossip(member, &merged);
+        if (removes)
+            member_gossip_changed(member);
+    }
+    gossip_fini(&merged);
+    return good;
+}
+
+/* What the arrived gossip makes of ours. */
+enum outcome {
+    OUTCOME_REFUSED,    /* it breaks a rule, or a limit */
+    OUTCOME_WITHOUT_US, /* its cluster has removed this node: not for us */
+    OUTCOME_TAKEN,
+    OUTCOME_SEEN, /* taken: its version is ours now, and its sender does not know that we have seen it */
+    OUTCOME_TALK_BACK
+};
+
+static enum outcome take_in(struct member *member, struct gossip *remote)
+{
+    enum clock_order order =
+        clock_compare(&remote->clock, &member->gossip.clock);
+    const struct gossip_member *own = gossip_find(remote, &member->self->node);
+    bool must_answer = own && !own->seen && !member->is_exiting;
+
+    if (!own) {
+        REACHED("a gossip comes that leaves this node out");
+        return OUTCOME_WITHOUT_US;
+    }
+    if (misquotes(member, remote, order)) {
+        trace_put(member->trace, TRACE_DEBUG, "member",
+                  "gossip refused: it misquotes this node");
+        REACHED("a gossip is refused: it misquotes this node");
+        return OUTCOME_REFUSED;
+    }
+    if (order == CLOCK_AFTER && goes_back(&member->gossip, remote)) {
+        trace_put(member->trace, TRACE_DEBUG, "member",
+                  "gossip refused: a status goes back");
+        REACHED("a gossip is refused: a status goes back");
+        return OUTCOME_REFUSED;
+    }
+    switch (order) {
+    case CLOCK_SAME:
+        unite_seen(member, remote);
+        break;
+    case CLOCK_BEFORE:
+        if (ZOO(A13))
+            replace_gossip(member, remote);
+        return OUTCOME_TALK_BACK;
+    case CLOCK_AFTER:
+        replace_gossip(member, remote);
+        break;
+    case CLOCK_CONCURRENT:
+        return merge_gossip(member, remote) ? OUTCOME_TALK_BACK
+                                            : OUTCOME_REFUSED;
+    }
+    return must_answer ? OUTCOME_SEEN : OUTCOME_TAKEN;
+}
+
+/* After taking in: this node has seen it; and what it says of this node is obeyed. */
+static void follow_up(struct member *member, enum member_status before,
+                      struct outbox *outbox)
+{
+    struct gossip_member *own = member_own_entry(member);
+
+    check(own != NULL);
+    if (!member->is_exiting && !own->seen) {
+        own->seen = true;
+        member_seen_changed(member);
+    }
+    if (own->status == MEMBER_EXITING && !member->is_exiting)
+        leave_begin_exiting(member);
+    else if (own->status == MEMBER_DOWN && before != MEMBER_DOWN) {
+        REACHED("a node reads that it is down");
+        SOMETIMES("the leader reads that it is down", member_is_leader(member));
+        leave_check_down(member, outbox);
+    }
+}
+
+/* Of a large cluster: a gossip of our version is known by its head, and all that it can tell is who else has seen it. */
+static bool take_same(struct member *member, struct slice packed,
+                      enum outcome *outcome)
+{
+    uint32_t count = member->gossip.members.count;
+    bool changed = false;
+    bool own_seen;
+    bool *seen;
+
+    if (!member->head.bytes.size)
+        return false;
+    seen = mem_alloc(count * sizeof *seen);
+    if (!head_get_seen(packed, &member->gossip, &member->head, seen)) {
+        mem_free(seen);
+        return false;
+    }
+    own_seen = seen[member_own_entry(member) - member->gossip.members.items];
+    for (uint32_t i = 0; i < count; i++) {
+        struct gossip_member *ours = &member->gossip.members.items[i];
+
+        changed = changed || (seen[i] && !ours->seen);
+        ours->seen = ours->seen || seen[i];
+    }
+    mem_free(seen);
+    if (changed)
+        member_seen_changed(member);
+    *outcome = own_seen || member->is_exiting ? OUTCOME_TAKEN : OUTCOME_SEEN;
+    return true;
+}
+
+static enum verdict take_any(struct member *member, struct slice packed,
+                             enum outcome *outcome)
+{
+    struct gossip remote = { 0 };
+    struct head_opened opened = { .bytes = { 0 } };
+    enum verdict verdict =
+        head_get_gossip(member->identity, packed, &member->gossip,
+                        &member->head, &remote, &opened);
+    bool is_newer =
+        verdict == WIRE_OK &&
+        clock_compare(&remote.clock, &member->gossip.clock) == CLOCK_AFTER;
+
+    if (verdict == WIRE_OK)
+        *outcome = take_in(member, &remote);
+    if (is_newer && (*outcome == OUTCOME_TAKEN || *outcome == OUTCOME_SEEN))
+        head_take(member->identity, packed, &opened, &member->gossip,
+                  &member->head);
+    head_opened_fini(&opened);
+    gossip_fini(&remote);
+    return verdict;
+}
+
+static void take_envelope(struct member *member, const struct inbound *inbound,
+                          struct slice packed, struct outbox *outbox)
+{
+    enum member_status before = member_own_entry(member)->status;
+    enum outcome outcome = OUTCOME_REFUSED;
+    enum verdict verdict = take_same(member, packed, &outcome)
+                               ? WIRE_OK
+                               : take_any(member, packed, &outcome);
+
+    if (verdict == WIRE_MALFORMED) {
+        member->counters.dropped_malformed++;
+    } else if (outcome == OUTCOME_REFUSED) {
+        member->counters.dropped_hostile++;
+    } else if (outcome == OUTCOME_WITHOUT_US) {
+        member->counters.dropped_state++;
+    } else {
+        member->counters.gossip_received++;
+        member_probe(member, PROBE_TAKEN, &inbound->from, PROBE_TAKEN_GOSSIP);
+        follow_up(member, before, outbox);
+        if (member->phase != PHASE_INSIDE)
+            return;
+        if (outcome == OUTCOME_SEEN || outcome == OUTCOME_TALK_BACK)
+            spread_reply(member, &inbound->from, inbound->sender,
+                         outcome == OUTCOME_SEEN, outbox);
+    }
+}
+
+void intake_receive(struct member *member, uint64_t now,
+                    const struct inbound *inbound, struct outbox *outbox)
+{
+    struct buf packed = { 0 };
+    struct node_id from;
+    struct node_id to;
+    enum verdict verdict = wire_get_envelope(member->identity, inbound->payload,
+                                             &from, &to, &packed);
+
+    (void)
+        now; /* arrives here without a queue: none is too old (behaviour 2.8) */
+    if (verdict == WIRE_FOREIGN)
+        member->counters.dropped_hostile++;
+    else if (verdict != WIRE_OK)
+        member->counters.dropped_malformed++;
+    else if (!node_equal(&to, &member->self->node))
+        member->counters.dropped_misdirected++;
+    else if (spread_is_from_member(member, &from, inbound))
+        take_envelope(member, inbound, buf_slice(&packed), outbox);
+    buf_fini(&packed);
+}
