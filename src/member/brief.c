@@ -179,7 +179,7 @@ static void receive_version(struct member *member,
         ask_for_gossip(&inbound->from, outbox);
     } else if (member->phase != PHASE_INSIDE) {
         member->counters.dropped_state++;
-    } else if (spread_is_from_member(member, &inbound->from, inbound)) {
+    } else if (spread_is_from_member(member, &inbound->from)) {
         member->counters.status_received++;
         compare(member, &version, seen, inbound, outbox);
     }

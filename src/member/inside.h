@@ -98,12 +98,31 @@ struct news {
     bool stopped;
 };
 
-/* Whom a gossip that came is answered in the next step. */
+/* What is said in the next step, to whom a gossip or a request to join came from. */
 struct reply {
     struct node_id to;
     struct buf path; /* as spread_send; empty = its daemon */
     bool only_seen;  /* as spread_send_seen, else the gossip */
+    bool is_welcome;
 };
+
+/* A gossip as it came. */
+struct brought {
+    struct buf packed; /* empty = none */
+    struct head_opened opened;
+};
+
+/* A large gossip that was read, and is taken in by a later step; outside, what came for a newcomer. */
+struct waiting {
+    struct node_id from;
+    struct buf path; /* of who sent it */
+    struct gossip gossip;
+    struct brought brought;
+};
+
+/* What is much work has a step of its own; after at most one of each comes one for all else that is due, so that nothing is late
+ * where that does not end. */
+enum step_kind { STEP_OF_ALL, STEP_TAKES_IN, STEP_REPLIES };
 
 struct member {
     const struct identity *identity;
@@ -149,6 +168,9 @@ struct member {
     struct node_id leader; /* zero = none */
     bool is_seen_dirty; /* only who has seen it changed */
     struct gossip_head head;
+    struct brought brought; /* what became our gossip: the head may be taken over from it */
+    VEC(struct waiting) waiting; /* gossips, the first to come first */
+    enum step_kind last_step;
     struct buf packed; /* the gossip compressed; empty = to be made */
     struct buf status; /* the status payload; empty = to be made */
     struct buf brief;  /* the same for brief_send_version */
@@ -217,6 +239,9 @@ void join_receive_crossing(struct member *member, uint64_t now,
                            const struct inbound *inbound,
                            struct outbox *outbox);
 void join_step(struct member *member, uint64_t now, struct outbox *outbox);
+/* Outside, where one waits: enters by the large gossip that was read in a step before. */
+void join_enter_step(struct member *member, uint64_t now,
+                     struct outbox *outbox);
 void join_refuse(struct member *member, const char *reason); /* gives up, and says why */
 void join_receive(struct member *member, uint64_t now,
                   const struct inbound *inbound, struct outbox *outbox);
@@ -237,8 +262,7 @@ void spread_to_some(struct member *member, uint32_t count,
 void spread_receive_status(struct member *member, const struct inbound *inbound,
                            struct outbox *outbox);
 /* Whether a message of the gossip protocol is from a member that this node can reach; counted when not. */
-bool spread_is_from_member(struct member *member, const struct node_id *from,
-                           const struct inbound *inbound);
+bool spread_is_from_member(struct member *member, const struct node_id *from);
 /* Tells who has that version who has seen it here: the gossip, or briefly. path: as spread_send. */
 void spread_send_seen(struct member *member, const struct node_id *to,
                       struct slice path, struct outbox *outbox);
@@ -250,13 +274,23 @@ void spread_reply(struct member *member, const struct node_id *to,
 /* The gossip as it is then, in a next step when it is large. */
 void spread_later(struct member *member, const struct node_id *to,
                   struct outbox *outbox);
-void spread_replies(struct member *member, struct outbox *outbox); /* those that wait */
+/* The same of a welcome, so that those who join together are told one version, which is packed once. */
+void spread_welcome(struct member *member, const struct node_id *to,
+                    struct slice path, struct outbox *outbox);
+/* Those that wait, as many as one step has room for; false: none waits. */
+bool spread_replies(struct member *member, struct outbox *outbox);
 void spread_forget_replies(struct member *member);
 void spread_tell_stats(struct member *member, uint64_t now); /* a line of the log when it is due */
 
-/* intake.c */
+/* intake.c. A gossip of many members takes three steps: it is read, then taken in, and then what is packed of it is taken over. */
 void intake_receive(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox);
+/* Takes one in that waits; false: none does. */
+bool intake_step(struct member *member, struct outbox *outbox);
+void intake_forget(struct member *member); /* those that wait */
+/* Takes the head over from the gossip that became ours, if that came and this was not done yet. */
+void intake_take_head(struct member *member);
+void intake_forget_brought(struct member *member);
 
 /* brief.c */
 enum peer_form brief_form(const struct member *member,

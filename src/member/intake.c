@@ -1,6 +1,7 @@
 /* Taking in the gossips that arrive (behaviour 2.8). */
 #include "member/inside.h"
 
+#include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mark.h"
@@ -218,6 +219,26 @@ static void follow_up(struct member *member, enum member_status before,
     }
 }
 
+static void fini_brought(struct brought *brought)
+{
+    buf_fini(&brought->packed);
+    head_opened_fini(&brought->opened);
+}
+
+void intake_forget_brought(struct member *member)
+{
+    fini_brought(&member->brought);
+}
+
+void intake_take_head(struct member *member)
+{
+    if (!member->brought.packed.size)
+        return;
+    head_take(member->identity, buf_slice(&member->brought.packed),
+              &member->brought.opened, &member->gossip, &member->head);
+    intake_forget_brought(member);
+}
+
 /* Of a large cluster: a gossip of our version is known by its head, and all that it can tell is who else has seen it. */
 static bool take_same(struct member *member, struct slice packed,
                       enum outcome *outcome)
@@ -227,6 +248,7 @@ static bool take_same(struct member *member, struct slice packed,
     bool own_seen;
     bool *seen;
 
+    intake_take_head(member);
     if (!member->head.bytes.size)
         return false;
     seen = mem_alloc(count * sizeof *seen);
@@ -248,55 +270,122 @@ static bool take_same(struct member *member, struct slice packed,
     return true;
 }
 
-static enum verdict take_any(struct member *member, struct slice packed,
-                             enum outcome *outcome)
+static void finish(struct member *member, const struct node_id *from,
+                   struct slice path, enum member_status before,
+                   enum outcome outcome, struct outbox *outbox)
 {
-    struct gossip remote = { 0 };
-    struct head_opened opened = { .bytes = { 0 } };
-    enum verdict verdict =
-        head_get_gossip(member->identity, packed, &member->gossip,
-                        &member->head, &remote, &opened);
-    bool is_newer =
-        verdict == WIRE_OK &&
-        clock_compare(&remote.clock, &member->gossip.clock) == CLOCK_AFTER;
-
-    if (verdict == WIRE_OK)
-        *outcome = take_in(member, &remote);
-    if (is_newer && (*outcome == OUTCOME_TAKEN || *outcome == OUTCOME_SEEN))
-        head_take(member->identity, packed, &opened, &member->gossip,
-                  &member->head);
-    head_opened_fini(&opened);
-    gossip_fini(&remote);
-    return verdict;
-}
-
-static void take_envelope(struct member *member, const struct inbound *inbound,
-                          struct slice packed, struct outbox *outbox)
-{
-    enum member_status before = member_own_entry(member)->status;
-    enum outcome outcome = OUTCOME_REFUSED;
-    enum verdict verdict = take_same(member, packed, &outcome)
-                               ? WIRE_OK
-                               : take_any(member, packed, &outcome);
-
-    if (verdict == WIRE_MALFORMED) {
-        member->counters.dropped_malformed++;
-    } else if (outcome == OUTCOME_REFUSED) {
+    if (outcome == OUTCOME_REFUSED) {
         member->counters.dropped_hostile++;
     } else if (outcome == OUTCOME_WITHOUT_US) {
         member->counters.dropped_state++;
     } else {
         member->counters.gossip_received++;
-        member_probe(member, PROBE_TAKEN, &inbound->from, PROBE_TAKEN_GOSSIP);
+        member_probe(member, PROBE_TAKEN, from, PROBE_TAKEN_GOSSIP);
         follow_up(member, before, outbox);
         if (member->phase != PHASE_INSIDE)
             return;
         if (outcome == OUTCOME_SEEN || outcome == OUTCOME_TALK_BACK)
-            spread_reply(member, &inbound->from, inbound->sender,
-                         outcome == OUTCOME_SEEN, outbox);
+            spread_reply(member, from, path, outcome == OUTCOME_SEEN, outbox);
     }
 }
 
+static void take_waiting(struct member *member, struct waiting *waiting,
+                         struct outbox *outbox)
+{
+    struct gossip *remote = &waiting->gossip;
+    enum member_status before = member_own_entry(member)->status;
+    bool is_newer = clock_compare(&remote->clock, &member->gossip.clock) ==
+                    CLOCK_AFTER;
+    enum outcome outcome = take_in(member, remote);
+
+    if (is_newer && (outcome == OUTCOME_TAKEN || outcome == OUTCOME_SEEN) &&
+        member->gossip.members.count >= HEAD_MEMBERS_MIN) {
+        member->brought = waiting->brought;
+        waiting->brought = (struct brought){ .packed = { 0 } };
+    }
+    finish(member, &waiting->from, buf_slice(&waiting->path), before, outcome,
+           outbox);
+}
+
+static void fini_waiting(struct waiting *waiting)
+{
+    buf_fini(&waiting->path);
+    gossip_fini(&waiting->gossip);
+    fini_brought(&waiting->brought);
+}
+
+bool intake_step(struct member *member, struct outbox *outbox)
+{
+    struct waiting first;
+
+    if (!member->waiting.count)
+        return false;
+    first = member->waiting.items[0];
+    vec_remove(&member->waiting, 0);
+    if (spread_is_from_member(member, &first.from))
+        take_waiting(member, &first, outbox);
+    fini_waiting(&first);
+    return true;
+}
+
+void intake_forget(struct member *member)
+{
+    for (uint32_t i = 0; i < member->waiting.count; i++)
+        fini_waiting(&member->waiting.items[i]);
+    member->waiting.count = 0;
+}
+
+/* Given if true; false: this node is in no cluster any more. */
+static bool wait(struct member *member, const struct waiting *read,
+                 struct outbox *outbox)
+{
+    if (member->waiting.count == MEMBER_WAITING_MAX)
+        (void)intake_step(member, outbox); /* one waits */
+    if (member->phase != PHASE_INSIDE)
+        return false;
+    vec_push(&member->waiting, *read);
+    BOUNDED("gossips that wait to be merged in", member->waiting.count,
+            MEMBER_WAITING_MAX);
+    return true;
+}
+
+/* packed: given. */
+static void read_gossip(struct member *member, const struct inbound *inbound,
+                        struct buf *packed, struct outbox *outbox)
+{
+    struct waiting read = { .from = inbound->from,
+                            .brought = { .packed = *packed } };
+    enum verdict verdict =
+        head_get_gossip(member->identity, buf_slice(packed), &member->gossip,
+                        &member->head, &read.gossip, &read.brought.opened);
+
+    *packed = (struct buf){ 0 };
+    buf_put_slice(&read.path, inbound->sender);
+    if (verdict == WIRE_MALFORMED)
+        member->counters.dropped_malformed++;
+    else if (verdict != WIRE_OK)
+        member->counters.dropped_hostile++;
+    else if (member->gossip.members.count < HEAD_MEMBERS_MIN)
+        take_waiting(member, &read, outbox);
+    else if (wait(member, &read, outbox))
+        return;
+    fini_waiting(&read);
+}
+
+static void take_envelope(struct member *member, const struct inbound *inbound,
+                          struct buf *packed, struct outbox *outbox)
+{
+    enum member_status before = member_own_entry(member)->status;
+    enum outcome outcome;
+
+    if (take_same(member, buf_slice(packed), &outcome))
+        finish(member, &inbound->from, inbound->sender, before, outcome,
+               outbox);
+    else
+        read_gossip(member, inbound, packed, outbox);
+}
+
+/* now: it is not compared with anything: gossips arrive here without a queue, none is too old (behaviour 2.8). */
 void intake_receive(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox)
 {
@@ -306,15 +395,16 @@ void intake_receive(struct member *member, uint64_t now,
     enum verdict verdict = wire_get_envelope(member->identity, inbound->payload,
                                              &from, &to, &packed);
 
-    (void)
-        now; /* arrives here without a queue: none is too old (behaviour 2.8) */
+    (void)now;
     if (verdict == WIRE_FOREIGN)
         member->counters.dropped_hostile++;
     else if (verdict != WIRE_OK)
         member->counters.dropped_malformed++;
     else if (!node_equal(&to, &member->self->node))
         member->counters.dropped_misdirected++;
-    else if (spread_is_from_member(member, &from, inbound))
-        take_envelope(member, inbound, buf_slice(&packed), outbox);
+    else if (!node_equal(&from, &inbound->from))
+        member->counters.dropped_hostile++;
+    else if (spread_is_from_member(member, &from))
+        take_envelope(member, inbound, &packed, outbox);
     buf_fini(&packed);
 }

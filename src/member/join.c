@@ -47,6 +47,7 @@ static void found_cluster(struct member *member, uint64_t now,
                           struct outbox *outbox)
 {
     forget_gossip(member); /* that of one which it was about to leave */
+    intake_forget(member);
     member_become_inside(member, now);
     member_probe(member, PROBE_CLUSTER_FOUNDED, &member->self->node, 0);
     add_member(member, member->self);
@@ -83,6 +84,7 @@ void join_address(struct member *member, uint64_t now,
 
     if (member->phase == PHASE_INSIDE)
         leave_cluster_of_one(member);
+    intake_forget(member); /* it was read for another contact, or another cluster */
     member->contact = *address;
     member->is_by_seeds = by_seeds;
     if (address_equal(address, &member->self->node.address)) {
@@ -106,17 +108,6 @@ void join_step(struct member *member, uint64_t now, struct outbox *outbox)
         seeds_start(member, now, outbox);
     else
         send_join(member, now, outbox);
-}
-
-static void send_welcome(struct member *member, const struct inbound *inbound,
-                         struct outbox *outbox)
-{
-    struct buf payload = { 0 };
-
-    wire_put_welcome(member->identity, &payload, &member->self->node,
-                     &member->gossip);
-    member_send(member, &inbound->from, inbound->sender, "W", &payload, outbox);
-    buf_fini(&payload);
 }
 
 /* Another incarnation at the address of a member: the process was started again, so the old one is dead. The joiner repeats its
@@ -146,7 +137,7 @@ static void take_in(struct member *member, uint64_t now,
 
     (void)now;
     if (gossip_find(&member->gossip, &profile->node)) {
-        send_welcome(member, inbound, outbox); /* the first was lost */
+        spread_welcome(member, &inbound->from, inbound->sender, outbox); /* the first was lost */
     } else if (known) {
         replace(member, known, outbox);
     } else if (member->gossip.members.count >= GOSSIP_MEMBERS_MAX ||
@@ -154,7 +145,7 @@ static void take_in(struct member *member, uint64_t now,
         member->counters.dropped_full++;
     } else {
         add_member(member, profile);
-        send_welcome(member, inbound, outbox);
+        spread_welcome(member, &inbound->from, inbound->sender, outbox);
         trace_put(member->trace, member->info_level, "member",
                   "member joins member=%s",
                   address_text(&profile->node.address, text, sizeof text));
@@ -235,6 +226,29 @@ static void enter(struct member *member, uint64_t now, struct gossip *gossip,
               member->gossip.members.count);
 }
 
+/* A large one waits for the next step: it has been read in this one. gossip: given. */
+static void enter_later(struct member *member, struct gossip *gossip,
+                        const struct inbound *inbound)
+{
+    struct waiting read = { .from = inbound->from, .gossip = *gossip };
+
+    *gossip = (struct gossip){ 0 };
+    buf_put_slice(&read.path, inbound->sender);
+    vec_push(&member->waiting, read);
+}
+
+void join_enter_step(struct member *member, uint64_t now,
+                     struct outbox *outbox)
+{
+    struct waiting *first = &member->waiting.items[0];
+    const struct inbound inbound = { .from = first->from,
+                                     .sender = buf_slice(&first->path) };
+
+    if (member->phase == PHASE_JOINING || member->phase == PHASE_SEEDING)
+        enter(member, now, &first->gossip, &inbound, outbox);
+    intake_forget(member);
+}
+
 /* Takes what was decoded for a newcomer, in whatever message it came. */
 static void consider(struct member *member, uint64_t now, enum verdict verdict,
                      const struct node_id *from, struct gossip *gossip,
@@ -245,8 +259,10 @@ static void consider(struct member *member, uint64_t now, enum verdict verdict,
     else if (!node_equal(from, &inbound->from) ||
              !is_own_welcome(member, gossip, from))
         member->counters.dropped_hostile++;
-    else
+    else if (gossip->members.count < HEAD_MEMBERS_MIN)
         enter(member, now, gossip, inbound, outbox);
+    else
+        enter_later(member, gossip, inbound);
 }
 
 void welcome_receive(struct member *member, uint64_t now,
@@ -257,7 +273,7 @@ void welcome_receive(struct member *member, uint64_t now,
     struct node_id from;
     enum verdict verdict;
 
-    if (member->phase == PHASE_INSIDE ||
+    if (member->phase == PHASE_INSIDE || member->waiting.count ||
         !address_equal(&inbound->from.address, &member->contact)) {
         member->counters.dropped_state++;
         return;
@@ -283,6 +299,8 @@ void join_receive_gossip(struct member *member, uint64_t now,
 
     if (verdict == WIRE_OK && !node_equal(&to, &member->self->node)) {
         member->counters.dropped_misdirected++;
+    } else if (member->waiting.count) {
+        member->counters.dropped_state++;
     } else {
         (void)gossip_add(&known, member->self, MEMBER_JOINING, UP_NUMBER_NONE);
         if (verdict == WIRE_OK)

@@ -252,8 +252,11 @@ void member_free(struct member *member)
     vec_fini(&member->refusers);
     spread_forget_replies(member);
     vec_fini(&member->replies);
+    intake_forget(member);
+    vec_fini(&member->waiting);
     buf_fini(&member->packed);
     head_fini(&member->head);
+    intake_forget_brought(member);
     buf_fini(&member->status);
     buf_fini(&member->brief);
     heart_fini(&member->heart);
@@ -289,6 +292,7 @@ void member_gossip_replaced(struct member *member)
     member->is_dirty = true;
     member->has_version = false;
     head_clear(&member->head);
+    intake_forget_brought(member);
 }
 
 struct gossip_member *member_own_entry(const struct member *member)
@@ -334,6 +338,7 @@ void member_stop(struct member *member)
     heart_fini(&member->heart);
     cross_fini(&member->cross);
     spread_forget_replies(member);
+    intake_forget(member);
     member->is_dirty = true;
     trace_put(member->trace, member->info_level, "member", "stopped status=%s",
               member_status_text(member->last_status));
@@ -627,11 +632,26 @@ void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
                   (unsigned long long)count);
 }
 
-void member_step(struct member *member, uint64_t now, uint64_t wall_ms,
+/* What was done, or STEP_OF_ALL: nothing. */
+static enum step_kind much_work(struct member *member, struct outbox *outbox)
+{
+    if (member->last_step == STEP_OF_ALL && intake_step(member, outbox))
+        return STEP_TAKES_IN;
+    if (member->last_step != STEP_REPLIES && spread_replies(member, outbox))
+        return STEP_REPLIES;
+    return STEP_OF_ALL;
+}
+
+bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
                  struct outbox *outbox)
 {
     member->wall_ms = wall_ms;
     finding_step(member, now);
+    if (member->phase != PHASE_INSIDE && member->waiting.count) {
+        join_enter_step(member, now, outbox);
+        member_settle(member, now);
+        return true;
+    }
     if (member->phase == PHASE_SEEDING)
         seeds_step(member, now, outbox);
     else if (member->phase == PHASE_JOINING)
@@ -639,9 +659,14 @@ void member_step(struct member *member, uint64_t now, uint64_t wall_ms,
     if (member->phase != PHASE_INSIDE) {
         spread_forget_replies(member); /* it moves to another cluster */
         member_settle(member, now);
-        return;
+        return false;
     }
-    spread_replies(member, outbox);
+    member->last_step = much_work(member, outbox);
+    if (member->last_step != STEP_OF_ALL) {
+        member_settle(member, now);
+        return true;
+    }
+    intake_take_head(member);
     member->counters.heartbeat_sent +=
         heart_step(&member->heart, &member->heart_settings, member->identity,
                    member->trace, now, outbox);
@@ -660,6 +685,7 @@ void member_step(struct member *member, uint64_t now, uint64_t wall_ms,
         leader_step(member, now, outbox);
         member_settle(member, now);
     }
+    return false;
 }
 
 static uint64_t earlier(uint64_t left, uint64_t right)
@@ -671,6 +697,8 @@ uint64_t member_deadline(const struct member *member)
 {
     uint64_t at = NEVER;
 
+    if (member->waiting.count)
+        return 0;
     switch (member->phase) {
     case PHASE_OUTSIDE:
     case PHASE_STOPPED:
@@ -682,7 +710,7 @@ uint64_t member_deadline(const struct member *member)
         at = earlier(member->retry_at, finding_deadline(member));
         return earlier(at, member->give_up_at);
     case PHASE_INSIDE:
-        if (member->replies.count)
+        if (member->replies.count || member->brought.packed.size)
             return 0;
         at = earlier(member->gossip_at, member->extra_at);
         at = earlier(at, earlier(member->leader_at, member->reaper_at));

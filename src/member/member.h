@@ -240,8 +240,9 @@ void member_refused(struct member *member, uint64_t now,
 /* Takes in a message of MEMBER_SERIALIZER, lent. What does not decode or does not fit is counted and dropped. */
 void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
                     const struct inbound *inbound, struct outbox *outbox);
-/* Does what is due at now. wall_ms: wall-clock milliseconds since 1970, data for tombstones only. */
-void member_step(struct member *member, uint64_t now, uint64_t wall_ms,
+/* Does what is due at now. wall_ms: wall-clock milliseconds since 1970, data for tombstones only. True: that was work enough for a turn
+ * of the node, and its news had better wait for the next one; a few times in a row at most. */
+bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
                  struct outbox *outbox);
 uint64_t member_deadline(const struct member *member); /* when to call member_step next; NEVER when stopped */
 

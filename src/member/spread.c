@@ -16,6 +16,7 @@ static void send_gossip(struct member *member, const struct node_id *to,
 {
     struct buf payload = { 0 };
 
+    intake_take_head(member);
     if (!member->packed.size)
         head_put_gossip(member->identity, &member->packed, &member->gossip,
                         &member->head);
@@ -75,6 +76,20 @@ static void send_reply(struct member *member, const struct node_id *to,
         send_gossip(member, to, path, true, outbox);
 }
 
+/* reply: its path is given. */
+static void put_reply(struct member *member, const struct reply *reply)
+{
+    vec_push(&member->replies, *reply);
+    BOUNDED("gossips that wait for the next step", member->replies.count,
+            MEMBER_REPLIES_MAX);
+}
+
+static bool may_wait(const struct member *member)
+{
+    return member->gossip.members.count >= HEAD_MEMBERS_MIN &&
+           member->replies.count < MEMBER_REPLIES_MAX;
+}
+
 void spread_reply(struct member *member, const struct node_id *to,
                   struct slice path, bool only_seen, struct outbox *outbox)
 {
@@ -88,15 +103,12 @@ void spread_reply(struct member *member, const struct node_id *to,
         other->only_seen = other->only_seen && only_seen;
         return;
     }
-    if (member->gossip.members.count < HEAD_MEMBERS_MIN ||
-        member->replies.count >= MEMBER_REPLIES_MAX) {
+    if (!may_wait(member)) {
         send_reply(member, to, path, only_seen, outbox);
         return;
     }
     buf_put_slice(&reply.path, path);
-    vec_push(&member->replies, reply);
-    BOUNDED("gossips that wait for the next step", member->replies.count,
-            MEMBER_REPLIES_MAX);
+    put_reply(member, &reply);
 }
 
 void spread_later(struct member *member, const struct node_id *to,
@@ -108,26 +120,65 @@ void spread_later(struct member *member, const struct node_id *to,
         vec_push(&member->replies, ((struct reply){ .to = *to }));
 }
 
-/* Those of one step: each is a copy of a gossip of a thousand members. */
-void spread_replies(struct member *member, struct outbox *outbox)
+/* packed: the welcome; empty: to be made. */
+static void send_welcome(struct member *member, const struct node_id *to,
+                         struct slice path, struct buf *packed,
+                         struct outbox *outbox)
 {
-    uint32_t count = member->replies.count < MEMBER_REPLIES_OF_STEP
-                         ? member->replies.count
-                         : MEMBER_REPLIES_OF_STEP;
+    if (!packed->size)
+        wire_put_welcome(member->identity, packed, &member->self->node,
+                         &member->gossip);
+    member_send(member, to, path, "W", packed, outbox);
+}
 
-    for (uint32_t i = 0; i < count; i++) {
-        struct reply *reply = &member->replies.items[i];
+void spread_welcome(struct member *member, const struct node_id *to,
+                    struct slice path, struct outbox *outbox)
+{
+    struct reply reply = { .to = *to, .is_welcome = true };
+    struct buf packed = { 0 };
 
-        if (gossip_find(&member->gossip, &reply->to)) /* else it went meanwhile */
+    if (!may_wait(member)) {
+        send_welcome(member, to, path, &packed, outbox);
+        buf_fini(&packed);
+        return;
+    }
+    for (uint32_t i = 0; i < member->replies.count; i++)
+        if (member->replies.items[i].is_welcome &&
+            node_equal(&member->replies.items[i].to, to))
+            return;
+    buf_put_slice(&reply.path, path);
+    put_reply(member, &reply);
+}
+
+/* Each is a copy of a gossip of a thousand members; a step packs only once. */
+bool spread_replies(struct member *member, struct outbox *outbox)
+{
+    struct buf welcome = { 0 };
+    uint32_t count = 0;
+
+    while (count < member->replies.count && count < MEMBER_REPLIES_OF_STEP) {
+        struct reply *reply = &member->replies.items[count];
+
+        if (count && reply->is_welcome != member->replies.items[0].is_welcome)
+            break;
+        if (!gossip_find(&member->gossip, &reply->to))
+            ; /* it went meanwhile */
+        else if (reply->is_welcome)
+            send_welcome(member, &reply->to, buf_slice(&reply->path), &welcome,
+                         outbox);
+        else
             send_reply(member, &reply->to, buf_slice(&reply->path),
                        reply->only_seen, outbox);
         buf_fini(&reply->path);
+        count++;
     }
+    buf_fini(&welcome);
     if (!count)
-        return;
+        return false;
     member->replies.count -= count;
     memmove(member->replies.items, member->replies.items + count,
             member->replies.count * sizeof *member->replies.items);
+    return true;
 }
 
 void spread_forget_replies(struct member *member)
@@ -321,13 +372,8 @@ void spread_step(struct member *member, uint64_t now, struct outbox *outbox)
     member->extra_at = member->extra_count ? now + interval / 3 : NEVER;
 }
 
-bool spread_is_from_member(struct member *member, const struct node_id *from,
-                           const struct inbound *inbound)
+bool spread_is_from_member(struct member *member, const struct node_id *from)
 {
-    if (!node_equal(from, &inbound->from)) {
-        member->counters.dropped_hostile++;
-        return false;
-    }
     if (!gossip_find(&member->gossip, from)) {
         member->counters.dropped_stranger++;
         return false;
@@ -397,7 +443,9 @@ void spread_receive_status(struct member *member, const struct inbound *inbound,
         member->counters.dropped_hostile++;
     } else if (verdict != WIRE_OK) {
         member->counters.dropped_malformed++;
-    } else if (spread_is_from_member(member, &status.from, inbound)) {
+    } else if (!node_equal(&status.from, &inbound->from)) {
+        member->counters.dropped_hostile++;
+    } else if (spread_is_from_member(member, &status.from)) {
         member->counters.status_received++;
         answer_status(member, &status, inbound, outbox);
     }

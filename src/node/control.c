@@ -704,8 +704,9 @@ bool control_turn(struct control *control)
     control->has_walks = false;
     if (member_deadline(control->member) <= now) {
         control_tell_changes(control);
-        member_step(control->member, now, (uint64_t)machine->wall_ms,
-                    &machine->outbox);
+        if (member_step(control->member, now, (uint64_t)machine->wall_ms,
+                        &machine->outbox))
+            control->news_told = NEWS_OF_TURN_MAX;
     }
     if (member_wants_seeds(control->member))
         machine_want(machine, &(struct want){ .kind = WANT_SEEDS });

@@ -52,6 +52,8 @@ static void receive(struct machine *machine, const struct node_id *from,
                                .payload = buf_slice(payload) };
 
     control_dispatch(machine->control, &inbound);
+    while (!member_deadline(machine->control->member)) /* of a large gossip more than one step */
+        (void)member_step(machine->control->member, 1, 1, &machine->outbox);
 }
 
 static struct node *welcomed(const struct sherd_entity_type *types,

@@ -1,0 +1,238 @@
+/* What membership does in a later step than that in which a message came, of large gossips. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "member/inside.h"
+#include "member/wire.h"
+#include "values.h"
+
+enum { MEMBERS = 2 * HEAD_MEMBERS_MIN };
+
+static struct member *among_members(struct outbox *outbox)
+{
+    struct member_settings settings = { 0 };
+    struct member *member = member_new(&test_identity, &settings, 1, NULL);
+    struct outbound out;
+
+    assert_true(member_join(member, 1, 1, &test_identity.node.address, outbox));
+    for (uint32_t i = 1; i < MEMBERS; i++) {
+        struct profile *profile = test_profile("z", i, i + 1, NULL);
+
+        gossip_add(&member->gossip, profile, MEMBER_UP, (int32_t)i + 1);
+        profile_drop(profile);
+    }
+    member_gossip_changed(member);
+    member_settle(member, 1);
+    while (outbox_next(outbox, &out))
+        ;
+    return member;
+}
+
+/* A member that has seen the gossip has changed something. */
+static struct node_id receive_change(struct member *member, uint32_t index,
+                                     struct outbox *outbox)
+{
+    struct gossip_member *by = &member->gossip.members.items[index];
+    struct inbound inbound = { .from = by->profile->node,
+                               .sender = slice_text("/a"),
+                               .manifest = slice_text("GE"),
+                               .serializer = MEMBER_SERIALIZER };
+    struct gossip theirs = { 0 };
+    struct buf packed = { 0 };
+    struct buf payload = { 0 };
+
+    wire_put_gossip(&test_identity, &packed, &member->gossip);
+    assert_int_equal(wire_get_gossip(&test_identity, buf_slice(&packed),
+                                     &member->gossip, &theirs),
+                     WIRE_OK);
+    clock_increment(&theirs.clock, &by->profile->key);
+    buf_clear(&packed);
+    wire_put_gossip(&test_identity, &packed, &theirs);
+    wire_put_envelope(&test_identity, &payload, &inbound.from,
+                      &member->self->node, buf_slice(&packed));
+    inbound.payload = buf_slice(&payload);
+    member_receive(member, 2, 2, &inbound, outbox);
+    buf_fini(&packed);
+    buf_fini(&payload);
+    gossip_fini(&theirs);
+    return inbound.from;
+}
+
+/* How many steps do what much work is, one after the other, at most. */
+static uint32_t step_all(struct member *member, struct outbox *outbox)
+{
+    uint32_t in_a_row = 0;
+    uint32_t most = 0;
+
+    while (!member_deadline(member)) {
+        in_a_row = member_step(member, 2, 2, outbox) ? in_a_row + 1 : 0;
+        most = in_a_row > most ? in_a_row : most;
+    }
+    return most;
+}
+
+static void so_many_gossips_wait(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct member *member = among_members(&outbox);
+    const struct member_counters *counters = member_counters(member);
+    (void)state;
+
+    for (uint32_t i = 1; i <= MEMBER_WAITING_MAX; i++)
+        (void)receive_change(member, i, &outbox);
+    assert_int_equal(counters->gossip_received, 0);
+    (void)receive_change(member, MEMBER_WAITING_MAX + 1, &outbox);
+    assert_int_equal(counters->gossip_received, 1);
+    assert_int_equal(step_all(member, &outbox), 2);
+    assert_int_equal(counters->gossip_received, MEMBER_WAITING_MAX + 1);
+    for (uint32_t i = 1; i <= MEMBER_WAITING_MAX + 1; i++)
+        assert_int_equal(
+            clock_get(&member->gossip.clock,
+                      &member->gossip.members.items[i].profile->key),
+            1);
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
+static void who_goes_while_its_gossip_waits_is_not_heard(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct member *member = among_members(&outbox);
+    const struct member_counters *counters = member_counters(member);
+    struct node_id from = receive_change(member, 1, &outbox);
+    (void)state;
+
+    assert_true(gossip_remove(&member->gossip, &from, 2));
+    member_gossip_changed(member);
+    (void)step_all(member, &outbox);
+    assert_int_equal(counters->gossip_received, 0);
+    assert_int_equal(counters->dropped_stranger, 1);
+    (void)receive_change(member, 1, &outbox); /* freed with the member */
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
+static void receive_join(struct member *member, uint32_t number,
+                         struct outbox *outbox)
+{
+    struct profile *profile = test_profile("joins", number, number, NULL);
+    struct buf payload = { 0 };
+    struct inbound inbound = { .from = profile->node,
+                               .sender = slice_text("/a"),
+                               .manifest = slice_text("J"),
+                               .serializer = MEMBER_SERIALIZER };
+
+    wire_put_join(&test_identity, &payload, profile);
+    inbound.payload = buf_slice(&payload);
+    member_receive(member, 2, 2, &inbound, outbox);
+    buf_fini(&payload);
+    profile_drop(profile);
+}
+
+/* Each is told once, however often it asks, and a gossip that is to be sent waits for the next step. */
+static void who_joins_together_is_told_one_version(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct member *member = among_members(&outbox);
+    struct buf first = { 0 };
+    struct outbound out;
+    (void)state;
+
+    for (uint32_t i = 1; i <= 3; i++)
+        for (int twice = 0; twice < 2; twice++)
+            receive_join(member, i, &outbox);
+    spread_later(member, &member->gossip.members.items[1].profile->node,
+                 &outbox);
+    assert_false(outbox_next(&outbox, &out));
+    assert_true(member_step(member, 2, 2, &outbox));
+    for (uint32_t i = 1; i <= 3; i++) {
+        assert_true(outbox_next(&outbox, &out));
+        assert_true(slice_is(out.manifest, "W"));
+        assert_true(slice_is(out.recipient, "/a"));
+        assert_int_equal(out.to.uid, i);
+        if (!first.size)
+            buf_put_slice(&first, out.payload);
+        assert_true(slice_equal(buf_slice(&first), out.payload));
+    }
+    assert_false(outbox_next(&outbox, &out));
+    (void)step_all(member, &outbox);
+    assert_true(outbox_next(&outbox, &out));
+    assert_true(slice_is(out.manifest, "GE"));
+    buf_fini(&first);
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
+static void welcome(struct member *newcomer, const struct inbound *inbound,
+                    struct outbox *outbox)
+{
+    struct outbound out;
+
+    member_receive(newcomer, 2, 2, inbound, outbox);
+    assert_false(outbox_next(outbox, &out));
+    assert_false(member_is_in(newcomer));
+    assert_int_equal(member_deadline(newcomer), 0);
+}
+
+/* Whoever is asked anew, or asks somebody else, has forgotten what it read. */
+static void a_newcomer_reads_in_one_step_and_enters_in_the_next(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct member *member = among_members(&outbox);
+    struct member_settings settings = { 0 };
+    struct identity identity = test_identity;
+    struct address other = test_node("other", 1, 1).address;
+    struct inbound inbound = { .from = test_identity.node,
+                               .sender = slice_text("/a"),
+                               .manifest = slice_text("W"),
+                               .serializer = MEMBER_SERIALIZER };
+    struct buf payload = { 0 };
+    struct member *newcomer;
+    struct outbound out;
+    (void)state;
+
+    identity.node = test_node("joins", 1, 1);
+    receive_join(member, 1, &outbox);
+    wire_put_welcome(&test_identity, &payload, &test_identity.node,
+                     &member->gossip);
+    inbound.payload = buf_slice(&payload);
+    newcomer = member_new(&identity, &settings, 2, NULL);
+    assert_true(member_join(newcomer, 2, 2, &test_identity.node.address,
+                            &outbox));
+    assert_true(outbox_next(&outbox, &out));
+    welcome(newcomer, &inbound, &outbox);
+    assert_true(member_join(newcomer, 2, 2, &other, &outbox));
+    assert_true(member_deadline(newcomer) > 2);
+    assert_true(member_join(newcomer, 2, 2, &test_identity.node.address,
+                            &outbox));
+    while (outbox_next(&outbox, &out))
+        ;
+    welcome(newcomer, &inbound, &outbox);
+    welcome(newcomer, &inbound, &outbox);
+    assert_int_equal(member_counters(newcomer)->dropped_state, 1);
+    assert_true(member_step(newcomer, 2, 2, &outbox));
+    assert_true(member_is_in(newcomer));
+    assert_int_equal(member_count(newcomer), MEMBERS + 1);
+    assert_true(member_deadline(newcomer) > 2);
+    buf_fini(&payload);
+    outbox_fini(&outbox);
+    member_free(newcomer);
+    member_free(member);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(so_many_gossips_wait),
+        cmocka_unit_test(who_goes_while_its_gossip_waits_is_not_heard),
+        cmocka_unit_test(who_joins_together_is_told_one_version),
+        cmocka_unit_test(a_newcomer_reads_in_one_step_and_enters_in_the_next),
+    };
+
+    return cmocka_run_group_tests_name("member_later", tests, NULL, NULL);
+}
