@@ -99,7 +99,7 @@ void actors_not_remembered(struct actors *actors, uint64_t actor)
     if (!slot)
         return;
     slot_trace(actors, slot, TRACE_ERROR,
-               "too many entities are remembered, it is not started");
+               "there is no place where it could be remembered, it is not started");
     mailbox_unmark(actors, slot);
     rest = slot->last;
     slot->last = NULL;
