@@ -97,8 +97,11 @@ int32_t hash_java(struct slice text)
 
 int32_t hash_shard(struct slice id, uint32_t shards)
 {
-    int32_t hash = hash_java(id);
+    return hash_shard_of(hash_java(id), shards);
+}
 
+int32_t hash_shard_of(int32_t hash, uint32_t shards)
+{
     if (hash < 0 && hash != INT32_MIN)
         hash = -hash;
     return hash % (int32_t)shards;

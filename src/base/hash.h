@@ -12,5 +12,6 @@ uint32_t hash_murmur2(struct slice bytes); /* Kafka's murmur2, seed 0x9747b28c *
 
 /* Akka's default extractor: |hash_java(id)| % shards, where |-2^31| is -2^31; so the result may be negative. */
 int32_t hash_shard(struct slice id, uint32_t shards);
+int32_t hash_shard_of(int32_t hash, uint32_t shards); /* the same, of the id's hash_java */
 
 #endif

@@ -16,7 +16,16 @@ void token_put(uint8_t bytes[TOKEN_SIZE], uint64_t number)
         bytes[MAGIC_SIZE + i] = (uint8_t)(number >> (8 * i));
 }
 
-/* Looks at bytes until a token is complete; *at is moved behind what was seen. */
+static uint64_t number_at(const uint8_t *bytes)
+{
+    uint64_t number = 0;
+
+    for (int i = 0; i < 8; i++)
+        number |= (uint64_t)bytes[i] << (8 * i);
+    return number;
+}
+
+/* Looks at bytes until a token is complete, which most often lies in them whole; *at is moved behind what was seen. */
 static bool search(struct token_search *search, struct slice bytes, size_t *at)
 {
     while (*at < bytes.size) {
@@ -31,6 +40,12 @@ static bool search(struct token_search *search, struct slice bytes, size_t *at)
                 return false;
             }
             *at = (size_t)(begin - bytes.data) + 1;
+            if (bytes.size - *at + 1 >= TOKEN_SIZE &&
+                memcmp(begin, magic, MAGIC_SIZE) == 0) {
+                *at += TOKEN_SIZE - 1;
+                search->number = number_at(begin + MAGIC_SIZE);
+                return true;
+            }
             search->matched = 1;
             continue;
         }

@@ -105,21 +105,27 @@ static void storm(struct workload *workload, struct sherd_ctx *ctx,
     }
 }
 
-/* The id that follows, written over the one before: many are looked through. Gives its size. */
-static size_t next_id(char text[ID_TEXT_MAX], size_t size)
+/* The id that follows, written over the one before: many are looked through. Gives its size; *hash: its hash_java. */
+static size_t next_id(char text[ID_TEXT_MAX], size_t size, int32_t *hash)
 {
     size_t at = size;
 
+    if (text[size - 1] != '9') { /* the last digit is added to the hash of those before */
+        text[size - 1]++;
+        *hash = (int32_t)((uint32_t)*hash + 1);
+        return size;
+    }
     while (text[--at] == '9')
         text[at] = '0';
     if (at) {
         text[at]++;
-        return size;
+    } else { /* 9, 99, ... */
+        text[1] = '1';
+        text[size++] = '0';
+        text[size] = 0;
     }
-    text[1] = '1'; /* 9, 99, ... */
-    text[size] = '0';
-    text[size + 1] = 0;
-    return size + 1;
+    *hash = hash_java(slice_of(text, size));
+    return size;
 }
 
 static void narrow(struct workload *workload)
@@ -128,15 +134,16 @@ static void narrow(struct workload *workload)
     uint32_t shards = workload->settings.shards;
     char text[ID_TEXT_MAX];
     size_t size = strlen(workload_id(text, first));
-    int32_t shard = hash_shard(slice_of(text, size), shards);
+    int32_t hash = hash_java(slice_of(text, size));
+    int32_t shard = hash_shard_of(hash, shards);
 
     workload->narrow.count = 0;
     for (uint32_t i = 0; i < shards * NARROW_IDS_MAX &&
                          workload->narrow.count < NARROW_IDS_MAX;
          i++) {
-        if (hash_shard(slice_of(text, size), shards) == shard)
+        if (hash_shard_of(hash, shards) == shard)
             vec_push(&workload->narrow, first + i);
-        size = next_id(text, size);
+        size = next_id(text, size, &hash);
     }
     workload->narrow_until = workload_now(workload) + SECOND +
                              rng_below(&workload->rng, 20 * SECOND);
