@@ -49,6 +49,7 @@ void data_init(struct control *control)
     buf_put_text(&data->path, control->machine->settings->data_name);
     buf_put_u8(&data->path, 0);
     data->token = LANES_MAX;
+    data->due = NEVER;
 }
 
 void data_fini(struct control *control)
@@ -111,6 +112,7 @@ struct replicator *data_replicator(struct control *control)
         return data->replicator;
     options.seed = machine->settings->seed ^ machine->self->node.uid ^ UINT64_C(0xdda7a);
     data->replicator = replicator_new(&options, machine->now);
+    data->is_stirred = true;
     for (uint32_t i = 0; i < member_count(control->member); i++)
         data_peer(control, member_at(control->member, i));
     return data->replicator;
@@ -454,6 +456,18 @@ static void answer(struct control *control, const struct replicator_news *news)
     drop_asked(&control->data, asked);
 }
 
+static uint64_t asked_due(const struct control *control)
+{
+    return control->data.replicator
+               ? replicator_deadline(control->data.replicator)
+               : NEVER;
+}
+
+static uint64_t replicator_due(const struct control *control)
+{
+    return control->data.is_stirred ? asked_due(control) : control->data.due;
+}
+
 void data_wire(struct control *control)
 {
     struct replicator *replicator = control->data.replicator;
@@ -494,15 +508,10 @@ void data_wire(struct control *control)
             break;
         }
     }
+    if (control->data.is_stirred)
+        control->data.due = asked_due(control);
     control->data.is_stirred = false;
     data_store_wire(control);
-}
-
-static uint64_t replicator_due(const struct control *control)
-{
-    return control->data.replicator
-               ? replicator_deadline(control->data.replicator)
-               : NEVER;
 }
 
 void data_step(struct control *control)

@@ -23,6 +23,7 @@ struct data {
     size_t waiting_size; /* bytes of those that wait until the durable keys are loaded */
     uint64_t refused;    /* at the limit of these bytes */
     bool is_stirred;  /* it had an input since its news were wired */
+    uint64_t due;     /* of the replicator, when it is not stirred: it is asked for once, and not in each turn */
     struct data_store store; /* its durable keys */
 };
 
