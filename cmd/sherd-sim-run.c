@@ -127,8 +127,11 @@ static void print_failures(struct campaign *campaign, struct slot *slot,
         print_failure(command, slot->seed, line);
     }
     if (slot->is_different) {
+        struct command twice = *command;
+
+        twice.twice = true; /* once it shows nothing */
         different_line(&slot->result, line, sizeof line);
-        print_failure(command, slot->seed, line);
+        print_failure(&twice, slot->seed, line);
     }
     for (uint32_t i = 0;
          i < slot->result.violations && i < RUN_VIOLATIONS_MAX; i++)

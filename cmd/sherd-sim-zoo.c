@@ -303,9 +303,26 @@ static void find(const char *line, struct hunt_finding *finding)
                    time ? time + 1 : line);
 }
 
+/* Of R3: the same run once more, in the same process. */
+static bool runs_otherwise(const struct run_settings *settings,
+                           const struct run_result *result,
+                           struct hunt_finding *finding)
+{
+    struct run_result again;
+    char line[VERDICT_LINE_MAX];
+
+    run_seed(settings, &again);
+    if (again.digest == result->digest)
+        return false;
+    different_line(&again, line, sizeof line);
+    find(line, finding);
+    return true;
+}
+
 static bool run_one(void *arg, uint64_t seed, struct hunt_finding *finding)
 {
-    struct command own = hunted(arg, seed);
+    const struct search *search = arg;
+    struct command own = hunted(search, seed);
     struct options options;
     struct run_settings settings = { .options = &options,
                                      .stops_at_violation = true };
@@ -317,7 +334,9 @@ static bool run_one(void *arg, uint64_t seed, struct hunt_finding *finding)
     run_seed(&settings, &result);
     if (result.violations)
         find(result.lines[0], finding);
-    return result.violations > 0;
+    return result.violations > 0 ||
+           (search->mutant == ZOO_R3 &&
+            runs_otherwise(&settings, &result, finding));
 }
 
 static struct hunt_options hunt_options_of(const struct search *search,
@@ -363,6 +382,7 @@ static bool hunt_one(const struct command *command, enum zoo_mutant mutant)
         printf("      seed %llu %s\n", (unsigned long long)result.seed,
                result.finding.text);
         own.mutant = entry->name;
+        own.twice = mutant == ZOO_R3;
         printf("      ");
         print_replay(&own, result.seed);
         vec_fini(&own.sets);

@@ -315,7 +315,7 @@ static const struct {
       "looks for so long; default 300s" },
     { "out", 'o', ON_REPLAY | ON_SHRINK, "FILE", set_out,
       "writes the schedule there" },
-    { "mutant", 0, ON_ZOO | ON_REPLAY | ON_SHRINK, "NAME", set_mutant,
+    { "mutant", 0, ON_ZOO | ON_RUN | ON_REPLAY | ON_SHRINK, "NAME", set_mutant,
       "with this bug; zoo: these, as A2,B4, instead of all" },
     { "max-seeds", 0, ON_ZOO, "N", set_seeds_max,
       "gives a bug up after so many; default 2000" },
@@ -385,6 +385,8 @@ void print_replay(const struct command *command, uint64_t seed)
         printf(" --schedule %s", command->schedule);
     if (command->mutant)
         printf(" --mutant %s", command->mutant);
+    if (command->twice)
+        printf(" --twice");
     printf("\n");
 }
 
@@ -520,7 +522,7 @@ int main(int argc, char **argv)
         strchr(command.sizes, ','))
         status = usage_error("--nodes %s: wanted is A..B|N", command.sizes);
     if (!status && command.mutant &&
-        commands[which].bit & (ON_REPLAY | ON_SHRINK))
+        commands[which].bit & (ON_RUN | ON_REPLAY | ON_SHRINK))
         zoo_choose(zoo_find(command.mutant));
     if (!status && command.mutant && zoo_find(command.mutant) == ZOO_NONE &&
         commands[which].bit != ON_ZOO)

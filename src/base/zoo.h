@@ -119,6 +119,9 @@
     X(Q3, "reliability 6.2",                                                   \
       "No more frames wait for a peer than may.",                              \
       "I9")                                                                    \
+    X(R3, "reliability 4.1",                                                   \
+      "What a seed does not decide nothing does.",                             \
+      "digest")                                                                \
     X(A9S, "akka#22870",                                                       \
       "A home is told when it is stored, not before.",                         \
       "I10")                                                                   \

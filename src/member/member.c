@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/zoo.h"
 #include "member/version.h"
 
 #define RESOLVER_KEY ".cluster.downing-provider-class"
@@ -205,7 +206,7 @@ struct member *member_new(const struct identity *identity,
     member->identity = identity;
     member->trace = trace;
     member->info_level = settings->log_info_off ? TRACE_DEBUG : TRACE_INFO;
-    rng_init(&member->rng, seed);
+    rng_init(&member->rng, ZOO(R3) ? seed ^ (uintptr_t)member : seed);
     member->settings = *settings;
     fill_settings(&member->settings);
     member->self = make_self(identity, &member->settings);

@@ -130,6 +130,18 @@ def a_run_is_repeated():
     expect("another seed has another digest", digest(out) != digest(other))
 
 
+def a_run_that_differs_is_told():
+    for words in (["replay", "1", *SMALL, "--twice"], ["run", "--seeds", "1..2", *SMALL]):
+        status, out, _ = run(*words, "--mutant", "R3")
+        expect("two runs of one seed differ", status == 1 and
+               len(re.findall(r"^FAIL seed=1 inv=digest ", out, re.M)) == 1, out)
+        again = re.search(r"inv=digest .* \| sherd-sim (replay 1 .*--mutant R3 --twice)$", out, re.M)
+        expect("what repeats it runs twice, with the bug", again, out)
+        if again:
+            expect("and it does", " inv=digest " in run(*again[1].split())[1], again[1])
+        expect("it is a failure", re.search(r"^\d passed, 1 failed$", out, re.M), out)
+
+
 def a_case_is_repeated():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "a.case")
@@ -345,6 +357,7 @@ def main():
     the_manual_names_every_option()
     a_synopsis_has_what_its_command_takes()
     a_run_is_repeated()
+    a_run_that_differs_is_told()
     a_case_is_repeated()
     a_long_path_spoils_no_case()
     what_is_shrunk_is_repeated_with_its_bug()

@@ -292,6 +292,29 @@ static void L1_a_node_that_nobody_hears_is_found(void **state)
     assert_non_null(strstr(result.lines[0], "at the beginning, no agreement on the members"));
 }
 
+/* ---- digests ---- */
+
+static void a_run_that_differs_from_its_first_one_is_seen(void **state)
+{
+    struct options options;
+    struct run_settings settings = { .options = &options,
+                                     .until = 30 * SECOND };
+    struct run_result result, again;
+
+    (void)state;
+    set(&options, 1);
+    run_seed(&settings, &result);
+    run_seed(&settings, &again);
+    assert_int_equal(result.digest, again.digest);
+    zoo_choose(ZOO_R3); /* what is drawn depends on where memory lies */
+    run_seed(&settings, &result);
+    again.digest = result.digest;
+    for (int i = 0; i < 4 && again.digest == result.digest; i++)
+        run_seed(&settings, &again);
+    zoo_choose(ZOO_NONE);
+    assert_int_not_equal(result.digest, again.digest);
+}
+
 /* ---- I26 ---- */
 
 static void keep(void *user, struct world *world)
@@ -647,6 +670,7 @@ int main(void)
         cmocka_unit_test(each_kind_of_work_is_judged_by_its_own),
         cmocka_unit_test(data_centers_persist_apart),
         cmocka_unit_test(L1_a_node_that_nobody_hears_is_found),
+        cmocka_unit_test(a_run_that_differs_from_its_first_one_is_seen),
         cmocka_unit_test(I26_what_is_kept_is_found),
         cmocka_unit_test(I26_what_grows_in_the_quiet_is_found),
         cmocka_unit_test(one_side_of_a_cut_goes_on),
