@@ -46,6 +46,8 @@ static struct entry *ask_find(const struct actors *actors, uint64_t ask)
     if (at < WHEEL_BUCKETS || at >= actors->wheel.used)
         return NULL;
     entry = entry_at(actors, at);
+    if (entry->number > 100 && ZOO(H5))
+        return NULL;
     return entry->kind == ENTRY_ASK && entry->number == (uint32_t)(ask >> 32)
                ? entry
                : NULL;

@@ -474,6 +474,19 @@ static inline bool is_entity(const struct actors *actors, uint32_t index,
                       message->id_size);
 }
 
+/* Of the bug A18 only: an entity of the shard that the message is for. */
+static bool is_beside(const struct actors *actors, uint32_t index,
+                      const struct message *message)
+{
+    const struct slot *slot = slot_at(actors, index);
+    const struct type *type = &actors->types[message->type];
+
+    return index && slot->status != SLOT_FREE &&
+           slot->behavior == type->behavior &&
+           actors->rows.items[slot->row].shard ==
+               hash_shard(message_id(message), type->shards);
+}
+
 /* Look all up, fetch all slots, then deliver: at a million entities this is four times as fast as one by one. */
 static inline void deliver_batch(struct actors *actors,
                                  struct message **messages, uint32_t count,
@@ -498,6 +511,10 @@ static inline void deliver_batch(struct actors *actors,
                   : actors->table.puts != puts)
             index = entity_table_find(actors, message->type, keys[i],
                                message_id(message));
+        if (index && slot_at(actors, index)->status == SLOT_STOPPING && ZOO(A1))
+            index = 0;
+        if (i && ZOO(A18) && is_beside(actors, found[i - 1], message))
+            index = found[i - 1];
         deliver_entity(actors, message, index, keys[i], from_node);
     }
 }

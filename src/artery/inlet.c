@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/timers.h"
+#include "base/zoo.h"
 
 enum {
     PREAMBLE_SIZE = 5,
@@ -193,6 +194,7 @@ static uint32_t split_given(struct inlet *inlet, struct slice *frames,
     size_t left = inlet->given.size;
     uint32_t limit = size_max(inlet);
     uint32_t count = 0;
+    size_t last;
 
     while (count < max && left >= LENGTH_SIZE) {
         uint32_t size = length_of(at);
@@ -203,7 +205,9 @@ static uint32_t split_given(struct inlet *inlet, struct slice *frames,
         at += LENGTH_SIZE + size;
         left -= LENGTH_SIZE + size;
     }
-    inlet->given = slice_of(at, left);
+    last = count > 1 && left && ZOO(B10T) ? LENGTH_SIZE + frames[count - 1].size
+                                          : 0;
+    inlet->given = slice_of(at - last, left + last);
     return count;
 }
 

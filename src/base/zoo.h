@@ -119,6 +119,27 @@
     X(Q3, "reliability 6.2",                                                   \
       "No more frames wait for a peer than may.",                              \
       "I9")                                                                    \
+    X(A1, "akka#30604",                                                        \
+      "While an incarnation of an entity lives no other one starts.",          \
+      "I1")                                                                    \
+    X(A18, "pekko#1463",                                                       \
+      "A message comes to the entity whose id it names.",                      \
+      "I34")                                                                   \
+    X(B10T, "reliability 3.2",                                                 \
+      "A frame is read once, however its bytes come.",                         \
+      "I13")                                                                   \
+    X(D8L, "akka#19282",                                                       \
+      "A coordinator goes on with what the one before has stored.",            \
+      "L2")                                                                    \
+    X(E13, "net#3252",                                                         \
+      "Who is in a cluster enters no other one.",                              \
+      "I33")                                                                   \
+    X(F3S, "net#5022",                                                         \
+      "A status that says nothing new has no answer.",                         \
+      "L9")                                                                    \
+    X(H5, "akka#28521",                                                        \
+      "An answer finds the ask that it is for, however many were before.",     \
+      "L4")                                                                    \
     X(R3, "reliability 4.1",                                                   \
       "What a seed does not decide nothing does.",                             \
       "digest")                                                                \
@@ -214,7 +235,10 @@
       "N4")                                                                    \
     X(N3, "seed#001",                                                          \
       "A write is acknowledged when W replicas have it.",                      \
-      "N1")
+      "N1")                                                                    \
+    X(N4, "seed#001",                                                          \
+      "What moves to another replica goes under its own key.",                 \
+      "N2")
 
 enum zoo_mutant {
     ZOO_NONE,

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/limits.h"
 #include "base/mark.h"
+#include "base/zoo.h"
 #include "member/inside.h"
 
 /* ---- bytes ---- */
@@ -161,6 +162,8 @@ static void compare(struct member *member, const struct brief_version *theirs,
         member_seen_changed(member);
     if (lacking)
         brief_send_version(member, &inbound->from, outbox);
+    if (!lacking && !changed && ZOO(F3S))
+        spread_reply(member, &inbound->from, slice_text(""), false, outbox);
 }
 
 static void receive_version(struct member *member,

@@ -612,7 +612,7 @@ void coordinator_read(struct coordinator *coordinator, uint64_t now,
 
     if (!is_awaited(coordinator, ticket))
         return;
-    if (!is_good) {
+    if (!is_good || (state.size && ZOO(D8L))) {
         coordinator->counters.failed_reads++;
         failed(coordinator, now, "read");
         return;

@@ -12,6 +12,7 @@
  * what it has yet. */
 #include "base/limits.h"
 #include "base/mark.h"
+#include "base/zoo.h"
 #include "store/broker.h"
 
 #define NO_WALK UINT32_MAX
@@ -140,7 +141,11 @@ static void move_item(struct broker *broker, struct sherd_ctx *ctx,
             broker->moves++;
             call->gives_up = !stays && !broker->is_leaving;
             siblings_copy(&call->merged, &item->siblings);
-            write_body(item_key(item), &item->siblings, &body);
+            write_body(item_key(item),
+                       item->index && ZOO(N4)
+                           ? &broker->keep.items.items[item->index - 1]->siblings
+                           : &item->siblings,
+                       &body);
         }
         call->wanted++;
         broker->counts[SHERD_STORE_MOVED]++;

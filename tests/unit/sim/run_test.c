@@ -292,6 +292,35 @@ static void L1_a_node_that_nobody_hears_is_found(void **state)
     assert_non_null(strstr(result.lines[0], "at the beginning, no agreement on the members"));
 }
 
+/* ---- L2 ---- */
+
+/* Who is the oldest dies and comes back; the next one cannot read what it has stored (D8L), and tries for ever. */
+static void L2_a_coordinator_that_never_begins_is_found(void **state)
+{
+    static const char faults[] = "at 20s crash 0\nat 30s start 0\n";
+    struct schedule schedule = { { 0 } };
+    char error[SCHEDULE_ERROR_MAX];
+    struct options options;
+    struct run_settings settings = { .options = &options,
+                                     .schedule = &schedule,
+                                     .stops_at_violation = true };
+    struct run_result result;
+
+    (void)state;
+    assert_true(schedule_read(&schedule, slice_text(faults), error,
+                              sizeof error));
+    set(&options, 4);
+    run_seed(&settings, &result);
+    if (result.violations)
+        fail_msg("%s", result.lines[0]);
+    zoo_choose(ZOO_D8L);
+    run_seed(&settings, &result);
+    zoo_choose(ZOO_NONE);
+    schedule_fini(&schedule);
+    assert_true(broke(&result, "L2"));
+    assert_non_null(strstr(result.lines[0], "in the liveness phase, no coordinator that all know"));
+}
+
 /* ---- digests ---- */
 
 static void a_run_that_differs_from_its_first_one_is_seen(void **state)
@@ -670,6 +699,7 @@ int main(void)
         cmocka_unit_test(each_kind_of_work_is_judged_by_its_own),
         cmocka_unit_test(data_centers_persist_apart),
         cmocka_unit_test(L1_a_node_that_nobody_hears_is_found),
+        cmocka_unit_test(L2_a_coordinator_that_never_begins_is_found),
         cmocka_unit_test(a_run_that_differs_from_its_first_one_is_seen),
         cmocka_unit_test(I26_what_is_kept_is_found),
         cmocka_unit_test(I26_what_grows_in_the_quiet_is_found),
