@@ -259,13 +259,13 @@ def a_fault_that_does_nothing_fails_the_gate():
         program, known = os.path.join(folder, "sim"), os.path.join(folder, "open")
         with open(known, "w", encoding="utf-8"):
             pass
-        for void, wanted in (("", 0), ("void      half-open\\n", 1)):
+        for void, seeds, wanted in (("", 100, 0), ("void      half-open\\n", 100, 1), ("void      half-open\\n", 99, 0)):
             with open(program, "w", encoding="utf-8") as file:
-                file.write(f"#!/bin/sh\nprintf 'seeds     1..4\\n{void}4 passed, 0 failed\\n'\n")
+                file.write(f"#!/bin/sh\nprintf 'seeds     1..{seeds}\\n{void}{seeds} passed, 0 failed\\n'\n")
             os.chmod(program, 0o755)
-            done = subprocess.run([gate, program, known, "--seeds", "1..4"], capture_output=True, text=True, check=False)
+            done = subprocess.run([gate, program, known, "--seeds", f"1..{seeds}"], capture_output=True, text=True, check=False)
             expect("the gate's status", done.returncode == wanted, done.stdout, done.stderr)
-            expect("the gate's last line", done.stdout.endswith(f"\n4 passed, {wanted} failed\n"), done.stdout)
+            expect("the gate's last line", done.stdout.endswith(f"\n{seeds} passed, {wanted} failed\n"), done.stdout)
             expect("which kind", ("half-open: happened" in done.stdout) == bool(wanted), done.stdout)
 
 
