@@ -317,3 +317,19 @@ void slot_trace(const struct actors *actors, const struct slot *slot,
         trace_put(trace, level, "actor", "%s actor=%s", text,
                   slot_type(actors, slot));
 }
+
+void slot_trace_why(const struct actors *actors, const struct slot *slot,
+                    const char *text, const char *why)
+{
+    struct slice id = slot_id(slot);
+
+    if (slot->flags & FLAG_ENTITY)
+        trace_put(actors->settings.trace, TRACE_WARNING, "actor",
+                  "%s type=%s shard=%d why=\"%s\" id=%.*s", text,
+                  slot_type(actors, slot), actors->rows.items[slot->row].shard,
+                  why, (int)id.size, (const char *)id.data);
+    else
+        trace_put(actors->settings.trace, TRACE_WARNING, "actor",
+                  "%s actor=%s why=\"%s\"", text, slot_type(actors, slot),
+                  why);
+}

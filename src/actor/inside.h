@@ -432,6 +432,8 @@ const char *slot_type(const struct actors *actors, const struct slot *slot);
 /* Logs a text about an actor, with its type, and of an entity with shard and id. */
 void slot_trace(const struct actors *actors, const struct slot *slot,
                 enum trace_level level, const char *text);
+void slot_trace_why(const struct actors *actors, const struct slot *slot,
+                    const char *text, const char *why); /* a warning */
 
 static inline struct slice slot_id(const struct slot *slot)
 {

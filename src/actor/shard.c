@@ -4,6 +4,7 @@
  * later goes back to the region in order. */
 #include "actor/inside.h"
 
+#include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
 
@@ -186,9 +187,27 @@ static void force_end(struct actors *actors, uint32_t index, struct slot *slot)
     entity_release(actors, index, slot);
 }
 
+/* The first few are named, with what they wait for. */
+static void name_late(const struct actors *actors, const struct slot *slot,
+                      uint32_t *named)
+{
+    const char *why = "it waits to start";
+
+    if ((*named)++ >= STOP_LATE_NAMED_MAX)
+        return;
+    if (slot->flags & FLAG_UNDURABLE)
+        why = "the store has not answered";
+    else if (slot->status == SLOT_STOPPING)
+        why = "it is not done with its stop";
+    else if (slot->status == SLOT_ALIVE)
+        why = "it has messages";
+    slot_trace_why(actors, slot, "did not stop in time", why);
+}
+
 static void force_row(struct actors *actors, uint32_t row)
 {
     struct row *here = &actors->rows.items[row];
+    uint32_t named = 0;
 
     trace_put(actors->settings.trace, TRACE_WARNING, "actor",
               "entities did not stop in time type=%s shard=%d entities=%u",
@@ -198,6 +217,7 @@ static void force_row(struct actors *actors, uint32_t row)
     for (uint32_t i = here->slots.count; i-- > 0;) {
         uint32_t index = here->slots.items[i];
 
+        name_late(actors, slot_at(actors, index), &named);
         force_end(actors, index, slot_at(actors, index));
     }
     here->deadline = NEVER;
@@ -207,7 +227,7 @@ static void force_row(struct actors *actors, uint32_t row)
 
 void shards_step(struct actors *actors)
 {
-    uint32_t stopping = actors->rows_stopping;
+    uint32_t stopping = actors->rows_stopping, named = 0;
 
     for (uint32_t i = 1; stopping && i < actors->rows.count; i++) {
         struct row *row = &actors->rows.items[i];
@@ -228,9 +248,14 @@ void shards_step(struct actors *actors)
     for (uint32_t i = 1; i < actors->slot_used; i++) {
         struct slot *slot = slot_at(actors, i);
 
-        if (slot->status != SLOT_FREE && !(slot->flags & FLAG_ENTITY))
-            incarnation_end(actors, i, slot);
+        if (slot->status == SLOT_FREE || (slot->flags & FLAG_ENTITY))
+            continue;
+        name_late(actors, slot, &named);
+        incarnation_end(actors, i, slot);
     }
+    if (named)
+        trace_put(actors->settings.trace, TRACE_WARNING, "actor",
+                  "actors did not stop in time actors=%u", named);
 }
 
 uint64_t shards_deadline(const struct actors *actors)

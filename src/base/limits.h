@@ -158,6 +158,7 @@
 #define ACTOR_TYPES_MAX 256 /* entity types of a node */
 #define ACTOR_BEHAVIORS_MAX 4096 /* different behaviors of plain actors; more means they are made at run time by mistake */
 #define ACTOR_PEERS_MAX 16384 /* nodes named in the `where` of asks; the widest cluster we aim at is 5,000 */
+#define STOP_LATE_NAMED_MAX 8 /* actors of a lane, or entities of a shard, that are named when they did not stop in time */
 #define ACTOR_SLOTS_MAX (16u * 1024 * 1024) /* actors and entities: 1.5 GiB of slots and table */
 #define ACTOR_MAILBOX_MAX 1000000 /* messages waiting for one plain actor */
 #define ENTITY_MAILBOX_MAX 10000 /* messages waiting for one entity: default of mailbox_max */

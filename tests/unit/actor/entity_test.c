@@ -495,8 +495,10 @@ static void everything_stops(void **state)
     lab_run();
     lab_expect("x- y.99 a- ");
     assert_int_equal(actors_alive(lab.actors), 1);
+    assert_false(lab_traced("did not stop in time"));
     lab_advance(1000);
     assert_int_equal(actors_alive(lab.actors), 0);
+    assert_true(lab_traced("why=\"it is not done with its stop\" id=y"));
     assert_int_equal(lab.empty_count, 2);
 }
 

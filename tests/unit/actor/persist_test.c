@@ -260,6 +260,22 @@ static void who_is_spawned_hears_that_all_end(void **state)
     assert_int_equal(actors_alive(lab.actors), 0);
 }
 
+/* Its parent's event is not stored, nor is it known that it never will be. */
+static void who_does_not_stop_in_time_is_named(void **state)
+{
+    (void)state;
+
+    start("x");
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 },
+                 { DO_SPAWN, .id = "c" });
+    lab_run();
+    actors_stop_all(lab.actors, lab.now + 1000 * 1000000ull);
+    lab_run();
+    assert_false(lab_traced("in time"));
+    lab_advance(1000);
+    assert_true(lab_traced("did not stop in time actor="));
+}
+
 static void failing_again_and_again_backs_off(void **state)
 {
     uint64_t x;
@@ -616,6 +632,7 @@ int main(void)
         TEST(a_failed_write_ends_it_and_it_recovers),
         TEST(who_is_spawned_behind_a_failed_write_never_runs),
         TEST(who_is_spawned_hears_that_all_end),
+        TEST(who_does_not_stop_in_time_is_named),
         TEST(failing_again_and_again_backs_off),
         TEST(an_end_waits_for_its_events),
         TEST(a_passivation_waits_for_its_events),
