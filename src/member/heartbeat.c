@@ -14,6 +14,8 @@ int32_t ring_hash(uint64_t uid)
     return (int32_t)(uint32_t)(uid ^ uid >> 32); /* Java's Long.hashCode */
 }
 
+/* Signed, as the reference compares (behaviour 3.4). Unsigned would be the same ring, begun elsewhere, and who is next to whom is all that
+ * is asked of it: no test can tell them apart. */
 static int compare_in_ring(const struct ring_place *left,
                            const struct ring_place *right)
 {
