@@ -331,7 +331,7 @@ void coordinator_peer_foreign(struct coordinator *coordinator, uint64_t now,
     struct coordinator_member *member = coordinator_member_of(coordinator, node);
 
     if (member)
-        member->has_answered = true;
+        member->has_answered = member->is_foreign = true;
     coordinator_settle(coordinator, now, outbox);
 }
 

@@ -160,7 +160,8 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
 void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
                               const struct node_id *node,
                               struct outbox *outbox);
-/* That member is no node of this library: it cannot report what it hosts, and is not waited for. */
+/* That member is no node of this library: it cannot report what it hosts, and is not waited for; its region is not registered, but for one that
+ * was stored. */
 void coordinator_peer_foreign(struct coordinator *coordinator, uint64_t now,
                               const struct node_id *node,
                               struct outbox *outbox);

@@ -20,6 +20,7 @@ struct coordinator_member {
     uint64_t report;       /* of the last registration of its region, and of its proxy; 0 = none */
     uint64_t proxy_report;
     bool has_answered;     /* what it hosts is known: registered, has no region, was refused, or is foreign */
+    bool is_foreign;       /* no region of it is registered that was not stored */
     uint32_t questions;    /* that it left unanswered while it was reachable */
     bool is_question_due;  /* when there is room for it */
     bool is_late;          /* first seen when all others were known already */

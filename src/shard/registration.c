@@ -661,6 +661,10 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     }
     region = registrant_of(coordinator, &inbound->from, path);
     is_known = region != NULL;
+    if (member->is_foreign && !is_proxy && !is_known) {
+        coordinator->counters.ignored_register++; /* its node has the role by mistake; a stored one has shards already */
+        return;
+    }
     report = is_proxy ? &member->proxy_report : &member->report;
     if (message->report && message->report <= *report) {
         REACHED("an older report came after a newer one");

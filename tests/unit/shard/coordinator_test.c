@@ -242,6 +242,7 @@ static void strangers_are_not_registered(void **state)
         .lanes = 1,
         .report = 1,
     };
+    struct node_id node = node_of(3);
     (void)state;
 
     registers(scene, 5); /* no member */
@@ -255,6 +256,12 @@ static void strangers_are_not_registered(void **state)
     assert_int_equal(counter(scene, malformed), 1);
     asks(scene, 5, "1");
     assert_int_equal(counter(scene, stranger), 1);
+    coordinator_peer_foreign(scene->coordinator, scene->now, &node,
+                             &scene->outbox);
+    registers(scene, 3); /* no node of this library */
+    assert_int_equal(counter(scene, ignored_register), 4);
+    asks(scene, 3, "1");
+    assert_int_equal(counter(scene, stranger), 2);
     assert_int_equal(sent_count(scene, SHARD_REGISTER_ACK, ANY_NODE), 0);
     scene_free(scene);
 }
