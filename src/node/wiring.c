@@ -74,6 +74,16 @@ static void tell_coordinator(struct control *control,
                                  &view->profile->node, &machine->outbox);
 }
 
+/* On a node that is not of this library no coordinator is looked for: a JVM's would take this region in, and give it shards. */
+static void tell_region(struct control *control, const struct member_view *view,
+                        uint32_t type)
+{
+    struct peer peer = control_peer(control, view, type);
+
+    peer.has_role &= !control_is_foreign(control, view);
+    region_peer(control->types[type].region, control->machine->now, &peer);
+}
+
 static void tell_types(struct control *control, const struct member_view *view)
 {
     struct machine *machine = control->machine;
@@ -86,8 +96,8 @@ static void tell_types(struct control *control, const struct member_view *view)
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
 
+        tell_region(control, view, i);
         peer.has_role = has_role(control, view, i);
-        region_peer(type->region, now, &peer);
         if (type->singleton)
             singleton_peer(type->singleton, now, &peer);
         if (type->coordinator)
@@ -296,6 +306,7 @@ static void association_up(struct control *control,
                            const struct association_news *news)
 {
     struct machine *machine = control->machine;
+    const struct member_view *view;
     struct contact *contact = contacts_learn(
         &machine->contacts, &news->peer, news->order);
     struct letter letter = { .kind = LETTER_CONTACT,
@@ -309,6 +320,9 @@ static void association_up(struct control *control,
         control->meets_foreign = true;
         control_check_foreign(control);
     }
+    view = member_find(control->member, &news->peer);
+    for (uint32_t i = 0; view && !news->capabilities && i < control->type_count; i++)
+        tell_region(control, view, i);
     for (uint32_t i = 0; !news->capabilities && i < control->type_count; i++)
         if (control->types[i].coordinator) {
             control->stirred = true;
