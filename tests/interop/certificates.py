@@ -24,7 +24,7 @@ default_crl_days = 2
 
 
 class Certificates:
-    """A CA, one certificate with its key for the nodes of 127.0.0.1, and another one that the CA has revoked (`left`), with the list that
+    """A CA, one certificate with its key for the nodes of 127.0.0.1 and 127.0.0.2, and another one that the CA has revoked (`left`), with the list that
     says so. RSA: a JVM's default suites want it."""
 
     def __init__(self, folder):
@@ -32,7 +32,7 @@ class Certificates:
         os.makedirs(folder)
         run(folder, "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=CA", "-keyout", "ca.key",
             "-out", "ca.pem")
-        for name, text in (("names", "subjectAltName = IP:127.0.0.1\n"), ("lists", LISTS), ("index", "")):
+        for name, text in (("names", "subjectAltName = IP:127.0.0.1, IP:127.0.0.2\n"), ("lists", LISTS), ("index", "")):
             with open(self.path(name), "w") as file:
                 file.write(text)
         run(folder, "keytool", "-importcert", "-noprompt", "-alias", "ca", "-file", "ca.pem", "-keystore", "truststore", "-storetype",

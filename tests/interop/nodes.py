@@ -280,6 +280,8 @@ class Cluster:
         self.protocol = PROTOCOLS[toolkit]
         self.nodes = []  # that are to be members, or on their way
         self.gone = []
+        self.seeds = []   # of most nodes of a case: the address of who founded
+        self.seed_node = None  # that node, where it is one of ours that is there for nothing else
         self.standing = False  # a case before has left two JVM nodes here
         self.downed = set()  # uids, as the one kind writes them and the other
         self.settings = ["cluster.downing-provider-class=\"\""]
@@ -447,14 +449,14 @@ class Cluster:
         by.say(f"down {node.address}")
         self.wait_gone(node, f"{by.name} ({by.kind}) downed {node.name} ({node.kind})")
 
-    def restart_at_once(self, node, name, seed):
+    def restart_at_once(self, node, name, seeds):
         """kill -9, and again on the same port before anybody has taken it for silent; returns the new incarnation."""
         uid = int(node.uid())
         self.downed |= {str(uid), str(uid & (1 << 64) - 1)}  # by those whom the new one asks
         what = f"{node.name} ({node.kind}) was killed and started again at once"
         node.kill()
         self.drop(node)
-        again = self.start(name, node.kind, node.port, [seed.address])
+        again = self.start(name, node.kind, node.port, seeds)
         self.wait_up(what)
         for other in self.nodes:
             if other.uids[node.address] != again.uid() or again.uid() == str(uid):
@@ -489,8 +491,8 @@ class Cluster:
             raise Failed(self.disturbed(start))
 
     def rest(self):
-        """What is left for the next case: two JVM nodes, all others leave."""
-        for node in [node for node in self.nodes if node.kind == "sherd"]:
+        """What is left for the next case: two JVM nodes, and who founded. All others leave."""
+        for node in [node for node in self.nodes if node.kind == "sherd" and node is not self.seed_node]:
             self.leave(node)
         self.standing = True
 

@@ -35,7 +35,7 @@ def by_jvm(cluster, certificates):
     old = certificates.settings(cluster.toolkit)
     ours = certificates.settings("sherd")
     j1, j2 = jvm_pair(cluster, ports[:2], old, ours)
-    s1 = cluster.start("s1", "sherd", ports[2], [j1.address], ours)
+    s1 = cluster.start("s1", "sherd", ports[2], cluster.seeds, ours)
     s2 = cluster.start("s2", "sherd", ports[3], [j2.address], ours)
     cluster.wait_up("two joined JVM nodes over TLS 1.2")
     exchange(j1, s1)
@@ -45,8 +45,9 @@ def by_jvm(cluster, certificates):
     cluster.crash(j2, by=s1)
     cluster.leave(s1)
     cluster.check_no_quarantine()
-    j1.kill()
-    cluster.drop(j1)
+    for node in list(cluster.nodes):
+        node.kill()
+        cluster.drop(node)
 
 
 def by_us(cluster, certificates, others):

@@ -4,53 +4,53 @@ import time
 
 from nodes import PACKAGES, Failed, free_ports
 
+FOUNDER_HOST = "127.0.0.2"  # above that of all others: its node leads only when no other one is there
 
-def found(cluster, settings=(), quiet=True):
-    """Where this library's kind is to found the case's cluster: a node of it does, and is the seed of those who come next. Returns the
-    seeds of the first JVM node, and what is to be called when it is up: the founder leaves, and nobody warns, if quiet."""
-    if cluster.founder != "sherd":
-        return None, lambda: None
-    port = free_ports(1)[0]
-    founder = cluster.start("f0", "sherd", port, [f"127.0.0.1:{port}"], settings)
-    cluster.wait_up("it founded a cluster")
-    return [founder.address], lambda: cluster.leave(founder, quiet=quiet)
+
+def found(cluster, port, settings=()):
+    """Who is the seed of all that a case starts: the first JVM node, at that port; or, where this library's kind is to found the case's
+    cluster, one more node of it, which does, and stays until the case is over."""
+    cluster.seeds = [f"127.0.0.1:{port}"]
+    if cluster.founder == "sherd":
+        port = free_ports(1)[0]
+        cluster.seeds = [f"{FOUNDER_HOST}:{port}"]
+        cluster.seed_node = cluster.start("f0", "sherd", port, cluster.seeds, settings, host=FOUNDER_HOST)
+        cluster.wait_up("it founded a cluster")
 
 
 def jvm_one(cluster, port, settings=(), founders=()):
-    """A JVM node alone in a cluster; founders: settings of a node of this library that founds it."""
-    seeds, leave = found(cluster, founders)
-    first = cluster.start("j1", cluster.toolkit, port, seeds or [f"127.0.0.1:{port}"], settings)
+    """A JVM node alone in a cluster, but for who founds it; founders: settings of a node of this library that does."""
+    found(cluster, port, founders)
+    first = cluster.start("j1", cluster.toolkit, port, cluster.seeds, settings)
     cluster.wait_up("a JVM node")
-    leave()
     return first
 
 
-def jvm_pair(cluster, ports, settings=(), founders=(), quiet=True):
-    """A cluster of two JVM nodes; those that stand already, where the case before left them."""
+def jvm_pair(cluster, ports, settings=(), founders=()):
+    """A cluster of two JVM nodes, and of who founds it; those that stand already, where the case before left them."""
     if cluster.standing:
-        check_alone(cluster, settings, founders)
-        return cluster.nodes
-    seeds, leave = found(cluster, founders, quiet)
-    seeds = seeds or [f"127.0.0.1:{ports[0]}"]
-    first = cluster.start("j1", cluster.toolkit, ports[0], seeds, settings)
-    second = cluster.start("j2", cluster.toolkit, ports[1], seeds, settings)
+        return alone(cluster, settings, founders)
+    found(cluster, ports[0], founders)
+    first = cluster.start("j1", cluster.toolkit, ports[0], cluster.seeds, settings)
+    second = cluster.start("j2", cluster.toolkit, ports[1], cluster.seeds, settings)
     cluster.wait_up("two JVM nodes")
-    leave()
     return first, second
 
 
-def check_alone(cluster, settings, founders):
+def alone(cluster, settings, founders):
     """Two JVM nodes stand, as plain ones as those that a case asks for."""
-    if settings or founders or [node.kind for node in cluster.nodes] != [cluster.toolkit] * 2:
+    left = [node for node in cluster.nodes if node is not cluster.seed_node]
+    if settings or founders or [node.kind for node in left] != [cluster.toolkit] * 2:
         raise Failed(f"a cluster is left that is of no use here: {[node.name for node in cluster.nodes]}")
+    return left
 
 
-def trio(cluster, quiet=True):
+def trio(cluster):
     """One of this library's nodes has joined two JVM nodes: j1, j2, s1, and since when all must be quiet."""
     ports = free_ports(3)
-    j1, j2 = jvm_pair(cluster, ports[:2], quiet=quiet)
+    j1, j2 = jvm_pair(cluster, ports[:2])
     start = time.monotonic()
-    s1 = cluster.start("s1", "sherd", ports[2], [j1.address])
+    s1 = cluster.start("s1", "sherd", ports[2], cluster.seeds)
     cluster.wait_up("it joined JVM nodes")
     return j1, j2, s1, start
 
