@@ -15,11 +15,12 @@ import time
 import expiry
 import remembering
 import replicas
+import sharding
 import stored
 import traps
 from nodes import PACKAGES, PAUSE, SKIPPED, Failed, Programs, Skipped, free_ports, living, never, pace, run_cases, wait
 from secured import secured
-from steps import check_leader, check_order, decision, identify, jvm_one, jvm_pair, lose, resolve, trio, watch
+from steps import check_leader, check_order, decision, identify, jvm_pair, lose, resolve, trio, watch
 
 CROWD = 33  # from 32 members on (member/head.h)
 TRAFFIC_SECONDS = 180  # unless --stay says otherwise
@@ -338,29 +339,6 @@ def refused(cluster):
             cluster.drop(node)
 
 
-def shared(cluster):
-    """Entity types whose role a JVM node has: ours refuses to be there, and says why; under a role of its own it is fine, until a JVM node
-    comes with that role, which is said, and ends nobody."""
-    ports = free_ports(4)
-    native = ["cluster.roles=[native]", "cluster.sharding.role=native"]
-    j1 = jvm_one(cluster, ports[0])
-    said = "^log ERROR node: .*not of this library.*type=E.*member="
-    s1 = cluster.start("s1", "sherd", ports[1], cluster.seeds, ["type=E"])
-    s1.expect(said + j1.address)
-    s1.expect("^ended -9 ")
-    cluster.drop(s1)
-    cluster.wait_up("it left again")
-    start = time.monotonic()
-    s2 = cluster.start("s2", "sherd", ports[2], cluster.seeds, ["type=E", *native])
-    cluster.wait_up("with a role of its own")
-    cluster.holds(3, "with a role of its own")
-    cluster.check_quiet(start)
-    j2 = cluster.start("j2", cluster.toolkit, ports[3], cluster.seeds, native[:1])
-    s2.expect(said + j2.address)
-    cluster.wait_up("a JVM node has that role too")
-    cluster.holds(3, "a JVM node has that role too", quiet=False)
-
-
 def patient(cluster):
     """Traffic both ways for three minutes: a JVM says what may be abbreviated after one, which ours acknowledges; then five minutes' silence
     is not waited for. Nobody warns, but of lateness: none is of this library's node while no JVM node is late; nothing is lost, and
@@ -496,7 +474,7 @@ def centers(cluster):
 
 # The longest first, for runs of several beside each other.
 SHORT = [life, secured, founded, talks]
-LONG = [patient, reborn, silent, centers, weakly, widowed, shared, large, crowd, linked, refused]
+LONG = [patient, reborn, silent, centers, weakly, widowed, sharding.shared, large, crowd, linked, refused]
 TRAPS = [resolved, traps.pruned, traps.prepared, traps.paused, traps.told, traps.impatient, traps.parted, traps.lingering, traps.mistaken, traps.versioned, traps.seeded, traps.flood, traps.outside, traps.counted]
 DDATA = [replicas.divided, replicas.replicated, remembering.remembered, remembering.kept, expiry.expires, stored.stored]
 SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "ddata": DDATA}

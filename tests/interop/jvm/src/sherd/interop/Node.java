@@ -41,6 +41,7 @@ import ${toolkit}.pattern.Patterns;
  * prepare            the whole cluster prepares for its end
  * data ...           asks distributed data: see Data
  * remember ...       asks the stores of remembered entities: see Remembering
+ * shard ...          asks the toolkit's own sharding: see Shards
  * count MS           adds to a counter of distributed data on all nodes that it counts: counted true, or false after that time
  * text PATH TEXT     sends a String to the actor of that path, as an actor whose name is not a number
  * bytes PATH HEX     sends an array of bytes, as the same one
@@ -67,6 +68,7 @@ public final class Node {
     private final ActorRef stranger;
     private Data data; // null: not asked for yet
     private ActorRef remembering; // the same
+    private Shards shards; // the same
 
     private Node(String name, Config config) {
         system = ActorSystem.create(name, config);
@@ -118,6 +120,14 @@ public final class Node {
         }
     }
 
+    private void shard(String line) {
+        if (line.equals("shard begin")) {
+            shards = new Shards(system);
+        } else {
+            shards.run(line);
+        }
+    }
+
     private void count(Duration patience) {
         DistributedData data = DistributedData.get(system);
         Patterns.ask(data.replicator(), new Replicator.Update<>(COUNTER, GCounter.create(), new Replicator.WriteAll(patience),
@@ -151,6 +161,7 @@ public final class Node {
             case "prepare" -> cluster.prepareForFullClusterShutdown();
             case "data" -> data().run(line);
             case "remember" -> remember(line);
+            case "shard" -> shard(line);
             case "count" -> count(Duration.ofMillis(Integer.parseInt(argument)));
             case "text" -> find(argument).tell(words[2], stranger);
             case "bytes" -> find(argument).tell(HexFormat.of().parseHex(words[2]), stranger);
