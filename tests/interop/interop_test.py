@@ -482,7 +482,7 @@ SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "ddata": DDATA}
 FOUNDED_BOTH_WAYS = {"founded", "crowd", "linked", "refused", "mistaken", "seeded", "versioned", "divided", "replicated", "remembered", "kept", "expires", "stored", "outside"}
 # One after the other on one cluster of JVM nodes: the first one needs ports below theirs.
 SHARED = ["life", "talks"]
-IDLE = {"patient"}  # they do so little that each runs beside all others, and is founded by one kind for each toolkit
+IDLE = {"patient"}  # they do so little that each runs beside all others
 HEAVY = {"flood"}   # one at a time: it takes all processors for seconds
 
 
@@ -605,8 +605,6 @@ def jobs_of(options):
         for place, (kind, founder) in enumerate(variants):
             case = cases[(index + place * len(cases) // len(variants)) % len(cases)]
             if case.__name__ in FOUNDED_BOTH_WAYS and founder != founders[0]:
-                continue
-            if case.__name__ in IDLE and founder != founders[kinds.index(kind) % len(founders)]:
                 continue
             jobs.append((kind, founder, case))
     return jobs
