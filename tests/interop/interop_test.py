@@ -316,7 +316,8 @@ def weakly(cluster):
 
 
 def refused(cluster):
-    """Settings that must agree and do not: both kinds refuse, and do not join. A JVM node does not tell which ones."""
+    """Settings that must agree and do not: both kinds refuse, and do not join. Who was asked logs which ones; a JVM node does not tell
+    who asks."""
     provider = f'cluster.downing-provider-class="{PACKAGES[cluster.toolkit]}.cluster.sbr.SplitBrainResolverProvider"'
     for setting in (provider, "cluster.split-brain-resolver.active-strategy=keep-oldest"):
         key = setting.split("=")[0].split(".")[-1]
@@ -331,6 +332,7 @@ def refused(cluster):
         s2 = cluster.start("s2" + key, "sherd", ports[2], [f"127.0.0.1:{ports[2]}"])
         j2 = cluster.start("j2" + key, cluster.toolkit, ports[3], [s2.address], [setting])
         j2.expect("^log ERROR .*incompatible cluster configuration")
+        s2.expect(f"^log WARNING member: .*another configuration\"? peer={j2.address}.*{key} is ")
         wait(lambda: not j2.alive, "the JVM node does not end")
         for node in (j1, s2):
             if node.status() != {node.address: ("Up", True)}:
@@ -563,7 +565,8 @@ def main():
     parser.add_argument("--sets", default="short", help="short, long, traps, ddata")
     parser.add_argument("--founders", default="jvm", help="jvm, sherd: the kind that founds a case's cluster, where either can")
     parser.add_argument("--beside", type=int, default=1, help="so many cases run beside each other")
-    parser.add_argument("--again", action="store_true", help="cases that failed are run once more, alone")
+    parser.add_argument("--again", action="store_true", help="cases that failed are run once more, alone; when more than one did it fails all the same")
+    parser.add_argument("--limit", type=int, help="it fails when the cases take more seconds than that, the building of programs apart")
     parser.add_argument("--stay", type=int, default=TRAFFIC_SECONDS, help="how long the case `patient` stays, in seconds")
     parser.add_argument("--version", help="of the toolkit, another than the one of pom.xml: later ones of Akka have licences of their own")
     parser.add_argument("--keep", help="a folder for the lines of all nodes")
@@ -581,16 +584,25 @@ def main():
     except Failed as error:  # to build the JVM's program
         print(f"FAILED: {error}")
         return 1
+    built = time.monotonic()
     jobs = jobs_of(options)
     failed = run_beside(programs, jobs, options.beside, options.keep)
+    bad = []
     if failed and options.again:
         print(f"again, alone: {', '.join(f'{kind} {case.__name__}' for kind, _, case in failed)}", flush=True)
         tried, failed = failed, run_beside(programs, failed, 1, options.keep)
-        for kind, founder, case in tried:
-            if (kind, founder, case) not in failed:
-                print(f"passed at the second try: {kind}/{founder}/{case.__name__}", flush=True)  # ./test reads this
+        second = [job for job in tried if job not in failed]
+        for kind, founder, case in second:
+            print(f"passed at the second try: {kind}/{founder}/{case.__name__}", flush=True)  # ./test reads this
+        print(f"NOT AT ONCE: {len(second)} of {len(jobs)} cases passed at the second try only")
+        if len(tried) > 1:
+            bad.append(f"{len(tried)} cases needed a second try, and one may")
     print(f"{len(jobs) - len(failed)} passed, {len(failed)} failed in {time.monotonic() - start:.0f} s")
-    return bool(failed) or not jobs
+    if options.limit and time.monotonic() - built > options.limit:
+        bad.append(f"the cases took {time.monotonic() - built:.0f} s, and may take {options.limit}")
+    for reason in bad:
+        print(f"FAILED: {reason}")
+    return bool(failed or bad) or not jobs
 
 
 def jobs_of(options):
