@@ -502,6 +502,33 @@ static void everything_stops(void **state)
     assert_int_equal(lab.empty_count, 2);
 }
 
+/* limit: STOP_LATE_NAMED_MAX. Of a shard; all are counted. */
+static void the_first_late_ones_are_named(void **state)
+{
+    int32_t shard = shard_of("y0");
+    uint32_t count = 0, named = 0;
+    struct trace_line line;
+    char id[16];
+
+    (void)state;
+    for (int i = 0; count <= STOP_LATE_NAMED_MAX; i++) {
+        (void)snprintf(id, sizeof id, "y%d", i);
+        if (shard_of(id) != shard)
+            continue;
+        lab_entity_tell(TYPE_S, id, 5);
+        count++;
+    }
+    lab_run();
+    actors_stop_all(lab.actors, lab.now + SECOND);
+    lab_run();
+    lab_advance(1000);
+    while (trace_next(lab.trace, &line))
+        named += strstr(line.text, "why=\"it is not done with its stop\"") !=
+                 NULL;
+    assert_int_equal(named, STOP_LATE_NAMED_MAX);
+    assert_int_equal(actors_alive(lab.actors), 0);
+}
+
 static void many_entities_come_and_go(void **state)
 {
     char id[40];
@@ -601,6 +628,7 @@ int main(void)
         TEST(an_open_shard_takes_messages_directly),
         TEST(a_fenced_shard_ends_at_once_and_gives_back_messages),
         TEST(everything_stops),
+        TEST(the_first_late_ones_are_named),
         TEST(many_entities_come_and_go),
         TEST(the_ids_of_a_shard_can_be_listed),
         TEST(a_start_starts_without_a_message),
