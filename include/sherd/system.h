@@ -133,6 +133,17 @@ SHERD_API SHERD_MUST_USE int sherd_join(struct sherd_system *system,
 SHERD_API SHERD_MUST_USE int sherd_down(struct sherd_system *system,
                                         const char *address);
 
+/* Tells a function, once, that this node is up, or that it is no member any more: it left, was downed or removed, or has ended
+ * otherwise, also without having been one. When that has happened already it is called in this call; else on a thread of the library,
+ * which does nothing else meanwhile (it must return soon), or in sherd_halt or sherd_close. It must not wait for the node, nor close
+ * it. A node that was removed still ends: sherd_wait returns when it has. Any thread, also before sherd_start. SHERD_EINVAL: no function;
+ * SHERD_EFULL: more than 64. Actors hear of the same by sherd/cluster.h. */
+SHERD_API SHERD_MUST_USE int sherd_on_up(struct sherd_system *system,
+                                         void (*call)(void *user), void *user);
+SHERD_API SHERD_MUST_USE int sherd_on_removed(struct sherd_system *system,
+                                              void (*call)(void *user),
+                                              void *user);
+
 /* Tells the whole cluster to prepare for its end: every member that is up becomes preparing, then ready for shutdown (events of
  * sherd/cluster.h); nobody joins any more, no shard and no singleton moves. When all are ready, nodes may be told to leave in any
  * order, at the same time, without handing off. There is no way back. SHERD_ESTATE; any thread after sherd_start. */

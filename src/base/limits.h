@@ -13,6 +13,7 @@
 #define RING_MAIL_MAX 1024 /* mails between two machines; 64 KiB a ring. What does not fit waits with its sender */
 #define INBOX_MAIL_MAX 16384 /* mails from foreign threads waiting for one machine's thread; then SHERD_EFULL */
 #define INBOX_BYTES_MAX (64 * 1024 * 1024) /* of their bodies */
+#define SYSTEM_TOLD_MAX 64 /* functions of a program that are told that a node is up, and as many that it is removed */
 #define ACCEPT_WAITING_MAX 256 /* accepted connections whose machine is not known yet */
 #define ACCEPT_WAITING_EACH_MAX 16 /* of them from one address: a peer needs three */
 #define ACCEPT_STRANGERS_MAX (ACCEPT_WAITING_MAX - 32) /* of them from addresses that are no seed node's and of which none was ever taken: the rest is for peers */

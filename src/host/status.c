@@ -23,7 +23,7 @@ int sherd_is_ready(struct sherd_system *system)
     bool ready;
 
     uv_mutex_lock(&system->mutex);
-    ready = system->up; /* so its threads are there */
+    ready = system->happened[SYSTEM_UP]; /* so its threads are there */
     uv_mutex_unlock(&system->mutex);
     if (!ready || atomic_load(&system->leaving) ||
         atomic_load(&system->durable_fails) ||

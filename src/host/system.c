@@ -602,6 +602,7 @@ static bool has_threads(struct sherd_system *system)
 
 void system_end(struct sherd_system *system, int error)
 {
+    system_tell(system, SYSTEM_REMOVED); /* before sherd_wait returns */
     uv_mutex_lock(&system->mutex);
     if (state_of(system) != SYSTEM_ENDED) {
         system->error = error;
@@ -673,6 +674,7 @@ void sherd_close(struct sherd_system *system)
     listener_free(system->listener);
     tls_close(system->tls);
     free_types(system);
+    system_told_free(system);
     log_close(system->log);
     settings_fini(&system->settings);
     uv_cond_destroy(&system->changed);

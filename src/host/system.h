@@ -30,6 +30,23 @@ enum system_state {
     SYSTEM_ENDED
 };
 
+/* Of the own membership; each happens once, if at all. */
+enum system_event {
+    SYSTEM_UP,
+    SYSTEM_REMOVED, /* the node is out, or has ended */
+    SYSTEM_EVENTS
+};
+
+struct told {
+    void (*call)(void *user);
+    void *user;
+};
+
+struct told_list {
+    struct told *items;
+    uint32_t count, capacity;
+};
+
 struct sherd_system {
     struct settings settings;
     VEC(struct sherd_entity_type) types; /* names and roles are ours */
@@ -65,7 +82,8 @@ struct sherd_system {
     uv_mutex_t mutex;
     uv_cond_t changed; /* of what follows */
     int error;         /* what sherd_wait returns, once ended */
-    bool up;
+    bool happened[SYSTEM_EVENTS];
+    struct told_list told[SYSTEM_EVENTS]; /* who is to be told */
     int signal_pipe;   /* sherd_run's, -1 = none */
     struct status_call *calls; /* sherd_get_status under way or given up */
     uint32_t call_count;
@@ -73,6 +91,10 @@ struct sherd_system {
 
 /* The thread that machine `index` runs on. */
 struct thread *system_thread(struct sherd_system *system, uint32_t machine);
+
+/* Tells those who wait for it, the first time. Any thread, without the mutex. system_told.c */
+void system_tell(struct sherd_system *system, enum system_event event);
+void system_told_free(struct sherd_system *system);
 
 /* Ends the system: the first call's error is what sherd_wait returns. Any
  * thread. */

@@ -213,10 +213,10 @@ static bool carry_out(struct thread *thread, uint32_t index)
             status_returned(system, want.part);
             break;
         case WANT_UP:
-            uv_mutex_lock(&system->mutex);
-            system->up = true;
-            uv_cond_broadcast(&system->changed);
-            uv_mutex_unlock(&system->mutex);
+            system_tell(system, SYSTEM_UP);
+            break;
+        case WANT_REMOVED:
+            system_tell(system, SYSTEM_REMOVED);
             break;
         case WANT_END:
             system_end(system, want.error);

@@ -302,6 +302,7 @@ enum want_kind {
     WANT_SEEDS,      /* look for nodes of the cluster, then machine_found; at most one at a time */
     WANT_STATUS,     /* part: given back */
     WANT_UP,         /* control: this node is up */
+    WANT_REMOVED,    /* control: this node is no member any more */
     WANT_END         /* control: the node has ended; error is 0 or a SHERD_E... code; the driver stops the machines */
 };
 

@@ -270,6 +270,7 @@ static void wire_member(struct control *control, uint32_t max)
             control_exiting(control);
             break;
         case MEMBER_NEWS_SELF_STOPPED:
+            machine_want(machine, &(struct want){ .kind = WANT_REMOVED });
             control_removed(control, news.previous);
             break;
         case MEMBER_NEWS_REFUSED:

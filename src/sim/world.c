@@ -137,6 +137,8 @@ static void carry_out_one(struct world *world, struct worker *worker,
     case WANT_UP:
         site->face.is_up = true;
         break;
+    case WANT_REMOVED:
+        break;
     case WANT_END:
         site->face.has_ended = true;
         site->face.error = want->error;

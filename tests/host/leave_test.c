@@ -13,7 +13,10 @@
 
 #include <cmocka.h>
 
+#include "base/limits.h"
 #include "host/thread.h"
+
+#include <sherd/shutdown.h>
 
 #define MESSAGES 20
 #define PATIENCE 30 /* s; the time-out of a shutdown is 60 */
@@ -68,6 +71,97 @@ static void what_waits_for_a_home_is_delivered_before_the_end(void **state)
     (void)state;
     for (uint32_t lanes = 1; lanes <= 3; lanes++)
         run_and_leave(lanes);
+}
+
+static atomic_int ups, removals;
+
+static void count(void *user)
+{
+    atomic_fetch_add((atomic_int *)user, 1);
+}
+
+static bool comes_to(atomic_int *number, int value)
+{
+    for (int i = 0; i < PATIENCE * 1000 && *number != value; i++)
+        uv_sleep(1);
+    return *number == value;
+}
+
+static atomic_int seen; /* removals told when the node's last tasks run */
+
+static enum sherd_next look(struct sherd_ctx *ctx, void *self,
+                            const struct sherd_msg *msg)
+{
+    (void)self;
+    if (msg->kind == SHERD_STARTED &&
+        sherd_shutdown_task(ctx, SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE, "look"))
+        return SHERD_FAIL;
+    if (msg->kind == SHERD_SHUTDOWN) {
+        seen = removals;
+        sherd_shutdown_done(ctx, SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE);
+    }
+    return SHERD_CONTINUE;
+}
+
+static void the_own_membership_is_told(void **state)
+{
+    const struct sherd_options options = { .alone = 1,
+                                           .port = SHERD_PORT_ANY,
+                                           .lanes = 1,
+                                           .log_level = 2 };
+    const struct sherd_behavior looks = { .name = "looks",
+                                          .state_size = 4,
+                                          .receive = look };
+    struct sherd_system *system;
+    (void)state;
+
+    ups = removals = seen = 0;
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_on_up(system, NULL, NULL), SHERD_EINVAL);
+    assert_int_equal(sherd_on_removed(system, NULL, NULL), SHERD_EINVAL);
+    for (int i = 0; i < SYSTEM_TOLD_MAX; i++)
+        assert_int_equal(sherd_on_up(system, count, &ups), 0);
+    assert_int_equal(sherd_on_up(system, count, &ups), SHERD_EFULL);
+    assert_int_equal(sherd_on_removed(system, count, &removals), 0);
+    assert_int_equal(ups, 0);
+    assert_int_equal(sherd_start(system), 0);
+    assert_true(comes_to(&ups, SYSTEM_TOLD_MAX));
+    assert_int_equal(sherd_on_up(system, count, &ups), 0); /* it is: at once */
+    assert_int_equal(ups, SYSTEM_TOLD_MAX + 1);
+    assert_int_equal(removals, 0);
+    assert_int_equal(sherd_system_spawn(system, &looks,
+                                        (struct sherd_bytes){ 0 }),
+                     0);
+    sherd_leave(system);
+    assert_int_equal(sherd_wait(system), 0);
+    assert_int_equal(removals, 1);
+    assert_int_equal(seen, 1); /* long before its end */
+    assert_int_equal(sherd_on_removed(system, count, &removals), 0);
+    assert_int_equal(removals, 2);
+    sherd_close(system);
+    assert_int_equal(ups, SYSTEM_TOLD_MAX + 1);
+    assert_int_equal(removals, 2);
+}
+
+/* It may be told nothing by a cluster. */
+static void who_was_never_up_is_removed_all_the_same(void **state)
+{
+    const struct sherd_options options = { .port = SHERD_PORT_ANY,
+                                           .lanes = 1,
+                                           .log_level = 2 };
+    struct sherd_system *system;
+    (void)state;
+
+    ups = removals = 0;
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_on_up(system, count, &ups), 0);
+    assert_int_equal(sherd_on_removed(system, count, &removals), 0);
+    assert_int_equal(sherd_start(system), 0);
+    sherd_halt(system);
+    assert_int_equal(removals, 1);
+    sherd_close(system);
+    assert_int_equal(removals, 1);
+    assert_int_equal(ups, 0);
 }
 
 /* A handler may interrupt its thread wherever that is, also where it holds what a sender holds. */
@@ -150,6 +244,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_for_a_home_is_delivered_before_the_end),
+        cmocka_unit_test(the_own_membership_is_told),
+        cmocka_unit_test(who_was_never_up_is_removed_all_the_same),
         cmocka_unit_test(a_signal_s_handler_may_make_it_leave),
         cmocka_unit_test(another_thread_ends_it_while_it_starts),
     };
