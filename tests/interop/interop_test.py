@@ -565,8 +565,8 @@ def main():
     parser.add_argument("--sets", default="short", help="short, long, traps, ddata")
     parser.add_argument("--founders", default="jvm", help="jvm, sherd: the kind that founds a case's cluster, where either can")
     parser.add_argument("--beside", type=int, default=1, help="so many cases run beside each other")
-    parser.add_argument("--again", action="store_true", help="cases that failed are run once more, alone; when more than one did it fails all the same")
-    parser.add_argument("--limit", type=int, help="it fails when the cases take more seconds than that, the building of programs apart")
+    parser.add_argument("--again", action="store_true", help="cases that failed are run once more, alone; when more than two did, or than a tenth, it fails all the same")
+    parser.add_argument("--limit", type=int, help="it says loudly when the cases took more seconds than that, the building of programs apart")
     parser.add_argument("--stay", type=int, default=TRAFFIC_SECONDS, help="how long the case `patient` stays, in seconds")
     parser.add_argument("--version", help="of the toolkit, another than the one of pom.xml: later ones of Akka have licences of their own")
     parser.add_argument("--keep", help="a folder for the lines of all nodes")
@@ -595,11 +595,12 @@ def main():
         for kind, founder, case in second:
             print(f"passed at the second try: {kind}/{founder}/{case.__name__}", flush=True)  # ./test reads this
         print(f"NOT AT ONCE: {len(second)} of {len(jobs)} cases passed at the second try only")
-        if len(tried) > 1:
-            bad.append(f"{len(tried)} cases needed a second try, and one may")
+        may = max(2, len(jobs) // 10)
+        if len(tried) > may:
+            bad.append(f"{len(tried)} cases needed a second try, and {may} may")
     print(f"{len(jobs) - len(failed)} passed, {len(failed)} failed in {time.monotonic() - start:.0f} s")
     if options.limit and time.monotonic() - built > options.limit:
-        bad.append(f"the cases took {time.monotonic() - built:.0f} s, and may take {options.limit}")
+        print(f"TOO LONG: the cases took {time.monotonic() - built:.0f} s, and shall take at most {options.limit}")
     for reason in bad:
         print(f"FAILED: {reason}")
     return bool(failed or bad) or not jobs
