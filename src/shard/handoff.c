@@ -204,6 +204,23 @@ void handoff_ask_again(struct coordinator *coordinator, struct outbox *outbox)
     }
 }
 
+/* What fails is begun again by the next rebalance. Where links or homes are too slow for so many at a time, none of them would ever end, and
+ * nothing else come through: so each that fails halves how many are begun, down to one, and each that ends well doubles it. */
+static void begin_fewer(struct coordinator *coordinator)
+{
+    uint32_t most = coordinator->moves_max ? coordinator->moves_max
+                                           : coordinator->handoffs.count;
+
+    coordinator->moves_max = most > 1 ? most / 2 : 1;
+}
+
+static void begin_more(struct coordinator *coordinator)
+{
+    coordinator->moves_max *= 2;
+    if (coordinator->moves_max >= COORDINATOR_HANDOFFS_MAX)
+        coordinator->moves_max = 0;
+}
+
 static void fail(struct coordinator *coordinator, uint64_t now,
                  struct handoff *handoff, const char *reason,
                  size_t reason_size, struct outbox *outbox)
@@ -223,6 +240,7 @@ static void fail(struct coordinator *coordinator, uint64_t now,
         return;
     }
     shard->home->is_shutting_down = false; /* it asks again: behaviour 14.7 */
+    begin_fewer(coordinator);
     finish(coordinator, handoff, PROBE_HANDOFF_FAILED);
     shard_host(coordinator, now, shard, outbox);
     shard_announce(coordinator, now, shard, AUDIENCE_ALL, outbox);
@@ -257,6 +275,7 @@ static void receive_stopped(struct coordinator *coordinator,
     }
     coordinator->counters.moves++;
     finish(coordinator, handoff, PROBE_HANDOFF_MOVED);
+    begin_more(coordinator);
     shard_unlink(coordinator, shard, PROBE_HOME_STOPPED);
     shard->is_pushed = true;
     shard_want(coordinator, shard); /* a home at once, traffic or not */

@@ -426,6 +426,10 @@ static void rebalance(struct coordinator *coordinator)
     used = allocation_rebalance(&limits, views, count,
                                 coordinator->handoffs.count,
                                 is_calm(coordinator), chosen);
+    if (coordinator->moves_max && used > coordinator->moves_max) {
+        REACHED("fewer shards move at a time: hand-offs have failed");
+        used = coordinator->moves_max;
+    }
     coordinator->moves.count = coordinator->moves_head = 0;
     for (uint32_t i = 0; i < used; i++)
         vec_push(&coordinator->moves, chosen[i]);

@@ -620,6 +620,44 @@ static void a_failed_hand_off_leaves_the_old_home(void **state)
     scene_free(scene);
 }
 
+/* Of what is too much for its links nothing ends: half as many are begun then, down to one, and more again when they end well. */
+static void fewer_move_at_a_time_after_failures(void **state)
+{
+    struct scene *scene = scene_with(1, &eager);
+    uint32_t begun;
+    (void)state;
+
+    for (int i = 1; i <= 16; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "%d", i);
+        asks(scene, 0, id);
+    }
+    peer_up(scene, 1);
+    registers(scene, 1);
+    play(scene);
+    forget_sent(scene);
+    scene->is_silent[0] = scene->is_silent[1] = true;
+    passes(scene, 10000);
+    begun = sent_count(scene, SHARD_BEGIN_HAND_OFF, 0);
+    assert_int_equal(begun, 8);
+    passes(scene, 59000); /* nobody answers; they are asked again */
+    forget_sent(scene);
+    passes(scene, 1000);
+    assert_int_equal(counter(scene, failed_moves), begun);
+    forget_sent(scene);
+    scene->is_silent[0] = scene->is_silent[1] = false;
+    for (uint32_t i = 0; i < 3; i++) {
+        static const uint64_t moved[] = { 1, 1 + 2, 1 + 2 + 5 };
+
+        passes(scene, 10000);
+        play(scene);
+        assert_int_equal(counter(scene, moves), moved[i]);
+    }
+    assert_int_equal(shards_at(scene, 1), 8);
+    scene_free(scene);
+}
+
 static void the_owner_may_give_a_hand_off_up(void **state)
 {
     struct scene *scene = scene_moving();
@@ -1658,6 +1696,7 @@ int main(void)
         cmocka_unit_test(who_can_be_reached_again_is_asked_at_once),
         cmocka_unit_test(a_jvm_is_asked_once),
         cmocka_unit_test(a_failed_hand_off_leaves_the_old_home),
+        cmocka_unit_test(fewer_move_at_a_time_after_failures),
         cmocka_unit_test(the_owner_may_give_a_hand_off_up),
         cmocka_unit_test(the_dead_are_not_waited_for),
         cmocka_unit_test(a_dead_owner_s_shards_go_elsewhere_at_once),
