@@ -49,8 +49,11 @@
  *
  * Keys that `cluster.distributed-data.expire-keys-after-inactivity` names (`"session-*" = 10 minutes`) are forgotten when no member has read,
  * changed or deleted them for so long, by the members' clocks, on disks too: also those that were deleted. To follow a key is no use of it.
- * Set it on all members: one without it keeps the key, and gives it to the others again when it is used there. A key that comes back
- * begins empty; what a member that could not be reached still has of it may come back with it.
+ * Set it on all members: one without it keeps the key, and gives it to the others again. A key that comes back begins empty; what a
+ * member that could not be reached still has of it may come back with it. What the levels promise does not hold for a key that expires
+ * while somebody uses it: members tell each other of its use by gossip, and one that did not hear of it in time, behind a cut or with
+ * a time near the gossip's interval, begins again from nothing. What it adds to a counter then is lost below what it had added before.
+ * So expire only what may be lost, and after a time that is long beside any partition. A key that nobody used since a restart stays.
  *
  * Behaviour 13; seed 001 (data), seed 003 (the sharding that stands on it). */
 #ifndef SHERD_DDATA_H

@@ -17,7 +17,7 @@
  *
  * When R + W > N, a read sees every write that was answered SHERD_STORE_WRITTEN before it began, while the replicas of the key stay the
  * same incarnations; Q = N / 2 + 1 for both is the default. A write that was not answered so may be there in part: it is found later
- * or not, and once found with R + W > N it stays found. A read repairs replicas whose version is older than what it found, also those
+ * or not, also by one read and not by the next, until a read's repair has reached W replicas. A read repairs replicas whose version is older than what it found, also those
  * that answer after R. When members come or go, keys move to their new replicas within seconds, and a read meanwhile may miss what
  * only those have that are gone.
  *
