@@ -219,6 +219,7 @@
 #define DURABLE_LOAD_SIZE_MAX (1024u * 1024 * 1024) /* bytes of all values: they are held in memory */
 #define DURABLE_MAP_SIZE_MIN (1024u * 1024) /* bytes that the database may have at first, without growing */
 #define DURABLE_MAP_SIZE_MAX (64ull * 1024 * 1024 * 1024) /* bytes that the database grows to; address space, not memory */
+#define DURABLE_BEGIN_MS 2000 /* until the child that reads a database says something; then another one is made that has twice as long, up to: */
 #define DURABLE_SILENCE_MS 60000 /* without anything from the child that reads a database: the disk is too slow, and it is tried again */
 #define DURABLE_CIRCLE_MS 15000 /* of processor time that it may need for one pair; a slow disk costs none: it goes round in a circle */
 

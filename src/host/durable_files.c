@@ -323,6 +323,7 @@ int durable_files_open(struct durable_files **opened, const char *directory,
     files->cluster = durable_cluster(cluster);
     files->map_size = map_size;
     files->lock = -1;
+    files->begin_ms = DURABLE_BEGIN_MS;
     files->silence_ms = DURABLE_SILENCE_MS;
     files->circle_ms = DURABLE_CIRCLE_MS;
     if (map_size < DURABLE_MAP_SIZE_MIN || map_size > DURABLE_MAP_SIZE_MAX)

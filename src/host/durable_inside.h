@@ -29,6 +29,7 @@ struct durable_files {
     bool has_ended_well; /* its last life did, and said so: then no transaction was cut off */
     bool must_mark; /* the last one failed, and no tree says so */
     bool is_loaded;
+    uint32_t begin_ms;   /* DURABLE_BEGIN_MS */
     uint32_t silence_ms; /* DURABLE_SILENCE_MS; tests are less patient, also with the next one */
     uint32_t circle_ms; /* DURABLE_CIRCLE_MS */
     _Atomic bool is_stopped; /* reading breaks off */

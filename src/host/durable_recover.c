@@ -396,6 +396,9 @@ int durable_order(struct slice left, struct slice right)
 struct hearing {
     struct durable_found *found;
     int in;
+    uint64_t patience_ms;
+    bool has_begun;  /* something was heard */
+    bool is_late;    /* and then nothing for so long */
     bool has_closed; /* the child's end is closed */
 };
 
@@ -403,16 +406,19 @@ struct hearing {
 static bool wait_for_child(struct hearing *hearing)
 {
     struct durable_files *files = hearing->found->files;
-    uint64_t end = uv_hrtime() + files->silence_ms * UINT64_C(1000000);
+    uint64_t end = uv_hrtime() + hearing->patience_ms * UINT64_C(1000000);
     struct pollfd ready = { .fd = hearing->in, .events = POLLIN };
 
     while (poll(&ready, 1, SLICE_MS) <= 0) {
-        if (atomic_load(&files->is_stopped))
+        hearing->is_late = uv_hrtime() >= end;
+        if (atomic_load(&files->is_stopped)) {
             hearing->found->unread = "reading was broken off";
-        else if (uv_hrtime() >= end)
+            return hearing->is_late = false;
+        }
+        if (hearing->is_late) {
             hearing->found->unread = "the disk is too slow to be read";
-        if (hearing->found->unread)
             return false;
+        }
     }
     return true;
 }
@@ -430,6 +436,8 @@ static bool hear(struct hearing *hearing, void *bytes, size_t size)
         if (count > 0) {
             at += count;
             size -= (size_t)count;
+            hearing->has_begun = true;
+            hearing->patience_ms = hearing->found->files->silence_ms;
         }
     }
     return !size;
@@ -489,17 +497,16 @@ static bool ended_by_itself(pid_t child)
     return WIFEXITED(status);
 }
 
-/* Each in a child of its own: what one dies of leaves the other. */
-static void read_tree(struct durable_found *found, bool of_names,
-                      uint64_t file_size)
+static void hear_child(struct hearing *hearing, bool of_names,
+                       uint64_t file_size)
 {
-    struct hearing hearing = { .found = found };
+    struct durable_found *found = hearing->found;
     bool is_whole;
     pid_t child;
     int ends[2];
 
-    if (found->unread || pipe2(ends, O_CLOEXEC) != 0) {
-        found->unread = found->unread ? found->unread : "there is no pipe";
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        found->unread = "there is no pipe";
         return;
     }
     child = fork();
@@ -510,14 +517,36 @@ static void read_tree(struct durable_found *found, bool of_names,
         found->unread = "no process to read them can be made";
     } else {
         /* No key comes twice in a tree, so more than the file holds is the sign of a loop in it. */
-        hearing.in = ends[0];
-        is_whole = take_pairs(&hearing, of_names, 2 * file_size + 65536);
-        if (!ended_by_itself(child) && hearing.has_closed)
+        hearing->in = ends[0];
+        is_whole = take_pairs(hearing, of_names, 2 * file_size + 65536);
+        if (!ended_by_itself(child) && hearing->has_closed)
             found->unread = "what reads them was ended";
         if (!is_whole && !found->unread)
             (of_names ? tear_names : tear_values)(found);
     }
     (void)close(ends[0]);
+}
+
+/* Each in a child of its own: what one dies of leaves the other. A child that is silent from its begin may wait for a lock that
+ * another thread held when it was made, an allocator's that knows nothing of fork: the next one does not. */
+static void read_tree(struct durable_found *found, bool of_names,
+                      uint64_t file_size)
+{
+    struct durable_files *files = found->files;
+    uint64_t patience_ms = files->begin_ms;
+
+    for (; !found->unread; patience_ms *= 2) {
+        struct hearing hearing = { .found = found };
+
+        hearing.patience_ms = patience_ms < files->silence_ms
+                                  ? patience_ms
+                                  : files->silence_ms;
+        hear_child(&hearing, of_names, file_size);
+        if (!hearing.is_late || hearing.has_begun ||
+            patience_ms >= files->silence_ms)
+            return;
+        found->unread = NULL;
+    }
 }
 
 /* ---- the bytes ---- */
