@@ -18,6 +18,13 @@ struct hold {
     uint32_t counts[FAULT_VERBS];
 };
 
+/* And a way from one place to another. */
+struct path_hold {
+    uint16_t cuts[2]; /* of each stream */
+    uint16_t clogs;
+    uint16_t delays;
+};
+
 struct nemesis {
     struct world *world;
     const struct schedule *schedule;
@@ -27,7 +34,8 @@ struct nemesis {
     uint64_t delay_min, delay_mean; /* of a path that is well */
     struct timers timers;
     struct hold *holds;
-    uint16_t *cuts; /* (from * nodes + to) * 2 + stream: cuts that hold the path */
+    struct path_hold *paths; /* from * nodes + to */
+    uint32_t disk[FAULT_VERBS]; /* faults of the disks that go on */
     bool *goes_on;  /* of each fault: it began and did not end */
     bool *is_cut;   /* of each fault that flaps: it cuts just now */
     uint64_t counts[FAULT_VERBS];
@@ -52,18 +60,29 @@ static bool lives(const struct nemesis *nemesis, uint32_t node)
 
 /* ---- paths ---- */
 
+static struct path_hold *path_hold(struct nemesis *nemesis, uint32_t from,
+                                   uint32_t to)
+{
+    return &nemesis->paths[(size_t)from * nemesis->nodes + to];
+}
+
+/* True: the first one, or the last one is over. */
+static bool turns(uint16_t *count, bool on)
+{
+    return on ? (*count)++ == 0 : --*count == 0;
+}
+
 /* The path's cuts are counted, so that it heals with the last one. */
 static void hold_path(struct nemesis *nemesis, uint32_t from, uint32_t to,
                       uint32_t streams, bool on)
 {
-    uint16_t *counts =
-        &nemesis->cuts[((size_t)from * nemesis->nodes + to) * 2];
+    uint16_t *counts = path_hold(nemesis, from, to)->cuts;
     uint32_t changed = 0;
 
     for (uint32_t i = 0; i < 2; i++) {
         if (!(streams & 1u << i))
             continue;
-        if (on ? counts[i]++ == 0 : --counts[i] == 0)
+        if (turns(&counts[i], on))
             changed |= 1u << i;
     }
     if (changed)
@@ -107,29 +126,35 @@ static void cut(struct nemesis *nemesis, const struct fault *fault,
     hold_path(nemesis, from, to, fault->streams, on);
 }
 
-/* What happens to a path at once, or ends by itself. */
+/* What happens to a path at once. */
 static void hit_path(struct nemesis *nemesis, const struct fault *fault,
                      uint32_t from, uint32_t to, bool on)
 {
-    uint64_t now = world_now(nemesis->world);
-
-    if (fault->verb == FAULT_VERB_CLOG)
-        net_clog(nemesis->world, from, to, on ? now + fault->length : now);
-    else if (fault->verb == FAULT_VERB_RESET)
+    (void)on;
+    if (fault->verb == FAULT_VERB_RESET)
         nemesis->hits[fault->verb] += net_reset(nemesis->world, from, to);
     else
         nemesis->hits[fault->verb] += net_half_open(nemesis->world, from, to);
 }
 
+static void clog_path(struct nemesis *nemesis, const struct fault *fault,
+                      uint32_t from, uint32_t to, bool on)
+{
+    (void)fault;
+    if (turns(&path_hold(nemesis, from, to)->clogs, on))
+        net_clog(nemesis->world, from, to,
+                 on ? NEVER : world_now(nemesis->world));
+}
+
+/* Of several at a time the last one counts, until all are over. */
 static void slow_path(struct nemesis *nemesis, const struct fault *fault,
                       uint32_t from, uint32_t to, bool on)
 {
-    if (on)
+    bool turned = turns(&path_hold(nemesis, from, to)->delays, on);
+
+    if (on || turned)
         net_delay(nemesis->world, from, to, nemesis->delay_min,
-                  nemesis->delay_mean + (uint64_t)fault->amount);
-    else
-        net_delay(nemesis->world, from, to, nemesis->delay_min,
-                  nemesis->delay_mean);
+                  nemesis->delay_mean + (on ? (uint64_t)fault->amount : 0));
 }
 
 static void flip(struct nemesis *nemesis, uint32_t index)
@@ -189,6 +214,15 @@ static bool hold_node(struct nemesis *nemesis, const struct fault *fault,
     if (on || !*count)
         set_node(nemesis, fault, on);
     return true;
+}
+
+static bool hold_disk(struct nemesis *nemesis, enum fault_verb verb, bool on)
+{
+    uint32_t *count = &nemesis->disk[verb];
+
+    *count += on ? 1 : UINT32_MAX;
+    return (on || !*count) &&
+           nemesis->hands.disk(nemesis->hands.user, verb, on);
 }
 
 static void start(struct nemesis *nemesis, uint32_t node)
@@ -396,6 +430,8 @@ static bool begin(struct nemesis *nemesis, const struct fault *fault)
         each_path(nemesis, fault, true, cut);
         return true;
     case FAULT_VERB_CLOG:
+        each_path(nemesis, fault, true, clog_path);
+        return true;
     case FAULT_VERB_RESET:
     case FAULT_VERB_HALF_OPEN:
         each_path(nemesis, fault, true, hit_path);
@@ -409,6 +445,7 @@ static bool begin(struct nemesis *nemesis, const struct fault *fault)
     case FAULT_VERB_DISK_STALL:
     case FAULT_VERB_DISK_ERROR:
     case FAULT_VERB_DISK_FULL:
+        return hold_disk(nemesis, fault->verb, true);
     case FAULT_VERB_DISK_SYNC:
     case FAULT_VERB_POWER:
         return nemesis->hands.disk(nemesis->hands.user, fault->verb, true);
@@ -437,8 +474,8 @@ static void end(struct nemesis *nemesis, uint32_t index)
     case FAULT_VERB_CUT:
         each_path(nemesis, fault, false, cut);
         break;
-    case FAULT_VERB_CLOG: /* over by itself, or now */
-        each_path(nemesis, fault, false, hit_path);
+    case FAULT_VERB_CLOG:
+        each_path(nemesis, fault, false, clog_path);
         break;
     case FAULT_VERB_DELAY:
         each_path(nemesis, fault, false, slow_path);
@@ -450,7 +487,7 @@ static void end(struct nemesis *nemesis, uint32_t index)
     case FAULT_VERB_DISK_STALL:
     case FAULT_VERB_DISK_ERROR:
     case FAULT_VERB_DISK_FULL:
-        (void)nemesis->hands.disk(nemesis->hands.user, fault->verb, false);
+        (void)hold_disk(nemesis, fault->verb, false);
         break;
     default:
         break;
@@ -568,8 +605,8 @@ struct nemesis *nemesis_new(struct world *world,
     nemesis->delay_mean = hands->delay_mean;
     nemesis->died_at = mem_alloc(nodes * sizeof *nemesis->died_at);
     nemesis->holds = mem_alloc(nodes * sizeof *nemesis->holds);
-    nemesis->cuts =
-        mem_alloc((size_t)nodes * nodes * 2 * sizeof *nemesis->cuts);
+    nemesis->paths =
+        mem_alloc((size_t)nodes * nodes * sizeof *nemesis->paths);
     nemesis->goes_on = mem_alloc(count * sizeof *nemesis->goes_on);
     nemesis->is_cut = mem_alloc(count * sizeof *nemesis->is_cut);
     nemesis->harm_before = mem_alloc(count * sizeof *nemesis->harm_before);
@@ -587,7 +624,7 @@ void nemesis_free(struct nemesis *nemesis)
     timers_fini(&nemesis->timers);
     mem_free(nemesis->died_at);
     mem_free(nemesis->holds);
-    mem_free(nemesis->cuts);
+    mem_free(nemesis->paths);
     mem_free(nemesis->goes_on);
     mem_free(nemesis->is_cut);
     mem_free(nemesis->harm_before);

@@ -48,7 +48,10 @@ static void delay_one(struct world *world, uint32_t from, uint32_t to,
     struct path *path = path_between(world, from, to);
 
     path->min = min;
-    path->mean = mean;
+    path->mean = min == world->settings.link_min &&
+                         mean == world->settings.link_mean
+                     ? 0 /* as all others */
+                     : mean;
 }
 
 void net_delay(struct world *world, uint32_t from, uint32_t to, uint64_t min,

@@ -13,6 +13,7 @@ struct played {
     struct schedule schedule;
     struct nemesis *nemesis;
     uint64_t downs; /* commands that were given */
+    bool is_full;   /* the disks are */
 };
 
 static void hand_start(void *user, uint32_t node)
@@ -30,7 +31,11 @@ static void hand_down(void *user, uint32_t by, uint32_t node)
 
 static bool hand_disk(void *user, enum fault_verb verb, bool on)
 {
-    return store_fault(((struct played *)user)->world, verb, on);
+    struct played *played = user;
+
+    if (verb == FAULT_VERB_DISK_FULL)
+        played->is_full = on;
+    return store_fault(played->world, verb, on);
 }
 
 static uint64_t hand_harm(void *user, enum fault_verb verb)
@@ -41,8 +46,19 @@ static uint64_t hand_harm(void *user, enum fault_verb verb)
                                    : store_harm(played->world, verb);
 }
 
-/* Four nodes, or as many places of which the last two are empty; all faults of the schedule, and their ends. */
-static void play(struct played *played, uint32_t living, const char *schedule)
+static void play_until(struct played *played, uint64_t end)
+{
+    while (nemesis_deadline(played->nemesis) < end) {
+        world_run(played->world, nemesis_deadline(played->nemesis) -
+                                     world_now(played->world));
+        nemesis_step(played->nemesis);
+    }
+    world_run(played->world, end - world_now(played->world));
+}
+
+/* Four nodes, or as many places of which the last two are empty. */
+static void prepare(struct played *played, uint32_t living,
+                    const char *schedule)
 {
     const struct nemesis_hands hands = { .user = played,
                                          .delay_min = MS / 10,
@@ -51,9 +67,11 @@ static void play(struct played *played, uint32_t living, const char *schedule)
                                          .down = hand_down,
                                          .disk = hand_disk,
                                          .harm = hand_harm };
-    struct world_settings settings = { .seed = 1, .give_up = 20 * SECOND };
+    struct world_settings settings = { .seed = 1,
+                                       .give_up = 20 * SECOND,
+                                       .link_min = MS / 10,
+                                       .link_mean = MS };
     char error[SCHEDULE_ERROR_MAX];
-    uint64_t end;
 
     *played = (struct played){ 0 };
     assert_true(schedule_read(&played->schedule, slice_text(schedule), error,
@@ -63,13 +81,13 @@ static void play(struct played *played, uint32_t living, const char *schedule)
     begin_nodes(played->world, living);
     played->nemesis =
         nemesis_new(played->world, &played->schedule, NODES, &hands);
-    end = world_now(played->world) + 120 * SECOND;
-    while (nemesis_deadline(played->nemesis) < end) {
-        world_run(played->world, nemesis_deadline(played->nemesis) -
-                                     world_now(played->world));
-        nemesis_step(played->nemesis);
-    }
-    world_run(played->world, end - world_now(played->world));
+}
+
+/* All faults of the schedule, and their ends. */
+static void play(struct played *played, uint32_t living, const char *schedule)
+{
+    prepare(played, living, schedule);
+    play_until(played, world_now(played->world) + 120 * SECOND);
     nemesis_end(played->nemesis);
 }
 
@@ -135,6 +153,51 @@ static void what_faults_do_is_counted(void **state)
 }
 
 /* The same where nobody is: it happens, and nothing comes of it. */
+static uint64_t arrived_in(struct played *played, uint64_t time)
+{
+    uint64_t before = played->traffic->arrived[1][2];
+
+    play_until(played, world_now(played->world) + time);
+    return played->traffic->arrived[1][2] - before;
+}
+
+static uint64_t slowed_in(struct played *played, uint64_t time)
+{
+    uint64_t before = net_harm(played->world, 1, 2).slowed;
+
+    play_until(played, world_now(played->world) + time);
+    return net_harm(played->world, 1, 2).slowed - before;
+}
+
+/* The second one of each kind begins while the first goes on, and ends later. */
+static void what_overlaps_ends_with_the_last(void **state)
+{
+    struct played played;
+
+    (void)state;
+    prepare(&played, NODES,
+            "at 1s clog 1>2 for 3s\n"
+            "at 2s clog 1>2 for 5s\n"
+            "at 3s clog 1>2 for 1s\n"
+            "at 10s delay 1>2 by 200ms for 4s\n"
+            "at 11s delay 1>2 by 300ms for 6s\n"
+            "at 20s disk-full for 4s\n"
+            "at 21s disk-full for 6s\n");
+    play_until(&played, world_now(played.world) + 2500 * MS);
+    assert_int_equal(arrived_in(&played, 4 * SECOND), 0); /* until 6.5 */
+    assert_true(arrived_in(&played, 2 * SECOND) > 0);
+    play_until(&played, world_now(played.world) + 6 * SECOND);
+    assert_true(slowed_in(&played, 2 * SECOND) > 0); /* until 16.5 */
+    (void)slowed_in(&played, 1 * SECOND);
+    assert_int_equal(slowed_in(&played, 2 * SECOND), 0); /* until 19.5 */
+    play_until(&played, world_now(played.world) + 5 * SECOND);
+    assert_true(played.is_full); /* at 24.5 */
+    play_until(&played, world_now(played.world) + 3 * SECOND);
+    assert_false(played.is_full);
+    nemesis_end(played.nemesis);
+    stop(&played);
+}
+
 static void what_hits_nobody_has_no_effect(void **state)
 {
     struct played played;
@@ -181,6 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_faults_do_is_counted),
+        cmocka_unit_test(what_overlaps_ends_with_the_last),
         cmocka_unit_test(what_hits_nobody_has_no_effect),
         cmocka_unit_test(each_kind_says_what_it_counts),
     };
