@@ -25,6 +25,16 @@ char *number_text(uint64_t number, char *text, size_t size)
     return text;
 }
 
+static void add_wait(struct run_wait *sum, const struct run_wait *more)
+{
+    sum->times += more->times;
+    sum->ns += more->ns;
+    if (sum->ns_max < more->ns_max)
+        sum->ns_max = more->ns_max;
+    if (sum->percent_max < more->percent_max)
+        sum->percent_max = more->percent_max;
+}
+
 void report_add(struct report *report, const struct run_result *result,
                 double cpu_s, bool is_bad, int twice)
 {
@@ -39,6 +49,7 @@ void report_add(struct report *report, const struct run_result *result,
     report->simulated_s +=
         (double)result->ended_at / (double)SECOND * (twice ? 2 : 1);
     report->lives += result->lives;
+    report->left += result->is_left;
     report->gentle += result->is_gentle;
     report->still += result->is_still;
     report->silent += result->is_silent;
@@ -47,6 +58,8 @@ void report_add(struct report *report, const struct run_result *result,
         report->effects[i].faults += result->effects[i].faults;
         report->effects[i].harm += result->effects[i].harm;
     }
+    for (int i = 0; i < RUN_WAITS; i++)
+        add_wait(&report->waits[i], &result->waits[i]);
     report->faults_skipped += result->faults_skipped;
     run_work_add(&report->work, &result->work);
     if (result->seed > report->last_seed)
@@ -132,9 +145,37 @@ static void put_judged(const struct report *report, struct buf *text)
 {
     put(text, "judged    moves that cost nothing %llu; others had worse faults, or time-outs\n",
         (unsigned long long)report->gentle);
+    put(text, "          the resolver alone %llu, where nobody else downs the dead\n",
+        (unsigned long long)report->left);
     put(text, "          silence %llu, of shards alone %llu more: there links are slower than the detectors are patient\n",
         (unsigned long long)report->silent,
         (unsigned long long)(report->still - report->silent));
+}
+
+/* Bounds that nobody comes near hide what gets slower. */
+static void put_waits(const struct report *report, struct buf *text)
+{
+    static const char *const what[RUN_WAITS] = {
+        [RUN_WAIT_L1] = "L1 agreement on the members",
+        [RUN_WAIT_L2] = "L2 coordinators that all know",
+        [RUN_WAIT_L4] = "L4 answers of all who are asked",
+        [RUN_WAIT_L5] = "L5 who leaves is gone, after the faults",
+        [RUN_WAIT_L9] = "L9 shards at rest",
+        [RUN_WAIT_I8] = "I8 who is remembered lives",
+        [RUN_WAIT_I15] = "I15 replicas that hold the same",
+        [RUN_WAIT_I16] = "I16 durable keys after the restart",
+    };
+
+    for (int i = 0; i < RUN_WAITS; i++) {
+        const struct run_wait *wait = &report->waits[i];
+
+        if (wait->times)
+            put(text, "waited    %s  %.1f s in the mean, %.1f s at most, %llu %% of its bound at most\n",
+                what[i],
+                (double)wait->ns / (double)wait->times / (double)SECOND,
+                (double)wait->ns_max / (double)SECOND,
+                (unsigned long long)wait->percent_max);
+    }
 }
 
 void report_put(const struct report *report, struct buf *text)
@@ -158,6 +199,7 @@ void report_put(const struct report *report, struct buf *text)
         (unsigned long long)report->dead, (unsigned long long)report->failed);
     put_dead(report, text);
     put_judged(report, text);
+    put_waits(report, text);
     put(text, "twice     %llu of %llu double runs equal\n",
         (unsigned long long)(report->doubled - report->different),
         (unsigned long long)report->doubled);

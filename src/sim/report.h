@@ -24,10 +24,11 @@ struct report {
     double wall_s;
     double simulated_s;
     uint64_t lives;
-    uint64_t gentle, still, silent; /* seeds of which that was judged, as in run_result */
+    uint64_t left, gentle, still, silent; /* seeds of which that was judged, as in run_result */
     uint64_t faults[FAULT_VERBS];
     uint64_t faults_skipped;
     struct nemesis_effect effects[FAULT_VERBS];
+    struct run_wait waits[RUN_WAITS];
     struct run_work work;
     uint64_t slowest_seed;
     double slowest_s;

@@ -2,7 +2,7 @@
  *
  *   form     the nodes start and become one cluster
  *   safety   load and faults
- *   heal     the faults end; a drawn core lives on or comes back, the others are dead and downed by the operator
+ *   heal     the faults end; a drawn core lives on or comes back, the others are dead and downed by the operator or the resolver
  *   liveness what must come about, within its time
  *   drain    the load stops; every message is accounted for, every replica of distributed data holds the same
  *   roll     every entity that is asked answers; then the cluster is silent
@@ -75,6 +75,23 @@ void run_work_add(struct run_work *sum, const struct run_work *work);
 const char *run_work_starved(const struct run_work *work);
 void run_work_put(const struct run_work *work, struct buf *text); /* lines of a report */
 
+/* What must come about in a time: the rules of which a report says how long it took. */
+#define RUN_WAIT_LIST(X) X(L1) X(L2) X(L4) X(L5) X(L9) X(I8) X(I15) X(I16)
+
+enum run_wait_id {
+#define X(id) RUN_WAIT_##id,
+    RUN_WAIT_LIST(X)
+#undef X
+        RUN_WAITS
+};
+
+struct run_wait {
+    uint64_t times;
+    uint64_t ns;     /* all together */
+    uint64_t ns_max;
+    uint64_t percent_max; /* of what it may take, which each seed's options say */
+};
+
 /* Plain values: can be handed from one process to another. */
 struct run_result {
     uint64_t seed;
@@ -85,6 +102,7 @@ struct run_result {
     bool is_dead;       /* run_work_starved: the run shows little */
     uint32_t nodes;
     uint32_t core;      /* nodes of the liveness phase */
+    bool is_left;       /* the resolver alone had to down the dead */
     bool is_gentle;     /* no move may have cost a message: judged */
     bool is_still;      /* judged: no shard may move in a silent minute */
     bool is_silent;     /* judged: nor may anybody gossip then, since no node is taken for lost */
@@ -92,6 +110,7 @@ struct run_result {
     uint64_t faults[FAULT_VERBS];
     uint64_t faults_skipped;
     struct nemesis_effect effects[FAULT_VERBS];
+    struct run_wait waits[RUN_WAITS];
     struct run_work work;
     uint32_t violations; /* invariants that are broken */
     char lines[RUN_VIOLATIONS_MAX][VERDICT_LINE_MAX];

@@ -184,11 +184,51 @@ static bool nobody_ends(struct run *run, char *text, size_t size)
     return !checks_ending(run->checks);
 }
 
-/* First who is dead is downed, so that the others work again; who leaves has its time. Then the others die, and are downed, then the core comes back: a
+static uint32_t count_living(const struct run *run, const bool *in)
+{
+    uint32_t living = 0;
+
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        living += (!in || in[i]) && cluster_lives(&run->cluster, i);
+    return living;
+}
+
+/* May the resolver be left alone with the others' death? It has to keep who lives on, and it waits for a picture that stays: those that come
+ * back may change it for so long that it downs all. Of those that may, half are, so that operators are met beside resolvers, too. */
+static bool resolver_can(const struct run *run, bool agreed, uint32_t members,
+                         const bool *in_core)
+{
+    uint32_t living = count_living(run, in_core);
+    struct rng rng = stream_rng(run->options->seed, STREAM_NEMESIS,
+                                RUN_ALONE_INDEX);
+
+    switch (run->options->value[OPTION_RESOLVER]) {
+    case RESOLVER_MAJORITY:
+    case RESOLVER_LEASE:
+        if (2 * living <= members)
+            return false;
+        break;
+    case RESOLVER_QUORUM:
+        if (living <= run->cluster.nodes / 2)
+            return false;
+        break;
+    default:
+        return false;
+    }
+    return agreed && living < members && run->cluster.centers <= 1 &&
+           (!options_unstable_ms(run->options) ||
+            living == run->result->core) &&
+           quiet_is_steady(run->options) && rng_below(&rng, 2);
+}
+
+/* First who is dead is downed, so that the others work again; who leaves has its time. Then the others die, and are downed by the operator or the resolver, then the core comes back: a
  * node that is started while all others are dead begins a cluster. */
 void run_heal(struct run *run)
 {
     bool *in_core = mem_alloc(run->cluster.nodes * sizeof *in_core);
+    char text[VERDICT_TEXT_MAX];
+    uint32_t members;
+    bool agreed;
 
     down_the_dead(run);
     run_until(run, world_now(run->world) + quiet_converge_bound(run->options));
@@ -196,13 +236,17 @@ void run_heal(struct run *run)
                           2 * quiet_leave_bound(run->options),
                           "when the faults are over, who leaves is gone"); /* found late before */
     run->has_operator = false;
+    agreed = run_is_converged(run, text, sizeof text);
+    members = count_living(run, NULL);
     cluster_crash_strays(&run->cluster);
     draw_core(run, in_core);
     judge_loss(run, in_core);
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
         if (cluster_lives(&run->cluster, i) && !in_core[i])
             world_crash(run->world, i);
-    down_the_dead(run);
+    run->result->is_left = resolver_can(run, agreed, members, in_core);
+    if (!run->result->is_left)
+        down_the_dead(run);
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
         if (in_core[i] && !cluster_lives(&run->cluster, i))
             cluster_start(&run->cluster, i);

@@ -17,6 +17,7 @@
 #define RUN_HEAL_INDEX 1 /* of the nemesis' streams: the plan has 0 */
 #define RUN_RAISE_INDEX 2
 #define RUN_SPLIT_INDEX 3
+#define RUN_ALONE_INDEX 4
 
 struct run {
     const struct run_settings *settings;
@@ -57,6 +58,9 @@ bool run_is_coordinated(struct run *run, char *text, size_t size);
 /* Runs until that holds, or the time is over: then the violation says what was wanted, and what is missing. */
 bool run_until_holds(struct run *run, run_condition *holds, const char *rule,
                      uint64_t bound, const char *wanted);
+/* It took from then until now; for a rule of RUN_WAIT_LIST. */
+void run_waited(struct run *run, const char *rule, uint64_t since,
+                uint64_t bound);
 
 /* run_faults.c */
 void run_form(struct run *run);

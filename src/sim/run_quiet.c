@@ -24,7 +24,9 @@
 void run_liveness(struct run *run)
 {
     uint64_t bound = quiet_converge_bound(run->options) +
-                     quiet_bury_bound(run->options);
+                     quiet_bury_bound(run->options) +
+                     (run->result->is_left ? quiet_split_bound(run->options)
+                                           : 0);
 
     if (!run_until_holds(run, run_is_converged, "L1", bound,
                          "in the liveness phase, no agreement on the members"))
@@ -171,10 +173,13 @@ void run_roll_call(struct run *run)
 {
     struct check_live *live = run->checks->live;
     bool is_steady = quiet_is_steady(run->options);
+    uint64_t since = world_now(run->world);
 
     if (!workload_world_roll(run->load, ROLL,
                              quiet_drain_bound(run->options)))
         return;
+    run_waited(run, "L4", since,
+               quiet_drain_bound(run->options)); /* and what asking takes */
     run_until(run, world_now(run->world) + quiet_settle_bound(run->options));
     if (!run_until_holds(run, shards_rest, "L9", rest_bound(run->options),
                          "in the quiet, shards stay where they are"))

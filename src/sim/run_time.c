@@ -1,6 +1,8 @@
 /* Time passes: faults come, who has ended is started again, counters are looked at. */
 #include "sim/run_inside.h"
 
+#include <string.h>
+
 #include "base/check.h"
 #include "sim/check_quiet.h"
 #include "sim/checks.h"
@@ -133,10 +135,34 @@ bool run_is_coordinated(struct run *run, char *text, size_t size)
                              run->cluster.centers, text, size);
 }
 
+void run_waited(struct run *run, const char *rule, uint64_t since,
+                uint64_t bound)
+{
+    static const char *const names[RUN_WAITS] = {
+#define X(id) [RUN_WAIT_##id] = #id,
+        RUN_WAIT_LIST(X)
+#undef X
+    };
+    uint64_t ns = world_now(run->world) - since;
+
+    for (int i = 0; i < RUN_WAITS; i++) {
+        struct run_wait *wait = &run->result->waits[i];
+
+        if (strcmp(names[i], rule) != 0)
+            continue;
+        wait->times++;
+        wait->ns += ns;
+        if (wait->ns_max < ns)
+            wait->ns_max = ns;
+        if (wait->percent_max < ns * 100 / bound)
+            wait->percent_max = ns * 100 / bound;
+    }
+}
+
 bool run_until_holds(struct run *run, run_condition *holds, const char *rule,
                      uint64_t bound, const char *wanted)
 {
-    uint64_t end = world_now(run->world) + bound;
+    uint64_t since = world_now(run->world), end = since + bound;
     char text[VERDICT_TEXT_MAX] = "";
     char time[TIME_TEXT_MAX];
 
@@ -150,5 +176,6 @@ bool run_until_holds(struct run *run, run_condition *holds, const char *rule,
         }
         run_until(run, world_now(run->world) + LOOK);
     }
+    run_waited(run, rule, since, bound);
     return true;
 }

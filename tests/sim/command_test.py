@@ -247,7 +247,7 @@ def a_campaign_is_reported():
             re.search(f"^{word} ", out, re.M)
             for word in ("seeds", "sim time", "faults", "effect", "kinds", "disk", "members",
                          "shards", "entities", "messages", "work",
-                         "verdict", "judged", "twice", "slowest")), out)
+                         "verdict", "judged", "waited", "twice", "slowest")), out)
         expect("one of a hundred runs twice", " of 1 double runs" in out, out)
         expect("files", {"report.txt", "marks.txt"} <=
                set(os.listdir(folder)), os.listdir(folder))

@@ -53,6 +53,30 @@ static void a_run_without_faults_breaks_nothing(void **state)
     assert_true(result.work.messages.delivered > 100);
 }
 
+/* Which nodes die is drawn, and whether an operator helps: some of these seeds have a minority that dies, and none. */
+static void the_resolver_alone_downs_who_dies_in_the_heal(void **state)
+{
+    struct options options;
+    struct run_settings settings = { .options = &options };
+    struct run_result result;
+    uint32_t left = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 24; seed++) {
+        set(&options, seed);
+        options.value[OPTION_NODES] = 5;
+        options.value[OPTION_LENGTH] = 10;
+        options.value[OPTION_RESOLVER] = RESOLVER_MAJORITY;
+        run_seed(&settings, &result);
+        if (result.violations)
+            fail_msg("%s", result.lines[0]);
+        left += result.is_left;
+        if (result.is_left)
+            assert_true(result.work.members.downed > 0);
+    }
+    assert_true(left > 1);
+}
+
 /* ---- members and distributed data alone ---- */
 
 static void alone(enum zoo_mutant bug, struct run_result *result)
@@ -692,6 +716,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_without_faults_breaks_nothing),
+        cmocka_unit_test(the_resolver_alone_downs_who_dies_in_the_heal),
         cmocka_unit_test(without_entities_there_is_work_and_no_message),
         cmocka_unit_test(without_entities_broken_rules_are_found),
         cmocka_unit_test(a_run_without_work_is_dead),
