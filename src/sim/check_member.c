@@ -24,13 +24,14 @@ struct incarnation {
     uint32_t node;
     bool has_ended;
     bool is_downed;
+    bool is_commanded;
 };
 
 struct check_member {
     struct verdict *verdict;
     VEC(struct sights) sights; /* by life; empty when that has ended */
     struct map incarnations;   /* uid -> struct incarnation */
-    struct map commands;       /* an address -> a byte */
+    struct map commands;       /* an address -> uint64_t, how many downed no incarnation yet */
     struct map contents;       /* a version, and whose look at it -> uint64_t, a hash; 0: none yet */
     bool knows_commands;
     bool resolves;
@@ -193,6 +194,21 @@ static struct fact_key address_key(const struct address *address)
     return key;
 }
 
+/* A command names an address, and is for one who lives or lived there: for nobody who comes later. */
+static bool is_commanded(struct check_member *check,
+                         struct incarnation *incarnation,
+                         const struct probe *probe)
+{
+    uint64_t *open =
+        facts_find(&check->commands, address_key(&probe->node.address));
+
+    if (!incarnation->is_commanded && open && *open) {
+        incarnation->is_commanded = true;
+        --*open;
+    }
+    return incarnation->is_commanded;
+}
+
 static void downed(struct check_member *check, uint32_t node,
                    const struct probe *probe)
 {
@@ -203,8 +219,7 @@ static void downed(struct check_member *check, uint32_t node,
     incarnation->is_downed = true;
     switch ((enum probe_down)probe->first) {
     case PROBE_DOWN_COMMAND:
-        if (check->knows_commands &&
-            !facts_find(&check->commands, address_key(&probe->node.address)))
+        if (check->knows_commands && !is_commanded(check, incarnation, probe))
             wrong = "by a command that nobody gave";
         break;
     case PROBE_DOWN_REPLACED:
@@ -230,7 +245,8 @@ void check_member_commanded(struct check_member *check,
                             const struct address *address)
 {
     check->knows_commands = true;
-    (void)facts_of(&check->commands, address_key(address), 1);
+    ++*(uint64_t *)facts_of(&check->commands, address_key(address),
+                            sizeof(uint64_t));
 }
 
 void check_member_resolves(struct check_member *check)

@@ -149,6 +149,21 @@ static void a_down_that_nobody_commanded_is_found(void **state)
     expect_only("I21");
 }
 
+static void a_command_is_not_for_the_next_life(void **state)
+{
+    struct probe next = { .kind = PROBE_MEMBER_DOWNED,
+                          .node = { *address_of(2), 202 },
+                          .first = PROBE_DOWN_COMMAND };
+
+    (void)state;
+    check_member_commanded(check, address_of(2));
+    tell(0, PROBE_MEMBER_DOWNED, 2, PROBE_DOWN_COMMAND);
+    tell(1, PROBE_MEMBER_DOWNED, 2, PROBE_DOWN_COMMAND); /* it is downed already */
+    expect_only(NULL);
+    check_member_probe(check, 0, &next);
+    expect_only("I21");
+}
+
 static void a_replaced_node_that_runs_is_found(void **state)
 {
     (void)state;
@@ -454,6 +469,7 @@ int main(void)
         TEST(downs_with_a_cause_pass),
         TEST(a_down_without_a_cause_is_found),
         TEST(a_down_that_nobody_commanded_is_found),
+        TEST(a_command_is_not_for_the_next_life),
         TEST(a_replaced_node_that_runs_is_found),
         TEST(a_down_for_another_node_is_found),
         TEST(a_down_by_a_resolver_that_is_off_is_found),
