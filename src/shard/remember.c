@@ -484,7 +484,7 @@ static void queue_put(struct remember_shard *at, struct remembered *entity)
 }
 
 /* After a failure: what is stored is known again; what is not as it shall be is written. A replica has what it could not store or pass on, too, so
- * there a read says nothing of what is asked for: it is written again. */
+ * there a read says nothing of what is asked for, or leaves: it is written again. */
 static void compare_all(struct remember *remember, struct remember_shard *at,
                         int32_t shard)
 {
@@ -492,10 +492,11 @@ static void compare_all(struct remember *remember, struct remember_shard *at,
 
     for (uint32_t i = 0; map_next(&at->ids, &i, &entry);) {
         struct remembered *entity = entry.value;
+        bool is_open = entity->asked || entity->leaves;
 
-        if (!entity->asked && entity->stored && !entity->wanted) /* of a replica that was not asked before */
+        if (!is_open && entity->stored && !entity->wanted) /* of a replica that was not asked before */
             remember_due_put(remember, at, entity);
-        if (!entity->asked) /* what its owner heard last is what was stored last */
+        if (!is_open) /* what its owner heard last is what was stored last */
             entity->wanted = entity->stored;
         else if (remember->options.changes_only)
             entity->stored = !entity->wanted;
@@ -592,6 +593,7 @@ static void ask(struct remember *remember, uint64_t now,
 {
     entity->wanted = wanted;
     entity->asked = true;
+    entity->leaves = false;
     entity->token = token;
     remember_due_drop(remember, at, entity);
     remember_move_drop(remember, at, entity);
@@ -615,6 +617,7 @@ void remember_drop_later(struct remember *remember, uint64_t now,
                          struct remembered *entity)
 {
     entity->wanted = false;
+    entity->leaves = true;
     queue_put(at, entity);
     write_next(remember, now, at, shard);
 }

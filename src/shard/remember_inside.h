@@ -22,6 +22,7 @@ struct remembered {
     bool stored;     /* as far as is known: what was written last, or read */
     bool wanted;     /* what its owner asked for last */
     bool asked;      /* its owner waits for an answer */
+    bool leaves;     /* it has moved: not wanted any more, whatever a read finds; nobody waits for an answer */
     bool queued;
     bool flying;     /* in the write under way */
     bool refused;    /* of that write: the store has no place for its start */
@@ -65,7 +66,7 @@ enum remember_timer {
 /* --- remember.c --- */
 struct remember_shard *remember_here(const struct remember *remember, int32_t shard); /* null when it is not */
 struct remembered *remember_find(const struct remember_shard *at, struct slice id);
-/* It is not wanted any more, and nobody waits to hear of that. */
+/* It is not wanted any more, and nobody waits to hear of that. Written until it is stored, or until a start is asked for. */
 void remember_drop_later(struct remember *remember, uint64_t now,
                          struct remember_shard *at, int32_t shard,
                          struct remembered *entity);

@@ -256,6 +256,51 @@ static void what_failed_is_written_again_whatever_is_read(void **state)
     end(&store);
 }
 
+/* Who has moved is taken out until that is stored, though nobody waits for it: the own replica has it out already, and so a read says
+ * nothing of the others; and what a read has found nevertheless does not start here again. */
+static void who_has_moved_is_taken_out_until_it_is_stored(void **state)
+{
+    static const char *const before[] = { "a", "gone" };
+    struct store store;
+
+    (void)state;
+    begin(&store, (struct remember_options){ 0 });
+    load(&store, before, 2);
+    remember_run(&store.remember, SECOND, SHARD);
+    remember_step(&store.remember, SECOND, &(struct remember_pressure){ 0 });
+    drain(&store);
+    assert_string_equal(store.told, ">a >gone ");
+    store.told[0] = 0;
+    remember_move(&store.remember, SECOND, SHARD, slice_text("gone"));
+    drain(&store);
+    remember_moved(&store.remember, SECOND, SHARD, slice_text("gone"));
+    drain(&store);
+    for (uint64_t now = 1; now < 12; now += 3) {
+        struct remember_changes changes;
+        struct slice id;
+        bool is_start;
+
+        remember_failed(&store.remember, now * SECOND, SHARD, "test");
+        remember_step(&store.remember, (now + 9) * SECOND,
+                      &(struct remember_pressure){ 0 });
+        buf_clear(&store.records);
+        load(&store, before, now % 2 ? 1 : 2);
+        remember_step(&store.remember, (now + 9) * SECOND,
+                      &(struct remember_pressure){ 0 });
+        drain(&store);
+        changes = remember_changes_of(buf_slice(&store.records));
+        assert_true(remember_changes_next(&changes, &id, &is_start));
+        assert_true(!is_start && slice_is(id, "gone"));
+        assert_false(remember_changes_next(&changes, &id, &is_start));
+        assert_string_equal(store.told, "");
+        assert_int_equal(remember_count(&store.remember, SHARD), 2);
+    }
+    written(&store);
+    assert_string_equal(store.told, ""); /* nobody waits */
+    assert_int_equal(remember_count(&store.remember, SHARD), 1);
+    end(&store);
+}
+
 /* Records that are cut end the walk, wherever. */
 static void records_that_are_cut_end(void **state)
 {
@@ -296,6 +341,7 @@ int main(void)
         cmocka_unit_test(a_start_without_a_place_is_refused),
         cmocka_unit_test(what_appears_in_a_second_read_starts),
         cmocka_unit_test(what_failed_is_written_again_whatever_is_read),
+        cmocka_unit_test(who_has_moved_is_taken_out_until_it_is_stored),
         cmocka_unit_test(records_that_are_cut_end),
     };
 

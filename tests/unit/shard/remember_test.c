@@ -702,7 +702,8 @@ static void a_move_ends_with_a_start_and_with_its_shard(void **state)
     end(&fixture);
 }
 
-static void a_stop_of_a_move_that_is_not_written_moves_again(void **state)
+/* Both stops of a write that failed and of the one after it are written once more: nobody starts again for that. */
+static void a_stop_of_a_move_that_is_not_written_is_written_again(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -722,19 +723,16 @@ static void a_stop_of_a_move_that_is_not_written_moves_again(void **state)
     fixture.log[0] = 0;
     step(&fixture, 2 * SECOND, 0, 0);
     step(&fixture, 0, 0, 0);
-    said(&fixture, ">1 >2 ");
-    move(&fixture, "1");
-    move(&fixture, "2");
-    moved(&fixture, "1");
-    moved(&fixture, "2");
+    said(&fixture, "");
+    assert_int_equal(remember_count(&fixture.remember, SHARD), 1);
+    again(&fixture);
     drain(&fixture);
     assert_int_equal(remember_count(&fixture.remember, SHARD), 1);
     end(&fixture);
 }
 
-/* Its stop was not written, and it is to be told of again: who was asked before that is neither asked to move nor forgotten, so that
- * nobody is told to start who is not stored. */
-static void who_is_to_be_told_of_does_not_move_before(void **state)
+/* A stop of a move is written once more only as long as nobody asks for a start. */
+static void who_starts_after_its_move_is_remembered(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -747,25 +745,53 @@ static void who_is_to_be_told_of_does_not_move_before(void **state)
     buf_fini(&fixture.records.items[--fixture.records.count]);
     fixture.writes = false;
     remember_failed(&fixture.remember, fixture.now, SHARD, "test");
+    start(&fixture, "1");
+    fixture.holds = false;
+    fixture.log[0] = 0;
+    step(&fixture, 2 * SECOND, 0, 0);
+    said(&fixture, "+1 ");
+    again(&fixture);
+    drain(&fixture);
+    assert_int_equal(remember_count(&fixture.remember, SHARD), 3);
+    end(&fixture);
+}
+
+/* Found by a second read, it is to be told of: before that it is neither asked to move nor forgotten, so that nobody is told to start who
+ * is not stored. */
+static void who_is_to_be_told_of_does_not_move_before(void **state)
+{
+    static const uint8_t late[] = { 1, 0, 1, 1, '4', 0 };
+    struct fixture fixture;
+    struct buf record = { 0 };
+    (void)state;
+
+    set_three(&fixture);
+    fixture.holds = true;
+    start(&fixture, "5");
+    drain(&fixture);
+    buf_put(&record, late, sizeof late);
+    vec_push(&fixture.records, record);
+    fixture.writes = false;
+    remember_failed(&fixture.remember, fixture.now, SHARD, "test");
     fixture.holds = false;
     fixture.now += SECOND;
     remember_step(&fixture.remember, fixture.now,
                   &(struct remember_pressure){ 0 });
     drain(&fixture);
     fixture.log[0] = 0;
-    move(&fixture, "1");
-    moved(&fixture, "1");
+    move(&fixture, "4");
+    moved(&fixture, "4");
     said(&fixture, "");
-    assert_int_equal(remember_count(&fixture.remember, SHARD), 3);
+    assert_int_equal(remember_count(&fixture.remember, SHARD), 5);
     step(&fixture, 0, 0, 0);
-    said(&fixture, ">1 ");
-    move(&fixture, "1");
-    said(&fixture, "?1 ");
-    moved(&fixture, "1");
+    said(&fixture, ">4 ");
+    move(&fixture, "4");
+    said(&fixture, "?4 ");
+    moved(&fixture, "4");
     drain(&fixture);
     step(&fixture, 100 * SECOND, 0, 0);
     said(&fixture, "");
-    assert_int_equal(remember_count(&fixture.remember, SHARD), 2);
+    assert_int_equal(remember_count(&fixture.remember, SHARD), 4);
     end(&fixture);
 }
 
@@ -852,7 +878,8 @@ int main(void)
         cmocka_unit_test(a_stop_ends_the_restarts),
         cmocka_unit_test(who_belongs_elsewhere_moves),
         cmocka_unit_test(a_move_ends_with_a_start_and_with_its_shard),
-        cmocka_unit_test(a_stop_of_a_move_that_is_not_written_moves_again),
+        cmocka_unit_test(a_stop_of_a_move_that_is_not_written_is_written_again),
+        cmocka_unit_test(who_starts_after_its_move_is_remembered),
         cmocka_unit_test(who_is_to_be_told_of_does_not_move_before),
         cmocka_unit_test(so_many_are_asked_to_move_at_once),
     };
