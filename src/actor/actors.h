@@ -199,9 +199,12 @@ void actors_remembered(struct actors *actors, uint64_t actor);
 void actors_not_remembered(struct actors *actors, uint64_t actor);
 /* Its stop is stored: it is gone, or starts anew for what came meanwhile, by ACTORS_REMEMBER. */
 void actors_forgotten(struct actors *actors, uint64_t actor);
-/* Starts a remembered entity of a shard that was started here, without a message, unless it runs. */
-void actors_entity_start(struct actors *actors, uint16_t type, int32_t shard,
-                         struct slice id);
+/* Starts a remembered entity of a shard that was started here, without a message, unless it runs. Returns the actor; 0: it was not
+ * started. */
+uint64_t actors_entity_start(struct actors *actors, uint16_t type,
+                             int32_t shard, struct slice id);
+/* Does that incarnation wait for its events, or for the end of them? */
+bool actors_is_recovering(const struct actors *actors, uint64_t actor);
 
 /* --- persistence --- */
 

@@ -127,8 +127,8 @@ void actors_forgotten(struct actors *actors, uint64_t actor)
     entity_remember(actors, index, slot);
 }
 
-void actors_entity_start(struct actors *actors, uint16_t type, int32_t shard,
-                         struct slice id)
+uint64_t actors_entity_start(struct actors *actors, uint16_t type,
+                             int32_t shard, struct slice id)
 {
     uint32_t key = entity_table_key(type, hash_bytes(id));
     uint32_t row = shard_row_find(actors, type, shard);
@@ -137,17 +137,26 @@ void actors_entity_start(struct actors *actors, uint16_t type, int32_t shard,
     check(!actors->ctx.slot);
     entity_flush(actors);
     if (row == 0 || actors->rows.items[row].state == ROW_STOPPING)
-        return;
+        return 0;
     index = entity_table_find(actors, type, key, id);
     if (index) /* a message was quicker */
-        return;
+        return 0;
     index = entity_make(actors, type, id, key, row);
-    if (index)
-        incarnation_start(actors, index, slot_at(actors, index));
-    else
+    if (!index) {
         trace_put(actors->settings.trace, TRACE_ERROR, "actor",
                   "a remembered entity is not started: too many actors "
                   "type=%s shard=%d id=%.*s",
                   actors->types[type].name, shard, (int)id.size,
                   (const char *)id.data);
+        return 0;
+    }
+    incarnation_start(actors, index, slot_at(actors, index));
+    return slot_ref(actors, slot_at(actors, index), index).actor;
+}
+
+bool actors_is_recovering(const struct actors *actors, uint64_t actor)
+{
+    const struct slot *slot = slot_of(actors, actor);
+
+    return slot && slot->status == SLOT_RECOVERING;
 }

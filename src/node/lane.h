@@ -61,6 +61,7 @@ struct lane_type {
     uint32_t stray_head;
     uint32_t strays_reading;
     struct buf parts;         /* of a write that is not whole yet */
+    VEC(uint64_t) restarts;   /* entities of the last batch of paced restarts that may still recover */
     VEC(struct remember_reading) readings; /* the first one is gone on with, a part in each turn */
     bool reporting;       /* control wants to know whether messages wait */
     enum told_waiting told;

@@ -65,6 +65,7 @@ void lane_remember_fini(struct lane *lane, uint32_t type)
     remember_fini(&lane->types[type].remember);
     vec_fini(&lane->types[type].lives);
     vec_fini(&lane->types[type].strays);
+    vec_fini(&lane->types[type].restarts);
     for (uint32_t i = 0; i < lane->types[type].readings.count; i++)
         buf_fini(&lane->types[type].readings.items[i].record);
     vec_fini(&lane->types[type].readings);
@@ -370,14 +371,20 @@ static void write(struct lane *lane, uint32_t type,
 static void restart(struct lane *lane, uint32_t type,
                     const struct remember_news *news)
 {
+    struct lane_type *of = &lane->types[type];
     uint32_t shards = lane->machine->node->names[type].shards;
+    uint64_t actor;
 
-    if (hash_shard(news->id, shards) == news->shard || ZOO(A8))
-        actors_entity_start(lane->actors, (uint16_t)type, news->shard,
-                            news->id);
-    else
-        remember_move(&lane->types[type].remember, lane->machine->now,
-                      news->shard, news->id);
+    if (hash_shard(news->id, shards) != news->shard && !ZOO(A8)) {
+        remember_move(&of->remember, lane->machine->now, news->shard,
+                      news->id);
+        return;
+    }
+    actor = actors_entity_start(lane->actors, (uint16_t)type, news->shard,
+                                news->id);
+    if (of->remember.options.strategy == REMEMBER_PACED &&
+        actors_is_recovering(lane->actors, actor))
+        vec_push(&of->restarts, actor);
 }
 
 bool lane_wire_remember(struct lane *lane, uint32_t type)
@@ -421,37 +428,47 @@ bool lane_wire_remember(struct lane *lane, uint32_t type)
 
 /* ---- time ---- */
 
+/* Those of a batch recover in order, about: so it is the last one that is looked at. */
+static bool last_recovers(const struct lane *lane, const struct lane_type *of)
+{
+    return of->restarts.count &&
+           actors_is_recovering(lane->actors,
+                                of->restarts.items[of->restarts.count - 1]);
+}
+
 /* The last one of a batch may have recovered behind this turn's step: then nothing else would bring another turn. */
 uint64_t lane_remember_deadline(const struct lane *lane, uint32_t type)
 {
-    const struct remember *remember = &lane->types[type].remember;
-    struct journal_status journal;
+    const struct lane_type *of = &lane->types[type];
+    const struct remember *remember = &of->remember;
 
-    if (lane->types[type].readings.count)
+    if (of->readings.count ||
+        (remember->waits_for_store && remember->runs.count &&
+         !last_recovers(lane, of)))
         return lane->machine->now;
-    if (remember->waits_for_store && remember->runs.count) {
-        journal_status(lane->journal, &journal);
-        if (!journal.replays_running && !journal.replays_waiting)
-            return lane->machine->now;
-    }
     return remember_deadline(remember);
 }
 
 void lane_remember_step(struct lane *lane, uint32_t type)
 {
-    struct remember *remember = &lane->types[type].remember;
+    struct lane_type *of = &lane->types[type];
+    struct remember *remember = &of->remember;
+    uint64_t batches = remember->counters.batches;
     struct journal_status journal;
 
-    if (lane->types[type].readings.count)
+    if (of->readings.count)
         go_on_reading(lane, type);
     if (remember_deadline(remember) > lane->machine->now &&
         !remember->waits_for_store)
         return;
+    while (of->restarts.count && !last_recovers(lane, of))
+        of->restarts.count--;
     journal_status(lane->journal, &journal);
     remember_step(remember, lane->machine->now,
                   &(struct remember_pressure){
-                      .recovering =
-                          journal.replays_running + journal.replays_waiting,
+                      .recovering = of->restarts.count > 0,
                       .latency = journal.replay_ns,
                       .reads = journal.replay_reads });
+    if (remember->counters.batches != batches)
+        of->restarts.count = 0; /* whoever of the one before is late is waited for no more */
 }

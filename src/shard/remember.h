@@ -14,7 +14,7 @@
  *
  * After remember_run the loaded entities are told one by one (REMEMBER_RESTART): all, so many in a time, or paced: the next batch when
  * the last one has recovered, twice as large when the store answered within the target or was not asked, half as large and after a pause
- * when not.
+ * when not; a second after the last one in any case, half as large.
  *
  * One that belongs to another shard, since the number of shards is another one than when it was stored, is given back with remember_move:
  * REMEMBER_MOVE asks for its start there, again and again until remember_moved says that it is remembered there; then its stop is stored
@@ -80,6 +80,7 @@ struct remember_counters {
     uint64_t kept;     /* starts stored */
     uint64_t forgotten;
     uint64_t restarted;
+    uint64_t batches;  /* PACED: that have begun */
     uint64_t moved;    /* to other shards, each once */
     uint64_t refused;
     uint64_t ignored;  /* calls for shards that are not here */
@@ -100,6 +101,7 @@ struct remember {
     uint64_t reads;    /* PACED: measured when it began */
     bool waits_for_store; /* PACED: the last batch was recovering at the last step */
     uint64_t batch_at; /* PACED, CONSTANT: the next batch not before this */
+    uint64_t batch_by; /* PACED: the next batch by this, whatever recovers */
     VEC(int32_t) movers; /* shards with entities to be moved, asked in turns */
     uint32_t mover_at;   /* whose turn it is */
     VEC(struct remember_slot) slots; /* moves that were asked for */
@@ -161,7 +163,7 @@ void remember_moved(struct remember *remember, uint64_t now, int32_t shard,
 
 /* How busy the store is, for PACED. */
 struct remember_pressure {
-    uint32_t recovering; /* entities of the lane that read the store just now, or wait for their turn */
+    bool recovering;  /* some of the last batch still read the store, or wait for their turn. Others do not count: of a busy lane some always do */
     uint64_t latency;    /* ns that a read takes; 0 = not known */
     uint64_t reads;      /* so many were measured: when a batch has made none, the store is not what it waits for */
 };

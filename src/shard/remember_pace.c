@@ -8,6 +8,7 @@
 
 #define ALL_STEP 1000u    /* restarts told in one step, whatever the strategy: the rest comes in the next turn */
 #define WINDOW_MAX 1024u
+#define BATCH_LATEST SECOND /* after the one before it, however slow the store is */
 
 void remember_due_put(struct remember *remember, struct remember_shard *at,
                     struct remembered *entity)
@@ -70,6 +71,40 @@ void remember_halt(struct remember *remember, int32_t shard)
     at->runs = false; /* nor what a second read brings */
 }
 
+static void halve(struct remember *remember)
+{
+    remember->window = remember->window > 1 ? remember->window / 2 : 1;
+}
+
+/* What the last batch took sets the size of the next one. */
+static void begin_paced(struct remember *remember, uint64_t now,
+                        const struct remember_pressure *pressure)
+{
+    bool is_slow = pressure->latency > remember->options.target &&
+                   pressure->reads != remember->reads;
+
+    if (now < remember->batch_at ||
+        (pressure->recovering && now < remember->batch_by))
+        return;
+    if (is_slow) {
+        uint64_t pause = pressure->latency < BATCH_LATEST ? pressure->latency
+                                                          : BATCH_LATEST;
+
+        REACHED("restarts are paced: the store is slower than wanted");
+        halve(remember);
+        remember->batch_at = now + pause; /* half of the store's time is others' */
+    } else if (pressure->recovering) {
+        REACHED("restarts are paced: a batch has not recovered in time for the next one");
+        halve(remember);
+    } else if (remember->window < WINDOW_MAX) {
+        remember->window *= 2;
+    }
+    remember->batch_by = now + BATCH_LATEST;
+    remember->budget = remember->window;
+    remember->reads = pressure->reads;
+    remember->counters.batches++;
+}
+
 /* A batch may begin: how large. */
 static void begin_batch(struct remember *remember, uint64_t now,
                         const struct remember_pressure *pressure)
@@ -87,18 +122,7 @@ static void begin_batch(struct remember *remember, uint64_t now,
         remember->batch_at = now + options->frequency;
         return;
     case REMEMBER_PACED:
-        if (pressure->recovering || now < remember->batch_at)
-            return;
-        if (pressure->latency > options->target &&
-            pressure->reads != remember->reads) {
-            REACHED("restarts are paced: the store is slower than wanted");
-            remember->window = remember->window > 1 ? remember->window / 2 : 1;
-            remember->batch_at = now + pressure->latency; /* half of the store's time is others' */
-        } else if (remember->window < WINDOW_MAX) {
-            remember->window *= 2;
-        }
-        remember->budget = remember->window;
-        remember->reads = pressure->reads;
+        begin_paced(remember, now, pressure);
         return;
     }
 }
@@ -188,13 +212,14 @@ void remember_step(struct remember *remember, uint64_t now,
 uint64_t remember_deadline(const struct remember *remember)
 {
     uint64_t deadline = timers_deadline(&remember->timers);
+    uint64_t batch = remember->batch_at;
 
     if (!remember->runs.count)
         return deadline;
     if (remember->budget || remember->options.strategy == REMEMBER_ALL)
         return 0;
     if (remember->options.strategy == REMEMBER_PACED &&
-        remember->waits_for_store)
-        return deadline; /* its answers bring a turn */
-    return remember->batch_at < deadline ? remember->batch_at : deadline;
+        remember->waits_for_store && batch < remember->batch_by)
+        batch = remember->batch_by; /* its answers bring a turn before */
+    return batch < deadline ? batch : deadline;
 }

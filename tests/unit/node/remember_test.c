@@ -15,19 +15,21 @@
 #define SHARDS 12
 #define ENTITIES 40
 #define PACED 500
+#define BUSY 100
 
-/* "E" remembers, "P" is persistent and remembers, "I" remembers and is passivated when idle. */
-#define TYPES 3
+/* "E" remembers, "P" is persistent and remembers, "I" remembers and is passivated when idle, "B" is persistent and remembers nothing. */
+#define TYPES 4
 static struct sherd_entity_type types[TYPES];
 
 static void make_types(void)
 {
     for (uint32_t i = 0; i < TYPES; i++) {
-        types[i] = cast_types[i == 1];
-        types[i].remember = 1;
+        types[i] = cast_types[i % 2];
+        types[i].remember = i < 3;
     }
     types[2].name = "I";
     types[2].idle_ms = 2000;
+    types[3].name = "B";
 }
 
 static enum remember_strategy strategy; /* of nodes that start from here on */
@@ -337,7 +339,7 @@ static void a_slow_journal_sets_the_pace(void **state)
         assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
         if (is_slow)
             disk_set_faults(disk_store_disk(world_store(world)), &slow);
-        world_run(world, 10 * SECOND);
+        world_run(world, 5 * SECOND);
         if (is_slow)
             assert_in_range(cast_running(world, 1), 2, PACED / 2);
         else
@@ -345,6 +347,35 @@ static void a_slow_journal_sets_the_pace(void **state)
     }
     disk_set_faults(disk_store_disk(world_store(world)), &none);
     cast_await_running(world, 1, PACED);
+    world_free(world);
+    strategy = REMEMBER_ALL;
+}
+
+/* Some entity of another type recovers at every moment: those of a type that paces its restarts start nevertheless. */
+static void a_busy_lane_keeps_nobody_from_starting(void **state)
+{
+    static const struct disk_faults slow = { .latency_min = 100 * MS,
+                                             .latency_mean = 100 * MS };
+    struct world *world;
+    struct player player;
+    char id[16];
+
+    (void)state;
+    strategy = REMEMBER_PACED;
+    world = begin(11, 1);
+    cast_wake(world, types[1].name, BUSY);
+    world_crash_as(world, 0, WORLD_KILLED);
+    world_run(world, SECOND);
+    disk_set_faults(disk_store_disk(world_store(world)), &slow);
+    start(world, 0);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    player_spawn(&player, world, 0, 0);
+    for (uint32_t i = 0; i < 60 * 100; i++) { /* some fifty each second on each of the two lanes, each for 100 ms or longer */
+        (void)snprintf(id, sizeof id, "b%u", i);
+        player_tell(&player, types[3].name, id, SILENT);
+        world_run(world, 10 * MS);
+    }
+    assert_int_equal(cast_running(world, 1), BUSY);
     world_free(world);
     strategy = REMEMBER_ALL;
 }
@@ -396,6 +427,7 @@ int main(void)
         cmocka_unit_test(a_move_outlives_who_moves),
         cmocka_unit_test(batches_follow_one_another),
         cmocka_unit_test(a_slow_journal_sets_the_pace),
+        cmocka_unit_test(a_busy_lane_keeps_nobody_from_starting),
         cmocka_unit_test(entities_are_started_without_a_message),
     };
 

@@ -572,6 +572,39 @@ static void a_slow_store_is_given_time(void **state)
     end(&fixture);
 }
 
+/* Who was told does not recover, for whatever reason: a batch begins each second nevertheless, half as large each time, and they grow again
+ * when those are there. */
+static void a_batch_begins_each_second(void **state)
+{
+    struct fixture fixture;
+    (void)state;
+
+    set(&fixture, (struct remember_options){ .strategy = REMEMBER_PACED,
+                                             .target = 20 * MS });
+    fill(&fixture, 1000);
+    step(&fixture, 0, 0, 0);
+    assert_int_equal(fixture.restarts, 32);
+    step(&fixture, MS, 32, MS);
+    assert_true(remember_deadline(&fixture.remember) ==
+                fixture.now + SECOND - MS);
+    step(&fixture, SECOND - MS - 1, 1, MS);
+    assert_int_equal(fixture.restarts, 32);
+    step(&fixture, 1, 1, MS);
+    assert_int_equal(fixture.restarts, 32 + 16);
+    step(&fixture, MS, 0, MS);
+    assert_int_equal(fixture.restarts, 32 + 16 + 32);
+    for (uint32_t i = 0; i < 10; i++)
+        step(&fixture, SECOND, 1, 0);
+    assert_int_equal(fixture.restarts, 80 + 16 + 8 + 4 + 2 + 6);
+    /* Nor does the pause after a slow read last longer. */
+    step(&fixture, MS, 0, 60 * SECOND);
+    fixture.restarts = 0;
+    for (uint32_t i = 0; i < 10; i++)
+        step(&fixture, SECOND, 0, 60 * SECOND);
+    assert_int_equal(fixture.restarts, 10);
+    end(&fixture);
+}
+
 /* Entities without events read nothing: what a read took when their sets were loaded is no reason to wait for the rest of time. */
 static void who_reads_nothing_does_not_wait_for_the_store(void **state)
 {
@@ -874,6 +907,7 @@ int main(void)
         cmocka_unit_test(there_is_a_limit),
         cmocka_unit_test(a_constant_rate_is_kept),
         cmocka_unit_test(a_slow_store_is_given_time),
+        cmocka_unit_test(a_batch_begins_each_second),
         cmocka_unit_test(who_reads_nothing_does_not_wait_for_the_store),
         cmocka_unit_test(a_stop_ends_the_restarts),
         cmocka_unit_test(who_belongs_elsewhere_moves),
