@@ -164,6 +164,8 @@ static const struct kind store_kinds[] = {
     { ZOO_NONE, MODE_STORE,
       { "fault_leave=5", "fault_crash=0", "fault_cut=0", "fault_clog=0",
         "versions_keys=20", "link_mean_us=1000", "nodes=6" } },
+    /* many calls of few keys at the same time, on slow links */
+    { ZOO_NONE, MODE_STORE, { "link_mean_us=50000", "versions_keys=2" } },
 };
 
 #define STORE_KINDS (sizeof store_kinds / sizeof *store_kinds)

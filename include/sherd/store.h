@@ -17,9 +17,10 @@
  *
  * When R + W > N, a read sees every write that was answered SHERD_STORE_WRITTEN before it began, while the replicas of the key stay the
  * same incarnations; Q = N / 2 + 1 for both is the default. A write that was not answered so may be there in part: it is found later
- * or not, also by one read and not by the next, until a read's repair has reached W replicas. A read repairs replicas whose version is older than what it found, also those
- * that answer after R. When members come or go, keys move to their new replicas within seconds, and a read meanwhile may miss what
- * only those have that are gone.
+ * or not. But what a read of R1 found, a read of R2 that begins after that answer finds, too, or what replaced it, when R1 + R2 > N: a
+ * read is answered when R replicas are known to have what it found. That is at once where they agree; where some are behind it sends
+ * them what they lack, and waits until R have taken it, no longer than its time-out. Replicas that answer after R are repaired, too. When
+ * members come or go, keys move to their new replicas within seconds, and a read meanwhile may miss what only those have that are gone.
  *
  * Values are in memory: what all N replicas of a key lose at one time is lost. Any thread of actors; no call blocks.
  *
@@ -65,7 +66,8 @@ enum sherd_store_message {
     SHERD_STORE_FOUND = 1, /* to a get: sherd_store_next, sherd_store_context */
     SHERD_STORE_NOT_FOUND, /* to a get; a context when it was deleted */
     SHERD_STORE_WRITTEN,   /* to a put or delete: W replicas have it. With a context for the next one when it has no sibling */
-    SHERD_STORE_UNMET,     /* fewer than R or W replicas have answered, see sherd_store_replicas; a write may be there */
+    SHERD_STORE_UNMET,     /* fewer than R or W replicas have answered, or have what the others have: they were asked in vain, or are at a limit.
+                              See sherd_store_replicas; a write may be there */
     SHERD_STORE_TOO_FEW,   /* there are fewer replicas than R or W; nothing was done */
     SHERD_STORE_REFUSED,   /* at a limit of the replica that would coordinate: 8 siblings of the key that the write would not replace, keys_max, bytes_max, or 1,024 open calls;
                               nothing was done */
@@ -107,7 +109,8 @@ SHERD_API int sherd_store_next(const struct sherd_msg *msg, size_t *at,
                                struct sherd_bytes *value);
 /* What to give back with the next write of this key; empty: nothing. At most 4 KiB, and bytes like others: keep them, send them. */
 SHERD_API struct sherd_bytes sherd_store_context(const struct sherd_msg *msg);
-/* How many replicas had answered, or had taken the write. */
+/* How many replicas were known to have what was found, or had taken the write. Of a get that is UNMET because fewer than R answered:
+ * how many did. */
 SHERD_API uint32_t sherd_store_replicas(const struct sherd_msg *msg);
 
 /* name, text. Of one broker since its start, but for the last four. */

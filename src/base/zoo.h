@@ -238,7 +238,10 @@
       "N1")                                                                    \
     X(N4, "seed#001",                                                          \
       "What moves to another replica goes under its own key.",                 \
-      "N2")
+      "N2")                                                                    \
+    X(N6, "seed#001",                                                          \
+      "A read is answered when R replicas have what it found.",                \
+      "N6")
 
 enum zoo_mutant {
     ZOO_NONE,

@@ -5,6 +5,14 @@
 #include "base/vec.h"
 #include "sim/verdict.h"
 
+#define REPLICAS_MAX 7
+
+/* When a read of so many first found a value, in the last epoch in which one did. */
+struct found {
+    uint64_t at; /* event */
+    uint64_t epoch;
+};
+
 struct write {
     uint32_t key;
     uint32_t replicas;
@@ -17,6 +25,7 @@ struct write {
     uint32_t next;            /* of its key, the one before it; 0: none */
     VEC(uint64_t) seen;
     uint64_t replaced_from; /* event at which the first that had seen it began; 0: none has */
+    struct found found[REPLICAS_MAX + 1]; /* by R */
 };
 
 struct check_store {
@@ -35,6 +44,7 @@ struct check_store *check_store_new(struct verdict *verdict, uint32_t replicas)
 {
     struct check_store *check = mem_alloc(sizeof *check);
 
+    check(replicas <= REPLICAS_MAX);
     check->verdict = verdict;
     check->replicas = replicas;
     vec_push(&check->writes, (struct write){ 0 });
@@ -153,29 +163,92 @@ static bool meets(const struct check_store *check,
            read->replicas + write->replicas > check->replicas;
 }
 
+/* How it is known that a read has to find a write. */
+struct reason {
+    const char *rule;
+    const char *text; /* "acknowledged", "found" */
+    uint32_t replicas;
+};
+
 /* The write is seen, or may have been replaced meanwhile; what it replaced is not. */
 static void check_write(struct check_store *check,
                         const struct check_store_read *read, uint32_t number,
-                        const uint64_t *values, uint32_t count)
+                        const struct reason *reason, const uint64_t *values,
+                        uint32_t count)
 {
     const struct write *write = &check->writes.items[number];
 
-    check->counts.quorums++;
     if (!write->is_deletion && !write->replaced_from &&
         !has(values, count, number))
-        violation(check->verdict, "N1", read->node,
-                  "key %u: write %u, acknowledged by %u of %u, is not seen by a "
+        violation(check->verdict, reason->rule, read->node,
+                  "key %u: write %u, %s by %u of %u, is not seen by a "
                   "later read of %u",
-                  read->key, number, write->replicas, check->replicas,
-                  read->replicas);
+                  read->key, number, reason->text, reason->replicas,
+                  check->replicas, read->replicas);
     for (uint32_t i = 0; i < write->seen.count; i++)
         if (has(values, count, write->seen.items[i]))
-            violation(check->verdict, "N1", read->node,
+            violation(check->verdict, reason->rule, read->node,
                       "key %u: value %llu is read by %u although write %u, "
-                      "acknowledged by %u of %u before, replaced it",
+                      "%s by %u of %u before, replaced it",
                       read->key, (unsigned long long)write->seen.items[i],
-                      read->replicas, number, write->replicas,
+                      read->replicas, number, reason->text, reason->replicas,
                       check->replicas);
+}
+
+/* The fewest replicas of a read that found the write, and that this one must meet; 0: there was none. */
+static uint32_t met_reader(const struct check_store *check,
+                           const struct check_store_read *read,
+                           const struct write *write)
+{
+    if (!read->epoch || read->epoch != check->epoch)
+        return 0;
+    for (uint32_t i = 1; i <= check->replicas; i++)
+        if (write->found[i].epoch == read->epoch &&
+            write->found[i].at <= read->begun &&
+            read->replicas + i > check->replicas)
+            return i;
+    return 0;
+}
+
+static void check_writes(struct check_store *check,
+                         const struct check_store_read *read,
+                         const uint64_t *values, uint32_t count)
+{
+    for (uint32_t at = check->keys.items[read->key]; at;
+         at = check->writes.items[at].next) {
+        const struct write *write = &check->writes.items[at];
+        struct reason found = { "N6", "found",
+                                met_reader(check, read, write) };
+
+        if (meets(check, read, write)) {
+            struct reason acknowledged = { "N1", "acknowledged",
+                                           write->replicas };
+
+            check->counts.quorums++;
+            check_write(check, read, at, &acknowledged, values, count);
+        } else if (found.replicas) {
+            check->counts.again++;
+            check_write(check, read, at, &found, values, count);
+        }
+    }
+}
+
+/* Later ones have to find it again. */
+static void note_found(struct check_store *check,
+                       const struct check_store_read *read,
+                       const uint64_t *values, uint32_t count)
+{
+    uint64_t now = ++check->events;
+
+    if (!read->epoch || read->epoch != check->epoch)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        struct write *write = find(check, read->key, values[i]);
+        struct found *found = write ? &write->found[read->replicas] : NULL;
+
+        if (found && found->epoch != read->epoch)
+            *found = (struct found){ now, read->epoch };
+    }
 }
 
 void check_store_read_ended(struct check_store *check,
@@ -183,10 +256,8 @@ void check_store_read_ended(struct check_store *check,
                             const uint64_t *values, uint32_t count)
 {
     check_values(check, read, values, count);
-    for (uint32_t at = check->keys.items[read->key]; at;
-         at = check->writes.items[at].next)
-        if (meets(check, read, &check->writes.items[at]))
-            check_write(check, read, at, values, count);
+    check_writes(check, read, values, count);
+    note_found(check, read, values, count);
 }
 
 void check_store_final(struct check_store *check,

@@ -3,6 +3,8 @@
  *   N1  a read of R + W > N sees every write that was acknowledged by W before it began, or one that had read it; and nothing that such a
  *       write had read. Judged while the replicas of keys stay the same: see check_store_calm
  *   N2  nothing is read that was not written to that key
+ *   N6  what a read of R1 found, a read of R2 that began after the answer finds, too, or what replaced it, and nothing that it had replaced,
+ *       when R1 + R2 > N: also what nobody has acknowledged. Judged as N1
  *   N3  what was acknowledged and has been read by no later write is there in the end, beside all its siblings. Judged of what
  *       began after the last end of a node: memory is lost with it, and an acknowledgement may be under way when those who gave it end
  *
@@ -58,6 +60,7 @@ void check_store_lost(struct check_store *check);    /* a node ended, with its m
 struct check_store_counts {
     uint64_t writes;
     uint64_t quorums; /* writes that a read had to see, or see the end of */
+    uint64_t again;   /* the same, of values that a read before had found */
     uint64_t finals;  /* writes that had to be there in the end */
 };
 struct check_store_counts check_store_counts(const struct check_store *check);

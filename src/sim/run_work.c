@@ -196,6 +196,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "no answers", store->no_answers);
     put(text, "siblings", store->siblings);
     put(text, "judged by quorum", store->quorums);
+    put(text, "found before", store->again);
     put(text, "there in the end", store->finals);
     buf_put_text(text, "\n");
 }

@@ -551,6 +551,7 @@ struct store_load_counts store_load_counts(const struct store_load *load)
     struct check_store_counts checked = check_store_counts(load->check);
 
     counts.quorums = checked.quorums;
+    counts.again = checked.again;
     counts.finals = checked.finals;
     return counts;
 }

@@ -44,6 +44,7 @@ struct store_load_counts {
     uint64_t no_answers;
     uint64_t skipped;  /* no broker yet, or too many calls open */
     uint64_t quorums;  /* writes that a read had to see or to see the end of */
+    uint64_t again;    /* the same, of values that a read before had found */
     uint64_t finals;   /* writes that had to be there in the end */
 };
 struct store_load_counts store_load_counts(const struct store_load *load);

@@ -180,6 +180,7 @@ static void release(void *self)
 
     for (uint32_t i = 0; broker->calls && i < STORE_CALLS_MAX; i++) {
         siblings_fini(&broker->calls[i].merged);
+        siblings_fini(&broker->calls[i].found);
         buf_fini(&broker->calls[i].passed);
     }
     mem_free(broker->calls);

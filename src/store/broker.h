@@ -65,7 +65,8 @@ struct reply {
     uint64_t uid; /* the replica's */
     bool is_out;  /* asked, not answered */
     bool has_answered;
-    uint64_t hash; /* of the versions that it is known to have; of a read */
+    bool has_found; /* of a read: it is known to have all that is told */
+    uint64_t hash; /* of the versions that it is known to have, or was sent; of a read */
 };
 
 struct call {
@@ -82,6 +83,9 @@ struct call {
     uint64_t end; /* ms: of its asks */
     struct reply replies[SHERD_STORE_REPLICAS_MAX];
     struct siblings merged; /* of a read: what is known; of a write or move: what was sent */
+    bool is_found; /* READ: R have answered; what they had together is told as soon as R have it */
+    bool waits;    /* for that: `found` is what is told, which is `merged` otherwise */
+    struct siblings found;
     struct buf passed;      /* RELAY: the COORDINATE */
     uint8_t key_size;
     char key[SHERD_STORE_KEY_MAX];

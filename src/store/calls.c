@@ -1,8 +1,9 @@
 /* Gets and puts, and what replicas are asked for them.
  *
  * A call asks its replicas at once, and stays until each of them has answered or not, which its asks see to: so there is no other
- * timer. Whoever called is answered when R or W of them have, or when so many cannot any more. A read goes on to repair, also with
- * what comes behind that. */
+ * timer. Whoever called is answered when R or W of them have, or when so many cannot any more. What the first R had together a read
+ * tells when R are known to have it: at once when they agree, else when those that lack it have taken the repair. So a later read meets
+ * one that has it. A read goes on to repair, also with what comes behind that. */
 #include "base/bound.h"
 #include "base/check.h"
 #include "base/hash.h"
@@ -28,6 +29,7 @@ static struct call *call_at(struct broker *broker, uint32_t serial)
 void call_free(struct broker *broker, struct call *call)
 {
     siblings_fini(&call->merged);
+    siblings_fini(&call->found);
     buf_fini(&call->passed);
     call->serial = 0;
     broker->open--;
@@ -148,13 +150,24 @@ static void put_answer(struct buf *body, uint32_t replicas, struct slice key,
     buf_fini(&clock);
 }
 
+/* Replicas that are known to have what a read tells. */
+static uint32_t holders(const struct call *call)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < call->count; i++)
+        count += call->replies[i].has_found;
+    return count;
+}
+
 static void tell(struct broker *broker, struct sherd_ctx *ctx,
                  struct call *call, enum sherd_store_message msg,
                  const struct history *context, const struct siblings *siblings)
 {
     struct buf body = { 0 };
 
-    put_answer(&body, call->answers, call_key(call), context, siblings);
+    put_answer(&body, call->is_found ? holders(call) : call->answers,
+               call_key(call), context, siblings);
     sherd_answer(ctx, &call->question, msg,
                  (struct sherd_bytes){ body.data, body.size });
     buf_fini(&body);
@@ -177,10 +190,11 @@ static void deny(struct broker *broker, struct sherd_ctx *ctx,
 static void answer_read(struct broker *broker, struct sherd_ctx *ctx,
                         struct call *call)
 {
-    bool found = siblings_live(&call->merged) > 0;
+    const struct siblings *found = call->waits ? &call->found : &call->merged;
 
-    tell(broker, ctx, call, found ? SHERD_STORE_FOUND : SHERD_STORE_NOT_FOUND,
-         &call->merged.history, &call->merged);
+    tell(broker, ctx, call,
+         siblings_live(found) ? SHERD_STORE_FOUND : SHERD_STORE_NOT_FOUND,
+         &found->history, found);
 }
 
 /* The clock stands for the version that was written only where there is no other one. */
@@ -206,6 +220,68 @@ static uint64_t hash_of(const struct siblings *siblings)
     return hash;
 }
 
+static uint32_t wanted_of(const struct call *call)
+{
+    bool one_is_enough = (call->kind == CALL_READ && ZOO(N2)) ||
+                         (call->kind == CALL_WRITE && ZOO(N3));
+
+    return one_is_enough ? 1 : call->wanted;
+}
+
+/* When R have answered: what they had together is what will be told. */
+static void find(struct call *call)
+{
+    uint64_t hash;
+
+    if (call->is_found || call->answers < wanted_of(call))
+        return;
+    call->is_found = true;
+    hash = hash_of(&call->merged);
+    for (uint32_t i = 0; i < call->count; i++) {
+        struct reply *reply = &call->replies[i];
+
+        reply->has_found = reply->has_answered &&
+                           (reply->hash == hash || ZOO(N6));
+    }
+    call->waits = holders(call) < wanted_of(call);
+    if (call->waits)
+        siblings_copy(&call->found, &call->merged);
+}
+
+/* Has it all that is told, and perhaps more? */
+static bool has_found(const struct call *call, const struct siblings *siblings)
+{
+    struct siblings both = { 0 };
+    bool has;
+
+    if (!call->waits || call->is_answered)
+        return false; /* nobody asks */
+    siblings_copy(&both, siblings);
+    has = siblings_merge(&both, &call->found) && siblings_equal(&both, siblings);
+    siblings_fini(&both);
+    return has;
+}
+
+/* Whether it has taken it counts only while somebody waits for that. */
+static void send_repair(struct broker *broker, struct sherd_ctx *ctx,
+                        struct call *call, uint32_t index, struct slice body)
+{
+    struct reply *reply = &call->replies[index];
+
+    if (!can_ask(broker, reply->uid))
+        return;
+    if (call->is_answered || reply->has_found || reply->is_out) {
+        ask(broker, ctx, reply->uid, STORE_WRITE, body, UNTRACKED,
+            sherd_now(ctx) + broker->settings.timeout_ms);
+        return;
+    }
+    REACHED("the store: a read waits for its repair");
+    reply->is_out = true;
+    call->out++;
+    ask(broker, ctx, reply->uid, STORE_WRITE, body,
+        call->serial << REPLICA_BITS | index, call->end);
+}
+
 /* Brings to all who have answered what they have not. */
 static void repair(struct broker *broker, struct sherd_ctx *ctx,
                    struct call *call)
@@ -224,14 +300,13 @@ static void repair(struct broker *broker, struct sherd_ctx *ctx,
         SOMETIMES("the store: a replica that answered late is repaired",
                   call->answers > call->wanted);
         if (reply->uid == broker->self.node) {
-            (void)keep_merge(broker, call_key(call), &call->merged); /* counted */
+            if (keep_merge(broker, call_key(call), &call->merged)) /* else counted */
+                reply->has_found = true;
             continue;
         }
         if (!body.size)
             write_body(call_key(call), &call->merged, &body);
-        if (can_ask(broker, reply->uid))
-            ask(broker, ctx, reply->uid, STORE_WRITE, buf_slice(&body),
-                UNTRACKED, sherd_now(ctx) + broker->settings.timeout_ms);
+        send_repair(broker, ctx, call, i, buf_slice(&body));
     }
     buf_fini(&body);
 }
@@ -242,18 +317,16 @@ static void repair(struct broker *broker, struct sherd_ctx *ctx,
 static void settle(struct broker *broker, struct sherd_ctx *ctx,
                    struct call *call)
 {
-    uint32_t wanted = call->wanted;
+    uint32_t wanted = wanted_of(call);
+    uint32_t have = call->is_found ? holders(call) : call->answers;
 
-    if ((call->kind == CALL_READ && ZOO(N2)) ||
-        (call->kind == CALL_WRITE && ZOO(N3)))
-        wanted = 1;
     if (call->is_answered || is_own(call))
         return;
-    if (call->answers >= wanted && call->kind == CALL_READ)
+    if (have >= wanted && call->is_found)
         answer_read(broker, ctx, call);
-    else if (call->answers >= wanted && call->kind == CALL_WRITE)
+    else if (have >= wanted && call->kind == CALL_WRITE)
         answer_write(broker, ctx, call);
-    else if (call->answers + call->out < wanted)
+    else if (have + call->out < wanted)
         tell(broker, ctx, call, SHERD_STORE_UNMET, NULL, NULL);
 }
 
@@ -282,9 +355,10 @@ static void on_state(struct broker *broker, struct sherd_ctx *ctx,
     if (siblings_merge(&call->merged, &siblings)) {
         reply->has_answered = true;
         reply->hash = hash_of(&siblings);
+        reply->has_found = has_found(call, &siblings);
         call->answers++;
-        settle(broker, ctx, call);
-        if (call->is_answered && call->answers >= call->wanted)
+        find(call);
+        if (call->is_found)
             repair(broker, ctx, call);
     } else {
         broker->counts[SHERD_STORE_NOT_TAKEN]++;
@@ -354,6 +428,14 @@ static bool is_taken(const struct broker *broker, const struct call *call,
     return counts && (msg == STORE_TAKEN || msg == STORE_ASTRAY);
 }
 
+/* What it was sent has all that is told. */
+static bool is_repaired(const struct call *call, const struct reply *reply,
+                        uint32_t msg)
+{
+    return call->kind == CALL_READ && reply->has_answered &&
+           (msg == STORE_TAKEN || msg == STORE_ASTRAY);
+}
+
 void calls_answer(struct broker *broker, struct sherd_ctx *ctx,
                   const struct sherd_msg *msg)
 {
@@ -375,6 +457,8 @@ void calls_answer(struct broker *broker, struct sherd_ctx *ctx,
              call->kind == CALL_READ)
         on_state(broker, ctx, call, reply,
                  slice_of(msg->body.data, msg->body.size));
+    else if (msg->kind == SHERD_ANSWER && is_repaired(call, reply, msg->msg))
+        reply->has_found = true;
     else if (msg->kind == SHERD_ANSWER && is_taken(broker, call, msg->msg))
         call->answers++;
     settle(broker, ctx, call);
@@ -443,6 +527,7 @@ static void get(struct broker *broker, struct sherd_ctx *ctx,
         call->count++;
     }
     buf_fini(&body);
+    find(call);
     settle(broker, ctx, call);
     end_if_over(broker, call);
 }

@@ -87,6 +87,49 @@ static void what_was_replaced_is_not(void **state)
     expect("N1");
 }
 
+/* Whoever wrote it was not answered: a read may find it or not, and then the others. */
+static void what_was_found_is_found_again(void **state)
+{
+    struct check_store_read early;
+    uint64_t number, next;
+
+    (void)state;
+    number = check_store_write_begun(at.check, at.key, 2, false, NULL, 0);
+    read_by(2, NULL, 0);
+    read_by(1, &number, 1); /* of which a read of two need not hear */
+    early = check_store_read_begun(at.check, at.key, 1, 2);
+    read_by(2, NULL, 0);
+    read_by(2, &number, 1);
+    check_store_read_ended(at.check, &early, NULL, 0); /* it began before that answer */
+    read_by(1, NULL, 0);
+    read_by(2, &number, 1);
+    expect(NULL);
+    assert_int_equal(check_store_counts(at.check).again, 1);
+    next = check_store_write_begun(at.check, at.key, 2, false, &number, 1);
+    read_by(2, NULL, 0); /* it may be a deletion's turn */
+    read_by(2, &next, 1);
+    expect(NULL);
+    read_by(2, &number, 1); /* which was replaced, as is known */
+    expect("N6");
+}
+
+static void what_was_found_by_all_is_found_by_each(void **state)
+{
+    uint64_t number;
+
+    (void)state;
+    number = check_store_write_begun(at.check, at.key, 1, false, NULL, 0);
+    read_by(3, &number, 1);
+    check_store_changed(at.check);
+    read_by(1, NULL, 0);
+    check_store_calm(at.check);
+    read_by(1, NULL, 0); /* other members */
+    read_by(3, &number, 1);
+    expect(NULL);
+    read_by(1, NULL, 0);
+    expect("N6");
+}
+
 static void what_happens_at_the_same_time_is_free(void **state)
 {
     uint64_t old, new;
@@ -188,6 +231,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_was_acknowledged_is_seen),
         TEST(what_was_replaced_is_not),
+        TEST(what_was_found_is_found_again),
+        TEST(what_was_found_by_all_is_found_by_each),
         TEST(what_happens_at_the_same_time_is_free),
         TEST(other_members_are_another_epoch),
         TEST(what_nobody_wrote_is_not_read),
