@@ -239,6 +239,12 @@
     X(N4, "seed#001",                                                          \
       "What moves to another replica goes under its own key.",                 \
       "N2")                                                                    \
+    X(N3K, "seed#001",                                                         \
+      "A key stays until its new replicas have it.",                           \
+      "N3")                                                                    \
+    X(N5, "seed#001",                                                          \
+      "A broker that is told of later is asked, too.",                         \
+      "N5")                                                                    \
     X(N6, "seed#001",                                                          \
       "A read is answered when R replicas have what it found.",                \
       "N6")

@@ -98,6 +98,8 @@ void moving_ended(struct broker *broker, struct call *call)
     broker->moves--;
     if (item && call->answers < call->wanted) {
         failed(broker, item);
+        if (ZOO(N3K))
+            keep_drop(broker, item);
     } else if (item && call->gives_up) {
         uint64_t uids[SHERD_STORE_REPLICAS_MAX];
         uint32_t count = find_keepers(broker, item, uids);
