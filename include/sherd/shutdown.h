@@ -2,8 +2,9 @@
  *
  * sherd_leave, SIGTERM under sherd_run, and being made to leave by another node run the phases of the reference one after the
  * other. In a phase all its tasks begin at the same time; the next one begins when all are done or the phase's time is over. What
- * was not done in time is named in the log, and the end goes on. A node that was declared dead ends without phases: others may
- * act in its place already.
+ * was not done in time is named in the log, and the end goes on. On a node that was declared dead others may act in its
+ * place already: its entities end at once, the others do not listen to it any more, and tasks of all phases run, unless
+ * cluster.run-coordinated-shutdown-when-down = off. sherd_wait and sherd_run tell SHERD_EDOWN.
  *
  * Settings of coordinated-shutdown.phases.TEXT, as in the reference: timeout; enabled = off leaves a phase out, but for those by which
  * others see the node leave; recover = off, of those before shards are handed off: where a task of it is late the end has failed,

@@ -307,8 +307,8 @@ static const struct row rows[] = {
     SPAN_MS("cluster.allow-weakly-up-members", "7s", "off|on", YES,
          "joining members become weakly up without convergence")
     LIST("cluster.roles", "[]", YES, "roles of this node")
-    SWITCH("cluster.run-coordinated-shutdown-when-down", "on", NOT_YET,
-           "a downed node ends itself")
+    SWITCH("cluster.run-coordinated-shutdown-when-down", "on", YES,
+           "tasks of actors run on a downed node, too; it ends in any case")
     COUNT("cluster.role.*.min-nr-of-members", "1", NULL, 1, 100000, YES,
           "members of the role before one moves from joining to up, and "
           "regions of a type with the role before its first shard")

@@ -103,6 +103,8 @@ int settings_read_phases(struct settings *settings, char *error, size_t size)
 {
     int result = 0;
 
+    settings->node.tasks_unless_downed = !config_bool(
+        settings->config, "cluster.run-coordinated-shutdown-when-down");
     for (uint32_t i = 0; result == 0 && i < SHERD_PHASE_COUNT; i++)
         result = read_phase(settings, (enum sherd_phase)i, error, size);
     return result;

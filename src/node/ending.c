@@ -1,7 +1,7 @@
 /* The way out of a cluster, one step after the other: shards are handed off, the node leaves, singletons are handed over, the
  * removal is awaited, actors stop, the last frames go out. Behaviour 6.2, 6.3; wire 5.8, 7.5.
  *
- * A node that is downed goes straight to the actors' end, and nothing of theirs leaves any more. */
+ * On a node that is downed entities end at once, tasks of actors run, and then all ends at once, and nothing waits until it has left. */
 #include "node/control.h"
 
 #include "base/mark.h"
@@ -220,7 +220,26 @@ static void last_tasks(struct control *control)
                                                             : TASKS_TIME));
         return;
     }
-    end_lanes(control, false);
+    end_lanes(control, control->error == SHERD_EDOWN);
+}
+
+/* Others may act in this node's place already: nothing is left to be handed to anybody, but its actors' tasks run, those of the phase
+ * that is under way first. */
+static void end_downed(struct control *control)
+{
+    struct letter letter = { .kind = LETTER_DOWNED };
+
+    if (control->machine->settings->tasks_unless_downed ||
+        !control->tasks.count) {
+        end_lanes(control, true);
+        return;
+    }
+    REACHED("a downed node has tasks");
+    machine_post_lanes(control->machine, &letter, NULL, 0);
+    if (control->phase > 0 && control_tasks_open(control, control->phase - 1))
+        enter(control, ENDING_LAST_TASKS, TASKS_TIME);
+    else
+        last_tasks(control);
 }
 
 void control_stop(struct control *control, int error)
@@ -238,11 +257,12 @@ void control_stop(struct control *control, int error)
     SOMETIMES("a node is downed while it leaves",
               error == SHERD_EDOWN && control->ending != ENDING_NOT);
     control->error = error ? error : control->refusal;
+    if (error == SHERD_EDOWN) {
+        end_downed(control);
+        return;
+    }
     control->phase = SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE;
-    if (error == SHERD_EDOWN)
-        end_lanes(control, true);
-    else
-        last_tasks(control);
+    last_tasks(control);
 }
 
 /* It is no member any more, or does not wait for that any longer. */
@@ -382,7 +402,7 @@ static void tasks_step(struct control *control, bool late)
     if (open && !late)
         return;
     control_tasks_late(control, phase);
-    if (open && !control->refusal &&
+    if (open && !control->refusal && control->error != SHERD_EDOWN &&
         control->machine->settings->phases_fatal[phase]) {
         trace_put(control->machine->trace, TRACE_ERROR, "node",
                   "the graceful end has failed, and the node goes on: a task "

@@ -308,6 +308,24 @@ static void identified(struct lane *lane, uint64_t actor,
                           &lane->machine->outbox); /* malformed: no answer */
 }
 
+/* Others may have these entities already. */
+static void downed(struct lane *lane)
+{
+    static const struct fence none = { 0 };
+
+    lane->is_downed = true;
+    for (uint32_t i = 0; i < lane->type_count; i++) {
+        struct hosted *hosted = &lane->types[i].hosted;
+        enum hosted_state state;
+        int32_t shard;
+
+        if (lane->machine->node->names[i].remembers)
+            lane_strays_end(lane, i);
+        for (uint32_t at = 0; hosted_next(hosted, &at, &shard, &state);)
+            hosted_lost(hosted, lane->machine->now, shard, none);
+    }
+}
+
 static void end(struct lane *lane, bool at_once)
 {
     struct letter letter = { .kind = LETTER_ENDED, .lane = lane->own };
@@ -454,6 +472,8 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
         drop_waiting(lane, letter);
         break;
     case LETTER_HOST:
+        if (lane->is_downed)
+            break;
         place_host(&type->routes, &type->hosted, machine->now, letter->shard,
                    lane->own, letter->fence);
         lane_open(lane, letter->type, letter->shard);
@@ -501,13 +521,17 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
         lane_remembered(lane, letter);
         break;
     case LETTER_STRAY:
-        lane_stray(lane, letter);
+        if (!lane->is_downed)
+            lane_stray(lane, letter);
         break;
     case LETTER_STRAYS_END:
         lane_strays_end(lane, letter->type);
         break;
     case LETTER_PHASE:
         lane_phase(lane, letter);
+        break;
+    case LETTER_DOWNED:
+        downed(lane);
         break;
     case LETTER_END:
         end(lane, letter->a);

@@ -142,6 +142,7 @@ struct lane {
     bool ending;
     uint64_t ending_until; /* what waits on links then is given up */
     bool ended;
+    bool is_downed; /* the node is: it hosts nothing any more */
     uint64_t held_total;
     uint64_t held_max;
     uint64_t held_ns_max;

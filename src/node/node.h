@@ -129,6 +129,7 @@ struct node_settings {
 
     uint64_t phase_timeouts[SHERD_PHASE_COUNT]; /* akka.coordinated-shutdown; 0: 5 s for tasks of actors, the node's own for its steps */
     bool phases_off[SHERD_PHASE_COUNT]; /* left out; of those with tasks of actors, and of handing shards off */
+    bool tasks_unless_downed; /* a node that is downed ends without tasks of actors */
     bool phases_fatal[SHERD_PHASE_COUNT]; /* the graceful end stops where a task is late; of those before shards are handed off */
 
     bool terms_by_clock; /* the journal ends with the process (memory): the wall clock stands for former terms */

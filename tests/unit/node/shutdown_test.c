@@ -546,18 +546,95 @@ static void so_many_tasks_are_kept(void **state)
     world_free(world);
 }
 
-/* Others may act in its place already. */
-static void a_downed_node_runs_no_tasks(void **state)
+/* Until node 1, which is downed, has ended; how long that took. */
+static uint64_t down(struct world *world)
 {
-    struct world *world = cast_world(47, 2, 1);
-    struct worker worker;
     uint32_t index = 1;
-    (void)state;
+    uint64_t began = world_now(world);
 
-    hire(&worker, world, 1, AT_ONCE, ALL);
     world_down(world, 0, 1);
     assert_true(world_until(world, world_node_ended, &index, 60 * SECOND));
     assert_int_equal(world_node(world, 1)->error, SHERD_EDOWN);
+    return world_now(world) - began;
+}
+
+static uint64_t entities_at(struct world *world, uint32_t node)
+{
+    struct sherd_status status = world_status(world, node);
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < status.type_count; i++)
+        count += status.types[i].entities_here;
+    world_status_fini(&status);
+    return count;
+}
+
+/* Others may act in its place already: entities end at once, and none begins any more. */
+static void a_downed_node_runs_its_tasks(void **state)
+{
+    const bool off[SHERD_PHASE_COUNT] = { false };
+    const bool fatal[SHERD_PHASE_COUNT] = { [SHERD_SERVICE_STOP] = true };
+    struct world *world = cast_with(47, off, fatal);
+    struct worker workers[3];
+    struct player player;
+    char id[8];
+    (void)state;
+
+    player_spawn(&player, world, 0, 0);
+    for (uint32_t i = 0; i < 8; i++) {
+        (void)snprintf(id, sizeof id, "n%u", i);
+        assert_true(player_asks(&player, "E", id, COUNT) > 0);
+    }
+    assert_true(entities_at(world, 1) > 0);
+    hire(&workers[0], world, 1, AT_ONCE, EVERY);
+    hire(&workers[1], world, 1, LATER, EVERY);
+    hire(&workers[2], world, 1, NEVER_DONE, BIT(SHERD_SERVICE_STOP));
+    world_down(world, 0, 1);
+    while (!*workers[1].heard)
+        world_run(world, MS);
+    world_run(world, 100 * MS);
+    assert_int_equal(entities_at(world, 1), 0);
+    assert_true(down(world) >= (SHERD_PHASE_COUNT - 1) * SECOND + 4 * SECOND);
+    assert_string_equal(workers[0].heard, EVERY_TEXT);
+    assert_string_equal(workers[1].heard, EVERY_TEXT);
+    assert_true(world_logged(world, 1, "shutdown task not done in time phase=service-stop task=work"));
+    assert_false(world_logged(world, 1, "recover is off"));
+    world_free(world);
+}
+
+/* It goes on where it is. */
+static void who_is_downed_while_it_leaves_goes_on_with_its_tasks(void **state)
+{
+    struct world *world = cast_world(58, 2, 1);
+    struct worker worker;
+    (void)state;
+
+    hire(&worker, world, 1, LATER, EVERY);
+    world_leave(world, 1);
+    world_run(world, 2500 * MS);
+    assert_string_equal(worker.heard, "before-service-unbind service-unbind service-requests-done ");
+    (void)down(world);
+    assert_string_equal(worker.heard, EVERY_TEXT);
+    world_free(world);
+}
+
+static void a_downed_node_may_run_no_tasks(void **state)
+{
+    struct world *world = cast_new(59);
+    struct worker worker;
+    (void)state;
+
+    cast_begin();
+    for (uint32_t i = 0; i < 2; i++) {
+        struct node_settings settings =
+            world_node_settings(world, i, cast_types, CAST_TYPES);
+
+        settings.tasks_unless_downed = true;
+        world_start(world, i, &settings);
+    }
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    hire(&worker, world, 1, NEVER_DONE, ALL);
+    (void)down(world);
     assert_string_equal(worker.heard, "");
     world_free(world);
 }
@@ -663,7 +740,9 @@ int main(void)
         cmocka_unit_test(who_has_ended_is_done),
         cmocka_unit_test(what_is_no_task_is_refused),
         cmocka_unit_test(so_many_tasks_are_kept),
-        cmocka_unit_test(a_downed_node_runs_no_tasks),
+        cmocka_unit_test(a_downed_node_runs_its_tasks),
+        cmocka_unit_test(who_is_downed_while_it_leaves_goes_on_with_its_tasks),
+        cmocka_unit_test(a_downed_node_may_run_no_tasks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
