@@ -43,6 +43,14 @@ enum sherd_phase {
         SHERD_PHASE_COUNT
 };
 
+struct sherd_system;
+
+/* As sherd_leave, but the end begins with that phase: tasks of those before are not run, and behind
+ * SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION shards are not handed off: what entities here have in their mailboxes is lost, and others start
+ * them when this node is gone. Nothing where the end has begun. SHERD_EINVAL: no phase, or one behind SHERD_CLUSTER_LEAVE: who goes
+ * without leaving calls sherd_halt. */
+SHERD_API SHERD_MUST_USE int sherd_leave_from(struct sherd_system *system,
+                                              enum sherd_phase from);
 SHERD_API const char *sherd_phase_text(enum sherd_phase phase); /* "service-stop"; a literal */
 
 /* Gives the running actor a task in a phase: when the phase begins it gets a message of kind SHERD_SHUTDOWN with the phase as

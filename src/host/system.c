@@ -699,7 +699,7 @@ static int give_mail(struct sherd_system *system, uint32_t machine,
 }
 
 /* Once it runs without a lock and without memory: a signal's handler may have interrupted whoever has them. */
-void sherd_leave(struct sherd_system *system)
+static void leave(struct sherd_system *system, enum sherd_phase from)
 {
     int error = errno;
 
@@ -710,10 +710,24 @@ void sherd_leave(struct sherd_system *system)
     if (state_of(system) != SYSTEM_RUNNING ||
         atomic_exchange(&system->leaving, true))
         return;
+    atomic_store(&system->leave_from, (uint32_t)from);
     atomic_store_explicit(&system->leave_due, true, memory_order_seq_cst);
     if (has_threads(system))
         thread_wake(&system->threads[0]);
     errno = error;
+}
+
+void sherd_leave(struct sherd_system *system)
+{
+    leave(system, SHERD_BEFORE_SERVICE_UNBIND);
+}
+
+int sherd_leave_from(struct sherd_system *system, enum sherd_phase from)
+{
+    if ((uint32_t)from > SHERD_CLUSTER_LEAVE)
+        return SHERD_EINVAL;
+    leave(system, from);
+    return 0;
 }
 
 static int command(struct sherd_system *system, enum node_command command,

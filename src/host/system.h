@@ -76,6 +76,7 @@ struct sherd_system {
     _Atomic bool stopping; /* the threads leave their loops */
     _Atomic bool leaving;  /* sherd_leave was called */
     _Atomic bool leave_due; /* and control has not been told */
+    _Atomic uint32_t leave_from; /* enum sherd_phase; before leave_due */
     _Atomic int state;     /* enum system_state */
     _Atomic bool has_threads; /* they can be woken; sherd_start sets it before the first of them runs */
 

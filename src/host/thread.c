@@ -104,7 +104,8 @@ static bool is_to_leave(struct thread *thread)
 
 static void leave(struct thread *thread)
 {
-    struct mail mail = node_mail_command(NODE_LEAVE, NULL);
+    struct mail mail = node_mail_leave(
+        (enum sherd_phase)atomic_load(&thread->system->leave_from));
 
     atomic_store(&thread->system->leave_due, false);
     machine_mail(thread->machines[0], thread->now, &mail, 1);

@@ -444,7 +444,7 @@ static void command(struct control *control, const struct letter *letter)
     control_tell_changes(control);
     switch ((enum node_command)letter->count) {
     case NODE_LEAVE:
-        control_leave(control);
+        control_leave(control, (enum sherd_phase)letter->a);
         break;
     case NODE_JOIN:
         join(control, address);

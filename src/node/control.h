@@ -169,7 +169,8 @@ void control_tasks_late(struct control *control, uint32_t phase); /* those not d
 void control_tasks_fini(struct control *control);
 
 /* ending.c */
-void control_leave(struct control *control); /* begins a graceful end; harmless when it has begun */
+void control_leave(struct control *control,
+                   enum sherd_phase from); /* begins a graceful end with that phase; harmless when it has begun */
 void control_stop(struct control *control, int error); /* downed, refused: no more leaving */
 void control_exiting(struct control *control); /* this node is seen exiting */
 void control_removed(struct control *control, enum member_status previous);

@@ -111,6 +111,10 @@ static void shut_regions(struct control *control)
     uint64_t time = machine->settings->shutdown_region_timeout;
     struct letter letter = { .kind = LETTER_COUNT_WAITING };
 
+    if (control->phase > SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION) {
+        regions_done(control); /* the end begins behind that */
+        return;
+    }
     (void)begin_tasks(control, SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION); /* false: there are none */
     if (machine->settings
             ->phases_off[SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION]) {
@@ -153,10 +157,11 @@ static void next_tasks(struct control *control)
         shut_regions(control);
 }
 
-void control_leave(struct control *control)
+void control_leave(struct control *control, enum sherd_phase from)
 {
     if (control->ending != ENDING_NOT)
         return;
+    control->phase = from;
     if (member_is_in(control->member))
         trace_put(control->machine->trace, TRACE_INFO, "node", "leaving");
     next_tasks(control);

@@ -74,5 +74,5 @@ void control_check_foreign(struct control *control)
     /* When a leave meets the leader's move to up, the merged member has lost its number, and the JVM's replicators of sharding, which
      * keep members by it, count this one for ever: their coordinator's writes fail from then on. So it is up first. */
     if (self->status != MEMBER_JOINING && self->status != MEMBER_WEAKLY_UP)
-        control_leave(control);
+        control_leave(control, SHERD_BEFORE_SERVICE_UNBIND);
 }

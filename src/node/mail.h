@@ -71,7 +71,7 @@
     /* foreign thread -> lane or control */                                    \
     X(LETTER_SPAWN)   /* body: struct spawning, given */                       \
     X(LETTER_TELL)    /* body: struct telling, given */                        \
-    X(LETTER_COMMAND) /* count: enum node_command; body: struct address, given, or null */ \
+    X(LETTER_COMMAND) /* count: enum node_command; body: struct address, given, or null; a: of NODE_LEAVE the first phase */ \
     X(LETTER_STATUS)  /* body: struct status_part, given */
 
 enum letter_kind {

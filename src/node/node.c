@@ -579,6 +579,15 @@ struct mail node_mail_command(enum node_command command,
     return seal(&letter);
 }
 
+struct mail node_mail_leave(enum sherd_phase from)
+{
+    struct letter letter = { .kind = LETTER_COMMAND,
+                             .count = NODE_LEAVE,
+                             .a = from };
+
+    return seal(&letter);
+}
+
 struct mail node_mail_status(struct status_part *part)
 {
     struct letter letter = { .kind = LETTER_STATUS, .body = part };

@@ -202,7 +202,9 @@ enum node_command {
     NODE_PREPARE_SHUTDOWN, /* of the whole cluster */
 };
 struct mail node_mail_command(enum node_command command,
-                              const struct address *address); /* for machine 0; address is null for LEAVE and PREPARE_SHUTDOWN */
+                              const struct address *address); /* for machine 0; address is null for PREPARE_SHUTDOWN; LEAVE by node_mail_leave */
+
+struct mail node_mail_leave(enum sherd_phase from); /* for machine 0: leave, beginning with that phase, cluster-leave at the latest */
 
 /* One machine's part of a status; the node fills the fields of the machine it is given to and returns it as WANT_STATUS. */
 struct status_part {

@@ -147,6 +147,8 @@ void world_tell_entity(struct world *world, uint32_t node, const char *type,
 void world_tell(struct world *world, uint32_t node, struct sherd_ref to,
                 uint32_t msg, struct sherd_bytes body);
 void world_leave(struct world *world, uint32_t node);
+void world_leave_from(struct world *world, uint32_t node,
+                      enum sherd_phase from);
 void world_prepare_shutdown(struct world *world, uint32_t node); /* node is told to prepare the cluster for its end */
 void world_join(struct world *world, uint32_t node, uint32_t which); /* by the address of `which` */
 void world_down(struct world *world, uint32_t node, uint32_t which); /* node is told to down the address of `which` */

@@ -291,10 +291,16 @@ void world_tell(struct world *world, uint32_t node, struct sherd_ref to,
     give(world, node, machine, mail);
 }
 
-void world_leave(struct world *world, uint32_t node)
+void world_leave_from(struct world *world, uint32_t node,
+                      enum sherd_phase from)
 {
     observe(world, node_leaves, node);
-    give(world, node, 0, node_mail_command(NODE_LEAVE, NULL));
+    give(world, node, 0, node_mail_leave(from));
+}
+
+void world_leave(struct world *world, uint32_t node)
+{
+    world_leave_from(world, node, SHERD_BEFORE_SERVICE_UNBIND);
 }
 
 void world_prepare_shutdown(struct world *world, uint32_t node)

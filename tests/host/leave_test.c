@@ -165,6 +165,38 @@ static void who_was_never_up_is_removed_all_the_same(void **state)
 }
 
 /* A handler may interrupt its thread wherever that is, also where it holds what a sender holds. */
+/* It leaves before its first task would have run. */
+static void the_end_may_begin_with_a_later_phase(void **state)
+{
+    const struct sherd_options options = { .alone = 1,
+                                           .port = SHERD_PORT_ANY,
+                                           .lanes = 1,
+                                           .log_level = 2 };
+    const struct sherd_behavior looks = { .name = "looks",
+                                          .state_size = 4,
+                                          .receive = look };
+    struct sherd_system *system;
+    (void)state;
+
+    ups = 0;
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_on_up(system, count, &ups), 0);
+    assert_int_equal(sherd_start(system), 0);
+    assert_true(comes_to(&ups, 1));
+    assert_int_equal(sherd_system_spawn(system, &looks,
+                                        (struct sherd_bytes){ 0 }),
+                     0);
+    removals = 0;
+    assert_int_equal(sherd_on_removed(system, count, &removals), 0);
+    assert_int_equal(sherd_leave_from(system, SHERD_CLUSTER_EXITING),
+                     SHERD_EINVAL);
+    assert_int_equal(sherd_leave_from(system, SHERD_CLUSTER_LEAVE), 0);
+    assert_int_equal(sherd_leave_from(system, SHERD_SERVICE_STOP), 0); /* it has begun */
+    assert_int_equal(sherd_wait(system), 0);
+    assert_int_equal(removals, 1);
+    sherd_close(system);
+}
+
 static void a_signal_s_handler_may_make_it_leave(void **state)
 {
     const struct sherd_options options = { .alone = 1,
@@ -246,6 +278,7 @@ int main(void)
         cmocka_unit_test(what_waits_for_a_home_is_delivered_before_the_end),
         cmocka_unit_test(the_own_membership_is_told),
         cmocka_unit_test(who_was_never_up_is_removed_all_the_same),
+        cmocka_unit_test(the_end_may_begin_with_a_later_phase),
         cmocka_unit_test(a_signal_s_handler_may_make_it_leave),
         cmocka_unit_test(another_thread_ends_it_while_it_starts),
     };

@@ -546,6 +546,45 @@ static void so_many_tasks_are_kept(void **state)
     world_free(world);
 }
 
+/* Of those before neither tasks nor the node's own steps are done. */
+static void a_graceful_end_may_begin_with_a_later_phase(void **state)
+{
+    static const char *const texts[] = { [SHERD_SERVICE_STOP] = "service-stop ",
+                                         [SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION] = "cluster-sharding-",
+                                         [SHERD_CLUSTER_LEAVE] = "cluster-leave " };
+    const enum sherd_phase from[] = { SHERD_SERVICE_STOP,
+                                      SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION,
+                                      SHERD_CLUSTER_LEAVE };
+    (void)state;
+
+    for (uint32_t i = 0; i < sizeof from / sizeof *from; i++) {
+        struct world *world = cast_world(60 + i, 2, 2);
+        struct worker worker;
+        struct player player;
+        char id[8];
+        uint32_t index = 1;
+
+        player_spawn(&player, world, 0, 0);
+        for (uint32_t k = 0; k < 8; k++) {
+            (void)snprintf(id, sizeof id, "n%u", k);
+            assert_true(player_asks(&player, "E", id, COUNT) > 0);
+        }
+        hire(&worker, world, 1, AT_ONCE, EVERY);
+        world_leave_from(world, 1, from[i]);
+        assert_true(world_until(world, world_node_ended, &index, 60 * SECOND));
+        assert_int_equal(world_node(world, 1)->error, 0);
+        assert_string_equal(worker.heard, strstr(EVERY_TEXT, texts[from[i]]));
+        assert_false(world_logged(world, 1, "not done in time"));
+        assert_true(world_logged(world, 1, "self-exiting"));
+        world_run(world, 10 * SECOND);
+        for (uint32_t k = 0; k < 8; k++) { /* they were handed off, or are missed */
+            (void)snprintf(id, sizeof id, "n%u", k);
+            assert_true(player_asks(&player, "E", id, COUNT) > 0);
+        }
+        world_free(world);
+    }
+}
+
 /* Until node 1, which is downed, has ended; how long that took. */
 static uint64_t down(struct world *world)
 {
@@ -740,6 +779,7 @@ int main(void)
         cmocka_unit_test(who_has_ended_is_done),
         cmocka_unit_test(what_is_no_task_is_refused),
         cmocka_unit_test(so_many_tasks_are_kept),
+        cmocka_unit_test(a_graceful_end_may_begin_with_a_later_phase),
         cmocka_unit_test(a_downed_node_runs_its_tasks),
         cmocka_unit_test(who_is_downed_while_it_leaves_goes_on_with_its_tasks),
         cmocka_unit_test(a_downed_node_may_run_no_tasks),
