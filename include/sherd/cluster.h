@@ -84,6 +84,7 @@ struct sherd_cluster_member {
     uint32_t up_number; /* 0 before it was up; of two members of one data center the one with the smaller number is older */
     int reachable;
     int self; /* 1: this node */
+    int seen; /* of a state: it has seen the version of the membership that this node has; all have = they agree. Of a change: 0 */
     const char *app_version;
     const char *data_center;
     const char *roles; /* one text after the other, each with its zero byte; an empty one ends them */

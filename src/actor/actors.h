@@ -143,7 +143,7 @@ bool actors_next_event(struct actors *actors, struct actors_event *event);
 enum actors_news_kind {
     ACTORS_WANT_REPLAY, /* actor, type, shard, id: replay its events, then actors_recovered or actors_recovery_failed */
     ACTORS_FORGET,      /* actor: a persistent incarnation has ended, all of its events are settled */
-    ACTORS_WANT_CLUSTER, /* the first actor of the lane subscribed: call actors_cluster, see cluster.h */
+    ACTORS_WANT_CLUSTER, /* an actor of the lane wants the cluster's state: call actors_cluster, see cluster.h */
     ACTORS_TASK,       /* actor, type: enum sherd_phase, id: its name: a task in the node's end */
     ACTORS_TASK_DONE,  /* actor, type: the phase */
     ACTORS_FOLLOW_KEY, /* actor, shard: the tag, id: a key of distributed data that it wants to hear of; type 1: the first one of the

@@ -17,6 +17,7 @@ struct record {
     uint64_t uid;
     uint32_t up_number;
     bool is_self;
+    bool seen;
 };
 
 /* --- the view --- */
@@ -137,7 +138,8 @@ static bool is_of_center(enum sherd_cluster_event_kind kind)
 
 /* member null: the event is of none. text: of a ROLE_LEADER the role, of DATA_CENTER_... its name, else empty. */
 static void put_record(struct buf *buf, enum sherd_cluster_event_kind kind,
-                       const struct cluster_member *member, const char *text)
+                       const struct cluster_member *member, const char *text,
+                       bool of_state)
 {
     const char *center = is_of_center(kind) ? text : "";
     const char *role = is_of_center(kind) ? "" : text;
@@ -151,6 +153,7 @@ static void put_record(struct buf *buf, enum sherd_cluster_event_kind kind,
         record.uid = member->node.uid;
         record.up_number = member->up_number;
         record.is_self = member->is_self;
+        record.seen = of_state && member->seen;
         (void)address_text(&member->node.address, address, sizeof address);
     }
     if (kind == SHERD_MEMBER_REMOVED) {
@@ -199,7 +202,8 @@ SHERD_API int sherd_cluster_next(const struct sherd_msg *msg, size_t *at,
                     .status = (enum sherd_member_status)record.status,
                     .up_number = record.up_number,
                     .reachable = record.reachable,
-                    .self = record.is_self },
+                    .self = record.is_self,
+                    .seen = record.seen },
     };
     event->member.app_version = behind(event->member.address);
     event->member.data_center = behind(event->member.app_version);
@@ -243,6 +247,7 @@ static bool is_missed(struct actors *actors, struct subscriber *subscriber,
 {
     if (!subscriber->missed && slot_is_full(actors, slot)) {
         subscriber->missed = true;
+        subscriber->hears = false;
         actors->view.missed++;
     }
     actors->counts.cluster_missed += subscriber->missed;
@@ -266,7 +271,7 @@ static void tell(struct telling *telling, enum sherd_cluster_event_kind kind,
     struct buf last = { 0 };
 
     if (!telling->as_events) {
-        put_record(&telling->body, kind, member, role);
+        put_record(&telling->body, kind, member, role, true);
         if (telling->body.size <= SHERD_BODY_MAX)
             return;
         buf_put(&last, telling->body.data + before,
@@ -279,7 +284,7 @@ static void tell(struct telling *telling, enum sherd_cluster_event_kind kind,
     } else if ((telling->subscriber->events & SHERD_EVENT(kind)) &&
                !is_missed(telling->actors, telling->subscriber,
                           telling->slot)) {
-        put_record(&telling->body, kind, member, role);
+        put_record(&telling->body, kind, member, role, false);
         send(telling->actors, telling->index, telling->slot,
              SHERD_CLUSTER_CHANGE, &telling->body);
         buf_clear(&telling->body);
@@ -323,6 +328,16 @@ static void send_state(struct actors *actors, struct subscriber *subscriber,
              &telling.body);
     buf_fini(&telling.body);
     subscriber->waits = false;
+    subscriber->hears = !subscriber->missed; /* there was no room for all events */
+}
+
+/* Who has seen it is not told with each change, so a state is asked for. */
+static void ask_state(struct actors *actors)
+{
+    if (!actors->view.wanted)
+        actor_news_put(actors, ACTORS_WANT_CLUSTER, TYPE_NONE, 0, 0,
+                       slice_of(NULL, 0));
+    actors->view.wanted = true;
 }
 
 static void drop_subscriber(struct view *view, uint32_t index)
@@ -340,14 +355,15 @@ static void publish(struct actors *actors, enum sherd_cluster_event_kind kind,
 
     if (!view->in_step)
         return;
-    put_record(&body, kind, member, role);
+    put_record(&body, kind, member, role, false);
     for (uint32_t i = 0; i < view->subscribers.count; i++) {
         struct subscriber *subscriber = &view->subscribers.items[i];
         struct slot *slot = slot_of(actors, subscriber->actor);
 
         if (!slot)
             drop_subscriber(view, i--);
-        else if ((subscriber->events & SHERD_EVENT(kind)) &&
+        else if ((subscriber->hears || subscriber->missed) &&
+                 (subscriber->events & SHERD_EVENT(kind)) &&
                  !is_missed(actors, subscriber, slot))
             send(actors, actor_slot(subscriber->actor), slot,
                  SHERD_CLUSTER_CHANGE, &body);
@@ -355,7 +371,7 @@ static void publish(struct actors *actors, enum sherd_cluster_event_kind kind,
     buf_fini(&body);
 }
 
-/* The first state of those who subscribed before it was here. */
+/* The state of those who have asked for it. */
 static void tell_waiting(struct actors *actors)
 {
     struct view *view = &actors->view;
@@ -383,8 +399,10 @@ void view_retry(struct actors *actors)
             drop_subscriber(view, i--);
         } else if (subscriber->missed && !slot_is_full(actors, slot)) {
             subscriber->missed = false;
+            subscriber->waits = true;
+            subscriber->wants_events = false;
             view->missed--;
-            send_state(actors, subscriber, slot, false);
+            ask_state(actors);
         }
     }
 }
@@ -499,6 +517,29 @@ static void take_stopped(struct actors *actors)
         take_role_leader(actors, &view->roles.items[0], &nobody);
 }
 
+/* What the lane was told of members may be a little older: who is not named has not seen it. */
+static void take_seen(struct view *view, const struct cluster_change *change)
+{
+    struct cluster_seen entry;
+    size_t from = 0;
+
+    for (uint32_t i = 0; i < view->members.count; i++) {
+        struct cluster_member *member = &view->members.items[i];
+        size_t at = from;
+
+        member->seen = false;
+        for (; at + sizeof entry <= change->texts_size; at += sizeof entry) {
+            memcpy(&entry, change->texts + at, sizeof entry);
+            if (entry.uid == member->node.uid)
+                break;
+        }
+        if (at + sizeof entry > change->texts_size)
+            continue;
+        member->seen = entry.seen != 0;
+        from = at + sizeof entry;
+    }
+}
+
 void actors_cluster(struct actors *actors, const struct cluster_change *change)
 {
     struct view *view = &actors->view;
@@ -527,8 +568,12 @@ void actors_cluster(struct actors *actors, const struct cluster_change *change)
         take_role_leader(actors, find_role(view, change->texts),
                          &change->node);
         break;
+    case CLUSTER_SEEN:
+        take_seen(view, change);
+        break;
     case CLUSTER_IN_STEP:
         view->in_step = true;
+        view->wanted = false;
         tell_waiting(actors);
         break;
     case CLUSTER_STOPPED:
@@ -583,12 +628,10 @@ SHERD_API int sherd_cluster_subscribe(struct sherd_ctx *ctx, uint32_t events,
     subscriber->events |= events;
     subscriber->waits = true;
     subscriber->wants_events = first == SHERD_EVENTS_FIRST;
-    if (view->in_step && !is_missed(actors, subscriber, ctx->slot))
-        send_state(actors, subscriber, ctx->slot, subscriber->wants_events);
-    if (!view->wanted)
-        actor_news_put(actors, ACTORS_WANT_CLUSTER, TYPE_NONE, 0, 0,
-                       slice_of(NULL, 0));
-    view->wanted = true;
+    if (!view->in_step || !subscriber->wants_events)
+        ask_state(actors);
+    else if (!is_missed(actors, subscriber, ctx->slot))
+        send_state(actors, subscriber, ctx->slot, true);
     return 0;
 }
 

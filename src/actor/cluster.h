@@ -1,5 +1,6 @@
 /* What a lane is told of the cluster for its actors: the node gives changes to actors_cluster, which keeps a view of them and
- * tells subscribers (sherd/cluster.h, behaviour 7). A lane is told nothing until it asks by ACTORS_WANT_CLUSTER. */
+ * tells subscribers (sherd/cluster.h, behaviour 7). A lane is told nothing until it asks by ACTORS_WANT_CLUSTER: then the
+ * state, who has seen it, and that it is in step. When it asks again it is told the last two anew. */
 #ifndef SHERD_ACTOR_CLUSTER_H
 #define SHERD_ACTOR_CLUSTER_H
 
@@ -19,8 +20,15 @@ enum cluster_change_kind {
     CLUSTER_CENTER_REACHABLE,   /* the same */
     CLUSTER_LEADER,      /* node: uid 0 = none */
     CLUSTER_ROLE_LEADER, /* the same; texts: the role */
+    CLUSTER_SEEN,        /* texts: who has seen the membership's version, a cluster_seen for each member, by node */
     CLUSTER_IN_STEP,     /* all of the present state has been told; from here on subscribers hear of changes */
     CLUSTER_STOPPED      /* this node is out of the cluster for good */
+};
+
+/* An entry of CLUSTER_SEEN; not aligned there. */
+struct cluster_seen {
+    uint64_t uid;
+    uint64_t seen; /* 0 or 1 */
 };
 
 /* One change; the memory behind it holds texts_size bytes of texts. What says nothing new is ignored. */

@@ -191,6 +191,7 @@ struct cluster_member {
     uint32_t up_number;
     bool is_self;
     bool is_unreachable;
+    bool seen; /* as told last; changes do not tell it */
     uint32_t texts_size;
     char *texts; /* version, data center, roles, an empty one */
 };
@@ -203,8 +204,9 @@ struct cluster_role {
 struct subscriber {
     uint64_t actor;
     uint32_t events;
-    bool waits;  /* for its first state: as events if wants_events */
+    bool waits;  /* for a state: as events if wants_events */
     bool wants_events;
+    bool hears;  /* it has the state, and hears of changes */
     bool missed; /* a change found no room: it gets the state anew */
 };
 
@@ -215,7 +217,7 @@ struct view {
     VEC(char *) centers; /* data centers that are unreachable */
     VEC(struct subscriber) subscribers;
     struct node_id leader; /* uid 0 = none */
-    bool wanted;     /* ACTORS_WANT_CLUSTER is out */
+    bool wanted;     /* ACTORS_WANT_CLUSTER is out, and CLUSTER_IN_STEP is awaited */
     bool in_step;
     bool stopped;
     uint32_t missed; /* subscribers that did */

@@ -144,17 +144,35 @@ static void post_state(struct control *control, uint64_t lanes)
         post_leader(control, lanes, leader, role);
 }
 
+static void post_seen(struct control *control, uint64_t lanes)
+{
+    struct cluster_change change = { .kind = CLUSTER_SEEN };
+    struct buf texts = { 0 };
+
+    for (uint32_t i = 0; i < member_count(control->member); i++) {
+        const struct member_view *view = member_at(control->member, i);
+        struct cluster_seen seen = { .uid = view->profile->node.uid,
+                                     .seen = view->seen };
+
+        buf_put(&texts, &seen, sizeof seen);
+    }
+    post(control, lanes, &change, &texts);
+    buf_fini(&texts);
+}
+
+/* A lane that follows already asks for who has seen it alone. */
 void control_follow(struct control *control, uint32_t lane)
 {
     uint64_t lanes = UINT64_C(1) << lane;
 
-    if (control->followers & lanes)
-        return;
-    control_tell_all(control); /* what it is sent is the state: no news of that shall follow */
-    control->followers |= lanes;
-    member_follow_roles(control->member);
-    if (!member_is_stopped(control->member))
-        post_state(control, lanes);
+    if (!(control->followers & lanes)) {
+        control_tell_all(control); /* what it is sent is the state: no news of that shall follow */
+        control->followers |= lanes;
+        member_follow_roles(control->member);
+        if (!member_is_stopped(control->member))
+            post_state(control, lanes);
+    }
+    post_seen(control, lanes);
     post_word(control, lanes, CLUSTER_IN_STEP, NULL);
     if (member_is_stopped(control->member))
         post_word(control, lanes, CLUSTER_STOPPED, NULL);

@@ -20,6 +20,7 @@ static void change_with(enum cluster_change_kind kind, char letter,
 {
     struct cluster_change *change = mem_alloc(sizeof *change + size);
 
+    lab.in_step |= kind == CLUSTER_IN_STEP;
     change->kind = kind;
     if (letter)
         change->node = node(letter);
@@ -92,6 +93,72 @@ static void the_state_comes_first_then_each_change(void **state)
     lab_expect("a~{b:1 weakly up} a~{c:1 reachable} a~{b:1 leader} "
                "a~{ role leader front} a~{c:1 removed} ");
     assert_false(wanted());
+}
+
+/* Who has seen the version, of these letters. */
+static void seen_by(const char *letters, const char *all)
+{
+    struct cluster_seen entries[8];
+    size_t count = 0;
+
+    for (const char *at = all; *at; at++)
+        entries[count++] =
+            (struct cluster_seen){ .uid = (uint64_t)*at,
+                                   .seen = strchr(letters, *at) != NULL };
+    change_with(CLUSTER_SEEN, 0, SHERD_UP, (const char *)entries,
+                count * sizeof *entries);
+}
+
+/* Asked for with each state: no change tells it. */
+static void a_state_says_who_has_seen_it(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    member('b', SHERD_UP);
+    member('c', SHERD_UP);
+    member('d', SHERD_UP);
+    seen_by("bd", "bcd");
+    change(CLUSTER_IN_STEP, 0);
+    ORDER(a, { DO_SUBSCRIBE, SHERD_EVENTS_ALL });
+    lab_run();
+    lab_expect("a+ a.1 a[{b:1! up}{c:1 up}{d:1! up}] ");
+    lab.in_step = false;
+    ORDER(a, { DO_SUBSCRIBE, SHERD_EVENTS_ALL });
+    (void)actors_run(lab.actors, lab.now, 0, 100);
+    assert_true(wanted());
+    member('b', SHERD_LEAVING); /* it hears of what changes meanwhile */
+    seen_by("c", "acde"); /* what the lane knows may be older and newer */
+    change(CLUSTER_IN_STEP, 0);
+    lab_run();
+    lab_expect("a.1 a~{b:1 left} a[{b:1 left}{c:1! up}{d:1 up}] ");
+    seen_by("bcd", "bcd");
+    member('d', SHERD_LEAVING);
+    lab_run();
+    lab_expect("a~{d:1 left} ");
+    assert_false(wanted());
+}
+
+/* One that waits for its first state hears of no change before it. */
+static void a_change_is_not_told_before_the_state(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    struct sherd_ref b;
+    (void)state;
+
+    change(CLUSTER_IN_STEP, 0);
+    ORDER(a, { DO_SUBSCRIBE, SHERD_EVENTS_ALL });
+    lab_run();
+    lab.in_step = false;
+    b = lab_spawn("b");
+    ORDER(b, { DO_SUBSCRIBE, SHERD_EVENTS_ALL });
+    (void)actors_run(lab.actors, lab.now, 0, 100);
+    member('c', SHERD_UP);
+    change(CLUSTER_IN_STEP, 0);
+    member('d', SHERD_UP);
+    lab_run();
+    lab_expect("a+ a.1 a[] b+ b.1 a~{c:1 up} a~{d:1 up} "
+               "b[{c:1 up}] b~{d:1 up} ");
 }
 
 static void every_status_has_its_event(void **state)
@@ -418,6 +485,8 @@ int main(void)
     cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
     const struct CMUnitTest tests[] = {
         TEST(the_state_comes_first_then_each_change),
+        TEST(a_state_says_who_has_seen_it),
+        TEST(a_change_is_not_told_before_the_state),
         TEST(every_status_has_its_event),
         TEST(a_set_of_events_is_kept_to),
         TEST(what_is_no_set_is_refused),

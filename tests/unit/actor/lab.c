@@ -1,6 +1,8 @@
 /* See lab.h. */
 #include "lab.h"
 
+#include "actor/cluster.h"
+
 #include <sherd/shutdown.h>
 
 #include <stdio.h>
@@ -160,7 +162,8 @@ static void say_events(const char *name, const struct sherd_msg *msg)
     say("%s%s", name, msg->msg == SHERD_CLUSTER_CHANGE ? "~" : "[");
     while (sherd_cluster_next(msg, &at, &event))
         say("{%s%s%s %s%s%s}", event.member.address,
-            event.member.self ? "=" : "", event.member.reachable ? "" : "?",
+            event.member.self ? "=" : "",
+            !event.member.reachable ? "?" : event.member.seen ? "!" : "",
             sherd_cluster_event_text(event.kind), event.role[0] ? " " : "",
             event.role);
     if (msg->msg == SHERD_CLUSTER_STATE)
@@ -437,6 +440,16 @@ void lab_entity_tell(uint16_t type, const char *id, uint32_t msg)
     entity_send(type, id, msg, slice_of(NULL, 0));
 }
 
+/* The cluster's state is here already: who has seen it is as it was told last. */
+static bool tell_in_step(void)
+{
+    struct cluster_change change = { .kind = CLUSTER_IN_STEP };
+
+    if (lab.in_step)
+        actors_cluster(lab.actors, &change);
+    return lab.in_step;
+}
+
 static bool drain(void)
 {
     struct message *message;
@@ -471,6 +484,8 @@ static bool drain(void)
             lab.remember[lab.remember_count++] = news.actor;
         else if (news.kind == ACTORS_FORGET_STORED)
             lab.forget_stored[lab.forget_stored_count++] = news.actor;
+        else if (news.kind == ACTORS_WANT_CLUSTER)
+            more = tell_in_step() || more;
         else
             lab.empty_count++;
         assert_true(lab.want_count < 256);

@@ -71,6 +71,7 @@ struct lab {
     struct sherd_ref last; /* of DO_SPAWN, DO_SHOW */
     struct sherd_question question; /* that a puppet keeps */
     bool quiet;         /* no log */
+    bool in_step;       /* ACTORS_WANT_CLUSTER is answered at once */
     bool route;         /* entity messages that come out are delivered; shards are started */
     enum sherd_next on_started; /* what entities of type "P" and "A" return for SHERD_STARTED */
     struct message *out[4096]; /* what came out and was not for entities, or all if !route */

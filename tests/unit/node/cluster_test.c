@@ -15,6 +15,7 @@
 struct ear {
     struct world *world;
     char text[512];
+    uint32_t seen; /* members that have, in states */
     bool ended;
 };
 
@@ -72,8 +73,10 @@ static enum sherd_next listen(struct sherd_ctx *ctx, void *self,
                                                  SHERD_STATE_FIRST),
                          0);
     }
-    while (sherd_cluster_next(msg, &at, &event))
+    while (sherd_cluster_next(msg, &at, &event)) {
         note(*ear, &event);
+        (*ear)->seen += event.kind <= SHERD_MEMBER_REMOVED && event.member.seen;
+    }
     if (msg->kind == SHERD_STOPPING)
         (*ear)->ended = true;
     return SHERD_CONTINUE;
@@ -193,6 +196,32 @@ static void the_status_says_who_has_seen_the_version(void **state)
     wait_for(&ear, "2?");
     world_run(world, 10 * SECOND);
     assert_int_equal(seen_by(world, 0), 3);
+    world_free(world);
+}
+
+/* Each state that is asked for says it, on a lane that follows already, too. */
+static void a_state_says_who_has_seen_it(void **state)
+{
+    struct world *world = cast_new(79);
+    struct ear ears[3];
+    (void)state;
+
+    cast_begin();
+    for (uint32_t i = 0; i < 3; i++)
+        start(world, i, 1);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    world_run(world, 5 * SECOND);
+    ear_open(&ears[0], world, 0, 0);
+    ear_open(&ears[1], world, 0, 0);
+    assert_int_equal(ears[0].seen, 3);
+    assert_int_equal(ears[1].seen, 3);
+    net_cut(world, 0, 2, NET_BOTH, true);
+    net_cut(world, 1, 2, NET_BOTH, true);
+    world_run(world, 20 * SECOND);
+    ear_open(&ears[2], world, 0, 0);
+    wait_for(&ears[2], "2! ");
+    assert_int_equal(ears[2].seen, 2);
+    assert_int_equal(ears[0].seen, 3); /* no change says it */
     world_free(world);
 }
 
@@ -419,6 +448,7 @@ static void a_cluster_of_one_with_entities_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_state_says_who_has_seen_it),
         cmocka_unit_test(changes_are_heard_on_every_lane),
         cmocka_unit_test(what_comes_at_once_is_told_one_by_one),
         cmocka_unit_test(the_status_says_who_has_seen_the_version),
