@@ -11,6 +11,8 @@
  * What a node sees is its own view: others may see the same a moment earlier or later. One change of the view is told in this
  * order: removals, changes of status (both by address), unreachable, reachable, the same of data centers, leader, leaders of
  * roles. A member that is unreachable is still a member: what ran there may still run, until it is removed.
+ * Each change is told; but where more changes at once than is told in a turn (64), as in a large cluster of which a part dies, a member may
+ * change again before it was told: then the outcome is told alone, and the counter SHERD_CHANGES_FOLDED grows.
  *
  * Each data center (akka.cluster.multi-data-center.self-data-center) has its own leader, its own coordinators and shards, and its
  * own reachability: a member of another data center is never told unreachable, but its data center is, when the way there or the

@@ -203,6 +203,7 @@ struct sherd_damaged_key {
     X(SHERD_FRAMES_REFUSED, "frames refused") /* of unknown, foreign, replaced and removed nodes */ \
     X(SHERD_MESSAGES_MALFORMED, "messages malformed") /* not to be read, or for nobody here */ \
     X(SHERD_GOSSIP_DROPPED, "gossip dropped") /* messages of membership: malformed, hostile, of strangers, too late */ \
+    X(SHERD_CHANGES_FOLDED, "changes folded") /* of members, of which actors that listen were told a later one alone: too much changed at once (sherd/cluster.h) */ \
     X(SHERD_PEERS_REFUSED, "peers refused") /* nodes without a name in the `where` of asks: there are too many */ \
     X(SHERD_ASKED_REFUSED, "asked refused") /* asks of which this node does not tell where they wait: too many */ \
     X(SHERD_WATCHES_REFUSED, "watches refused") /* of actors here, by JVM nodes: too many */ \

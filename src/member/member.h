@@ -177,6 +177,7 @@ struct member_news {
     X(dropped_unreachable, "gossips of members this node cannot reach")        \
     X(dropped_state, "messages that do not fit this node's state")             \
     X(dropped_full, "joins and confirmed ends refused: too many members")      \
+    X(folded, "changes of members that were not told apart from later ones")   \
     X(forgotten, "tombstones dropped: too many removals in a day")             \
     X(unknown_manifest, "messages of an unknown kind")
 

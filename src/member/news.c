@@ -146,6 +146,69 @@ static void view_seen(struct member *member)
         member->views.items[i].seen = member->gossip.members.items[i].seen;
 }
 
+/* What of a member is told, beside that it is one. */
+struct tellable {
+    enum member_status status; /* MEMBER_REMOVED: it is no member */
+    int32_t up_number;
+    bool is_unreachable;
+};
+
+static bool differ(const struct tellable *left, const struct tellable *right)
+{
+    return left->status != right->status ||
+           left->up_number != right->up_number ||
+           left->is_unreachable != right->is_unreachable;
+}
+
+/* As the view has it still, as the gossip has it, and as it was told. */
+static bool is_folded(const struct member *member, const uint8_t *reach,
+                      const struct member_view *view, const struct told *told)
+{
+    const struct gossip_member *found =
+        gossip_find(&member->gossip, &view->profile->node);
+    bool tells_reach = profile_same_center(view->profile, member->self) &&
+                       !node_equal(&view->profile->node, &member->self->node);
+    struct tellable was = { MEMBER_REMOVED, 0, false };
+    struct tellable is = { view->status, view->up_number,
+                           tells_reach && !view->reachable };
+    struct tellable becomes = { MEMBER_REMOVED, 0, false };
+
+    if (told)
+        was = (struct tellable){ told->status, told->up_number,
+                                 told->is_unreachable };
+    if (found)
+        becomes = (struct tellable){
+            found->status, found->up_number,
+            tells_reach && reach[found - member->gossip.members.items] !=
+                               REACHABLE
+        };
+    return differ(&was, &is) && differ(&is, &becomes);
+}
+
+/* Changes that are not told yet, and will not be as they were: behind a crowd of them, and where somebody listens. */
+static void count_folded(struct member *member, const uint8_t *reach)
+{
+    const struct news *news = &member->news;
+    uint32_t at = 0;
+
+    if (!member_has_news(member) || !news->tells_roles)
+        return;
+    for (uint32_t i = 0; i < member->views.count; i++) {
+        const struct member_view *view = &member->views.items[i];
+        const struct told *told = NULL;
+
+        while (at < news->members.count &&
+               node_compare(&news->members.items[at].profile->node,
+                            &view->profile->node) < 0)
+            at++;
+        if (at < news->members.count &&
+            node_equal(&news->members.items[at].profile->node,
+                       &view->profile->node))
+            told = &news->members.items[at];
+        member->counters.folded += is_folded(member, reach, view, told);
+    }
+}
+
 void member_settle(struct member *member, uint64_t now)
 {
     const struct gossip_member *leader;
@@ -159,6 +222,7 @@ void member_settle(struct member *member, uint64_t now)
     member->is_dirty = member->is_seen_dirty = false;
     member->counters.forgotten = member->gossip.forgotten;
     reach = state_reach(&member->gossip, member->self, ALL_OBSERVERS);
+    count_folded(member, reach);
     view_members(member, reach);
     leader = state_leader(&member->gossip, member->self, reach);
     member->leader = leader ? leader->profile->node : (struct node_id){ 0 };

@@ -28,6 +28,7 @@ static void put_counters(const struct control *control, uint64_t *counters)
         member->dropped_stranger + member->dropped_misdirected +
         member->dropped_unreachable + member->dropped_state +
         member->dropped_full + member->unknown_manifest;
+    counters[SHERD_CHANGES_FOLDED] = member->folded;
     counters[SHERD_REMOVED_FORGOTTEN] = control->removed_forgotten;
     for (uint32_t i = 0; i < control->type_count; i++) {
         const struct region_counters *region =

@@ -256,6 +256,7 @@ static void what_two_gossips_say_is_told_twice(void **state)
     turn_until_told(machine);
     assert_int_equal(told_of(machine, CLUSTER_UNREACHABLE), 1);
     assert_int_equal(told_of(machine, CLUSTER_REACHABLE), 1);
+    assert_int_equal(member_counters(machine->control->member)->folded, 0);
     gossip_fini(&gossip);
     node_free(node);
 }
@@ -324,6 +325,7 @@ static void a_crowd_is_told_no_faster_for_a_second_gossip(void **state)
     assert_int_equal(told_of(machine, CLUSTER_UNREACHABLE), NEWS_OF_TURN_MAX);
     turn_until_told(machine);
     assert_int_equal(told_of(machine, CLUSTER_UNREACHABLE), OTHERS - 2);
+    assert_int_equal(member_counters(machine->control->member)->folded, 1); /* of node 1 nothing was told */
     gossip_fini(&gossip);
     node_free(node);
 }
