@@ -50,9 +50,12 @@
  * Keys that `cluster.distributed-data.expire-keys-after-inactivity` names (`"session-*" = 10 minutes`) are forgotten when no member has read,
  * changed or deleted them for so long, by the members' clocks, on disks too: also those that were deleted. To follow a key is no use of it.
  * Set it on all members: one without it keeps the key, and gives it to the others again. A key that comes back begins empty; what a
- * member that could not be reached still has of it may come back with it. What the levels promise does not hold for a key that expires
- * while somebody uses it: members tell each other of its use by gossip, and one that did not hear of it in time, behind a cut or with
- * a time near the gossip's interval, begins again from nothing. What it adds to a counter then is lost below what it had added before.
+ * member that could not be reached still has of it may come back with it. Members tell each other of its use by gossip, and one that did not
+ * hear of it in time, behind a cut or with a time near the gossip's interval, forgets it while others use it. It has it again when their gossip
+ * comes; until then a read that asks nobody else who has it does not find it. What it changes meanwhile is added to what the others have: for that
+ * a member that had changed the key before keeps what it knew of it, shown to nobody, until all members have been reachable for
+ * `max-pruning-dissemination` (5 minutes) since, and goes on from that when it changes the key again within this time, which is done with the type
+ * that it had. A deletion that has expired is forgotten like anything else: who was cut off and still has the value gives it back.
  * So expire only what may be lost, and after a time that is long beside any partition. A key that nobody used since a restart stays.
  *
  * Behaviour 13; seed 001 (data), seed 003 (the sharding that stands on it). */

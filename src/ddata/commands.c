@@ -160,7 +160,7 @@ enum replicator_begin replicator_update_begin(struct replicator *replicator,
                                               const struct dd_value **current,
                                               struct outbox *outbox)
 {
-    struct entry *entry = entry_find(replicator, key);
+    struct entry *entry;
 
     *current = NULL;
     if (!replicator->has_ended && store_must_wait(replicator, token)) {
@@ -173,6 +173,12 @@ enum replicator_begin replicator_update_begin(struct replicator *replicator,
         refuse(replicator, token, REPLICATOR_FULL, key);
         return REPLICATOR_ANSWERED;
     }
+    if (!replicator->has_ended && !hidden_show(replicator, key)) {
+        refuse(replicator, token, REPLICATOR_FULL, key);
+        store_modified(replicator, now, outbox);
+        return REPLICATOR_ANSWERED;
+    }
+    entry = entry_find(replicator, key);
     if (replicator->has_ended || (entry && !entry_is_there(entry))) {
         news_answer(replicator, token,
                     replicator->has_ended ? REPLICATOR_STOPPED

@@ -93,6 +93,7 @@ void entry_set(struct replicator *replicator, struct entry *entry,
 void entry_delete(struct replicator *replicator, struct entry *entry)
 {
     envelope_delete(&entry->envelope);
+    hidden_drop(replicator, entry->key);
     deltas_drop(&replicator->deltas, &entry->log, entry->key);
     replicator->deleted_count++;
     entry_measured(replicator, entry, DELETED_SIZE);

@@ -1,7 +1,21 @@
 /* Keys that nobody has used for a time are forgotten (behaviour 13.11). A use is a command for the key, here or, as statuses and gossips
- * say, elsewhere; by the wall clock. */
+ * say, elsewhere; by the wall clock.
+ *
+ * Somebody may have used it all the time, and not have been heard. What this node counted anew would then be below what it had counted, and
+ * the versions that it draws say that it has seen all that it ever put: a merge would drop the one, and what others have with the other. So what this
+ * node had changed is hidden first: out of the table, and shown to nobody. A change that it makes goes on from it. It is gone when all members
+ * have been reachable for as long as news take (as a removed member is pruned then): who had it would have given it back. */
+#include "base/bound.h"
+#include "base/limits.h"
 #include "base/mark.h"
 #include "ddata/replicator_inside.h"
+
+struct hidden {
+    struct envelope envelope;
+    uint64_t size;
+    int64_t used_ms; /* last, by the wall clock */
+    uint64_t at;     /* ns of replicas.clock */
+};
 
 uint64_t expire_after(const struct replicator *replicator, struct slice key)
 {
@@ -47,6 +61,99 @@ void entry_use(const struct replicator *replicator, struct entry *entry,
         entry->used_ms = used_ms;
 }
 
+/* ---- what is hidden ---- */
+
+static bool is_written_here(const struct replicator *replicator,
+                            const struct entry *entry)
+{
+    return entry_is_there(entry) &&
+           dd_needs_pruning(entry->envelope.value, &replicator->replicas.self);
+}
+
+/* Before the entry is forgotten; false: there is no room, and it has to stay. What is hidden already has all that was written here: a change
+ * would have taken it out. */
+static bool hide(struct replicator *replicator, struct entry *entry)
+{
+    struct hidden *hidden = map_get(&replicator->hidden, entry->key);
+
+    if (!hidden && !is_written_here(replicator, entry))
+        return true;
+    if (!hidden) {
+        if (replicator->hidden.count >= REPLICATOR_HIDDEN_MAX ||
+            replicator->hidden_bytes + entry->size >
+                REPLICATOR_HIDDEN_BYTES_MAX) {
+            replicator->counters.unforgotten++;
+            return false;
+        }
+        hidden = mem_alloc(sizeof *hidden);
+        envelope_copy(&hidden->envelope, &entry->envelope);
+        hidden->size = entry->size;
+        replicator->hidden_bytes += hidden->size;
+        (void)map_put(&replicator->hidden, entry->key, hidden);
+        BOUNDED("keys that are hidden", replicator->hidden.count,
+                REPLICATOR_HIDDEN_MAX);
+    }
+    hidden->used_ms = entry->used_ms;
+    hidden->at = replicator->replicas.clock;
+    return true;
+}
+
+void hidden_drop(struct replicator *replicator, struct slice key)
+{
+    struct hidden *hidden = map_take(&replicator->hidden, key);
+
+    if (!hidden)
+        return;
+    replicator->hidden_bytes -= hidden->size;
+    envelope_fini(&hidden->envelope);
+    mem_free(hidden);
+}
+
+bool hidden_show(struct replicator *replicator, struct slice key)
+{
+    const struct hidden *hidden = map_get(&replicator->hidden, key);
+    bool was_there = entry_find(replicator, key) != NULL;
+    struct envelope envelope = { 0 };
+    struct entry *entry;
+
+    if (!hidden)
+        return true;
+    REACHED("a change goes on from what was forgotten");
+    SOMETIMES("and others have given it back", was_there);
+    envelope_copy(&envelope, &hidden->envelope);
+    entry = entry_merge(replicator, key, &envelope, hidden->size);
+    envelope_fini(&envelope);
+    if (!entry && !was_there)
+        return false;
+    /* Of another type, or too large together: what others have stands. */
+    entry_use(replicator, entry, hidden->used_ms);
+    hidden_drop(replicator, key);
+    return true;
+}
+
+static void drop_what_nobody_has(struct replicator *replicator)
+{
+    uint64_t wait = replicator->settings.pruning_dissemination_ms * MS;
+    struct map_entry item;
+    uint32_t at = 0;
+
+    while (map_next(&replicator->hidden, &at, &item)) {
+        const struct hidden *hidden = item.value;
+
+        if (replicator->replicas.clock - hidden->at > wait)
+            hidden_drop(replicator, item.key);
+    }
+}
+
+void hidden_fini(struct replicator *replicator)
+{
+    struct map_entry item;
+
+    for (uint32_t at = 0; map_next(&replicator->hidden, &at, &item);)
+        hidden_drop(replicator, item.key);
+    map_fini(&replicator->hidden);
+}
+
 void expire_tick(struct replicator *replicator)
 {
     struct map_entry item;
@@ -54,10 +161,12 @@ void expire_tick(struct replicator *replicator)
 
     if (!replicator->expiries.count)
         return;
+    drop_what_nobody_has(replicator);
     while (map_next(&replicator->entries, &at, &item)) {
         struct entry *entry = item.value;
 
-        if (!is_over(replicator, entry->expires_after, entry->used_ms))
+        if (!is_over(replicator, entry->expires_after, entry->used_ms) ||
+            !hide(replicator, entry))
             continue;
         REACHED("a key is forgotten that nobody used");
         replicator->counters.expired++;

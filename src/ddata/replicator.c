@@ -138,6 +138,7 @@ void replicator_free(struct replicator *replicator)
     notify_fini(replicator);
     entries_fini(replicator);
     hold_fini(replicator);
+    hidden_fini(replicator);
     deltas_fini(&replicator->deltas);
     replicas_fini(&replicator->replicas);
     for (uint32_t i = 0; i < replicator->durable_keys.count; i++)

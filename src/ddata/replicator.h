@@ -168,6 +168,7 @@ struct replicator_news {
     X(crowded, "members not kept: too many")                                   \
     X(pruned, "entries from which a removed member was pruned")            \
     X(expired, "entries forgotten: nobody used them")                          \
+    X(unforgotten, "times that an entry nobody used was not forgotten: too much is hidden") \
     X(stale, "entries refused: nobody used them for too long")
 
 struct replicator_counters {

@@ -247,6 +247,8 @@ struct replicator {
     struct map storing; /* ticket -> struct storing */
     uint64_t ticket;    /* the last */
     struct map held;    /* key that is in no entry -> struct hold: what was damaged, see held.c */
+    struct map hidden;  /* key -> struct hidden: what was forgotten, and perhaps is not elsewhere, see expire.c */
+    uint64_t hidden_bytes;
     VEC(struct waiting) waiting;
     uint32_t waiting_head;
     bool is_modifying; /* the first that waits has been asked to begin again */
@@ -393,6 +395,10 @@ bool expire_is_over(const struct replicator *replicator, struct slice key,
 void entry_use(const struct replicator *replicator, struct entry *entry,
                int64_t used_ms); /* entry: null is fine */
 void expire_tick(struct replicator *replicator);
+/* Before a change of the key: what is hidden of it, if anything is, is in the table again. False: at a limit. */
+bool hidden_show(struct replicator *replicator, struct slice key);
+void hidden_drop(struct replicator *replicator, struct slice key);
+void hidden_fini(struct replicator *replicator);
 
 /* what arrives */
 /* A status or a gossip. The message is given, if it is begun with at once; else it is kept as it came. */

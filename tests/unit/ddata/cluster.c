@@ -589,6 +589,22 @@ uint64_t do_remove(struct cluster *cluster, uint32_t index, const char *key,
     return token;
 }
 
+uint64_t do_change(struct cluster *cluster, uint32_t index, const char *key,
+                   enum dd_kind kind, change_value *change, uint32_t number,
+                   struct consistency consistency)
+{
+    uint64_t token = begin(cluster, index);
+    struct outbox outbox = { 0 };
+    struct dd_value *value =
+        begin_update(cluster, index, token, key, kind, &outbox);
+
+    if (!value)
+        return token;
+    change(value, &cluster->nodes[index].writer, number);
+    end_update(cluster, index, token, key, value, &consistency, &outbox);
+    return token;
+}
+
 const struct answered *answer_of(const struct cluster *cluster,
                                  uint32_t index, uint64_t token)
 {

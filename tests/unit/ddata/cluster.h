@@ -117,6 +117,12 @@ uint64_t do_add(struct cluster *cluster, uint32_t index, const char *key,
                 const char *element, struct consistency consistency);
 uint64_t do_remove(struct cluster *cluster, uint32_t index, const char *key,
                    const char *element, struct consistency consistency);
+/* Any change, of what is there or of a new value of that kind. */
+typedef void change_value(struct dd_value *value, struct dd_writer *writer,
+                          uint32_t number);
+uint64_t do_change(struct cluster *cluster, uint32_t index, const char *key,
+                   enum dd_kind kind, change_value *change, uint32_t number,
+                   struct consistency consistency);
 /* How a command ended; null while it has not. */
 const struct answered *answer_of(const struct cluster *cluster,
                                  uint32_t index, uint64_t token);

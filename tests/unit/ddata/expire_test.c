@@ -6,6 +6,9 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+
+#include "base/limits.h"
 #include "lone.h"
 
 #define AFTER 10000 /* ms */
@@ -240,6 +243,279 @@ static void a_write_after_it_is_not_taken_for_a_repeat(void **state)
     cluster_free(c);
 }
 
+/* ---- what others still have ---- */
+
+static void count_up(struct dd_value *value, struct dd_writer *writer,
+                     uint32_t number)
+{
+    (void)number;
+    dd_gcounter_add(value, &writer->node, 1);
+}
+
+static void count_both_ways(struct dd_value *value, struct dd_writer *writer,
+                            uint32_t number)
+{
+    (void)number;
+    dd_pncounter_add(value, &writer->node, 2);
+    dd_pncounter_add(value, &writer->node, -1);
+}
+
+static void count_in_map(struct dd_value *value, struct dd_writer *writer,
+                         uint32_t number)
+{
+    struct dd_element key = dd_long(number % 2);
+
+    dd_countermap_add(value, writer, &key, 1);
+}
+
+static void count_inside(struct dd_value *value, struct dd_writer *writer,
+                         uint32_t number)
+{
+    struct dd_element key = dd_long(number % 2);
+    const struct dd_value *was = dd_map_get(value, &key);
+    struct dd_value *counter = was ? dd_copy(was) : dd_new(DD_GCOUNTER);
+
+    dd_gcounter_add(counter, &writer->node, 1);
+    dd_ormap_update(value, writer, &key, counter);
+}
+
+static void add_to_gset(struct dd_value *value, struct dd_writer *writer,
+                        uint32_t number)
+{
+    struct dd_element element = dd_long(number);
+
+    (void)writer;
+    dd_gset_add(value, &element);
+}
+
+static void add_to_set(struct dd_value *value, struct dd_writer *writer,
+                       uint32_t number)
+{
+    struct dd_element element = dd_long(number);
+
+    dd_orset_add(value, writer, &element);
+}
+
+static void put_in_map(struct dd_value *value, struct dd_writer *writer,
+                       uint32_t number)
+{
+    struct dd_element key = dd_long(number);
+
+    dd_lwwmap_put(value, writer, &key,
+                  (struct dd_other){ .serializer = 4,
+                                     .bytes = slice_text("x") },
+                  CLUSTER_WALL_MS, DD_CLOCK_LAST);
+}
+
+static void add_to_sets(struct dd_value *value, struct dd_writer *writer,
+                        uint32_t number)
+{
+    struct dd_element key = dd_long(number % 2);
+    struct dd_element element = dd_long(number);
+
+    dd_multimap_add(value, writer, &key, &element);
+}
+
+/* How many changes of those above it shows. */
+static uint64_t changes_in(const struct dd_value *value)
+{
+    struct dd_element key;
+    const struct dd_value *inside;
+    uint64_t sum = 0;
+    uint32_t at = 0;
+
+    switch (dd_kind_of(value)) {
+    case DD_GCOUNTER:
+        return dd_gcounter_get(value).low;
+    case DD_PNCOUNTER:
+        return dd_pncounter_get(value).size.low;
+    case DD_GSET:
+    case DD_ORSET:
+        return dd_set_count(value);
+    case DD_LWWMAP:
+        return dd_map_count(value);
+    default:
+        while (dd_map_next(value, &at, &key, &inside))
+            sum += changes_in(inside);
+        return sum;
+    }
+}
+
+static const struct {
+    enum dd_kind kind;
+    change_value *change;
+} changes[] = {
+    { DD_GCOUNTER, count_up },         { DD_PNCOUNTER, count_both_ways },
+    { DD_PNCOUNTERMAP, count_in_map }, { DD_ORMAP, count_inside },
+    { DD_GSET, add_to_gset },          { DD_ORSET, add_to_set },
+    { DD_LWWMAP, put_in_map },         { DD_MULTIMAP, add_to_sets },
+};
+#define CHANGE_KINDS (sizeof changes / sizeof *changes)
+
+static void change_with(struct cluster *c, uint32_t index, size_t kind,
+                        uint32_t number, struct consistency consistency)
+{
+    uint64_t token = do_change(c, index, "x", changes[kind].kind,
+                               changes[kind].change, number, consistency);
+
+    for (int i = 0; i < 1000 && !answer_of(c, index, token); i++)
+        cluster_run(c, MS);
+    assert_true(is_answered(c, index, token, REPLICATOR_SUCCESS));
+}
+
+static uint64_t changes_at(const struct cluster *c, uint32_t index)
+{
+    const struct dd_value *value = value_at(c, index, "x");
+
+    return value ? changes_in(value) : 0;
+}
+
+/* The first one is cut off while the others use the key, for so long that it forgets it. */
+static struct cluster *cluster_of_which_one_has_forgotten(uint64_t seed,
+                                                          size_t kind)
+{
+    struct cluster *c = cluster_with(seed, 3);
+
+    for (uint32_t i = 0; i < 5; i++)
+        change_with(c, 0, kind, i, to_all(1000));
+    change_with(c, 1, kind, 5, to_all(1000));
+    cluster_split(c, 1);
+    for (int i = 0; i < 15; i++) {
+        (void)do_get(c, 1, "x", local);
+        cluster_run(c, SECOND);
+    }
+    assert_null(value_at(c, 0, "x"));
+    assert_int_equal(changes_at(c, 2), 6);
+    return c;
+}
+
+static void use_for(struct cluster *c, int seconds)
+{
+    for (int i = 0; i < seconds; i++) {
+        (void)do_get(c, 1, "x", local);
+        cluster_run(c, SECOND);
+    }
+}
+
+/* What it writes then does not fall below, nor take away, what others have of its former life. */
+static void a_change_after_it_adds_to_what_others_have(void **state)
+{
+    (void)state;
+
+    for (size_t kind = 0; kind < CHANGE_KINDS; kind++) {
+        struct cluster *c = cluster_of_which_one_has_forgotten(7, kind);
+
+        cluster_heal(c);
+        for (uint32_t i = 6; i < 9; i++) {
+            change_with(c, 0, kind, i, to_all(1000));
+            for (uint32_t k = 1; k < 3; k++)
+                assert_int_equal(changes_at(c, k), i + 1);
+        }
+        use_for(c, 15);
+        for (uint32_t k = 0; k < 3; k++)
+            assert_int_equal(changes_at(c, k), 9);
+        cluster_free(c);
+    }
+}
+
+/* So it is while it is cut off, and when another one's change comes first. */
+static void a_change_behind_the_cut_adds_to_it_too(void **state)
+{
+    (void)state;
+
+    for (size_t kind = 0; kind < CHANGE_KINDS; kind++) {
+        struct cluster *c = cluster_of_which_one_has_forgotten(8, kind);
+
+        change_with(c, 0, kind, 6, local);
+        cluster_heal(c);
+        use_for(c, 15);
+        for (uint32_t k = 0; k < 3; k++)
+            assert_int_equal(changes_at(c, k), 7);
+        cluster_free(c);
+
+        c = cluster_of_which_one_has_forgotten(9, kind);
+        cluster_heal(c);
+        change_with(c, 1, kind, 6, to_all(1000));
+        change_with(c, 0, kind, 7, to_all(1000));
+        assert_int_equal(changes_at(c, 2), 8);
+        use_for(c, 15);
+        for (uint32_t k = 0; k < 3; k++)
+            assert_int_equal(changes_at(c, k), 8);
+        cluster_free(c);
+    }
+}
+
+/* Not for ever: when everybody was reachable for as long as news take, nobody can have it any more. */
+static void at_last_it_begins_anew(void **state)
+{
+    (void)state;
+
+    for (size_t kind = 0; kind < CHANGE_KINDS; kind++) {
+        struct cluster *c = cluster_with(10, 3);
+
+        change_with(c, 0, kind, 1, to_all(1000));
+        change_with(c, 0, kind, 2, to_all(1000));
+        cluster_run(c, 20 * SECOND);
+        for (uint32_t k = 0; k < 3; k++)
+            assert_null(value_at(c, k, "x"));
+        cluster_split(c, 1);
+        cluster_run(c, 1000 * SECOND);
+        change_with(c, 0, kind, 3, local); /* the others may have used it all the time */
+        if (dd_needs_pruning(value_at(c, 0, "x"), &c->nodes[0].identity.node))
+            assert_int_equal(changes_at(c, 0), 3);
+        cluster_heal(c);
+        cluster_run(c, 320 * SECOND);
+        assert_null(value_at(c, 0, "x"));
+        change_with(c, 0, kind, 4, to_all(1000));
+        for (uint32_t k = 0; k < 3; k++)
+            assert_int_equal(changes_at(c, k), 1);
+        cluster_free(c);
+    }
+}
+
+/* A deletion is no part of what it goes on from. */
+static void a_deletion_ends_it(void **state)
+{
+    struct cluster *c = cluster_with(11, 2);
+    uint64_t token;
+    (void)state;
+
+    change_with(c, 0, 0, 1, to_all(1000));
+    cluster_run(c, 20 * SECOND);
+    assert_null(value_at(c, 0, "x"));
+    (void)do_delete(c, 1, "x", to_all(1000));
+    cluster_run(c, SECOND);
+    token = do_count(c, 0, "x", 1, local);
+    assert_true(is_answered(c, 0, token, REPLICATOR_DELETED));
+    cluster_run(c, 20 * SECOND);
+    change_with(c, 0, 0, 2, to_all(1000));
+    assert_int_equal(changes_at(c, 1), 1);
+    cluster_free(c);
+}
+
+/* When too much is hidden, what is over stays in sight until there is room. */
+static void what_cannot_be_hidden_is_not_forgotten(void **state)
+{
+    struct lone *lone =
+        lone_expiring(expiries, sizeof expiries / sizeof expiries[0]);
+    int64_t wall = CLUSTER_WALL_MS + AFTER;
+    char key[16];
+    (void)state;
+
+    for (uint32_t i = 0; i < REPLICATOR_HIDDEN_MAX + 10; i++) {
+        (void)snprintf(key, sizeof key, "x-%u", i);
+        lone_put(lone, slice_text(key));
+    }
+    replicator_wall(lone->replicator, wall);
+    replicator_step(lone->replicator, 10 * SECOND, &lone->outbox);
+    assert_int_equal(replicator_view(lone->replicator).keys, 10);
+    assert_int_equal(lone_counters(lone)->unforgotten, 10);
+    assert_int_equal(lone_counters(lone)->expired, REPLICATOR_HIDDEN_MAX);
+    replicator_step(lone->replicator, 400 * SECOND, &lone->outbox);
+    assert_int_equal(replicator_view(lone->replicator).keys, 0);
+    lone_free(lone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +526,11 @@ int main(void)
         cmocka_unit_test(a_write_outlives_its_key),
         cmocka_unit_test(a_write_after_it_is_not_taken_for_a_repeat),
         cmocka_unit_test(what_is_over_is_not_taken),
+        cmocka_unit_test(a_change_after_it_adds_to_what_others_have),
+        cmocka_unit_test(a_change_behind_the_cut_adds_to_it_too),
+        cmocka_unit_test(at_last_it_begins_anew),
+        cmocka_unit_test(a_deletion_ends_it),
+        cmocka_unit_test(what_cannot_be_hidden_is_not_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
