@@ -56,7 +56,8 @@
  * a member that had changed the key before keeps what it knew of it, shown to nobody, until all members have been reachable for
  * `max-pruning-dissemination` (5 minutes) since, and goes on from that when it changes the key again within this time, which is done with the type
  * that it had. A deletion that has expired is forgotten like anything else: who was cut off and still has the value gives it back.
- * So expire only what may be lost, and after a time that is long beside any partition. A key that nobody used since a restart stays.
+ * So expire only what may be lost, and after a time that is long beside any partition. A durable key counts as used when it is read from the disk; so who was away longer than its time brings back what the
+ * others have forgotten: remove its files first.
  *
  * Behaviour 13; seed 001 (data), seed 003 (the sharding that stands on it). */
 #ifndef SHERD_DDATA_H

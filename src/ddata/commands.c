@@ -38,19 +38,32 @@ static bool waits(struct replicator *replicator, enum waiting_kind kind,
     return true;
 }
 
+void command_show(struct replicator *replicator, uint64_t token,
+                  struct slice key)
+{
+    news_answer(replicator, token,
+                key_is_held(replicator, key)
+                    ? REPLICATOR_HELD
+                    : state_of(entry_find(replicator, key)),
+                key);
+}
+
+void replicator_show(struct replicator *replicator, uint64_t token,
+                     struct slice key)
+{
+    if (!waits(replicator, WAITING_SHOW, token, key, NULL))
+        command_show(replicator, token, key);
+}
+
 void command_get(struct replicator *replicator, uint64_t now, uint64_t token,
                  struct slice key, const struct consistency *consistency,
                  struct outbox *outbox)
 {
-    struct entry *entry = entry_find(replicator, key);
     struct aggregator *aggregator;
 
-    entry_use(replicator, entry, replicator->wall_ms);
+    entry_use(replicator, entry_find(replicator, key), replicator->wall_ms);
     if (is_local(replicator, consistency)) {
-        news_answer(replicator, token,
-                    key_is_held(replicator, key) ? REPLICATOR_HELD
-                                                 : state_of(entry),
-                    key);
+        command_show(replicator, token, key);
         return;
     }
     aggregator =

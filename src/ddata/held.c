@@ -233,6 +233,7 @@ void command_release(struct replicator *replicator, uint64_t token,
               "of it is served key=\"%.*s\"",
               (int)key.size, (const char *)key.data);
     hold_drop(replicator, key);
+    entry_use(replicator, entry, replicator->wall_ms);
     if (entry && entry->is_durable) {
         check(store_entry(replicator, entry, &storing));
         return;

@@ -236,6 +236,21 @@ static void forget_begun(struct pruning *pruning)
             pruning_take(pruning, &pruning->marks.items[i].removed);
 }
 
+static bool is_taken(struct replicator *replicator,
+                     const struct inbound *inbound,
+                     const struct message *message,
+                     const struct message_entry *part,
+                     struct envelope *envelope, struct outbox *outbox)
+{
+    if (!dd_needs_causal_delivery(envelope->value))
+        return true;
+    if (!is_next(replicator, inbound, message, part, envelope, outbox))
+        return false;
+    versions_fini(&envelope->versions);
+    versions_set(&envelope->versions, &message->from, part->to);
+    return true;
+}
+
 static void receive_one(struct replicator *replicator,
                         const struct inbound *inbound,
                         const struct message *message,
@@ -253,17 +268,12 @@ static void receive_one(struct replicator *replicator,
         return;
     }
     forget_begun(&envelope.pruning);
-    if (dd_needs_causal_delivery(envelope.value)) {
-        if (!is_next(replicator, inbound, message, part, &envelope, outbox)) {
-            envelope_fini(&envelope);
-            return;
-        }
-        versions_fini(&envelope.versions);
-        versions_set(&envelope.versions, &message->from, part->to);
-    }
-    if (take_entry(replicator, part->key, &envelope, part->bytes.size,
+    if (is_taken(replicator, inbound, message, part, &envelope, outbox) &&
+        take_entry(replicator, part->key, &envelope, part->bytes.size,
                    message->reply ? inbound : NULL, outbox))
         replicator->counters.deltas_applied++;
+    entry_use(replicator, entry_find(replicator, part->key),
+              replicator->wall_ms);
     envelope_fini(&envelope);
 }
 

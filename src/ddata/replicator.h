@@ -201,6 +201,9 @@ void replicator_receive(struct replicator *replicator, uint64_t now,
 void replicator_get(struct replicator *replicator, uint64_t now, uint64_t token,
                     struct slice key, const struct consistency *consistency,
                     struct outbox *outbox);
+/* A get of what is here, for one who follows the key: that is no use of it. */
+void replicator_show(struct replicator *replicator, uint64_t token,
+                     struct slice key);
 void replicator_delete(struct replicator *replicator, uint64_t now,
                        uint64_t token, struct slice key,
                        const struct consistency *consistency,

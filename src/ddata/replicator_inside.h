@@ -161,6 +161,7 @@ struct storing {
 
 enum waiting_kind {
     WAITING_GET,
+    WAITING_SHOW,
     WAITING_UPDATE,
     WAITING_DELETE,
     WAITING_RELEASE
@@ -363,6 +364,8 @@ void read_timeout(struct replicator *replicator,
 void command_get(struct replicator *replicator, uint64_t now, uint64_t token,
                  struct slice key, const struct consistency *consistency,
                  struct outbox *outbox);
+void command_show(struct replicator *replicator, uint64_t token,
+                  struct slice key);
 void command_delete(struct replicator *replicator, uint64_t now,
                     uint64_t token, struct slice key,
                     const struct consistency *consistency,

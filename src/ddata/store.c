@@ -94,7 +94,7 @@ void replicator_load(struct replicator *replicator, uint64_t now,
 {
     struct envelope envelope = { 0 };
     struct buf again = { 0 };
-    const struct entry *entry;
+    struct entry *entry;
 
     (void)now;
     if (replicator->has_ended || ZOO(D7))
@@ -110,6 +110,7 @@ void replicator_load(struct replicator *replicator, uint64_t now,
         replicator->counters.unloaded++;
         return;
     }
+    entry_use(replicator, entry, replicator->wall_ms); /* else it would never expire where nobody uses it */
     envelope_encode(&again, &entry->envelope, NULL, ENVELOPE_STORED);
     if (!slice_equal(buf_slice(&again), bytes))
         put_news(replicator, entry, 0);
@@ -169,6 +170,9 @@ static void go_on(struct replicator *replicator, uint64_t now,
         case WAITING_GET:
             command_get(replicator, now, first->token, first->key,
                         &first->consistency, outbox);
+            break;
+        case WAITING_SHOW:
+            command_show(replicator, first->token, first->key);
             break;
         case WAITING_DELETE:
             command_delete(replicator, now, first->token, first->key,

@@ -212,9 +212,11 @@ static bool begin(struct control *control, uint64_t token, enum data_verb verb,
     struct replicator *replicator = control->data.replicator;
 
     switch (verb) {
-    case DATA_GET:
     case DATA_FOLLOW:
     case DATA_KEYS: /* of no key: it waits as all do, and is answered then */
+        replicator_show(replicator, token, call->key);
+        break;
+    case DATA_GET:
         replicator_get(replicator, machine->now, token, call->key,
                        &call->consistency, &machine->outbox);
         break;

@@ -16,7 +16,7 @@ enum data_verb {
     DATA_UPDATE,
     DATA_DELETE,
     DATA_RELEASE,
-    DATA_FOLLOW, /* a get for one who follows the key: what it finds is told as a change, and nothing as nothing */
+    DATA_FOLLOW, /* a look for one who follows the key: what it finds is told as a change, and nothing as nothing */
     DATA_KEYS
 };
 

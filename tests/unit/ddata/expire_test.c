@@ -144,6 +144,90 @@ static void durable_ones_leave_the_disk(void **state)
     cluster_free(c);
 }
 
+/* All of them end at once: who reads a key from its disk knows of no use of it but this. */
+static void so_do_those_that_were_read_from_it(void **state)
+{
+    struct cluster *c = cluster_with(12, 3);
+    (void)state;
+
+    (void)do_count(c, 0, "dur", 1, to_all(1000));
+    (void)do_count(c, 0, "always", 1, local);
+    cluster_run(c, SECOND);
+    for (uint32_t i = 0; i < 3; i++)
+        cluster_restart(c, i);
+    cluster_run(c, 8 * SECOND);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(count_at(c, i, "dur"), 1);
+    cluster_run(c, 10 * SECOND);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_null(value_at(c, i, "dur"));
+        assert_int_equal(c->nodes[i].store.count, 0);
+    }
+    cluster_free(c);
+}
+
+/* A write that comes is a use: its writer may be gone before it tells of its own. By itself or as a delta, of a key that is known or not. */
+static void so_do_those_whose_writer_is_gone(void **state)
+{
+    struct cluster *c = cluster_with(13, 3);
+    (void)state;
+
+    (void)do_count(c, 0, "short", 1, to_all(1000));
+    (void)do_add(c, 0, "x", "a", to_all(1000));
+    cluster_run(c, 100 * MS);
+    cluster_remove(c, 0);
+    cluster_run(c, 8 * SECOND);
+    assert_int_equal(count_at(c, 1, "short"), 1);
+    assert_int_equal(size_at(c, 2, "x"), 1);
+    cluster_run(c, 10 * SECOND);
+    for (uint32_t i = 1; i < 3; i++)
+        assert_int_equal(replicator_view(c->nodes[i].replicator).keys, 0);
+    cluster_free(c);
+}
+
+/* Whoever acknowledged it has it for as long. */
+static void what_is_acknowledged_is_used(void **state)
+{
+    struct cluster *c = cluster_with(14, 3);
+    (void)state;
+
+    (void)do_count(c, 0, "short", 0, local);
+    (void)do_add(c, 0, "x", "a", local);
+    cluster_run(c, 6 * SECOND);
+    c->dropped = 'M'; /* statuses: nobody hears of uses any more */
+    for (int i = 0; i < 4; i++) {
+        (void)do_count(c, 0, "short", 1, to_all(1000));
+        (void)do_add(c, 0, "x", i % 2 ? "a" : "b", to_all(1000));
+        cluster_run(c, 8 * SECOND);
+        for (uint32_t k = 0; k < 3; k++) {
+            assert_int_equal(count_at(c, k, "short"), i + 1);
+            assert_true(has_at(c, k, "x", i % 2 ? "a" : "b"));
+        }
+    }
+    cluster_free(c);
+}
+
+/* One who is shown what a subscriber before him was told: no use, as no subscription is one. */
+static void to_be_shown_it_is_no_use(void **state)
+{
+    struct cluster *c = cluster_with(15, 2);
+    uint32_t shown = 0;
+    (void)state;
+
+    (void)do_count(c, 0, "short", 1, local);
+    for (int i = 0; i < 8; i++) {
+        cluster_run(c, 2 * SECOND);
+        replicator_show(c->nodes[0].replicator, 1000 + (uint64_t)i,
+                        slice_text("short"));
+        cluster_run(c, SECOND);
+        shown += is_answered(c, 0, 1000 + (uint64_t)i, REPLICATOR_SUCCESS);
+    }
+    assert_null(value_at(c, 0, "short"));
+    assert_in_range(shown, 2, 5);
+    assert_true(is_answered(c, 0, 1007, REPLICATOR_NOT_FOUND));
+    cluster_free(c);
+}
+
 static void gossip(struct lone *lone, const char *key, int64_t used_ms)
 {
     struct dd_value *value = dd_new(DD_GCOUNTER);
@@ -523,6 +607,10 @@ int main(void)
         cmocka_unit_test(a_use_anywhere_keeps_it),
         cmocka_unit_test(tombstones_go_too),
         cmocka_unit_test(durable_ones_leave_the_disk),
+        cmocka_unit_test(so_do_those_that_were_read_from_it),
+        cmocka_unit_test(so_do_those_whose_writer_is_gone),
+        cmocka_unit_test(what_is_acknowledged_is_used),
+        cmocka_unit_test(to_be_shown_it_is_no_use),
         cmocka_unit_test(a_write_outlives_its_key),
         cmocka_unit_test(a_write_after_it_is_not_taken_for_a_repeat),
         cmocka_unit_test(what_is_over_is_not_taken),

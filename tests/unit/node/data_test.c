@@ -31,6 +31,7 @@ static const char *const words[] = {
     [SHERD_DATA_TIMEOUT] = "late",    [SHERD_DATA_MISMATCH] = "mismatch",
     [SHERD_DATA_REFUSED] = "refused", [SHERD_DATA_CHANGED] = "changed",
     [SHERD_DATA_KEYS] = "keys",       [SHERD_DATA_TOO_LARGE] = "too-large",
+    [SHERD_DATA_EXPIRED] = "expired",
 };
 
 #define MANY_KEYS (2u * DATA_KEYS_MAX + 100) /* three answers' worth */
@@ -590,6 +591,33 @@ static void values_have_a_limit(void **state)
     world_free(world);
 }
 
+/* However many do, one after the other, on a lane. */
+static void to_follow_a_key_is_no_use_of_it(void **state)
+{
+    static const struct replicator_expiry expiry = { "flags", 10000 };
+    struct world *world = cast_new(61);
+    struct node_settings settings;
+    struct voice writer, followers[8];
+
+    (void)state;
+    cast_begin();
+    settings = world_node_settings(world, 0, cast_types, CAST_TYPES);
+    settings.data_expiries = &expiry;
+    settings.data_expiry_count = 1;
+    world_start(world, 0, &settings);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    open_voice(&writer, world, 0, 0, add_two);
+    wait_for(&writer, "updated#2 ");
+    for (uint32_t i = 0; i < 8; i++) {
+        open_voice(&followers[i], world, 0, 0, follow_flags);
+        world_run(world, 2 * SECOND);
+    }
+    for (uint32_t i = 0; i < 4; i++)
+        assert_string_equal(followers[i].text, "changed#7=2 expired#7 ");
+    assert_string_equal(followers[7].text, "");
+    world_free(world);
+}
+
 /* A part at a time, those that are deleted not among them. */
 static void keys_are_told(void **state)
 {
@@ -713,6 +741,7 @@ int main(void)
         cmocka_unit_test(replicas_are_where_the_role_is),
         cmocka_unit_test(what_is_too_much_is_refused),
         cmocka_unit_test(values_have_a_limit),
+        cmocka_unit_test(to_follow_a_key_is_no_use_of_it),
         cmocka_unit_test(who_is_missing_is_waited_for),
     };
 
