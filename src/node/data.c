@@ -379,15 +379,27 @@ static bool is_write(const struct asked *asked)
            asked->verb == DATA_RELEASE;
 }
 
-static enum sherd_data_message message_of(const struct asked *asked,
+/* Deleted or not. */
+static bool has_key(const struct control *control, struct slice key)
+{
+    struct buf bytes = { 0 };
+    bool is_there = replicator_bytes(control->data.replicator, key, &bytes);
+
+    buf_fini(&bytes);
+    return is_there;
+}
+
+static enum sherd_data_message message_of(const struct control *control,
+                                          const struct asked *asked,
                                           const struct replicator_news *news)
 {
     switch (news->answer) {
     case REPLICATOR_SUCCESS:
         if (is_write(asked))
             return SHERD_DATA_UPDATED;
-        if (!news->value) /* it was deleted since */
-            return SHERD_DATA_DELETED;
+        if (!news->value) /* it was deleted since, or has expired */
+            return has_key(control, news->key) ? SHERD_DATA_DELETED
+                                               : SHERD_DATA_NOT_FOUND;
         return asked->verb == DATA_GET ? SHERD_DATA_FOUND : SHERD_DATA_CHANGED;
     case REPLICATOR_NOT_FOUND:
         return SHERD_DATA_NOT_FOUND;
@@ -446,7 +458,7 @@ static void answer(struct control *control, const struct replicator_news *news)
 
     check(asked != NULL); /* one answer for each token */
     key = slice_of(asked->key, asked->key_size);
-    what = message_of(asked, news);
+    what = message_of(control, asked, news);
     if (asked->verb == DATA_KEYS && what != SHERD_DATA_REFUSED)
         post_keys(control, asked);
     else if (asked->verb == DATA_FOLLOW && what == SHERD_DATA_REFUSED)
@@ -482,8 +494,7 @@ void data_wire(struct control *control)
             answer(control, &news);
             break;
         case REPLICATOR_NEWS_CHANGED:
-            if (!news.value && !replicator_bytes(replicator, news.key,
-                                                 &(struct buf){ 0 }))
+            if (!news.value && !has_key(control, news.key))
                 break; /* forgotten since, which is said next: it is not deleted */
             /* fall through */
         case REPLICATOR_NEWS_REMOVED:

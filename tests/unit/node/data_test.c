@@ -12,6 +12,7 @@
 #include "cast.h"
 #include "ddata/face.h"
 #include "node/control.h"
+#include "sim/net.h"
 
 #include <sherd/ddata.h>
 
@@ -618,6 +619,44 @@ static void to_follow_a_key_is_no_use_of_it(void **state)
     world_free(world);
 }
 
+static bool is_reading(struct world *world, void *arg)
+{
+    (void)arg;
+    return replicator_view(machine_data(world_node(world, 0)->node->machines[0]))
+               .aggregators > 0;
+}
+
+/* A node that stood still reads the answer of long ago, and then what time it is: the key is not deleted. */
+static void what_expires_before_its_answer_is_not_there(void **state)
+{
+    static const struct replicator_expiry expiry = { "flags", 10000 };
+    struct world *world = cast_new(62);
+    struct node_settings settings;
+    struct voice writer, reader;
+
+    (void)state;
+    cast_begin();
+    for (uint32_t i = 0; i < 3; i++) {
+        settings = world_node_settings(world, i, cast_types, CAST_TYPES);
+        settings.data_expiries = &expiry;
+        settings.data_expiry_count = 1;
+        settings.acceptable_heartbeat_pause = 60 * SECOND;
+        world_start(world, i, &settings);
+    }
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    open_voice(&writer, world, 0, 0, add_two);
+    wait_for(&writer, "updated#2 ");
+    net_delay(world, NET_ALL, NET_ALL, 200 * MS, 200 * MS);
+    open_voice(&reader, world, 0, 0, get_flags);
+    assert_true(world_until(world, is_reading, NULL, SECOND));
+    world_pause(world, 0, true);
+    world_run(world, 15 * SECOND);
+    world_pause(world, 0, false);
+    wait_for(&reader, "#3");
+    assert_string_equal(reader.text, "none#3 ");
+    world_free(world);
+}
+
 /* A part at a time, those that are deleted not among them. */
 static void keys_are_told(void **state)
 {
@@ -742,6 +781,7 @@ int main(void)
         cmocka_unit_test(what_is_too_much_is_refused),
         cmocka_unit_test(values_have_a_limit),
         cmocka_unit_test(to_follow_a_key_is_no_use_of_it),
+        cmocka_unit_test(what_expires_before_its_answer_is_not_there),
         cmocka_unit_test(who_is_missing_is_waited_for),
     };
 
