@@ -1,6 +1,5 @@
-/* The public functions of a system: its life, and what foreign threads ask of
- * it. The inside is host/system.h, sherd_run is host/run.c, sherd_get_status
- * host/status.c. */
+/* The public functions of a system's life. What foreign threads ask of it is host/system_ask.c, the inside host/system.h, sherd_run
+ * host/run.c, sherd_get_status host/status.c. */
 #define _GNU_SOURCE
 #include "host/system.h"
 
@@ -23,7 +22,6 @@
 
 #define FENCED_SAID_NS 1000000000ull
 
-
 const char *sherd_version(void)
 {
     return "0.1.0";
@@ -32,12 +30,6 @@ const char *sherd_version(void)
 struct thread *system_thread(struct sherd_system *system, uint32_t machine)
 {
     return &system->threads[system->thread_count == 1 ? 0 : machine];
-}
-
-static enum system_state state_of(struct sherd_system *system)
-{
-    check(system != NULL); /* a failed sherd_open gave none */
-    return (enum system_state)atomic_load(&system->state);
 }
 
 /* The process is about to abort: the last words go where they cannot get lost. */
@@ -494,7 +486,7 @@ int sherd_entity_register(struct sherd_system *system,
     struct sherd_entity_type copy;
     const char *fault = entity_type_fault(type);
 
-    if (state_of(system) != SYSTEM_OPEN)
+    if (system_state_of(system) != SYSTEM_OPEN)
         return SHERD_ESTATE;
     if (fault) {
         system_log(system, TRACE_ERROR, "host",
@@ -594,17 +586,11 @@ int sherd_start(struct sherd_system *system)
 
 /* ---- ending ---- */
 
-/* False: a thread that sherd_start makes now or later sees what was stored before this call. */
-static bool has_threads(struct sherd_system *system)
-{
-    return atomic_load_explicit(&system->has_threads, memory_order_seq_cst);
-}
-
 void system_end(struct sherd_system *system, int error)
 {
     system_tell(system, SYSTEM_REMOVED); /* before sherd_wait returns */
     uv_mutex_lock(&system->mutex);
-    if (state_of(system) != SYSTEM_ENDED) {
+    if (system_state_of(system) != SYSTEM_ENDED) {
         system->error = error;
         atomic_store(&system->state, SYSTEM_ENDED);
         atomic_store_explicit(&system->stopping, true, memory_order_seq_cst);
@@ -614,7 +600,7 @@ void system_end(struct sherd_system *system, int error)
         uv_cond_broadcast(&system->changed);
     }
     uv_mutex_unlock(&system->mutex);
-    for (uint32_t i = 0; has_threads(system) && i < system->thread_count; i++)
+    for (uint32_t i = 0; system_has_threads(system) && i < system->thread_count; i++)
         thread_wake(&system->threads[i]);
 }
 
@@ -622,10 +608,10 @@ int sherd_wait(struct sherd_system *system)
 {
     int error;
 
-    if (state_of(system) == SYSTEM_OPEN)
+    if (system_state_of(system) == SYSTEM_OPEN)
         return SHERD_ESTATE;
     uv_mutex_lock(&system->mutex);
-    while (state_of(system) != SYSTEM_ENDED)
+    while (system_state_of(system) != SYSTEM_ENDED)
         uv_cond_wait(&system->changed, &system->mutex);
     error = system->error;
     uv_mutex_unlock(&system->mutex);
@@ -680,132 +666,4 @@ void sherd_close(struct sherd_system *system)
     uv_cond_destroy(&system->changed);
     uv_mutex_destroy(&system->mutex);
     mem_free(system);
-}
-
-/* ---- from foreign threads ---- */
-
-/* Mail for a machine; freed when it is refused. */
-static int give_mail(struct sherd_system *system, uint32_t machine,
-                     struct mail mail, size_t size)
-{
-    struct thread *thread = system_thread(system, machine);
-
-    if (!inbox_put_mail(&thread->inbox, machine, &mail, size)) {
-        mail_free(&mail);
-        return state_of(system) == SYSTEM_RUNNING ? SHERD_EFULL : SHERD_ESTATE;
-    }
-    thread_wake(thread);
-    return 0;
-}
-
-/* Once it runs without a lock and without memory: a signal's handler may have interrupted whoever has them. */
-static void leave(struct sherd_system *system, enum sherd_phase from)
-{
-    int error = errno;
-
-    if (state_of(system) == SYSTEM_OPEN) {
-        sherd_halt(system);
-        return;
-    }
-    if (state_of(system) != SYSTEM_RUNNING ||
-        atomic_exchange(&system->leaving, true))
-        return;
-    atomic_store(&system->leave_from, (uint32_t)from);
-    atomic_store_explicit(&system->leave_due, true, memory_order_seq_cst);
-    if (has_threads(system))
-        thread_wake(&system->threads[0]);
-    errno = error;
-}
-
-void sherd_leave(struct sherd_system *system)
-{
-    leave(system, SHERD_BEFORE_SERVICE_UNBIND);
-}
-
-int sherd_leave_from(struct sherd_system *system, enum sherd_phase from)
-{
-    if ((uint32_t)from > SHERD_CLUSTER_LEAVE)
-        return SHERD_EINVAL;
-    leave(system, from);
-    return 0;
-}
-
-static int command(struct sherd_system *system, enum node_command command,
-                   const char *text)
-{
-    const struct identity *self = &system->settings.node.identity;
-    struct address address;
-
-    memset(&address, 0, sizeof address);
-    if (state_of(system) != SYSTEM_RUNNING)
-        return SHERD_ESTATE;
-    if (!text || !address_parse(&address, text, self->protocol, self->system))
-        return SHERD_EINVAL;
-    return give_mail(system, 0, node_mail_command(command, &address),
-                     sizeof address);
-}
-
-int sherd_prepare_shutdown(struct sherd_system *system)
-{
-    if (state_of(system) != SYSTEM_RUNNING)
-        return SHERD_ESTATE;
-    return give_mail(system, 0, node_mail_command(NODE_PREPARE_SHUTDOWN, NULL),
-                     0);
-}
-
-int sherd_join(struct sherd_system *system, const char *address)
-{
-    return command(system, NODE_JOIN, address);
-}
-
-int sherd_down(struct sherd_system *system, const char *address)
-{
-    return command(system, NODE_DOWN, address);
-}
-
-int sherd_system_spawn(struct sherd_system *system,
-                       const struct sherd_behavior *behavior,
-                       struct sherd_bytes init)
-{
-    struct mail mail;
-    uint32_t machine;
-
-    if (state_of(system) != SYSTEM_RUNNING)
-        return SHERD_ESTATE;
-    if (!behavior || !behavior->receive || init.size > SHERD_BODY_MAX)
-        return SHERD_EINVAL;
-    mail = node_mail_spawn(system->node, behavior, init, &machine);
-    return give_mail(system, machine, mail, init.size);
-}
-
-int sherd_system_tell(struct sherd_system *system, struct sherd_ref to,
-                      uint32_t msg, struct sherd_bytes body)
-{
-    struct mail mail;
-    uint32_t machine;
-
-    if (state_of(system) != SYSTEM_RUNNING)
-        return SHERD_ESTATE;
-    if (!node_mail_tell(system->node, to, msg, body, &mail, &machine))
-        return SHERD_EINVAL;
-    return give_mail(system, machine, mail, body.size);
-}
-
-int sherd_system_entity_tell(struct sherd_system *system, const char *type,
-                             const char *id, uint32_t msg,
-                             struct sherd_bytes body)
-{
-    struct mail mail;
-    uint32_t machine;
-
-    if (state_of(system) != SYSTEM_RUNNING)
-        return SHERD_ESTATE;
-    if (!type || !id)
-        return SHERD_EINVAL;
-    if (!node_has_type(system->node, type))
-        return SHERD_ENOTYPE;
-    if (!node_mail_entity_tell(system->node, type, id, msg, body, &mail,
-                               &machine))
-        return SHERD_EINVAL;
-    return give_mail(system, machine, mail, body.size);
 }

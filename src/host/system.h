@@ -13,6 +13,7 @@
 
 #include <uv.h>
 
+#include "base/check.h"
 #include "host/listener.h"
 #include "host/ring.h"
 #include "host/settings.h"
@@ -92,6 +93,18 @@ struct sherd_system {
 
 /* The thread that machine `index` runs on. */
 struct thread *system_thread(struct sherd_system *system, uint32_t machine);
+
+static inline enum system_state system_state_of(struct sherd_system *system)
+{
+    check(system != NULL); /* a failed sherd_open gave none */
+    return (enum system_state)atomic_load(&system->state);
+}
+
+/* False: a thread that sherd_start makes now or later sees what was stored before this call. */
+static inline bool system_has_threads(struct sherd_system *system)
+{
+    return atomic_load_explicit(&system->has_threads, memory_order_seq_cst);
+}
 
 /* Tells those who wait for it, the first time. Any thread, without the mutex. system_told.c */
 void system_tell(struct sherd_system *system, enum system_event event);

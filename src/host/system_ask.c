@@ -1,0 +1,133 @@
+/* What foreign threads ask of a system that runs: to leave, to join, to down, to spawn and to tell. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+
+#include "host/system.h"
+#include "host/thread.h"
+
+/* Mail for a machine; freed when it is refused. */
+static int give_mail(struct sherd_system *system, uint32_t machine,
+                     struct mail mail, size_t size)
+{
+    struct thread *thread = system_thread(system, machine);
+
+    if (!inbox_put_mail(&thread->inbox, machine, &mail, size)) {
+        mail_free(&mail);
+        return system_state_of(system) == SYSTEM_RUNNING ? SHERD_EFULL : SHERD_ESTATE;
+    }
+    thread_wake(thread);
+    return 0;
+}
+
+/* Once it runs without a lock and without memory: a signal's handler may have interrupted whoever has them. */
+static void leave(struct sherd_system *system, enum sherd_phase from)
+{
+    int error = errno;
+
+    if (system_state_of(system) == SYSTEM_OPEN) {
+        sherd_halt(system);
+        return;
+    }
+    if (system_state_of(system) != SYSTEM_RUNNING ||
+        atomic_exchange(&system->leaving, true))
+        return;
+    atomic_store(&system->leave_from, (uint32_t)from);
+    atomic_store_explicit(&system->leave_due, true, memory_order_seq_cst);
+    if (system_has_threads(system))
+        thread_wake(&system->threads[0]);
+    errno = error;
+}
+
+void sherd_leave(struct sherd_system *system)
+{
+    leave(system, SHERD_BEFORE_SERVICE_UNBIND);
+}
+
+int sherd_leave_from(struct sherd_system *system, enum sherd_phase from)
+{
+    if ((uint32_t)from > SHERD_CLUSTER_LEAVE)
+        return SHERD_EINVAL;
+    leave(system, from);
+    return 0;
+}
+
+static int command(struct sherd_system *system, enum node_command command,
+                   const char *text)
+{
+    const struct identity *self = &system->settings.node.identity;
+    struct address address;
+
+    memset(&address, 0, sizeof address);
+    if (system_state_of(system) != SYSTEM_RUNNING)
+        return SHERD_ESTATE;
+    if (!text || !address_parse(&address, text, self->protocol, self->system))
+        return SHERD_EINVAL;
+    return give_mail(system, 0, node_mail_command(command, &address),
+                     sizeof address);
+}
+
+int sherd_prepare_shutdown(struct sherd_system *system)
+{
+    if (system_state_of(system) != SYSTEM_RUNNING)
+        return SHERD_ESTATE;
+    return give_mail(system, 0, node_mail_command(NODE_PREPARE_SHUTDOWN, NULL),
+                     0);
+}
+
+int sherd_join(struct sherd_system *system, const char *address)
+{
+    return command(system, NODE_JOIN, address);
+}
+
+int sherd_down(struct sherd_system *system, const char *address)
+{
+    return command(system, NODE_DOWN, address);
+}
+
+int sherd_system_spawn(struct sherd_system *system,
+                       const struct sherd_behavior *behavior,
+                       struct sherd_bytes init)
+{
+    struct mail mail;
+    uint32_t machine;
+
+    if (system_state_of(system) != SYSTEM_RUNNING)
+        return SHERD_ESTATE;
+    if (!behavior || !behavior->receive || init.size > SHERD_BODY_MAX)
+        return SHERD_EINVAL;
+    mail = node_mail_spawn(system->node, behavior, init, &machine);
+    return give_mail(system, machine, mail, init.size);
+}
+
+int sherd_system_tell(struct sherd_system *system, struct sherd_ref to,
+                      uint32_t msg, struct sherd_bytes body)
+{
+    struct mail mail;
+    uint32_t machine;
+
+    if (system_state_of(system) != SYSTEM_RUNNING)
+        return SHERD_ESTATE;
+    if (!node_mail_tell(system->node, to, msg, body, &mail, &machine))
+        return SHERD_EINVAL;
+    return give_mail(system, machine, mail, body.size);
+}
+
+int sherd_system_entity_tell(struct sherd_system *system, const char *type,
+                             const char *id, uint32_t msg,
+                             struct sherd_bytes body)
+{
+    struct mail mail;
+    uint32_t machine;
+
+    if (system_state_of(system) != SYSTEM_RUNNING)
+        return SHERD_ESTATE;
+    if (!type || !id)
+        return SHERD_EINVAL;
+    if (!node_has_type(system->node, type))
+        return SHERD_ENOTYPE;
+    if (!node_mail_entity_tell(system->node, type, id, msg, body, &mail,
+                               &machine))
+        return SHERD_EINVAL;
+    return give_mail(system, machine, mail, body.size);
+}
