@@ -236,9 +236,15 @@ static bool report_begins(const struct command *command)
 static bool print_report(struct campaign *campaign)
 {
     struct buf text = { 0 }, marks = { 0 };
+    char build[BUILD_TEXT_MAX];
     bool good = true;
 
     campaign->report.wall_s = seconds() - campaign->begin;
+    campaign->report.build = build_text(build, sizeof build);
+    campaign->report.marks = campaign->marks.marks.count;
+    for (uint32_t i = 0; i < campaign->marks.marks.count; i++)
+        campaign->report.marks_reached +=
+            campaign->marks.marks.items[i].count > 0;
     report_put(&campaign->report, &text);
     if (isatty(2))
         (void)fputs("\r                              \r", stderr);

@@ -359,6 +359,19 @@ static struct hunt_options hunt_options_of(const struct search *search,
     return options;
 }
 
+/* A seed that breaks a rule without the bug shows one that nobody put there. */
+static void print_broken(const struct search *search,
+                         const struct hunt_result *result)
+{
+    struct command own = hunted(search, result->broken_seed);
+
+    own.mutant = NULL;
+    printf("      seed %llu breaks a rule WITHOUT the bug\n      ",
+           (unsigned long long)result->broken_seed);
+    print_replay(&own, result->broken_seed);
+    vec_fini(&own.sets);
+}
+
 static bool hunt_one(const struct command *command, enum zoo_mutant mutant)
 {
     const struct search search = { command, mutant, false };
@@ -389,7 +402,9 @@ static bool hunt_one(const struct command *command, enum zoo_mutant mutant)
         print_replay(&own, result.seed);
         vec_fini(&own.sets);
     }
-    return result.is_found;
+    if (result.broken)
+        print_broken(&search, &result);
+    return result.is_found && !result.broken;
 }
 
 /* names: "A2,B4" */
@@ -486,5 +501,5 @@ int command_cover(const struct command *command)
     printf("%u of %u marks reached, %u never\n", reached, marks.marks.count,
            marks.marks.count - reached);
     mark_fini(&marks);
-    return 0;
+    return bad ? 1 : 0;
 }

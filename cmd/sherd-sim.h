@@ -50,6 +50,9 @@ int command_scale(const struct command *command);
 
 /* One line on standard error, "sherd-sim: ...". Returns EXIT_USAGE. */
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* sherd-sim-build.c: the linker's hash of this program into text (size BUILD_TEXT_MAX); returns text. */
+#define BUILD_TEXT_MAX 64
+const char *build_text(char *text, size_t size);
 /* The exit status of a process that ends with this one: another where not all could be printed; told. */
 int output_status(int status);
 /* Measures clusters of one size; an exit status. */

@@ -1,7 +1,7 @@
 /* The simulator: a whole cluster of nodes in this process, on this thread, in a world made of one seed.
  *
  * The nodes are the production ones, control and lanes; what is simulated is the world: clocks, network, disk, crashes. A
- * cluster-hour takes about a second, and the same seed gives the same run, byte for byte, so that a failure found among
+ * cluster-hour takes a second to some seconds, and the same seed gives the same run, byte for byte, so that a failure found among
  * thousands of seeds is repeated by its number. Entities run unchanged: give their types to sherd_sim_open and test them
  * under faults as examples/hello_sim.c does.
  *

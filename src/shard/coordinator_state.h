@@ -160,7 +160,7 @@ struct coordinator {
     uint32_t unplaced;     /* wanted shards without a home */
     uint32_t disputed;
     uint32_t moves_head;
-    uint32_t moves_max;    /* of one rebalance, since hand-offs failed; 0: as many as it decides */
+    uint32_t moves_max;    /* hand-offs that are open at a time, since some have failed; 0: as many as rebalances decide */
     VEC(uint32_t) moves;   /* indexes of shards that the last rebalance moves, from moves_head on */
     bool is_placing;       /* more shards want a home than a step places */
     bool is_filling;       /* more hand-offs are due than a step begins */

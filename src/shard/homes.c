@@ -391,6 +391,14 @@ void homes_move(struct coordinator *coordinator, uint64_t now,
               coordinator->moves_head < coordinator->moves.count);
 }
 
+/* How many hand-offs may begin since some have failed: those that are open count, however many rebalances began them. */
+static uint32_t moves_room(const struct coordinator *coordinator)
+{
+    uint32_t open = coordinator->handoffs.count;
+
+    return open < coordinator->moves_max ? coordinator->moves_max - open : 0;
+}
+
 static void rebalance(struct coordinator *coordinator)
 {
     const struct coordinator_settings *settings = &coordinator->settings;
@@ -426,9 +434,9 @@ static void rebalance(struct coordinator *coordinator)
     used = allocation_rebalance(&limits, views, count,
                                 coordinator->handoffs.count,
                                 is_calm(coordinator), chosen);
-    if (coordinator->moves_max && used > coordinator->moves_max) {
+    if (coordinator->moves_max && used > moves_room(coordinator)) {
         REACHED("fewer shards move at a time: hand-offs have failed");
-        used = coordinator->moves_max;
+        used = moves_room(coordinator);
     }
     coordinator->moves.count = coordinator->moves_head = 0;
     for (uint32_t i = 0; i < used; i++)

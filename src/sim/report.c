@@ -48,6 +48,7 @@ void report_add(struct report *report, const struct run_result *result,
     report->cpu_s += cpu_s;
     report->simulated_s +=
         (double)result->ended_at / (double)SECOND * (twice ? 2 : 1);
+    report->events += result->events;
     report->lives += result->lives;
     report->left += result->is_left;
     report->gentle += result->is_gentle;
@@ -159,7 +160,6 @@ static void put_waits(const struct report *report, struct buf *text)
         [RUN_WAIT_L1] = "L1 agreement on the members",
         [RUN_WAIT_L2] = "L2 coordinators that all know",
         [RUN_WAIT_L4] = "L4 answers of all who are asked",
-        [RUN_WAIT_L5] = "L5 who leaves is gone, after the faults",
         [RUN_WAIT_L9] = "L9 shards at rest",
         [RUN_WAIT_I8] = "I8 who is remembered lives",
         [RUN_WAIT_I15] = "I15 replicas that hold the same",
@@ -182,15 +182,19 @@ void report_put(const struct report *report, struct buf *text)
 {
     char digits[NUMBER_TEXT_MAX];
 
+    if (report->build)
+        put(text, "build     %s\n", report->build);
     put(text, "seeds     %llu..%llu, %s run  cpu %.1f s  wall %.1f s\n",
         (unsigned long long)report->first_seed,
         (unsigned long long)report->last_seed,
         number_text(report->seeds, digits, sizeof digits), report->cpu_s,
         report->wall_s);
-    put(text, "sim time  %.2f cluster-hours  %.2f for each cpu second  lives of nodes %s\n",
+    put(text, "sim time  %.2f cluster-hours  %.2f for each cpu second",
         report->simulated_s / HOUR_S,
-        report->cpu_s > 0 ? report->simulated_s / HOUR_S / report->cpu_s : 0,
-        number_text(report->lives, digits, sizeof digits));
+        report->cpu_s > 0 ? report->simulated_s / HOUR_S / report->cpu_s : 0);
+    put_count(text, "events", report->events);
+    put_count(text, "lives of nodes", report->lives);
+    buf_put_text(text, "\n");
     put_faults(report, text);
     put_effects(report, text);
     run_work_put(&report->work, text);
@@ -200,6 +204,9 @@ void report_put(const struct report *report, struct buf *text)
     put_dead(report, text);
     put_judged(report, text);
     put_waits(report, text);
+    if (report->marks)
+        put(text, "cover     %u of %u marks reached\n", report->marks_reached,
+            report->marks);
     put(text, "twice     %llu of %llu double runs equal\n",
         (unsigned long long)(report->doubled - report->different),
         (unsigned long long)report->doubled);

@@ -10,7 +10,7 @@
 
 #define REPORT_DEAD_MAX 16 /* dead seeds that are named; all are counted */
 
-/* Zero is an empty one; wall_s and first_seed are the caller's. */
+/* Zero is an empty one; wall_s, first_seed, marks and build are the caller's. */
 struct report {
     uint64_t first_seed;
     uint64_t last_seed;
@@ -23,6 +23,9 @@ struct report {
     double cpu_s;
     double wall_s;
     double simulated_s;
+    uint64_t events;
+    uint32_t marks, marks_reached; /* the caller's, of SOMETIMES and REACHED; 0: unknown */
+    const char *build;             /* the caller's, which program: a seed means nothing without it; null: unknown */
     uint64_t lives;
     uint64_t left, gentle, still, silent; /* seeds of which that was judged, as in run_result */
     uint64_t faults[FAULT_VERBS];

@@ -56,6 +56,7 @@ static void finish(struct run *run)
 
     result->digest = world_digest(run->world);
     result->ended_at = world_now(run->world);
+    result->events = world_events(run->world);
     result->violations = verdict_count(run->verdict);
     for (uint32_t i = 0; i < result->violations && i < RUN_VIOLATIONS_MAX;
          i++) {

@@ -76,7 +76,7 @@ const char *run_work_starved(const struct run_work *work);
 void run_work_put(const struct run_work *work, struct buf *text); /* lines of a report */
 
 /* What must come about in a time: the rules of which a report says how long it took. */
-#define RUN_WAIT_LIST(X) X(L1) X(L2) X(L4) X(L5) X(L9) X(I8) X(I15) X(I16)
+#define RUN_WAIT_LIST(X) X(L1) X(L2) X(L4) X(L9) X(I8) X(I15) X(I16)
 
 enum run_wait_id {
 #define X(id) RUN_WAIT_##id,
@@ -97,6 +97,7 @@ struct run_result {
     uint64_t seed;
     uint64_t digest;
     uint64_t ended_at;  /* world's time, ns */
+    uint64_t events;    /* that happened in it */
     uint64_t violation_at; /* of the first one, world's time; 0: none */
     bool is_early;      /* `until` has cut it off: what it has not come to may be broken */
     bool is_dead;       /* run_work_starved: the run shows little */

@@ -232,6 +232,8 @@ static bool is_spoiled(const struct hunt_options *options, uint64_t seed,
     outcome = next_outcome(&child, 1);
     result->cpu_us += outcome.cpu_us;
     buf_fini(&outcome.answer);
+    if (outcome.is_broken && result->broken++ == 0)
+        result->broken_seed = seed;
     return outcome.is_broken || outcome.is_hung;
 }
 

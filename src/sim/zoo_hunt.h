@@ -38,7 +38,9 @@ struct hunt_result {
     uint64_t seed;    /* that saw it: of several the first in order */
     uint64_t seeds;   /* up to that one, in order; all when it was not found */
     uint64_t hung;    /* seeds that took too long */
-    uint64_t spoiled; /* seeds that break a rule without the bug, too */
+    uint64_t spoiled; /* seeds that break a rule without the bug, or take too long: they prove nothing */
+    uint64_t broken;  /* of them those that break a rule; the first one is broken_seed */
+    uint64_t broken_seed;
     uint64_t met;     /* seeds that passed the bug's place and came to an end */
     uint64_t cpu_us;  /* of all children */
     struct hunt_finding finding;

@@ -245,9 +245,10 @@ def a_campaign_is_reported():
         expect("no progress into a file", err == "", err)
         expect("what the report tells", all(
             re.search(f"^{word} ", out, re.M)
-            for word in ("seeds", "sim time", "faults", "effect", "kinds", "disk", "members",
+            for word in ("build", "seeds", "sim time", "faults", "effect", "kinds", "disk", "members",
                          "shards", "entities", "messages", "work",
                          "verdict", "judged", "waited", "twice", "slowest")), out)
+        expect("which program it was", re.search("^build +[0-9a-f]{16}$", out, re.M), out)
         expect("one of a hundred runs twice", " of 1 double runs" in out, out)
         expect("files", {"report.txt", "marks.txt"} <=
                set(os.listdir(folder)), os.listdir(folder))

@@ -658,6 +658,36 @@ static void fewer_move_at_a_time_after_failures(void **state)
     scene_free(scene);
 }
 
+/* By the older strategy rebalances begin hand-offs beside those that are open, which all take their time to fail. */
+static void of_those_that_fail_one_is_open_at_a_time(void **state)
+{
+    static const struct coordinator_settings older = {
+        .simultaneous_max = 8, .threshold = 1
+    };
+    struct scene *scene = scene_with(1, &older);
+    uint64_t failed;
+    (void)state;
+
+    for (int i = 1; i <= 16; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "%d", i);
+        asks(scene, 0, id);
+    }
+    peer_up(scene, 1);
+    registers(scene, 1);
+    play(scene);
+    scene->is_silent[0] = scene->is_silent[1] = true;
+    for (int i = 0; i < 200; i++)
+        passes(scene, 1000);
+    failed = counter(scene, failed_moves);
+    assert_true(failed >= 2);
+    for (int i = 0; i < 300; i++) /* thirty rebalances, and each hand-off takes 60 s */
+        passes(scene, 1000);
+    assert_in_range(counter(scene, failed_moves) - failed, 3, 5);
+    scene_free(scene);
+}
+
 static void the_owner_may_give_a_hand_off_up(void **state)
 {
     struct scene *scene = scene_moving();
@@ -1697,6 +1727,7 @@ int main(void)
         cmocka_unit_test(a_jvm_is_asked_once),
         cmocka_unit_test(a_failed_hand_off_leaves_the_old_home),
         cmocka_unit_test(fewer_move_at_a_time_after_failures),
+        cmocka_unit_test(of_those_that_fail_one_is_open_at_a_time),
         cmocka_unit_test(the_owner_may_give_a_hand_off_up),
         cmocka_unit_test(the_dead_are_not_waited_for),
         cmocka_unit_test(a_dead_owner_s_shards_go_elsewhere_at_once),

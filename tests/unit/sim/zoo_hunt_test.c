@@ -60,6 +60,8 @@ static void the_first_seed_that_sees_it_counts(void **state)
         assert_true(result.is_found);
         assert_int_equal(result.seed, 107);
         assert_int_equal(result.spoiled, 1); /* 105 proves nothing */
+        assert_int_equal(result.broken, 1);
+        assert_int_equal(result.broken_seed, 105);
         assert_int_equal(result.seeds, 8);
         assert_string_equal(result.finding.invariant, "I107");
         assert_string_equal(result.finding.text, "seed 107 broke it");
