@@ -32,7 +32,6 @@ struct world {
     struct ids asked; /* for an answer */
     struct ids restarted;
     struct ids moving; /* asked to start in another shard */
-    struct ids moved;  /* they did, and were not spoken to since */
 };
 
 static int64_t place_of(const struct ids *ids, struct slice id)
@@ -149,13 +148,7 @@ static void drain(struct world *world)
             check(place_of(&world->moving, news.id) >= 0);
             break;
         case REMEMBER_RESTART:
-            at = place_of(&world->moved, news.id);
-            if (at >= 0) { /* its stop could not be written */
-                ids_set(&world->wanted, world->moved.list.items[at], true);
-                vec_remove(&world->moved.list, (uint32_t)at);
-                break;
-            }
-            at = place_of(&world->wanted, news.id);
+            at = place_of(&world->wanted, news.id); /* nor one who moved and could not be taken out at once */
             check(at >= 0 && place_of(&world->restarted, news.id) < 0);
             ids_set(&world->restarted, world->wanted.list.items[at], true);
             break;
@@ -192,7 +185,6 @@ static void end(struct world *world)
     vec_fini(&world->asked.list);
     vec_fini(&world->restarted.list);
     vec_fini(&world->moving.list);
-    vec_fini(&world->moved.list);
     remember_fini(&world->remember);
 }
 
@@ -236,10 +228,8 @@ static void passes(struct world *world, uint64_t time)
 static void move(struct world *world, struct slice id, bool is_there)
 {
     if (is_there) {
-        if (place_of(&world->moving, id) >= 0) {
+        if (place_of(&world->moving, id) >= 0)
             ids_set(&world->wanted, id, false);
-            ids_set(&world->moved, id, true);
-        }
         ids_set(&world->moving, id, false);
         remember_moved(&world->remember, world->now, SHARD, id);
     } else {
@@ -272,7 +262,6 @@ static void act(struct world *world, uint8_t step, uint8_t x)
         ids_set(&world->asked, id, true);
         ids_set(&world->wanted, id, step % 8 < 2);
         ids_set(&world->moving, id, false);
-        ids_set(&world->moved, id, false);
         if (step % 8 < 2)
             remember_start(&world->remember, world->now, SHARD, id, x);
         else
