@@ -143,6 +143,9 @@
     X(R3, "reliability 4.1",                                                   \
       "What a seed does not decide nothing does.",                             \
       "digest")                                                                \
+    X(C8H, "behaviour 3.5",                                                    \
+      "An answer to a heartbeat counts of who is monitored, and of nobody else.",\
+      "I12")                                                                   \
     X(A9S, "akka#22870",                                                       \
       "A home is told when it is stored, not before.",                         \
       "I10")                                                                   \

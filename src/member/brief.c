@@ -197,7 +197,7 @@ void brief_receive(struct member *member, uint64_t now,
     } else if (slice_is(inbound->manifest, BRIEF_RESPONSE)) {
         if (heart_response(&member->heart, &member->heart_settings,
                            &inbound->from, member->trace, now))
-            member->counters.response_received++;
+            member_take_response(member, &inbound->from);
         else
             member->counters.dropped_stranger++;
     } else if (slice_is(inbound->manifest, BRIEF_VERSION)) {

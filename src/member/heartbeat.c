@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/sorted.h"
 #include "base/timers.h"
+#include "base/zoo.h"
 #include "member/brief.h"
 #include "member/wire.h"
 
@@ -410,7 +411,7 @@ bool heart_response(struct heart *heart, const struct heart_settings *settings,
     struct peer *peer = find(heart, node);
 
     if (!peer)
-        return false;
+        return ZOO(C8H);
     warn_if_late(peer, settings, trace, now);
     phi_heartbeat(&peer->phi, &settings->phi, now);
     if (!peer->is_in_ring) { /* it lives, and others monitor it */

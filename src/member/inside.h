@@ -189,6 +189,8 @@ void member_fini_news(struct member *member); /* the views too */
 /* member.c. Leaves a fact about a node. */
 void member_probe(struct member *member, enum probe_kind kind,
                   const struct node_id *node, uint64_t first);
+/* An answer to a heartbeat counts: counted, and a fact. */
+void member_take_response(struct member *member, const struct node_id *from);
 /* The gossip is another value than it was; no version of our own. */
 void member_gossip_replaced(struct member *member);
 /* The same, when only who has seen it changed. */

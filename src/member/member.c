@@ -515,7 +515,7 @@ static void receive_heartbeat(struct member *member,
     buf_fini(&payload);
 }
 
-static void take_response(struct member *member, const struct node_id *from)
+void member_take_response(struct member *member, const struct node_id *from)
 {
     member->counters.response_received++;
     member_probe(member, PROBE_TAKEN, from, PROBE_TAKEN_HEARTBEAT);
@@ -534,7 +534,7 @@ static void receive_response(struct member *member, uint64_t now,
     else if (heart_response(&member->heart, &member->heart_settings,
                             &heartbeat.from, member->trace, now) ||
              cross_response(&member->cross, &heartbeat.from, now))
-        take_response(member, &heartbeat.from);
+        member_take_response(member, &heartbeat.from);
     else
         member->counters.dropped_stranger++;
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
+#include "base/probe.h"
 #include "member/brief.h"
 #include "net.h"
 #include "values.h"
@@ -293,6 +294,42 @@ static void say(struct net *net, const struct node_id *from,
     outbox_fini(&outbox);
 }
 
+static uint32_t answers_taken(struct probes *probes)
+{
+    struct probe probe;
+    uint32_t count = 0;
+
+    while (probes_next(probes, &probe))
+        count += probe.kind == PROBE_TAKEN &&
+                 probe.first == PROBE_TAKEN_HEARTBEAT;
+    return count;
+}
+
+/* For who looks on from outside, as of the usual form. */
+static void an_answer_that_is_taken_leaves_a_fact(void **state)
+{
+    struct probes *probes = probes_new();
+    const struct member_settings settings = { .form_of = all_brief,
+                                              .probes = probes };
+    const struct node_id stranger = { net_address(77), 77 };
+    struct net *net = net_new(8);
+    (void)state;
+
+    for (uint32_t i = 0; i < 2; i++)
+        net_add(net, i, i ? &(struct member_settings){ .form_of = all_brief }
+                          : &settings);
+    for (uint32_t i = 0; i < 2; i++)
+        net_start(net, i);
+    assert_true(net_converge(net, 30 * SECOND));
+    (void)answers_taken(probes);
+    net_run(net, 10 * SECOND);
+    assert_in_range(answers_taken(probes), 9, 11);
+    say(net, &stranger, BRIEF_RESPONSE, slice_of(NULL, 0));
+    assert_int_equal(answers_taken(probes), 0);
+    net_free(net);
+    probes_free(probes);
+}
+
 static void what_is_wrong_is_counted(void **state)
 {
     struct net *net = started(7, 2, all_brief);
@@ -327,6 +364,7 @@ int main(void)
         cmocka_unit_test(an_idle_cluster_says_little),
         cmocka_unit_test(lost_welcome_is_asked_for),
         cmocka_unit_test(loss_only_delays),
+        cmocka_unit_test(an_answer_that_is_taken_leaves_a_fact),
         cmocka_unit_test(what_is_wrong_is_counted),
     };
 
