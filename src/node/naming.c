@@ -3,8 +3,6 @@
  * nodes have the names that they have (names.h). */
 #include "node/lane.h"
 
-#include <stdio.h>
-
 #include "artery/extension.h"
 
 #define NAME_WANTS_AT 17 /* before the literal's end: the letter before 16 digits */
@@ -69,14 +67,37 @@ bool name_parse(struct slice path, uint64_t *actor, uint64_t *ask)
            hex(slice_of(path.data + 24, path.size - 24), ask);
 }
 
+static char *append(char *at, const char *text, size_t size)
+{
+    memcpy(at, text, size);
+    return at + size;
+}
+
+/* "protocol://system@host:port"; 0: too long. Each message to an actor elsewhere has one or two. */
 static size_t address_literal(const struct lane *lane,
                               const struct address *address, char *text)
 {
     const struct identity *self = lane->machine->self;
-    int size = snprintf(text, NAME_MAX, "%s://%s@%s:%u", self->protocol,
-                        self->system, address->host, address->port);
+    size_t protocol = strlen(self->protocol);
+    size_t system = strlen(self->system);
+    size_t host = strlen(address->host);
+    size_t size = protocol + 3 + system + 1 + host + 2; /* with one digit */
+    char *at = text;
+    uint32_t power = 1;
 
-    return size > 0 && size < NAME_MAX - 64 - NAMES_PATH_MAX ? (size_t)size : 0;
+    for (; address->port / power >= 10; power *= 10)
+        size++;
+    if (size >= NAME_MAX - 64 - NAMES_PATH_MAX)
+        return 0;
+    at = append(at, self->protocol, protocol);
+    at = append(at, "://", 3);
+    at = append(at, self->system, system);
+    *at++ = '@';
+    at = append(at, address->host, host);
+    *at++ = ':';
+    for (; power; power /= 10)
+        *at++ = (char)('0' + address->port / power % 10);
+    return size;
 }
 
 static size_t own_address(struct lane *lane, char *text)
