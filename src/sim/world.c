@@ -233,9 +233,11 @@ static void turn(struct world *world, struct worker *worker)
     if (worker->event.place && worker->event.place != EVENT_PARKED &&
         worker->event.at == next)
         return;
-    events_drop(&world->events, &worker->event);
-    if (next != NEVER)
-        worker_turn_at(world, worker, next);
+    if (next == NEVER)
+        events_drop(&world->events, &worker->event);
+    else
+        events_put(&world->events, &worker->event,
+                   next > worker->busy_to ? next : worker->busy_to + 1);
 }
 
 static const char *const letter_names[] = {
