@@ -11,6 +11,8 @@
 #include "base/vec.h"
 #include "sim/verdict.h"
 
+#define PLACE_NODE_SHIFT 48 /* of a node, above type and shard */
+
 struct incarnation {
     uint64_t actor;
     uint32_t node;
@@ -42,7 +44,7 @@ struct check_entity {
     uint64_t stop_ns;
     struct map entities; /* type, id -> struct entity */
     struct buf key;      /* of the one that is looked for */
-    struct map places;   /* node, shard -> struct place */
+    struct map places;   /* node and shard as one number -> struct place */
     struct place_node nodes[CHECK_NODES_MAX];
     uint64_t look_at; /* the first stop_at, NEVER when none */
     struct check_entity_counts counts;
@@ -82,11 +84,18 @@ void check_entity_free(struct check_entity *check)
     mem_free(check);
 }
 
+/* Looked for at each start and stop of an entity: a short key. */
 static struct place *place_of(struct check_entity *check, uint32_t node,
                               uint64_t shard)
 {
-    return facts_of(&check->places, (struct fact_key){ { node, shard } },
-                    sizeof(struct place));
+    uint64_t key = (uint64_t)node << PLACE_NODE_SHIFT | shard;
+    struct place *place = map_get(&check->places, map_u64(&key));
+
+    if (place)
+        return place;
+    place = mem_alloc(sizeof *place);
+    (void)map_put(&check->places, map_u64(&key), place); /* none is replaced */
+    return place;
 }
 
 /* Null: it does not live. */
@@ -280,10 +289,10 @@ void check_entity_node_ended(struct check_entity *check, uint64_t now,
                 forget(check, now, entity, left);
     }
     for (uint32_t at = 0; map_next(&check->places, &at, &entry);) {
-        uint64_t of;
+        uint64_t key;
 
-        memcpy(&of, entry.key.data, sizeof of);
-        if (of == node)
+        memcpy(&key, entry.key.data, sizeof key);
+        if (key >> PLACE_NODE_SHIFT == node)
             *(struct place *)entry.value = (struct place){ 0 };
     }
     check->nodes[node] = (struct place_node){ 0 };

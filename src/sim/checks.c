@@ -223,14 +223,17 @@ static void probe(void *user, uint32_t node, uint32_t machine,
                   const struct probe *left)
 {
     struct checks *checks = user;
-    struct probe copy = *left;
-    const struct probe *probe = &copy;
+    const struct probe *probe = left;
+    struct probe copy;
 
     (void)machine;
-    if (copy.type != PROBE_TYPE_NONE)
-        copy.type = fact_type(checks->centers, node, copy.type);
-    if (probe->kind <= PROBE_BYTES_ENDED)
+    if (left->kind <= PROBE_BYTES_ENDED)
         return; /* messages are not judged here */
+    if (checks->centers > 1 && left->type != PROBE_TYPE_NONE) {
+        copy = *left;
+        copy.type = fact_type(checks->centers, node, left->type);
+        probe = &copy;
+    }
     if (probe->kind == PROBE_MEMBER_DOWNED)
         put_outside(checks, probe->node.uid);
     if (probe->kind == PROBE_CLUSTER_JOINED)

@@ -292,6 +292,11 @@ struct workload_world *workload_world_new(struct world *world,
     struct workload_settings own = *settings;
 
     own.seed = own.seed ? own.seed : world_seed(world);
+    if (own.has_no_types) { /* no token is ever in what is written */
+        observer.written = NULL;
+        observer.arrived = NULL;
+        observer.pipe_ended = NULL;
+    }
     of->world = world;
     of->verdict = world_verdict(world);
     of->check = check_message_new(violated, of);
