@@ -27,9 +27,9 @@ enum event_kind {
     EVENT_STORED, /* site: what is back from the store is given to its machines */
     EVENT_STORE,  /* a store of the world: it has something to do */
     EVENT_PIPE,   /* pipe.there: something arrives at the other end: a call, a piece, the end */
-    EVENT_BACK,   /* pipe.back: something arrives at the writer: an answer to the call, a reset */
-    EVENT_WAITED, /* pipe.waited: the writer waits no longer */
-    EVENT_ACK,    /* pipe.ack: parked: what arrived is told to the writer when the way back is free */
+    EVENT_BACK,   /* aside.back: something arrives at the writer: an answer to the call, a reset */
+    EVENT_WAITED, /* aside.waited: the writer waits no longer */
+    EVENT_ACK,    /* aside.ack: parked: what arrived is told to the writer when the way back is free */
     EVENT_PATH,   /* path.opens: it is clogged no more */
     EVENT_CALL,   /* call: world_at */
     EVENT_LEASED, /* site: its request is at the keeper of leases, or back */
@@ -118,8 +118,18 @@ struct site {
     struct sherd_status status; /* being summed by world_status */
 };
 
+/* What a pipe has while it is opened or something is done to it; most have none. */
+struct aside {
+    struct pipe *pipe;
+    struct event back;
+    struct event waited;
+    struct event ack;
+    struct path *path, *way_back; /* null: nothing was ever done to it */
+    struct buf peeked; /* bytes before the reader's machine is known */
+};
+
 /* One connection, from the node that opened it. Both sites list it until it is over at both ends. There are hundreds of thousands: what
- * is asked for ahead of each piece stands in the first of three cache lines, and what else it needs in the second. */
+ * is asked for ahead of each piece stands in the first of two cache lines, and what else it needs in the second. */
 struct pipe {
     struct event there;
     struct piece *first; /* on their way; null: none */
@@ -133,7 +143,7 @@ struct pipe {
     uint32_t under_way;      /* bytes that were written and no machine has been given */
     struct piece *last;
     struct worker *writer;   /* null: its end is closed */
-    struct path *path, *way_back; /* null: nothing was ever done to it */
+    struct aside *aside;     /* null: nothing in it is needed */
     uint64_t last_at;        /* when the youngest piece arrives */
     uint64_t number;         /* counts pipes; the reader's machine knows it by that */
     uint32_t unanswered;     /* bytes that have arrived, and the writer does not know */
@@ -152,13 +162,9 @@ struct pipe {
     bool is_handled : 1;     /* it is looked at further up: not freed now */
     bool has_ended : 1;      /* the observers were told */
     uint32_t out_at, in_at;  /* in the sites' lists */
-    struct event back;
-    struct event waited;
-    struct event ack;
-    struct buf *peeked;      /* bytes before the reader's machine is known; null: none */
 };
 
-_Static_assert(sizeof(struct pipe) <= 3 * 64, "three cache lines");
+_Static_assert(sizeof(struct pipe) <= 2 * 64, "two cache lines");
 
 struct call {
     struct event event;

@@ -19,6 +19,31 @@
 #define OF(type, member, pointer) \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
+/* Made if there is none. */
+static struct aside *aside_of(struct pipe *pipe)
+{
+    struct aside *aside = pipe->aside;
+
+    if (aside)
+        return aside;
+    aside = pipe->aside = mem_alloc(sizeof *aside);
+    aside->pipe = pipe;
+    aside->back.kind = EVENT_BACK;
+    aside->waited.kind = EVENT_WAITED;
+    aside->ack.kind = EVENT_ACK;
+    return aside;
+}
+
+static struct path *path_of(const struct pipe *pipe)
+{
+    return pipe->aside ? pipe->aside->path : NULL;
+}
+
+static struct path *way_back_of(const struct pipe *pipe)
+{
+    return pipe->aside ? pipe->aside->way_back : NULL;
+}
+
 static uint64_t path_delay(struct world *world, struct site *from,
                            struct path *path)
 {
@@ -48,10 +73,10 @@ struct path *pipe_path(struct site *from, struct site *to)
     from->paths.items[to->index] = path;
     for (uint32_t i = 0; i < from->out.count; i++)
         if (from->out.items[i]->to == to)
-            from->out.items[i]->path = path;
+            aside_of(from->out.items[i])->path = path;
     for (uint32_t i = 0; i < from->in.count; i++)
         if (from->in.items[i]->from == to)
-            from->in.items[i]->way_back = path;
+            aside_of(from->in.items[i])->way_back = path;
     return path;
 }
 
@@ -87,17 +112,42 @@ static uint32_t count_pieces(const struct pipe *pipe)
 
 static void free_peeked(struct pipe *pipe)
 {
-    if (!pipe->peeked)
+    if (pipe->aside)
+        buf_fini(&pipe->aside->peeked);
+}
+
+static void free_aside(struct pipe *pipe)
+{
+    free_peeked(pipe);
+    mem_free(pipe->aside);
+    pipe->aside = NULL;
+}
+
+/* Most are needed no more as soon as the connection is there. */
+static void look_at_aside(struct pipe *pipe)
+{
+    const struct aside *aside = pipe->aside;
+
+    if (!aside || event_waits(&aside->back) || event_waits(&aside->waited) ||
+        event_waits(&aside->ack) || aside->path || aside->way_back ||
+        aside->peeked.size)
         return;
-    buf_fini(pipe->peeked);
-    mem_free(pipe->peeked);
-    pipe->peeked = NULL;
+    free_aside(pipe);
+}
+
+static void drop_answers(struct world *world, struct pipe *pipe)
+{
+    if (!pipe->aside)
+        return;
+    events_drop(&world->events, &pipe->aside->back);
+    events_drop(&world->events, &pipe->aside->waited);
+    events_drop(&world->events, &pipe->aside->ack);
 }
 
 void pipe_free(struct pipe *pipe)
 {
     drop_pieces(pipe, 0);
-    free_peeked(pipe);
+    free_aside(pipe);
     mem_free(pipe);
 }
 
@@ -128,9 +178,7 @@ static void look_if_over(struct world *world, struct pipe *pipe)
     }
     if (!pipe->has_ended || pipe->is_known || event_waits(&pipe->there))
         return;
-    events_drop(&world->events, &pipe->back);
-    events_drop(&world->events, &pipe->waited);
-    events_drop(&world->events, &pipe->ack);
+    drop_answers(world, pipe);
     unlist(pipe);
     pipe_free(pipe);
 }
@@ -146,9 +194,7 @@ static void leave_writer(struct world *world, struct pipe *pipe)
 {
     pipe->writer->links.items[pipe->link] = NULL;
     pipe->writer = NULL;
-    events_drop(&world->events, &pipe->back);
-    events_drop(&world->events, &pipe->waited);
-    events_drop(&world->events, &pipe->ack);
+    drop_answers(world, pipe);
 }
 
 /* The reader's end is closed; bytes that still come are lost. */
@@ -173,8 +219,8 @@ static void fail_writer(struct world *world, struct pipe *pipe, const char *why)
 /* The writer's kernel has no answer: it gives up one day. */
 static void wait_for_answer(struct world *world, struct pipe *pipe)
 {
-    if (pipe->writer && !event_waits(&pipe->waited))
-        events_put(&world->events, &pipe->waited,
+    if (pipe->writer && !event_waits(&aside_of(pipe)->waited))
+        events_put(&world->events, &pipe->aside->waited,
                    world->now + world->settings.give_up);
 }
 
@@ -198,16 +244,13 @@ void pipe_open(struct world *world, struct worker *writer,
 
     memcpy(key.host, want->address.host, sizeof key.host);
     pipe->there.kind = EVENT_PIPE;
-    pipe->back.kind = EVENT_BACK;
-    pipe->waited.kind = EVENT_WAITED;
-    pipe->ack.kind = EVENT_ACK;
     pipe->number = ++world->pipes;
     pipe->stream = want->stream == STREAM_CONTROL ? NET_CONTROL : NET_ORDINARY;
     pipe->from = writer->site;
     pipe->to = map_get(&world->by_address, slice_of(&key, sizeof key));
     if (pipe->to) {
-        pipe->path = known_path(pipe->from, pipe->to);
-        pipe->way_back = known_path(pipe->to, pipe->from);
+        aside_of(pipe)->path = known_path(pipe->from, pipe->to);
+        aside_of(pipe)->way_back = known_path(pipe->to, pipe->from);
     }
     pipe->writer = writer;
     pipe->link = (uint32_t)want->link;
@@ -217,8 +260,9 @@ void pipe_open(struct world *world, struct worker *writer,
     writer->links.items[want->link] = pipe;
     list_pipe(pipe);
     events_put(&world->events, &pipe->there,
-               world->now + path_delay(world, pipe->from, pipe->path));
-    events_put(&world->events, &pipe->waited, world->now + CONNECT_TIME);
+               world->now + path_delay(world, pipe->from, path_of(pipe)));
+    events_put(&world->events, &aside_of(pipe)->waited,
+               world->now + CONNECT_TIME);
 }
 
 /* bytes: none: the end. */
@@ -229,7 +273,7 @@ static void send_piece(struct world *world, struct pipe *pipe,
 
     piece->next = NULL;
     piece->size = (uint32_t)bytes.size;
-    piece->at = world->now + path_delay(world, pipe->from, pipe->path);
+    piece->at = world->now + path_delay(world, pipe->from, path_of(pipe));
     if (piece->at < pipe->last_at)
         piece->at = pipe->last_at;
     pipe->last_at = piece->at;
@@ -318,10 +362,10 @@ void pipe_leave(struct world *world, struct pipe *pipe, uint64_t draw)
 /* Sends something back to the writer. */
 static void send_back(struct world *world, struct pipe *pipe)
 {
-    if (pipe->writer && !event_waits(&pipe->back))
-        events_put(&world->events, &pipe->back,
+    if (pipe->writer && !event_waits(&aside_of(pipe)->back))
+        events_put(&world->events, &pipe->aside->back,
                    world->now + path_delay(world, pipe->to ? pipe->to : pipe->from,
-                                           pipe->way_back));
+                                           way_back_of(pipe)));
 }
 
 void pipe_refuse(struct world *world, struct pipe *pipe)
@@ -342,7 +386,8 @@ void pipe_vanish(struct world *world, struct pipe *pipe, bool known)
         leave_reader(world, pipe);
     lose_bytes(world, pipe);
     pipe->is_silent = true;
-    events_drop(&world->events, &pipe->back);
+    if (pipe->aside)
+        events_drop(&world->events, &pipe->aside->back);
     if (pipe->in_flight || !pipe->is_connected)
         wait_for_answer(world, pipe);
     look_if_over(world, pipe);
@@ -363,7 +408,7 @@ void pipe_break(struct world *world, struct pipe *pipe)
     pipe->is_broken = true;
     if (pipe->writer) {
         pipe->was_reset = true;
-        events_put(&world->events, &pipe->back, world_soon(world));
+        events_put(&world->events, &aside_of(pipe)->back, world_soon(world));
     }
     if (pipe->is_known)
         events_put(&world->events, &pipe->there, world_soon(world));
@@ -421,10 +466,8 @@ static bool accepted(struct world *world, struct pipe *pipe,
     uint32_t machine;
     const char *why;
 
-    if (!pipe->peeked)
-        pipe->peeked = mem_alloc(sizeof *pipe->peeked);
-    buf_put_slice(pipe->peeked, *bytes);
-    *bytes = buf_slice(pipe->peeked);
+    buf_put_slice(&aside_of(pipe)->peeked, *bytes);
+    *bytes = buf_slice(&pipe->aside->peeked);
     switch (node_accepts(to->face.node, *bytes, &machine, &why)) {
     case NODE_MORE:
         return false;
@@ -470,10 +513,10 @@ static void take_bytes(struct world *world, struct pipe *pipe,
 /* The writer hears that a piece has arrived. */
 static void answer(struct world *world, struct pipe *pipe, uint32_t size)
 {
-    if (is_shut(pipe->way_back, pipe) && pipe->writer) {
+    if (is_shut(way_back_of(pipe), pipe) && pipe->writer) {
         pipe->unanswered += size;
-        if (!event_waits(&pipe->ack))
-            events_park(&pipe->way_back->parked, &pipe->ack);
+        if (!event_waits(&pipe->aside->ack))
+            events_park(&pipe->aside->way_back->parked, &pipe->aside->ack);
         wait_for_answer(world, pipe);
         return;
     }
@@ -531,7 +574,7 @@ static bool site_stops(struct world *world, struct site *site,
 
 static void on_there(struct world *world, struct pipe *pipe)
 {
-    if (path_stops(world, pipe, pipe->path, &pipe->there))
+    if (path_stops(world, pipe, path_of(pipe), &pipe->there))
         return;
     if (!pipe->is_called) {
         called(world, pipe);
@@ -555,8 +598,9 @@ static void on_back(struct world *world, struct pipe *pipe)
 {
     struct worker *writer = pipe->writer;
 
-    if (!writer || path_stops(world, pipe, pipe->way_back, &pipe->back) ||
-        site_stops(world, pipe->from, writer, &pipe->back))
+    if (!writer ||
+        path_stops(world, pipe, pipe->aside->way_back, &pipe->aside->back) ||
+        site_stops(world, pipe->from, writer, &pipe->aside->back))
         return;
     if (pipe->was_reset) {
         fail_writer(world, pipe, "connection reset");
@@ -567,7 +611,7 @@ static void on_back(struct world *world, struct pipe *pipe)
         return;
     }
     pipe->is_connected = true;
-    events_drop(&world->events, &pipe->waited);
+    events_drop(&world->events, &pipe->aside->waited);
     machine_connected(writer->machine,
                       site_runs(world, pipe->from), pipe->link);
     worker_touched(world, writer);
@@ -576,7 +620,7 @@ static void on_back(struct world *world, struct pipe *pipe)
 static void on_waited(struct world *world, struct pipe *pipe)
 {
     if (!pipe->writer ||
-        site_stops(world, pipe->from, pipe->writer, &pipe->waited))
+        site_stops(world, pipe->from, pipe->writer, &pipe->aside->waited))
         return;
     fail_writer(world, pipe, "timed out");
     lose_bytes(world, pipe);
@@ -586,8 +630,8 @@ static void on_waited(struct world *world, struct pipe *pipe)
 static void on_ack(struct world *world, struct pipe *pipe)
 {
     if (!pipe->writer ||
-        path_stops(world, pipe, pipe->way_back, &pipe->ack) ||
-        site_stops(world, pipe->from, pipe->writer, &pipe->ack))
+        path_stops(world, pipe, pipe->aside->way_back, &pipe->aside->ack) ||
+        site_stops(world, pipe->from, pipe->writer, &pipe->aside->ack))
         return;
     pipe->in_flight -= pipe->unanswered;
     pipe->unanswered = 0;
@@ -600,11 +644,11 @@ static struct pipe *pipe_of(struct event *event)
     case EVENT_PIPE:
         return OF(struct pipe, there, event);
     case EVENT_BACK:
-        return OF(struct pipe, back, event);
+        return OF(struct aside, back, event)->pipe;
     case EVENT_WAITED:
-        return OF(struct pipe, waited, event);
+        return OF(struct aside, waited, event)->pipe;
     default:
-        return OF(struct pipe, ack, event);
+        return OF(struct aside, ack, event)->pipe;
     }
 }
 
@@ -622,6 +666,7 @@ void pipe_event(struct world *world, struct event *event)
     else
         on_ack(world, pipe);
     pipe->is_handled = false;
+    look_at_aside(pipe);
     look_if_over(world, pipe);
 }
 
@@ -638,10 +683,10 @@ void pipe_healed(struct world *world, struct event_list *parked,
         struct site *from =
             event->kind == EVENT_PIPE || !pipe->to ? pipe->from : pipe->to;
 
-        if (pipe->is_connected && !pipe->is_lost)
-            events_drop(&world->events, &pipe->waited);
+        if (pipe->is_connected && !pipe->is_lost && pipe->aside)
+            events_drop(&world->events, &pipe->aside->waited);
         events_put(&world->events, event,
                    world->now +
-                       path_delay(world, from, path ? path : pipe->path));
+                       path_delay(world, from, path ? path : path_of(pipe)));
     }
 }
