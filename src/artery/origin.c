@@ -12,8 +12,11 @@ struct known {
     bool has_left;
     uint64_t order; /* the highest of its connections, see inlet_order; 0 = not known */
     struct {
-        uint64_t *items; /* generation, by sending lane */
-        uint32_t count;  /* as far as there were any */
+        union {
+            uint64_t first;  /* with a count of 1, as most have */
+            uint64_t *items; /* generation, by sending lane */
+        };
+        uint32_t count; /* as far as there were any */
     } newest[STREAM_LARGE]; /* by stream */
 };
 
@@ -51,7 +54,8 @@ static void free_known(const struct origins *origins, struct known *known)
     if (!origins->lasting)
         mem_free((void *)(uintptr_t)known->origin.address);
     for (uint32_t i = 0; i < STREAM_LARGE; i++)
-        mem_free(known->newest[i].items);
+        if (known->newest[i].count > 1)
+            mem_free(known->newest[i].items);
     mem_free(known);
 }
 
@@ -177,20 +181,34 @@ static uint64_t newest_of(const struct known *known, enum stream stream,
 {
     uint32_t at = (uint32_t)stream - 1;
 
-    return lane < known->newest[at].count ? known->newest[at].items[lane] : 0;
+    if (lane >= known->newest[at].count)
+        return 0;
+    return known->newest[at].count > 1 ? known->newest[at].items[lane]
+                                       : known->newest[at].first;
 }
 
 static void set_newest(struct known *known, enum stream stream, uint32_t lane,
                        uint64_t generation)
 {
     uint32_t at = (uint32_t)stream - 1;
+    uint32_t count = known->newest[at].count;
+    uint64_t first = known->newest[at].first;
+    uint64_t *items = count > 1 ? known->newest[at].items : NULL;
 
-    if (known->newest[at].count <= lane)
-        known->newest[at].items =
-            mem_resize(known->newest[at].items, (lane + 1) * sizeof(uint64_t));
-    while (known->newest[at].count <= lane)
-        known->newest[at].items[known->newest[at].count++] = 0;
-    known->newest[at].items[lane] = generation;
+    if (!lane && count <= 1) {
+        known->newest[at].first = generation;
+        known->newest[at].count = 1;
+        return;
+    }
+    if (count <= lane) {
+        items = mem_resize(items, (lane + 1) * sizeof *items);
+        if (count == 1)
+            items[0] = first;
+        memset(items + count, 0, (lane + 1 - count) * sizeof *items);
+        known->newest[at].count = lane + 1;
+        known->newest[at].items = items;
+    }
+    items[lane] = generation;
 }
 
 uint64_t origins_version(const struct origins *origins)

@@ -147,6 +147,50 @@ static void who_has_left_has_a_last_word(void **state)
     origins_free(origins);
 }
 
+static bool learn_connection(struct origins *origins, uint32_t lane,
+                             uint64_t generation)
+{
+    struct handshake handshake = { .lanes = 4,
+                                   .capabilities = 1,
+                                   .lane = lane,
+                                   .generation = generation };
+
+    assert_true(address_set(&handshake.from.address, "n", 1, 2552));
+    handshake.from.uid = 1;
+    return origins_learn(origins, STREAM_ORDINARY, &handshake);
+}
+
+static void each_lane_has_its_newest_connection(void **state)
+{
+    struct origins *origins = origins_new(NULL, NULL);
+
+    (void)state;
+    assert_true(learn_connection(origins, 0, 7));
+    assert_true(learn_connection(origins, 3, 5));
+    assert_true(learn_connection(origins, 1, 2));
+    assert_false(learn_connection(origins, 0, 6));
+    assert_true(learn_connection(origins, 0, 8));
+    assert_true(origins_current(origins, 1, STREAM_ORDINARY, 3, 5));
+    assert_false(origins_current(origins, 1, STREAM_ORDINARY, 3, 4));
+    assert_false(origins_current(origins, 1, STREAM_ORDINARY, 0, 7));
+    assert_true(origins_current(origins, 1, STREAM_ORDINARY, 2, 1)); /* none was heard of */
+    assert_true(origins_current(origins, 1, STREAM_CONTROL, 0, 1));
+    origins_free(origins);
+}
+
+static void the_first_connection_may_be_a_later_lanes(void **state)
+{
+    struct origins *origins = origins_new(NULL, NULL);
+
+    (void)state;
+    assert_true(learn_connection(origins, 2, 9));
+    assert_true(learn_connection(origins, 0, 3));
+    assert_false(origins_current(origins, 1, STREAM_ORDINARY, 2, 8));
+    assert_false(origins_current(origins, 1, STREAM_ORDINARY, 0, 2));
+    assert_true(origins_current(origins, 1, STREAM_ORDINARY, 0, 3));
+    origins_free(origins);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +201,8 @@ int main(void)
         cmocka_unit_test(late_hellos_of_former_lives_end_with_them),
         cmocka_unit_test(who_is_gone_unheard_is_not_taken_any_more),
         cmocka_unit_test(who_has_left_has_a_last_word),
+        cmocka_unit_test(each_lane_has_its_newest_connection),
+        cmocka_unit_test(the_first_connection_may_be_a_later_lanes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
