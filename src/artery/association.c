@@ -6,6 +6,7 @@
 #include "artery/peers.h"
 #include "base/bound.h"
 #include "base/check.h"
+#include "base/fetch.h"
 #include "base/mark.h"
 #include "base/timers.h"
 #include "base/zoo.h"
@@ -216,6 +217,11 @@ uint64_t associations_capabilities(const struct associations *associations,
     const struct peer *peer = peers_at(associations, address);
 
     return peer ? peer->capabilities : 0;
+}
+
+void associations_fetch(const struct associations *associations)
+{
+    fetch_memory(associations, sizeof *associations);
 }
 
 const void *associations_place(const struct associations *associations,

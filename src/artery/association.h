@@ -142,6 +142,7 @@ bool associations_find(const struct associations *associations, uint64_t uid,
                        struct node_id *node); /* false when unknown or quarantined */
 uint64_t associations_capabilities(const struct associations *associations,
                                    const struct address *address); /* 0 when not known */
+void associations_fetch(const struct associations *associations); /* asks for the memory that a frame and a turn need */
 /* Where a peer is kept that is known by this uid, or null: to have that memory fetched, no more. */
 const void *associations_place(const struct associations *associations,
                                uint64_t uid);

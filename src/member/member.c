@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "base/fetch.h"
 #include "base/limits.h"
 #include "base/zoo.h"
 #include "member/version.h"
@@ -692,6 +693,13 @@ bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
 static uint64_t earlier(uint64_t left, uint64_t right)
 {
     return left < right ? left : right;
+}
+
+/* What never changes stands at the front. */
+void member_fetch(const struct member *member)
+{
+    fetch_memory(&member->self,
+                 sizeof *member - offsetof(struct member, self));
 }
 
 uint64_t member_deadline(const struct member *member)

@@ -245,6 +245,7 @@ void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
  * of the node, and its news had better wait for the next one; a few times in a row at most. */
 bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
                  struct outbox *outbox);
+void member_fetch(const struct member *member); /* asks for the memory that a message and a step need */
 uint64_t member_deadline(const struct member *member); /* when to call member_step next; NEVER when stopped */
 
 /* The next thing to tell, in the reference's order (behaviour 7): removals, changes, unreachable, reachable, the same of data

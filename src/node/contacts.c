@@ -3,12 +3,12 @@
 
 #include "artery/extension.h"
 #include "base/check.h"
+#include "base/fetch.h"
 #include "base/mark.h"
 #include "node/lane.h"
 
 #define SCRATCH_KEPT_MAX 4096 /* a gossip is larger */
 #define FETCHED_MAX 16 /* contacts at a time */
-#define FETCH_LINE 64  /* bytes of a cache line */
 #define FETCH_LINK 192 /* of a link: what a message needs that is put on it */
 #define FORMERS_MAX 256 /* what is meant for one is said for as long as it is a member */
 #define DOUBT_FAILURES 5 /* of connecting, one after the other, before a lane asks whether anybody is there */
@@ -519,12 +519,9 @@ void contacts_fetch(const struct contacts *contacts,
         if (found[count])
             __builtin_prefetch(&found[count]->links[0]);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        const char *link = found[i] ? (const char *)found[i]->links[0] : NULL;
-
-        for (uint32_t at = 0; link && at < FETCH_LINK; at += FETCH_LINE)
-            __builtin_prefetch(link + at);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        if (found[i] && found[i]->links[0])
+            fetch_memory(found[i]->links[0], FETCH_LINK);
 }
 
 /* A region's or replicator's path is the same in each life of a node: what was meant for one before, as an order to host a shard, the

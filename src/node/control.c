@@ -4,6 +4,7 @@
 
 #include "artery/extension.h"
 #include "base/check.h"
+#include "base/fetch.h"
 #include "journal/store.h"
 
 static struct region *make_region(struct control *control, uint32_t index)
@@ -581,6 +582,16 @@ void control_letter(struct control *control, uint32_t from,
 const void *control_place(const struct control *control, uint64_t uid)
 {
     return associations_place(control->associations, uid);
+}
+
+void control_fetch(const struct control *control, uint32_t step)
+{
+    if (step == 0) {
+        fetch_memory(control, sizeof *control);
+        return;
+    }
+    member_fetch(control->member);
+    associations_fetch(control->associations);
 }
 
 void control_overflow(struct control *control, const struct node_id *node)

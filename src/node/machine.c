@@ -3,16 +3,16 @@
 
 #include "artery/extension.h"
 #include "base/check.h"
+#include "base/fetch.h"
 #include "journal/store.h"
 
 #define FRAMES_MAX 128 /* envelopes looked at in one batch */
 #define OUTBOX_KEPT_MAX 4096 /* bytes of memory kept for the next turn's messages: a gossip is larger */
 #define OUTBOX_ITEMS_KEPT_MAX 16
 #define MAIL_KEPT_MAX 64 /* to one machine */
-#define FETCH_LINE 64 /* bytes of a cache line; of the others that are looked at for each frame: */
-#define FETCH_INLET 128
-#define FETCH_MACHINE 256
-#define FETCH_PEER 192
+#define FETCH_INLET 128 /* bytes that are looked at for each frame */
+#define FETCH_MACHINE 640
+#define FETCH_PEER 128
 
 void machine_want(struct machine *machine, const struct want *want)
 {
@@ -513,21 +513,25 @@ struct inlet_slot *machine_place(const struct machine *machine, uint64_t conn)
     return map_get(&machine->inlets, map_u64(&conn));
 }
 
-static inline void fetch(const void *memory, size_t size)
+void machine_fetch(const struct machine *machine, uint32_t step)
 {
-    for (size_t at = 0; at < size; at += FETCH_LINE)
-        __builtin_prefetch((const char *)memory + at);
+    if (step == 0)
+        fetch_memory(machine, FETCH_MACHINE);
+    else if (machine->control)
+        control_fetch(machine->control, step - 1);
 }
 
-void machine_fetch(const struct inlet_slot *slot)
+void machine_fetch_place(const struct inlet_slot *slot, uint32_t step)
 {
-    fetch(slot->inlet, FETCH_INLET);
-    fetch(slot->machine, FETCH_MACHINE);
+    machine_fetch(slot->machine, step);
+    if (step > 0)
+        return;
+    fetch_memory(slot->inlet, FETCH_INLET);
     if (slot->contact)
-        fetch((const char *)&slot->contact->former - FETCH_LINE,
-              2 * FETCH_LINE);
+        fetch_memory((const char *)&slot->contact->former - FETCH_LINE,
+                     2 * FETCH_LINE);
     if (slot->peer)
-        fetch(slot->peer, FETCH_PEER);
+        fetch_memory(slot->peer, FETCH_PEER);
 }
 
 /* Once a batch; again only when the machine has heard of another connection. */

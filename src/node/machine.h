@@ -71,6 +71,9 @@ struct machine {
     uint32_t index;
     uint64_t now;
     int64_t wall_ms;
+    VEC(struct want) wants;
+    uint32_t want_head;
+    struct outbox outbox; /* what cores leave for other nodes */
     struct contacts contacts;
     struct origins *origins;
     struct own_tables tables; /* this machine's copy of what the node advertised */
@@ -79,9 +82,6 @@ struct machine {
     VEC(uint64_t) strangers;  /* numbers of those whose sender is not known, and of some where it is, or that are gone */
     uint64_t inlets_deadline; /* not later than that of any stranger */
     struct mail_queue out[LANES_MAX + 1];
-    VEC(struct want) wants;
-    uint32_t want_head;
-    struct outbox outbox; /* what cores leave for other nodes */
     uint64_t malformed;   /* frames that could not be read */
     uint64_t refused;     /* frames of senders that are not known, or not any more */
     uint64_t undelivered[SHERD_REASON_COUNT]; /* of those frames, and of frames that nobody here reads: messages */
@@ -135,6 +135,7 @@ void control_letter(struct control *control, uint32_t from,
 void control_frame(struct control *control, enum stream stream,
                    const struct envelope *envelope, struct inlet *inlet);
 const void *control_place(const struct control *control, uint64_t uid); /* of what it keeps of a peer, or null: for machine_fetch */
+void control_fetch(const struct control *control, uint32_t step); /* a step of machine_fetch: 0 itself, 1 its cores */
 void control_overflow(struct control *control, const struct node_id *node); /* its control queue is full: as good as gone */
 void control_stored(struct control *control, struct store_request *request);
 void control_leased(struct control *control, struct lease_request *request); /* downing.c */

@@ -121,6 +121,7 @@ struct event *events_take(struct events *events, uint64_t until)
     if (!events->count || events->heap[0].at > until)
         return NULL;
     event = events->heap[0].event;
+    event->fetched = 0;
     events_drop(events, event);
     return event;
 }
@@ -128,15 +129,6 @@ struct event *events_take(struct events *events, uint64_t until)
 uint64_t events_deadline(const struct events *events)
 {
     return events->count ? events->heap[0].at : NEVER;
-}
-
-const struct event *events_next(const struct events *events)
-{
-    uint32_t count = events->count < WAYS + 1 ? events->count : WAYS + 1;
-
-    for (uint32_t i = 1; i < count; i++)
-        __builtin_prefetch(events->heap[i].event);
-    return count ? events->heap[0].event : NULL;
 }
 
 void events_park(struct event_list *list, struct event *event)

@@ -7,13 +7,15 @@
 #define SHERD_SIM_EVENTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/rng.h"
 
 /* Zero is one that is nowhere. The first member of its owner, or found by its kind. */
 struct event {
-    uint32_t kind;  /* the owner's */
+    uint16_t kind;  /* the owner's */
+    uint16_t fetched; /* the owner's: steps of fetching its memory that were made, 0 when it is taken */
     uint32_t place; /* 0: nowhere, EVENT_PARKED, else the index in the heap + 1 */
     union {
         uint64_t at;           /* ns, of the world's time; not of one that is parked */
@@ -59,8 +61,13 @@ void events_drop(struct events *events, struct event *event); /* it is nowhere f
 /* Takes the earliest event that is due until then; null when none is. */
 struct event *events_take(struct events *events, uint64_t until);
 uint64_t events_deadline(const struct events *events); /* NEVER when there is none */
-/* The one that will probably be taken next; null when there is none. Asks for the memory of the few after it. */
-const struct event *events_next(const struct events *events);
+/* Those that will probably be taken next: of index 0 the very next one, up to EVENTS_NEAR - 1 one of the few after it. Null: there is none. */
+#define EVENTS_NEAR 5
+static inline struct event *events_near(const struct events *events,
+                                        uint32_t index)
+{
+    return index < events->count ? events->heap[index].event : NULL;
+}
 
 /* Puts an event that is nowhere at a list's end. */
 void events_park(struct event_list *list, struct event *event);

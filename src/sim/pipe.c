@@ -491,9 +491,7 @@ static void take_bytes(struct world *world, struct pipe *pipe,
     struct worker *reader;
     struct world_step step = { "bytes", 0, world->now, pipe->to->index, 0 };
 
-    if (pipe->reader)
-        machine_fetch(pipe->place);
-    else if (!accepted(world, pipe, &bytes))
+    if (!pipe->reader && !accepted(world, pipe, &bytes))
         return;
     reader = pipe->reader;
     pipe->under_way -= (uint32_t)bytes.size;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/check.h"
+#include "base/fetch.h"
 #include "node/mail.h"
 #include "sim/bound.h"
 #include "sim/streams.h"
@@ -15,8 +16,9 @@
 #define TURN_COST 10000 /* ns of a slow node's turn, times its slowness */
 #define INPUT_COST 1000 /* ns of each input of it */
 #define MAIL_KEPT_MAX 16 /* room in a channel */
-#define CACHE_LINE 64
-#define MACHINE_AHEAD 256 /* bytes of a machine that are asked for before its time */
+#define CACHE_LINE FETCH_LINE
+#define SITE_AHEAD 256 /* bytes of a site that are asked for before its time */
+#define CROWD 64 /* nodes of which a cache does not hold all */
 
 static uint64_t mix(uint64_t value)
 {
@@ -387,32 +389,37 @@ static void turn_ready(struct world *world)
     turn(world, worker);
 }
 
-/* Null is fine. */
-static void fetch_two(const void *memory)
+/* Asks for the memory of what comes next while this is carried out: with many nodes little of it is in a cache. Each step needs what the
+ * one before it has asked for, so each has an event's time to come. */
+static void fetch_piece(struct pipe *pipe)
 {
-    if (!memory)
+    if (pipe->there.fetched++) {
+        if (pipe->reader)
+            machine_fetch_place(pipe->place, pipe->there.fetched - 2);
         return;
-    __builtin_prefetch(memory);
-    __builtin_prefetch((const char *)memory + CACHE_LINE);
+    }
+    fetch_memory(&pipe->last, CACHE_LINE);
+    fetch_memory(pipe->first, 2 * CACHE_LINE);
+    fetch_memory(pipe->reader, 2 * CACHE_LINE);
+    fetch_memory(pipe->place, CACHE_LINE);
+    fetch_memory(pipe->to, SITE_AHEAD);
 }
 
-/* Asks for the memory of what comes next while this is carried out: with many nodes little of it is in a cache. */
 static void look_ahead(const struct world *world)
 {
-    const struct event *next = events_next(&world->events);
-    const struct worker *worker;
-    const struct pipe *pipe;
+    if (world->sites.count < CROWD)
+        return;
+    for (uint32_t i = 0; i < EVENTS_NEAR; i++) {
+        struct event *event = events_near(&world->events, i);
 
-    if (next && next->kind == EVENT_PIPE) {
-        pipe = (const struct pipe *)(const void *)next;
-        fetch_two(pipe);
-        fetch_two(pipe->first);
-        fetch_two(pipe->reader);
-        fetch_two(pipe->place);
-    } else if (next && next->kind == EVENT_TURN) {
-        worker = (const struct worker *)(const void *)next;
-        for (size_t at = 0; at < MACHINE_AHEAD; at += CACHE_LINE)
-            __builtin_prefetch((const char *)worker->machine + at);
+        if (!event || event->fetched > MACHINE_FETCH_STEPS)
+            continue;
+        if (event->kind == EVENT_PIPE)
+            fetch_piece((struct pipe *)(void *)event);
+        else if (event->kind == EVENT_TURN &&
+                 event->fetched < MACHINE_FETCH_STEPS)
+            machine_fetch(((struct worker *)(void *)event)->machine,
+                          event->fetched++);
     }
 }
 
