@@ -66,7 +66,11 @@ struct peer *peers_at(const struct associations *associations,
 
 struct peer *peers_find(const struct associations *associations, uint64_t uid)
 {
-    return map_get(&associations->by_uid, map_u64(&uid));
+    struct peer *last = associations->last;
+
+    return last && last->uid == uid && uid
+               ? last
+               : map_get(&associations->by_uid, map_u64(&uid));
 }
 
 struct peer *peers_add(struct associations *associations,
@@ -165,6 +169,8 @@ static void remove_peer(struct associations *associations, struct peer *peer)
         gone(associations, uid);
         map_take(&associations->by_uid, map_u64(&uid));
     }
+    associations->last = NULL;
+    associations->freed++;
     peer_free(associations, peer);
 }
 
@@ -224,10 +230,18 @@ void associations_fetch(const struct associations *associations)
     fetch_memory(associations, sizeof *associations);
 }
 
-const void *associations_place(const struct associations *associations,
-                               uint64_t uid)
+struct association_place
+associations_place(const struct associations *associations, uint64_t uid)
 {
-    return peers_find(associations, uid);
+    return (struct association_place){ peers_find(associations, uid),
+                                       associations->freed };
+}
+
+void associations_expect(struct associations *associations,
+                         const struct association_place *place)
+{
+    associations->last =
+        place->freed == associations->freed ? place->peer : NULL;
 }
 
 bool associations_quarantined(const struct associations *associations,

@@ -143,9 +143,16 @@ bool associations_find(const struct associations *associations, uint64_t uid,
 uint64_t associations_capabilities(const struct associations *associations,
                                    const struct address *address); /* 0 when not known */
 void associations_fetch(const struct associations *associations); /* asks for the memory that a frame and a turn need */
-/* Where a peer is kept that is known by this uid, or null: to have that memory fetched, no more. */
-const void *associations_place(const struct associations *associations,
-                               uint64_t uid);
+/* Where a peer is kept that is known by this uid, or null: to have that memory fetched, as long as nobody looks into it, */
+struct association_place {
+    struct peer *peer;
+    uint64_t freed; /* it is where it was as long as no peer is freed */
+};
+struct association_place
+associations_place(const struct associations *associations, uint64_t uid);
+/* and to say that what comes next is from that peer, probably: it is not looked for then. */
+void associations_expect(struct associations *associations,
+                         const struct association_place *place);
 bool associations_quarantined(const struct associations *associations,
                               uint64_t uid);
 bool associations_terminating_acked(const struct associations *associations); /* every peer told by associations_terminate answered */

@@ -48,6 +48,8 @@ struct associations {
     struct association_options options;
     struct map by_address; /* owns the peers */
     struct map by_uid;     /* those with a handshake */
+    struct peer *last;     /* found last, or meant by associations_expect; null = none */
+    uint64_t freed;        /* peers so far */
     struct map retired;    /* uids that are over; the value means nothing */
     VEC(struct retired) retired_ring; /* of RETIRED_UIDS_MAX */
     uint32_t retired_at;

@@ -196,9 +196,11 @@ struct contact *contacts_uid(struct contacts *contacts, uint64_t uid)
 static struct contact *contact_of(struct contacts *contacts,
                                   const struct node_id *node)
 {
-    struct contact *contact =
-        node->uid ? contacts_uid(contacts, node->uid) : NULL;
+    struct contact *contact = contacts->last;
 
+    if (contact && node->uid && node_equal(&contact->node, node))
+        return contact; /* an answer */
+    contact = node->uid ? contacts_uid(contacts, node->uid) : NULL;
     return contact && address_equal(&contact->node.address, &node->address)
                ? contact
                : contacts_at(contacts, &node->address);

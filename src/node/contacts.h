@@ -70,6 +70,7 @@ struct contacts {
     VEC(struct contact *) all; /* by index */
     struct map by_address;
     struct map by_uid;
+    struct contact *last;  /* whose frames come in, probably; null: nobody's */
     struct map large;      /* index of a contact -> struct large_link */
     VEC(uint64_t) formers; /* incarnations that were replaced, the last ones of all contacts */
     struct buf scratch;    /* of the links */

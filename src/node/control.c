@@ -579,9 +579,16 @@ void control_letter(struct control *control, uint32_t from,
     letter_free(letter);
 }
 
-const void *control_place(const struct control *control, uint64_t uid)
+struct association_place control_place(const struct control *control,
+                                       uint64_t uid)
 {
     return associations_place(control->associations, uid);
+}
+
+void control_expect(struct control *control,
+                    const struct association_place *place)
+{
+    associations_expect(control->associations, place);
 }
 
 void control_fetch(const struct control *control, uint32_t step)

@@ -10,14 +10,17 @@
 #define OUTBOX_KEPT_MAX 4096 /* bytes of memory kept for the next turn's messages: a gossip is larger */
 #define OUTBOX_ITEMS_KEPT_MAX 16
 #define MAIL_KEPT_MAX 64 /* to one machine */
+#define WANTS_KEPT_MAX 32 /* nine heartbeats and their like: a burst of connections is rare */
 #define FETCH_INLET 128 /* bytes that are looked at for each frame */
 #define FETCH_MACHINE 640
 #define FETCH_PEER 128
 
 void machine_want(struct machine *machine, const struct want *want)
 {
-    if (machine->want_head == machine->wants.count)
-        machine->want_head = machine->wants.count = 0;
+    if (machine->want_head == machine->wants.count) {
+        machine->want_head = 0;
+        vec_empty(&machine->wants, WANTS_KEPT_MAX);
+    }
     vec_push(&machine->wants, *want);
 }
 
@@ -498,7 +501,7 @@ static void unread(struct machine *machine, struct slice bytes)
     probes_put(machine->probes, &probe);
 }
 
-/* What machine_fetch will ask for: no more than addresses, and nothing is made for them. */
+/* Where what is known of the sender is: for the frames that come next, and nothing is made for it. */
 static void note_sender(const struct machine *machine, struct inlet_slot *slot)
 {
     uint64_t uid = inlet_uid(slot->inlet);
@@ -528,10 +531,9 @@ void machine_fetch_place(const struct inlet_slot *slot, uint32_t step)
         return;
     fetch_memory(slot->inlet, FETCH_INLET);
     if (slot->contact)
-        fetch_memory((const char *)&slot->contact->former - FETCH_LINE,
-                     2 * FETCH_LINE);
-    if (slot->peer)
-        fetch_memory(slot->peer, FETCH_PEER);
+        fetch_memory(slot->contact, sizeof *slot->contact);
+    if (slot->peer.peer)
+        fetch_memory(slot->peer.peer, FETCH_PEER);
 }
 
 /* Once a batch; again only when the machine has heard of another connection. */
@@ -557,6 +559,9 @@ void machine_bytes_at(struct machine *machine, uint64_t now,
     uint32_t count;
 
     machine->now = now;
+    machine->contacts.last = slot->contact;
+    if (machine->control)
+        control_expect(machine->control, &slot->peer);
     inlet_receive(slot->inlet, bytes);
     while ((count = inlet_batch(slot->inlet, frames, FRAMES_MAX))) {
         for (uint32_t i = 0; i < count; i++)

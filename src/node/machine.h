@@ -5,6 +5,7 @@
 #ifndef SHERD_NODE_MACHINE_H
 #define SHERD_NODE_MACHINE_H
 
+#include "artery/association.h"
 #include "artery/inlet.h"
 #include "artery/link.h"
 #include "artery/origin.h"
@@ -55,9 +56,9 @@ struct inlet_slot {
     struct inlet *inlet;
     char *remote;
     struct guard *guard; /* null: anybody may speak */
-    const struct machine *machine; /* whose it is, and what is known of the sender: for machine_fetch */
-    const struct contact *contact; /* null: none was seen */
-    const void *peer;              /* of control's associations; it may be gone */
+    const struct machine *machine; /* whose it is, and what is known of the sender: */
+    struct contact *contact;       /* null: none was seen */
+    struct association_place peer; /* of control's associations */
 };
 
 struct machine {
@@ -134,7 +135,10 @@ void control_letter(struct control *control, uint32_t from,
                     struct letter *letter);
 void control_frame(struct control *control, enum stream stream,
                    const struct envelope *envelope, struct inlet *inlet);
-const void *control_place(const struct control *control, uint64_t uid); /* of what it keeps of a peer, or null: for machine_fetch */
+struct association_place control_place(const struct control *control,
+                                       uint64_t uid); /* see associations_place, as the next */
+void control_expect(struct control *control,
+                    const struct association_place *place);
 void control_fetch(const struct control *control, uint32_t step); /* a step of machine_fetch: 0 itself, 1 its cores */
 void control_overflow(struct control *control, const struct node_id *node); /* its control queue is full: as good as gone */
 void control_stored(struct control *control, struct store_request *request);

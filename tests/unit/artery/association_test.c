@@ -659,6 +659,33 @@ static void late_hellos_of_former_lives_end_with_them(void **state)
     associations_free(associations);
 }
 
+/* Where somebody was is no more than a guess who it is. */
+static void who_is_expected_is_found_as_else(void **state)
+{
+    struct associations *associations = alone(NULL);
+    struct association_place place;
+    struct node_id second = life(2);
+    struct node_id found;
+    (void)state;
+
+    assert_true(says_hello(associations, 1));
+    place = associations_place(associations, 1);
+    associations_expect(associations, &place);
+    assert_true(associations_find(associations, 1, &found));
+    assert_false(associations_find(associations, 2, &found));
+    assert_true(says_hello(associations, 2));
+    associations_expect(associations, &place);
+    assert_false(associations_find(associations, 1, &found));
+    assert_true(associations_find(associations, 2, &found));
+    associations_quarantine(associations, &second);
+    associations_expect(associations, &place); /* it is freed */
+    assert_false(associations_find(associations, 2, &found));
+    place = associations_place(associations, 2);
+    associations_expect(associations, &place); /* there is none */
+    assert_false(associations_find(associations, 1, &found));
+    associations_free(associations);
+}
+
 /* Connections come in the order of lives, and are read in any order. */
 static void the_life_with_the_later_connection_stays(void **state)
 {
@@ -1266,6 +1293,7 @@ int main(void)
         cmocka_unit_test(numbered_messages_are_delivered_once_in_order),
         cmocka_unit_test(being_quarantined_is_news),
         cmocka_unit_test(the_table_of_peers_is_bounded),
+        cmocka_unit_test(who_is_expected_is_found_as_else),
         cmocka_unit_test(the_end_is_told_to_every_peer),
     };
 
