@@ -100,7 +100,7 @@ static void count_out(struct chunks *chunks, uint32_t frames, size_t size)
     chunks->head->at += size;
     chunks->head->frames -= frames;
     chunks->frames -= frames;
-    chunks->size -= size;
+    chunks->size -= (uint32_t)size;
 }
 
 struct slice chunks_pending(struct chunks *chunks)

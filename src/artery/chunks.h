@@ -24,10 +24,10 @@ struct chunks {
     struct chunk *head;
     struct chunk *tail;
     struct chunk *spare;
-    size_t next_size; /* of the next chunk, at least */
-    bool keeps_room;  /* when it is empty: more is to come */
-    uint32_t frames;  /* waiting */
-    size_t size;      /* bytes of them */
+    uint32_t next_size; /* of the next chunk, at least */
+    uint32_t frames;    /* waiting */
+    uint32_t size;      /* bytes of them */
+    bool keeps_room;    /* when it is empty: more is to come */
 };
 
 void chunks_init(struct chunks *chunks, bool keeps_room);
@@ -51,7 +51,7 @@ static inline void chunks_put(struct chunks *chunks, size_t size)
 {
     chunks->tail->frames++;
     chunks->frames++;
-    chunks->size += size;
+    chunks->size += (uint32_t)size;
 }
 
 /* The number of a frame's first four bytes. */

@@ -33,26 +33,31 @@ struct link {
     uint8_t state;       /* enum link_state */
     uint8_t stream;      /* enum stream */
     uint8_t urgent_count;
-    bool want_connect;
-    bool want_close;
-    bool overflowed; /* refusals of control frames were told */
-    bool is_named;   /* the peer's answer named this connection */
-    bool begun;
-    uint8_t refusal;      /* enum sherd_reason; a count, as those below: see struct link_counts */
+    uint8_t refusal;     /* enum sherd_reason; a count, as those below: see struct link_counts */
+    bool want_connect : 1;
+    bool want_close : 1;
+    bool overflowed : 1; /* refusals of control frames were told */
+    bool is_named : 1;   /* the peer's answer named this connection */
+    bool begun : 1;
+    bool has_rng : 1;    /* it failed once */
+    uint32_t repeat_behind; /* of the frames that wait, up to the last one that repeats; 0: none does */
+    uint32_t mark;        /* size of the tail at link_begin */
     struct chunks chunks; /* what waits */
-    size_t mark; /* size of the tail at link_begin */
     const struct link_sender *sender;
     VEC(struct link_news) news; /* at most NEWS_MAX */
     uint64_t frames, bytes;
     uint32_t refused, too_large, stale, dropped;
     uint32_t connects, failures, failed;
-    uint32_t repeat_behind; /* of the frames that wait, up to the last one that repeats; 0: none does */
     const struct address *peer;
     struct spell *spell; /* null: nothing in it is needed */
-    struct rng *rng;     /* null: it never failed */
-    uint64_t seed;
+    union {
+        uint64_t seed; /* until it fails */
+        struct rng *rng;
+    };
     const bool *leaves;
 };
+
+_Static_assert(sizeof(struct link) <= 3 * 64, "three cache lines");
 
 static struct spell *spell_of(struct link *link)
 {
@@ -163,7 +168,8 @@ void link_free(struct link *link)
         return;
     chunks_fini(&link->chunks);
     spell_free(link);
-    mem_free(link->rng);
+    if (link->has_rng)
+        mem_free(link->rng);
     vec_fini(&link->news);
     mem_free(link);
 }
@@ -203,6 +209,18 @@ static void say(const struct link *link, enum trace_level level,
 
 /* ---- states ---- */
 
+static struct rng *rng_of(struct link *link)
+{
+    uint64_t seed = link->seed;
+
+    if (!link->has_rng) {
+        link->rng = mem_alloc(sizeof *link->rng);
+        link->has_rng = true;
+        rng_init(link->rng, seed);
+    }
+    return link->rng;
+}
+
 static void start_connecting(struct link *link, uint64_t now)
 {
     link->state = LINK_CONNECTING;
@@ -226,11 +244,7 @@ static void back_off(struct link *link, uint64_t now)
         delay *= 2;
     if (delay > LINK_BACKOFF_MAX_MS)
         delay = LINK_BACKOFF_MAX_MS;
-    if (!link->rng) {
-        link->rng = mem_alloc(sizeof *link->rng);
-        rng_init(link->rng, link->seed);
-    }
-    delay = delay * MS + rng_below(link->rng, delay * MS / 10);
+    delay = delay * MS + rng_below(rng_of(link), delay * MS / 10);
     link->failed++;
     link->failures++;
     link->state = LINK_BACKING_OFF;
@@ -511,7 +525,7 @@ struct buf *link_begin(struct link *link, size_t size_max)
         return NULL;
     }
     tail = chunks_room(&link->chunks, size_max);
-    link->mark = tail->size;
+    link->mark = (uint32_t)tail->size;
     link->begun = true;
     return tail;
 }
