@@ -102,6 +102,17 @@ uint64_t quiet_bury_bound(const struct options *options)
     return turns * (detection(options) + round_time(options));
 }
 
+/* Who watched the dead may be dead, too: then its next ones begin. */
+bool quiet_is_patient(const struct options *options)
+{
+    uint64_t nodes = options->value[OPTION_NODES];
+    uint64_t patience = options_unstable_ms(options);
+
+    return !patience || (nodes <= options->value[OPTION_MONITORED_BY] &&
+                         patience >= (4 + log2_of(nodes)) *
+                                         options->value[OPTION_GOSSIP]);
+}
+
 uint64_t quiet_settle_bound(const struct options *options)
 {
     uint64_t removal = options->value[OPTION_RESOLVER]

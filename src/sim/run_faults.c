@@ -218,11 +218,12 @@ static bool resolver_can(const struct run *run, bool agreed, uint32_t members,
     return agreed && living < members && run->cluster.centers <= 1 &&
            (!options_unstable_ms(run->options) ||
             living == run->result->core) &&
+           quiet_is_patient(run->options) &&
            quiet_is_steady(run->options) && rng_below(&rng, 2);
 }
 
-/* First who is dead is downed, so that the others work again; who leaves has its time. Then the others die, and are downed by the operator or the resolver, then the core comes back: a
- * node that is started while all others are dead begins a cluster. */
+/* First who is dead is downed, so that the others work again; who leaves has its time. Then the others die, and are downed by the
+ * operator or the resolver, then the core comes back: a node that is started while all others are dead begins a cluster. */
 void run_heal(struct run *run)
 {
     bool *in_core = mem_alloc(run->cluster.nodes * sizeof *in_core);
