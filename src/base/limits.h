@@ -261,7 +261,7 @@
 #define EXPIRIES_MAX 1024 /* settings of keys that expire: each new key is compared with all */
 #define REPLICATOR_KEYS_MAX 262144 /* deleted ones too, for ever; the reference advises 100,000 */
 #define REPLICATOR_HIDDEN_MAX 65536 /* of those that expired: they are kept for some minutes, longer while a member cannot be reached */
-#define REPLICATOR_HIDDEN_BYTES_MAX (64ull * 1024 * 1024) /* of them, as they would be sent */
+#define REPLICATOR_HIDDEN_BYTES_MAX (16ull * 1024 * 1024) /* of them, as they would be sent: 256 each */
 #define REPLICATOR_KEY_SIZE_MAX 1024 /* bytes of a key; 500 of them and their digests are two frames */
 #define REPLICATOR_ENTRY_MARGIN 4096 /* bytes of a frame that an entry leaves to its key, its marks and versions */
 #define REPLICATOR_ENTRY_SIZE_MAX (FRAME_SIZE_MAX - REPLICATOR_ENTRY_MARGIN) /* bytes of an entry as it is sent */

@@ -14,7 +14,7 @@ struct hidden {
     struct envelope envelope;
     uint64_t size;
     int64_t used_ms; /* last, by the wall clock */
-    uint64_t at;     /* ns of replicas.clock */
+    uint64_t at;     /* replicator.steady_ticks */
 };
 
 uint64_t expire_after(const struct replicator *replicator, struct slice key)
@@ -94,7 +94,7 @@ static bool hide(struct replicator *replicator, struct entry *entry)
                 REPLICATOR_HIDDEN_MAX);
     }
     hidden->used_ms = entry->used_ms;
-    hidden->at = replicator->replicas.clock;
+    hidden->at = replicator->steady_ticks;
     return true;
 }
 
@@ -131,16 +131,19 @@ bool hidden_show(struct replicator *replicator, struct slice key)
     return true;
 }
 
+/* Ticks are counted, not time: who slept has heard of nobody meanwhile. */
 static void drop_what_nobody_has(struct replicator *replicator)
 {
-    uint64_t wait = replicator->settings.pruning_dissemination_ms * MS;
+    uint64_t wait = replicator->settings.pruning_dissemination_ms /
+                    replicator->settings.gossip_interval_ms;
     struct map_entry item;
     uint32_t at = 0;
 
+    replicator->steady_ticks += !replicator->replicas.unreachable_count;
     while (map_next(&replicator->hidden, &at, &item)) {
         const struct hidden *hidden = item.value;
 
-        if (replicator->replicas.clock - hidden->at > wait)
+        if (replicator->steady_ticks - hidden->at > wait)
             hidden_drop(replicator, item.key);
     }
 }

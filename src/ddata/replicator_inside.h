@@ -250,6 +250,7 @@ struct replicator {
     struct map held;    /* key that is in no entry -> struct hold: what was damaged, see held.c */
     struct map hidden;  /* key -> struct hidden: what was forgotten, and perhaps is not elsewhere, see expire.c */
     uint64_t hidden_bytes;
+    uint64_t steady_ticks; /* of gossip, while everybody was reachable */
     VEC(struct waiting) waiting;
     uint32_t waiting_head;
     bool is_modifying; /* the first that waits has been asked to begin again */

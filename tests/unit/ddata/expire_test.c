@@ -595,8 +595,59 @@ static void what_cannot_be_hidden_is_not_forgotten(void **state)
     assert_int_equal(replicator_view(lone->replicator).keys, 10);
     assert_int_equal(lone_counters(lone)->unforgotten, 10);
     assert_int_equal(lone_counters(lone)->expired, REPLICATOR_HIDDEN_MAX);
-    replicator_step(lone->replicator, 400 * SECOND, &lone->outbox);
+    replicator_step(lone->replicator, 400 * SECOND, &lone->outbox); /* it slept */
+    assert_int_equal(replicator_view(lone->replicator).keys, 10);
+    for (uint64_t i = 1; i < 160; i++)
+        replicator_step(lone->replicator, (400 + 2 * i) * SECOND,
+                        &lone->outbox);
     assert_int_equal(replicator_view(lone->replicator).keys, 0);
+    lone_free(lone);
+}
+
+/* A set with one long text; copies of it have its bytes, and are not packed again. */
+static struct dd_value *large_set(struct lone *lone)
+{
+    static char text[100001];
+    struct dd_value *value = dd_new(DD_ORSET), *again;
+    struct dd_element element;
+    struct buf bytes = { 0 };
+    struct rng rng;
+
+    rng_init(&rng, 4);
+    for (size_t i = 0; i + 1 < sizeof text; i++)
+        text[i] = (char)('0' + rng_below(&rng, 64));
+    element = dd_text(text);
+    dd_orset_add(value, &lone->writer, &element);
+    assert_int_equal(dd_decode(dd_encode(value, &bytes), &again), DD_OK);
+    buf_fini(&bytes);
+    dd_free(value);
+    return again;
+}
+
+static void nor_is_what_is_too_large(void **state)
+{
+    struct lone *lone =
+        lone_expiring(expiries, sizeof expiries / sizeof expiries[0]);
+    struct dd_value *large = large_set(lone);
+    struct replicator_news news;
+    uint64_t count = 0, fit = 1;
+    char key[16];
+    (void)state;
+
+    do {
+        (void)snprintf(key, sizeof key, "x-%u", (uint32_t)count++);
+        lone_update(lone, slice_text(key), dd_copy(large), &local);
+        while (replicator_next_news(lone->replicator, &news))
+            assert_int_equal(news.answer, REPLICATOR_SUCCESS);
+        if (count == 1)
+            fit = REPLICATOR_HIDDEN_BYTES_MAX /
+                  replicator_view(lone->replicator).bytes;
+    } while (count < fit + 3);
+    dd_free(large);
+    replicator_wall(lone->replicator, CLUSTER_WALL_MS + AFTER);
+    replicator_step(lone->replicator, 10 * SECOND, &lone->outbox);
+    assert_int_equal(lone_counters(lone)->expired, fit);
+    assert_int_equal(lone_counters(lone)->unforgotten, 3);
     lone_free(lone);
 }
 
@@ -619,6 +670,7 @@ int main(void)
         cmocka_unit_test(at_last_it_begins_anew),
         cmocka_unit_test(a_deletion_ends_it),
         cmocka_unit_test(what_cannot_be_hidden_is_not_forgotten),
+        cmocka_unit_test(nor_is_what_is_too_large),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
