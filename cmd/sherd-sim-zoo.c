@@ -125,6 +125,15 @@ static const struct kind data_kinds[] = {
 static const struct kind durable_kind = { ZOO_D7, MODE_DATA,
                                           { "data_durable=1" } };
 
+/* Of the one of keys that expire: who is cut off hears of no use. */
+static const struct kind expiry_kind = {
+    ZOO_F12, MODE_DATA,
+    { "data_expire_ms=4000", "data_gossip_interval_ms=1000", "fault_cut=10",
+      "fault_pause=3", "fault_length_s=20", "fault_wall=0", "fault_drift=0",
+      "acceptable_heartbeat_pause_ms=20000", "data_levels=20",
+      "data_load=20", "data_slots=9" }
+};
+
 /* Of the bugs of remembered entities, in the same way. */
 static const struct kind remember_kinds[] = {
     { ZOO_NONE, MODE_SWARM,
@@ -250,6 +259,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &store_kinds[seed % STORE_KINDS];
     if (mutant == durable_kind.made_for || mutant == ZOO_D7S)
         return &durable_kind;
+    if (mutant == expiry_kind.made_for)
+        return &expiry_kind;
     if (mutant >= DATA_FIRST)
         return &data_kinds[seed % DATA_KINDS];
     if (mutant >= REMEMBER_DATA_FIRST)

@@ -45,6 +45,7 @@
     X(PROBE_REMEMBER_SENT, "remembered entities sent") /* changes of a shard's, to distributed data. type, shard; bytes: its records */ \
     X(PROBE_REMEMBER_STORED, "remembered entities stored") /* as many have them as shall. The same */ \
     X(PROBE_HANDOFF, "hand-off")          /* at the coordinator. type, shard, fence; first: attempt; second: enum probe_handoff */ \
+    X(PROBE_DATA_FORGOTTEN, "key of distributed data forgotten") /* nobody used it, as far as its replica has heard. bytes: the key */ \
     X(PROBE_CLUSTER_FOUNDED, "cluster founded") /* by this node */ \
     X(PROBE_CLUSTER_JOINED, "cluster joined") /* node: who has shown the gossip to this newcomer */ \
     X(PROBE_MEMBER_SEEN, "member seen")   /* new, or another status. node; first: status as on the wire; removed: the last word */ \

@@ -218,6 +218,9 @@
     X(F5, "akka#24887",                                                        \
       "What a removed member added stays when it is pruned.",                  \
       "I16")                                                                   \
+    X(F12, "behaviour 13.11",                                                  \
+      "What is written to a forgotten key adds to what others have of it.",    \
+      "I16")                                                                   \
     X(F9, "ats#955",                                                           \
       "A member that was restarted counts for itself.",                        \
       "I16")                                                                   \

@@ -8,6 +8,7 @@
 #include "base/bound.h"
 #include "base/limits.h"
 #include "base/mark.h"
+#include "base/zoo.h"
 #include "ddata/replicator_inside.h"
 
 struct hidden {
@@ -116,7 +117,7 @@ bool hidden_show(struct replicator *replicator, struct slice key)
     struct envelope envelope = { 0 };
     struct entry *entry;
 
-    if (!hidden)
+    if (!hidden || ZOO(F12))
         return true;
     REACHED("a change goes on from what was forgotten");
     SOMETIMES("and others have given it back", was_there);
@@ -173,6 +174,10 @@ void expire_tick(struct replicator *replicator)
             continue;
         REACHED("a key is forgotten that nobody used");
         replicator->counters.expired++;
+        probes_put(replicator->probes,
+                   &(struct probe){ .kind = PROBE_DATA_FORGOTTEN,
+                                    .type = PROBE_TYPE_NONE,
+                                    .bytes = entry->key });
         notify_expired(replicator, entry);
         if (entry->is_durable)
             store_forget(replicator, entry->key);

@@ -95,6 +95,7 @@ struct replicator *replicator_new(const struct replicator_options *options,
 
     replicator->identity = options->identity;
     replicator->trace = options->trace;
+    replicator->probes = options->probes;
     replicator->writer = options->writer;
     replicator->settings = options->settings;
     set_defaults(&replicator->settings);

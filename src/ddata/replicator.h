@@ -18,6 +18,7 @@
 
 #include "base/outbox.h"
 #include "base/peer.h"
+#include "base/probe.h"
 #include "base/trace.h"
 #include "ddata/value.h"
 
@@ -66,6 +67,7 @@ struct replicator_options {
     uint32_t expiry_count;
     struct dd_writer *writer; /* the process's, lent for life: it writes what this node takes over of removed ones */
     struct trace *trace; /* lent for life; may be null */
+    struct probes *probes; /* the same */
     uint64_t seed;
     /* Lent for life: that of all replicators of a machine, which fills it at each turn. Null = one of its own, filled at each step. */
     struct replicator_room *room;

@@ -197,6 +197,7 @@ enum timer_kind {
 struct replicator {
     const struct identity *identity;
     struct trace *trace;
+    struct probes *probes;
     struct replicator_settings settings; /* with the defaults filled in */
     struct dd_writer *writer;
     struct replicator_counters counters;

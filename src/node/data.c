@@ -105,6 +105,7 @@ struct replicator *data_replicator(struct control *control)
         .expiry_count = machine->settings->data_expiry_count,
         .writer = &data->writer,
         .trace = machine->trace,
+        .probes = machine->probes,
         .room = &control->data_room,
     };
 

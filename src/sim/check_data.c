@@ -25,8 +25,15 @@ struct told {
     struct check_data_value value; /* without elements */
 };
 
+struct forgotten {
+    uint32_t node;
+    uint64_t at;
+};
+
 struct key {
     enum sherd_data_type type;
+    bool expires;
+    VEC(struct forgotten) forgotten; /* in the order in which it was */
     VEC(struct write) writes;
     VEC(uint32_t) removals; /* places in writes */
     VEC(struct told) told;
@@ -71,6 +78,7 @@ void check_data_free(struct check_data *check)
         vec_fini(&check->keys.items[i]->writes);
         vec_fini(&check->keys.items[i]->removals);
         vec_fini(&check->keys.items[i]->told);
+        vec_fini(&check->keys.items[i]->forgotten);
         mem_free(check->keys.items[i]);
     }
     vec_fini(&check->keys);
@@ -121,6 +129,11 @@ enum sherd_data_type check_data_type(const struct check_data *check,
                                      uint32_t key)
 {
     return check->keys.items[key]->type;
+}
+
+void check_data_expires(struct check_data *check, uint32_t key)
+{
+    check->keys.items[key]->expires = true;
 }
 
 uint64_t check_data_epoch(const struct check_data *check)
@@ -177,6 +190,42 @@ void check_data_node_pruned(struct check_data *check, uint32_t node,
 {
     check->places[node].is_pruned = is_pruned;
     check->has_strays |= is_pruned;
+}
+
+void check_data_forgotten(struct check_data *check, uint32_t node,
+                          uint32_t index)
+{
+    struct forgotten forgotten = { node, check_data_time(check) };
+    struct key *key = check->keys.items[index];
+
+    if (!key->expires)
+        violation(check->verdict, "I16", node,
+                  "key %u is forgotten, and none that expires", index);
+    vec_push(&key->forgotten, forgotten);
+}
+
+bool check_data_has_forgotten(const struct check_data *check, uint32_t node,
+                              uint32_t index)
+{
+    const struct key *key = check->keys.items[index];
+
+    for (uint32_t i = 0; i < key->forgotten.count; i++)
+        if (key->forgotten.items[i].node == node)
+            return true;
+    return false;
+}
+
+/* How often since the write began; node: by that one, or CHECK_NODES_MAX: by any. */
+static uint64_t forgotten_since(const struct key *key,
+                                const struct write *write, uint32_t node)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = key->forgotten.count;
+         i-- > 0 && key->forgotten.items[i].at > write->begun;)
+        count += node == CHECK_NODES_MAX ||
+                 key->forgotten.items[i].node == node;
+    return count;
 }
 
 void check_data_members_changed(struct check_data *check)
@@ -320,7 +369,9 @@ bool check_data_is_firm(const struct check_data *check, uint64_t number)
     const struct key *key = check->keys.items[write->what.key];
 
     return write->ended && write->end == CHECK_DATA_DONE && write->is_steady &&
-           !write->is_void && !key->is_deletable && keeps_elements(key->type) &&
+           !write->is_void && !key->is_deletable &&
+           !forgotten_since(key, write, CHECK_NODES_MAX) &&
+           keeps_elements(key->type) &&
            write->what.act == CHECK_DATA_ADD && !may_be_removed(key, write);
 }
 
@@ -395,14 +446,18 @@ static bool may_go_with_a_stray(const struct judgement *judgement,
     return false;
 }
 
+/* Of those who have acknowledged it some may have forgotten it. */
 static bool meets(struct check_data *check, const struct check_data_read *read,
                   const struct write *write)
 {
+    const struct key *key = check->keys.items[read->key];
     bool good = write->ended && write->end == CHECK_DATA_DONE &&
                 write->ended < read->begun && read->members &&
                 write->epoch == check->epoch && read->epoch == check->epoch &&
                 write->what.signature == read->signature &&
-                write->what.replicas + read->replicas > read->members;
+                write->what.replicas + read->replicas >
+                    read->members +
+                        forgotten_since(key, write, CHECK_NODES_MAX);
 
     check->counts.quorums += good && write->what.node != read->node;
     return good;
@@ -421,7 +476,8 @@ static bool must_show(const struct judgement *judgement,
     if (!read->replicas || is_outside(judgement->check, read->node))
         return false;
     if (write->what.client == read->client && write->ended &&
-        write->ended < read->begun)
+        write->ended < read->begun &&
+        !forgotten_since(judgement->key, write, read->node))
         return true;
     return meets(judgement->check, read, write);
 }
@@ -648,7 +704,8 @@ static void judge_progress(const struct judgement *judgement,
                      !judgement->check->has_strays;
         goes_back |= type == SHERD_G_SET && value->size < before->size;
     }
-    if (goes_back && !is_outside(judgement->check, judgement->read->node))
+    if (goes_back && !judgement->key->forgotten.count &&
+        !is_outside(judgement->check, judgement->read->node))
         violation(judgement->check->verdict, "I16", node_of(judgement),
                   "%s of key %u a client is told less than before: %lld, %u elements%s, after %lld, %u elements%s",
                   where(judgement), judgement->index, (long long)value->count,
@@ -679,5 +736,9 @@ void check_data_settled(struct check_data *check, uint32_t key,
                                          value, key };
 
     look_for_strays(check);
-    judge(&judgement);
+    if (!judgement.key->expires)
+        judge(&judgement);
+    else if (value)
+        violation(check->verdict, "I16", VERDICT_NO_NODE,
+                  "in the quiet key %u is there, and nobody has used it", key);
 }

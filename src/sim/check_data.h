@@ -5,6 +5,10 @@
  *        the members stay; what one client is told of a key does not go back; in the quiet a write is there as long as one of
  *        those lives that must have it, and what was removed stays removed
  *
+ * A key may expire: then a replica that did not hear of its use forgets it (check_data_forgotten). What it had then it need not show any more,
+ * and what was acknowledged is there as long as fewer have forgotten it than have acknowledged it; what is written to it later it has again. In the
+ * quiet, where nobody uses it, it is not there (I16).
+ *
  * Fed with facts in the order in which they happen; it knows neither worlds nor nodes. The calls of one client are made in order
  * at its own node. An element is added by one client alone, and is the number of a write. Of maps only those things are judged
  * that their merges promise: see check_data_type. */
@@ -80,6 +84,7 @@ void check_data_safety(struct check_data *check,
 uint32_t check_data_key(struct check_data *check, enum sherd_data_type type);
 enum sherd_data_type check_data_type(const struct check_data *check,
                                      uint32_t key);
+void check_data_expires(struct check_data *check, uint32_t key); /* it may be forgotten */
 
 /* ---- facts ---- */
 
@@ -89,6 +94,11 @@ void check_data_node_ended(struct check_data *check, uint32_t node);
  * what those outside write. */
 void check_data_node_pruned(struct check_data *check, uint32_t node,
                             bool is_pruned);
+/* Its replica has the key no more: it has heard of no use of it for as long as it lasts. */
+void check_data_forgotten(struct check_data *check, uint32_t node,
+                          uint32_t key);
+bool check_data_has_forgotten(const struct check_data *check, uint32_t node,
+                              uint32_t key); /* once, at least */
 /* Some node sees a new member, or another status of one: what counted so many replicas may count others from here on. */
 void check_data_members_changed(struct check_data *check);
 uint64_t check_data_epoch(const struct check_data *check);

@@ -297,6 +297,16 @@ static void keep_marks(uint64_t *value)
         value[marks[i]] = choices[marks[i]].usual;
 }
 
+/* Keys expire by the wall clock, and not sooner than a use of them is known to some others. */
+static void keep_expiry(uint64_t *value)
+{
+    if (value[OPTION_WALL] || value[OPTION_DRIFT])
+        value[OPTION_DATA_EXPIRE] = 0;
+    if (value[OPTION_DATA_EXPIRE])
+        at_least(&value[OPTION_DATA_EXPIRE],
+                 2 * value[OPTION_DATA_GOSSIP]); /* as the setting must be */
+}
+
 /* What nodes are told of each other: a tombstone is dropped by the wall clock, and stands for longer than any node sleeps; nobody
  * gives up before those who are asked have had their time. A detector that remembers little takes two heartbeats that came together for
  * the rule, and needs a pause in which the next one comes. */
@@ -419,6 +429,7 @@ static void keep_alive(struct options *options)
         value[OPTION_NODES] > choices[OPTION_MONITORED_BY].usual + 1)
         value[OPTION_SPLIT] = 0; /* not everybody sees everybody go, and a strategy promises nothing */
     keep_marks(value);
+    keep_expiry(value);
     keep_members(value);
     keep_resolvers(options, value);
     if (!value[OPTION_REMEMBER])

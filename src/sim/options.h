@@ -231,9 +231,11 @@ enum sim_resolver {
     X(DATA_DURABLE_MARKER, "data_durable_pruning_marker_s", 864000,            \
       SELDOM(864000, 600, 3600, 8640000))                                      \
     X(PHASE, "phase_timeout_ms", 0, SELDOM(0, 2000, 5000, 120000))                              \
-    X(SHARDS_AFTER, "shards_after_restart", 0, 0)
+    X(SHARDS_AFTER, "shards_after_restart", 0, 0)                               \
+    X(DATA_EXPIRE, "data_expire_ms", 0, SELDOM(0, 4000, 10000, 30000, 120000))
 
-/* data_durable: half of the keys' types are kept on each node's disk. */
+/* data_durable: half of the keys' types are kept on each node's disk. data_expire_ms: what counts, and the OR-set, is forgotten where it was not
+ * used for so long, and where clocks are right; 0: nothing is. */
 /* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced.
  * remember_in_data: they are kept in distributed data, on each node's disk, and not in the journal */
 /* phase_timeout_ms: of each phase of a node's end; 0: those of the reference.

@@ -21,6 +21,8 @@ static void set_life(void *user, struct node_settings *settings)
     struct run *run = user;
 
     options_settings(run->options, settings);
+    if (run->data)
+        data_load_expiring(run->data, settings);
     if (!run->settings->looks_on)
         settings->trace_level = TRACE_WARNING; /* more is made for who reads it */
     else if (run->settings->is_verbose)
@@ -149,6 +151,7 @@ static struct data_load *data_of(const struct run *run)
         .levels = (uint32_t)value[OPTION_DATA_LEVELS],
         .in_step = value[OPTION_DATA_STEP],
         .is_durable = value[OPTION_DATA_DURABLE],
+        .expire_after_ms = value[OPTION_DATA_EXPIRE],
         .speaks_late = options_data_forgets(run->options),
     };
 

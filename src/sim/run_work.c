@@ -185,6 +185,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "looked up", data->firm);
     put(text, "compared with disks", data->disks);
     put(text, "durable", data->durable);
+    put(text, "forgotten", data->forgotten);
     buf_put_text(text, "\nstore   ");
     put(text, "gets", store->gets);
     put(text, "puts", store->puts);

@@ -19,6 +19,12 @@ static struct data_load *current;
 
 /* ---- keys ---- */
 
+/* By the number of the slot, and so by the type. */
+static const char *const durable_keys[] = { "data-1*", "data-3*", "data-4*",
+                                            "data-6*" };
+static const char *const expiring_keys[EXPIRIES] = { "data-1*", "data-2*",
+                                                     "data-4*", "data-7*" };
+
 static void slot_begin(struct data_load *load, uint32_t index)
 {
     struct slot *slot = &load->slots[index];
@@ -32,6 +38,8 @@ static void slot_begin(struct data_load *load, uint32_t index)
     /* Of both signs as hashes, whatever the number. */
     (void)snprintf(load->keys.items[slot->key].text, KEY_TEXT_MAX,
                    "data-%u-%u", index, slot->key); /* fits */
+    if (data_key_expires(load, slot->key))
+        check_data_expires(load->check, slot->key);
 }
 
 const char *data_key_text(const struct data_load *load, uint32_t key)
@@ -39,9 +47,15 @@ const char *data_key_text(const struct data_load *load, uint32_t key)
     return load->keys.items[key].text;
 }
 
-/* By the number of the slot, and so by the type. */
-static const char *const durable_keys[] = { "data-1*", "data-3*", "data-4*",
-                                            "data-6*" };
+static bool is_one_of(const struct data_load *load, uint32_t key,
+                      const char *const *patterns, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strncmp(data_key_text(load, key), patterns[i],
+                     strlen(patterns[i]) - 1))
+            return true;
+    return false;
+}
 
 void data_load_durable(struct node_settings *settings)
 {
@@ -51,11 +65,23 @@ void data_load_durable(struct node_settings *settings)
 
 bool data_key_is_durable(const struct data_load *load, uint32_t key)
 {
-    for (size_t i = 0; i < sizeof durable_keys / sizeof *durable_keys; i++)
-        if (!strncmp(data_key_text(load, key), durable_keys[i],
-                     strlen(durable_keys[i]) - 1))
-            return true;
-    return false;
+    return is_one_of(load, key, durable_keys,
+                     sizeof durable_keys / sizeof *durable_keys);
+}
+
+void data_load_expiring(const struct data_load *load,
+                        struct node_settings *settings)
+{
+    if (!load->settings.expire_after_ms)
+        return;
+    settings->data_expiries = load->expiries;
+    settings->data_expiry_count = EXPIRIES;
+}
+
+bool data_key_expires(const struct data_load *load, uint32_t key)
+{
+    return load->settings.expire_after_ms &&
+           is_one_of(load, key, expiring_keys, EXPIRIES);
 }
 
 /* ---- draws ---- */
@@ -418,8 +444,11 @@ static void heard(struct data_load *load, struct client *client,
                   const struct sherd_msg *msg)
 {
     struct follow *follow;
+    bool has_expired = msg->msg == SHERD_DATA_EXPIRED &&
+                       (msg->tag & NOTICE) != 0 &&
+                       data_key_expires(load, msg->tag & ~NOTICE);
 
-    if (msg->msg > SHERD_DATA_CHANGED) {
+    if (msg->msg > SHERD_DATA_CHANGED && !has_expired) {
         violation(load->verdict, "data", client->node, "message %u of data",
                   msg->msg);
         return;
@@ -527,13 +556,29 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     }
 }
 
+/* The number at the end of its text. */
+static uint32_t key_of(struct slice text)
+{
+    uint32_t key = 0;
+    size_t at = text.size;
+
+    while (text.data[at - 1] != '-')
+        at--;
+    for (; at < text.size; at++)
+        key = key * 10 + (uint32_t)(text.data[at] - '0');
+    return key;
+}
+
 static void probe(void *user, uint32_t node, uint32_t machine,
                   const struct probe *probe)
 {
     struct data_load *load = user;
 
-    (void)node;
     (void)machine;
+    if (probe->kind == PROBE_DATA_FORGOTTEN) {
+        load->counts.forgotten++;
+        check_data_forgotten(load->check, node, key_of(probe->bytes));
+    }
     if (probe->kind == PROBE_MEMBER_SEEN || probe->kind == PROBE_MEMBER_DOWNED)
         check_data_members_changed(load->check);
 }
@@ -562,6 +607,10 @@ struct data_load *data_load_new(struct world *world,
     load->rng = stream_rng(world_seed(world), STREAM_DATA, 0);
     load->check = check_data_new(load->verdict);
     load->slots = mem_alloc(own->slots * sizeof *load->slots);
+    for (uint32_t i = 0; i < EXPIRIES; i++)
+        load->expiries[i] =
+            (struct replicator_expiry){ expiring_keys[i],
+                                        own->expire_after_ms };
     for (uint32_t i = 0; i < own->slots; i++)
         slot_begin(load, i);
     world_observe(world, &observer);

@@ -1,7 +1,7 @@
 /* A workload of distributed data in a world: actors on every node update, read, delete and follow keys of all types at drawn
  * consistency levels; what they call, hear and what the replicas hold goes to check_data.h and check_replica.h.
  *
- *   data  each call of an incarnation that lives is answered exactly once
+ *   data  each call of an incarnation that lives is answered exactly once; who follows a key is told that it has expired only where it may
  *   L9    in a silent cluster whose replicas are equal nobody gossips values
  *   I16   a member that counts for an acknowledged write has it, of a durable key on its disk; a follower was told the last value (besides check_data.h)
  *
@@ -38,6 +38,7 @@ struct data_load_settings {
     uint64_t timeout_ms;   /* the longest of calls; default 5,000 */
     uint32_t levels;       /* a set of 1 << enum sherd_level; 0: all */
     bool is_durable;       /* nodes have the settings of data_load_durable */
+    uint64_t expire_after_ms; /* nodes have those of data_load_expiring; 0: no key expires */
     bool keeps_keys;       /* none is deleted */
     bool in_step;          /* all clients call at the same times: two write at one time */
     bool speaks_late;      /* marks of pruning end while it runs: a cluster is not silent by itself */
@@ -67,6 +68,9 @@ uint64_t data_load_bound(const struct data_load *load, uint32_t nodes,
 void data_load_judge(struct data_load *load);
 /* Half of the keys, by their types, are durable on a node with these settings. */
 void data_load_durable(struct node_settings *settings);
+/* The types that count, and the OR-set, expire. settings are as long as the load. */
+void data_load_expiring(const struct data_load *load,
+                        struct node_settings *settings);
 /* Of the durable keys: what all replicas show by now, in the quiet; and, when everything has lost power since, whether all that live show
  * it still, I16. False: text says which does not. */
 void data_load_note(struct data_load *load);
@@ -78,7 +82,8 @@ void data_load_silence_ends(struct data_load *load);
 
 struct data_load_counts {
     uint64_t ops[DATA_OP_COUNT];
-    uint64_t answers[SHERD_DATA_CHANGED + 1]; /* by enum sherd_data_message */
+    uint64_t answers[SHERD_DATA_EXPIRED + 1]; /* by enum sherd_data_message */
+    uint64_t forgotten; /* keys, by a replica */
     uint64_t dropped;  /* calls whose caller ended with its node */
     uint64_t skipped;  /* not made: too many were open */
     uint64_t keys;     /* ever used */

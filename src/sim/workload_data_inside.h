@@ -12,6 +12,7 @@
 #define CALLS_MAX 32   /* open ones of one client */
 #define OWN_MAX 48     /* elements of a client's own that it may remove */
 #define KEY_TEXT_MAX 32
+#define EXPIRIES 4
 
 /* A key that is in use; when it has been written to often it gives place to another. */
 struct slot {
@@ -81,6 +82,7 @@ struct data_load {
     struct check_data *check;
     const struct check_safety *safety;  /* null: none was given, nor members */
     const struct check_member *members;
+    struct replicator_expiry expiries[EXPIRIES];
     struct rng rng;
     struct slot *slots;
     VEC(struct key_name) keys; /* by their numbers */
@@ -99,6 +101,7 @@ struct replicator_members data_members(const struct data_load *load,
                                        uint32_t node);
 
 bool data_key_is_durable(const struct data_load *load, uint32_t key);
+bool data_key_expires(const struct data_load *load, uint32_t key);
 
 /* ---- workload_data_look.c ---- */
 void data_forget_noted(struct data_load *load);

@@ -135,6 +135,8 @@ void data_notice(struct data_load *load, const struct client *client,
                                           .node = client->node,
                                           .client = client->number };
 
+    if (msg->msg == SHERD_DATA_EXPIRED)
+        follow->is_told = false; /* what it was told before is no more */
     if (msg->msg != SHERD_DATA_CHANGED && msg->msg != SHERD_DATA_DELETED)
         return;
     follow->is_told = true;
@@ -260,11 +262,23 @@ static void look_at_laws(struct data_load *load, const replica_list *list,
                            values);
 }
 
+/* Deleted or not. */
+static bool is_here(const struct replicator *replicator, struct slice key)
+{
+    struct buf bytes = { 0 };
+    bool is_there = replicator && replicator_bytes(replicator, key, &bytes);
+
+    buf_fini(&bytes);
+    return is_there;
+}
+
 static void look_at_disk(struct data_load *load,
                          const struct check_replica *replica, uint32_t key)
 {
     struct slice bytes;
 
+    if (check_data_has_forgotten(load->check, replica->index, key))
+        return; /* what was there before may not be erased yet */
     if (!load->settings.is_durable || !data_key_is_durable(load, key) ||
         !world_durable_value(load->world, replica->index, key_slice(load, key),
                              &bytes))
@@ -373,6 +387,25 @@ static bool all_told(const struct data_load *load, char *text, size_t size)
     return true;
 }
 
+/* Nobody uses it any more. */
+static bool has_expired(const struct data_load *load, const replica_list *list,
+                        uint32_t key, char *text, size_t size)
+{
+    for (uint32_t i = 0; i < list->count && data_key_expires(load, key); i++) {
+        const struct check_replica *replica = &list->items[i];
+        struct slice bytes;
+
+        if (!is_here(replica->replicator, key_slice(load, key)) &&
+            !world_durable_value(load->world, replica->index,
+                                 key_slice(load, key), &bytes))
+            continue;
+        (void)snprintf(text, size, "n%u has %s still, which nobody uses",
+                       replica->index, data_key_text(load, key)); /* cut at size */
+        return false;
+    }
+    return true;
+}
+
 bool data_load_settled(struct data_load *load, char *text, size_t size)
 {
     replica_list list = { 0 };
@@ -380,7 +413,8 @@ bool data_load_settled(struct data_load *load, char *text, size_t size)
 
     list_replicas(load, &list);
     for (uint32_t i = 0; i < load->keys.count && good; i++)
-        good = check_replica_equal(list.items, list.count, key_slice(load, i),
+        good = has_expired(load, &list, i, text, size) &&
+               check_replica_equal(list.items, list.count, key_slice(load, i),
                                    text, size) &&
                check_replica_clean(list.items, list.count, key_slice(load, i),
                                    text, size);
@@ -399,6 +433,7 @@ uint64_t data_load_bound(const struct data_load *load, uint32_t nodes,
         rounds += 6;
     /* Values; then, from the removal of a member on, its marks, twice: they are seen, and what comes of them. */
     return 60 * SECOND + 3 * rounds * cycle +
+           2 * load->settings.expire_after_ms * MS +
            (settings->pruning_dissemination_ms +
             4 * settings->pruning_interval_ms) *
                MS * 5 / 4;
@@ -485,7 +520,7 @@ void data_load_note(struct data_load *load)
     for (uint32_t i = 0; i < load->keys.count && list.count; i++) {
         struct noted noted = { .key = i };
 
-        if (data_key_is_durable(load, i) &&
+        if (data_key_is_durable(load, i) && !data_key_expires(load, i) &&
             note(list.items[0].replicator, key_slice(load, i), &noted))
             vec_push(&load->noted, noted);
     }

@@ -604,6 +604,79 @@ static void firm_is_what_members_that_stay_have_acknowledged(void **state)
     assert_false(check_data_is_firm(check, number));
 }
 
+/* ---- keys that expire ---- */
+
+/* A read of R that misses what W had acknowledged, of whom one has forgotten the key. */
+static void miss_with(uint32_t replicas)
+{
+    struct check_data_read read;
+
+    key = check_data_key(check, SHERD_G_SET);
+    check_data_expires(check, key);
+    (void)add(0, 3);
+    check_data_forgotten(check, 0, key);
+    read = ask(0, 1);
+    see(&read, NULL, 0); /* not even its own */
+    read = ask(1, replicas);
+    check_data_seen(check, &read, NULL);
+}
+
+static void who_has_forgotten_need_not_show(void **state)
+{
+    (void)state;
+    miss_with(1);
+    assert_int_equal(verdict_count(verdict), 0);
+}
+
+static void who_has_not_must(void **state)
+{
+    (void)state;
+    miss_with(2);
+    expect_only("I16");
+}
+
+/* From then on it is a key like any other. */
+static void what_is_written_after_it_was_forgotten_is_missed(void **state)
+{
+    struct check_data_read read;
+
+    (void)state;
+    key = check_data_key(check, SHERD_G_COUNTER);
+    check_data_expires(check, key);
+    (void)done(write_as(0, CHECK_DATA_COUNT, 0, 5, 3));
+    check_data_forgotten(check, 0, key);
+    (void)done(write_as(0, CHECK_DATA_COUNT, 0, 1, 3));
+    read = ask(1, 2);
+    check_data_seen(check, &read,
+                    &(struct check_data_value){ .count = 6 });
+    assert_int_equal(verdict_count(verdict), 0);
+    check_data_seen(check, &read,
+                    &(struct check_data_value){ .count = 5 });
+    expect_only("I16");
+}
+
+static void what_nobody_uses_is_gone_in_the_quiet(void **state)
+{
+    int64_t element;
+
+    (void)state;
+    key = check_data_key(check, SHERD_OR_SET);
+    check_data_expires(check, key);
+    element = add(0, 3);
+    check_data_settled(check, key, NULL);
+    assert_int_equal(verdict_count(verdict), 0);
+    settle(&element, 1);
+    expect_only("I16");
+}
+
+static void a_key_that_does_not_expire_is_not_forgotten(void **state)
+{
+    (void)state;
+    key = check_data_key(check, SHERD_OR_SET);
+    check_data_forgotten(check, 1, key);
+    expect_only("I16");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -641,6 +714,11 @@ int main(void)
         TEST(a_count_under_a_strays_key_may_lack_anything),
         TEST(a_count_under_another_key_than_a_strays_is_whole),
         TEST(firm_is_what_members_that_stay_have_acknowledged),
+        TEST(who_has_forgotten_need_not_show),
+        TEST(who_has_not_must),
+        TEST(what_is_written_after_it_was_forgotten_is_missed),
+        TEST(what_nobody_uses_is_gone_in_the_quiet),
+        TEST(a_key_that_does_not_expire_is_not_forgotten),
     };
 
     return cmocka_run_group_tests_name("check_data", tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/check.h"
+#include "sim/net.h"
 #include "sim/verdict.h"
 #include "sim/workload_data.h"
 #include "sim/world.h"
@@ -22,17 +23,20 @@ static void start(uint32_t node)
     struct node_settings of = world_node_settings(world, node, NULL, 0);
 
     of.data = settings;
+    data_load_expiring(load, &of);
     of.probes = true;
     world_start(world, node, &of);
 }
 
-static int begin(void **state)
+static int begin_with(uint64_t expire_after_ms)
 {
     const struct world_settings own = { .seed = 7 };
-    const struct data_load_settings wanted = { .interval_ms = 50,
-                                               .timeout_ms = 1000 };
+    const struct data_load_settings wanted = {
+        .interval_ms = 50,
+        .timeout_ms = 1000,
+        .expire_after_ms = expire_after_ms,
+    };
 
-    (void)state;
     settings = (struct replicator_settings){ .gossip_interval_ms = 200,
                                              .max_delta_elements = 500,
                                              .pruning_interval_ms = 500,
@@ -43,6 +47,18 @@ static int begin(void **state)
         start(i);
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
     return 0;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    return begin_with(0);
+}
+
+static int begin_expiring(void **state)
+{
+    (void)state;
+    return begin_with(3000);
 }
 
 static int end(void **state)
@@ -151,6 +167,35 @@ static void calls_without_an_answer_are_found(void **state)
     assert_non_null(verdict_find(world_verdict(world), "data"));
 }
 
+static void cut_first(bool cut)
+{
+    for (uint32_t i = 1; i < NODES; i++)
+        net_part(world, 0, i, cut);
+}
+
+/* Cut off for longer than a key lasts, one forgets what the others use. */
+static void keys_expire(void **state)
+{
+    struct data_load_counts counts;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        cut_first(true);
+        world_run(world, 5 * SECOND);
+        cut_first(false);
+        world_run(world, 5 * SECOND);
+        data_load_sample(load);
+    }
+    counts = data_load_counts(load);
+    assert_true(counts.forgotten > 5);
+    assert_true(counts.answers[SHERD_DATA_EXPIRED] > 0);
+    settle();
+    data_load_silence_begins(load);
+    world_run(world, 10 * SECOND);
+    data_load_silence_ends(load);
+    expect_good();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -161,6 +206,7 @@ int main(void)
         TEST(what_does_not_settle_is_told),
         TEST(a_cluster_that_speaks_is_not_silent),
         TEST(calls_without_an_answer_are_found),
+        cmocka_unit_test_setup_teardown(keys_expire, begin_expiring, end),
     };
 
     return cmocka_run_group_tests_name("workload_data", tests, NULL, NULL);
