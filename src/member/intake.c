@@ -280,7 +280,6 @@ static void finish(struct member *member, const struct node_id *from,
         member->counters.dropped_state++;
     } else {
         member->counters.gossip_received++;
-        member_probe(member, PROBE_TAKEN, from, PROBE_TAKEN_GOSSIP);
         follow_up(member, before, outbox);
         if (member->phase != PHASE_INSIDE)
             return;
@@ -378,6 +377,8 @@ static void take_envelope(struct member *member, const struct inbound *inbound,
     enum member_status before = member_own_entry(member)->status;
     enum outcome outcome;
 
+    /* From who was known then: one that waits to be merged in may be of a life that has ended since. */
+    member_probe(member, PROBE_TAKEN, &inbound->from, PROBE_TAKEN_GOSSIP);
     if (take_same(member, buf_slice(packed), &outcome))
         finish(member, &inbound->from, inbound->sender, before, outcome,
                outbox);
