@@ -682,12 +682,12 @@ bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
     spread_tell_stats(member, now);
     member_settle(member, now);
     /* Where somebody hears of each change, who is unreachable is told before the leader removes it: the leader acts in the next step. */
-    if (member->leader_at <= now &&
-        !(member->news.tells_roles && member_has_news(member))) {
-        leader_step(member, now, outbox);
-        member_settle(member, now);
-    }
-    return false;
+    if (member->leader_at > now ||
+        (member->news.tells_roles && member_has_news(member)))
+        return false;
+    leader_step(member, now, outbox);
+    member_settle(member, now);
+    return member->gossip.members.count >= HEAD_MEMBERS_MIN;
 }
 
 static uint64_t earlier(uint64_t left, uint64_t right)

@@ -707,6 +707,27 @@ static uint64_t types_deadline(const struct control *control)
     return deadline;
 }
 
+/* What there is to tell comes first; after a turn's worth of it the step waits for the next turn, and has that for itself. */
+static void step_member(struct control *control)
+{
+    struct machine *machine = control->machine;
+    bool has_waited = control->step_waited;
+
+    control->step_waited = false;
+    if (member_deadline(control->member) > machine->now)
+        return;
+    if (!has_waited)
+        control_tell_changes(control);
+    control->step_waited = !has_waited &&
+                           control->news_told >= NEWS_OF_TURN_MAX;
+    if (control->step_waited)
+        return;
+    if (member_step(control->member, machine->now, (uint64_t)machine->wall_ms,
+                    &machine->outbox) ||
+        has_waited)
+        control->news_told = NEWS_OF_TURN_MAX;
+}
+
 /* Most turns are about heartbeats: the types' cores are looked at when there was something for one of them. */
 bool control_turn(struct control *control)
 {
@@ -720,12 +741,7 @@ bool control_turn(struct control *control)
     control->turn_ended = false;
     control->stirred = control->stirred || control->has_walks;
     control->has_walks = false;
-    if (member_deadline(control->member) <= now) {
-        control_tell_changes(control);
-        if (member_step(control->member, now, (uint64_t)machine->wall_ms,
-                        &machine->outbox))
-            control->news_told = NEWS_OF_TURN_MAX;
-    }
+    step_member(control);
     if (member_wants_seeds(control->member))
         machine_want(machine, &(struct want){ .kind = WANT_SEEDS });
     if (associations_deadline(control->associations) <= now)
@@ -750,7 +766,8 @@ bool control_turn(struct control *control)
         control->stirred = false;
     }
     control->turn_ended = true;
-    return member_has_news(control->member) || control->has_walks;
+    return member_has_news(control->member) || control->has_walks ||
+           control->step_waited;
 }
 
 uint64_t control_deadline(const struct control *control)

@@ -459,6 +459,7 @@ static void receive_shutdown(struct coordinator *coordinator,
     if (region->is_shutting_down)
         return;
     region->is_shutting_down = true; /* the hand-offs start when settling */
+    coordinator->may_fill = true;
     trace_put(coordinator->trace, TRACE_INFO, "coordinator",
               "region shuts down type=%s region=%.*s shards=%u",
               coordinator->type, (int)region->ref.size, region->ref.data,

@@ -163,6 +163,7 @@ struct coordinator {
     uint32_t moves_max;    /* hand-offs that are open at a time, since some have failed; 0: as many as rebalances decide */
     VEC(uint32_t) moves;   /* indexes of shards that the last rebalance moves, from moves_head on */
     bool is_placing;       /* more shards want a home than a step places */
+    bool may_fill;         /* a region may be shutting down: else none is looked for among all */
     bool is_filling;       /* more hand-offs are due than a step begins */
     bool is_beginning;     /* regions are to be told yet that a hand-off begins */
     bool has_questions;    /* members are to be asked yet what they host */

@@ -387,12 +387,15 @@ void handoff_region_gone(struct coordinator *coordinator, uint64_t now,
 void handoff_fill(struct coordinator *coordinator, uint64_t now,
                   struct outbox *outbox)
 {
+    bool any = false;
+
     coordinator->is_filling = false;
-    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
+    for (uint32_t i = 0; coordinator->may_fill && i < coordinator->regions.count; i++) {
         struct registrant *region = coordinator->regions.items[i];
 
         if (!region->is_shutting_down || region->is_terminating)
             continue;
+        any = true;
         for (uint32_t j = 0; j < region->shards.count; j++) {
             struct shard *shard = region->shards.items[j];
 
@@ -410,4 +413,5 @@ void handoff_fill(struct coordinator *coordinator, uint64_t now,
                 return;
         }
     }
+    coordinator->may_fill = any;
 }

@@ -330,6 +330,42 @@ static void a_crowd_is_told_no_faster_for_a_second_gossip(void **state)
     node_free(node);
 }
 
+/* What a turn tells, and a step of membership, are each enough for a turn: what is due waits for one, and no longer. */
+static void a_crowd_of_news_and_a_step_have_turns_of_their_own(void **state)
+{
+    const uint64_t due = 5 * SECOND;
+    struct node *node = welcomed_with(1);
+    struct machine *machine = node_machine(node, 0);
+    const struct member_counters *counters =
+        member_counters(machine->control->member);
+    struct gossip gossip = { 0 };
+    uint32_t waited = 0;
+    bool more = true;
+    (void)state;
+
+    turn_until_told(machine);
+    control_follow(machine->control, 0);
+    put_members(&gossip, 0, OTHERS);
+    for (uint32_t i = 2; i < OTHERS; i++)
+        observed(&gossip, 0, i, UNREACHABLE);
+    gossiped(machine, &gossip, 0);
+    for (uint64_t now = due; more; now += SECOND) {
+        uint32_t told = told_of(machine, CLUSTER_UNREACHABLE);
+        uint64_t sent = counters->heartbeat_sent;
+        bool is_due = member_deadline(machine->control->member) <= now;
+
+        more = machine_turn(machine, now, 1);
+        told = told_of(machine, CLUSTER_UNREACHABLE) - told;
+        sent = counters->heartbeat_sent - sent;
+        assert_true(told < NEWS_OF_TURN_MAX || !sent);
+        waited = is_due && !sent ? waited + 1 : 0;
+        assert_true(waited <= 2); /* one of them takes the gossip in */
+    }
+    assert_int_equal(told_of(machine, CLUSTER_UNREACHABLE), OTHERS - 2);
+    gossip_fini(&gossip);
+    node_free(node);
+}
+
 /* Each takes more work than another change. */
 static void removals_are_told_in_more_turns(void **state)
 {
@@ -395,6 +431,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_are_told_in_several_turns),
+        cmocka_unit_test(a_crowd_of_news_and_a_step_have_turns_of_their_own),
         cmocka_unit_test(removals_are_told_in_more_turns),
         cmocka_unit_test(one_coordinator_of_many_members_starts_or_reads_in_a_turn),
         cmocka_unit_test(a_hand_over_meanwhile_is_decided_by_all_members),
