@@ -67,6 +67,7 @@ static void the_resolver_alone_downs_who_dies_in_the_heal(void **state)
         options.value[OPTION_NODES] = 5;
         options.value[OPTION_LENGTH] = 10;
         options.value[OPTION_RESOLVER] = RESOLVER_MAJORITY;
+        options.value[OPTION_STABLE] = 20000;
         run_seed(&settings, &result);
         if (result.violations)
             fail_msg("%s", result.lines[0]);
