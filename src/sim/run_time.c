@@ -94,7 +94,7 @@ static void look_at_growth(struct run *run)
 {
     if (run->settings->looks)
         run->settings->looks(run->settings->user, run->world);
-    if (run->growth.middle)
+    if (run->growth.length)
         growth_look(&run->growth, world_now(run->world), mem_live(),
                     heap_used());
 }
