@@ -621,11 +621,11 @@ static void a_failed_hand_off_leaves_the_old_home(void **state)
 }
 
 /* Of what is too much for its links nothing ends: half as many are begun then, down to one, and more again when they end well. */
-static void fewer_move_at_a_time_after_failures(void **state)
+/* Sixteen shards at the first region, and a second one that has none. */
+static struct scene *
+scene_uneven(const struct coordinator_settings *settings)
 {
-    struct scene *scene = scene_with(1, &eager);
-    uint32_t begun;
-    (void)state;
+    struct scene *scene = scene_with(1, settings);
 
     for (int i = 1; i <= 16; i++) {
         char id[8];
@@ -636,6 +636,15 @@ static void fewer_move_at_a_time_after_failures(void **state)
     peer_up(scene, 1);
     registers(scene, 1);
     play(scene);
+    return scene;
+}
+
+static void fewer_move_at_a_time_after_failures(void **state)
+{
+    struct scene *scene = scene_uneven(&eager);
+    uint32_t begun;
+    (void)state;
+
     forget_sent(scene);
     scene->is_silent[0] = scene->is_silent[1] = true;
     passes(scene, 10000);
@@ -664,19 +673,10 @@ static void of_those_that_fail_one_is_open_at_a_time(void **state)
     static const struct coordinator_settings older = {
         .simultaneous_max = 8, .threshold = 1
     };
-    struct scene *scene = scene_with(1, &older);
+    struct scene *scene = scene_uneven(&older);
     uint64_t failed;
     (void)state;
 
-    for (int i = 1; i <= 16; i++) {
-        char id[8];
-
-        snprintf(id, sizeof id, "%d", i);
-        asks(scene, 0, id);
-    }
-    peer_up(scene, 1);
-    registers(scene, 1);
-    play(scene);
     scene->is_silent[0] = scene->is_silent[1] = true;
     for (int i = 0; i < 200; i++)
         passes(scene, 1000);
