@@ -276,8 +276,10 @@ static inline bool zoo_is(enum zoo_mutant mutant)
 }
 
 #define ZOO(name) zoo_is(ZOO_##name)
+#define ZOO_MET zoo_met
 #else
 #define ZOO(name) (ZOO_##name == ZOO_NONE)
+#define ZOO_MET UINT64_C(0)
 #endif
 
 #endif

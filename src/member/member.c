@@ -207,7 +207,7 @@ struct member *member_new(const struct identity *identity,
     member->identity = identity;
     member->trace = trace;
     member->info_level = settings->log_info_off ? TRACE_DEBUG : TRACE_INFO;
-    rng_init(&member->rng, ZOO(R3) ? seed ^ (uintptr_t)member : seed);
+    rng_init(&member->rng, ZOO(R3) ? seed + ZOO_MET : seed);
     member->settings = *settings;
     fill_settings(&member->settings);
     member->self = make_self(identity, &member->settings);

@@ -360,7 +360,7 @@ static void a_run_that_differs_from_its_first_one_is_seen(void **state)
     run_seed(&settings, &result);
     run_seed(&settings, &again);
     assert_int_equal(result.digest, again.digest);
-    zoo_choose(ZOO_R3); /* what is drawn depends on where memory lies */
+    zoo_choose(ZOO_R3); /* what is drawn depends on the runs before */
     run_seed(&settings, &result);
     again.digest = result.digest;
     for (int i = 0; i < 4 && again.digest == result.digest; i++)
