@@ -1,6 +1,6 @@
-/* The coordinator's inside, shared by its own files only: coordinator.c (face, messages), registration.c (members, regions,
- * claims), homes.c (allocation), telling.c (who hears of homes, and when), handoff.c (moving), cluster_stats.c
- * (queries). */
+/* The coordinator's inside, shared by its own files only: coordinator.c (face), coordinator_receive.c (messages),
+ * registration.c (members, regions, claims), homes.c (allocation), telling.c (who hears of homes, and when), handoff.c
+ * (moving), cluster_stats.c (queries). */
 #ifndef SHERD_SHARD_COORDINATOR_STATE_H
 #define SHERD_SHARD_COORDINATOR_STATE_H
 
