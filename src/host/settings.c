@@ -1,5 +1,4 @@
-/* Options become settings from code, so that one table checks them all; then
- * every key that the node or the driver uses is read once. */
+/* Every key of the gathered configuration that the node or the driver uses is read here, or in a file that this one calls, once. */
 #define _GNU_SOURCE
 #include "host/settings.h"
 
@@ -7,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include <uv.h>
 
@@ -21,74 +19,25 @@
 #define DETECTOR "cluster.failure-detector."
 #define LEAST_SHARD SHARDING "least-shard-allocation-strategy."
 #define RESOLVER "cluster.split-brain-resolver."
-#define CODE "options"
 
-/* ---- options into the configuration ---- */
-
-/* In quotes, as JSON and configuration read them; quotes and backslashes escaped. */
-static void put_quoted(struct buf *buf, const char *text)
+int settings_refuse(const struct settings *settings, char *error, size_t size,
+                    const char *key, const char *format, ...)
 {
-    buf_put_u8(buf, '"');
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            buf_put_u8(buf, '\\');
-        buf_put_u8(buf, (uint8_t)*text);
-    }
-    buf_put_u8(buf, '"');
-}
+    struct config_origin origin = config_origin(settings->config, key);
+    char place[192] = "";
+    char text[512];
+    va_list arguments;
 
-static void set_text(struct config *config, const char *key, const char *text)
-{
-    if (text)
-        config_set(config, key, text, CODE);
-}
-
-static void set_number(struct config *config, const char *key, uint32_t number)
-{
-    char text[16];
-
-    (void)snprintf(text, sizeof text, "%u", (unsigned)number);
-    config_set(config, key, text, CODE);
-}
-
-static void set_list(struct config *config, const char *key,
-                     const char *const *items)
-{
-    struct buf buf = { 0 };
-
-    if (!items)
-        return;
-    buf_put_u8(&buf, '[');
-    for (int i = 0; items[i]; i++) {
-        if (i > 0)
-            buf_put_u8(&buf, ',');
-        put_quoted(&buf, items[i]);
-    }
-    buf_put_u8(&buf, ']');
-    buf_put_u8(&buf, 0);
-    config_set(config, key, (const char *)buf.data, CODE);
-    buf_fini(&buf);
-}
-
-static int set_journal(struct config *config, const char *journal, char *error,
-                       size_t size)
-{
-    if (!journal)
-        return 0;
-    if (strcmp(journal, "memory") == 0) {
-        config_set(config, "journal.plugin", "memory", CODE);
-        return 0;
-    }
-    if (strncmp(journal, "sqlite:", 7) == 0 && journal[7]) {
-        config_set(config, "journal.plugin", "sqlite", CODE);
-        set_text(config, "journal.sqlite.path", journal + 7);
-        return 0;
-    }
-    (void)snprintf(error, size,
-                   "options.journal is \"%s\"; it must be \"memory\" or "
-                   "\"sqlite:PATH\"",
-                   journal);
-    return SHERD_EINVAL;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments); /* may be cut */
+    va_end(arguments);
+    if (origin.line)
+        (void)snprintf(place, sizeof place, "%.150s:%u:%u: ", origin.source,
+                       (unsigned)origin.line, (unsigned)origin.column);
+    else if (origin.kind != CONFIG_DEFAULT)
+        (void)snprintf(place, sizeof place, "%.150s: ", origin.source);
+    (void)snprintf(error, size, "%s%s%s %s", place, origin.prefix, key, text);
+    return SHERD_ECONFIG;
 }
 
 static bool is_application(int32_t serializer)
@@ -132,143 +81,6 @@ static int read_formats(struct settings *settings,
     settings->node.formats = settings->formats.items;
     settings->node.format_count = settings->formats.count;
     return 0;
-}
-
-static void set_address(struct config *config,
-                        const struct sherd_options *options)
-{
-    set_text(config, "remote.artery.canonical.hostname", options->host);
-    if (options->port == SHERD_PORT_ANY)
-        set_number(config, "remote.artery.canonical.port", 0);
-    else if (options->port)
-        set_number(config, "remote.artery.canonical.port", options->port);
-}
-
-static int set_options(struct config *config,
-                       const struct sherd_options *options, char *error,
-                       size_t size)
-{
-    static const char *const levels[] = { NULL, "error", "warning", "info",
-                                          "debug" };
-
-    if (options->lanes > LANES_MAX) {
-        (void)snprintf(error, size, "options.lanes is %u; at most %d",
-                       (unsigned)options->lanes, LANES_MAX);
-        return SHERD_EINVAL;
-    }
-    if (options->log_level < 0 || options->log_level > 4) {
-        (void)snprintf(error, size, "options.log_level is %d; 0 to 4",
-                       options->log_level);
-        return SHERD_EINVAL;
-    }
-    set_text(config, "system-name", options->name);
-    set_address(config, options);
-    set_list(config, "cluster.seed-nodes", options->seed_nodes);
-    set_list(config, "cluster.roles", options->roles);
-    set_text(config, "cluster.multi-data-center.self-data-center",
-             options->data_center);
-    if (options->certificate)
-        config_set(config, "remote.artery.transport", "tls-tcp", CODE);
-    set_text(config, "remote.tls.certificate", options->certificate);
-    set_text(config, "remote.tls.key", options->key);
-    set_text(config, "remote.tls.ca", options->ca);
-    if (options->lanes)
-        set_number(config, "lanes", options->lanes);
-    if (options->log_level)
-        config_set(config, "log.level", levels[options->log_level], CODE);
-    return set_journal(config, options->journal, error, size);
-}
-
-/* ---- files ---- */
-
-/* Reads a whole file; the limit is the configuration's own. */
-static bool read_file(const char *path, struct buf *text)
-{
-    FILE *file = fopen(path, "rb");
-    size_t size;
-    bool failed;
-
-    if (!file)
-        return false;
-    do {
-        size = fread(buf_reserve(text, 4096), 1, 4096, file);
-        text->size += size;
-    } while (size > 0 && text->size <= CONFIG_SIZE_MAX);
-    failed = ferror(file) != 0;
-    (void)fclose(file); /* only read */
-    return !failed;
-}
-
-/* Files that an include names: beside the one that includes them. */
-static bool include_file(void *user, const char *name, const char *from,
-                         struct slice *text)
-{
-    struct buf *kept = user;
-    const char *folder = strrchr(from, '/');
-    char path[4096];
-    int size;
-
-    if (name[0] == '/' || !folder)
-        size = snprintf(path, sizeof path, "%s", name);
-    else
-        size = snprintf(path, sizeof path, "%.*s/%s", (int)(folder - from),
-                        from, name);
-    buf_clear(kept);
-    if (size < 0 || (size_t)size >= sizeof path || !read_file(path, kept))
-        return false;
-    *text = buf_slice(kept);
-    return true;
-}
-
-static int read_texts(struct config *config,
-                      const struct sherd_options *options, char *error,
-                      size_t size)
-{
-    struct buf text = { 0 }, included = { 0 };
-    struct config_problem problem;
-    int result = 0;
-
-    config_set_include(config, include_file, &included);
-    if (options->config_file && !read_file(options->config_file, &text)) {
-        (void)snprintf(error, size, "cannot read the configuration %s: %s",
-                       options->config_file, strerror(errno));
-        result = SHERD_ECONFIG;
-    } else if (options->config_file &&
-               !config_read(config, buf_slice(&text), options->config_file,
-                            &problem)) {
-        (void)snprintf(error, size, "%s", problem.text);
-        result = SHERD_ECONFIG;
-    } else if (options->config_text &&
-               !config_read(config, slice_text(options->config_text),
-                            "config_text", &problem)) {
-        (void)snprintf(error, size, "%s", problem.text);
-        result = SHERD_ECONFIG;
-    }
-    buf_fini(&text);
-    buf_fini(&included);
-    return result;
-}
-
-/* ---- the configuration into settings ---- */
-
-int settings_refuse(const struct settings *settings, char *error, size_t size,
-                    const char *key, const char *format, ...)
-{
-    struct config_origin origin = config_origin(settings->config, key);
-    char place[192] = "";
-    char text[512];
-    va_list arguments;
-
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments); /* may be cut */
-    va_end(arguments);
-    if (origin.line)
-        (void)snprintf(place, sizeof place, "%.150s:%u:%u: ", origin.source,
-                       (unsigned)origin.line, (unsigned)origin.column);
-    else if (origin.kind != CONFIG_DEFAULT)
-        (void)snprintf(place, sizeof place, "%.150s: ", origin.source);
-    (void)snprintf(error, size, "%s%s%s %s", place, origin.prefix, key, text);
-    return SHERD_ECONFIG;
 }
 
 static int read_addresses(struct settings *settings, char *error, size_t size)
@@ -595,14 +407,14 @@ static void make_join_config(struct settings *settings)
     char number[16];
 
     buf_put_text(&buf, "{");
-    put_quoted(&buf, config_text(config, "protocol.config-prefix"));
+    settings_put_quoted(&buf, config_text(config, "protocol.config-prefix"));
     buf_put_text(&buf, ":{\"cluster\":{\"downing-provider-class\":");
-    put_quoted(&buf, config_text(config, "cluster.downing-provider-class"));
+    settings_put_quoted(&buf, config_text(config, "cluster.downing-provider-class"));
     buf_put_text(&buf, ",\"split-brain-resolver\":{\"active-strategy\":");
-    put_quoted(&buf, config_text(config, RESOLVER "active-strategy"));
+    settings_put_quoted(&buf, config_text(config, RESOLVER "active-strategy"));
     buf_put_u8(&buf, '}');
     buf_put_text(&buf, ",\"sharding\":{\"state-store-mode\":");
-    put_quoted(&buf, config_text(config, SHARDING "state-store-mode"));
+    settings_put_quoted(&buf, config_text(config, SHARDING "state-store-mode"));
     (void)snprintf(number, sizeof number, "%u",
                    (unsigned)settings->node.number_of_shards);
     buf_put_text(&buf, ",\"number-of-shards\":");
@@ -674,11 +486,7 @@ int settings_read(struct settings *settings,
 
     memset(settings, 0, sizeof *settings);
     settings->config = config_new();
-    result = read_texts(settings->config, options, error, size);
-    if (result == 0) {
-        config_environment(settings->config, (const char *const *)environ);
-        result = set_options(settings->config, options, error, size);
-    }
+    result = settings_gather(settings->config, options, error, size);
     if (result != 0)
         return result;
     if (!config_finish(settings->config, &problem)) {
@@ -717,32 +525,6 @@ int settings_read(struct settings *settings,
     read_host(settings);
     make_join_config(settings);
     return 0;
-}
-
-bool settings_guess_address(const struct sherd_options *options,
-                            struct address *address)
-{
-    static const char *const nothing[] = { NULL };
-    static const char key[] = "remote.artery.canonical.port";
-    bool known = false;
-
-    /* Without the environment, too: the fault may be there. */
-    for (int i = 0; i < 2 && !known; i++) {
-        struct config *config = config_new();
-        struct config_problem problem;
-        const char *host;
-
-        config_environment(config, i ? nothing : (const char *const *)environ);
-        set_address(config, options);
-        if (config_finish(config, &problem) && config_int(config, key) >= 0 &&
-            config_origin(config, key).kind != CONFIG_DEFAULT) {
-            host = config_text(config, "remote.artery.canonical.hostname");
-            known = address_set(address, host, strlen(host), 1);
-            address->port = (uint16_t)config_int(config, key);
-        }
-        config_free(config);
-    }
-    return known;
 }
 
 void settings_fini(struct settings *settings)

@@ -71,6 +71,12 @@ int settings_read(struct settings *settings,
                   const struct sherd_options *options, char *error,
                   size_t size);
 void settings_fini(struct settings *settings);
+
+/* settings_source.c: file, text, environment and options into the configuration, which is not finished yet. 0, or SHERD_EINVAL or
+ * SHERD_ECONFIG with the reason in error. */
+int settings_gather(struct config *config, const struct sherd_options *options,
+                    char *error, size_t size);
+void settings_put_quoted(struct buf *buf, const char *text);
 /* The address, for the log, of a node whose settings could not be read: as options and environment have it, the host else
  * the default; port 0 when any will do. False when they do not say the port. */
 bool settings_guess_address(const struct sherd_options *options,
