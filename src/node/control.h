@@ -1,8 +1,8 @@
 /* The control machine: membership, associations, and for each entity type the region, the singleton manager and, on the
  * oldest node, the coordinator. Private to node/.
  *
- * control.c takes in what arrives and runs the turn; wiring.c is the edges between its cores, one function for each core's
- * news; downing.c shows the split brain resolver what membership sees; following.c is what lanes hear of the cluster;
+ * making.c puts its cores together; control.c takes in what arrives and runs the turn; wiring.c is the edges between the
+ * cores, one function for each core's news; downing.c shows the split brain resolver what membership sees; following.c is what lanes hear of the cluster;
  * foreign.c looks for members of other kinds; ending.c is the way out: regions, leave, hand over, stop. */
 #ifndef SHERD_NODE_CONTROL_H
 #define SHERD_NODE_CONTROL_H

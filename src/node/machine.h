@@ -127,10 +127,12 @@ static inline uint32_t shard_lane(uint32_t type, int32_t shard, uint32_t lanes)
     return (uint32_t)(((uint64_t)mixed * lanes) >> 32);
 }
 
-/* control.c */
+/* making.c */
 struct control *control_new(struct machine *machine);
 void control_free(struct control *control);
 void control_start(struct control *control);
+
+/* control.c */
 void control_letter(struct control *control, uint32_t from,
                     struct letter *letter);
 void control_frame(struct control *control, enum stream stream,
