@@ -16,7 +16,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ import time
 
 import airports_kept
 from airports_check import stored
+from free_port import free_port
 
 MOVE_COMMANDS = 2000 # at least so many commands see each move, but
 MOVE_PART = 20       # of a small file one of so many
@@ -48,12 +48,6 @@ WANTED = "--input wants a file with the line date,delay,distance,origin,destinat
 
 class Failed(Exception):
     pass
-
-
-def free_port():
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
 
 
 class Node:

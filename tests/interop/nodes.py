@@ -6,14 +6,16 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "examples"))
+
+from free_port import free_port  # noqa: E402
+
 SYSTEM = "Interop"
 HOST = "127.0.0.1"
 PATIENCE = 40     # seconds; what a cluster of a few nodes does takes much less
@@ -67,26 +69,9 @@ def pace(start, seconds):
     time.sleep(max(0.0, start + seconds - time.monotonic()))
 
 
-given_ports = set()
-ports_lock = threading.Lock()
-
-
 def free_ports(count):
-    """So many ports, the lowest first: the lowest address leads. None is given twice: a node that was killed leaves its port free while
-    the others still count on it."""
-    socks, ports = [], []
-    with ports_lock:
-        while len(ports) < count:
-            sock = socket.socket()
-            sock.bind(("127.0.0.1", 0))
-            socks.append(sock)
-            port = sock.getsockname()[1]
-            if port not in given_ports:
-                ports.append(port)
-        given_ports.update(ports)
-    for sock in socks:
-        sock.close()
-    return sorted(ports)
+    """So many ports, the lowest first: the lowest address leads."""
+    return sorted(free_port() for _ in range(count))
 
 
 class Programs:
