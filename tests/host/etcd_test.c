@@ -116,6 +116,18 @@ static uint64_t granted(struct lease_etcd *keeper, const char *owner)
     return request.token;
 }
 
+/* A look that fails has its reason in the end; on a busy machine the first ones may have that of their own time. */
+static void unknown_because(struct lease_etcd *keeper, const char *why)
+{
+    uint64_t until = uv_hrtime() + PATIENCE;
+
+    do
+        assert_int_equal(ask(keeper, LEASE_TAKE, "a:1").answer, LEASE_UNKNOWN);
+    while (!strstr(lease_etcd_why(keeper), why) && uv_hrtime() < until);
+    if (!strstr(lease_etcd_why(keeper), why))
+        fail_msg("%s, not %s", lease_etcd_why(keeper), why);
+}
+
 /* ---- a server that is well ---- */
 
 static void one_owner_at_a_time(void **state)
@@ -338,9 +350,7 @@ static void what_is_no_answer_is_never_a_grant(void **state)
         fake_start(&fake, rows[i].way, 0);
         fake.text = rows[i].text;
         keeper = keeper_at(fake.port, SHORT);
-        if (ask(keeper, LEASE_TAKE, "a:1").answer != LEASE_UNKNOWN ||
-            !lease_etcd_why(keeper)[0])
-            fail_msg("row %zu", i);
+        unknown_because(keeper, ": "); /* any */
         lease_etcd_close(keeper);
         fake_end(&fake);
     }
@@ -451,6 +461,7 @@ static void users_sign_in(void **state)
     (void)state;
     assert_true(lease_etcd_look(keeper));
     at(&where, &etcd.port, 1);
+    where.options.request_timeout = PATIENCE / 2; /* a server takes its time over passwords */
     assert_int_equal(etcd_calls_open(&calls, &where.options, error, sizeof error), 0);
     call(calls, "/v3/auth/user/add", "{\"name\":\"root\",\"password\":\"s\\\"3\"}");
     call(calls, "/v3/auth/role/add", "{\"name\":\"root\"}");
@@ -464,10 +475,9 @@ static void users_sign_in(void **state)
     lease_etcd_close(keeper);
     where.options.user = "root";
     where.options.password = "wrong";
-    where.options.patience = 2 * SECOND; /* a server takes its time over passwords */
+    where.options.patience = 2 * SECOND;
     keeper = open_where(&where);
-    assert_int_equal(ask(keeper, LEASE_TAKE, "a:1").answer, LEASE_UNKNOWN);
-    assert_non_null(strstr(lease_etcd_why(keeper), "authentication failed"));
+    unknown_because(keeper, "authentication failed");
     lease_etcd_close(keeper);
     where.options.password = "s\"3";
     where.options.patience = PATIENCE;
@@ -513,8 +523,7 @@ static void servers_show_who_they_are(void **state)
     where.options.ca_file = NULL;
     where.options.patience = SECOND;
     keeper = open_where(&where);
-    assert_int_equal(ask(keeper, LEASE_TAKE, "a:1").answer, LEASE_UNKNOWN);
-    assert_non_null(strstr(lease_etcd_why(keeper), "certificate"));
+    unknown_because(keeper, "certificate");
     lease_etcd_close(keeper);
     where.options.ca_file = "/nowhere/ca.pem";
     assert_int_equal(lease_etcd_open(&keeper, &where.options, error, sizeof error), -1);
