@@ -379,7 +379,7 @@ static const struct row rows[] = {
            YES, "which side of a partition survives")
     SPAN(RESOLVER "stable-after", "20s", NULL, YES,
          "decides after this long without a change")
-    TIME(RESOLVER "down-all-when-unstable", "on", "on|off", YES,
+    SPAN(RESOLVER "down-all-when-unstable", "on", "on|off", YES,
          "downs all when nothing is stable for this long")
     COUNT(RESOLVER "static-quorum.quorum-size", "undefined", "undefined", 1,
           100000, YES, "members of the side that survives")

@@ -987,6 +987,19 @@ static void nobody_decides_by_default(void **state)
     settings_fini(&settings);
 }
 
+/* "off" is the word for never, as in the reference. */
+static void an_unstable_time_of_nothing_is_refused(void **state)
+{
+    struct settings settings;
+    char error[512] = "";
+    (void)state;
+
+    assert_int_equal(read_downing(&settings, "split-brain-resolver.down-all-when-unstable = 0s", error), SHERD_ECONFIG);
+    if (!strstr(error, "down-all-when-unstable wants a duration above 0 such as 10 s or 500 ms, or on|off"))
+        fail_msg("%s", error);
+    settings_fini(&settings);
+}
+
 /* SBR-069, and the reference's defaults. */
 static void the_resolver_is_configured(void **state)
 {
@@ -1348,6 +1361,7 @@ int main(void)
         cmocka_unit_test(names_of_the_protocol_and_the_provider),
         cmocka_unit_test(what_may_be_zero_is_never_the_default),
         cmocka_unit_test(what_is_too_short_is_refused),
+        cmocka_unit_test(an_unstable_time_of_nothing_is_refused),
         cmocka_unit_test(none_is_not_the_default),
         cmocka_unit_test(statistics_are_off_unless_set),
         cmocka_unit_test(strangers_have_limits),
