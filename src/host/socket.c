@@ -87,9 +87,7 @@ void sockets_init(struct sockets *sockets, uv_loop_t *loop,
     sockets->buffer = buffer;
     sockets->conn_count = conn_count;
     sockets->tls = tls;
-    sockets->watch_at = tls && tls_look_interval(tls) != UINT64_MAX
-                            ? 0
-                            : UINT64_MAX;
+    sockets->watch_at = tls ? 0 : UINT64_MAX;
 }
 
 /* ---- links ---- */
@@ -722,7 +720,7 @@ void sockets_close_conn(struct sockets *sockets, uint64_t number)
         conn_free(conn);
 }
 
-/* ---- certificates that were revoked ---- */
+/* ---- TLS files that have changed, certificates that were revoked ---- */
 
 void sockets_watch(struct sockets *sockets, uint64_t now)
 {

@@ -8,8 +8,8 @@
  * said early: who wants to is refused. TLS 1.3, and 1.2 only where settings ask for it. Where there is a secret of
  * the cluster, who dials proves that it knows it, before anything else is read of it.
  *
- * The files are read again: at most every reload_after, when a connection is made or somebody looks (tls_look), if one of
- * them has changed. Connections that are open keep what they have, but for those of peers that are revoked by then: their
+ * The files are read again: at most every reload_after, when a connection is made or it is time to look (tls_look), if one
+ * of them has changed. Connections that are open keep what they have, but for those of peers that are revoked by then: their
  * owner asks (tls_revokes) and closes them. Files that cannot be used are reported, and what was read last stays in
  * use; a list by which the own certificate is revoked is used, as it may name others, too.
  *
@@ -58,7 +58,7 @@ bool tls_verifies_names(const struct tls *tls);
 /* Reads the files again if it is time and they have changed. The result is another number whenever others are in use. Any
  * thread. */
 uint64_t tls_look(struct tls *tls, uint64_t now);
-/* How often to look when open connections depend on it, in ns; UINT64_MAX: they do not, as there are no lists. */
+/* How often to look, in ns: a bad file is told then, and open connections may depend on a list. */
 uint64_t tls_look_interval(const struct tls *tls);
 /* Whether a list that is in use names the certificate of the peer of an open end, or one between it and its CA. Then it is
  * counted, and the caller closes the connection. Any thread. */

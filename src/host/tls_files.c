@@ -470,8 +470,6 @@ uint64_t tls_look_interval(const struct tls *tls)
 {
     const uint64_t least = TLS_LOOK_MS * UINT64_C(1000000);
 
-    if (!tls->options.crl)
-        return UINT64_MAX;
     return tls->options.reload_after > least ? tls->options.reload_after
                                              : least;
 }

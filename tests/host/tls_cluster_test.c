@@ -594,6 +594,23 @@ static void changed_files_are_used_without_a_restart(void **state)
     keys_fini(&keys);
 }
 
+/* A bad file is told when it comes, not with the first connection that it harms. */
+static void changed_files_are_read_while_nobody_connects(void **state)
+{
+    const struct certificate_options wrong = { .names = "DNS:wrong" };
+    struct sherd_system *system;
+    struct keys keys;
+    (void)state;
+
+    keys_init(&keys);
+    system = start_one(&keys, 0, NULL);
+    forget_log();
+    keys_replace(&keys, NULL, &wrong);
+    wait_logged("changed TLS files are not used");
+    sherd_close(system);
+    keys_fini(&keys);
+}
+
 /* As its status says. */
 static int is_plain(const struct keys *keys, const char *more)
 {
@@ -687,6 +704,7 @@ int main(void)
         cmocka_unit_test_setup(a_revoked_node_is_put_out, set_up),
         cmocka_unit_test_setup(plain_and_tls_do_not_mix, set_up),
         cmocka_unit_test_setup(changed_files_are_used_without_a_restart, set_up),
+        cmocka_unit_test_setup(changed_files_are_read_while_nobody_connects, set_up),
         cmocka_unit_test_setup(a_port_that_others_reach_is_not_plain, set_up),
         cmocka_unit_test_setup(settings_that_cannot_be_used_are_refused, set_up),
     };
