@@ -193,7 +193,7 @@ static void trace_inputs(const struct resolver *resolver)
     end_words(&words);
 }
 
-/* reason: a word behind a space, or empty where the strategy decided. */
+/* reason: a word behind a space, or empty where the strategy decided alone. */
 static void trace_decision(const struct resolver *resolver, uint64_t now,
                            enum decision decision, const char *reason,
                            const bool *down)
@@ -452,6 +452,9 @@ static void wait_for_lease(struct resolver *resolver, uint64_t now,
         strategy_lease_delay(&resolver->settings.strategy, &side);
 
     resolver->waiting = decision;
+    trace_put(resolver->trace, TRACE_WARNING, "resolver",
+              "the lease decides decision=%s delay_ms=%llu",
+              decision_text(decision), (unsigned long long)(delay / MS));
     if (!delay) {
         ask(resolver);
         return;
@@ -491,7 +494,8 @@ void resolver_acquired(struct resolver *resolver, uint64_t now, bool held)
         resolver->release = RELEASE_NOTHING;
         resolver->removing.count = 0;
     }
-    count = act(resolver, now, decision, "", &down);
+    count = act(resolver, now, decision,
+                held ? " lease=granted" : " lease=not-granted", &down);
     if (held)
         keep_lease(resolver, now, down, count);
     mem_free(down);
@@ -562,7 +566,8 @@ static void judge(struct resolver *resolver, uint64_t now)
         downs_anybody(resolver, decision))
         wait_for_lease(resolver, now, decision);
     else
-        act_plainly(resolver, now, decision, "");
+        act_plainly(resolver, now, decision,
+                    decision_needs_lease(decision) ? " lease=held" : "");
 }
 
 static void tick(struct resolver *resolver, uint64_t now)

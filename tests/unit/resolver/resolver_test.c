@@ -603,7 +603,7 @@ static void read_lines(struct trace *trace, char *text, size_t room)
     size_t used = 0;
 
     while (trace_next(trace, &line)) {
-        if (strncmp(line.text, "decides ", 8) != 0 &&
+        if (!strstr(line.text, "decides ") &&
             strncmp(line.text, "it was decided from ", 20) != 0)
             continue;
         assert_int_equal(line.level, TRACE_WARNING);
@@ -678,6 +678,33 @@ static void a_decision_of_many_is_explained(void **state)
     trace_free(trace);
 }
 
+/* Whether it was granted is one of the inputs. */
+static void what_became_of_the_lease_is_said(void **state)
+{
+    static char text[4096];
+    struct scene *scene = *state;
+
+    by_lease(scene, "AA", "DE");
+    run(scene, 21000);
+    read_lines(scene->trace, text, sizeof text);
+    assert_non_null(strstr(text, "the lease decides decision=down-unreachable-by-lease delay_ms=0"));
+    acquired(scene, false);
+    read_lines(scene->trace, text, sizeof text);
+    assert_non_null(strstr(text, "decides decision=down-reachable strategy=lease-majority lease=not-granted members=5 "));
+}
+
+static void that_a_lease_was_granted_is_said(void **state)
+{
+    static char text[4096];
+    struct scene *scene = *state;
+
+    by_lease(scene, "AA", "DE");
+    run(scene, 21000);
+    acquired(scene, true);
+    read_lines(scene->trace, text, sizeof text);
+    assert_non_null(strstr(text, " strategy=lease-majority lease=granted members=5 "));
+}
+
 static void that_nothing_was_stable_is_said(void **state)
 {
     static char text[4096];
@@ -734,6 +761,8 @@ int main(void)
         TEST(a_decision_is_explained),
         cmocka_unit_test(a_decision_of_many_is_explained),
         TEST(that_nothing_was_stable_is_said),
+        TEST(what_became_of_the_lease_is_said),
+        TEST(that_a_lease_was_granted_is_said),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
