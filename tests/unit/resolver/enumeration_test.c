@@ -402,9 +402,13 @@ static const enum peer_status statuses[] = { PEER_UP,      PEER_JOINING,
                                              PEER_LEAVING, PEER_EXITING,
                                              PEER_DOWN,    PEER_WEAKLY_UP };
 
+/* Who has the role that is asked for; the first is everybody. */
+static const set roles[] = { 31, 5, 2, 0, 14, 19 };
+
+#define ROLES (sizeof roles / sizeof *roles)
+
 static void every_view_of_three(void **state)
 {
-    static const set roles[] = { 7, 5, 2, 0 };
     struct scene scene = { .side = { .member_count = 0 } };
     struct view view = { .n = 1 };
 
@@ -419,7 +423,7 @@ static void every_view_of_three(void **state)
                 put_statuses(&view, statuses, count, at);
                 for (view.seen = 0; view.seen <= all_of(&view); view.seen++) {
                     view.up = up_numbers[(at + view.seen) % AGES];
-                    view.role = roles[(table + view.seen) % 4];
+                    view.role = roles[(table + view.seen) % ROLES] & all_of(&view);
                     for (int self = 0; self < view.n; self++) {
                         see(&view, self);
                         compare(&view, &scene);
@@ -434,20 +438,21 @@ static void every_view_of_three(void **state)
 static void every_table_of_four(void **state)
 {
     struct scene scene = { .side = { .member_count = 0 } };
-    struct view view = { .n = 4, .role = 15 };
+    struct view view = { .n = 4 };
 
     (void)state;
     for (uint32_t table = 0; table < 1u << 12; table++) {
         put_table(&view, table);
-        for (int at = 0; at < 1 + 4 * 4; at++) {
+        for (uint32_t at = 0; at < 1 + 4 * 4; at++) {
             memset(view.status, 0, sizeof view.status);
             view.status[PEER_UP] = 15;
             if (at) {
                 view.status[PEER_UP] &= ~(1u << (at - 1) % 4);
                 view.status[statuses[1 + (at - 1) / 4]] = 1u << (at - 1) % 4;
             }
-            view.up = up_numbers[(table + (uint32_t)at) % AGES];
+            view.up = up_numbers[(table + at) % AGES];
             for (view.seen = at ? 15 : 0; view.seen <= 15; view.seen++) {
+                view.role = roles[(table / 4 + at + view.seen) % ROLES] & 15;
                 see(&view, (int)table % 4);
                 compare(&view, &scene);
             }
@@ -455,25 +460,55 @@ static void every_table_of_four(void **state)
     }
 }
 
+/* A third of what statuses four members may have, another third with each table. */
+static void every_table_of_four_of_any_status(void **state)
+{
+    struct scene scene = { .side = { .member_count = 0 } };
+    struct view view = { .n = 4 };
+
+    (void)state;
+    for (uint32_t table = 0; table < 1u << 12; table++) {
+        put_table(&view, table);
+        for (uint32_t at = table % 3; at < power(5, 4); at += 3) {
+            uint32_t mixed = ((table * 625 + at) * 2654435761u) >> 8;
+
+            put_statuses(&view, statuses, 5, at);
+            view.up = up_numbers[mixed % AGES];
+            view.seen = (mixed >> 4) & 15;
+            view.role = roles[(mixed >> 9) % ROLES] & 15;
+            see(&view, (int)(mixed >> 13) % 4);
+            compare(&view, &scene);
+        }
+    }
+}
+
+/* Each table, once with everybody up and with the role. */
+static void look_at_five(struct view *view, uint32_t table, bool is_plain,
+                         struct scene *scene)
+{
+    uint32_t mixed = ((table + !is_plain) * 2654435761u) >> 8;
+
+    put_table(view, table);
+    put_statuses(view, statuses, 6, is_plain ? 0 : mixed % power(6, N));
+    view->role = is_plain ? 31 : roles[(mixed >> 14) % ROLES];
+    view->up = up_numbers[table % AGES];
+    /* Who can be reached has seen it, nobody has, or anybody. */
+    view->seen = mixed % 3 == 0   ? 31 & ~observed_of(view)
+                 : mixed % 3 == 1 ? 0
+                                  : (mixed >> 4) & 31;
+    see(view, (int)(mixed >> 9) % N);
+    compare(view, scene);
+}
+
 static void every_table_of_five(void **state)
 {
     struct scene scene = { .side = { .member_count = 0 } };
-    struct view view = { .n = N, .role = 31 };
+    struct view view = { .n = N };
 
     (void)state;
     for (uint32_t table = 0; table < 1u << 20; table++) {
-        uint32_t mixed = (table * 2654435761u) >> 8;
-
-        put_table(&view, table);
-        memset(view.status, 0, sizeof view.status);
-        view.status[PEER_UP] = 31;
-        view.up = up_numbers[table % AGES];
-        /* Who can be reached has seen it, nobody has, or anybody. */
-        view.seen = mixed % 3 == 0   ? 31 & ~observed_of(&view)
-                    : mixed % 3 == 1 ? 0
-                                     : (mixed >> 4) & 31;
-        see(&view, (int)(mixed >> 9) % N);
-        compare(&view, &scene);
+        look_at_five(&view, table, true, &scene);
+        look_at_five(&view, table, false, &scene);
     }
 }
 
@@ -687,6 +722,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_view_of_three),
         cmocka_unit_test(every_table_of_four),
+        cmocka_unit_test(every_table_of_four_of_any_status),
         cmocka_unit_test(every_table_of_five),
         cmocka_unit_test(at_most_one_side_stays),
         cmocka_unit_test(a_change_that_one_side_saw),
