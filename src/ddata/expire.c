@@ -71,29 +71,70 @@ static bool is_written_here(const struct replicator *replicator,
            dd_needs_pruning(entry->envelope.value, &replicator->replicas.self);
 }
 
-/* Before the entry is forgotten; false: there is no room, and it has to stay. What is hidden already has all that was written here: a change
- * would have taken it out. */
+static void give_back(struct replicator *replicator, struct hidden *hidden)
+{
+    replicator->hidden_bytes -= hidden->size;
+    hidden->size = 0;
+    envelope_fini(&hidden->envelope);
+}
+
+/* False: they are of two types, or too large together. */
+static bool merge(const struct replicator *replicator, struct hidden *hidden,
+                  const struct entry *entry)
+{
+    struct envelope other = { 0 };
+    enum envelope_merged merged;
+
+    envelope_copy(&other, &entry->envelope);
+    merged = envelope_merge(&hidden->envelope, &other, replicator->wall_ms);
+    envelope_fini(&other);
+    return merged != ENVELOPE_REFUSED &&
+           envelope_size(&hidden->envelope) <=
+               replicator->settings.entry_size_max;
+}
+
+/* With what is hidden already: what others gave back since, which was not changed here, as that would have taken it out. What does not go
+ * together is as others have it. */
+static void keep(struct replicator *replicator, struct hidden *hidden,
+                 const struct entry *entry)
+{
+    replicator->hidden_bytes -= hidden->size;
+    hidden->size = 0;
+    if (!hidden->envelope.value || !merge(replicator, hidden, entry)) {
+        envelope_fini(&hidden->envelope);
+        envelope_copy(&hidden->envelope, &entry->envelope);
+        hidden->size = entry->size;
+    } else {
+        hidden->size = envelope_size(&hidden->envelope);
+    }
+    replicator->hidden_bytes += hidden->size;
+}
+
+static bool has_room(struct replicator *replicator, const struct entry *entry)
+{
+    if (replicator->hidden.count < REPLICATOR_HIDDEN_MAX &&
+        replicator->hidden_bytes + entry->size <= REPLICATOR_HIDDEN_BYTES_MAX)
+        return true;
+    replicator->counters.unforgotten++;
+    return false;
+}
+
+/* Before the entry is forgotten; false: there is no room, and it has to stay. */
 static bool hide(struct replicator *replicator, struct entry *entry)
 {
     struct hidden *hidden = map_get(&replicator->hidden, entry->key);
 
     if (!hidden && !is_written_here(replicator, entry))
         return true;
+    if (!has_room(replicator, entry))
+        return false;
     if (!hidden) {
-        if (replicator->hidden.count >= REPLICATOR_HIDDEN_MAX ||
-            replicator->hidden_bytes + entry->size >
-                REPLICATOR_HIDDEN_BYTES_MAX) {
-            replicator->counters.unforgotten++;
-            return false;
-        }
         hidden = mem_alloc(sizeof *hidden);
-        envelope_copy(&hidden->envelope, &entry->envelope);
-        hidden->size = entry->size;
-        replicator->hidden_bytes += hidden->size;
         (void)map_put(&replicator->hidden, entry->key, hidden);
         BOUNDED("keys that are hidden", replicator->hidden.count,
                 REPLICATOR_HIDDEN_MAX);
     }
+    keep(replicator, hidden, entry);
     hidden->used_ms = entry->used_ms;
     hidden->at = replicator->steady_ticks;
     return true;
@@ -105,8 +146,7 @@ void hidden_drop(struct replicator *replicator, struct slice key)
 
     if (!hidden)
         return;
-    replicator->hidden_bytes -= hidden->size;
-    envelope_fini(&hidden->envelope);
+    give_back(replicator, hidden);
     mem_free(hidden);
 }
 

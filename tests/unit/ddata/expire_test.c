@@ -327,6 +327,16 @@ static void a_write_after_it_is_not_taken_for_a_repeat(void **state)
     cluster_free(c);
 }
 
+static void add_to_all(struct cluster *c, uint32_t index, const char *key,
+                       const char *element)
+{
+    uint64_t token = do_add(c, index, key, element, to_all(1000));
+
+    for (int i = 0; i < 1000 && !answer_of(c, index, token); i++)
+        cluster_run(c, MS);
+    assert_true(is_answered(c, index, token, REPLICATOR_SUCCESS));
+}
+
 /* ---- what others still have ---- */
 
 static void count_up(struct dd_value *value, struct dd_writer *writer,
@@ -529,6 +539,32 @@ static void a_change_behind_the_cut_adds_to_it_too(void **state)
     }
 }
 
+/* What others took away while it was hidden is no part of it any more: this one has acknowledged that, too. */
+static void what_came_meanwhile_is_in_it(void **state)
+{
+    struct cluster *c = cluster_with(18, 3);
+    uint64_t token;
+    (void)state;
+
+    add_to_all(c, 0, "x", "a");
+    cluster_split(c, 1);
+    use_for(c, 15);
+    assert_null(value_at(c, 0, "x"));
+    cluster_heal(c);
+    token = do_remove(c, 1, "x", "a", to_all(1000));
+    cluster_run(c, SECOND);
+    assert_true(is_answered(c, 1, token, REPLICATOR_SUCCESS));
+    assert_int_equal(size_at(c, 0, "x"), 0);
+    cluster_run(c, 20 * SECOND);
+    assert_null(value_at(c, 0, "x"));
+    add_to_all(c, 0, "x", "b");
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(has_at(c, i, "x", "b"));
+        assert_false(has_at(c, i, "x", "a"));
+    }
+    cluster_free(c);
+}
+
 /* Not for ever: when everybody was reachable for as long as news take, nobody can have it any more. */
 static void at_last_it_begins_anew(void **state)
 {
@@ -667,6 +703,7 @@ int main(void)
         cmocka_unit_test(what_is_over_is_not_taken),
         cmocka_unit_test(a_change_after_it_adds_to_what_others_have),
         cmocka_unit_test(a_change_behind_the_cut_adds_to_it_too),
+        cmocka_unit_test(what_came_meanwhile_is_in_it),
         cmocka_unit_test(at_last_it_begins_anew),
         cmocka_unit_test(a_deletion_ends_it),
         cmocka_unit_test(what_cannot_be_hidden_is_not_forgotten),
