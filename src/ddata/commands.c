@@ -251,6 +251,7 @@ void replicator_update_fail(struct replicator *replicator, uint64_t now,
                             uint64_t token, struct slice key,
                             struct outbox *outbox)
 {
+    hidden_back(replicator, key);
     news_answer(replicator, token, REPLICATOR_MODIFY_FAILURE, key);
     store_modified(replicator, now, outbox);
 }
@@ -421,12 +422,14 @@ static void update(struct replicator *replicator, uint64_t now, uint64_t token,
     }
     if (answer != REPLICATOR_SUCCESS) {
         dd_free(delta);
+        hidden_back(replicator, key);
         if (answer == REPLICATOR_MODIFY_FAILURE)
             news_answer(replicator, token, answer, key);
         else
             refuse(replicator, token, answer, key);
         return;
     }
+    hidden_drop(replicator, key);
     replicator->counters.writes++;
     /* Who still has a key that was forgotten here knows its versions. */
     if (entry->expires_after && !entry->log.version)
@@ -469,7 +472,7 @@ void replicator_update_made(struct replicator *replicator, uint64_t now,
 bool replicator_step_key(const struct replicator *replicator, uint32_t *at,
                          uint32_t *index, struct slice *key)
 {
-    uint64_t gone = replicator->counters.expired; /* so far at most an entry has moved up */
+    uint64_t gone = replicator->gone;
     const struct entry *entry;
     struct map_entry item;
 

@@ -287,6 +287,7 @@ static void free_entry(struct replicator *replicator, struct entry *entry)
 void entry_forget(struct replicator *replicator, struct entry *entry)
 {
     (void)map_take(&replicator->entries, entry->key); /* itself */
+    replicator->gone++;
     replicator->key_bytes -= entry->key.size;
     replicator->bytes -= entry->size;
     replicator->deleted_count -= envelope_is_deleted(&entry->envelope);

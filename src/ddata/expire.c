@@ -12,10 +12,11 @@
 #include "ddata/replicator_inside.h"
 
 struct hidden {
-    struct envelope envelope;
+    struct envelope envelope; /* empty while a change is made of it, in the table */
     uint64_t size;
     int64_t used_ms; /* last, by the wall clock */
     uint64_t at;     /* replicator.steady_ticks */
+    bool is_alone;   /* while a change is made of it: nothing else was in the table */
 };
 
 uint64_t expire_after(const struct replicator *replicator, struct slice key)
@@ -152,7 +153,7 @@ void hidden_drop(struct replicator *replicator, struct slice key)
 
 bool hidden_show(struct replicator *replicator, struct slice key)
 {
-    const struct hidden *hidden = map_get(&replicator->hidden, key);
+    struct hidden *hidden = map_get(&replicator->hidden, key);
     bool was_there = entry_find(replicator, key) != NULL;
     struct envelope envelope = { 0 };
     struct entry *entry;
@@ -168,8 +169,27 @@ bool hidden_show(struct replicator *replicator, struct slice key)
         return false;
     /* Of another type, or too large together: what others have stands. */
     entry_use(replicator, entry, hidden->used_ms);
-    hidden_drop(replicator, key);
+    give_back(replicator, hidden);
+    hidden->is_alone = !was_there;
     return true;
+}
+
+void hidden_back(struct replicator *replicator, struct slice key)
+{
+    struct hidden *hidden = map_get(&replicator->hidden, key);
+    struct entry *entry = entry_find(replicator, key);
+
+    if (!hidden)
+        return;
+    if (!hidden->is_alone) {
+        hidden_drop(replicator, key);
+        return;
+    }
+    REACHED("a change that is none hides again what it was made of");
+    keep(replicator, hidden, entry);
+    hidden->is_alone = false;
+    notify_forget(replicator, entry);
+    entry_forget(replicator, entry);
 }
 
 /* Ticks are counted, not time: who slept has heard of nobody meanwhile. */
@@ -218,6 +238,7 @@ void expire_tick(struct replicator *replicator)
                    &(struct probe){ .kind = PROBE_DATA_FORGOTTEN,
                                     .type = PROBE_TYPE_NONE,
                                     .bytes = entry->key });
+        notify_forget(replicator, entry);
         notify_expired(replicator, entry);
         if (entry->is_durable)
             store_forget(replicator, entry->key);

@@ -80,12 +80,17 @@ static void tell_expired(struct replicator *replicator,
                  entry->key, slice_of(NULL, 0));
 }
 
-void notify_expired(struct replicator *replicator, struct entry *entry)
+void notify_forget(struct replicator *replicator, struct entry *entry)
 {
     for (uint32_t i = replicator->changed.count;
          entry->is_changed && i-- > 0;)
         if (replicator->changed.items[i] == entry)
             vec_remove(&replicator->changed, i);
+    entry->is_changed = false;
+}
+
+void notify_expired(struct replicator *replicator, const struct entry *entry)
+{
     tell_expired(replicator, entry, map_get(&replicator->topics, entry->key));
     for (uint32_t i = 0; i < replicator->prefixes.count; i++)
         if (begins_with(entry->key, replicator->prefixes.items[i]->key))

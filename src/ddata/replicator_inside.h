@@ -213,6 +213,7 @@ struct replicator {
     struct map entries; /* key -> struct entry */
     uint64_t bytes;     /* of all */
     uint64_t key_bytes;
+    uint64_t gone; /* entries that were forgotten: so far at most one has moved up in the table */
     uint32_t deleted_count;
     uint32_t order; /* of the next entry */
     uint32_t stamp;
@@ -400,8 +401,10 @@ bool expire_is_over(const struct replicator *replicator, struct slice key,
 void entry_use(const struct replicator *replicator, struct entry *entry,
                int64_t used_ms); /* entry: null is fine */
 void expire_tick(struct replicator *replicator);
-/* Before a change of the key: what is hidden of it, if anything is, is in the table again. False: at a limit. */
+/* Before a change of the key: what is hidden of it, if anything is, is in the table. False: at a limit. Then hidden_drop when it was made, or
+ * hidden_back when it was not: nothing was changed, and nothing is shown. */
 bool hidden_show(struct replicator *replicator, struct slice key);
+void hidden_back(struct replicator *replicator, struct slice key);
 void hidden_drop(struct replicator *replicator, struct slice key);
 void hidden_fini(struct replicator *replicator);
 
@@ -470,7 +473,8 @@ void deltas_tick(struct replicator *replicator, struct outbox *outbox);
 void prune_tick(struct replicator *replicator);
 void notify_flush(struct replicator *replicator);
 void notify_change(struct replicator *replicator, struct entry *entry);
-void notify_expired(struct replicator *replicator, struct entry *entry); /* at once: it goes */
+void notify_forget(struct replicator *replicator, struct entry *entry); /* it goes: its last change is not told */
+void notify_expired(struct replicator *replicator, const struct entry *entry); /* at once */
 void notify_fini(struct replicator *replicator);
 
 /* the store */

@@ -565,6 +565,38 @@ static void what_came_meanwhile_is_in_it(void **state)
     cluster_free(c);
 }
 
+/* An update that changes nothing shows nothing. */
+static void what_is_refused_does_not_bring_it_back(void **state)
+{
+    struct cluster *c = cluster_with(19, 2);
+    struct dd_element element = dd_long(1);
+    struct dd_value *set;
+    uint64_t token;
+    (void)state;
+
+    change_with(c, 0, 0, 1, to_all(1000));
+    assert_true(replicator_subscribe(c->nodes[0].replicator, 1,
+                                     slice_text("x")));
+    cluster_run(c, 20 * SECOND);
+    assert_null(value_at(c, 0, "x"));
+    for (int i = 0; i < 2; i++) {
+        set = dd_new(DD_ORSET);
+        dd_orset_add(set, &c->nodes[0].writer, &element);
+        token = do_put(c, 0, "x", set, local);
+        assert_true(is_answered(c, 0, token,
+                                REPLICATOR_MODIFY_FAILURE));
+        token = do_get(c, 0, "x", local);
+        assert_true(is_answered(c, 0, token, REPLICATOR_NOT_FOUND));
+        cluster_run(c, 3 * SECOND);
+    }
+    assert_int_equal(told_count(c, 0, REPLICATOR_NEWS_CHANGED), 1);
+    assert_int_equal(told_count(c, 0, REPLICATOR_NEWS_EXPIRED), 1);
+    assert_int_equal(replicator_view(c->nodes[0].replicator).bytes, 0);
+    change_with(c, 0, 0, 2, to_all(1000));
+    assert_int_equal(changes_at(c, 1), 2);
+    cluster_free(c);
+}
+
 /* Not for ever: when everybody was reachable for as long as news take, nobody can have it any more. */
 static void at_last_it_begins_anew(void **state)
 {
@@ -704,6 +736,7 @@ int main(void)
         cmocka_unit_test(a_change_after_it_adds_to_what_others_have),
         cmocka_unit_test(a_change_behind_the_cut_adds_to_it_too),
         cmocka_unit_test(what_came_meanwhile_is_in_it),
+        cmocka_unit_test(what_is_refused_does_not_bring_it_back),
         cmocka_unit_test(at_last_it_begins_anew),
         cmocka_unit_test(a_deletion_ends_it),
         cmocka_unit_test(what_cannot_be_hidden_is_not_forgotten),
