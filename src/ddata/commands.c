@@ -429,11 +429,11 @@ static void update(struct replicator *replicator, uint64_t now, uint64_t token,
             refuse(replicator, token, answer, key);
         return;
     }
-    hidden_drop(replicator, key);
     replicator->counters.writes++;
     /* Who still has a key that was forgotten here knows its versions. */
-    if (entry->expires_after && !entry->log.version)
-        entry->log.version = replicator->deltas.dropped;
+    if (!entry->log.version)
+        entry->log.version = hidden_version(replicator, key);
+    hidden_drop(replicator, key);
     /* Before the entry is set: it shall say that this delta is in it. */
     if (has_deltas)
         deltas_put(&replicator->deltas, &entry->log, entry->key,

@@ -63,8 +63,6 @@ void deltas_put(struct deltas *deltas, struct delta_log *log, struct slice key,
 
 void deltas_drop(struct deltas *deltas, struct delta_log *log, struct slice key)
 {
-    if (log->version > deltas->dropped)
-        deltas->dropped = log->version;
     if (log->items.count)
         (void)map_take(&deltas->active, key);
     drop_items(log, log->items.count);

@@ -43,7 +43,6 @@ struct deltas {
     VEC(struct delta_node) slots;
     uint64_t round;
     uint64_t next; /* replica, of all in order */
-    int64_t dropped; /* the highest version of a log that was dropped */
     uint64_t lost; /* versions given up at REPLICATOR_DELTAS_MAX */
     uint32_t size_max; /* a group with so many changes is not sent */
 };

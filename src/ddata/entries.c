@@ -92,9 +92,13 @@ void entry_set(struct replicator *replicator, struct entry *entry,
 
 void entry_delete(struct replicator *replicator, struct entry *entry)
 {
+    int64_t version = entry->log.version ? entry->log.version
+                                         : hidden_version(replicator, entry->key);
+
     envelope_delete(&entry->envelope);
     hidden_drop(replicator, entry->key);
     deltas_drop(&replicator->deltas, &entry->log, entry->key);
+    entry->log.version = version; /* it may expire, and who did not hear of it has that one */
     replicator->deleted_count++;
     entry_measured(replicator, entry, DELETED_SIZE);
     entry_set(replicator, entry, true);

@@ -12,9 +12,10 @@
 #include "ddata/replicator_inside.h"
 
 struct hidden {
-    struct envelope envelope; /* empty while a change is made of it, in the table */
+    struct envelope envelope; /* empty while a change is made of it, in the table; or where nothing in it was this node's */
     uint64_t size;
     int64_t used_ms; /* last, by the wall clock */
+    int64_t version; /* of the last delta that this node made of it */
     uint64_t at;     /* replicator.steady_ticks */
     bool is_alone;   /* while a change is made of it: nothing else was in the table */
 };
@@ -99,6 +100,8 @@ static bool merge(const struct replicator *replicator, struct hidden *hidden,
 static void keep(struct replicator *replicator, struct hidden *hidden,
                  const struct entry *entry)
 {
+    if (!hidden->envelope.value && !is_written_here(replicator, entry))
+        return;
     replicator->hidden_bytes -= hidden->size;
     hidden->size = 0;
     if (!hidden->envelope.value || !merge(replicator, hidden, entry)) {
@@ -125,7 +128,7 @@ static bool hide(struct replicator *replicator, struct entry *entry)
 {
     struct hidden *hidden = map_get(&replicator->hidden, entry->key);
 
-    if (!hidden && !is_written_here(replicator, entry))
+    if (!hidden && !entry->log.version && !is_written_here(replicator, entry))
         return true;
     if (!has_room(replicator, entry))
         return false;
@@ -136,9 +139,18 @@ static bool hide(struct replicator *replicator, struct entry *entry)
                 REPLICATOR_HIDDEN_MAX);
     }
     keep(replicator, hidden, entry);
+    if (entry->log.version)
+        hidden->version = entry->log.version;
     hidden->used_ms = entry->used_ms;
     hidden->at = replicator->steady_ticks;
     return true;
+}
+
+int64_t hidden_version(const struct replicator *replicator, struct slice key)
+{
+    const struct hidden *hidden = map_get(&replicator->hidden, key);
+
+    return hidden ? hidden->version : 0;
 }
 
 void hidden_drop(struct replicator *replicator, struct slice key)
@@ -158,7 +170,7 @@ bool hidden_show(struct replicator *replicator, struct slice key)
     struct envelope envelope = { 0 };
     struct entry *entry;
 
-    if (!hidden || ZOO(F12))
+    if (!hidden || !hidden->envelope.value || ZOO(F12))
         return true;
     REACHED("a change goes on from what was forgotten");
     SOMETIMES("and others have given it back", was_there);
@@ -179,12 +191,8 @@ void hidden_back(struct replicator *replicator, struct slice key)
     struct hidden *hidden = map_get(&replicator->hidden, key);
     struct entry *entry = entry_find(replicator, key);
 
-    if (!hidden)
+    if (!hidden || !hidden->is_alone)
         return;
-    if (!hidden->is_alone) {
-        hidden_drop(replicator, key);
-        return;
-    }
     REACHED("a change that is none hides again what it was made of");
     keep(replicator, hidden, entry);
     hidden->is_alone = false;

@@ -405,6 +405,8 @@ void expire_tick(struct replicator *replicator);
  * hidden_back when it was not: nothing was changed, and nothing is shown. */
 bool hidden_show(struct replicator *replicator, struct slice key);
 void hidden_back(struct replicator *replicator, struct slice key);
+int64_t hidden_version(const struct replicator *replicator,
+                       struct slice key); /* of the last delta that was made here of a key that is hidden */
 void hidden_drop(struct replicator *replicator, struct slice key);
 void hidden_fini(struct replicator *replicator);
 

@@ -327,6 +327,15 @@ static void a_write_after_it_is_not_taken_for_a_repeat(void **state)
     cluster_free(c);
 }
 
+static uint64_t gaps_of(const struct cluster *c)
+{
+    uint64_t gaps = 0;
+
+    for (uint32_t i = 0; i < c->count; i++)
+        gaps += counters_at(c, i)->delta_gaps;
+    return gaps;
+}
+
 static void add_to_all(struct cluster *c, uint32_t index, const char *key,
                        const char *element)
 {
@@ -335,6 +344,63 @@ static void add_to_all(struct cluster *c, uint32_t index, const char *key,
     for (int i = 0; i < 1000 && !answer_of(c, index, token); i++)
         cluster_run(c, MS);
     assert_true(is_answered(c, index, token, REPLICATOR_SUCCESS));
+}
+
+/* Deltas of other keys are in their order from the first one on, whatever was forgotten. */
+static void other_keys_have_versions_of_their_own(void **state)
+{
+    struct cluster *c = cluster_with(16, 3);
+    (void)state;
+
+    for (int i = 0; i < 4; i++)
+        (void)do_add(c, 0, "x1", i % 2 ? "a" : "b", local);
+    cluster_run(c, 20 * SECOND);
+    assert_null(value_at(c, 0, "x1"));
+    for (int i = 0; i < 8; i++) {
+        char key[16];
+
+        (void)snprintf(key, sizeof key, "x-%d", i);
+        add_to_all(c, 0, key, "a");
+        (void)do_add(c, 0, key, "b", local);
+        cluster_run(c, SECOND);
+        assert_true(has_at(c, 1, key, "b"));
+        assert_true(has_at(c, 2, key, "b"));
+    }
+    assert_int_equal(gaps_of(c), 0);
+    cluster_free(c);
+}
+
+/* Also where nothing of the key's last life is of this node: it only took away, or deleted all. */
+static void what_only_took_away_is_no_repeat_either(void **state)
+{
+    struct cluster *c = cluster_with(17, 2);
+    uint64_t token;
+    (void)state;
+
+    add_to_all(c, 1, "x1", "a");
+    add_to_all(c, 1, "x1", "b");
+    token = do_remove(c, 0, "x1", "a", to_all(1000));
+    cluster_run(c, SECOND);
+    assert_true(is_answered(c, 0, token, REPLICATOR_SUCCESS));
+    add_to_all(c, 0, "x2", "a");
+    add_to_all(c, 0, "x2", "b");
+    cluster_split(c, 1);
+    (void)do_delete(c, 0, "x2", local);
+    for (int i = 0; i < 8; i++) {
+        (void)do_get(c, 1, "x1", local);
+        (void)do_get(c, 1, "x2", local);
+        cluster_run(c, 3 * SECOND);
+    }
+    assert_int_equal(replicator_view(c->nodes[0].replicator).keys, 0);
+    assert_int_equal(replicator_view(c->nodes[0].replicator).deleted, 0);
+    cluster_heal(c);
+    add_to_all(c, 0, "x1", "c");
+    assert_true(has_at(c, 1, "x1", "c"));
+    assert_true(has_at(c, 1, "x1", "b"));
+    assert_false(has_at(c, 1, "x1", "a"));
+    add_to_all(c, 0, "x2", "c");
+    assert_true(has_at(c, 1, "x2", "c"));
+    cluster_free(c);
 }
 
 /* ---- what others still have ---- */
@@ -732,6 +798,8 @@ int main(void)
         cmocka_unit_test(to_be_shown_it_is_no_use),
         cmocka_unit_test(a_write_outlives_its_key),
         cmocka_unit_test(a_write_after_it_is_not_taken_for_a_repeat),
+        cmocka_unit_test(other_keys_have_versions_of_their_own),
+        cmocka_unit_test(what_only_took_away_is_no_repeat_either),
         cmocka_unit_test(what_is_over_is_not_taken),
         cmocka_unit_test(a_change_after_it_adds_to_what_others_have),
         cmocka_unit_test(a_change_behind_the_cut_adds_to_it_too),
