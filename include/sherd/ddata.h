@@ -38,7 +38,8 @@
  * are answered SHERD_DATA_HELD. It is served again when half of all members, this one not among them, have sent what they have of it (of two the other
  * one, of three both, of five three), mostly within seconds, and what was kept is merged into that: then no write is missing that a majority has
  * acknowledged. Or when it is deleted; or when somebody who knows that what is left and what came is good, or that the others will not come, says so:
- * sherd_data_release. A change that another member makes does not end it, and this member does not acknowledge one meanwhile.
+ * sherd_data_release. A change that another member makes does not end it, and this member does not acknowledge one meanwhile. One that expires
+ * (below) is forgotten when its time is over.
  * Which keys there are is on the disk twice. Where damage took both, what is found of them is held, and of others nothing is left to hold: the log
  * says "keys may be missing", and they are as if never written until other members' values come.
  * A get of several members asks one more, where there are so many, and succeeds with what they have. Which keys are held: sherd_status (sherd_damaged_key).

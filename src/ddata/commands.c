@@ -61,7 +61,7 @@ void command_get(struct replicator *replicator, uint64_t now, uint64_t token,
 {
     struct aggregator *aggregator;
 
-    entry_use(replicator, entry_find(replicator, key), replicator->wall_ms);
+    key_use(replicator, key, replicator->wall_ms);
     if (is_local(replicator, consistency)) {
         command_show(replicator, token, key);
         return;
@@ -201,6 +201,7 @@ enum replicator_begin replicator_update_begin(struct replicator *replicator,
         return REPLICATOR_ANSWERED;
     }
     if (key_is_held(replicator, key)) {
+        key_use(replicator, key, replicator->wall_ms);
         news_answer(replicator, token, REPLICATOR_HELD, key);
         store_modified(replicator, now, outbox);
         return REPLICATOR_ANSWERED;

@@ -234,6 +234,7 @@ void expire_tick(struct replicator *replicator)
     if (!replicator->expiries.count)
         return;
     drop_what_nobody_has(replicator);
+    hold_tick(replicator);
     while (map_next(&replicator->entries, &at, &item)) {
         struct entry *entry = item.value;
 

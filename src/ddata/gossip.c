@@ -310,7 +310,7 @@ static void take(struct replicator *replicator,
                          outbox); /* counts what it refuses */
     envelope_fini(&envelope);
     entry = entry_find(replicator, theirs->key);
-    entry_use(replicator, entry, theirs->used_ms);
+    key_use(replicator, theirs->key, theirs->used_ms);
     if (taking->gossip.send_back && entry &&
         (is_known || entry->envelope.pruning.marks.count))
         filling_put(replicator, &taking->answer, theirs->key, entry, outbox);

@@ -12,6 +12,7 @@ struct hold {
     struct buf left;      /* what the store has, perhaps nothing */
     struct envelope come; /* what others have, merged; empty: nothing came */
     uint64_t size;        /* of that in bytes, at most */
+    int64_t used_ms;      /* last, by the wall clock */
     VEC(struct node_id) heard; /* who said all that it has, perhaps nothing */
 };
 
@@ -32,6 +33,7 @@ void replicator_hold(struct replicator *replicator, uint64_t now,
     check(replicator->is_loading && !entry_find(replicator, key));
     hold = mem_alloc(sizeof *hold);
     buf_put_slice(&hold->left, bytes);
+    hold->used_ms = replicator->wall_ms;
     (void)map_put(&replicator->held, key, hold); /* there was none */
 }
 
@@ -193,6 +195,41 @@ void hold_end(struct replicator *replicator, const struct entry *entry)
               "a durable key that was damaged is served again: other "
               "members' values came key=\"%.*s\"",
               (int)entry->key.size, (const char *)entry->key.data);
+}
+
+/* ---- what nobody uses ---- */
+
+void key_use(const struct replicator *replicator, struct slice key,
+             int64_t used_ms)
+{
+    struct hold *hold = hold_of(replicator, key);
+
+    entry_use(replicator, entry_find(replicator, key), used_ms);
+    if (used_ms > replicator->wall_ms)
+        used_ms = replicator->wall_ms;
+    if (hold && used_ms > hold->used_ms)
+        hold->used_ms = used_ms;
+}
+
+/* As the others have done: who has nothing of it any more ends no hold. */
+void hold_tick(struct replicator *replicator)
+{
+    struct map_entry item;
+    uint32_t at = 0;
+
+    while (map_next(&replicator->held, &at, &item)) {
+        const struct hold *hold = item.value;
+
+        if (!expire_is_over(replicator, item.key, hold->used_ms))
+            continue;
+        trace_put(replicator->trace, TRACE_INFO, "ddata",
+                  "a durable key that was damaged is forgotten: nobody used "
+                  "it key=\"%.*s\"",
+                  (int)item.key.size, (const char *)item.key.data);
+        replicator->counters.expired++;
+        store_forget(replicator, item.key);
+        hold_drop(replicator, item.key);
+    }
 }
 
 /* ---- what is released ---- */

@@ -260,6 +260,7 @@ static void receive_one(struct replicator *replicator,
     struct envelope envelope = { 0 };
 
     if (key_is_held(replicator, part->key)) {
+        key_use(replicator, part->key, replicator->wall_ms);
         miss(replicator, inbound, message, outbox);
         return;
     }
@@ -272,8 +273,7 @@ static void receive_one(struct replicator *replicator,
         take_entry(replicator, part->key, &envelope, part->bytes.size,
                    message->reply ? inbound : NULL, outbox))
         replicator->counters.deltas_applied++;
-    entry_use(replicator, entry_find(replicator, part->key),
-              replicator->wall_ms);
+    key_use(replicator, part->key, replicator->wall_ms);
     envelope_fini(&envelope);
 }
 

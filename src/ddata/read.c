@@ -10,7 +10,7 @@ static void end(struct replicator *replicator, struct aggregator *aggregator,
     struct entry *entry = entry_find(replicator, aggregator->key);
     enum replicator_answer answer = REPLICATOR_GET_FAILURE;
 
-    entry_use(replicator, entry, replicator->wall_ms);
+    key_use(replicator, aggregator->key, replicator->wall_ms);
     is_good = is_good && !aggregator->has_nack;
     if (key_is_held(replicator, aggregator->key))
         answer = is_good && hold_look(replicator, aggregator->key)

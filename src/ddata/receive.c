@@ -107,8 +107,7 @@ static void receive_write(struct replicator *replicator,
                        &size))
         (void)take_entry(replicator, part->key, &envelope, size, inbound,
                          outbox); /* it has answered */
-    entry_use(replicator, entry_find(replicator, part->key),
-              replicator->wall_ms);
+    key_use(replicator, part->key, replicator->wall_ms);
     envelope_fini(&envelope);
 }
 

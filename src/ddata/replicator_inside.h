@@ -392,6 +392,7 @@ void hold_end(struct replicator *replicator, const struct entry *entry); /* is f
 const struct dd_value *hold_look(const struct replicator *replicator,
                                  struct slice key); /* what came of it so far; null: nothing, or it is not held */
 void hold_drop(struct replicator *replicator, struct slice key);
+void hold_tick(struct replicator *replicator); /* those that nobody used are forgotten */
 void hold_fini(struct replicator *replicator);
 
 /* what nobody uses */
@@ -400,6 +401,8 @@ bool expire_is_over(const struct replicator *replicator, struct slice key,
                     int64_t used_ms);
 void entry_use(const struct replicator *replicator, struct entry *entry,
                int64_t used_ms); /* entry: null is fine */
+void key_use(const struct replicator *replicator, struct slice key,
+             int64_t used_ms); /* of its entry, or as it is held; fine if it is not here */
 void expire_tick(struct replicator *replicator);
 /* Before a change of the key: what is hidden of it, if anything is, is in the table. False: at a limit. Then hidden_drop when it was made, or
  * hidden_back when it was not: nothing was changed, and nothing is shown. */

@@ -625,6 +625,64 @@ static void what_cannot_be_read_is_nothing(void **state)
     lone_free(lone);
 }
 
+/* At that time after the load, as the replicator's tick has it. */
+static void tick(struct lone *lone, int seconds)
+{
+    replicator_wall(lone->replicator, CLUSTER_WALL_MS + seconds * 1000);
+    replicator_step(lone->replicator, (uint64_t)seconds * SECOND,
+                    &lone->outbox);
+}
+
+/* The others have forgotten it: nothing comes of it any more. */
+static void what_nobody_uses_is_forgotten(void **state)
+{
+    static const struct replicator_expiry expiries[] = { { "dur*", 10000 } };
+    struct message_entry digest = { .key = KEY,
+                                    .bytes = slice_text("12345678901234567890"),
+                                    .used_ms = CLUSTER_WALL_MS + 16 * 1000 };
+    struct replicator_news news;
+    (void)state;
+
+    for (int use = 0; use < 3; use++) {
+        struct lone *lone = lone_durable_expiring(expiries, 1);
+        struct buf bytes = { 0 };
+        const struct dd_value *current;
+
+        put_set(&bytes, &former, 1);
+        replicator_hold(lone->replicator, 0, KEY, buf_slice(&bytes));
+        buf_fini(&bytes);
+        replicator_loaded(lone->replicator, 0, true, &lone->outbox);
+        tick(lone, 9);
+        if (use == 1) {
+            get(lone, &local);
+            assert_answer(lone, REPLICATOR_HELD);
+        } else if (use == 2) {
+            (void)replicator_update_begin(lone->replicator, 0, 1, KEY,
+                                          &current, &lone->outbox);
+            assert_answer(lone, REPLICATOR_HELD);
+        }
+        tick(lone, 12);
+        assert_int_equal(replicator_is_held(lone->replicator, KEY), use > 0);
+        if (use == 1)
+            lone_receive(lone, &(struct message){ .kind = MESSAGE_STATUS,
+                                                  .entries = &digest,
+                                                  .count = 1,
+                                                  .chunks = 1 });
+        tick(lone, 20);
+        assert_int_equal(replicator_is_held(lone->replicator, KEY), use == 1);
+        tick(lone, 30);
+        assert_false(replicator_is_held(lone->replicator, KEY));
+        assert_true(replicator_next_news(lone->replicator, &news));
+        assert_int_equal(news.kind, REPLICATOR_NEWS_FORGET);
+        assert_true(slice_equal(news.key, KEY));
+        assert_silent(lone);
+        get(lone, &local);
+        assert_answer(lone, REPLICATOR_NOT_FOUND);
+        lone_put(lone, KEY);
+        lone_free(lone);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -646,6 +704,7 @@ int main(void)
         cmocka_unit_test(of_what_is_lost_nothing_is_there_then),
         cmocka_unit_test(calls_wait_until_it_is_known_what_is_held),
         cmocka_unit_test(what_cannot_be_read_is_nothing),
+        cmocka_unit_test(what_nobody_uses_is_forgotten),
     };
 
     return cmocka_run_group_tests_name("ddata_held", tests, NULL, NULL);

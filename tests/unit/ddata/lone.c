@@ -55,6 +55,12 @@ struct lone *lone_expiring(const struct replicator_expiry *expiries,
     return make(&(struct replicator_settings){ 0 }, false, expiries, count);
 }
 
+struct lone *lone_durable_expiring(const struct replicator_expiry *expiries,
+                                   uint32_t count)
+{
+    return make(&(struct replicator_settings){ 0 }, true, expiries, count);
+}
+
 struct lone *lone_new(const struct replicator_settings *settings)
 {
     return lone_with(settings, false);

@@ -20,6 +20,9 @@ struct lone *lone_with(const struct replicator_settings *settings, bool durable)
 struct lone *lone_new(const struct replicator_settings *settings);
 struct lone *lone_expiring(const struct replicator_expiry *expiries,
                            uint32_t count);
+/* Both: "dur*" is durable, and it is still loading. */
+struct lone *lone_durable_expiring(const struct replicator_expiry *expiries,
+                                   uint32_t count);
 void lone_free(struct lone *lone);
 /* Tells it of its peer, or of another node. */
 void lone_tell(struct lone *lone, const struct node_id *node,
