@@ -369,6 +369,10 @@ void peers_data(struct broker *broker, struct sherd_ctx *ctx,
         broker->refs_wait_ms = broker->is_waiting ? broker->refs_wait_ms : 0;
         return;
     }
+    if (msg->msg == SHERD_DATA_EXPIRED) { /* nobody changes it for a long time: what is known stays, and is told again */
+        change(broker, ctx, SHERD_ADD, &broker->self);
+        return;
+    }
     if (msg->msg != SHERD_DATA_CHANGED) {
         sherd_log(ctx, 1, "store.ref_not_told name=%s answer=%u again_in_ms=%u",
                   broker->settings.name, msg->msg,

@@ -68,10 +68,28 @@ static void what_is_refused_is_tried_again(void **state)
     assert_int_equal(updates(), 1);
 }
 
+/* Where all keys expire that nobody uses: no refusal, for which it would forget its peers and ask for them anew. */
+static void what_has_expired_is_told_again(void **state)
+{
+    (void)state;
+    assert_int_equal(updates(), 1);
+    answer(SHERD_DATA_UPDATED);
+    for (int i = 0; i < 3; i++) {
+        tag = 2; /* of who follows the key */
+        answer(SHERD_DATA_EXPIRED);
+        assert_int_equal(updates(), 1);
+        answer(SHERD_DATA_UPDATED);
+    }
+    lab_advance(10 * STORE_REFS_RETRY_MS_MAX);
+    assert_int_equal(updates(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_refused_is_tried_again, setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(what_has_expired_is_told_again, setup,
                                         lab_teardown),
     };
 
