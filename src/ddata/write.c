@@ -94,7 +94,10 @@ void write_begin(struct replicator *replicator, struct aggregator *aggregator,
         aggregator->has_delta = dd_needs_causal_delivery(delta);
         put_delta(replicator, aggregator, delta, version, &payload);
         is_sent = is_sendable(replicator, payload.size);
-    } else {
+    }
+    if (!is_sent) { /* packed, the whole may be smaller than the change */
+        aggregator->has_delta = false;
+        buf_clear(&payload);
         is_sent = put_whole(replicator, aggregator, &payload);
     }
     if (is_sent)

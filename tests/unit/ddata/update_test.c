@@ -416,6 +416,33 @@ static void only_what_cannot_be_refused_is_changed_in_its_place(void **state)
     lone_free(lone);
 }
 
+/* Packed, the whole has room in a message: it goes at once, and not when others are asked. */
+static void a_change_that_no_message_has_room_for_goes_with_all(void **state)
+{
+    static char text[100 * 1024];
+    const struct consistency all = { .level = CONSISTENCY_ALL,
+                                     .timeout_ms = 5000 };
+    struct lone *lone = lone_new(&quiet);
+    struct dd_value *set = dd_new(DD_ORSET);
+    struct dd_element element = dd_long(1);
+    struct message message;
+    (void)state;
+
+    dd_orset_add(set, &lone->writer, &element);
+    lone_update(lone, slice_text("k"), dd_copy(set), &here);
+    dd_reset_delta(set);
+    for (uint32_t i = 0; i < 3; i++) {
+        memset(text, 'a' + (int)i, sizeof text - 1);
+        element = dd_text(text);
+        dd_orset_add(set, &lone->writer, &element);
+    }
+    lone_update(lone, slice_text("k"), set, &all);
+    assert_true(lone_next(lone, &message));
+    assert_int_equal(message.kind, MESSAGE_WRITE);
+    message_fini(&message);
+    lone_free(lone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +453,7 @@ int main(void)
         cmocka_unit_test(a_limit_of_updates_is_not_one_of_others),
         cmocka_unit_test(a_limit_is_not_passed_in_small_steps),
         cmocka_unit_test(only_what_cannot_be_refused_is_changed_in_its_place),
+        cmocka_unit_test(a_change_that_no_message_has_room_for_goes_with_all),
     };
 
     return cmocka_run_group_tests_name("ddata_update", tests, NULL, NULL);
