@@ -391,6 +391,43 @@ static struct node *read_scalar(struct config *config, const char *text,
     return tree_new_text(tree, place, text, strlen(text), false);
 }
 
+/* A section in which users name the keys: SECTION.** in the table. */
+static bool has_names(const char *key)
+{
+    size_t size = strlen(key);
+
+    for (uint32_t i = 0; i < known_count(); i++)
+        if (strncmp(known_row(i)->key, key, size) == 0 &&
+            strcmp(known_row(i)->key + size, ".**") == 0)
+            return true;
+    return false;
+}
+
+/* What a user names need not be a variable's name. So such a section may be set as a whole: NAME = value, ..., as in a text. */
+static bool read_sections(struct config *config, enum config_origin_kind kind,
+                          struct config_problem *problem)
+{
+    bool good = true;
+
+    for (const struct override *override = config->overrides; good && override;
+         override = override->next) {
+        bool has_braces = override->text[strspn(override->text, " ")] == '{';
+        struct buf text = {0};
+
+        if (override->kind != kind || !has_names(override->key))
+            continue;
+        buf_put_text(&text, "sherd.");
+        buf_put_text(&text, override->key);
+        buf_put_text(&text, has_braces ? "" : "{");
+        buf_put_text(&text, override->text);
+        buf_put_text(&text, has_braces ? "" : "}");
+        good = config_parse_text(&config->tree, &config->options,
+                                 buf_slice(&text), override->source, problem);
+        buf_fini(&text);
+    }
+    return good;
+}
+
 static bool apply_overrides(struct config *config, enum config_origin_kind kind,
                             struct config_problem *problem)
 {
@@ -400,7 +437,7 @@ static bool apply_overrides(struct config *config, enum config_origin_kind kind,
         struct place place = {override->source, 0, 0, override->prefix};
         struct node *node;
 
-        if (override->kind != kind)
+        if (override->kind != kind || has_names(override->key))
             continue;
         if (!row)
             return refuse_unknown(problem, place, kind, override->key);
@@ -502,7 +539,10 @@ bool config_finish(struct config *config, struct config_problem *problem)
             "more than %d keys set by the environment and by "
             "code",
             CONFIG_OVERRIDES_MAX);
-    root = tree_resolve(&config->tree, &config->environment, problem);
+    root = read_sections(config, CONFIG_ENVIRONMENT, problem) &&
+                   read_sections(config, CONFIG_CODE, problem)
+               ? tree_resolve(&config->tree, &config->environment, problem)
+               : NULL;
     if (!root || !flatten_root(config, root, problem) ||
         !apply_overrides(config, CONFIG_ENVIRONMENT, problem) ||
         !apply_overrides(config, CONFIG_CODE, problem) ||

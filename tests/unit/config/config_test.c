@@ -737,6 +737,50 @@ static void the_environment_overrides(void **state)
     config_free(config);
 }
 
+/* A pattern is no name of a variable: the section is one. */
+static void the_environment_has_sections_of_names(void **state)
+{
+    static const char section[] =
+        "cluster.distributed-data.expire-keys-after-inactivity";
+    static const char *const variables[] = {
+        "SHERD__CLUSTER__DISTRIBUTED_DATA__EXPIRE_KEYS_AFTER_INACTIVITY="
+        "\"session-*\" = 10 minutes, Exact = 5s, last = off",
+        NULL,
+    };
+    static const char *const wrong[] = {
+        "SHERD__CLUSTER__DISTRIBUTED_DATA__EXPIRE_KEYS_AFTER_INACTIVITY="
+        "{ x = soon }",
+        NULL,
+    };
+    struct config *config = config_new();
+    char key[100];
+    (void)state;
+
+    config_environment(config, variables);
+    config_set(config, section, "{ other = 7s }", "code");
+    assert_true(config_read(
+        config,
+        slice_text("sherd.cluster.distributed-data."
+                   "expire-keys-after-inactivity { last = 1s, file = 2s }"),
+        "test.conf", &problem));
+    assert_true(config_finish(config, &problem));
+    for (uint32_t i = 0; i < 5; i++) {
+        static const char *const names[] = {"session-*", "Exact", "last",
+                                            "file", "other"};
+        static const uint64_t times[] = {600 * SECOND, 5 * SECOND, CONFIG_OFF,
+                                         2 * SECOND, 7 * SECOND};
+
+        (void)snprintf(key, sizeof key, "%s.%s", section, names[i]);
+        assert_true(config_duration_ns(config, key) == times[i]);
+    }
+    config_free(config);
+    config = config_new();
+    config_environment(config, wrong);
+    assert_false(config_finish(config, &problem));
+    assert_non_null(strstr(problem.text, "soon"));
+    config_free(config);
+}
+
 static void wrong_overrides_are_refused(void **state)
 {
     static const char *const unknown[] = {"SHERD__CLUSTER__ROLLS=x", NULL};
@@ -939,6 +983,7 @@ int main(void)
         cmocka_unit_test(wrong_texts_are_refused_with_the_place),
         cmocka_unit_test(what_is_too_much_is_refused),
         cmocka_unit_test(the_environment_overrides),
+        cmocka_unit_test(the_environment_has_sections_of_names),
         cmocka_unit_test(wrong_overrides_are_refused),
         cmocka_unit_test(includes_are_read_where_they_stand),
         cmocka_unit_test(what_is_written_reads_back),
