@@ -26,7 +26,7 @@
  * until the node is up (sherd/cluster.h; examples/flags.c). LOCAL promises no more than that it will be everywhere some time. No level makes two changes one: between a read and a change somebody else may change.
  * A write that timed out is not undone: it is there, and spreads.
  *
- * Keys that `cluster.distributed-data.durable.keys` names ("flags", or "shard-*" for all that begin so) are also kept on each
+ * Keys that `cluster.distributed-data.durable.keys` names ("flags", or "shard-*" for all that begin so; a star that is not the last sign is itself) are also kept on each
  * member's disk, below `durable.lmdb.dir`: a cluster of which all members were killed has them when they are back. A change of
  * one is done, at every level, when it is on the disk of the member that makes it, and counts as acknowledged by another when it is on
  * that one's; with `durable.lmdb.write-behind-interval` before that, so a crash loses what the interval held. The local answer of a durable key outlives the process; one of a majority outlives

@@ -108,7 +108,7 @@
     COUNT(at ".delta-crdt.max-delta-size", d("delta-crdt.max-delta-size", "50"), \
           NULL, 1, 1000000, YES, "larger changes go as whole values")            \
     LIST(at ".durable.keys", keys, YES,                                          \
-         "keys kept on disk; a last * makes a prefix")                           \
+         "keys kept on disk; a last * makes a prefix, any other is itself")                           \
     SPAN_MS(at ".durable.pruning-marker-time-to-live",                           \
          d("durable.pruning-marker-time-to-live", "10 d"), NULL, YES,            \
          "the same for durable data")                                            \
