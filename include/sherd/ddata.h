@@ -45,7 +45,7 @@
  * A get of several members asks one more, where there are so many, and succeeds with what they have. Which keys are held: sherd_status (sherd_damaged_key).
  *
  * A value may have as many bytes as `cluster.distributed-data.max-data-size` says, packed as it is sent; by default, and at most, what a message has room
- * for. That is asked of the update's own member: changes of several at the same time are merged whatever they add up to, as long as a message has
+ * for; of sets and maps each member that has changed it counts for some 60 bytes. That is asked of the update's own member: changes of several at the same time are merged whatever they add up to, as long as a message has
  * room for it. Beyond that they are not the same any more: leave room for it, or use several keys.
  *
  * Keys that `cluster.distributed-data.expire-keys-after-inactivity` names (`"session-*" = 10 minutes`) are forgotten when no member has read,

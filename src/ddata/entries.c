@@ -8,6 +8,7 @@
 #include "base/zoo.h"
 #include "ddata/replicator_inside.h"
 
+#define VERSION_SIZE 40 /* bytes of one beside its host's name, at most */
 #define DELETED_SIZE 16 /* of an envelope of nothing */
 
 struct entry *entry_find(const struct replicator *replicator, struct slice key)
@@ -104,6 +105,17 @@ void entry_delete(struct replicator *replicator, struct entry *entry)
     entry_set(replicator, entry, true);
 }
 
+/* Bytes of whose changes are in it, at most: they are in no digest, and go with the value. */
+static uint64_t versions_size(const struct envelope *envelope)
+{
+    uint64_t size = 0;
+
+    for (uint32_t i = 0; i < envelope->versions.items.count; i++)
+        size += VERSION_SIZE +
+                strlen(envelope->versions.items.items[i].node.address.host);
+    return size;
+}
+
 /* The log is told how large it is: again when it has grown by a tenth. As the reference does, where digests are made. */
 static void tell_size(struct replicator *replicator, struct entry *entry,
                       uint64_t size)
@@ -135,7 +147,8 @@ struct slice entry_digest(struct replicator *replicator, struct entry *entry)
         SHA1Update(&sha1, bytes.data, bytes.size);
         SHA1Final(entry->digest, &sha1);
         entry->has_digest = true;
-        entry_measured(replicator, entry, bytes.size);
+        entry_measured(replicator, entry,
+                       bytes.size + versions_size(&entry->envelope));
         tell_size(replicator, entry, bytes.size);
         buf_fini(&bytes);
     }
@@ -173,7 +186,7 @@ uint64_t envelope_size(const struct envelope *envelope)
     uint64_t size;
 
     envelope_encode(&bytes, envelope, NULL, ENVELOPE_PLAIN);
-    size = bytes.size;
+    size = bytes.size + versions_size(envelope);
     buf_fini(&bytes);
     return size;
 }

@@ -416,6 +416,43 @@ static void only_what_cannot_be_refused_is_changed_in_its_place(void **state)
     lone_free(lone);
 }
 
+/* With whose changes are in it, which goes with it: of many members that is more than a limit leaves to it. */
+static void what_is_taken_can_be_sent(void **state)
+{
+    const struct replicator_settings small = { .gossip_off = true,
+                                               .frame_size = 32 * 1024 };
+    struct lone *lone = lone_new(&small);
+    struct envelope envelope = { .value = dd_new(DD_ORSET) };
+    struct message_entry entry = { .key = slice_text("set") };
+    struct buf bytes = { 0 };
+    uint32_t count = 0;
+    (void)state;
+
+    for (uint16_t i = 0; i < 200; i++)
+        versions_set(&envelope.versions,
+                     &(struct node_id){ { "member.example.com", (uint16_t)(3000 + i) }, 1000u + i },
+                     1000);
+    envelope_encode(&bytes, &envelope, NULL, ENVELOPE_WHOLE);
+    entry.bytes = buf_slice(&bytes);
+    lone_receive(lone, &(struct message){ .kind = MESSAGE_WRITE,
+                                          .entries = &entry,
+                                          .count = 1,
+                                          .from = lone->peer });
+    assert_int_equal(lone_next_kind(lone), MESSAGE_WRITE_ACK);
+    while (count < 2000 &&
+           change_text(lone, count, true) == REPLICATOR_SUCCESS)
+        count++;
+    assert_in_range(count, 100, 1999);
+    lone_receive(lone, &(struct message){ .kind = MESSAGE_READ,
+                                          .entries = &entry,
+                                          .count = 1,
+                                          .from = lone->peer });
+    assert_int_equal(lone_next_kind(lone), MESSAGE_READ_RESULT);
+    envelope_fini(&envelope);
+    buf_fini(&bytes);
+    lone_free(lone);
+}
+
 /* Packed, the whole has room in a message: it goes at once, and not when others are asked. */
 static void a_change_that_no_message_has_room_for_goes_with_all(void **state)
 {
@@ -454,6 +491,7 @@ int main(void)
         cmocka_unit_test(a_limit_is_not_passed_in_small_steps),
         cmocka_unit_test(only_what_cannot_be_refused_is_changed_in_its_place),
         cmocka_unit_test(a_change_that_no_message_has_room_for_goes_with_all),
+        cmocka_unit_test(what_is_taken_can_be_sent),
     };
 
     return cmocka_run_group_tests_name("ddata_update", tests, NULL, NULL);
