@@ -104,6 +104,7 @@ struct reply {
     struct buf path; /* as spread_send; empty = its daemon */
     bool only_seen;  /* as spread_send_seen, else the gossip */
     bool is_welcome;
+    bool is_urgent;  /* as spread_send */
 };
 
 /* A gossip as it came. */
@@ -273,7 +274,7 @@ void spread_send_seen(struct member *member, const struct node_id *to,
  * taken in one has worked enough for one step, and of several that come in between only the last version is packed. */
 void spread_reply(struct member *member, const struct node_id *to,
                   struct slice path, bool only_seen, struct outbox *outbox);
-/* The gossip as it is then, in a next step when it is large. */
+/* As spread_send; of a large gossip that is done in a next step: of several that are told together only the last version is packed. */
 void spread_later(struct member *member, const struct node_id *to,
                   struct outbox *outbox);
 /* The same of a welcome, so that those who join together are told one version, which is packed once. */

@@ -56,8 +56,7 @@ bool leave_down_address(struct member *member, const struct address *address,
     if (node_equal(&node, &member->self->node))
         spread_to_some(member, NEWS_SPREAD, outbox);
     else if (state_is_target(&member->gossip, member->self, found))
-        spread_send(member, &node, slice_text(""),
-                    outbox); /* it stops when it reads this */
+        spread_later(member, &node, outbox); /* it stops when it reads this */
     return true;
 }
 

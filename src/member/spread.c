@@ -66,14 +66,13 @@ void spread_send_seen(struct member *member, const struct node_id *to,
         send_gossip(member, to, path, true, outbox);
 }
 
-static void send_reply(struct member *member, const struct node_id *to,
-                       struct slice path, bool only_seen,
-                       struct outbox *outbox)
+static void send_reply(struct member *member, const struct reply *reply,
+                       struct slice path, struct outbox *outbox)
 {
-    if (only_seen)
-        spread_send_seen(member, to, path, outbox);
+    if (reply->only_seen)
+        spread_send_seen(member, &reply->to, path, outbox);
     else
-        send_gossip(member, to, path, true, outbox);
+        send_gossip(member, &reply->to, path, !reply->is_urgent, outbox);
 }
 
 /* reply: its path is given. */
@@ -104,7 +103,7 @@ void spread_reply(struct member *member, const struct node_id *to,
         return;
     }
     if (!may_wait(member)) {
-        send_reply(member, to, path, only_seen, outbox);
+        send_reply(member, &reply, path, outbox);
         return;
     }
     buf_put_slice(&reply.path, path);
@@ -117,7 +116,8 @@ void spread_later(struct member *member, const struct node_id *to,
     if (member->gossip.members.count < HEAD_MEMBERS_MIN)
         spread_send(member, to, slice_text(""), outbox);
     else
-        vec_push(&member->replies, ((struct reply){ .to = *to }));
+        vec_push(&member->replies,
+                 ((struct reply){ .to = *to, .is_urgent = true }));
 }
 
 /* packed: the welcome; empty: to be made. */
@@ -167,8 +167,7 @@ bool spread_replies(struct member *member, struct outbox *outbox)
             send_welcome(member, &reply->to, buf_slice(&reply->path), &welcome,
                          outbox);
         else
-            send_reply(member, &reply->to, buf_slice(&reply->path),
-                       reply->only_seen, outbox);
+            send_reply(member, reply, buf_slice(&reply->path), outbox);
         buf_fini(&reply->path);
         count++;
     }

@@ -394,6 +394,28 @@ static void so_many_answers_wait(void **state)
     member_free(member);
 }
 
+/* Each is a version of its own, but what they are told is one, in several steps, and not left out where an answer waits on the way. */
+static void all_that_are_downed_by_command_are_told_in_steps(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct node_id nodes[MEMBERS];
+    struct member *member = among_members(nodes, &outbox);
+    struct outbound out;
+    (void)state;
+
+    for (uint32_t i = 0; i < MEMBERS; i++)
+        assert_true(member_down(member, 2, &nodes[i].address, &outbox));
+    assert_int_equal(take_all(&outbox), 0);
+    assert_true(member_step(member, 2, 2, &outbox));
+    assert_true(outbox_next(&outbox, &out));
+    assert_true(node_equal(&out.to, &nodes[0]));
+    assert_false(out.repeats);
+    assert_int_equal(1 + take_all(&outbox) + take_steps(member, &outbox),
+                     MEMBERS);
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
 /* However many the resolver downs: there is one new version, and those that can be reached are told in several steps. */
 static void all_that_are_downed_are_one_change(void **state)
 {
@@ -430,6 +452,7 @@ int main(void)
         cmocka_unit_test(the_oldest_tombstone_goes),
         cmocka_unit_test(so_many_confirm_their_end),
         cmocka_unit_test(so_many_answers_wait),
+        cmocka_unit_test(all_that_are_downed_by_command_are_told_in_steps),
         cmocka_unit_test(all_that_are_downed_are_one_change),
         cmocka_unit_test(dropped_tombstones_are_counted),
         cmocka_unit_test(a_threshold_of_suspicion_has_a_fraction),
