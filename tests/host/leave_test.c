@@ -164,7 +164,6 @@ static void who_was_never_up_is_removed_all_the_same(void **state)
     assert_int_equal(ups, 0);
 }
 
-/* A handler may interrupt its thread wherever that is, also where it holds what a sender holds. */
 /* It leaves before its first task would have run. */
 static void the_end_may_begin_with_a_later_phase(void **state)
 {
@@ -197,6 +196,70 @@ static void the_end_may_begin_with_a_later_phase(void **state)
     sherd_close(system);
 }
 
+#define QUICK                                                                  \
+    "akka.cluster { gossip-interval = 100ms, leader-actions-interval = 100ms, " \
+    "periodic-tasks-initial-delay = 100ms }\n"
+
+static struct sherd_system *start_with(const char *config, int alone)
+{
+    const struct sherd_options options = { .alone = alone,
+                                           .port = SHERD_PORT_ANY,
+                                           .lanes = 1,
+                                           .config_text = config,
+                                           .log_level = 1 };
+    struct sherd_system *system;
+
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_on_up(system, count, &ups), 0);
+    assert_int_equal(sherd_start(system), 0);
+    return system;
+}
+
+static void address_of(const struct sherd_system *system, char *text,
+                       size_t size)
+{
+    (void)snprintf(text, size, "127.0.0.1:%u", (unsigned)sherd_port(system));
+}
+
+/* Whether a node that another one downs has run its actor's task. */
+static bool downed_with(const char *config)
+{
+    const struct sherd_behavior looks = { .name = "looks",
+                                          .state_size = 4,
+                                          .receive = look };
+    struct sherd_system *other, *system;
+    char address[32];
+
+    ups = removals = seen = 0;
+    other = start_with(QUICK, 1);
+    system = start_with(config, 0);
+    address_of(other, address, sizeof address);
+    assert_int_equal(sherd_join(system, address), 0);
+    assert_int_equal(sherd_on_removed(system, count, &removals), 0);
+    assert_true(comes_to(&ups, 2));
+    assert_int_equal(sherd_system_spawn(system, &looks,
+                                        (struct sherd_bytes){ 0 }),
+                     0);
+    address_of(system, address, sizeof address);
+    assert_int_equal(sherd_down(other, address), 0);
+    assert_int_equal(sherd_wait(system), SHERD_EDOWN);
+    assert_int_equal(removals, 1);
+    sherd_close(system);
+    sherd_close(other);
+    return seen == 1;
+}
+
+static void a_downed_node_runs_its_tasks_as_configured(void **state)
+{
+    (void)state;
+    assert_true(downed_with(QUICK));
+    assert_true(downed_with(
+        QUICK "akka.cluster.run-coordinated-shutdown-when-down = on"));
+    assert_false(downed_with(
+        QUICK "akka.cluster.run-coordinated-shutdown-when-down = off"));
+}
+
+/* A handler may interrupt its thread wherever that is, also where it holds what a sender holds. */
 static void a_signal_s_handler_may_make_it_leave(void **state)
 {
     const struct sherd_options options = { .alone = 1,
@@ -279,6 +342,7 @@ int main(void)
         cmocka_unit_test(the_own_membership_is_told),
         cmocka_unit_test(who_was_never_up_is_removed_all_the_same),
         cmocka_unit_test(the_end_may_begin_with_a_later_phase),
+        cmocka_unit_test(a_downed_node_runs_its_tasks_as_configured),
         cmocka_unit_test(a_signal_s_handler_may_make_it_leave),
         cmocka_unit_test(another_thread_ends_it_while_it_starts),
     };
