@@ -629,7 +629,7 @@ static void a_downed_node_runs_its_tasks(void **state)
     hire(&workers[1], world, 1, LATER, EVERY);
     hire(&workers[2], world, 1, NEVER_DONE, BIT(SHERD_SERVICE_STOP));
     world_down(world, 0, 1);
-    while (!*workers[1].heard)
+    for (uint32_t i = 0; i < 20000 && !*workers[1].heard; i++)
         world_run(world, MS);
     world_run(world, 100 * MS);
     assert_int_equal(entities_at(world, 1), 0);
