@@ -59,6 +59,15 @@ static void part(struct world *world, uint32_t first)
             net_part(world, i, k, true);
 }
 
+/* Three parts, none of which hears another: those before `second`, those from it on before `third`, and the rest. */
+static void part_in_three(struct world *world, uint32_t second, uint32_t third)
+{
+    part(world, second);
+    for (uint32_t i = second; i < third; i++)
+        for (uint32_t k = third; k < COUNT; k++)
+            net_part(world, i, k, true);
+}
+
 static void pair_off(struct world *world, uint32_t left, uint32_t right)
 {
     net_part(world, left, right, true);
@@ -200,6 +209,43 @@ static void a_crashed_node_is_downed(void **state)
     assert_true(world_until(world, world_all_up, NULL, 10 * SECOND));
     assert_int_equal(members_of(world, 0), 4);
     world_free(world);
+}
+
+/* Five nodes in three parts, and who of them goes. To each part all others are one other side, as in the reference: so where each part
+ * is smaller than what it misses nobody stays, nor where an oldest is alone and what the others miss is more than that one. */
+static void of_three_parts_one_stays_at_most(void **state)
+{
+    static const struct three {
+        struct strategy strategy;
+        uint32_t second, third;
+        uint32_t first_ended, last_ended;
+    } cases[] = {
+        { { .kind = STRATEGY_KEEP_MAJORITY }, 3, 4, 3, 4 },
+        { { .kind = STRATEGY_KEEP_MAJORITY }, 1, 2, 0, 1 },
+        { { .kind = STRATEGY_KEEP_MAJORITY }, 2, 4, 0, 4 },
+        { { .kind = STRATEGY_STATIC_QUORUM, .quorum_size = 3 }, 1, 2, 0, 1 },
+        { { .kind = STRATEGY_STATIC_QUORUM, .quorum_size = 3 }, 2, 4, 0, 4 },
+        { { .kind = STRATEGY_STATIC_QUORUM, .quorum_size = 3 }, 3, 4, 3, 4 },
+        { { .kind = STRATEGY_KEEP_OLDEST }, 2, 4, 2, 4 },
+        { { .kind = STRATEGY_KEEP_OLDEST }, 1, 3, 0, 4 },
+        { { .kind = STRATEGY_KEEP_OLDEST, .keeps_alone = true }, 1, 3, 1, 4 },
+    };
+    (void)state;
+
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct three *three = &cases[i];
+        struct world *world = cluster(20 + i, three->strategy);
+
+        part_in_three(world, three->second, three->third);
+        world_run(world, 30 * SECOND);
+        assert_ended(world, three->first_ended, three->last_ended);
+        for (uint32_t k = 0; k < COUNT; k++)
+            if (!has_ended(world, k))
+                assert_int_equal(members_of(world, k),
+                                 COUNT - 1 - three->last_ended +
+                                     three->first_ended);
+        world_free(world);
+    }
 }
 
 /* All others hear both, so neither side is one. */
@@ -358,6 +404,7 @@ int main(void)
         cmocka_unit_test(an_oldest_that_is_alone_goes),
         cmocka_unit_test(nobody_stays),
         cmocka_unit_test(a_crashed_node_is_downed),
+        cmocka_unit_test(of_three_parts_one_stays_at_most),
         cmocka_unit_test(a_pair_goes),
         cmocka_unit_test(a_pair_and_a_partition),
         cmocka_unit_test(the_majority_of_a_role_stays),
