@@ -19,22 +19,27 @@ def begin(cluster, wires, names, seed):
     return nodes
 
 
-def split(cluster, wires, stays, ends):
-    """They are cut in two, the leader of each side first: the ones stay, and remove the others, which all end."""
+def split(cluster, wires, parts, stays):
+    """They are cut in these parts, the leader of each first: the nodes of the first one stay, if it does, and remove the others, which all
+    end."""
     start = time.monotonic()
-    cut(cluster, stays, ends, wires)
-    for node in ends:
-        wait(lambda node=node: not node.alive or node.find("^ended ", start), f"{node.name} ({node.kind}) is on the side that loses, and does not end")
+    cut(cluster, parts, wires)
+    for node in [node for part in parts[stays:] for node in part]:
+        wait(lambda node=node: not node.alive or node.find("^ended ", start), f"{node.name} ({node.kind}) is on a side that loses, and does not end")
         cluster.drop(node)
-    cluster.wait_up(f"{len(stays)} of {len(stays) + len(ends)} stay")
-    for side, wanted in ((stays, "downunreachable"), (ends, "downreachable")):
-        said = {node.name: decision(node, start) for node in side if decision(node, start)}
-        if said.get(side[0].name) != wanted or set(said.values()) != {wanted}:
-            raise Failed(f"led by {side[0].name} ({side[0].kind}), {[node.name for node in side]} decided {said}, not {wanted}")
+    if stays:
+        cluster.wait_up(f"{len(parts[0])} of {sum(map(len, parts))} stay")
+    for number, part in enumerate(parts):
+        wanted = "downunreachable" if number < stays else "downreachable"
+        said = {node.name: decision(node, start) for node in part if decision(node, start)}
+        if said.get(part[0].name) != wanted or set(said.values()) != {wanted}:
+            raise Failed(f"led by {part[0].name} ({part[0].kind}), {[node.name for node in part]} decided {said}, not {wanted}")
     took = time.monotonic() - start
-    print(f"{cluster.toolkit}: cut in two, {stays[0].name} ({stays[0].kind}) and {ends[0].name} ({ends[0].kind}) decide alike; {took:.1f} s", flush=True)
-    wires.heal()
-    cluster.holds(3, "the way is free again", quiet=False)
+    leaders = ", ".join(f"{part[0].name} ({part[0].kind})" for part in parts)
+    print(f"{cluster.toolkit}: cut in {len(parts)}, {leaders} decide alike; {took:.1f} s", flush=True)
+    if stays:
+        wires.heal()
+        cluster.holds(3, "the way is free again", quiet=False)
 
 
 def clear(cluster):
@@ -43,14 +48,13 @@ def clear(cluster):
         node.kill()
 
 
-def divide(cluster, names, seed, stays, leader):
-    """One cluster that is cut; the names of who is to stay, the leader first; who leads before."""
+def divide(cluster, names, seed, parts, leader, stays=1):
+    """One cluster that is cut; the names of who is in each part, its leader first; who leads before; whether the first part stays."""
     wires = Wires(cluster)
     try:
         nodes = begin(cluster, wires, names, seed)
         check_leader(cluster, nodes[leader])
-        split(cluster, wires, [nodes[name] for name in stays], [node for name, node in sorted(nodes.items(), key=lambda item: item[1].port)
-                                                                if name not in stays])
+        split(cluster, wires, [[nodes[name] for name in part] for part in parts], stays)
         clear(cluster)
     finally:
         wires.end()
@@ -59,13 +63,30 @@ def divide(cluster, names, seed, stays, leader):
 def majority(cluster):
     """keep-majority: three of five stay, led by ours against a JVM, and the other way round."""
     resolve(cluster)
-    divide(cluster, ["s1", "j1", "j2", "s2", "s3"], "j1", ["s1", "j1", "s2"], "s1")
-    divide(cluster, ["j3", "s4", "s5", "j4", "s6"], "s4", ["j3", "s4", "s6"], "j3")
+    divide(cluster, ["s1", "j1", "j2", "s2", "s3"], "j1", [["s1", "j1", "s2"], ["j2", "s3"]], "s1")
+    divide(cluster, ["j3", "s4", "s5", "j4", "s6"], "s4", [["j3", "s4", "s6"], ["s5", "j4"]], "j3")
+
+
+def use(cluster, strategy, *others):
+    """That strategy with these settings, for the nodes that are started from now on."""
+    resolve(cluster)
+    cluster.settings += [f"cluster.split-brain-resolver.{setting}" for setting in (f"active-strategy={strategy}", *others)]
 
 
 def eldest(cluster):
     """keep-oldest: two of five stay, of which one is the oldest, ours or a JVM; led by ours against a JVM, and the other way round."""
-    resolve(cluster)
-    cluster.settings.append("cluster.split-brain-resolver.active-strategy=keep-oldest")
-    divide(cluster, ["s1", "j1", "j2", "s2", "s3"], "j2", ["s1", "j2"], "s1")
-    divide(cluster, ["j3", "s4", "s5", "j4", "s6"], "s6", ["j3", "s6"], "j3")
+    use(cluster, "keep-oldest")
+    divide(cluster, ["s1", "j1", "j2", "s2", "s3"], "j2", [["s1", "j2"], ["j1", "s2", "s3"]], "s1")
+    divide(cluster, ["j3", "s4", "s5", "j4", "s6"], "s6", [["j3", "s6"], ["s4", "s5", "j4"]], "j3")
+
+
+def thirds(cluster):
+    """Three parts, to each of which the others are one other side: with static-quorum three of five stay, with keep-oldest the two with
+    the oldest; with keep-majority nobody does where no part has three, and with keep-oldest nobody where the oldest is alone."""
+    use(cluster, "static-quorum", "static-quorum.quorum-size=3")
+    divide(cluster, ["s1", "j1", "j2", "s2", "s3"], "j1", [["s1", "j1", "s2"], ["j2"], ["s3"]], "s1")
+    use(cluster, "keep-majority")
+    divide(cluster, ["j3", "s4", "s5", "j4", "s6"], "s4", [["j3", "s4"], ["s5", "j4"], ["s6"]], "j3", stays=0)
+    use(cluster, "keep-oldest")
+    divide(cluster, ["s7", "j5", "j6", "s8", "s9"], "j6", [["j6", "s8"], ["s7", "j5"], ["s9"]], "s7")
+    divide(cluster, ["j7", "s10", "s11", "j8", "s12"], "s12", [["s12"], ["j7", "s10"], ["s11", "j8"]], "j7", stays=0)

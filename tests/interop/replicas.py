@@ -343,22 +343,22 @@ def reads_apart(data, many, few):
                     raise Failed(f"{one[0].name} ({one[0].kind}) reads at {level}: {data.answer(one)}")
 
 
-def cut(cluster, many, few, wires):
-    """Until each of either side takes each of the other one for unreachable."""
+def cut(cluster, parts, wires):
+    """Until each of each part takes each of the others for unreachable."""
     start = time.monotonic()
-    wires.cut(many)
-    for side, others in ((many, few), (few, many)):
-        for node in side:
-            for other in others:
+    wires.cut(*parts)
+    for part in parts:
+        for node in part:
+            for other in [other for others in parts if others is not part for other in others]:
                 node.expect(f"^event UnreachableMember {other.address} ", start)
-    print(f"{cluster.toolkit}: cut in two after {time.monotonic() - start:.1f} s", flush=True)
+    print(f"{cluster.toolkit}: cut in {len(parts)} after {time.monotonic() - start:.1f} s", flush=True)
 
 
 def alone(data, nodes, wires):
     """One of ours is cut off from four: what needs four of five succeeds among those, what needs five, by a level or by a JVM's minimum,
     does not, and the one alone has neither."""
     many, lone = [nodes[name] for name in ("j1", "s1", "j2", "s2")], nodes["s3"]
-    cut(data.cluster, many, [lone], wires)
+    cut(data.cluster, [many, [lone]], wires)
     levels = {"majority": 3, "plus1": 4, "plus2": 5, "all": 5, "majority4": 4, "majority5": 5}  # how many it needs; the last two a JVM has
     asked = []
     for kind in TYPES:
@@ -390,7 +390,7 @@ def apart(data, nodes, wires):
     many, few = [nodes[name] for name in ("j1", "s1", "s2")], [nodes[name] for name in ("j2", "s3")]
     doomed = [f"{kind}-doomed" for kind in TYPES]
     data.all_are([data.update(nodes["s1"], key, key.split("-")[0], "all", changes(key.split("-")[0], 0)) for key in doomed], "updated")
-    cut(cluster, many, few, wires)
+    cut(cluster, [many, few], wires)
 
     keys = {f"{kind}-{level}-apart": kind for kind in TYPES for level in LEVELS}
     writers = [nodes[name] for name in ("j1", "s1", "j2", "s3")]

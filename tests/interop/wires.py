@@ -88,9 +88,9 @@ class Wires:
             pass
         writer.transport.abort() if reader.exception() else writer.close()
 
-    def cut(self, nodes):
-        """Between these and all others nothing gets through any more, what is on its way included."""
-        self.wait(self.cut_at({node.port for node in nodes}))
+    def cut(self, *parts):
+        """Between the nodes of each part and all others nothing gets through any more, what is on its way included."""
+        self.wait(self.cut_at(*({node.port for node in nodes} for nodes in parts)))
 
     async def cut_at(self, *parts):
         self.parts = parts
