@@ -12,6 +12,8 @@ void peer_forget(struct kept_peer *kept)
 
 void peer_keep(struct kept_peer *kept, const struct peer *peer)
 {
+    bool is_known = kept->address && peer_equal(kept, &peer->node);
+
     if (!kept->address || !address_equal(kept->address, &peer->node.address)) {
         peer_forget(kept);
         kept->is_copied = !peer->lasting;
@@ -20,7 +22,8 @@ void peer_keep(struct kept_peer *kept, const struct peer *peer)
                                                  sizeof peer->node.address);
     }
     kept->uid = peer->node.uid;
-    kept->up_number = peer->up_number;
+    if (!is_known || peer->up_number != INT32_MAX)
+        kept->up_number = peer->up_number;
     kept->status = (uint8_t)peer->status;
 }
 

@@ -47,7 +47,9 @@ struct kept_peer {
     uint8_t marks; /* bits that only the core knows */
 };
 
-void peer_keep(struct kept_peer *kept, const struct peer *peer); /* anew, or as it is now */
+/* Anew, or as it is now. A number is for life: where a leave of a joining member met the leader's move to up, what is told of it then has
+ * none, whoever merges (the reference's managers of singletons keep what they were told, too). */
+void peer_keep(struct kept_peer *kept, const struct peer *peer);
 struct kept_peer peer_again(const struct kept_peer *kept); /* another one of the same; to be forgotten too */
 void peer_forget(struct kept_peer *kept);
 

@@ -116,16 +116,20 @@ static bool counts(const struct singleton *singleton, const struct peer *peer,
 void singleton_peer(struct singleton *singleton, uint64_t now,
                     const struct peer *peer)
 {
-    struct kept_peer *member = find(singleton, &peer->node);
-    bool is_counting = counts(singleton, peer, member);
+    struct kept_peer *known = find(singleton, &peer->node);
+    struct kept_peer *member = known;
+    struct peer told = *peer;
+    bool is_counting;
 
     singleton->now = now;
     if (member)
         peer_keep(member, peer);
     else
         member = kept_add(&singleton->members, peer);
+    told.up_number = member->up_number;
+    is_counting = counts(singleton, &told, known);
     member->marks = (uint8_t)((is_counting ? MARK_COUNTS : 0) |
-                              (may_run(peer) ? MARK_MAY_RUN : 0));
+                              (may_run(&told) ? MARK_MAY_RUN : 0));
     if (!is_self(singleton, &peer->node))
         return;
     if (peer->status == PEER_PREPARING_FOR_SHUTDOWN ||

@@ -157,12 +157,36 @@ static void memory_for_each_is_bounded(void **state)
     kept_fini(&kept);
 }
 
+/* Another life of the same address has its own. */
+static void a_number_is_for_life(void **state)
+{
+    struct peer peer = peer_of(7, 1);
+    struct kept_peer kept = { 0 };
+    (void)state;
+
+    peer.up_number = INT32_MAX;
+    peer_keep(&kept, &peer);
+    assert_int_equal(kept.up_number, INT32_MAX);
+    peer.up_number = 5;
+    peer_keep(&kept, &peer);
+    peer.up_number = INT32_MAX;
+    peer.status = PEER_LEAVING;
+    peer_keep(&kept, &peer);
+    assert_int_equal(kept.up_number, 5);
+    assert_int_equal(kept.status, PEER_LEAVING);
+    peer.node.uid = 8;
+    peer_keep(&kept, &peer);
+    assert_int_equal(kept.up_number, INT32_MAX);
+    peer_forget(&kept);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_come_and_go_in_order),
         cmocka_unit_test(one_uid_at_two_addresses),
         cmocka_unit_test(memory_for_each_is_bounded),
+        cmocka_unit_test(a_number_is_for_life),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,6 +227,25 @@ static void merge_prefers_what_is_further(void **state)
     gossip_fini(&merged);
 }
 
+/* As in the reference, whoever merges: the leader moved it up while it left. */
+static void who_left_while_it_was_joining_has_no_number(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 2; turn++) {
+        struct gossip left = { 0 }, up = { 0 }, merged = { 0 };
+
+        (void)test_add(&left, 'a', MEMBER_LEAVING, UP_NUMBER_NONE, true);
+        (void)test_add(&up, 'a', MEMBER_UP, 3, true);
+        assert_false(turn ? gossip_merge(&merged, &left, &up, 1000)
+                          : gossip_merge(&merged, &up, &left, 1000));
+        assert_int_equal(merged.members.items[0].status, MEMBER_LEAVING);
+        assert_int_equal(merged.members.items[0].up_number, UP_NUMBER_NONE);
+        gossip_fini(&left);
+        gossip_fini(&up);
+        gossip_fini(&merged);
+    }
+}
+
 static void removed_member_stays_removed(void **state)
 {
     struct gossip one = { 0 };
@@ -829,6 +848,7 @@ int main(void)
         cmocka_unit_test(unreachable_elsewhere_holds_up_nobody),
         cmocka_unit_test(the_word_of_the_downed_does_not_count),
         cmocka_unit_test(merge_prefers_what_is_further),
+        cmocka_unit_test(who_left_while_it_was_joining_has_no_number),
         cmocka_unit_test(removed_member_stays_removed),
         cmocka_unit_test(who_is_going_here_and_unknown_there_is_removed),
         cmocka_unit_test(the_clock_forgets_who_was_replaced),

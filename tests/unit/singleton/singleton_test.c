@@ -333,6 +333,27 @@ static void leaving_hands_over(void **state)
     world_free(world);
 }
 
+/* Somebody who knew it as joining made it leave: the merge has a leaving member without a number. Those who were told that it is up
+ * know better: it runs what it runs until it exits, and then hands over. */
+static void who_loses_its_number_runs_it_until_it_exits(void **state)
+{
+    struct world *world = world_of(2);
+    (void)state;
+
+    world->peers[0].status = PEER_LEAVING;
+    world->peers[0].up_number = INT32_MAX;
+    view(world);
+    pass(world, 60000);
+    assert_int_equal(runner(world), 0);
+    assert_string_equal(state_at(world, 0), "oldest");
+    assert_string_equal(state_at(world, 1), "younger");
+    assert_int_equal(world->history.count, 0);
+    leave(world, 0);
+    assert_true(world->nodes[0].has_exited);
+    assert_int_equal(runner(world), 1);
+    world_free(world);
+}
+
 static void the_messages_of_a_hand_over(void **state)
 {
     struct world *world = world_of(2);
@@ -693,6 +714,7 @@ int main(void)
         cmocka_unit_test(it_starts_on_the_oldest_at_once),
         cmocka_unit_test(roles_and_joining_members_do_not_count),
         cmocka_unit_test(leaving_hands_over),
+        cmocka_unit_test(who_loses_its_number_runs_it_until_it_exits),
         cmocka_unit_test(the_messages_of_a_hand_over),
         cmocka_unit_test(a_take_over_is_offered),
         cmocka_unit_test(a_hand_over_is_given_up),
