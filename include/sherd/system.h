@@ -166,9 +166,9 @@ SHERD_API SHERD_MUST_USE int
 sherd_system_entity_tell(struct sherd_system *system, const char *type,
                          const char *id, uint32_t msg, struct sherd_bytes body);
 
-/* 1: the node is up, is not leaving, each of its lanes has ended a turn in the last 5 s, and durable keys of distributed data, if
- * there are any, are loaded and the disk took the last of them. 0: it should be given nothing to
- * do. Does not wait for the node; any thread. */
+/* 1: the node is up, is not on its way out (whoever told it to leave, or the whole cluster to prepare for its end) nor into another
+ * cluster, each of its lanes has ended a turn in the last 5 s, and durable keys of distributed data, if there are any, are loaded and
+ * the disk took the last of them. 0: it should be given nothing to do. Does not wait for the node; any thread. */
 SHERD_API int sherd_is_ready(struct sherd_system *system);
 /* The port that this node listens on. Any thread. */
 SHERD_API uint16_t sherd_port(const struct sherd_system *system);
@@ -247,7 +247,7 @@ struct sherd_status {
     uint64_t jobs;        /* started by actors of this node */
     uint64_t jobs_open;   /* of them, those whose actor has not heard of their end yet */
     uint64_t counters[SHERD_COUNTER_COUNT]; /* since the start */
-    int up;               /* this node is a member with status up */
+    int up;               /* this node is a member with status up; 0 once it has left a cluster of one for another cluster */
     int plain;            /* others reach its address, and connections are plain: remote.allow-plain */
     struct sherd_damaged_key *damaged_keys; /* the first 64 */
     uint32_t damaged_key_count;

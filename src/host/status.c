@@ -20,12 +20,9 @@ struct status_call {
 int sherd_is_ready(struct sherd_system *system)
 {
     uint64_t now = uv_hrtime();
-    bool ready;
 
-    uv_mutex_lock(&system->mutex);
-    ready = system->happened[SYSTEM_UP]; /* so its threads are there */
-    uv_mutex_unlock(&system->mutex);
-    if (!ready || atomic_load(&system->leaving) ||
+    if (!atomic_load(&system->ready) || /* so its threads are there */
+        atomic_load(&system->leaving) ||
         atomic_load(&system->durable_fails) ||
         atomic_load(&system->state) != SYSTEM_RUNNING)
         return 0;

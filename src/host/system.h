@@ -74,6 +74,7 @@ struct sherd_system {
     bool polls; /* threads poll before they sleep */
     bool polls_store; /* and wait awake for a quick store, as its writer does for them: it needs a processor too */
     _Atomic uint32_t conn_count;
+    _Atomic bool ready; /* as control said: the node is up, and is not on its way out */
     _Atomic bool stopping; /* the threads leave their loops */
     _Atomic bool leaving;  /* sherd_leave was called */
     _Atomic bool leave_due; /* and control has not been told */

@@ -216,6 +216,9 @@ static bool carry_out(struct thread *thread, uint32_t index)
         case WANT_UP:
             system_tell(system, SYSTEM_UP);
             break;
+        case WANT_READY:
+            atomic_store(&system->ready, want.is_ready);
+            break;
         case WANT_REMOVED:
             system_tell(system, SYSTEM_REMOVED);
             break;

@@ -567,6 +567,7 @@ bool control_turn(struct control *control)
         control->types_due = types_deadline(control);
         control->stirred = false;
     }
+    control_tell_ready(control);
     control->turn_ended = true;
     return member_has_news(control->member) || control->has_walks ||
            control->step_waited;

@@ -87,6 +87,7 @@ struct control {
     VEC(struct parted) parted; /* in the order of their ends */
     uint64_t removed_forgotten; /* of those, the oldest at the limit */
     uint64_t told_at;    /* when one was told last */
+    bool is_ready; /* as the last WANT_READY said */
     enum ending ending;
     uint64_t ending_deadline; /* of the present step */
     VEC(struct task) tasks; /* not done; in the order of being given */
@@ -146,6 +147,9 @@ void control_remembered(struct control *control, uint32_t type,
 void control_remembered_all(struct control *control, uint32_t type,
                             const struct remembered_shards *counts);
 void control_strays_end(struct control *control, uint32_t type); /* the coordinator is gone */
+
+/* status.c. Tells the driver whether the node is ready, when that is another than before. */
+void control_tell_ready(struct control *control);
 
 /* downing.c. All but the first do nothing when the resolver is off. */
 void downing_init(struct control *control);

@@ -309,6 +309,7 @@ enum want_kind {
     WANT_SEEDS,      /* look for nodes of the cluster, then machine_found; at most one at a time */
     WANT_STATUS,     /* part: given back */
     WANT_UP,         /* control: this node is up */
+    WANT_READY,      /* control: is_ready; it was the opposite before, at first false */
     WANT_REMOVED,    /* control: this node is no member any more */
     WANT_END         /* control: the node has ended; error is 0 or a SHERD_E... code; the driver stops the machines */
 };
@@ -325,6 +326,7 @@ struct want {
     struct job *job;
     struct durable_request *durable;
     struct status_part *part;
+    bool is_ready; /* the node is up, and is not on its way out */
     int error;
 };
 

@@ -39,18 +39,35 @@ static void put_counters(const struct control *control, uint64_t *counters)
     }
 }
 
+/* What is seen of a cluster of one stays while the node joins another one. */
+static bool is_up(const struct control *control)
+{
+    const struct member_view *self = member_self(control->member);
+
+    return member_is_in(control->member) && self && self->status == MEMBER_UP;
+}
+
+void control_tell_ready(struct control *control)
+{
+    bool is_ready = is_up(control) && (control->ending == ENDING_NOT ||
+                                       control->ending == ENDING_FAILED);
+
+    if (is_ready != control->is_ready)
+        machine_want(control->machine, &(struct want){ .kind = WANT_READY, .is_ready = is_ready });
+    control->is_ready = is_ready;
+}
+
 void control_status(struct control *control, struct sherd_status *status,
                     bool members)
 {
     struct machine *machine = control->machine;
-    const struct member_view *self = member_self(control->member);
 
     status->member_count = members ? member_count(control->member) : 0;
     status->members =
         mem_alloc(status->member_count * sizeof *status->members);
     for (uint32_t i = 0; i < status->member_count; i++)
         put_member(&status->members[i], member_at(control->member, i));
-    status->up = self && self->status == MEMBER_UP;
+    status->up = is_up(control);
     put_counters(control, status->counters);
     data_store_status(control, status);
     for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)

@@ -264,6 +264,7 @@ static void wire_member(struct control *control, uint32_t max)
             control->is_changed = true;
             break;
         case MEMBER_NEWS_SELF_UP:
+            control_tell_ready(control); /* who is told that it is up may ask for that */
             machine_want(machine, &(struct want){ .kind = WANT_UP });
             break;
         case MEMBER_NEWS_SELF_EXITING:

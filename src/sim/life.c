@@ -16,7 +16,7 @@ void life_start(struct world *world, struct site *site)
 
     face->settings.now = shown;
     face->life++;
-    face->is_paused = face->is_up = face->has_ended = false;
+    face->is_paused = face->is_up = face->is_ready = face->has_ended = false;
     face->error = 0;
     face->node = node_new(&face->settings, error, sizeof error);
     check(face->node != NULL);

@@ -139,6 +139,9 @@ static void carry_out_one(struct world *world, struct worker *worker,
     case WANT_UP:
         site->face.is_up = true;
         break;
+    case WANT_READY:
+        site->face.is_ready = want->is_ready;
+        break;
     case WANT_REMOVED:
         break;
     case WANT_END:

@@ -69,6 +69,7 @@ struct world_node {
     uint32_t life;       /* counts lives, from 1 */
     bool is_paused;
     bool is_up;     /* it was up in this life */
+    bool is_ready;  /* it is up, and is not on its way out */
     bool has_ended; /* the life ended by itself, with `error` */
     int error;      /* 0 or a SHERD_E... code */
 };

@@ -352,6 +352,15 @@ static bool all_ended(struct world *world, void *arg)
     return true;
 }
 
+static uint32_t ready_count(struct world *world)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < world_node_count(world); i++)
+        count += world_node(world, i)->is_ready;
+    return count;
+}
+
 /* Behaviour 6.6: all prepare, nobody moves or joins, then all leave at once without handing off. */
 static void a_cluster_prepares_for_its_end(void **state)
 {
@@ -370,12 +379,14 @@ static void a_cluster_prepares_for_its_end(void **state)
     }
     ear_open(&ear, world, 1, 0);
     expect(&ear, "0up 1up 2up *0 *0host ");
+    assert_int_equal(ready_count(world), 3);
     world_prepare_shutdown(world, 2);
     wait_for(&ear, "2ready for shutdown");
     world_run(world, SECOND);
     expect(&ear, "0preparing for shutdown 1preparing for shutdown "
                  "2preparing for shutdown 0ready for shutdown "
                  "1ready for shutdown 2ready for shutdown ");
+    assert_int_equal(ready_count(world), 0);
     start(world, 3, 1);
     world_run(world, 15 * SECOND);
     expect(&ear, "");
@@ -411,9 +422,15 @@ static void clusters_of_one_are_linked(void **state)
     world_run(world, 5 * SECOND);
     ear_open(&ear, world, 1, 0);
     expect(&ear, "1up *1 ");
+    assert_int_equal(ready_count(world), 3);
+    world_pause(world, 0, true);
     world_join(world, 1, 0);
+    world_run(world, SECOND);
+    assert_int_equal(ready_count(world), 2); /* it is in no cluster meanwhile */
+    world_pause(world, 0, false);
     wait_for(&ear, "1up");
     expect(&ear, "0up 1joined *0 1up ");
+    assert_int_equal(ready_count(world), 3);
     world_join(world, 2, 1);
     wait_for(&ear, "2up");
     expect(&ear, "2joined 2up ");

@@ -1,0 +1,99 @@
+/* What a program tells a running node of its membership, and what it may ask of it: a node that is on its way out, or in no
+ * cluster, is not ready. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <uv.h>
+
+#include <sherd/sherd.h>
+
+#include "kept_log.h"
+
+#define PATIENCE_MS 60000
+
+/* seed 0: it founds a cluster of its own. */
+static struct sherd_system *start(uint16_t seed)
+{
+    char address[32];
+    const char *seeds[] = { address, NULL };
+    const struct sherd_options options = {
+        .name = "Commands",
+        .alone = !seed,
+        .seed_nodes = seed ? seeds : NULL,
+        .port = SHERD_PORT_ANY,
+        .lanes = 1,
+        .log = keep_line,
+    };
+    struct sherd_system *system;
+
+    (void)snprintf(address, sizeof address, "127.0.0.1:%u", (unsigned)seed);
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_false(sherd_is_ready(system));
+    assert_int_equal(sherd_start(system), 0);
+    return system;
+}
+
+static bool becomes_ready(struct sherd_system *system, int ready)
+{
+    for (int i = 0; i < PATIENCE_MS && sherd_is_ready(system) != ready; i++)
+        uv_sleep(1);
+    return sherd_is_ready(system) == ready;
+}
+
+static void up_and_ready(void *user)
+{
+    struct sherd_system *const *system = user;
+
+    assert_true(sherd_is_ready(*system));
+}
+
+static void it_is_ready_while_it_is_up(void **state)
+{
+    struct sherd_system *system = start(0);
+    struct sherd_status status;
+
+    (void)state;
+    assert_int_equal(sherd_on_up(system, up_and_ready, &system), 0);
+    assert_true(becomes_ready(system, 1));
+    assert_int_equal(sherd_prepare_shutdown(system), 0);
+    assert_true(becomes_ready(system, 0));
+    assert_int_equal(sherd_get_status(system, &status), 0);
+    assert_false(status.up);
+    sherd_status_free(&status);
+    sherd_close(system);
+}
+
+/* Nobody listens at the address. */
+static void it_is_not_ready_once_it_has_left_its_cluster_of_one(void **state)
+{
+    struct sherd_system *system = start(0);
+    struct sherd_status status;
+
+    (void)state;
+    assert_true(becomes_ready(system, 1));
+    assert_int_equal(sherd_join(system, "127.0.0.1:1"), 0);
+    assert_true(becomes_ready(system, 0));
+    assert_int_equal(sherd_get_status(system, &status), 0);
+    assert_false(status.up);
+    sherd_status_free(&status);
+    sherd_close(system);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_ready_while_it_is_up),
+        cmocka_unit_test(it_is_not_ready_once_it_has_left_its_cluster_of_one),
+    };
+
+    if (uv_mutex_init(&log_mutex))
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
