@@ -247,6 +247,8 @@ void actors_node_gone(struct actors *actors, uint64_t node);
 
 /* The cluster has changed, or is told for the first time. Lent. */
 void actors_cluster(struct actors *actors, const struct cluster_change *change);
+/* Is there a plain actor that may run and has not handled all that it was told of the cluster? Walks subscribers' mailboxes. */
+bool actors_cluster_unheard(const struct actors *actors);
 
 /* Distributed data. A call of the running actor, with an answer's tag: comes out by actors_take_out as a MESSAGE_CALL, held back like
  * every effect. False: the body, lent, is larger than SHERD_BODY_MAX. */

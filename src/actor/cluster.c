@@ -582,6 +582,34 @@ void actors_cluster(struct actors *actors, const struct cluster_change *change)
     }
 }
 
+static bool has_unheard(const struct slot *slot)
+{
+    const struct message *message = slot->last;
+
+    while (message) {
+        if (message->kind == MESSAGE_CLUSTER)
+            return true;
+        message = message->next == slot->last ? NULL : message->next;
+    }
+    return false;
+}
+
+bool actors_cluster_unheard(const struct actors *actors)
+{
+    const struct view *view = &actors->view;
+
+    for (uint32_t i = 0; i < view->subscribers.count; i++) {
+        const struct slot *slot =
+            slot_of(actors, view->subscribers.items[i].actor);
+
+        if (slot && !(slot->flags & FLAG_ENTITY) &&
+            (slot->status == SLOT_ALIVE || slot->status == SLOT_STOPPING) &&
+            has_unheard(slot))
+            return true;
+    }
+    return false;
+}
+
 /* --- the face --- */
 
 static struct subscriber *find_subscriber(struct view *view, uint64_t actor)

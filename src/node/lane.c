@@ -11,6 +11,7 @@
 #define RUN_BUDGET 2048 /* messages handled in one turn */
 #define STOP_TIME (3 * SECOND) /* for actors to end with the node */
 #define LAST_TIME (4 * SECOND) /* and for their last frames to leave: less than control waits */
+#define HEARING_TIME SECOND /* on a downed node, for actors to hear that it is one */
 
 static void make_type(struct lane *lane, uint32_t index)
 {
@@ -331,6 +332,13 @@ static void end(struct lane *lane, bool at_once)
     struct letter letter = { .kind = LETTER_ENDED, .lane = lane->own };
 
     lane->ending = true;
+    if (at_once && actors_cluster_unheard(lane->actors)) { /* it is the last that they hear */
+        lane->ends_at_once = true;
+        lane->ending_until = lane->machine->now + HEARING_TIME;
+        if (!lane->is_downed)
+            downed(lane);
+        return;
+    }
     if (at_once) { /* downed: nothing of ours may act any more */
         lane->ended = true;
         machine_post(lane->machine, 0, &letter);
@@ -624,6 +632,16 @@ static void send_returns(struct lane *lane)
     }
 }
 
+static bool may_end(const struct lane *lane)
+{
+    bool is_late = lane->machine->now >= lane->ending_until;
+
+    if (lane->ends_at_once)
+        return is_late || !actors_cluster_unheard(lane->actors);
+    return !actors_alive(lane->actors) &&
+           (is_late || !contacts_waiting(&lane->machine->contacts));
+}
+
 bool lane_turn(struct lane *lane)
 {
     struct machine *machine = lane->machine;
@@ -642,9 +660,7 @@ bool lane_turn(struct lane *lane)
     send_returns(lane);
     report_waiting(lane);
     machine_flush_outbox(machine, own_message);
-    if (lane->ending && !actors_alive(lane->actors) &&
-        (!contacts_waiting(&machine->contacts) ||
-         machine->now >= lane->ending_until)) {
+    if (lane->ending && may_end(lane)) {
         lane->ended = true;
         machine_post(machine, 0, &ended);
     }

@@ -140,7 +140,8 @@ struct lane {
     uint64_t asked_refused; /* at STAGES_MAX */
     VEC(struct task) tasks; /* that run */
     bool ending;
-    uint64_t ending_until; /* what waits on links then is given up */
+    bool ends_at_once;     /* when actors have heard what they were told of the cluster */
+    uint64_t ending_until; /* what waits on links then is given up, or what actors have not heard */
     bool ended;
     bool is_downed; /* the node is: it hosts nothing any more */
     uint64_t held_total;

@@ -66,7 +66,7 @@
     X(LETTER_DATA_REFUSED) /* a: actor, 0: all of them, body: the same: they do not follow it */ \
     X(LETTER_PHASE)    /* a: actor, count: phase: its task begins */           \
     X(LETTER_DOWNED)   /* the node was declared dead, and its tasks run: entities end at once, none begins any more */ \
-    X(LETTER_END)      /* the node ends: stop all actors; a: 1 = at once */    \
+    X(LETTER_END)      /* the node ends: stop all actors; a: 1 = at once, but actors hear of the cluster's end */ \
     X(LETTER_ENDED)    /* lane -> control: no actor is left */                 \
     /* foreign thread -> lane or control */                                    \
     X(LETTER_SPAWN)   /* body: struct spawning, given */                       \

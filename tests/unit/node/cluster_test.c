@@ -272,6 +272,43 @@ static void a_leaving_node_is_heard_to_its_end(void **state)
     world_free(world);
 }
 
+/* Node `node` is downed by `by`: its actors hear the end on both lanes, with what stands before it in their mailboxes, and it ends
+ * without delay. */
+static void the_downed_hears(struct world *world, uint32_t by, uint32_t node,
+                             const char *text)
+{
+    struct ear ears[2];
+    uint64_t began;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        ear_open(&ears[i], world, node, i);
+        ears[i].text[0] = 0;
+    }
+    world_run(world, 5 * SECOND);
+    began = world_now(world);
+    world_down(world, by, node);
+    assert_true(world_until(world, world_node_ended, &node, 60 * SECOND));
+    assert_true(world_now(world) - began < 5 * SECOND);
+    assert_int_equal(world_node(world, node)->error, SHERD_EDOWN);
+    for (uint32_t i = 0; i < 2; i++)
+        expect(&ears[i], text);
+}
+
+/* Nobody has a task that would keep its lanes for a while. */
+static void a_downed_node_is_heard_to_its_end(void **state)
+{
+    struct world *world = cast_world(39, 2, 2);
+    (void)state;
+
+    the_downed_hears(world, 0, 1,
+                     "1downed end 0removed 1removed *-1 *-1host ");
+    world_free(world);
+    world = cast_world(40, 1, 2);
+    the_downed_hears(world, 0, 0,
+                     "0downed *-1 *-1host end 0removed ");
+    world_free(world);
+}
+
 /* A node that joins late hears itself come in. */
 static void a_node_hears_itself(void **state)
 {
@@ -470,6 +507,7 @@ int main(void)
         cmocka_unit_test(what_comes_at_once_is_told_one_by_one),
         cmocka_unit_test(the_status_says_who_has_seen_the_version),
         cmocka_unit_test(a_leaving_node_is_heard_to_its_end),
+        cmocka_unit_test(a_downed_node_is_heard_to_its_end),
         cmocka_unit_test(a_node_hears_itself),
         cmocka_unit_test(a_cluster_prepares_for_its_end),
         cmocka_unit_test(clusters_of_one_are_linked),
