@@ -128,11 +128,15 @@ SHERD_API void sherd_close(struct sherd_system *system);
  * types (proxies, too): its coordinator has given their shards homes by the terms and the store of this cluster, the other one's by
  * its own, and an entity would run twice until one of the two has let go. Such a node is closed and started anew, not alone, and
  * joins then; what its entities have persisted it finds there if that cluster uses the same journal.
+ * sherd_leave_member: the member at that address, of either kind, is told to leave, and ends gracefully as by its own sherd_leave; with
+ * the own address it is that.
  * sherd_down: declares the member at that address dead, whether it is or not. The others remove it when all of them that are reached know,
  * and what ran there starts elsewhere; the node itself, if it hears of it, ends with SHERD_EDOWN. The own address is fine. That there
  * is no such member is only said by the log. */
 SHERD_API SHERD_MUST_USE int sherd_join(struct sherd_system *system,
                                         const char *address);
+SHERD_API SHERD_MUST_USE int sherd_leave_member(struct sherd_system *system,
+                                                const char *address);
 SHERD_API SHERD_MUST_USE int sherd_down(struct sherd_system *system,
                                         const char *address);
 

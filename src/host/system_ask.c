@@ -80,6 +80,11 @@ int sherd_join(struct sherd_system *system, const char *address)
     return command(system, NODE_JOIN, address);
 }
 
+int sherd_leave_member(struct sherd_system *system, const char *address)
+{
+    return command(system, NODE_LEAVE_MEMBER, address);
+}
+
 int sherd_down(struct sherd_system *system, const char *address)
 {
     return command(system, NODE_DOWN, address);

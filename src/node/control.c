@@ -239,6 +239,20 @@ static void join(struct control *control, const struct address *address)
                   address->host, address->port);
 }
 
+static void leave_member(struct control *control, const struct address *address)
+{
+    struct machine *machine = control->machine;
+
+    if (address_equal(address, &machine->self->node.address))
+        control_leave(control, SHERD_BEFORE_SERVICE_UNBIND);
+    else if (!member_leave(control->member, machine->now, address,
+                           &machine->outbox))
+        trace_put(machine->trace, TRACE_WARNING, "member",
+                  "leave ignored: no such member, or it is on its way out "
+                  "already address=%s:%u",
+                  address->host, address->port);
+}
+
 static void command(struct control *control, const struct letter *letter)
 {
     struct machine *machine = control->machine;
@@ -257,6 +271,9 @@ static void command(struct control *control, const struct letter *letter)
                                      &machine->outbox))
             trace_put(machine->trace, TRACE_WARNING, "member",
                       "shutdown of the cluster ignored: in no cluster");
+        break;
+    case NODE_LEAVE_MEMBER:
+        leave_member(control, address);
         break;
     case NODE_DOWN:
         if (!member_down(control->member, machine->now, address,

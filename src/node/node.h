@@ -198,6 +198,7 @@ bool node_mail_entity_tell(const struct node *node, const char *type,
 enum node_command {
     NODE_LEAVE,
     NODE_JOIN,
+    NODE_LEAVE_MEMBER, /* the one at the address is told to leave */
     NODE_DOWN,
     NODE_PREPARE_SHUTDOWN, /* of the whole cluster */
 };

@@ -152,6 +152,7 @@ void world_leave_from(struct world *world, uint32_t node,
                       enum sherd_phase from);
 void world_prepare_shutdown(struct world *world, uint32_t node); /* node is told to prepare the cluster for its end */
 void world_join(struct world *world, uint32_t node, uint32_t which); /* by the address of `which` */
+void world_leave_member(struct world *world, uint32_t node, uint32_t which); /* node is told to make the address of `which` leave */
 void world_down(struct world *world, uint32_t node, uint32_t which); /* node is told to down the address of `which` */
 
 /* ---- looking on ---- */

@@ -314,6 +314,13 @@ void world_join(struct world *world, uint32_t node, uint32_t which)
          node_mail_command(NODE_JOIN, &world_site(world, which)->address));
 }
 
+void world_leave_member(struct world *world, uint32_t node, uint32_t which)
+{
+    observe(world, node_leaves, which);
+    give(world, node, 0,
+         node_mail_command(NODE_LEAVE_MEMBER, &world_site(world, which)->address));
+}
+
 void world_down(struct world *world, uint32_t node, uint32_t which)
 {
     give(world, node, 0,

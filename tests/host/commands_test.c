@@ -86,11 +86,51 @@ static void it_is_not_ready_once_it_has_left_its_cluster_of_one(void **state)
     sherd_close(system);
 }
 
+static uint32_t member_count(struct sherd_system *system)
+{
+    struct sherd_status status;
+    uint32_t count;
+
+    assert_int_equal(sherd_get_status(system, &status), 0);
+    count = status.member_count;
+    sherd_status_free(&status);
+    return count;
+}
+
+/* The one that leads tells the other one, then itself. */
+static void another_member_is_told_to_leave(void **state)
+{
+    struct sherd_system *first = start(0);
+    struct sherd_system *second = start(sherd_port(first));
+    char address[32];
+
+    (void)state;
+    assert_true(becomes_ready(second, 1));
+    (void)snprintf(address, sizeof address, "127.0.0.1:%u",
+                   (unsigned)sherd_port(second));
+    assert_int_equal(sherd_leave_member(first, address), 0);
+    assert_true(becomes_ready(second, 0));
+    assert_int_equal(sherd_wait(second), 0); /* gracefully */
+    assert_int_equal(sherd_leave_member(second, address), SHERD_ESTATE);
+    sherd_close(second);
+    for (int i = 0; i < PATIENCE_MS && member_count(first) > 1; i++)
+        uv_sleep(1);
+    assert_true(sherd_is_ready(first));
+    assert_int_equal(sherd_leave_member(first, address), 0);
+    (void)snprintf(address, sizeof address, "127.0.0.1:%u",
+                   (unsigned)sherd_port(first));
+    assert_int_equal(sherd_leave_member(first, address), 0);
+    assert_int_equal(sherd_wait(first), 0);
+    assert_true(was_logged("leave ignored: no such member"));
+    sherd_close(first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_ready_while_it_is_up),
         cmocka_unit_test(it_is_not_ready_once_it_has_left_its_cluster_of_one),
+        cmocka_unit_test(another_member_is_told_to_leave),
     };
 
     if (uv_mutex_init(&log_mutex))

@@ -45,7 +45,7 @@ def life(cluster):
     cluster.freeze(s1, PAUSE)
     cluster.freeze(j3, PAUSE)
     cluster.check_quiet(start)
-    cluster.leave(j3)
+    cluster.leave(j3, by=s1)
 
     s2 = cluster.start("s2", "sherd", ports[1], cluster.seeds)
     cluster.wait_up("another one joined")

@@ -7,7 +7,7 @@
  * has one more node, which only counts: status says how many of all see the same as the first. The first has that entity type, whose
  * entities say that they begin, and that they end, so long after they are asked to: entity ID begins, entity ID ends.
  *
- * Commands: status, join A, leave, down A, prepare (for the end of the whole cluster), data ... (data.c); of an entity of its type:
+ * Commands: status, join A, leave [A], down A, prepare (for the end of the whole cluster), data ... (data.c); of an entity of its type:
  * entity ID (a message), passivate ID; and of its actor: number UID ACTOR N SIZE,
  * numbers UID ACTOR N M, watch UID ACTOR, watches UID ACTOR LAST, unwatch
  * UID ACTOR, poison UID ACTOR, stop, text PATH TEXT, bytes PATH HEX, watch sender (of the last text). Lines that come by themselves:
@@ -425,6 +425,8 @@ static void run_command(struct nodes *nodes, const char *line)
         error = sherd_join(node->system, address);
     else if (sscanf(line, "down %127s", address) == 1)
         error = sherd_down(node->system, address);
+    else if (sscanf(line, "leave %127s", address) == 1)
+        error = sherd_leave_member(node->system, address);
     else if (!strcmp(line, "leave\n"))
         sherd_leave(node->system);
     else if (!strcmp(line, "prepare\n"))

@@ -272,6 +272,51 @@ static void a_leaving_node_is_heard_to_its_end(void **state)
     world_free(world);
 }
 
+/* The same by the wish of another node; what it hosts is handed off. Meanwhile it is not ready. */
+static void a_node_is_told_by_another_one_to_leave(void **state)
+{
+    struct world *world = cast_world(42, 2, 1);
+    struct player player;
+    struct ear ear;
+    uint32_t index = 1;
+    (void)state;
+
+    player_spawn(&player, world, 0, 0);
+    for (uint32_t i = 0; i < 16; i++) {
+        char id[8];
+
+        (void)snprintf(id, sizeof id, "p%u", i);
+        assert_int_equal(player_asks(&player, "P", id, STORE), 1);
+    }
+    ear_open(&ear, world, 0, 0);
+    expect(&ear, "0up 1up *0 *0host ");
+    world_leave_member(world, 0, 1);
+    wait_for(&ear, "1left ");
+    assert_true(world_node(world, 0)->is_ready);
+    world_run(world, SECOND);
+    assert_false(world_node(world, 1)->is_ready);
+    assert_true(world_until(world, world_node_ended, &index, 60 * SECOND));
+    assert_int_equal(world_node(world, 1)->error, 0);
+    wait_for(&ear, "removed");
+    expect(&ear, "1left 1exited 1removed ");
+    assert_false(world_logged(world, 1, "not done in time"));
+    for (uint32_t i = 0; i < 16; i++) {
+        char id[8];
+
+        (void)snprintf(id, sizeof id, "p%u", i);
+        assert_int_equal(player_asks(&player, "P", id, STORE), 2);
+    }
+    assert_true(world_node(world, 0)->is_ready);
+    world_leave_member(world, 0, 1);
+    world_run(world, 10 * MS);
+    assert_true(world_logged(world, 0, "leave ignored: no such member"));
+    index = 0;
+    world_leave_member(world, 0, 0);
+    assert_true(world_until(world, world_node_ended, &index, 60 * SECOND));
+    assert_int_equal(world_node(world, 0)->error, 0);
+    world_free(world);
+}
+
 /* Node `node` is downed by `by`: its actors hear the end on both lanes, with what stands before it in their mailboxes, and it ends
  * without delay. */
 static void the_downed_hears(struct world *world, uint32_t by, uint32_t node,
@@ -507,6 +552,7 @@ int main(void)
         cmocka_unit_test(what_comes_at_once_is_told_one_by_one),
         cmocka_unit_test(the_status_says_who_has_seen_the_version),
         cmocka_unit_test(a_leaving_node_is_heard_to_its_end),
+        cmocka_unit_test(a_node_is_told_by_another_one_to_leave),
         cmocka_unit_test(a_downed_node_is_heard_to_its_end),
         cmocka_unit_test(a_node_hears_itself),
         cmocka_unit_test(a_cluster_prepares_for_its_end),
