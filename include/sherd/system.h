@@ -118,8 +118,8 @@ SHERD_API void sherd_halt(struct sherd_system *system);
  * of the library, nor from a job. */
 SHERD_API void sherd_close(struct sherd_system *system);
 
-/* Membership commands; any thread after sherd_start. address: "host:port" or a full address. SHERD_EINVAL when it is
- * malformed, SHERD_ESTATE.
+/* Membership commands; any thread after sherd_start. address: "host:port" or a full address. SHERD_EINVAL when it is malformed or
+ * of another protocol or system, which the log says; SHERD_ESTATE. What cannot be done when the node comes to it is logged alone.
  * sherd_join: a node without seed nodes joins the cluster of the node at that address, and asks until it is taken in; the own
  * address founds a cluster. A node that is alone in its cluster and has no entity types leaves it and joins the other one, as the
  * same incarnation; events tell that it is joining again. Of two that join each other one takes in the other. The configurations

@@ -52,8 +52,27 @@ int sherd_leave_from(struct sherd_system *system, enum sherd_phase from)
     return 0;
 }
 
+/* Behaviour 4.2: such an address is ignored, and the log says what would be right. */
+static int refuse_address(struct sherd_system *system, const char *verb,
+                          const char *text)
+{
+    const struct identity *self = &system->settings.node.identity;
+    struct address address;
+    const char *why = "another system";
+
+    if (!address_parse(&address, text, NULL, NULL))
+        why = "no address";
+    else if (!address_parse(&address, text, self->protocol, NULL))
+        why = "another protocol";
+    system_log(system, TRACE_WARNING, "member",
+               "%s ignored: %s expected=%s://%s@HOST:PORT address=\"%s\"", verb,
+               why, self->protocol, self->system, text);
+    return SHERD_EINVAL;
+}
+
+/* verb: for the log. text: may be null. */
 static int command(struct sherd_system *system, enum node_command command,
-                   const char *text)
+                   const char *verb, const char *text)
 {
     const struct identity *self = &system->settings.node.identity;
     struct address address;
@@ -62,7 +81,7 @@ static int command(struct sherd_system *system, enum node_command command,
     if (system_state_of(system) != SYSTEM_RUNNING)
         return SHERD_ESTATE;
     if (!text || !address_parse(&address, text, self->protocol, self->system))
-        return SHERD_EINVAL;
+        return refuse_address(system, verb, text ? text : "");
     return give_mail(system, 0, node_mail_command(command, &address),
                      sizeof address);
 }
@@ -77,17 +96,17 @@ int sherd_prepare_shutdown(struct sherd_system *system)
 
 int sherd_join(struct sherd_system *system, const char *address)
 {
-    return command(system, NODE_JOIN, address);
+    return command(system, NODE_JOIN, "join", address);
 }
 
 int sherd_leave_member(struct sherd_system *system, const char *address)
 {
-    return command(system, NODE_LEAVE_MEMBER, address);
+    return command(system, NODE_LEAVE_MEMBER, "leave", address);
 }
 
 int sherd_down(struct sherd_system *system, const char *address)
 {
-    return command(system, NODE_DOWN, address);
+    return command(system, NODE_DOWN, "down", address);
 }
 
 int sherd_system_spawn(struct sherd_system *system,

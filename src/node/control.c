@@ -223,8 +223,14 @@ static void carried_frame(struct control *control, struct carried *carried)
 static void join(struct control *control, const struct address *address)
 {
     struct machine *machine = control->machine;
+    bool is_in = member_is_in(control->member);
 
-    if (control->type_count && member_is_in(control->member))
+    if (is_in && address_equal(address, &machine->self->node.address))
+        trace_put(machine->trace, TRACE_WARNING, "member",
+                  "join ignored: the own address, and the node is in a "
+                  "cluster already address=%s:%u",
+                  address->host, address->port);
+    else if (control->type_count && is_in)
         trace_put(machine->trace, TRACE_ERROR, "member",
                   "join refused: with entity types a node joins only while "
                   "it is in no cluster; start it anew, not alone, and join "

@@ -125,12 +125,54 @@ static void another_member_is_told_to_leave(void **state)
     sherd_close(first);
 }
 
+struct wrong {
+    const char *address;
+    const char *why;
+};
+
+/* A caller gets SHERD_EINVAL, "see the log". */
+static void what_is_no_address_of_the_cluster_is_logged(void **state)
+{
+    static const struct wrong wrongs[] = {
+        { "pekko://Commands@127.0.0.1:1", "another protocol" },
+        { "akka://Other@127.0.0.1:1", "another system" },
+        { "Other@127.0.0.1:1", "another system" },
+        { "foo", "no address" },
+    };
+    static const struct {
+        int (*call)(struct sherd_system *system, const char *address);
+        const char *name;
+    } calls[] = { { sherd_join, "join" },
+                  { sherd_down, "down" },
+                  { sherd_leave_member, "leave" } };
+    struct sherd_system *system = start(0);
+    char line[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        for (size_t k = 0; k < sizeof wrongs / sizeof *wrongs; k++) {
+            forget_log();
+            assert_int_equal(calls[i].call(system, wrongs[k].address),
+                             SHERD_EINVAL);
+            (void)snprintf(line, sizeof line,
+                           "msg=\"%s ignored: %s\" "
+                           "expected=akka://Commands@HOST:PORT address=%s\n",
+                           calls[i].name, wrongs[k].why,
+                           wrongs[k].address);
+            assert_true(was_logged(line));
+        }
+    }
+    assert_int_equal(sherd_join(system, NULL), SHERD_EINVAL);
+    sherd_close(system);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_ready_while_it_is_up),
         cmocka_unit_test(it_is_not_ready_once_it_has_left_its_cluster_of_one),
         cmocka_unit_test(another_member_is_told_to_leave),
+        cmocka_unit_test(what_is_no_address_of_the_cluster_is_logged),
     };
 
     if (uv_mutex_init(&log_mutex))

@@ -504,6 +504,9 @@ static void clusters_of_one_are_linked(void **state)
     world_run(world, 5 * SECOND);
     ear_open(&ear, world, 1, 0);
     expect(&ear, "1up *1 ");
+    world_join(world, 1, 1);
+    world_run(world, SECOND);
+    assert_true(world_logged(world, 1, "join ignored: the own address"));
     assert_int_equal(ready_count(world), 3);
     world_pause(world, 0, true);
     world_join(world, 1, 0);
