@@ -153,6 +153,20 @@ static void take_in(struct member *member, uint64_t now,
     }
 }
 
+/* The joiner is told nothing, and asks again. */
+static void ignore(struct member *member, const struct node_id *joiner)
+{
+    char text[ADDRESS_TEXT_MAX];
+
+    member->counters.dropped_state++;
+    trace_put(member->trace, member->info_level, "member",
+              "join ignored: %s peer=%s",
+              member->is_preparing
+                  ? "the cluster prepares for its end"
+                  : "this node is on its way out, others may take it in",
+              address_text(&joiner->address, text, sizeof text));
+}
+
 void join_receive(struct member *member, uint64_t now,
                   const struct inbound *inbound, struct outbox *outbox)
 {
@@ -170,7 +184,7 @@ void join_receive(struct member *member, uint64_t now,
         member->counters.dropped_hostile++;
     else if (member->is_preparing || !own || own->status == MEMBER_DOWN ||
              own->status == MEMBER_EXITING)
-        member->counters.dropped_state++;
+        ignore(member, &profile->node);
     else {
         member->counters.join_received++;
         take_in(member, now, profile, inbound, outbox);

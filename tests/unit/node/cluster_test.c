@@ -472,6 +472,7 @@ static void a_cluster_prepares_for_its_end(void **state)
     start(world, 3, 1);
     world_run(world, 15 * SECOND);
     expect(&ear, "");
+    assert_true(world_logged(world, 0, "join ignored: the cluster prepares for its end peer=n3"));
     world_leave(world, 3);
     began = world_now(world);
     for (uint32_t i = 0; i < 3; i++)
