@@ -238,6 +238,10 @@ static bool hand_disk(void *user, enum fault_verb verb, bool on)
 {
     struct cluster *cluster = user;
 
+    if (verb == FAULT_VERB_POWER && cluster->power_waits) {
+        store_power_waits(cluster->world, &cluster->power);
+        return true;
+    }
     return store_fault(cluster->world, verb, on);
 }
 
@@ -245,9 +249,10 @@ static uint64_t hand_harm(void *user, enum fault_verb verb)
 {
     struct cluster *cluster = user;
 
-    return verb == FAULT_VERB_DOWN
-               ? check_member_counts(cluster->checks->member).downed
-               : store_harm(cluster->world, verb);
+    if (verb == FAULT_VERB_DOWN)
+        return check_member_counts(cluster->checks->member).downed;
+    return store_harm(cluster->world, verb) +
+           (verb == FAULT_VERB_POWER && cluster->power.until); /* it will go */
 }
 
 struct nemesis_hands cluster_hands(struct cluster *cluster, uint64_t delay_min,

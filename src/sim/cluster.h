@@ -9,6 +9,7 @@
 #include "base/address.h"
 #include "base/rng.h"
 #include "sim/nemesis.h"
+#include "sim/store_faults.h"
 
 #define CLUSTER_SEEDS 3 /* seed nodes that a node knows */
 #define CLUSTER_CENTERS_MAX 3
@@ -40,6 +41,8 @@ struct cluster {
     struct cluster_listing *listings; /* of all places; made by cluster_init, as rng */
     struct rng rng;
     bool resolves; /* nodes have resolvers: an operator does not down whom they would */
+    bool power_waits; /* losses of power wait until a store writes */
+    struct power_wait power;
     struct address (*seeds)[CLUSTER_SEEDS]; /* of each node's life; made by cluster_init */
 };
 

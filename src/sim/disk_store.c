@@ -618,6 +618,12 @@ bool disk_store_serves(const struct disk_store *store)
     return store->phase >= PHASE_IDLE;
 }
 
+bool disk_store_is_writing(const struct disk_store *store)
+{
+    return store->phase == PHASE_WRITE || store->phase == PHASE_SYNC ||
+           store->phase == PHASE_REPEAT || store->phase == PHASE_SETTLE;
+}
+
 const char *disk_store_damage(const struct disk_store *store)
 {
     return store->damage;

@@ -94,6 +94,8 @@ void disk_store_kill(struct disk_store *store, uint64_t now);
  * tried again when the disk fails. Nothing happens when it runs. */
 void disk_store_reopen(struct disk_store *store, uint64_t now);
 bool disk_store_serves(const struct disk_store *store);
+/* It has given something to its disk that is not synced yet: a loss of power now takes any part of it. */
+bool disk_store_is_writing(const struct disk_store *store);
 /* Why it does not open: its log is damaged. Null when that is not so. */
 const char *disk_store_damage(const struct disk_store *store);
 void disk_store_hold(struct disk_store *store, bool on);   /* no answer goes out */

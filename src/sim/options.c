@@ -9,9 +9,11 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "sim/streams.h"
+#include "sim/workload.h"
 
-#define CHOICES_MAX 12
+#define CHOICES_MAX 16
 #define WEIGHT_MAX 100 /* of a fault, by hand */
+#define SLOW_STORE 500000 /* us */
 #define DATA_CALLS_MAX 10000 /* of one run */
 
 struct choice {
@@ -87,6 +89,8 @@ static bool mode_is_unusual(enum sim_mode mode, enum sim_option option)
 {
     if (option >= OPTION_CROSS_CONNECTIONS && option <= OPTION_CROSS_PAUSE)
         return mode == MODE_CENTERS;
+    if (option == OPTION_STORES_MUCH)
+        return mode == MODE_SWARM || mode == MODE_STORAGE;
     if (option >= OPTION_RESOLVER_PLAIN && option <= OPTION_MARGIN)
         return mode == MODE_SWARM || mode == MODE_SBR || mode == MODE_CENTERS;
     return mode != MODE_LITE && mode != MODE_SCALE && mode != MODE_MEMBER;
@@ -440,6 +444,20 @@ static void keep_alive(struct options *options)
     keep_connections(value);
 }
 
+/* A world in which much is on its way to the disks when power goes. */
+static void store_much(uint64_t *value)
+{
+    if (!value[OPTION_STORES_MUCH])
+        return;
+    at_least(&value[OPTION_STORE], SLOW_STORE);
+    at_least(&value[OPTION_ENTITIES], 1000);
+    at_least(&value[OPTION_LOAD], 30);
+    at_least(&value[OPTION_FAULTS], 60);
+    at_least(&value[OPTION_POWER], 10);
+    value[OPTION_POWER_WAITS] = 1;
+    value[OPTION_OPS] |= 1u << WORKLOAD_COUNT;
+}
+
 void options_draw(struct options *options, uint64_t seed,
                   const struct options_wish *wish)
 {
@@ -458,6 +476,7 @@ void options_draw(struct options *options, uint64_t seed,
     options_insist(options, wish->mode);
     if (options->value[OPTION_RESOLVER])
         trust_detectors(options);
+    store_much(options->value);
     keep_alive(options);
 }
 

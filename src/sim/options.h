@@ -232,7 +232,9 @@ enum sim_resolver {
       SELDOM(864000, 600, 3600, 8640000))                                      \
     X(PHASE, "phase_timeout_ms", 0, SELDOM(0, 2000, 5000, 120000))                              \
     X(SHARDS_AFTER, "shards_after_restart", 0, 0)                               \
-    X(DATA_EXPIRE, "data_expire_ms", 0, SELDOM(0, 4000, 10000, 30000, 120000))
+    X(DATA_EXPIRE, "data_expire_ms", 0, SELDOM(0, 4000, 10000, 30000, 120000)) \
+    X(POWER_WAITS, "power_waits", 0, 0, 0, 1)                                  \
+    X(STORES_MUCH, "stores_much", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 0, 1))
 
 /* data_durable: half of the keys' types are kept on each node's disk. data_expire_ms: what counts, and the OR-set, is forgotten where it was not
  * used for so long, and where clocks are right; 0: nothing is. */
@@ -243,6 +245,8 @@ enum sim_resolver {
  * body_bytes: of one message in 32, at most */
 /* shards_after_restart: when all come back from what is stored, types have so many shards, where entities are remembered in the journal; 0: as
  * many as before, and as all ordinary seeds have */
+/* power_waits: a loss of power waits for a moment in which a store writes. stores_much: stores are slow, many entities store events, and power is
+ * lost often */
 /* split: at the beginning, where nodes have a resolver, a clean cut is judged by what its strategy promises */
 /* no_entities: nodes have no entity types, and no clients that talk to any */
 /* seeds_found: nodes look for their seed nodes, in a list that follows who comes and goes with a delay */

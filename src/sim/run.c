@@ -215,6 +215,7 @@ static void make_world(struct run *run)
     run->cluster.settings = set_life;
     run->cluster.user = run;
     run->cluster.resolves = value[OPTION_RESOLVER] != 0;
+    run->cluster.power_waits = value[OPTION_POWER_WAITS] != 0;
     run->cluster.finds = value[OPTION_FOUND] != 0;
     run->cluster.centers = (uint32_t)value[OPTION_CENTERS];
     run->checks->centers = run->cluster.centers;

@@ -7,6 +7,11 @@
 #include "sim/streams.h"
 #include "sim/world.h"
 
+#define POWER_WITHIN (20 * SECOND) /* from a fault's time until power is back */
+#define POWER_WAIT (5 * SECOND)    /* of it: for a store that writes */
+#define LOOK_MIN (MS / 10)
+#define LOOK_ODDS 4 /* a write that is seen is met one time in so many */
+
 static void power_is_back(struct world *world, void *arg)
 {
     (void)arg;
@@ -14,13 +19,58 @@ static void power_is_back(struct world *world, void *arg)
         disk_store_reopen(world_store_at(world, i), world_now(world));
 }
 
-static void lose_power(struct world *world, struct rng *rng)
+/* It is back within that time. */
+static void lose_power(struct world *world, struct rng *rng, uint64_t within)
 {
     uint64_t now = world_now(world);
 
     for (uint32_t i = 0; i < world_store_count(world); i++)
         disk_store_power_loss(world_store_at(world, i), now);
-    world_at(world, now + 1 + rng_below(rng, 20 * SECOND), power_is_back, NULL);
+    world_at(world, now + 1 + rng_below(rng, within), power_is_back, NULL);
+}
+
+static bool some_store_writes(struct world *world)
+{
+    for (uint32_t i = 0; i < world_store_count(world); i++)
+        if (disk_store_is_writing(world_store_at(world, i)))
+            return true;
+    return false;
+}
+
+/* Some looks in the time that a write and its sync take. */
+static uint64_t next_look(struct world *world)
+{
+    uint64_t latency =
+        disk_faults(disk_store_disk(world_store(world)))->latency_mean;
+
+    return world_now(world) +
+           (latency / 2 > LOOK_MIN ? latency / 2 : LOOK_MIN);
+}
+
+/* Not at the first look at a write: a sync shall be met, too. */
+static void look_for_writes(struct world *world, void *arg)
+{
+    struct power_wait *wait = arg;
+
+    if (world_now(world) < wait->until &&
+        (!some_store_writes(world) || rng_below(&wait->rng, LOOK_ODDS))) {
+        world_at(world, next_look(world), look_for_writes, wait);
+        return;
+    }
+    wait->until = 0;
+    lose_power(world, &wait->rng, POWER_WITHIN - POWER_WAIT);
+}
+
+void store_power_waits(struct world *world, struct power_wait *wait)
+{
+    bool looks = wait->until != 0;
+
+    if (looks) /* two at a time: the first one waits no longer */
+        lose_power(world, &wait->rng, POWER_WITHIN - POWER_WAIT);
+    wait->rng = stream_rng(world_seed(world), STREAM_DISK, world_now(world));
+    wait->until = world_now(world) + POWER_WAIT;
+    if (!looks)
+        world_at(world, next_look(world), look_for_writes, wait);
 }
 
 static uint64_t harm_of(const struct disk_counters *counters,
@@ -78,7 +128,7 @@ bool store_fault(struct world *world, enum fault_verb verb, bool on)
             disk_fail_sync(disk_store_disk(world_store_at(world, i)));
         return true;
     case FAULT_VERB_POWER:
-        lose_power(world, &rng);
+        lose_power(world, &rng, POWER_WITHIN);
         return true;
     default:
         return false;

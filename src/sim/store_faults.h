@@ -4,10 +4,20 @@
 
 #include <stdbool.h>
 
+#include "base/rng.h"
 #include "sim/schedule.h"
 
 struct world;
 
+/* A loss of power that waits. Zero is none; it lives as long as its world. */
+struct power_wait {
+    struct rng rng;
+    uint64_t until; /* ns: power goes by then at the latest; 0: none waits */
+};
+
+/* Power goes in a moment in which some store has something on its way to the disk, or after 5 s; it is back as soon as after one that
+ * does not wait. */
+void store_power_waits(struct world *world, struct power_wait *wait);
 /* Begins or ends a fault; power and disk-sync only begin: power comes back by itself within 20 s. False: it is no fault of the
  * store. */
 bool store_fault(struct world *world, enum fault_verb verb, bool on);

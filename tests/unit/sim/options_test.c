@@ -421,6 +421,30 @@ static void what_is_drawn_can_be_carried(void **state)
     }
 }
 
+/* In a few worlds in a hundred much is under way to the disks when power goes. */
+static void some_worlds_store_much(void **state)
+{
+    const struct options_wish wish = { .mode = MODE_SWARM };
+    uint32_t worlds = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct options options;
+        const uint64_t *value = options.value;
+
+        options_draw(&options, seed, &wish);
+        if (!value[OPTION_STORES_MUCH])
+            continue;
+        worlds++;
+        assert_true(value[OPTION_STORE] >= 500000 &&
+                    value[OPTION_ENTITIES] >= 1000 &&
+                    value[OPTION_LOAD] >= 30 && value[OPTION_OPS] & 4);
+        assert_true(value[OPTION_POWER] >= 10 && value[OPTION_POWER_WAITS] &&
+                    value[OPTION_FAULTS] >= 60);
+    }
+    assert_in_range(worlds, SEEDS * 3 / 100, SEEDS * 10 / 100);
+}
+
 static void options_are_set_by_name(void **state)
 {
     static const char *const wrong[] = {
@@ -527,6 +551,7 @@ int main(void)
         cmocka_unit_test(a_world_is_the_same_without_the_weights_of_faults),
         cmocka_unit_test(marks_outlast_clocks_that_are_set_by_hand),
         cmocka_unit_test(what_is_drawn_can_be_carried),
+        cmocka_unit_test(some_worlds_store_much),
         cmocka_unit_test(options_are_set_by_name),
         cmocka_unit_test(every_drawn_value_can_be_set),
         cmocka_unit_test(options_print_as_one_line),

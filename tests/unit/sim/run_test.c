@@ -679,6 +679,32 @@ static void what_happens_is_counted(void **state)
     assert_true(result.work.shards.allocated >= 10);
 }
 
+/* Of slow stores; two faults at once are two losses. What was acknowledged is there, or the run breaks a rule. */
+static void power_that_waits_for_writes_takes_some(void **state)
+{
+    static const char faults[] = "at 5s power\n"
+                                 "at 30s power\n"
+                                 "at 55s power\n"
+                                 "at 55s power\n"
+                                 "at 80s power\n";
+    struct run_result result;
+    struct options options;
+    uint64_t lost[2];
+
+    (void)state;
+    for (int waits = 0; waits < 2; waits++) {
+        set(&options, 6);
+        options.value[OPTION_LENGTH] = 110;
+        options.value[OPTION_STORE] = 20000;
+        options.value[OPTION_POWER_WAITS] = (uint64_t)waits;
+        run_with_faults(&options, faults, &result);
+        assert_int_equal(result.effects[FAULT_VERB_POWER].faults, 5);
+        assert_int_equal(result.work.disk.power_losses, 6);
+        lost[waits] = result.work.disk.sectors_lost;
+    }
+    assert_true(lost[1] > lost[0]);
+}
+
 /* Who is cut off while it leaves does not wait for ever to see itself exiting. */
 static void L5_a_node_that_waits_for_ever_is_found(void **state)
 {
@@ -740,6 +766,7 @@ int main(void)
         cmocka_unit_test(who_waits_for_a_lost_cluster_begins_another),
         cmocka_unit_test(who_leaves_when_the_faults_end_has_its_time),
         cmocka_unit_test(what_happens_is_counted),
+        cmocka_unit_test(power_that_waits_for_writes_takes_some),
         cmocka_unit_test(L5_a_node_that_waits_for_ever_is_found),
         cmocka_unit_test(a_slow_link_is_slower_than_it_was),
     };
