@@ -421,6 +421,14 @@ static bool is_stray(const struct check_data *check, const struct write *write)
            (check->strays.items[write->life - 1] && !is_known);
 }
 
+bool check_data_must_stay(const struct check_data *check, uint64_t number)
+{
+    const struct write *write = write_of(check, number);
+
+    return check->keys.items[write->what.key]->type == SHERD_G_SET &&
+           check_data_is_firm(check, number) && !is_stray(check, write);
+}
+
 /* Who is outside may be pruned while it lives. A key of a map that it put stands there for what it knew of, and is cleaned away as its own: what others
  * had put under that key by then goes with it, and a counter under it begins anew. What was put later it did not know. */
 static bool may_go_with_a_stray(const struct judgement *judgement,

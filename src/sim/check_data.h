@@ -125,6 +125,10 @@ uint64_t check_data_ends_since(const struct check_data *check,
 /* Is it acknowledged, by members that have stayed, and is nothing known of its removal? Then each of its replicas has it. */
 bool check_data_is_firm(const struct check_data *check, uint64_t number);
 
+/* Is it acknowledged, by members that stayed, of a type whose elements stay for ever, and known inside? Then each disk that has it keeps it:
+ * a G_SET that nobody deletes. */
+bool check_data_must_stay(const struct check_data *check, uint64_t number);
+
 struct check_data_counts {
     uint64_t writes, acknowledged, doubtful, refused;
     uint64_t reads;

@@ -7,11 +7,13 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "sim/checks.h"
+#include "sim/durable.h"
 #include "sim/store_faults.h"
 #include "sim/streams.h"
 #include "sim/world.h"
 
 #define APPEARS (5 * SECOND) /* at most */
+#define LOOK (MS / 4) /* between two looks at whether a disk writes */
 #define VANISHES (40 * SECOND)
 
 static void set_address(struct address *address, uint32_t node)
@@ -82,8 +84,11 @@ void cluster_init(struct cluster *cluster)
     cluster->listings = mem_alloc(cluster->nodes * sizeof *cluster->listings);
     cluster->rng =
         stream_rng(world_seed(cluster->world), STREAM_SEEDS, WORLD_NODES_MAX);
-    for (uint32_t i = 0; i < cluster->nodes; i++)
+    cluster->powers = mem_alloc(cluster->nodes * sizeof *cluster->powers);
+    for (uint32_t i = 0; i < cluster->nodes; i++) {
         cluster->listings[i].since = NEVER;
+        cluster->powers[i] = (struct cluster_power){ cluster, i, 0 };
+    }
     if (cluster->finds)
         world_finds(cluster->world, find_nodes, cluster);
     if (cluster->resolves)
@@ -96,6 +101,8 @@ void cluster_fini(struct cluster *cluster)
     cluster->seeds = NULL;
     mem_free(cluster->listings);
     cluster->listings = NULL;
+    mem_free(cluster->powers);
+    cluster->powers = NULL;
 }
 
 bool cluster_lives(const struct cluster *cluster, uint32_t node)
@@ -245,6 +252,34 @@ static bool hand_disk(void *user, enum fault_verb verb, bool on)
     return store_fault(cluster->world, verb, on);
 }
 
+static void look_for_writes(struct world *world, void *arg)
+{
+    struct cluster_power *power = arg;
+    uint64_t now = world_now(world);
+    bool lives = cluster_lives(power->cluster, power->node);
+
+    if (lives && now < power->until &&
+        !world_durable_is_writing(world, power->node)) {
+        world_at(world, now + LOOK, look_for_writes, power);
+        return;
+    }
+    power->until = 0;
+    if (lives)
+        world_crash_as(world, power->node, WORLD_DARK);
+}
+
+static void hand_power_off(void *user, uint32_t node)
+{
+    struct cluster *cluster = user;
+    struct cluster_power *power = &cluster->powers[node];
+
+    if (power->until)
+        return; /* it is about to */
+    power->until = world_now(cluster->world) + NEMESIS_OFF_WITHIN;
+    world_at(cluster->world, world_now(cluster->world) + LOOK, look_for_writes,
+             power);
+}
+
 static uint64_t hand_harm(void *user, enum fault_verb verb)
 {
     struct cluster *cluster = user;
@@ -264,5 +299,6 @@ struct nemesis_hands cluster_hands(struct cluster *cluster, uint64_t delay_min,
                                    .start = hand_start,
                                    .down = hand_down,
                                    .disk = hand_disk,
+                                   .power_off = hand_power_off,
                                    .harm = hand_harm };
 }

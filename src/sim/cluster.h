@@ -22,6 +22,13 @@ struct cluster_listing {
     uint64_t since; /* from then on; NEVER: it is shown so */
 };
 
+/* A place that is about to lose power. */
+struct cluster_power {
+    struct cluster *cluster;
+    uint32_t node;
+    uint64_t until; /* ns: by then; 0: it is not */
+};
+
 struct checks;
 struct node_settings;
 struct sherd_entity_type;
@@ -43,6 +50,7 @@ struct cluster {
     bool resolves; /* nodes have resolvers: an operator does not down whom they would */
     bool power_waits; /* losses of power wait until a store writes */
     struct power_wait power;
+    struct cluster_power *powers; /* of each place; made by cluster_init */
     struct address (*seeds)[CLUSTER_SEEDS]; /* of each node's life; made by cluster_init */
 };
 

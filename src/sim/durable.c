@@ -20,6 +20,7 @@ struct durable_value {
     bool is_there;  /* there is a `now` */
     bool is_held;   /* it was damaged, and not written since; the next one: as synced */
     bool is_synced_held;
+    bool is_dirty;  /* `now` is not synced: of a transaction that failed, or of which nobody heard */
 };
 
 struct durable_disk {
@@ -29,7 +30,10 @@ struct durable_disk {
     struct durable_faults faults;
     struct rng rng;
     struct map values; /* key -> struct durable_value */
+    uint32_t dirty;    /* of them */
+    bool sync_fails;   /* the next one */
     uint64_t writes;
+    struct durable_counters counters;
 };
 
 static struct durable_disk *disk_of(struct world *world, struct site *site)
@@ -73,34 +77,79 @@ static void write_one(struct durable_disk *disk, struct slice key,
     buf_put_slice(&kept->now, value);
     kept->is_there = !erases;
     kept->is_held = false;
+    disk->dirty += !kept->is_dirty;
+    kept->is_dirty = true;
 }
 
-static void sync_all(struct durable_disk *disk)
+/* What is under the key now is there for good; or what was synced last is there again. */
+static void settle_one(struct durable_disk *disk, struct durable_value *kept,
+                       bool stays)
 {
-    struct map_entry entry;
-
-    for (uint32_t at = 0; map_next(&disk->values, &at, &entry);) {
-        struct durable_value *kept = entry.value;
-
+    if (stays) {
         copy(&kept->synced, &kept->now);
         kept->is_synced = kept->is_there;
         kept->is_synced_held = kept->is_held;
+    } else {
+        copy(&kept->now, &kept->synced);
+        kept->is_there = kept->is_synced;
+        kept->is_held = kept->is_synced_held;
     }
+    disk->dirty -= kept->is_dirty;
+    kept->is_dirty = false;
 }
 
-static void write_all(struct durable_disk *disk,
-                      const struct durable_request *request)
+enum settling {
+    SETTLE_SYNC,   /* all of it stays */
+    SETTLE_UNDO,   /* none of it does */
+    SETTLE_ANYHOW, /* any part of it does: each value lies in a record of its own */
+};
+
+/* Of what is not synced. */
+static void settle(struct durable_disk *disk, enum settling how)
+{
+    struct map_entry entry;
+    uint64_t stayed = 0, lost = 0;
+
+    for (uint32_t at = 0; disk->dirty && map_next(&disk->values, &at, &entry);) {
+        struct durable_value *kept = entry.value;
+        bool stays = how == SETTLE_SYNC;
+
+        if (!kept->is_dirty)
+            continue;
+        if (how == SETTLE_ANYHOW)
+            stays = rng_below(&disk->rng, 2);
+        stayed += stays;
+        lost += !stays;
+        settle_one(disk, kept, stays);
+    }
+    disk->counters.values_lost += how == SETTLE_ANYHOW ? lost : 0;
+    disk->counters.torn += how == SETTLE_ANYHOW && stayed && lost;
+}
+
+/* Of the request each value, or any part of them. */
+static void write_entries(struct durable_disk *disk,
+                          const struct durable_request *request, bool all)
 {
     for (uint32_t i = 0; i < request->entries.count; i++) {
         const struct durable_entry *entry = &request->entries.items[i];
 
-        write_one(disk, durable_slice(request, entry->key),
-                  durable_slice(request, entry->value),
-                  request->verb == DURABLE_ERASE);
+        if (all || rng_below(&disk->rng, 2))
+            write_one(disk, durable_slice(request, entry->key),
+                      durable_slice(request, entry->value),
+                      request->verb == DURABLE_ERASE);
     }
+}
+
+/* As host/durable: before a transaction that is done stands that those that failed are none. */
+static void write_all(struct durable_disk *disk,
+                      const struct durable_request *request)
+{
+    if (!disk->faults.lies)
+        settle(disk, SETTLE_UNDO);
+    write_entries(disk, request, true);
     disk->writes++;
     if (!disk->faults.lies)
-        sync_all(disk);
+        settle(disk, SETTLE_SYNC);
 }
 
 static int order(const void *left, const void *right)
@@ -126,7 +175,8 @@ static void load_one(struct durable_disk *disk, struct durable_request *request,
     if (is_damaged) {
         copy(&kept->now, &kept->before);
         kept->is_there = kept->before.size > 0;
-        kept->is_held = kept->is_synced_held = durable_hold_key(key, &name);
+        kept->is_held = durable_hold_key(key, &name);
+        settle_one(disk, kept, true);
         request->was_damaged = true;
     }
     buf_fini(&name);
@@ -138,11 +188,27 @@ static void load_one(struct durable_disk *disk, struct durable_request *request,
     entry->is_held = kept->is_held;
 }
 
+static void lose_all(struct durable_disk *disk)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&disk->values, &at, &entry);) {
+        struct durable_value *kept = entry.value;
+
+        kept->is_there = kept->is_held = false;
+        settle_one(disk, kept, true);
+    }
+}
+
 static void load_all(struct durable_disk *disk, struct durable_request *request)
 {
     VEC(struct map_entry) found = { NULL, 0, 0 };
     struct map_entry entry;
 
+    if (disk->faults.is_blank)
+        lose_all(disk);
+    if (!disk->faults.lies) /* what is found is written once more, and synced */
+        settle(disk, SETTLE_ANYHOW);
     for (uint32_t at = 0; map_next(&disk->values, &at, &entry);)
         if (((const struct durable_value *)entry.value)->is_there ||
             ((const struct durable_value *)entry.value)->is_held)
@@ -159,19 +225,31 @@ static void fail(struct durable_request *request, const char *why)
     (void)snprintf(request->error, sizeof request->error, "%s", why); /* fits */
 }
 
-/* What becomes of the request is known now. */
+static bool sync_fails_now(struct durable_disk *disk)
+{
+    bool fails = disk->sync_fails || happens(disk, disk->faults.sync_error_ppm);
+
+    disk->sync_fails = false;
+    return fails;
+}
+
+/* What becomes of the request is known now. Of one that failed the cache may hold any part, or, when its sync did, all. */
 static void finish(struct durable_disk *disk, struct durable_request *request)
 {
     bool is_load = request->verb == DURABLE_LOAD;
     bool fails = happens(disk, disk->faults.error_ppm);
+    bool sync_fails = !is_load && sync_fails_now(disk);
 
     if (!is_load && disk->faults.is_full) {
+        disk->counters.full++;
         fail(request, "No space left on device");
         return;
     }
-    if (fails && !is_load && rng_below(&disk->rng, 2))
-        write_all(disk, request);
-    if (fails) {
+    if (fails || sync_fails) {
+        disk->counters.errors += fails;
+        disk->counters.sync_errors += !fails;
+        if (!is_load)
+            write_entries(disk, request, !fails);
         fail(request, "Input/output error");
         return;
     }
@@ -191,8 +269,10 @@ void durable_take(struct world *world, struct site *site,
 
     check(!disk->request);
     disk->request = request;
-    if (happens(disk, disk->faults.stall_ppm) && disk->faults.stall_max)
+    if (happens(disk, disk->faults.stall_ppm) && disk->faults.stall_max) {
+        disk->counters.stalls++;
         at += rng_below(&disk->rng, disk->faults.stall_max);
+    }
     events_put(&world->events, &disk->event, at);
 }
 
@@ -219,30 +299,36 @@ struct site *durable_site(const struct event *event)
 
 /* ---- ends ---- */
 
-/* The machine is gone, and with it what was not synced. */
+/* Its process, or the machine, is gone in the middle of it. */
+static void cut_off(struct durable_disk *disk)
+{
+    const struct durable_request *request = disk->request;
+
+    disk->counters.cut_off++;
+    if (!disk->faults.is_full)
+        write_entries(disk, request, rng_below(&disk->rng, 2));
+}
+
+/* The machine is gone, and with it what was not synced, or a part of it. */
 static void lose_power(struct durable_disk *disk)
 {
-    struct map_entry entry;
-
-    for (uint32_t at = 0; map_next(&disk->values, &at, &entry);) {
-        struct durable_value *kept = entry.value;
-
-        copy(&kept->now, &kept->synced);
-        kept->is_there = kept->is_synced;
-        kept->is_held = kept->is_synced_held;
-    }
+    disk->counters.power_losses++;
+    settle(disk, disk->faults.lies ? SETTLE_UNDO : SETTLE_ANYHOW);
 }
 
 void durable_end(struct world *world, struct site *site, bool crashes,
                  bool is_dark)
 {
     struct durable_disk *disk = site->durable;
+    bool writes;
 
     if (!disk)
         return;
-    /* An orderly end writes what it was given. */
-    if (disk->request && disk->request->verb != DURABLE_LOAD &&
-        !disk->faults.is_full && (!crashes || rng_below(&disk->rng, 2)))
+    writes = disk->request && disk->request->verb != DURABLE_LOAD;
+    disk->counters.power_harm += is_dark && (writes || disk->dirty);
+    if (writes && crashes)
+        cut_off(disk);
+    else if (writes && !disk->faults.is_full) /* an orderly end writes what it was given */
         write_all(disk, disk->request);
     durable_request_free(disk->request);
     disk->request = NULL;
@@ -284,9 +370,9 @@ bool world_durable_value(struct world *world, uint32_t node, struct slice key,
     struct durable_disk *disk = disk_of(world, world_site(world, node));
     const struct durable_value *kept = map_get(&disk->values, key);
 
-    if (!kept || !kept->is_there)
+    if (!kept || !kept->is_synced)
         return false;
-    *value = buf_slice(&kept->now);
+    *value = buf_slice(&kept->synced);
     return true;
 }
 
@@ -297,11 +383,32 @@ uint32_t world_durable_count(struct world *world, uint32_t node)
     uint32_t count = 0;
 
     for (uint32_t at = 0; map_next(&disk->values, &at, &entry);)
-        count += ((const struct durable_value *)entry.value)->is_there;
+        count += ((const struct durable_value *)entry.value)->is_synced;
     return count;
 }
 
 uint64_t world_durable_writes(struct world *world, uint32_t node)
 {
     return disk_of(world, world_site(world, node))->writes;
+}
+
+void world_durable_fail_sync(struct world *world, uint32_t node)
+{
+    disk_of(world, world_site(world, node))->sync_fails = true;
+}
+
+bool world_durable_is_writing(struct world *world, uint32_t node)
+{
+    const struct durable_disk *disk = world_site(world, node)->durable;
+
+    return disk && (disk->dirty || (disk->request && disk->request->verb !=
+                                                         DURABLE_LOAD));
+}
+
+struct durable_counters world_durable_counters(struct world *world,
+                                               uint32_t node)
+{
+    const struct durable_disk *disk = world_site(world, node)->durable;
+
+    return disk ? disk->counters : (struct durable_counters){ 0 };
 }

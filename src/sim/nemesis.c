@@ -272,7 +272,8 @@ static bool down(struct nemesis *nemesis, uint32_t node)
     X(DISK_ERROR, "errors")                                                    \
     X(DISK_FULL, "writes refused")                                             \
     X(DISK_SYNC, "syncs failed")                                               \
-    X(POWER, "losses of power")
+    X(POWER, "losses of power")                                                \
+    X(POWER_OFF, "writes cut off")
 
 static const char *const effect_texts[FAULT_VERBS] = {
 #define X(id, text) [FAULT_VERB_##id] = (text),
@@ -346,6 +347,7 @@ static uint64_t harm_of(struct nemesis *nemesis, const struct fault *fault)
     case FAULT_VERB_DISK_FULL:
     case FAULT_VERB_DISK_SYNC:
     case FAULT_VERB_POWER:
+    case FAULT_VERB_POWER_OFF:
         return nemesis->hands.harm(nemesis->hands.user, fault->verb);
     case FAULT_VERBS:
         break;
@@ -449,6 +451,10 @@ static bool begin(struct nemesis *nemesis, const struct fault *fault)
     case FAULT_VERB_DISK_SYNC:
     case FAULT_VERB_POWER:
         return nemesis->hands.disk(nemesis->hands.user, fault->verb, true);
+    case FAULT_VERB_POWER_OFF:
+        if (is_alive)
+            nemesis->hands.power_off(nemesis->hands.user, fault->node);
+        return is_alive;
     case FAULT_VERBS:
         break;
     }

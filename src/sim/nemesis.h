@@ -9,8 +9,11 @@
 
 #include <stdint.h>
 
+#include "base/timers.h"
 #include "sim/options.h"
 #include "sim/schedule.h"
+
+#define NEMESIS_OFF_WITHIN (5 * SECOND)
 
 struct world;
 
@@ -25,7 +28,9 @@ struct nemesis_hands {
     void (*down)(void *user, uint32_t by, uint32_t node); /* by is up and is told that node is down */
     /* A fault of the store begins or ends; power and disk-sync only begin. False: there is no such fault. */
     bool (*disk)(void *user, enum fault_verb verb, bool on);
-    /* What faults of that verb, of the store or "down", have done so far. */
+    /* The machine of a node that lives loses power: by NEMESIS_OFF_WITHIN, and before that as soon as its own disk writes. */
+    void (*power_off)(void *user, uint32_t node);
+    /* What faults of that verb, of the store, "power-off" or "down", have done so far. */
     uint64_t (*harm)(void *user, enum fault_verb verb);
 };
 

@@ -306,6 +306,17 @@ static void draw_crash_several(struct drawer *drawer)
     drawer->now = begin;
 }
 
+/* It is off some seconds later, at the latest. */
+static void draw_power_off(struct drawer *drawer)
+{
+    uint32_t node;
+
+    if (!draw_victim(drawer, &node))
+        return;
+    add_node(drawer, drawer->now, FAULT_VERB_POWER_OFF, node);
+    comes_back(drawer, node, drawer->now + NEMESIS_OFF_WITHIN);
+}
+
 /* One node, for a while, by that much. */
 static void draw_node_fault(struct drawer *drawer, enum fault_verb verb,
                             int64_t amount)
@@ -630,6 +641,9 @@ static void draw_fault(struct drawer *drawer, enum sim_option kind)
         break;
     case OPTION_CRASH_SEVERAL:
         draw_crash_several(drawer);
+        break;
+    case OPTION_POWER_OFF:
+        draw_power_off(drawer);
         break;
     default:
         check(!"not a fault");

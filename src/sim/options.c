@@ -37,7 +37,8 @@ static const char *const modes[MODE_COUNT] = { "swarm",   "lite",    "churn",
 bool option_is_fault(enum sim_option option)
 {
     return (option >= OPTION_CRASH && option < OPTION_FAULTS_END) ||
-           option == OPTION_RESTART || option == OPTION_CRASH_SEVERAL;
+           option == OPTION_RESTART || option == OPTION_CRASH_SEVERAL ||
+           option == OPTION_POWER_OFF;
 }
 
 /* Settings of nodes and of entity types. */
@@ -89,6 +90,8 @@ static bool mode_is_unusual(enum sim_mode mode, enum sim_option option)
 {
     if (option >= OPTION_CROSS_CONNECTIONS && option <= OPTION_CROSS_PAUSE)
         return mode == MODE_CENTERS;
+    if (option == OPTION_POWER_OFF)
+        return mode == MODE_SWARM || mode == MODE_STORAGE || mode == MODE_DATA;
     if (option == OPTION_STORES_MUCH)
         return mode == MODE_SWARM || mode == MODE_STORAGE;
     if (option >= OPTION_RESOLVER_PLAIN && option <= OPTION_MARGIN)
@@ -440,6 +443,8 @@ static void keep_alive(struct options *options)
         value[OPTION_REMEMBER_DATA] = 0;
     if (value[OPTION_REMEMBER_DATA])
         value[OPTION_KEPT_MIN] = choices[OPTION_KEPT_MIN].usual;
+    if (!options_have_disks(options))
+        value[OPTION_POWER_OFF] = 0;
     keep_kept(options, value);
     keep_connections(value);
 }

@@ -234,7 +234,8 @@ enum sim_resolver {
     X(SHARDS_AFTER, "shards_after_restart", 0, 0)                               \
     X(DATA_EXPIRE, "data_expire_ms", 0, SELDOM(0, 4000, 10000, 30000, 120000)) \
     X(POWER_WAITS, "power_waits", 0, 0, 0, 1)                                  \
-    X(STORES_MUCH, "stores_much", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 0, 1))
+    X(STORES_MUCH, "stores_much", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 0, 1))        \
+    X(POWER_OFF, "fault_power_off", 0, 0, 1, 3)
 
 /* data_durable: half of the keys' types are kept on each node's disk. data_expire_ms: what counts, and the OR-set, is forgotten where it was not
  * used for so long, and where clocks are right; 0: nothing is. */
@@ -247,6 +248,7 @@ enum sim_resolver {
  * many as before, and as all ordinary seeds have */
 /* power_waits: a loss of power waits for a moment in which a store writes. stores_much: stores are slow, many entities store events, and power is
  * lost often */
+/* fault_power_off: where nodes have disks of their own, with durable keys */
 /* split: at the beginning, where nodes have a resolver, a clean cut is judged by what its strategy promises */
 /* no_entities: nodes have no entity types, and no clients that talk to any */
 /* seeds_found: nodes look for their seed nodes, in a list that follows who comes and goes with a delay */
@@ -259,7 +261,7 @@ enum sim_resolver {
  * resolver: 0 = none, the operator downs who is dead; 1 = keep-majority, 2 = keep-oldest, 3 = lease-majority, 4 = static-quorum, which is more
  * than half of the nodes, 5 = down-all. resolver_plain: not 0, then it is the resolver where there is one.
  * resolver_unstable_percent, down_removal_margin_percent: of resolver_stable_ms */
-#define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it, and two at the end */
+#define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it, and three at the end */
 
 enum sim_option {
 #define OPTION_ID(id, name, ...) OPTION_##id,
@@ -303,6 +305,7 @@ void options_settings(const struct options *options,
 uint64_t options_unstable_ms(const struct options *options); /* of changes, before a resolver downs all; 0: never */
 uint64_t options_answer_ms(const struct options *options); /* there and back by way of a third, and two stores */
 bool options_remember_in_data(const struct options *options); /* there are such, and that is where they are kept */
+bool options_have_disks(const struct options *options); /* nodes have, of their own: some of their keys are durable */
 bool options_data_forgets(const struct options *options); /* marks of pruning end while it runs */
 
 #endif

@@ -138,6 +138,13 @@ bool options_remember_in_data(const struct options *options)
            options->value[OPTION_REMEMBER_DATA];
 }
 
+bool options_have_disks(const struct options *options)
+{
+    return options_remember_in_data(options) ||
+           (options->value[OPTION_DATA] &&
+            options->value[OPTION_DATA_DURABLE]);
+}
+
 static uint32_t beyond_majority(const struct options *options,
                                 enum sim_option option)
 {

@@ -45,6 +45,12 @@ static void work_of_world(const struct run *run, struct run_work *work)
     for (uint32_t i = 0; i < world_store_count(run->world); i++)
         run_work_disk(&work->disk, disk_counters(disk_store_disk(
                                        world_store_at(run->world, i))));
+    for (uint32_t i = 0; i < world_node_count(run->world); i++) {
+        const struct durable_counters own =
+            world_durable_counters(run->world, i);
+
+        run_work_own_disk(&work->own_disks, &own);
+    }
     work->journal = workload_world_journal_counts(run->load);
     work->shards = check_coordinator_counts(run->checks->coordinator);
     work->members = check_member_counts(run->checks->member);

@@ -26,6 +26,7 @@
 #include "sim/check_member.h"
 #include "sim/check_remember.h"
 #include "sim/disk.h"
+#include "sim/durable.h"
 #include "sim/nemesis.h"
 #include "sim/verdict.h"
 #include "sim/workload.h"
@@ -63,6 +64,7 @@ struct run_work {
     struct store_load_counts store;
     struct nemesis_kinds kinds;
     struct disk_counters disk; /* of all stores */
+    struct durable_counters own_disks; /* of nodes */
     struct check_journal_counts journal; /* likewise */
     struct check_coordinator_counts shards;
     struct check_member_counts members;

@@ -47,6 +47,8 @@ uint64_t run_link_mean(const struct options *options); /* ns: above the least, o
 
 /* run_work.c */
 void run_work_disk(struct disk_counters *sum, const struct disk_counters *more);
+void run_work_own_disk(struct durable_counters *sum,
+                       const struct durable_counters *more);
 
 /* run_time.c */
 bool run_is_over(const struct run *run);

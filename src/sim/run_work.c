@@ -33,6 +33,12 @@ void run_work_disk(struct disk_counters *sum, const struct disk_counters *more)
     add_all(sum, more, sizeof *sum);
 }
 
+void run_work_own_disk(struct durable_counters *sum,
+                       const struct durable_counters *more)
+{
+    add_all(sum, more, sizeof *sum);
+}
+
 static bool is_starved(uint64_t asked, uint64_t done)
 {
     return done * 2 < asked;
@@ -90,6 +96,7 @@ static void put_kinds(const struct run_work *work, struct buf *text)
 {
     const struct nemesis_kinds *kinds = &work->kinds;
     const struct disk_counters *disk = &work->disk;
+    const struct durable_counters *own = &work->own_disks;
 
     buf_put_text(text, "kinds   ");
     put(text, "cut one way", kinds->one_way);
@@ -110,6 +117,15 @@ static void put_kinds(const struct run_work *work, struct buf *text)
     put(text, "sectors lost", disk->sectors_lost);
     put(text, "claims and events of former owners refused", work->journal.fenced);
     put(text, "outcomes unknown", work->journal.unknown);
+    buf_put_text(text, "\ndurable ");
+    put(text, "stalls", own->stalls);
+    put(text, "errors", own->errors);
+    put(text, "sync errors", own->sync_errors);
+    put(text, "full", own->full);
+    put(text, "power losses", own->power_losses);
+    put(text, "writes cut off", own->cut_off);
+    put(text, "torn", own->torn);
+    put(text, "values lost", own->values_lost);
     buf_put_text(text, "\n");
 }
 
@@ -184,6 +200,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "judged by quorum", data->quorums);
     put(text, "looked up", data->firm);
     put(text, "compared with disks", data->disks);
+    put(text, "found again on disks", data->kept);
     put(text, "durable", data->durable);
     put(text, "forgotten", data->forgotten);
     buf_put_text(text, "\nstore   ");

@@ -93,6 +93,25 @@ static uint64_t harm_of(const struct disk_counters *counters,
     }
 }
 
+static uint64_t own_harm_of(const struct durable_counters *counters,
+                            enum fault_verb verb)
+{
+    switch (verb) {
+    case FAULT_VERB_DISK_STALL:
+        return counters->stalls;
+    case FAULT_VERB_DISK_ERROR:
+        return counters->errors + counters->sync_errors;
+    case FAULT_VERB_DISK_FULL:
+        return counters->full;
+    case FAULT_VERB_DISK_SYNC:
+        return counters->sync_errors;
+    case FAULT_VERB_POWER_OFF:
+        return counters->power_harm;
+    default:
+        return 0;
+    }
+}
+
 uint64_t store_harm(struct world *world, enum fault_verb verb)
 {
     uint64_t harm = 0;
@@ -100,6 +119,11 @@ uint64_t store_harm(struct world *world, enum fault_verb verb)
     for (uint32_t i = 0; i < world_store_count(world); i++)
         harm += harm_of(
             disk_counters(disk_store_disk(world_store_at(world, i))), verb);
+    for (uint32_t i = 0; i < world_node_count(world); i++) {
+        const struct durable_counters own = world_durable_counters(world, i);
+
+        harm += own_harm_of(&own, verb);
+    }
     return harm;
 }
 
@@ -126,6 +150,8 @@ bool store_fault(struct world *world, enum fault_verb verb, bool on)
     case FAULT_VERB_DISK_SYNC:
         for (uint32_t i = 0; i < world_store_count(world); i++)
             disk_fail_sync(disk_store_disk(world_store_at(world, i)));
+        for (uint32_t i = 0; i < world_node_count(world); i++)
+            world_durable_fail_sync(world, i);
         return true;
     case FAULT_VERB_POWER:
         lose_power(world, &rng, POWER_WITHIN);
@@ -138,6 +164,7 @@ bool store_fault(struct world *world, enum fault_verb verb, bool on)
     durable.stall_ppm = faults.stall_ppm;
     durable.stall_max = faults.stall_max;
     durable.error_ppm = faults.write_error_ppm;
+    durable.sync_error_ppm = faults.sync_error_ppm;
     durable.is_full = faults.is_full;
     for (uint32_t i = 0; i < world_node_count(world); i++)
         world_durable_faults(world, i, &durable);

@@ -21,7 +21,8 @@ void store_power_waits(struct world *world, struct power_wait *wait);
 /* Begins or ends a fault; power and disk-sync only begin: power comes back by itself within 20 s. False: it is no fault of the
  * store. */
 bool store_fault(struct world *world, enum fault_verb verb, bool on);
-/* What faults of that verb have done to the stores so far: operations that stood still or failed, losses of power. */
+/* What faults of that verb have done to the stores, and to nodes' own disks, so far: operations that stood still or failed, losses of power,
+ * and those of nodes with writes under way. */
 uint64_t store_harm(struct world *world, enum fault_verb verb);
 
 #endif

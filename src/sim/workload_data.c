@@ -637,6 +637,7 @@ void data_load_free(struct data_load *load)
     vec_fini(&load->keys);
     data_forget_noted(load);
     vec_fini(&load->noted);
+    vec_fini(&load->stored);
     mem_free(load->slots);
     check_data_free(load->check);
     mem_free(load);

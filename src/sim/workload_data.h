@@ -90,6 +90,7 @@ struct data_load_counts {
     uint64_t quorums;  /* writes that a read had to see because of its number and theirs */
     uint64_t firm;     /* acknowledged writes that were looked up in the replicas */
     uint64_t on_disks; /* of those, of durable keys: on the disks, too */
+    uint64_t kept;     /* looks for acknowledged ones at disks that had them */
     uint64_t disks;    /* keys of replicas that were compared with their disks */
     uint64_t durable;  /* keys that had to be there after all had lost power */
 };

@@ -13,6 +13,8 @@
 #define OWN_MAX 48     /* elements of a client's own that it may remove */
 #define KEY_TEXT_MAX 32
 #define EXPIRIES 4
+#define STORED_MAX 256    /* acknowledged writes that are looked for again, the last ones */
+#define DATA_DISKS_MAX 64 /* nodes whose disks are looked at */
 
 /* A key that is in use; when it has been written to often it gives place to another. */
 struct slot {
@@ -75,6 +77,12 @@ struct noted {
     VEC(int64_t) elements;
 };
 
+/* An acknowledged write of a durable key, and whose disks had it. */
+struct stored {
+    struct call call;
+    bool has[DATA_DISKS_MAX]; /* by node */
+};
+
 struct data_load {
     struct data_load_settings settings;
     struct world *world;
@@ -91,6 +99,9 @@ struct data_load {
     bool is_stopped;
     uint32_t looked; /* the key that is looked at next */
     VEC(struct noted) noted;
+    VEC(struct stored) stored;
+    uint32_t stored_next; /* which gives place to the next one */
+    uint32_t stored_looked;
     uint64_t said;   /* values sent when the silence began */
     struct data_load_counts counts;
 };

@@ -199,6 +199,40 @@ static bool has_stored(const struct data_load *load, uint32_t node,
     return is_there;
 }
 
+static void remember_stored(struct data_load *load, const struct call *call)
+{
+    struct stored stored = { .call = *call };
+
+    for (uint32_t i = 0;
+         i < world_node_count(load->world) && i < DATA_DISKS_MAX; i++)
+        stored.has[i] = has_stored(load, i, call);
+    if (load->stored.count < STORED_MAX)
+        vec_push(&load->stored, stored);
+    else
+        load->stored.items[load->stored_next++ % STORED_MAX] = stored;
+}
+
+/* I16: what was acknowledged of a durable key outlives errors, crashes and losses of power. */
+static void look_for_stored(struct data_load *load)
+{
+    for (uint32_t i = 0; i < load->settings.slots && load->stored.count; i++) {
+        const struct stored *stored =
+            &load->stored.items[load->stored_looked++ % load->stored.count];
+
+        for (uint32_t node = 0; node < DATA_DISKS_MAX; node++) {
+            if (!stored->has[node] ||
+                !check_data_must_stay(load->check, stored->call.number))
+                continue;
+            load->counts.kept++;
+            if (!has_stored(load, node, &stored->call))
+                violation(load->verdict, "I16", node,
+                          "write %llu of key %s was acknowledged, and this disk had it: it has it no more",
+                          (unsigned long long)stored->call.number,
+                          data_key_text(load, stored->call.key));
+        }
+    }
+}
+
 void data_look_up(struct data_load *load, const struct call *call,
                   uint32_t node)
 {
@@ -212,6 +246,8 @@ void data_look_up(struct data_load *load, const struct call *call,
         return;
     load->counts.firm++;
     load->counts.on_disks += is_durable;
+    if (is_durable)
+        remember_stored(load, call);
     for (uint32_t i = 0; i < world_node_count(load->world); i++)
         have += has_element(load, i, call) &&
                 (!is_durable || has_stored(load, i, call));
@@ -328,6 +364,7 @@ void data_load_sample(struct data_load *load)
 
     list_replicas(load, &list);
     look_for_pruned(load, &list);
+    look_for_stored(load);
     for (uint32_t i = 0; i < load->settings.slots && list.count; i++) {
         uint32_t key = load->looked++ % load->keys.count;
 

@@ -245,7 +245,7 @@ def a_campaign_is_reported():
         expect("no progress into a file", err == "", err)
         expect("what the report tells", all(
             re.search(f"^{word} ", out, re.M)
-            for word in ("build", "seeds", "sim time", "faults", "effect", "kinds", "disk", "members",
+            for word in ("build", "seeds", "sim time", "faults", "effect", "kinds", "disk", "durable", "members",
                          "shards", "entities", "messages", "work",
                          "verdict", "judged", "waited", "twice", "slowest")), out)
         expect("which program it was", re.search("^build +[0-9a-f]{16}$", out, re.M), out)

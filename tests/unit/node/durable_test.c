@@ -272,6 +272,53 @@ static void what_waits_becomes_one_write(void **state)
     world_free(world);
 }
 
+/* What was written then may be there or not; what is written later is. */
+static void a_sync_that_fails_acknowledges_nothing(void **state)
+{
+    struct world *world = world_of(86, 1);
+    struct voice voice, later;
+
+    (void)state;
+    world_durable_fail_sync(world, 0);
+    open_voice(&voice, world, 0, add_one);
+    wait_for(&voice, "not-stored#1 ");
+    assert_int_equal(world_durable_count(world, 0), 0);
+    assert_true(world_durable_is_writing(world, 0)); /* the cache has it */
+    assert_int_equal(world_durable_counters(world, 0).sync_errors, 1);
+    world_run(world, 3 * SECOND); /* it is tried again */
+    assert_int_equal(world_durable_count(world, 0), 1);
+    assert_false(world_durable_is_writing(world, 0));
+    world_crash_as(world, 0, WORLD_DARK);
+    start(world, 0);
+    open_voice(&later, world, 0, get_kept);
+    wait_for(&later, "found#9=1 ");
+    world_free(world);
+}
+
+/* Power is lost before the next try: of several worlds some have it, and some do not. */
+static void what_is_not_synced_may_go_with_the_power(void **state)
+{
+    uint32_t found = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < 8; i++) {
+        struct world *world = world_of(90 + i, 1);
+        struct voice voice, later;
+
+        world_durable_fail_sync(world, 0);
+        open_voice(&voice, world, 0, add_one);
+        wait_for(&voice, "not-stored#1 ");
+        world_crash_as(world, 0, WORLD_DARK);
+        assert_int_equal(world_durable_counters(world, 0).power_harm, 1);
+        start(world, 0);
+        open_voice(&later, world, 0, get_kept);
+        wait_for(&later, "#9");
+        found += strstr(later.text, "found#9=1 ") != NULL;
+        world_free(world);
+    }
+    assert_in_range(found, 1, 7);
+}
+
 static void a_full_disk_acknowledges_nothing(void **state)
 {
     static const struct durable_faults full = { .is_full = true };
@@ -707,6 +754,8 @@ int main(void)
         cmocka_unit_test(what_a_majority_has_outlives_a_damaged_disk),
         cmocka_unit_test(a_disk_that_lies_loses_it),
         cmocka_unit_test(a_full_disk_acknowledges_nothing),
+        cmocka_unit_test(a_sync_that_fails_acknowledges_nothing),
+        cmocka_unit_test(what_is_not_synced_may_go_with_the_power),
         cmocka_unit_test(a_key_may_be_as_long_as_any),
         cmocka_unit_test(a_refused_load_ends_the_node),
         cmocka_unit_test(nothing_is_acknowledged_before_it_is_on_the_disk),

@@ -705,6 +705,75 @@ static void power_that_waits_for_writes_takes_some(void **state)
     assert_true(lost[1] > lost[0]);
 }
 
+/* Whose own disks fail, and who loses power in the middle of a write, has what it has acknowledged. */
+static void set_own_disks(struct options *options)
+{
+    set(options, 7);
+    options->value[OPTION_LENGTH] = 100;
+    options->value[OPTION_STORE] = 20000;
+    options->value[OPTION_DATA] = 10;
+    options->value[OPTION_DATA_DURABLE] = 1;
+}
+
+static void faults_of_own_disks_are_counted(void **state)
+{
+    static const char faults[] = "at 5s disk-sync\n"
+                                 "at 10s disk-error for 20s\n"
+                                 "at 25s power-off 1\n"
+                                 "at 40s start 1\n"
+                                 "at 50s disk-full for 5s\n"
+                                 "at 60s disk-stall for 5s\n"
+                                 "at 70s power-off 2\n"
+                                 "at 80s start 2\n";
+    const struct durable_counters *own;
+    struct run_result result;
+    struct options options;
+
+    (void)state;
+    set_own_disks(&options);
+    run_with_faults(&options, faults, &result);
+    own = &result.work.own_disks;
+    assert_true(own->errors > 0 && own->sync_errors > 0 && own->full > 0 &&
+                own->stalls > 0);
+    assert_int_equal(own->power_losses, 5); /* and the restart's */
+    assert_true(own->power_harm >= 2 && own->cut_off > 0);
+    assert_int_equal(result.faults[FAULT_VERB_POWER_OFF], 2);
+    assert_true(result.effects[FAULT_VERB_POWER_OFF].faults >= 1);
+    assert_true(result.work.data.kept > 100);
+}
+
+static void replace_disk(void *user, struct world *world)
+{
+    static const struct durable_faults blank = { .is_blank = true };
+
+    (void)user;
+    world_durable_faults(world, 1, &blank);
+}
+
+static void I16_a_disk_that_loses_what_was_acknowledged_is_found(void **state)
+{
+    static const char faults[] = "at 29s cut 1<>* for 40s\n" /* or it has it again from others */
+                                 "at 30s crash 1\n"
+                                 "at 31s start 1\n";
+    struct schedule schedule = { { 0 } };
+    struct run_result result;
+    struct options options;
+    struct run_settings settings = { .options = &options,
+                                     .schedule = &schedule,
+                                     .looks_on = replace_disk,
+                                     .stops_at_violation = true };
+    char error[SCHEDULE_ERROR_MAX];
+
+    (void)state;
+    assert_true(schedule_read(&schedule, slice_text(faults), error,
+                              sizeof error));
+    set_own_disks(&options);
+    run_seed(&settings, &result);
+    schedule_fini(&schedule);
+    assert_true(broke(&result, "I16"));
+    assert_non_null(strstr(result.lines[0], "it has it no more"));
+}
+
 /* Who is cut off while it leaves does not wait for ever to see itself exiting. */
 static void L5_a_node_that_waits_for_ever_is_found(void **state)
 {
@@ -767,6 +836,9 @@ int main(void)
         cmocka_unit_test(who_leaves_when_the_faults_end_has_its_time),
         cmocka_unit_test(what_happens_is_counted),
         cmocka_unit_test(power_that_waits_for_writes_takes_some),
+        cmocka_unit_test(faults_of_own_disks_are_counted),
+        cmocka_unit_test(
+            I16_a_disk_that_loses_what_was_acknowledged_is_found),
         cmocka_unit_test(L5_a_node_that_waits_for_ever_is_found),
         cmocka_unit_test(a_slow_link_is_slower_than_it_was),
     };
