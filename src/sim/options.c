@@ -90,6 +90,8 @@ static bool mode_is_unusual(enum sim_mode mode, enum sim_option option)
 {
     if (option >= OPTION_CROSS_CONNECTIONS && option <= OPTION_CROSS_PAUSE)
         return mode == MODE_CENTERS;
+    if (option == OPTION_SHARDS_AFTER)
+        return mode == MODE_SWARM || mode == MODE_STORAGE;
     if (option == OPTION_POWER_OFF)
         return mode == MODE_SWARM || mode == MODE_STORAGE || mode == MODE_DATA;
     if (option == OPTION_STORES_MUCH)

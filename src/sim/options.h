@@ -231,7 +231,7 @@ enum sim_resolver {
     X(DATA_DURABLE_MARKER, "data_durable_pruning_marker_s", 864000,            \
       SELDOM(864000, 600, 3600, 8640000))                                      \
     X(PHASE, "phase_timeout_ms", 0, SELDOM(0, 2000, 5000, 120000))                              \
-    X(SHARDS_AFTER, "shards_after_restart", 0, 0)                               \
+    X(SHARDS_AFTER, "shards_after_restart", 0, 0, 0, 0, 8, 150)                \
     X(DATA_EXPIRE, "data_expire_ms", 0, SELDOM(0, 4000, 10000, 30000, 120000)) \
     X(POWER_WAITS, "power_waits", 0, 0, 0, 1)                                  \
     X(STORES_MUCH, "stores_much", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 0, 1))        \
@@ -245,7 +245,7 @@ enum sim_resolver {
  * large_types: of so many, the first of enum workload_type, what other nodes send has a stream of its own.
  * body_bytes: of one message in 32, at most */
 /* shards_after_restart: when all come back from what is stored, types have so many shards, where entities are remembered in the journal; 0: as
- * many as before, and as all ordinary seeds have */
+ * many as before */
 /* power_waits: a loss of power waits for a moment in which a store writes. stores_much: stores are slow, many entities store events, and power is
  * lost often */
 /* fault_power_off: where nodes have disks of their own, with durable keys */

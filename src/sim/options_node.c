@@ -11,7 +11,8 @@
  *   - type.rebalance_absolute_limit, type.rebalance_relative_limit: a type that does not say has the node's
  *   - type.stop_msg, type.remember, type.proxy: what a type is (workload.h)
  *   - remember.shard_count: the type's
- *   - remember.ids_max, remember.move_again: shards are as many in all lives, so none moves to another one
+ *   - remember.move_again: the node's retry_interval, which is drawn
+ *   - remember.ids_max: who is one too many does not answer, and the roll call asks all; the core's own test reaches it
  *   - data.update_size_max: what is refused for its size shows nothing; the replicator's own tests reach it
  *   - data.frame_size, sharding_data.frame_size, data.entry_size_max, sharding_data.entry_size_max,
  *     sharding_data.update_size_max: follow from what a frame holds; the entries of a run are far smaller
