@@ -25,6 +25,7 @@ struct incarnation {
     bool has_ended;
     bool is_downed;
     bool is_commanded;
+    bool is_foreign; /* of another cluster's name */
 };
 
 struct check_member {
@@ -178,6 +179,12 @@ static void seen(struct check_member *check, uint32_t node,
                   probe->node.address.host, probe->node.address.port,
                   probe->node.uid);
     judge_cluster(check, node, probe);
+    if (incarnation_of(check, check->uids[node])->is_foreign !=
+        incarnation_of(check, probe->node.uid)->is_foreign)
+        violation(check->verdict, "I33", node,
+                  "%s:%u uid %" PRIu64 " is seen %s, and one of the two is of another cluster",
+                  probe->node.address.host, probe->node.address.port,
+                  probe->node.uid, status_text(probe->first));
 }
 
 /* ---- downing ---- */
@@ -456,6 +463,9 @@ static void enters(struct check_member *check, uint32_t node, uint64_t cluster)
 {
     struct incarnation *own = incarnation_of(check, check->uids[node]);
 
+    if (own->is_foreign)
+        violation(check->verdict, "I33", node,
+                  "it is of another cluster, and enters %" PRIu64, cluster);
     if (own->cluster)
         violation(check->verdict, "I33", node,
                   "it is in cluster %" PRIu64 " and enters %" PRIu64,
@@ -474,6 +484,11 @@ void check_member_node_started(struct check_member *check, uint32_t node,
     vec_push(&check->sights, ((struct sights){ .of = { .count = 0 } }));
     incarnation->life = check->life;
     incarnation->node = node;
+}
+
+void check_member_node_foreign(struct check_member *check, uint32_t node)
+{
+    incarnation_of(check, check->uids[node])->is_foreign = true;
 }
 
 void check_member_node_ended(struct check_member *check, uint32_t node)

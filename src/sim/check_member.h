@@ -6,7 +6,8 @@
  *        on one version of the gossip sees the same members there
  *   I21  a member is down only because an operator said so, because another incarnation came to its address after its end, or
  *        by a node's resolver where there is one
- *   I33  two clusters never merge, and a node joins one in its life
+ *   I33  two clusters never merge, and a node joins one in its life; one of another cluster's name joins none of these, nor is it seen as a
+ *        member by anybody, nor anybody by it
  *
  * Fed with facts in the order in which they happened. */
 #ifndef SHERD_SIM_CHECK_MEMBER_H
@@ -31,6 +32,8 @@ struct check_member_counts {
 struct check_member *check_member_new(struct verdict *verdict); /* lent for life */
 void check_member_free(struct check_member *check);
 
+void check_member_node_foreign(struct check_member *check,
+                               uint32_t node); /* its life, which has started, is of another cluster's name */
 void check_member_node_started(struct check_member *check, uint32_t node,
                                uint64_t uid);
 void check_member_node_ended(struct check_member *check, uint32_t node);

@@ -13,6 +13,7 @@
 #include "sim/world.h"
 
 #define APPEARS (5 * SECOND) /* at most */
+#define FOREIGN_SYSTEM "Other" /* the name of another cluster */
 #define LOOK (MS / 4) /* between two looks at whether a disk writes */
 #define VANISHES (40 * SECOND)
 
@@ -78,8 +79,21 @@ static void find_seeds_by_itself(const struct cluster *cluster, uint32_t node,
         settings->founds_never |= i != node && cluster_lives(cluster, i);
 }
 
+/* Who refuses a handshake of another cluster says so, once of each. */
+static void hear(void *user, uint32_t node, const struct trace_line *line)
+{
+    struct cluster *cluster = user;
+
+    (void)node;
+    cluster->refused += !strcmp(line->module, "association") &&
+                        strstr(line->text, "://" FOREIGN_SYSTEM "@") != NULL;
+}
+
 void cluster_init(struct cluster *cluster)
 {
+    const struct world_observer observer = { .user = cluster, .line = hear };
+
+    world_observe(cluster->world, &observer);
     cluster->seeds = mem_alloc(cluster->nodes * sizeof *cluster->seeds);
     cluster->listings = mem_alloc(cluster->nodes * sizeof *cluster->listings);
     cluster->rng =
@@ -87,7 +101,8 @@ void cluster_init(struct cluster *cluster)
     cluster->powers = mem_alloc(cluster->nodes * sizeof *cluster->powers);
     for (uint32_t i = 0; i < cluster->nodes; i++) {
         cluster->listings[i].since = NEVER;
-        cluster->powers[i] = (struct cluster_power){ cluster, i, 0 };
+        cluster->powers[i] =
+            (struct cluster_power){ .cluster = cluster, .node = i };
     }
     if (cluster->finds)
         world_finds(cluster->world, find_nodes, cluster);
@@ -160,6 +175,31 @@ static void start(struct cluster *cluster, uint32_t node, uint32_t seeds,
     if (cluster->finds)
         find_seeds_by_itself(cluster, node, required, &settings);
     world_start(cluster->world, node, &settings);
+}
+
+/* It knows where those are that live, and nothing of its disk is its own. Never alone in its list, or it would found a cluster. */
+static bool start_foreign(struct cluster *cluster, uint32_t node)
+{
+    struct node_settings settings = world_node_settings(
+        cluster->world, node, cluster->types, cluster->type_count);
+    uint32_t seeds = find_seeds(cluster, node);
+    bool knows_one = false;
+
+    for (uint32_t i = 0; i < cluster->nodes; i++)
+        knows_one |= i != node && cluster_lives(cluster, i);
+    if (!knows_one)
+        return false;
+    settings.probes = true;
+    cluster->settings(cluster->user, &settings);
+    settings.identity.system = FOREIGN_SYSTEM;
+    settings.alone = false;
+    settings.seed_nodes = cluster->seeds[node];
+    settings.seed_node_count = seeds;
+    settings.durable_key_count = settings.shard_durable_key_count = 0;
+    world_start(cluster->world, node, &settings);
+    check_member_node_foreign(cluster->checks->member, node);
+    cluster->powers[node].foreign = world_node(cluster->world, node)->life;
+    return true;
 }
 
 void cluster_form(struct cluster *cluster)
@@ -280,12 +320,27 @@ static void hand_power_off(void *user, uint32_t node)
              power);
 }
 
+static bool hand_foreign(void *user, uint32_t node, bool on)
+{
+    struct cluster *cluster = user;
+
+    if (on)
+        return start_foreign(cluster, node);
+    if (cluster_lives(cluster, node) &&
+        world_node(cluster->world, node)->life ==
+            cluster->powers[node].foreign)
+        world_crash(cluster->world, node);
+    return true;
+}
+
 static uint64_t hand_harm(void *user, enum fault_verb verb)
 {
     struct cluster *cluster = user;
 
     if (verb == FAULT_VERB_DOWN)
         return check_member_counts(cluster->checks->member).downed;
+    if (verb == FAULT_VERB_FOREIGN)
+        return cluster->refused;
     return store_harm(cluster->world, verb) +
            (verb == FAULT_VERB_POWER && cluster->power.until); /* it will go */
 }
@@ -300,5 +355,6 @@ struct nemesis_hands cluster_hands(struct cluster *cluster, uint64_t delay_min,
                                    .down = hand_down,
                                    .disk = hand_disk,
                                    .power_off = hand_power_off,
+                                   .foreign = hand_foreign,
                                    .harm = hand_harm };
 }

@@ -27,6 +27,7 @@ struct cluster_power {
     struct cluster *cluster;
     uint32_t node;
     uint64_t until; /* ns: by then; 0: it is not */
+    uint32_t foreign; /* the number of the last life of another cluster here; 0: none was */
 };
 
 struct checks;
@@ -50,6 +51,7 @@ struct cluster {
     bool resolves; /* nodes have resolvers: an operator does not down whom they would */
     bool power_waits; /* losses of power wait until a store writes */
     struct power_wait power;
+    uint64_t refused; /* handshakes between lives of two clusters' names, each said once by a node */
     struct cluster_power *powers; /* of each place; made by cluster_init */
     struct address (*seeds)[CLUSTER_SEEDS]; /* of each node's life; made by cluster_init */
 };

@@ -273,7 +273,8 @@ static bool down(struct nemesis *nemesis, uint32_t node)
     X(DISK_FULL, "writes refused")                                             \
     X(DISK_SYNC, "syncs failed")                                               \
     X(POWER, "losses of power")                                                \
-    X(POWER_OFF, "writes cut off")
+    X(POWER_OFF, "writes cut off")                                             \
+    X(FOREIGN, "handshakes refused")
 
 static const char *const effect_texts[FAULT_VERBS] = {
 #define X(id, text) [FAULT_VERB_##id] = (text),
@@ -348,6 +349,7 @@ static uint64_t harm_of(struct nemesis *nemesis, const struct fault *fault)
     case FAULT_VERB_DISK_SYNC:
     case FAULT_VERB_POWER:
     case FAULT_VERB_POWER_OFF:
+    case FAULT_VERB_FOREIGN:
         return nemesis->hands.harm(nemesis->hands.user, fault->verb);
     case FAULT_VERBS:
         break;
@@ -455,6 +457,9 @@ static bool begin(struct nemesis *nemesis, const struct fault *fault)
         if (is_alive)
             nemesis->hands.power_off(nemesis->hands.user, fault->node);
         return is_alive;
+    case FAULT_VERB_FOREIGN:
+        return !is_alive && fault->node < nemesis->nodes &&
+               nemesis->hands.foreign(nemesis->hands.user, fault->node, true);
     case FAULT_VERBS:
         break;
     }
@@ -494,6 +499,9 @@ static void end(struct nemesis *nemesis, uint32_t index)
     case FAULT_VERB_DISK_ERROR:
     case FAULT_VERB_DISK_FULL:
         (void)hold_disk(nemesis, fault->verb, false);
+        break;
+    case FAULT_VERB_FOREIGN:
+        (void)nemesis->hands.foreign(nemesis->hands.user, fault->node, false);
         break;
     default:
         break;

@@ -30,7 +30,10 @@ struct nemesis_hands {
     bool (*disk)(void *user, enum fault_verb verb, bool on);
     /* The machine of a node that lives loses power: by NEMESIS_OFF_WITHIN, and before that as soon as its own disk writes. */
     void (*power_off)(void *user, uint32_t node);
-    /* What faults of that verb, of the store, "power-off" or "down", have done so far. */
+    /* A life of another cluster begins where none runs, and asks this one for the way in; without `on` it is killed, if it lives yet. False: nobody
+     * lives here who could be asked. */
+    bool (*foreign)(void *user, uint32_t node, bool on);
+    /* What faults of that verb, of the store, "foreign", "power-off" or "down", have done so far. */
     uint64_t (*harm)(void *user, enum fault_verb verb);
 };
 

@@ -317,6 +317,20 @@ static void draw_power_off(struct drawer *drawer)
     comes_back(drawer, node, drawer->now + NEMESIS_OFF_WITHIN);
 }
 
+/* A node dies, and another cluster's has its address for a while: the others take it for the one that they knew. */
+static void draw_foreign(struct drawer *drawer)
+{
+    struct fault fault = fault_now(drawer, FAULT_VERB_FOREIGN);
+
+    if (!draw_victim(drawer, &fault.node))
+        return;
+    add_node(drawer, drawer->now, FAULT_VERB_CRASH, fault.node);
+    fault.at += between(drawer, 100, 20000) * MS;
+    fault.length = between(drawer, 5000, 60000) * MS;
+    add(drawer, fault);
+    comes_back(drawer, fault.node, fault.at + fault.length);
+}
+
 /* One node, for a while, by that much. */
 static void draw_node_fault(struct drawer *drawer, enum fault_verb verb,
                             int64_t amount)
@@ -641,6 +655,9 @@ static void draw_fault(struct drawer *drawer, enum sim_option kind)
         break;
     case OPTION_CRASH_SEVERAL:
         draw_crash_several(drawer);
+        break;
+    case OPTION_FOREIGN:
+        draw_foreign(drawer);
         break;
     case OPTION_POWER_OFF:
         draw_power_off(drawer);

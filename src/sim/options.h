@@ -235,7 +235,8 @@ enum sim_resolver {
     X(DATA_EXPIRE, "data_expire_ms", 0, SELDOM(0, 4000, 10000, 30000, 120000)) \
     X(POWER_WAITS, "power_waits", 0, 0, 0, 1)                                  \
     X(STORES_MUCH, "stores_much", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 0, 1))        \
-    X(POWER_OFF, "fault_power_off", 0, 0, 1, 3)
+    X(POWER_OFF, "fault_power_off", 0, 0, 1, 3)                                \
+    X(FOREIGN, "fault_foreign", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 0, 1))
 
 /* data_durable: half of the keys' types are kept on each node's disk. data_expire_ms: what counts, and the OR-set, is forgotten where it was not
  * used for so long, and where clocks are right; 0: nothing is. */
@@ -261,7 +262,7 @@ enum sim_resolver {
  * resolver: 0 = none, the operator downs who is dead; 1 = keep-majority, 2 = keep-oldest, 3 = lease-majority, 4 = static-quorum, which is more
  * than half of the nodes, 5 = down-all. resolver_plain: not 0, then it is the resolver where there is one.
  * resolver_unstable_percent, down_removal_margin_percent: of resolver_stable_ms */
-#define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it, and three at the end */
+#define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it, and four at the end */
 
 enum sim_option {
 #define OPTION_ID(id, name, ...) OPTION_##id,

@@ -371,6 +371,35 @@ static void a_node_of_two_clusters_is_found(void **state)
     expect_only("I33");
 }
 
+static void who_is_of_another_cluster_is_alone(void **state)
+{
+    (void)state;
+    tell(0, PROBE_CLUSTER_FOUNDED, 0, 0);
+    check_member_node_foreign(check, 2);
+    see(0, 0, PEER_UP);
+    see(2, 2, PEER_JOINING);
+    expect_only(NULL);
+    see(0, 2, PEER_JOINING);
+    expect_only("I33");
+}
+
+static void a_member_that_one_of_another_cluster_sees_is_found(void **state)
+{
+    (void)state;
+    check_member_node_foreign(check, 2);
+    see(2, 0, PEER_UP);
+    expect_only("I33");
+}
+
+static void who_is_of_another_cluster_and_enters_is_found(void **state)
+{
+    (void)state;
+    tell(0, PROBE_CLUSTER_FOUNDED, 0, 0);
+    check_member_node_foreign(check, 2);
+    tell(2, PROBE_CLUSTER_JOINED, 0, 0);
+    expect_only("I33");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 /* ---- versions ---- */
@@ -482,6 +511,9 @@ int main(void)
         TEST(wrong_actions_elsewhere_are_found),
         TEST(nodes_that_join_one_cluster_pass),
         TEST(two_clusters_that_merge_are_found),
+        TEST(who_is_of_another_cluster_is_alone),
+        TEST(a_member_that_one_of_another_cluster_sees_is_found),
+        TEST(who_is_of_another_cluster_and_enters_is_found),
         TEST(a_node_of_two_clusters_is_found),
         TEST(I18_an_older_version_is_found),
         TEST(I20_two_leaders_of_one_version_are_found),

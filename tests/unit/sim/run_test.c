@@ -774,6 +774,26 @@ static void I16_a_disk_that_loses_what_was_acknowledged_is_found(void **state)
     assert_non_null(strstr(result.lines[0], "it has it no more"));
 }
 
+/* Others take it for the one that was there before, and it asks them for the way in: both are refused. */
+static void a_node_of_another_cluster_is_refused(void **state)
+{
+    static const char faults[] = "at 5s foreign 1 for 5s\n" /* somebody lives there: skipped */
+                                 "at 10s crash 1\n"
+                                 "at 12s foreign 1 for 30s\n"
+                                 "at 50s start 1\n";
+    struct run_result result;
+    struct options options;
+
+    (void)state;
+    set(&options, 8);
+    options.value[OPTION_LENGTH] = 60;
+    run_with_faults(&options, faults, &result);
+    assert_int_equal(result.faults[FAULT_VERB_FOREIGN], 1);
+    assert_int_equal(result.faults_skipped, 1);
+    assert_true(result.effects[FAULT_VERB_FOREIGN].harm >= 2);
+    assert_int_equal(result.work.members.joined, 5); /* two at first, one that comes back, two after the restart of all */
+}
+
 /* Who is cut off while it leaves does not wait for ever to see itself exiting. */
 static void L5_a_node_that_waits_for_ever_is_found(void **state)
 {
@@ -837,6 +857,7 @@ int main(void)
         cmocka_unit_test(what_happens_is_counted),
         cmocka_unit_test(power_that_waits_for_writes_takes_some),
         cmocka_unit_test(faults_of_own_disks_are_counted),
+        cmocka_unit_test(a_node_of_another_cluster_is_refused),
         cmocka_unit_test(
             I16_a_disk_that_loses_what_was_acknowledged_is_found),
         cmocka_unit_test(L5_a_node_that_waits_for_ever_is_found),

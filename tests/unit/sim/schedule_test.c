@@ -92,7 +92,8 @@ static const char every_verb[] = "at 1s crash 3\n"
                                  "at 10s disk-full for 2s\n"
                                  "at 1m disk-sync\n"
                                  "at 1h02m11.4s power\n"
-                                 "at 1h03m00s power-off 2\n";
+                                 "at 1h03m00s power-off 2\n"
+                                 "at 1h04m00s foreign 2 for 10s\n";
 
 static void what_is_written_is_read(void **state)
 {
