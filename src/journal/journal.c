@@ -188,6 +188,23 @@ void journal_status(const struct journal *journal,
     *status = journal->status;
 }
 
+uint32_t journal_work(const struct journal *journal)
+{
+    uint32_t work = 0;
+
+    if (journal->repeat || journal->repeat_attempt)
+        work |= JOURNAL_REPEATING;
+    else if (journal->in_flight)
+        work |= JOURNAL_WRITING;
+    if (journal->group)
+        work |= JOURNAL_COLLECTING;
+    if (journal->raising)
+        work |= JOURNAL_RAISING;
+    if (journal->status.replays_running)
+        work |= JOURNAL_REPLAYING;
+    return work;
+}
+
 uint64_t journal_seq(const struct journal *journal, uint64_t handle)
 {
     const struct entity *entity = entity_find(journal, handle);

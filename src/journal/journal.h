@@ -176,6 +176,15 @@ struct journal_status {
 
 void journal_status(const struct journal *journal,
                     struct journal_status *status);
+/* What it is in the midst of, a bit each; none: it rests. */
+enum journal_work {
+    JOURNAL_WRITING = 1,   /* a commit is out */
+    JOURNAL_COLLECTING = 2, /* events wait for the next one */
+    JOURNAL_REPEATING = 4, /* nobody knows what became of the last one: it is sent again */
+    JOURNAL_RAISING = 8,   /* fences are raised: no commit goes out meanwhile */
+    JOURNAL_REPLAYING = 16
+};
+uint32_t journal_work(const struct journal *journal);
 /* Highest sequence number given to an entity; 0 when unknown. */
 uint64_t journal_seq(const struct journal *journal, uint64_t handle);
 

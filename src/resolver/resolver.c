@@ -604,6 +604,19 @@ uint64_t resolver_deadline(const struct resolver *resolver)
     return NEVER;
 }
 
+enum resolver_phase resolver_phase(const struct resolver *resolver)
+{
+    switch (resolver->phase) {
+    case PHASE_WATCHING:
+        break;
+    case PHASE_DELAYED:
+        return RESOLVER_DELAYED;
+    case PHASE_ASKING:
+        return RESOLVER_ASKING;
+    }
+    return resolver->tick_at == NEVER ? RESOLVER_CALM : RESOLVER_WATCHING;
+}
+
 const struct resolver_counters *
 resolver_counters(const struct resolver *resolver)
 {

@@ -58,6 +58,14 @@ struct resolver_counters {
 #undef X
 };
 
+/* How far it is with a decision. */
+enum resolver_phase {
+    RESOLVER_CALM,     /* there is nothing to look at */
+    RESOLVER_WATCHING, /* somebody cannot be reached: it waits for a picture that stays, or is not the one who decides */
+    RESOLVER_DELAYED,  /* has decided; the other side may take the lease first */
+    RESOLVER_ASKING    /* has asked for the lease */
+};
+
 struct resolver;
 
 /* self is copied; trace is lent for life and may be null. */
@@ -80,6 +88,7 @@ void resolver_step(struct resolver *resolver, uint64_t now);
 uint64_t resolver_deadline(const struct resolver *resolver); /* NEVER while all is well */
 bool resolver_next_news(struct resolver *resolver, struct resolver_news *news);
 
+enum resolver_phase resolver_phase(const struct resolver *resolver);
 const struct resolver_counters *
 resolver_counters(const struct resolver *resolver);
 

@@ -213,6 +213,13 @@ bool coordinator_next_region(const struct coordinator *coordinator,
 bool coordinator_next_shard(const struct coordinator *coordinator, uint32_t *at,
                             struct coordinator_shard_view *view);
 bool coordinator_is_active(const struct coordinator *coordinator); /* has a term */
+/* Hand-offs that are open, by how far they are. */
+struct coordinator_moves {
+    uint32_t beginning; /* not all regions hold the shard yet */
+    uint32_t stopping;  /* they do, and the owner was told to stop it */
+};
+struct coordinator_moves
+coordinator_moves(const struct coordinator *coordinator);
 uint32_t coordinator_awaited(const struct coordinator *coordinator); /* members whose answer holds first allocations back */
 
 /* Aborts when an invariant is broken: each shard has at most one home, each home is registered, lists agree. For tests. */

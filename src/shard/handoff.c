@@ -415,3 +415,16 @@ void handoff_fill(struct coordinator *coordinator, uint64_t now,
     }
     coordinator->may_fill = any;
 }
+
+struct coordinator_moves coordinator_moves(const struct coordinator *coordinator)
+{
+    struct coordinator_moves moves = { 0, 0 };
+
+    for (uint32_t i = 0; i < coordinator->handoffs.count; i++) {
+        if (coordinator->handoffs.items[i]->state == HANDOFF_BEGINNING)
+            moves.beginning++;
+        else
+            moves.stopping++;
+    }
+    return moves;
+}

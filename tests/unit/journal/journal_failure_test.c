@@ -59,13 +59,18 @@ static void an_unknown_outcome_is_read_back(void **state)
         lane_open(&lane, "b");
         lane_ready(&lane, 1, "s", "x");
         lane_ready(&lane, 2, "s", "y");
+        assert_int_equal(journal_work(lane.journal), 0);
         lane_append(&lane, 1, "a");
+        assert_int_equal(journal_work(lane.journal), JOURNAL_COLLECTING);
         commit = journal_take_request(lane.journal, lane.now);
+        assert_int_equal(journal_work(lane.journal), JOURNAL_WRITING);
         if (stored)
             lane_run(&lane, commit);
         store_settle(commit, STORE_UNKNOWN, "connection lost");
         journal_reply(lane.journal, lane.now, commit);
         lane_append(&lane, 2, "b");
+        assert_int_equal(journal_work(lane.journal),
+                         JOURNAL_REPEATING | JOURNAL_COLLECTING);
         lane_replay(&lane, 1, "s", "x"); /* must not read yet */
         lane_drain(&lane);
         assert_null(journal_take_request(lane.journal, lane.now));
@@ -77,6 +82,7 @@ static void an_unknown_outcome_is_read_back(void **state)
         lane.now = journal_deadline(lane.journal);
         lane_settle(&lane);
         assert_true(lane.durable == 2);
+        assert_int_equal(journal_work(lane.journal), 0);
         lane_said(&lane, "event(1,1,a) recovered(1,1) ");
         journal_status(lane.journal, &status);
         assert_true(status.retries == 2);

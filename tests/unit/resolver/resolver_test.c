@@ -448,11 +448,14 @@ static void a_lease_decides(void **state) /* 096 */
     struct scene *scene = *state;
 
     by_lease(scene, "AA", "DE");
+    assert_int_equal(resolver_phase(scene->resolver), RESOLVER_WATCHING);
     run(scene, 21000);
     assert_string_equal(scene->said, "?");
+    assert_int_equal(resolver_phase(scene->resolver), RESOLVER_ASKING);
     run(scene, 60000); /* ticks wait */
     assert_string_equal(scene->said, "?");
     acquired(scene, true);
+    assert_int_equal(resolver_phase(scene->resolver), RESOLVER_WATCHING);
     assert_string_equal(scene->said, "?DE");
     scene->members[3].status = scene->members[4].status = PEER_DOWN;
     see(scene);
@@ -471,6 +474,7 @@ static void a_lease_decides(void **state) /* 096 */
     assert_string_equal(scene->said, "?DE!!");
     resolver_released(scene->resolver, scene->now, true);
     assert_true(resolver_deadline(scene->resolver) == NEVER);
+    assert_int_equal(resolver_phase(scene->resolver), RESOLVER_CALM);
 }
 
 static void a_lease_that_is_refused(void **state) /* 097 */

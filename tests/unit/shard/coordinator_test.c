@@ -383,6 +383,7 @@ static void a_move_waits_for_all_and_tells_all(void **state)
     assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 0), 2);
     assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 1), 2);
     assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 2), 2);
+    assert_int_equal(coordinator_moves(scene->coordinator).beginning, 2);
     begin = scene->sent.items[0];
     assert_string_equal(begin.shard, "1");
     assert_string_equal(begin.ref, "akka://S@n0:2550" REGION_PATH);
@@ -402,6 +403,8 @@ static void a_move_waits_for_all_and_tells_all(void **state)
     snprintf(begin.recipient, sizeof begin.recipient, "%s", PROXY_PATH);
     answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
     assert_int_equal(sent_count(scene, SHARD_HAND_OFF, 0), 1);
+    assert_int_equal(coordinator_moves(scene->coordinator).beginning, 1);
+    assert_int_equal(coordinator_moves(scene->coordinator).stopping, 1);
     hand_off = sent_last(scene, SHARD_HAND_OFF, 0);
     assert_int_equal(hand_off.owing_count, 3); /* the owner's own lanes too */
     assert_int_equal(hand_off.owing_lanes, 2 + 2 + 3);
