@@ -229,13 +229,14 @@ static bool report_begins(const struct command *command)
         return false;
     }
     return write_report(command, "report.txt", "a", &nothing) &&
-           write_report(command, "marks.txt", "a", &nothing);
+           write_report(command, "marks.txt", "a", &nothing) &&
+           write_report(command, "cells.txt", "a", &nothing);
 }
 
 /* False: a report is not written; told. */
 static bool print_report(struct campaign *campaign)
 {
-    struct buf text = { 0 }, marks = { 0 };
+    struct buf text = { 0 }, marks = { 0 }, cells = { 0 };
     char build[BUILD_TEXT_MAX];
     bool good = true;
 
@@ -253,6 +254,9 @@ static bool print_report(struct campaign *campaign)
         mark_write(&campaign->marks, &marks);
         good = write_report(campaign->command, "report.txt", "w", &text);
         good &= write_report(campaign->command, "marks.txt", "w", &marks);
+        cells_put(&campaign->report.cells, "# ", &cells);
+        cells_write(&campaign->report.cells, &cells);
+        good &= write_report(campaign->command, "cells.txt", "w", &cells);
     }
     printf("%llu passed, %llu failed\n",
            (unsigned long long)(campaign->report.seeds -
@@ -260,6 +264,7 @@ static bool print_report(struct campaign *campaign)
            (unsigned long long)campaign->report.failed);
     buf_fini(&text);
     buf_fini(&marks);
+    buf_fini(&cells);
     return good;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "sim/cells.h"
 #include "sim/mark.h"
 #include "sim/zoo_hunt.h"
 
@@ -240,6 +241,7 @@ struct search {
     const struct command *command;
     enum zoo_mutant mutant;
     bool covers; /* looks for marks, not for a bug */
+    struct cells *cells; /* with covers: what its seeds have met; in a child that of its own */
 };
 
 static const struct kind *kind_of(const struct search *search, uint64_t seed)
@@ -345,6 +347,10 @@ static bool run_one(void *arg, uint64_t seed, struct hunt_finding *finding)
         check_failed(__FILE__, __LINE__, "options that were read before");
     vec_fini(&own.sets);
     run_seed(&settings, &result);
+    if (search->covers) {
+        memset(search->cells, 0, sizeof *search->cells);
+        cells_add(search->cells, result.cells);
+    }
     if (result.violations)
         find(result.lines[0], finding);
     return result.violations > 0 ||
@@ -385,7 +391,7 @@ static void print_broken(const struct search *search,
 
 static bool hunt_one(const struct command *command, enum zoo_mutant mutant)
 {
-    const struct search search = { command, mutant, false };
+    const struct search search = { command, mutant, false, NULL };
     struct hunt_options options = hunt_options_of(
         &search, command->seeds_max ? command->seeds_max : ZOO_SEEDS_MAX);
     const struct zoo_entry *entry = zoo_entry(mutant);
@@ -455,62 +461,107 @@ int command_zoo(const struct command *command)
 
 /* ---- cover ---- */
 
-/* The marks of a report. False: told. */
-static bool read_marks(const char *folder, struct mark_list *marks)
+/* A file of a report's folder into text. False: told. */
+static bool read_report(const char *folder, const char *name, struct buf *text)
 {
-    struct buf text = { 0 };
     char path[4096];
     size_t size;
     FILE *file;
-    bool good;
 
-    (void)snprintf(path, sizeof path, "%s/marks.txt", folder);
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
     file = fopen(path, "rb");
     if (!file) {
         (void)usage_error("%s cannot be read", path);
         return false;
     }
     do {
-        size = fread(buf_reserve(&text, 65536), 1, 65536, file);
-        text.size += size;
-    } while (size > 0 && text.size < COVER_FILE_MAX);
+        size = fread(buf_reserve(text, 65536), 1, 65536, file);
+        text->size += size;
+    } while (size > 0 && text->size < COVER_FILE_MAX);
     (void)fclose(file); /* only read */
-    good = mark_merge(marks, buf_slice(&text));
-    if (!good)
-        (void)usage_error("%s has a line that is no mark", path);
+    return true;
+}
+
+/* The marks and cells of a report. False: told. */
+static bool read_cover(const char *folder, struct mark_list *marks,
+                       struct cells *cells)
+{
+    struct buf text = { 0 };
+    bool good = read_report(folder, "marks.txt", &text);
+
+    if (good && !mark_merge(marks, buf_slice(&text))) {
+        (void)usage_error("%s/marks.txt has a line that is no mark", folder);
+        good = false;
+    }
+    text.size = 0;
+    good = good && read_report(folder, "cells.txt", &text);
+    if (good && !cells_merge(cells, buf_slice(&text))) {
+        (void)usage_error("%s/cells.txt has a line that is no cell", folder);
+        good = false;
+    }
     buf_fini(&text);
     return good;
 }
 
+static void leave_cells(void *arg, struct buf *lines)
+{
+    const struct search *search = arg;
+
+    cells_write(search->cells, lines);
+}
+
+static bool take_cells(void *arg, struct slice lines)
+{
+    const struct search *search = arg;
+
+    return cells_merge(search->cells, lines);
+}
+
+static void print_cover(const struct mark_list *marks,
+                        const struct cells *cells, uint64_t bad)
+{
+    struct buf text = { 0 };
+    uint32_t reached = 0;
+
+    for (uint32_t i = 0; i < marks->marks.count; i++)
+        reached += marks->marks.items[i].count > 0;
+    for (uint32_t i = 0; i < marks->marks.count; i++) {
+        const struct mark_total *mark = &marks->marks.items[i];
+
+        if (!mark->count)
+            printf("never  %s:%u  %s\n", mark->file, mark->line, mark->text);
+    }
+    cells_put(cells, "", &text);
+    printf("\n%.*s\n", (int)text.size, (const char *)text.data);
+    buf_fini(&text);
+    if (bad)
+        printf("%llu seeds did not end well\n", (unsigned long long)bad);
+    printf("%u of %u cells of fault and state met, %u of them struck\n",
+           cells_met(cells), (unsigned)CELLS, cells_struck(cells));
+    printf("%u of %u marks reached, %u never\n", reached, marks->marks.count,
+           marks->marks.count - reached);
+}
+
 int command_cover(const struct command *command)
 {
-    const struct search search = { command, ZOO_NONE, true };
+    struct cells cells = { { { 0 } }, { { 0 } } };
+    const struct search search = { command, ZOO_NONE, true, &cells };
     struct hunt_options options = hunt_options_of(&search, COVER_SEEDS);
     struct mark_list marks = { 0 };
     struct options probe;
-    uint32_t reached = 0;
     uint64_t bad = 0;
 
     if (!command_options(command, 1, &probe))
         return EXIT_USAGE;
     mark_take(&marks);
     for (int i = 0; i < command->word_count; i++)
-        if (!read_marks(command->words[i], &marks))
+        if (!read_cover(command->words[i], &marks, &cells))
             return EXIT_USAGE;
+    options.leave = leave_cells;
+    options.take = take_cells;
     if (!command->word_count)
         bad = hunt_marks(&options, &marks);
-    for (uint32_t i = 0; i < marks.marks.count; i++)
-        reached += marks.marks.items[i].count > 0;
-    for (uint32_t i = 0; i < marks.marks.count; i++) {
-        const struct mark_total *mark = &marks.marks.items[i];
-
-        if (!mark->count)
-            printf("never  %s:%u  %s\n", mark->file, mark->line, mark->text);
-    }
-    if (bad)
-        printf("%llu seeds did not end well\n", (unsigned long long)bad);
-    printf("%u of %u marks reached, %u never\n", reached, marks.marks.count,
-           marks.marks.count - reached);
+    print_cover(&marks, &cells, bad);
     mark_fini(&marks);
     return bad ? 1 : 0;
 }

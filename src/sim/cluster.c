@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "node/states.h"
 #include "sim/checks.h"
 #include "sim/durable.h"
 #include "sim/store_faults.h"
@@ -345,6 +346,18 @@ static uint64_t hand_harm(void *user, enum fault_verb verb)
            (verb == FAULT_VERB_POWER && cluster->power.until); /* it will go */
 }
 
+static uint64_t hand_states(void *user, uint32_t index)
+{
+    const struct cluster *cluster = user;
+    const struct world_node *place = world_node(cluster->world, index);
+    uint64_t now = world_clock(cluster->world, index);
+    uint64_t states = 0;
+
+    for (uint32_t i = 0; place->node && i <= place->settings.lanes; i++)
+        states |= machine_states(node_machine(place->node, i), now);
+    return states;
+}
+
 struct nemesis_hands cluster_hands(struct cluster *cluster, uint64_t delay_min,
                                    uint64_t delay_mean)
 {
@@ -356,5 +369,6 @@ struct nemesis_hands cluster_hands(struct cluster *cluster, uint64_t delay_min,
                                    .disk = hand_disk,
                                    .power_off = hand_power_off,
                                    .foreign = hand_foreign,
-                                   .harm = hand_harm };
+                                   .harm = hand_harm,
+                                   .states = hand_states };
 }

@@ -43,6 +43,7 @@ struct nemesis {
     uint64_t hits[FAULT_VERBS]; /* connections, of what happens at once */
     struct nemesis_effect effects[FAULT_VERBS];
     struct nemesis_kinds kinds;
+    struct nemesis_cells cells[FAULT_VERBS];
     uint64_t *died_at; /* of each node: its last crash; 0: none */
     uint64_t skipped;
 };
@@ -538,15 +539,60 @@ static void count_kinds(struct nemesis *nemesis, const struct fault *fault)
     }
 }
 
+/* Is it done to that node? What is done to the disks is, to all. */
+static bool strikes(const struct fault *fault, uint32_t node)
+{
+    const struct fault_nodes *const ends[] = { &fault->left, &fault->right };
+    uint32_t parts = fault_verb_parts(fault->verb);
+
+    if (parts & FAULT_NODE)
+        return fault->node == node;
+    if (!(parts & FAULT_PATHS))
+        return true;
+    for (int i = 0; i < 2; i++) {
+        if (ends[i]->all)
+            return true;
+        for (uint32_t j = 0; j < ends[i]->count; j++)
+            if (ends[i]->items[j] == node)
+                return true;
+    }
+    return false;
+}
+
+/* Before it begins: who crashes is in no state afterwards. */
+static struct nemesis_cells cells_of(const struct nemesis *nemesis,
+                                     const struct fault *fault)
+{
+    struct nemesis_cells cells = { 0, 0 };
+
+    for (uint32_t i = 0; nemesis->hands.states && i < nemesis->nodes; i++) {
+        uint64_t states = nemesis->hands.states(nemesis->hands.user, i);
+
+        cells.met |= states;
+        if (strikes(fault, i))
+            cells.struck |= states;
+    }
+    return cells;
+}
+
+struct nemesis_cells nemesis_cells(const struct nemesis *nemesis,
+                                   enum fault_verb verb)
+{
+    return nemesis->cells[verb];
+}
+
 static void happen(struct nemesis *nemesis, uint32_t index)
 {
     const struct fault *fault = &nemesis->schedule->faults.items[index];
+    struct nemesis_cells cells = cells_of(nemesis, fault);
 
     nemesis->harm_before[index] = harm_before(nemesis, fault);
     if (!begin(nemesis, fault)) {
         nemesis->skipped++;
         return;
     }
+    nemesis->cells[fault->verb].met |= cells.met;
+    nemesis->cells[fault->verb].struck |= cells.struck;
     if (is_at_once(fault->verb))
         count_effect(nemesis, index);
     count_kinds(nemesis, fault);

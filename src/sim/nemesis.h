@@ -35,6 +35,8 @@ struct nemesis_hands {
     bool (*foreign)(void *user, uint32_t node, bool on);
     /* What faults of that verb, of the store, "foreign", "power-off" or "down", have done so far. */
     uint64_t (*harm)(void *user, enum fault_verb verb);
+    /* What a node is in the midst of: a set as of machine_states (node/states.h), empty where none runs; null: nobody asks. */
+    uint64_t (*states)(void *user, uint32_t node);
 };
 
 struct nemesis;
@@ -56,6 +58,12 @@ struct nemesis_kinds {
     uint64_t soon;     /* starts within 30 s of a crash, at the same address */
 };
 
+/* In which states nodes were when faults of one verb began: sets as of machine_states. */
+struct nemesis_cells {
+    uint64_t met;    /* of any node */
+    uint64_t struck; /* of those that it was done to */
+};
+
 /* Arms every fault of the schedule, counted from now. The schedule is lent until the end, the hands are copied. */
 struct nemesis *nemesis_new(struct world *world,
                             const struct schedule *schedule, uint32_t nodes,
@@ -70,6 +78,8 @@ struct nemesis_effect nemesis_effect(const struct nemesis *nemesis,
                                      enum fault_verb verb);
 const char *nemesis_effect_text(enum fault_verb verb); /* "calls refused"; a literal */
 struct nemesis_kinds nemesis_kinds(const struct nemesis *nemesis);
+struct nemesis_cells nemesis_cells(const struct nemesis *nemesis,
+                                   enum fault_verb verb);
 uint64_t nemesis_skipped(const struct nemesis *nemesis); /* faults whose condition did not hold */
 void nemesis_free(struct nemesis *nemesis); /* null is fine */
 

@@ -59,6 +59,7 @@ void report_add(struct report *report, const struct run_result *result,
         report->effects[i].faults += result->effects[i].faults;
         report->effects[i].harm += result->effects[i].harm;
     }
+    cells_add(&report->cells, result->cells);
     for (int i = 0; i < RUN_WAITS; i++)
         add_wait(&report->waits[i], &result->waits[i]);
     report->faults_skipped += result->faults_skipped;
@@ -207,6 +208,9 @@ void report_put(const struct report *report, struct buf *text)
     if (report->marks)
         put(text, "cover     %u of %u marks reached\n", report->marks_reached,
             report->marks);
+    put(text, "cells     %u of %u of fault and state met, %u of them struck\n",
+        cells_met(&report->cells), (unsigned)CELLS,
+        cells_struck(&report->cells));
     put(text, "twice     %llu of %llu double runs equal\n",
         (unsigned long long)(report->doubled - report->different),
         (unsigned long long)report->doubled);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "sim/cells.h"
 #include "sim/run.h"
 
 #define REPORT_DEAD_MAX 16 /* dead seeds that are named; all are counted */
@@ -31,6 +32,7 @@ struct report {
     uint64_t faults[FAULT_VERBS];
     uint64_t faults_skipped;
     struct nemesis_effect effects[FAULT_VERBS];
+    struct cells cells;
     struct run_wait waits[RUN_WAITS];
     struct run_work work;
     uint64_t slowest_seed;

@@ -78,6 +78,7 @@ static void finish(struct run *run)
     for (int i = 0; i < FAULT_VERBS; i++) {
         result->faults[i] = nemesis_count(run->nemesis, (enum fault_verb)i);
         result->effects[i] = nemesis_effect(run->nemesis, (enum fault_verb)i);
+        result->cells[i] = nemesis_cells(run->nemesis, (enum fault_verb)i);
     }
     result->faults_skipped = nemesis_skipped(run->nemesis);
     result->work.messages =

@@ -113,6 +113,7 @@ struct run_result {
     uint64_t faults[FAULT_VERBS];
     uint64_t faults_skipped;
     struct nemesis_effect effects[FAULT_VERBS];
+    struct nemesis_cells cells[FAULT_VERBS];
     struct run_wait waits[RUN_WAITS];
     struct run_work work;
     uint32_t violations; /* invariants that are broken */

@@ -31,6 +31,11 @@ const char *fault_verb_name(enum fault_verb verb)
     return verbs[verb].name;
 }
 
+uint32_t fault_verb_parts(enum fault_verb verb)
+{
+    return verbs[verb].parts;
+}
+
 /* ---- times ---- */
 
 static const struct {

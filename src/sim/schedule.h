@@ -107,6 +107,7 @@ void schedule_put(const struct schedule *schedule, struct buf *text); /* lines *
 bool schedule_read(struct schedule *schedule, struct slice text, char *error,
                    size_t size);
 const char *fault_verb_name(enum fault_verb verb);
+uint32_t fault_verb_parts(enum fault_verb verb); /* a set of enum fault_part */
 
 /* "1h02m11.4s" for a person, exact to the ns, into text (size TIME_TEXT_MAX is enough); returns text. */
 #define TIME_TEXT_MAX 40

@@ -1,5 +1,5 @@
 /* One child for each seed: fork, run, answer by a pipe. An answer is a line "INVARIANT TEXT" or "-", a line "met" or "never" of
- * the bug's place, then the marks. */
+ * the bug's place, then the marks; behind a line "-" whatever else the caller wants of it. */
 #define _DEFAULT_SOURCE
 #include "sim/zoo_hunt.h"
 
@@ -97,6 +97,10 @@ static _Noreturn void be_child(const struct hunt_options *options,
     buf_put_text(&answer, zoo_passed() ? "\nmet\n" : "\nnever\n");
     mark_take(&marks);
     mark_write(&marks, &answer);
+    if (options->leave) {
+        buf_put_text(&answer, "-\n");
+        options->leave(options->arg, &answer);
+    }
     write_all(answer.data, answer.size);
     _exit(0);
 }
@@ -284,6 +288,25 @@ void hunt(const struct hunt_options *options, enum zoo_mutant mutant,
         result->seeds = result->seed - options->seed + 1;
 }
 
+/* What a child has said of its seed: its marks, and what the caller wanted besides. */
+static bool take_answer(const struct hunt_options *options,
+                        struct slice answer, struct mark_list *marks)
+{
+    static const char line[] = "\n-\n";
+    size_t size = sizeof line - 1;
+    size_t end = 0;
+
+    if (!options->take)
+        return mark_merge(marks, answer);
+    while (end + size <= answer.size &&
+           memcmp(answer.data + end, line, size) != 0)
+        end++;
+    return end + size <= answer.size &&
+           mark_merge(marks, slice_of(answer.data, end + 1)) &&
+           options->take(options->arg, slice_of(answer.data + end + size,
+                                                answer.size - end - size));
+}
+
 uint64_t hunt_marks(const struct hunt_options *options, struct mark_list *marks)
 {
     struct child children[HUNT_JOBS_MAX] = { { 0 } };
@@ -310,7 +333,7 @@ uint64_t hunt_marks(const struct hunt_options *options, struct mark_list *marks)
         outcome = next_outcome(children, jobs);
         running--;
         bad += outcome.is_broken || outcome.is_hung ||
-               !mark_merge(marks, buf_slice(&outcome.answer));
+               !take_answer(options, buf_slice(&outcome.answer), marks);
         buf_fini(&outcome.answer);
     }
 }

@@ -31,6 +31,9 @@ struct hunt_options {
     uint64_t seeds_max; /* at most so many */
     uint64_t wall_ms;   /* a seed that takes longer is ended, and sees nothing */
     uint32_t jobs;      /* children at once; 0: one */
+    /* Of hunt_marks: what else a child leaves, lines behind its marks, and what is done with them (false: they are none). Both null: nothing. */
+    void (*leave)(void *arg, struct buf *lines);
+    bool (*take)(void *arg, struct slice lines);
 };
 
 struct hunt_result {

@@ -250,8 +250,32 @@ def a_campaign_is_reported():
                          "verdict", "judged", "waited", "twice", "slowest")), out)
         expect("which program it was", re.search("^build +[0-9a-f]{16}$", out, re.M), out)
         expect("one of a hundred runs twice", " of 1 double runs" in out, out)
-        expect("files", {"report.txt", "marks.txt"} <=
+        expect("files", {"report.txt", "marks.txt", "cells.txt"} <=
                set(os.listdir(folder)), os.listdir(folder))
+        cells_are_told(folder, out)
+
+
+def cells_are_told(folder, out):
+    """The matrix of faults and states, in a report and of it."""
+    with open(os.path.join(folder, "cells.txt"), encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    cells = [re.fullmatch(r"(\d+) (\d+) (\S+) (\S+) (\S+)", line) for line in lines if not line.startswith("#")]
+    expect("lines of cells", cells and all(cells), lines)
+    met, struck = (sum(int(cell[which]) > 0 for cell in cells) for which in (1, 2))
+    told = f"{met} of {len(cells)} of fault and state met, {struck} of them struck\n"
+    expect("some cells are met, not all", 0 < struck <= met < len(cells), met, struck)
+    expect("the report counts them", f"\ncells     {told}" in out, out)
+    expect("a row for each state", len({(cell[4], cell[5]) for cell in cells}) == sum(
+        bool(re.fullmatch(r"# \w+ +[\w-]+ +[#+.]( [#+.])+", line)) for line in lines), lines)
+    status, seen, _ = run("cover", folder)
+    expect("cover reads reports", status == 0 and f"\n{met} of {len(cells)} cells of fault and state met, {struck} of them struck\n" in seen, seen)
+    expect("those never met by name", re.search(r"^never  lease held: crash start", seen, re.M), seen)
+    _, twice, _ = run("cover", folder, folder)
+    expect("twice the same is as many", twice == seen, twice)
+    with open(os.path.join(folder, "cells.txt"), "a", encoding="utf-8") as file:
+        file.write("1 1 crash member lost\n")
+    status, _, err = run("cover", folder)
+    expect("a line that is no cell", status == 2 and "cells.txt has a line that is no cell" in err, err)
 
 
 def a_fault_that_does_nothing_fails_the_gate():

@@ -57,8 +57,9 @@ static void play_until(struct played *played, uint64_t end)
 }
 
 /* Four nodes, or as many places of which the last two are empty. */
-static void prepare(struct played *played, uint32_t living,
-                    const char *schedule)
+static void prepare_with(struct played *played, uint32_t living,
+                         uint64_t (*states)(void *user, uint32_t node),
+                         const char *schedule)
 {
     const struct nemesis_hands hands = { .user = played,
                                          .delay_min = MS / 10,
@@ -66,7 +67,8 @@ static void prepare(struct played *played, uint32_t living,
                                          .start = hand_start,
                                          .down = hand_down,
                                          .disk = hand_disk,
-                                         .harm = hand_harm };
+                                         .harm = hand_harm,
+                                         .states = states };
     struct world_settings settings = { .seed = 1,
                                        .give_up = 20 * SECOND,
                                        .link_min = MS / 10,
@@ -81,6 +83,12 @@ static void prepare(struct played *played, uint32_t living,
     begin_nodes(played->world, living);
     played->nemesis =
         nemesis_new(played->world, &played->schedule, NODES, &hands);
+}
+
+static void prepare(struct played *played, uint32_t living,
+                    const char *schedule)
+{
+    prepare_with(played, living, NULL, schedule);
 }
 
 /* All faults of the schedule, and their ends. */
@@ -234,6 +242,54 @@ static void what_hits_nobody_has_no_effect(void **state)
     stop(&played);
 }
 
+/* Node 0 is in state 0, and so on; who is dead in none. */
+static uint64_t hand_states(void *user, uint32_t node)
+{
+    const struct played *played = user;
+
+    return world_node(played->world, node)->node ? UINT64_C(1) << node : 0;
+}
+
+static void expect_cells(const struct played *played, enum fault_verb verb,
+                         uint64_t met, uint64_t struck)
+{
+    struct nemesis_cells cells = nemesis_cells(played->nemesis, verb);
+
+    if (cells.met != met || cells.struck != struck)
+        fail_msg("%s: %llx met, %llx struck", fault_verb_name(verb),
+                 (unsigned long long)cells.met,
+                 (unsigned long long)cells.struck);
+}
+
+static void what_a_fault_meets_is_noted(void **state)
+{
+    struct played played;
+
+    (void)state;
+    prepare_with(&played, 3, hand_states,
+                 "at 1s cut 0<>3 for 1s\n"
+                 "at 2s reset *>1\n"
+                 "at 3s wall 2 +1h\n"
+                 "at 4s disk-full for 1s\n"
+                 "at 5s crash 1\n"
+                 "at 6s crash 1\n" /* skipped: it meets nobody */
+                 "at 7s pause 1 for 1s\n"
+                 "at 8s start 1\n"
+                 "at 9s power\n");
+    play_until(&played, world_now(played.world) + 12 * SECOND);
+    nemesis_end(played.nemesis);
+    expect_cells(&played, FAULT_VERB_CUT, 7, 1);
+    expect_cells(&played, FAULT_VERB_RESET, 7, 7);
+    expect_cells(&played, FAULT_VERB_WALL, 7, 4);
+    expect_cells(&played, FAULT_VERB_DISK_FULL, 7, 7);
+    expect_cells(&played, FAULT_VERB_CRASH, 7, 2);
+    expect_cells(&played, FAULT_VERB_PAUSE, 5, 0);
+    expect_cells(&played, FAULT_VERB_START, 5, 0);
+    expect_cells(&played, FAULT_VERB_POWER, 7, 7);
+    expect_cells(&played, FAULT_VERB_SLOW, 0, 0);
+    stop(&played);
+}
+
 static void each_kind_says_what_it_counts(void **state)
 {
     (void)state;
@@ -247,6 +303,7 @@ int main(void)
         cmocka_unit_test(what_faults_do_is_counted),
         cmocka_unit_test(what_overlaps_ends_with_the_last),
         cmocka_unit_test(what_hits_nobody_has_no_effect),
+        cmocka_unit_test(what_a_fault_meets_is_noted),
         cmocka_unit_test(each_kind_says_what_it_counts),
     };
 

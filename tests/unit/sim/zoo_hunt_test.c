@@ -140,6 +140,62 @@ static void marks_of_all_children_are_added_up(void **state)
     mark_fini(&marks);
 }
 
+/* What the caller's children leave, and what the parent hears of it. */
+struct heard {
+    uint64_t seed;  /* in a child: its own */
+    uint64_t seeds; /* added up */
+    uint32_t times;
+};
+
+static bool run_noting(void *arg, uint64_t seed, struct hunt_finding *finding)
+{
+    struct heard *heard = arg;
+
+    heard->seed = seed;
+    return run(arg, seed, finding);
+}
+
+static void leave(void *arg, struct buf *lines)
+{
+    const struct heard *heard = arg;
+    char line[32];
+
+    (void)snprintf(line, sizeof line, "seed %u\n", (unsigned)heard->seed);
+    buf_put_text(lines, line);
+}
+
+static bool take(void *arg, struct slice lines)
+{
+    struct heard *heard = arg;
+
+    heard->times++;
+    if (lines.size != 7 || memcmp(lines.data, "seed ", 5) != 0)
+        return false;
+    heard->seeds += (uint64_t)(lines.data[5] - '0');
+    return true;
+}
+
+static void what_children_leave_is_taken(void **state)
+{
+    struct heard heard = { 0 };
+    struct hunt_options options = options_of(1, 6, 2);
+    struct mark_list marks = { 0 };
+
+    (void)state;
+    options.run = run_noting;
+    options.arg = &heard;
+    options.leave = leave;
+    options.take = take;
+    assert_int_equal(hunt_marks(&options, &marks), 0);
+    assert_int_equal(heard.times, 6);
+    assert_int_equal(heard.seeds, 21);
+    options.seed = 10; /* it leaves a line that is none */
+    options.seeds_max = 1;
+    assert_int_equal(hunt_marks(&options, &marks), 1);
+    assert_int_equal(heard.times, 7);
+    mark_fini(&marks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +204,7 @@ int main(void)
         cmocka_unit_test(a_broken_promise_and_a_crash_are_found),
         cmocka_unit_test(who_hangs_is_ended_and_sees_nothing),
         cmocka_unit_test(marks_of_all_children_are_added_up),
+        cmocka_unit_test(what_children_leave_is_taken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
