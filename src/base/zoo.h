@@ -71,6 +71,9 @@
     X(C9, "akka#13875",                                                        \
       "What a member that is down observes hinders nobody.",                   \
       "L1")                                                                    \
+    X(C10, "akka#29131",                                                       \
+      "A shard whose home is gone is given another one.",                      \
+      "L2")                                                                    \
     X(C12, "pekko#3247",                                                       \
       "A node ends in time though a peer does not read.",                      \
       "L5")                                                                    \

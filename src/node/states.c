@@ -172,3 +172,9 @@ uint64_t machine_states(const struct machine *machine, uint64_t now)
     return machine->control ? control_states(machine->control, now)
                             : lane_states(machine->lane);
 }
+
+bool machine_next_wanted(const struct machine *machine, uint32_t type,
+                         uint32_t *at, int32_t *shard)
+{
+    return region_next_wanted(machine->control->types[type].region, at, shard);
+}

@@ -3,6 +3,7 @@
 #ifndef SHERD_NODE_STATES_H
 #define SHERD_NODE_STATES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct machine;
@@ -59,5 +60,10 @@ const char *node_state_name(enum node_state state);      /* "weakly-up"; a liter
 
 /* The states of what runs on that machine, between two of its turns; `now` as it would be told. A node's are those of all its machines. */
 uint64_t machine_states(const struct machine *machine, uint64_t now);
+
+/* The shards of a type whose home that node's region asks for, in order, from *at = 0 on; false past the last. Machine 0, between two of its
+ * turns. */
+bool machine_next_wanted(const struct machine *machine, uint32_t type,
+                         uint32_t *at, int32_t *shard);
 
 #endif

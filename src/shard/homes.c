@@ -343,7 +343,7 @@ void homes_receive(struct coordinator *coordinator, uint64_t now,
         return;
     }
     shard_wait(shard, region);
-    if (!shard->home)
+    if (!shard->home && !(ZOO(C10) && shard->ended.term))
         shard_want(coordinator, shard); /* settled after every message */
     SOMETIMES("a home is asked for while the shard moves",
               shard->handoff != NULL);

@@ -585,6 +585,20 @@ bool region_home(const struct region *region, int32_t shard,
     return true;
 }
 
+bool region_next_wanted(const struct region *region, uint32_t *at,
+                        int32_t *shard)
+{
+    while (region->wanted_count && *at < region->entry_count) {
+        const struct entry *entry = &region->entries[(*at)++];
+
+        if (!entry->wanted)
+            continue;
+        *shard = entry_shard(region, entry);
+        return true;
+    }
+    return false;
+}
+
 bool region_next_hosted(const struct region *region, uint32_t *at,
                         int32_t *shard, struct fence *fence)
 {

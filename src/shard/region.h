@@ -151,6 +151,9 @@ const struct node_id *region_coordinator(const struct region *region); /* null w
 uint64_t region_term(const struct region *region);
 uint32_t region_hosted_count(const struct region *region);
 uint32_t region_wanted_count(const struct region *region); /* shards whose home is asked for */
+/* Walks these in order: start with *at = 0; false past the last. */
+bool region_next_wanted(const struct region *region, uint32_t *at,
+                        int32_t *shard);
 const struct region_counters *region_counters(const struct region *region);
 /* The home of a shard as last heard; false when unknown. */
 bool region_home(const struct region *region, int32_t shard,

@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/mark.h"
+#include "base/zoo.h"
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
 
@@ -157,7 +158,8 @@ static void lose_shards(struct coordinator *coordinator,
 
         shard_lose_home(coordinator, shard, why);
         shard->is_pushed = true;
-        shard_want(coordinator, shard);
+        if (!ZOO(C10))
+            shard_want(coordinator, shard);
     }
     region->shards.count = 0;
 }

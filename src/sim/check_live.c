@@ -127,6 +127,16 @@ static void handoff(struct check_live *check, uint64_t now, uint32_t node,
     }
 }
 
+bool check_live_moves(const struct check_live *check, uint16_t type,
+                      int32_t shard)
+{
+    for (uint32_t i = 0; i < check->handoffs.count; i++)
+        if (check->handoffs.items[i].type == type &&
+            check->handoffs.items[i].shard == shard)
+            return true;
+    return false;
+}
+
 static void forget_stopping(struct check_live *check, uint32_t node,
                             const struct probe *probe)
 {

@@ -50,6 +50,10 @@ void check_live_look(struct check_live *check, uint64_t now);
 bool check_live_rests(const struct check_live *check, uint64_t since,
                       char *text, size_t size);
 
+/* Is a hand-off of that shard open? */
+bool check_live_moves(const struct check_live *check, uint16_t type,
+                      int32_t shard);
+
 /* The node whose coordinator of that type is active; false when none is, or several are: text says so (size bytes). */
 bool check_live_coordinator(const struct check_live *check, uint16_t type,
                             uint32_t *node, char *text, size_t size);

@@ -94,6 +94,11 @@ uint64_t quiet_converge_bound(const struct options *options)
            2 * log2_of(options->value[OPTION_NODES]) * SECOND;
 }
 
+uint64_t quiet_home_bound(const struct options *options)
+{
+    return quiet_converge_bound(options) + 4 * ms_of(options, OPTION_RETRY);
+}
+
 uint64_t quiet_bury_bound(const struct options *options)
 {
     uint64_t watched = options->value[OPTION_MONITORED_BY];

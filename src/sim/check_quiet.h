@@ -18,6 +18,8 @@ uint64_t quiet_converge_bound(const struct options *options);
 /* ns that it may take longer when nodes have died for good: a node watches only so many others, and of a row of dead ones in the
  * ring the next when the first is known to be unreachable. */
 uint64_t quiet_bury_bound(const struct options *options);
+/* ns in the quiet until who asks for a home is told. */
+uint64_t quiet_home_bound(const struct options *options);
 /* ns until a node that leaves must be gone: all phases of its end. */
 uint64_t quiet_leave_bound(const struct options *options);
 

@@ -8,6 +8,7 @@
 #include "base/timers.h"
 #include "base/trace.h"
 #include "ddata/replicator.h"
+#include "node/states.h"
 #include "shard/stored.h"
 #include "sim/verdict.h"
 #include "sim/world.h"
@@ -116,6 +117,36 @@ static void look_at_ends(struct checks *checks)
                                        SECOND));
         forget_end(checks, i);
     }
+}
+
+/* Of one node. Where the coordinator is in another data center that one has to answer: it is not looked at there. */
+static void look_at_node(struct checks *checks, uint32_t node)
+{
+    const struct world_node *place = world_node(checks->world, node);
+    const struct machine *control = node_machine(place->node, 0);
+
+    for (uint32_t i = 0; i < place->settings.type_count; i++) {
+        uint16_t type = fact_type(checks->centers, node, (uint16_t)i);
+        uint32_t at = 0;
+        int32_t shard;
+
+        if (place->settings.types[i].data_center)
+            continue;
+        while (machine_next_wanted(control, i, &at, &shard))
+            if (!check_live_moves(checks->live, type, shard))
+                check_homes_asked(checks->homes, world_now(checks->world),
+                                  node, type, shard);
+    }
+}
+
+void checks_look_at_homes(struct checks *checks)
+{
+    if (!check_homes_is_quiet(checks->homes))
+        return;
+    for (uint32_t i = 0; i < world_node_count(checks->world); i++)
+        if (world_node(checks->world, i)->node)
+            look_at_node(checks, i);
+    check_homes_looked(checks->homes, world_now(checks->world));
 }
 
 void checks_look(struct checks *checks)
@@ -401,6 +432,7 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
     checks->member = check_member_new(verdict);
     checks->former = check_former_new(verdict);
     checks->live = check_live_new(verdict);
+    checks->homes = check_homes_new(verdict);
     checks->lease = check_lease_new(verdict, clock_of, checks);
     checks->stored = check_stored_new(verdict, &checks->safety);
     checks->kept = check_kept_new(verdict, &checks->safety, &kept);
@@ -418,6 +450,7 @@ void checks_free(struct checks *checks)
     check_member_free(checks->member);
     check_former_free(checks->former);
     check_live_free(checks->live);
+    check_homes_free(checks->homes);
     check_lease_free(checks->lease);
     check_stored_free(checks->stored);
     check_kept_free(checks->kept);

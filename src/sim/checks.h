@@ -12,6 +12,7 @@
 #include "sim/check_coordinator.h"
 #include "sim/check_entity.h"
 #include "sim/check_former.h"
+#include "sim/check_homes.h"
 #include "sim/check_kept.h"
 #include "sim/check_lease.h"
 #include "sim/check_live.h"
@@ -33,6 +34,7 @@ struct checks {
     struct check_member *member;
     struct check_former *former;
     struct check_live *live;
+    struct check_homes *homes;
     struct check_lease *lease;
     struct check_stored *stored;
     struct check_kept *kept;
@@ -52,6 +54,8 @@ struct checks {
 struct checks *checks_new(struct world *world, uint64_t stop_ns);
 /* Looks at deadlines; at the end of a run, and whenever one likes. */
 void checks_look(struct checks *checks);
+/* While homes are judged (check_homes_quiet): who asks for one. Every few seconds is enough. */
+void checks_look_at_homes(struct checks *checks);
 /* How many lives are to end and have not, nor were found late. */
 uint32_t checks_ending(const struct checks *checks);
 /* Does a node say that bytes from a connection are no frame? */

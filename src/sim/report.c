@@ -50,6 +50,7 @@ void report_add(struct report *report, const struct run_result *result,
         (double)result->ended_at / (double)SECOND * (twice ? 2 : 1);
     report->events += result->events;
     report->lives += result->lives;
+    report->homes += result->homes;
     report->left += result->is_left;
     report->gentle += result->is_gentle;
     report->still += result->is_still;
@@ -145,6 +146,8 @@ static void put_dead(const struct report *report, struct buf *text)
 /* What not every seed is asked for, and why not. */
 static void put_judged(const struct report *report, struct buf *text)
 {
+    char digits[NUMBER_TEXT_MAX];
+
     put(text, "judged    moves that cost nothing %llu; others had worse faults, or time-outs\n",
         (unsigned long long)report->gentle);
     put(text, "          the resolver alone %llu, where nobody else downs the dead\n",
@@ -152,6 +155,8 @@ static void put_judged(const struct report *report, struct buf *text)
     put(text, "          silence %llu, of shards alone %llu more: there links are slower than the detectors are patient\n",
         (unsigned long long)report->silent,
         (unsigned long long)(report->still - report->silent));
+    put(text, "          homes that were asked for in the quiet %s\n",
+        number_text(report->homes, digits, sizeof digits));
 }
 
 /* Bounds that nobody comes near hide what gets slower. */
@@ -159,7 +164,8 @@ static void put_waits(const struct report *report, struct buf *text)
 {
     static const char *const what[RUN_WAITS] = {
         [RUN_WAIT_L1] = "L1 agreement on the members",
-        [RUN_WAIT_L2] = "L2 coordinators that all know",
+        [RUN_WAIT_L2] = "L2 coordinators that all know, and homes",
+        [RUN_WAIT_HOMES] = "L2 who asks for a home in the quiet",
         [RUN_WAIT_L4] = "L4 answers of all who are asked",
         [RUN_WAIT_L9] = "L9 shards at rest",
         [RUN_WAIT_I8] = "I8 who is remembered lives",

@@ -78,7 +78,7 @@ const char *run_work_starved(const struct run_work *work);
 void run_work_put(const struct run_work *work, struct buf *text); /* lines of a report */
 
 /* What must come about in a time: the rules of which a report says how long it took. */
-#define RUN_WAIT_LIST(X) X(L1) X(L2) X(L4) X(L9) X(I8) X(I15) X(I16)
+#define RUN_WAIT_LIST(X) X(L1) X(L2) X(HOMES) X(L4) X(L9) X(I8) X(I15) X(I16)
 
 enum run_wait_id {
 #define X(id) RUN_WAIT_##id,
@@ -109,6 +109,7 @@ struct run_result {
     bool is_gentle;     /* no move may have cost a message: judged */
     bool is_still;      /* judged: no shard may move in a silent minute */
     bool is_silent;     /* judged: nor may anybody gossip then, since no node is taken for lost */
+    uint64_t homes;     /* that were asked for in the quiet, and told */
     uint64_t lives;     /* of nodes */
     uint64_t faults[FAULT_VERBS];
     uint64_t faults_skipped;

@@ -20,6 +20,24 @@
 #define GROWN_BYTES 1024 /* of each */
 #define STORE_SETTLE (120 * SECOND) /* a minute of asks that run out, and keys that move */
 
+/* Each type has its coordinator, all know it, and it has told all homes that they asked for before. */
+static bool is_answered(struct run *run, char *text, size_t size)
+{
+    checks_look_at_homes(run->checks);
+    return run_is_coordinated(run, text, size) &&
+           check_homes_answered(run->checks->homes, text, size);
+}
+
+/* L2, from when all agree on the members; homes are judged from here on. */
+static bool coordinates(struct run *run, uint64_t bound, const char *wanted)
+{
+    check_homes_quiet(run->checks->homes, world_now(run->world), true);
+    if (!run_until_holds(run, is_answered, "L2", bound, wanted))
+        return false;
+    check_homes_judge(run->checks->homes, world_now(run->world));
+    return true;
+}
+
 /* From here on nothing goes wrong. */
 void run_liveness(struct run *run)
 {
@@ -32,9 +50,8 @@ void run_liveness(struct run *run)
                          "in the liveness phase, no agreement on the members"))
         return;
     check_live_quiet(run->checks->live, world_now(run->world), true);
-    (void)run_until_holds(
-        run, run_is_coordinated, "L2", bound,
-        "in the liveness phase, no coordinator that all know");
+    (void)coordinates(run, bound,
+                      "in the liveness phase, no coordinator that all know and that tells all homes");
 }
 
 static bool has_answers(struct run *run, char *text, size_t size)
@@ -234,6 +251,7 @@ void run_restart(struct run *run)
     if (options_remember_in_data(run->options))
         check_remember_restarts(workload_world_remember(run->load));
     check_live_quiet(run->checks->live, world_now(run->world), false);
+    check_homes_quiet(run->checks->homes, world_now(run->world), false);
     for (uint32_t i = 0; i < run->cluster.nodes; i++) {
         lived[i] = cluster_lives(&run->cluster, i);
         if (lived[i] && is_durable) /* what is not synced is lost everywhere */
@@ -256,9 +274,8 @@ void run_restart(struct run *run)
             run, run_is_converged, "L1", quiet_converge_bound(run->options),
             "after the restart of everything, no agreement on the members"))
         return;
-    if (!run_until_holds(
-            run, run_is_coordinated, "L2", quiet_converge_bound(run->options),
-            "after the restart of everything, no coordinator that all know"))
+    if (!coordinates(run, quiet_converge_bound(run->options),
+                     "after the restart of everything, no coordinator that all know and that tells all homes"))
         return;
     remembered(run, "after the restart of everything all who are remembered live");
     kept(run);

@@ -120,6 +120,7 @@ void run_until(struct run *run, uint64_t end)
             data_load_sample(run->data);
         sample_store(run);
         checks_look(run->checks);
+        checks_look_at_homes(run->checks);
         look_at_growth(run);
     }
 }

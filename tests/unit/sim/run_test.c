@@ -343,7 +343,35 @@ static void L2_a_coordinator_that_never_begins_is_found(void **state)
     zoo_choose(ZOO_NONE);
     schedule_fini(&schedule);
     assert_true(broke(&result, "L2"));
-    assert_non_null(strstr(result.lines[0], "in the liveness phase, no coordinator that all know"));
+    assert_non_null(strstr(result.lines[0], "in the liveness phase, no coordinator that all know and that tells all homes"));
+}
+
+/* A shard whose home died with its node gets no other one (C10): who asks for it asks for ever. */
+static void L2_a_home_that_is_never_told_is_found(void **state)
+{
+    static const char faults[] = "at 20s crash 2\nat 22s down 2\n";
+    struct schedule schedule = { { 0 } };
+    char error[SCHEDULE_ERROR_MAX];
+    struct options options;
+    struct run_settings settings = { .options = &options,
+                                     .schedule = &schedule,
+                                     .stops_at_violation = true };
+    struct run_result result;
+
+    (void)state;
+    assert_true(schedule_read(&schedule, slice_text(faults), error,
+                              sizeof error));
+    set(&options, 4);
+    run_seed(&settings, &result);
+    if (result.violations)
+        fail_msg("%s", result.lines[0]);
+    zoo_choose(ZOO_C10);
+    run_seed(&settings, &result);
+    zoo_choose(ZOO_NONE);
+    schedule_fini(&schedule);
+    assert_true(broke(&result, "L2"));
+    if (!strstr(result.lines[0], " the home of shard "))
+        fail_msg("%s", result.lines[0]);
 }
 
 /* ---- digests ---- */
@@ -841,6 +869,7 @@ int main(void)
         cmocka_unit_test(data_centers_persist_apart),
         cmocka_unit_test(L1_a_node_that_nobody_hears_is_found),
         cmocka_unit_test(L2_a_coordinator_that_never_begins_is_found),
+        cmocka_unit_test(L2_a_home_that_is_never_told_is_found),
         cmocka_unit_test(a_run_that_differs_from_its_first_one_is_seen),
         cmocka_unit_test(I26_what_is_kept_is_found),
         cmocka_unit_test(I26_what_grows_in_the_quiet_is_found),
