@@ -135,7 +135,7 @@ static uint64_t hosted_states(const struct hosted *hosted)
     uint64_t states = 0;
 
     for (size_t i = 0; i < sizeof looked / sizeof *looked; i++)
-        if (memchr(hosted->state, looked[i].state, size))
+        if (memchr(hosted->state, (int)looked[i].state, size))
             states |= NODE_STATE_BIT(looked[i].as);
     return states;
 }
