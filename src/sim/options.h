@@ -235,7 +235,7 @@ enum sim_resolver {
     X(DATA_EXPIRE, "data_expire_ms", 0, SELDOM(0, 4000, 10000, 30000, 120000)) \
     X(POWER_WAITS, "power_waits", 0, 0, 0, 1)                                  \
     X(STORES_MUCH, "stores_much", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 0, 1))        \
-    X(POWER_OFF, "fault_power_off", 0, 0, 1, 3)                                \
+    X(POWER_OFF, "fault_power_off", 0, 0, 5, 10)                               \
     X(FOREIGN, "fault_foreign", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 0, 1))
 
 /* data_durable: half of the keys' types are kept on each node's disk. data_expire_ms: what counts, and the OR-set, is forgotten where it was not
