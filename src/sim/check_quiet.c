@@ -10,6 +10,8 @@
 #include "sim/world.h"
 
 #define REMEMBER_PARTS 10 /* of digests in one round */
+#define CARRIED 500 /* bytes said of a shard that moves: hold, stop, host, the home */
+#define CARRIED_TYPES 6 /* of the workload, with those that remember */
 #define STOP_FORCED (30 * SECOND) /* by then, with what a late timer adds */
 
 static uint64_t ms_of(const struct options *options, enum sim_option option)
@@ -81,22 +83,75 @@ static uint64_t margin(const struct options *options)
                : 0;
 }
 
-/* Ten rounds for each of joining, weakly up, up and one more change, 2 log2 N s, and what is waited for before. */
-uint64_t quiet_converge_bound(const struct options *options)
+/* Until who starts is taken in: nobody answers its first question, and the one that takes it in is asked again. */
+static uint64_t joining(const struct options *options)
 {
-    uint64_t joining = 2 * ms_of(options, OPTION_SEED_TIMEOUT) +
-                       2 * ms_of(options, OPTION_JOIN_RETRY) +
-                       ms_of(options, OPTION_INITIAL_DELAY);
+    return 2 * ms_of(options, OPTION_SEED_TIMEOUT) +
+           2 * ms_of(options, OPTION_JOIN_RETRY) +
+           ms_of(options, OPTION_INITIAL_DELAY);
+}
 
-    return 30 * SECOND + options->value[OPTION_GIVE_UP] * SECOND +
-           margin(options) + 4 * longer(options, OPTION_READ_STATE) +
-           4 * longer(options, OPTION_WRITE_STATE) + finding(options) + across(options) + detection(options) + joining + 40 * round_time(options) +
+/* L1 is 10 rounds of gossip and 2 log2 N s after the last change (reliability 3.3). A round here is not the interval of gossip alone, but what it takes until
+ * something is done about the news, whose intervals are drawn, too: by the leader, by who looks for the unreachable. There are two changes, one
+ * after the other: who is dead goes, and who comes is up, since as long as a member that cannot be reached is not down, or one that is down is not known to be
+ * unreachable, nobody is moved up. Before them the dead must be seen as such, and newcomers find their way in. */
+uint64_t quiet_agree_bound(const struct options *options)
+{
+    return joining(options) + finding(options) + across(options) +
+           detection(options) + 20 * round_time(options) +
            2 * log2_of(options->value[OPTION_NODES]) * SECOND;
 }
 
-uint64_t quiet_home_bound(const struct options *options)
+/* It looks each second, decides when nothing has changed for stable-after, and may have to wait for a lease of who is dead. */
+uint64_t quiet_resolve_bound(const struct options *options)
 {
-    return quiet_converge_bound(options) + 4 * ms_of(options, OPTION_RETRY);
+    uint64_t lease = options->value[OPTION_RESOLVER] == RESOLVER_LEASE
+                         ? ms_of(options, OPTION_MINORITY) +
+                               ms_of(options, OPTION_LEASE_TTL) +
+                               ms_of(options, OPTION_LEASE_PATIENCE)
+                         : 0;
+
+    return ms_of(options, OPTION_STABLE) + 2 * SECOND + lease;
+}
+
+/* A connection carries its window in the time there and back. When members have come or gone all shards may move, and what is said of each to one
+ * region is some CARRIED bytes: where windows are 4 KiB and ways 130 ms, and 1,000 entities have a shard each, that takes minutes, in which no write
+ * of the coordinator's state is confirmed in time (seed 17 of churn, 3..8 nodes, 2 to 4 minutes). */
+static uint64_t carrying(const struct options *options)
+{
+    uint64_t shards = 2 * options->value[OPTION_SHARDS] - 1;
+    uint64_t way =
+        options->value[OPTION_LINK_MIN] + options->value[OPTION_LINK_MEAN];
+
+    if (shards > options->value[OPTION_ENTITIES])
+        shards = options->value[OPTION_ENTITIES];
+    return CARRIED_TYPES * shards * CARRIED * 2 * way /
+           options->value[OPTION_PIPE] * 1000;
+}
+
+/* L2 is 5 s after detection, stable-after and margin (reliability 3.3); the first two are over when all agree on the members. A read and a write
+ * of the state may fail once, when those who were asked are gone meanwhile, and are made again; a term is taken from the store; and who asked
+ * for a home while nobody answered asks again after its retry interval. */
+uint64_t quiet_coordinate_bound(const struct options *options)
+{
+    uint64_t removal = options->value[OPTION_RESOLVER]
+                           ? ms_of(options, OPTION_STABLE) *
+                                 options->value[OPTION_MARGIN] / 100
+                           : 0;
+
+    return 5 * SECOND + removal + 2 * ms_of(options, OPTION_READ_STATE) +
+           2 * ms_of(options, OPTION_WRITE_STATE) +
+           2 * ms_of(options, OPTION_RETRY) +
+           10 * options_answer_ms(options) * MS + carrying(options);
+}
+
+/* The time that agreement has at the end of the faults, whatever they left: connections that a kernel gives up, four changes of ten rounds. */
+uint64_t quiet_converge_bound(const struct options *options)
+{
+    return 30 * SECOND + options->value[OPTION_GIVE_UP] * SECOND +
+           margin(options) + 4 * longer(options, OPTION_READ_STATE) +
+           4 * longer(options, OPTION_WRITE_STATE) + finding(options) + across(options) + detection(options) + joining(options) + 40 * round_time(options) +
+           2 * log2_of(options->value[OPTION_NODES]) * SECOND;
 }
 
 uint64_t quiet_bury_bound(const struct options *options)
@@ -150,6 +205,20 @@ uint64_t quiet_drain_bound(const struct options *options)
            2 * ms_of(options, OPTION_RETRY) + ms_of(options, OPTION_ASK) +
            20 * ms_of(options, OPTION_SLOW_STOP) +
            stop_time(options) +
+           100 * options->value[OPTION_STORE] * 1000;
+}
+
+/* L4 is 5 s after L2 (reliability 3.3), for an entity that runs, or can. In the quiet shards still move to where there are fewer: one
+ * that does holds what comes until its hand-off is over, whose time-out is drawn. An order to host it may come before its region can follow, and is repeated
+ * after shard-start-timeout. An entity that stops just then takes its time, or is ended. And a store that takes 1 s raises the shard's
+ * fence and reads the entity's events, after those of others, as few are read at a time. */
+uint64_t quiet_answer_bound(const struct options *options)
+{
+    return 5 * SECOND + ms_of(options, OPTION_HANDOFF) * 9 / 8 +
+           ms_of(options, OPTION_SHARD_START) +
+           2 * ms_of(options, OPTION_RETRY) +
+           2 * ms_of(options, OPTION_SLOW_STOP) + stop_time(options) +
+           10 * options_answer_ms(options) * MS + carrying(options) +
            100 * options->value[OPTION_STORE] * 1000;
 }
 

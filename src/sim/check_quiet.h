@@ -13,13 +13,19 @@
 struct world;
 struct check_live;
 
-/* ns from the last fault until all nodes must agree on the members: detection of what is dead, and some rounds of gossip. */
+/* L1: ns until all nodes must agree on the members when nothing goes wrong any more. */
+uint64_t quiet_agree_bound(const struct options *options);
+/* ns more when the resolver alone has to down the dead. */
+uint64_t quiet_resolve_bound(const struct options *options);
+/* L2: ns from when they agree until each type has a coordinator that all know, and who asks for a home is told; and later, in the quiet, from when it asks. */
+uint64_t quiet_coordinate_bound(const struct options *options);
+/* L4: ns from then until who is asked must have answered, besides the time that the asking takes. */
+uint64_t quiet_answer_bound(const struct options *options);
+/* ns that nodes are given at the end of the faults to agree, which is not judged, and that other bounds are made of. */
 uint64_t quiet_converge_bound(const struct options *options);
 /* ns that it may take longer when nodes have died for good: a node watches only so many others, and of a row of dead ones in the
  * ring the next when the first is known to be unreachable. */
 uint64_t quiet_bury_bound(const struct options *options);
-/* ns in the quiet until who asks for a home is told. */
-uint64_t quiet_home_bound(const struct options *options);
 /* ns until a node that leaves must be gone: all phases of its end. */
 uint64_t quiet_leave_bound(const struct options *options);
 

@@ -86,7 +86,7 @@ static void finish(struct run *run)
         run_waited(run, "HOMES",
                    world_now(run->world) -
                        check_homes_longest(run->checks->homes),
-                   quiet_home_bound(run->options));
+                   quiet_coordinate_bound(run->options));
     result->faults_skipped = nemesis_skipped(run->nemesis);
     result->work.messages =
         check_message_counts(workload_check(workload_world_of(run->load)));
@@ -216,7 +216,7 @@ static void make_world(struct run *run)
                              CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
     check_live_handoff_limit(run->checks->live,
                              (value[OPTION_HANDOFF] * 9 / 8 + RUN_LATE_MS) * MS);
-    check_homes_limit(run->checks->homes, quiet_home_bound(run->options));
+    check_homes_limit(run->checks->homes, quiet_coordinate_bound(run->options));
     if (run->data)
         data_load_safety(run->data, &run->checks->safety,
                          run->checks->member);

@@ -21,19 +21,19 @@ void run_form(struct run *run)
 {
     cluster_form(&run->cluster);
     (void)run_until_holds(run, run_is_converged, "L1",
-                          2 * quiet_converge_bound(run->options),
+                          quiet_agree_bound(run->options),
                           "at the beginning, no agreement on the members");
 }
 
 /* A clean cut, before anything else goes wrong; who has ended is started again afterwards. */
 void run_split(struct run *run)
 {
-    uint64_t bound = quiet_converge_bound(run->options);
     struct rng rng = stream_rng(run->options->seed, STREAM_NEMESIS, RUN_SPLIT_INDEX);
     struct node_settings settings;
 
     if (!run->options->value[OPTION_SPLIT] ||
-        !run_until_holds(run, run_is_coordinated, "L2", bound,
+        !run_until_holds(run, run_is_coordinated, "L2",
+                         quiet_coordinate_bound(run->options),
                          "before the cut, no coordinator that all know"))
         return;
     memset(&settings, 0, sizeof settings);
@@ -50,7 +50,9 @@ void run_split(struct run *run)
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
         if (!cluster_lives(&run->cluster, i))
             cluster_start(&run->cluster, i);
-    (void)run_until_holds(run, run_is_converged, "L1", 2 * bound,
+    (void)run_until_holds(run, run_is_converged, "L1",
+                          quiet_agree_bound(run->options) +
+                              quiet_resolve_bound(run->options),
                           "after the cut, no agreement on the members");
 }
 

@@ -29,10 +29,11 @@ static bool is_answered(struct run *run, char *text, size_t size)
 }
 
 /* L2, from when all agree on the members; homes are judged from here on. */
-static bool coordinates(struct run *run, uint64_t bound, const char *wanted)
+static bool coordinates(struct run *run, const char *wanted)
 {
     check_homes_quiet(run->checks->homes, world_now(run->world), true);
-    if (!run_until_holds(run, is_answered, "L2", bound, wanted))
+    if (!run_until_holds(run, is_answered, "L2",
+                         quiet_coordinate_bound(run->options), wanted))
         return false;
     check_homes_judge(run->checks->homes, world_now(run->world));
     return true;
@@ -41,16 +42,16 @@ static bool coordinates(struct run *run, uint64_t bound, const char *wanted)
 /* From here on nothing goes wrong. */
 void run_liveness(struct run *run)
 {
-    uint64_t bound = quiet_converge_bound(run->options) +
+    uint64_t bound = quiet_agree_bound(run->options) +
                      quiet_bury_bound(run->options) +
-                     (run->result->is_left ? quiet_split_bound(run->options)
+                     (run->result->is_left ? quiet_resolve_bound(run->options)
                                            : 0);
 
     if (!run_until_holds(run, run_is_converged, "L1", bound,
                          "in the liveness phase, no agreement on the members"))
         return;
     check_live_quiet(run->checks->live, world_now(run->world), true);
-    (void)coordinates(run, bound,
+    (void)coordinates(run,
                       "in the liveness phase, no coordinator that all know and that tells all homes");
 }
 
@@ -192,10 +193,11 @@ void run_roll_call(struct run *run)
     uint64_t since = world_now(run->world);
 
     if (!workload_world_roll(run->load, ROLL,
-                             quiet_drain_bound(run->options)))
+                             quiet_answer_bound(run->options)))
         return;
     run_waited(run, "L4", since,
-               quiet_drain_bound(run->options)); /* and what asking takes */
+               quiet_answer_bound(run->options) +
+                   workload_world_roll_time(run->load));
     run_until(run, world_now(run->world) + quiet_settle_bound(run->options));
     if (!run_until_holds(run, shards_rest, "L9", rest_bound(run->options),
                          "in the quiet, shards stay where they are"))
@@ -271,10 +273,10 @@ void run_restart(struct run *run)
             cluster_start(&run->cluster, i);
     mem_free(lived);
     if (!run_until_holds(
-            run, run_is_converged, "L1", quiet_converge_bound(run->options),
+            run, run_is_converged, "L1", quiet_agree_bound(run->options),
             "after the restart of everything, no agreement on the members"))
         return;
-    if (!coordinates(run, quiet_converge_bound(run->options),
+    if (!coordinates(run,
                      "after the restart of everything, no coordinator that all know and that tells all homes"))
         return;
     remembered(run, "after the restart of everything all who are remembered live");
@@ -290,5 +292,5 @@ void run_restart(struct run *run)
     run_drain(run);
     if (!run_is_over(run))
         (void)workload_world_roll(run->load, ROLL,
-                                  quiet_drain_bound(run->options));
+                                  quiet_answer_bound(run->options));
 }

@@ -26,6 +26,7 @@ struct workload_world {
     struct check_recovery **recoveries;
     struct check_remember *remember;
     struct workload *workload;
+    uint64_t roll_time; /* of the last roll call, as below */
 };
 
 static void violated(void *user, const char *invariant, uint32_t node,
@@ -404,6 +405,11 @@ const struct check_journal *workload_world_journal(
     return of->journals[0];
 }
 
+uint64_t workload_world_roll_time(const struct workload_world *of)
+{
+    return of->roll_time;
+}
+
 bool workload_world_roll(struct workload_world *of, uint32_t count,
                          uint64_t limit)
 {
@@ -411,7 +417,8 @@ bool workload_world_roll(struct workload_world *of, uint32_t count,
     char text[120] = "";
     uint32_t missing;
 
-    limit += workload_roll_begin(of->workload, count);
+    of->roll_time = workload_roll_begin(of->workload, count);
+    limit += of->roll_time;
     end = world_now(of->world) + limit;
     while ((missing = workload_roll_missing(of->workload, text,
                                             sizeof text)) != 0 &&

@@ -41,5 +41,7 @@ bool workload_world_drain(struct workload_world *of, uint64_t limit);
  * `limit` and what asking takes (workload_roll_begin), which is a violation then. */
 bool workload_world_roll(struct workload_world *of, uint32_t count,
                          uint64_t limit);
+/* ns that the asking of the last roll call may take: each client asks a few at a time. */
+uint64_t workload_world_roll_time(const struct workload_world *of);
 
 #endif

@@ -56,16 +56,47 @@ static void the_dead_are_found_one_after_the_other(void **state)
     begin = world_now(cluster.world);
     assert_true(world_until(cluster.world, agree, NULL, 3600 * SECOND));
     took = world_now(cluster.world) - begin;
-    assert_true(took > quiet_converge_bound(&options));
+    assert_true(took > quiet_agree_bound(&options));
     assert_true(took < quiet_bury_bound(&options));
     world_free(cluster.world);
     checks_free(cluster.checks);
     cluster_fini(&cluster);
 }
 
+/* By default, ways of 1 ms: nothing is waited for but what the rule names and its reasons. */
+static void bounds_follow_from_the_settings(void **state)
+{
+    struct options options;
+    uint64_t agree, coordinate, answer;
+
+    (void)state;
+    options_default(&options, 1);
+    agree = quiet_agree_bound(&options);
+    coordinate = quiet_coordinate_bound(&options);
+    answer = quiet_answer_bound(&options);
+    assert_true(agree > 10 * SECOND && agree < 120 * SECOND);
+    assert_true(coordinate > 5 * SECOND && coordinate < 25 * SECOND);
+    assert_true(answer > 5 * SECOND && answer < 120 * SECOND);
+    options.value[OPTION_GIVE_UP] = 924; /* no reason to wait */
+    assert_true(quiet_agree_bound(&options) == agree);
+    options.value[OPTION_RESOLVER] = RESOLVER_MAJORITY;
+    options.value[OPTION_STABLE] = 20000;
+    options.value[OPTION_MARGIN] = 400;
+    assert_true(quiet_coordinate_bound(&options) ==
+                coordinate + 80 * SECOND);
+    assert_true(quiet_resolve_bound(&options) == 22 * SECOND);
+    options.value[OPTION_PIPE] = 4096; /* all that is said of a thousand shards does not fit */
+    options.value[OPTION_LINK_MEAN] = 100000;
+    options.value[OPTION_SHARDS] = options.value[OPTION_ENTITIES] = 1000;
+    assert_true(quiet_coordinate_bound(&options) >
+                coordinate + 180 * SECOND);
+    assert_true(quiet_answer_bound(&options) > answer + 100 * SECOND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds_follow_from_the_settings),
         cmocka_unit_test(the_dead_are_found_one_after_the_other),
     };
 
