@@ -118,6 +118,8 @@ void shard_lose_home(struct coordinator *coordinator, struct shard *shard,
 void shard_want(struct coordinator *coordinator, struct shard *shard)
 {
     check(!shard->home);
+    if (ZOO(C10) && shard->is_pushed)
+        return;
     if (!shard->is_wanted)
         coordinator->unplaced++;
     shard->is_wanted = true;
@@ -343,7 +345,7 @@ void homes_receive(struct coordinator *coordinator, uint64_t now,
         return;
     }
     shard_wait(shard, region);
-    if (!shard->home && !(ZOO(C10) && shard->ended.term))
+    if (!shard->home)
         shard_want(coordinator, shard); /* settled after every message */
     SOMETIMES("a home is asked for while the shard moves",
               shard->handoff != NULL);

@@ -158,8 +158,7 @@ static void lose_shards(struct coordinator *coordinator,
 
         shard_lose_home(coordinator, shard, why);
         shard->is_pushed = true;
-        if (!ZOO(C10))
-            shard_want(coordinator, shard);
+        shard_want(coordinator, shard);
     }
     region->shards.count = 0;
 }
