@@ -57,6 +57,9 @@ void lane_remember_init(struct lane *lane, uint32_t type)
     lane->remembers = true;
     options.changes_only = names->remembers_in_data;
     options.move_again = lane->machine->settings->retry_interval;
+    options.moves_max = lane->types[type].budget.count_max < UINT32_MAX
+                            ? (uint32_t)lane->types[type].budget.count_max
+                            : UINT32_MAX;
     remember_init(&lane->types[type].remember, &options);
 }
 

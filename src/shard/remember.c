@@ -32,6 +32,9 @@ void remember_init(struct remember *remember,
         remember->options.load_timeout = 2 * SECOND;
     if (!remember->options.write_timeout)
         remember->options.write_timeout = 5 * SECOND;
+    if (!remember->options.moves_max ||
+        remember->options.moves_max > REMEMBER_MOVES_MAX)
+        remember->options.moves_max = REMEMBER_MOVES_MAX;
     if (!remember->options.ids_max ||
         remember->options.ids_max > REMEMBERED_MAX)
         remember->options.ids_max = REMEMBERED_MAX;

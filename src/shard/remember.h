@@ -46,6 +46,7 @@ struct remember_options {
     uint64_t load_timeout;   /* ns after which a load that lasts is logged (2 s) */
     uint64_t write_timeout;  /* the same of a write (5 s) */
     uint64_t move_again;     /* ns after which a move that nobody acknowledged is asked for again (2 s), doubled up to 16 times that */
+    uint32_t moves_max;      /* REMEMBER_MOVES_MAX, or less, where the buffers in which they wait have room for fewer */
     uint32_t ids_max;        /* REMEMBERED_MAX, or less */
     struct trace *trace;     /* lent for life; may be null */
     const char *type;        /* of lines in it; lent for life */

@@ -24,7 +24,7 @@ static void slot_free(struct remember *remember, struct remembered *entity)
 static bool has_slot(const struct remember *remember)
 {
     return remember->slots_free.count ||
-           remember->slots.count < REMEMBER_MOVES_MAX;
+           remember->slots.count < remember->options.moves_max;
 }
 
 static uint32_t slot_take(struct remember *remember)
@@ -33,7 +33,7 @@ static uint32_t slot_take(struct remember *remember)
         return remember->slots_free.items[--remember->slots_free.count];
     vec_push(&remember->slots, ((struct remember_slot){ 0 }));
     BOUNDED("entities on their way to other shards", remember->slots.count,
-            REMEMBER_MOVES_MAX);
+            remember->options.moves_max);
     return remember->slots.count - 1;
 }
 

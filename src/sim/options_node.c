@@ -12,6 +12,7 @@
  *   - type.stop_msg, type.remember, type.proxy: what a type is (workload.h)
  *   - remember.shard_count: the type's
  *   - remember.move_again: the node's retry_interval, which is drawn
+ *   - remember.moves_max: follows from buffer_size, which is drawn
  *   - remember.ids_max: who is one too many does not answer, and the roll call asks all; the core's own test reaches it
  *   - data.update_size_max: what is refused for its size shows nothing; the replicator's own tests reach it
  *   - data.frame_size, sharding_data.frame_size, data.entry_size_max, sharding_data.entry_size_max,

@@ -828,6 +828,25 @@ static void who_is_to_be_told_of_does_not_move_before(void **state)
     end(&fixture);
 }
 
+/* Asked one after the other where what they wait in has room for one: who finds no room would not be heard of, and be asked again late. */
+static void no_more_are_asked_than_there_is_room_for(void **state)
+{
+    struct fixture fixture;
+    (void)state;
+
+    set_three(&fixture);
+    fixture.remember.options.moves_max = 1;
+    move(&fixture, "1");
+    move(&fixture, "2");
+    move(&fixture, "3");
+    said(&fixture, "?1 ");
+    moved(&fixture, "1");
+    said(&fixture, "?2 ");
+    moved(&fixture, "2");
+    said(&fixture, "?3 ");
+    end(&fixture);
+}
+
 /* Those that wait for an answer take the places of messages in others' buffers. One shard's do not keep another's from moving. */
 static void so_many_are_asked_to_move_at_once(void **state)
 {
@@ -915,6 +934,7 @@ int main(void)
         cmocka_unit_test(a_stop_of_a_move_that_is_not_written_is_written_again),
         cmocka_unit_test(who_starts_after_its_move_is_remembered),
         cmocka_unit_test(who_is_to_be_told_of_does_not_move_before),
+        cmocka_unit_test(no_more_are_asked_than_there_is_room_for),
         cmocka_unit_test(so_many_are_asked_to_move_at_once),
     };
 
