@@ -410,8 +410,8 @@ static struct peer *associate(struct associations *associations,
         tell_up(associations, peer, 0); /* who has read it already hears that it is over */
         return NULL;
     }
-    if (handshake->capabilities) {
-        peer->capabilities = handshake->capabilities;
+    if (handshake->capabilities || peer->uid != uid) {
+        peer->capabilities = handshake->capabilities; /* none: another kind may have come to this address */
         peer->lanes = handshake->lanes;
     }
     if (peer->uid == uid) {

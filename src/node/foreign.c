@@ -9,11 +9,11 @@ bool control_is_foreign(struct control *control,
                         const struct member_view *view)
 {
     const struct node_id *node = &view->profile->node;
-    const struct contact *contact =
-        contacts_uid(&control->machine->contacts, node->uid);
 
-    return contact && !contact->capabilities &&
-           associations_uid(control->associations, &node->address) == node->uid;
+    /* Of the association, not of the contact, which is told later in the turn. */
+    return associations_uid(control->associations, &node->address) ==
+               node->uid &&
+           !associations_capabilities(control->associations, &node->address);
 }
 
 /* Of the types whose role that member has; false when there are none. */
@@ -30,7 +30,7 @@ static bool report(struct control *control, const struct member_view *view)
         if (!control_peer(control, view, i).has_role)
             continue;
         shares = true;
-        if (contact->shares)
+        if (contact && contact->shares)
             continue;
         trace_put(machine->trace, TRACE_ERROR, "node",
                   "a node that is not of this library has the role of an "
@@ -39,7 +39,8 @@ static bool report(struct control *control, const struct member_view *view)
                   machine->node->names[i].name, role ? role : "",
                   node->address.host, node->address.port);
     }
-    contact->shares = true;
+    if (contact)
+        contact->shares = true;
     return shares;
 }
 

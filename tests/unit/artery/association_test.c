@@ -482,6 +482,35 @@ static void a_new_incarnation_starts_afresh(void **state)
     side_close(&b);
 }
 
+/* A node of the other kind is none of ours, whoever had its address before. */
+static void another_kind_comes_to_the_address(void **state)
+{
+    struct side a;
+    struct side b;
+    struct rng rng;
+    uint64_t now = SECOND;
+    (void)state;
+
+    rng_init(&rng, 4);
+    side_open(&a, 100, 1, 2, CAPABILITY_SHERD);
+    side_open(&b, 200, 2, 1, CAPABILITY_SHERD);
+    say(&a, &b, now, "hello");
+    run(&a, &b, &now, 3000, &rng, 0);
+    assert_true(associations_capabilities(a.associations, &b.self.node.address) == CAPABILITY_SHERD);
+    side_close(&b);
+    side_open(&b, 201, 2, 1, 0);
+    for (int i = 0; i < 2; i++) {
+        link_closed(a.links[i], now, "reset");
+        buf_clear(&a.wires[i]);
+    }
+    say(&b, &a, now, "again");
+    run(&a, &b, &now, 10000, &rng, 0);
+    assert_true(associations_uid(a.associations, &b.self.node.address) == 201);
+    assert_true(associations_capabilities(a.associations, &b.self.node.address) == 0);
+    side_close(&a);
+    side_close(&b);
+}
+
 static void a_quarantined_uid_is_dead(void **state)
 {
     struct side a;
@@ -1274,6 +1303,7 @@ int main(void)
         cmocka_unit_test(tables_are_advertised_and_used),
         cmocka_unit_test(who_sends_no_messages_is_told_no_tables),
         cmocka_unit_test(a_new_incarnation_starts_afresh),
+        cmocka_unit_test(another_kind_comes_to_the_address),
         cmocka_unit_test(a_quarantined_uid_is_dead),
         cmocka_unit_test(a_late_hello_of_a_former_life_ends_with_it),
         cmocka_unit_test(late_hellos_of_former_lives_end_with_them),

@@ -105,7 +105,7 @@ static void put(struct fixture *fixture, bool to_daemon, const char *manifest,
 }
 
 /* The other node connects and says what it is. */
-static void meet(struct fixture *fixture, uint64_t capabilities)
+static void greet(struct fixture *fixture, uint64_t capabilities)
 {
     struct handshake handshake = { .capabilities = capabilities,
                                    .lanes = capabilities ? 1 : 0,
@@ -121,6 +121,11 @@ static void meet(struct fixture *fixture, uint64_t capabilities)
     handshake_request_put(&bytes, &other, &self.node.address, &handshake);
     put(fixture, false, ARTERY_HANDSHAKE_REQUEST, SERIALIZER_ARTERY, &bytes);
     buf_fini(&bytes);
+}
+
+static void meet(struct fixture *fixture, uint64_t capabilities)
+{
+    greet(fixture, capabilities);
     run(fixture, SECOND);
 }
 
@@ -220,6 +225,35 @@ static void a_node_of_this_library_shares_roles(void **state)
     node_free(fixture.node);
 }
 
+/* Also while an actor follows the cluster, which is told of a newcomer before the turn comes to what its handshake said. */
+static void who_is_met_and_comes_in_at_once_is_known(void **state)
+{
+    struct profile *there =
+        profile_new(&other, &other.node, native_roles, 2, "0.0.0");
+    struct fixture fixture;
+    struct buf payload = { 0 };
+    struct control *control;
+    (void)state;
+
+    open_node(&fixture, "native", true);
+    run(&fixture, 3 * SECOND);
+    control = fixture.machine->control;
+    control_follow(control, 0);
+    greet(&fixture, CAPABILITY_SHERD);
+    wire_put_join(&other, &payload, there);
+    put(&fixture, true, "J", MEMBER_SERIALIZER, &payload);
+    put(&fixture, true, "J", MEMBER_SERIALIZER, &payload);
+    run(&fixture, SECOND);
+    assert_int_equal(member_count(control->member), 2);
+    assert_false(fixture.logged);
+    assert_false(coordinator_member_of(control->types[0].coordinator,
+                                       &other.node)
+                     ->is_foreign);
+    buf_fini(&payload);
+    profile_drop(there);
+    node_free(fixture.node);
+}
+
 static void a_role_of_its_own_is_fine(void **state)
 {
     struct fixture fixture;
@@ -262,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_comes_later_gives_way),
         cmocka_unit_test(a_node_of_this_library_shares_roles),
+        cmocka_unit_test(who_is_met_and_comes_in_at_once_is_known),
         cmocka_unit_test(a_role_of_its_own_is_fine),
         cmocka_unit_test(who_was_there_stays),
     };
