@@ -77,7 +77,8 @@ struct control {
     uint64_t types_due;  /* no type's core is due before, unless one is stirred */
     uint32_t walked;     /* members, for coordinators that have started, read or written in this turn */
     bool has_walks;      /* that may wait for the next turn */
-    uint32_t news_told;  /* of members, since the last turn's end; a removal counts as several */
+    uint32_t news_told;  /* of members, since the last turn's end; a removal counts as several where they are many */
+    uint32_t told_count; /* of members, when all were told last */
     bool step_waited;    /* membership's, as much was told in its turn: the next one has it */
     bool turn_ended;     /* news_told is of the last turn still */
     bool is_told;        /* the next two: since all were told last */

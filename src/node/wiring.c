@@ -222,12 +222,17 @@ static void members_told(struct control *control)
             singleton_peers_done(control->types[i].singleton, machine->now,
                                  &machine->outbox);
     control->is_told = control->is_changed = false;
+    control->told_count = member_count(control->member);
 }
 
-/* How much of a turn's room one takes. */
-static uint32_t cost_of(const struct member_news *news)
+/* How much of a turn's room one takes. What goes with a removed member grows with how many there are: where they are few, each change is told. */
+static uint32_t cost_of(const struct control *control,
+                        const struct member_news *news)
 {
-    return news->kind == MEMBER_NEWS_REMOVED ? NEWS_REMOVAL_COST : 1;
+    return news->kind == MEMBER_NEWS_REMOVED &&
+                   control->told_count >= NEWS_OF_TURN_MAX
+               ? NEWS_REMOVAL_COST
+               : 1;
 }
 
 /* No more than max of them. What a core is told in several turns it may as well be told by several gossips; who decides by all
@@ -239,7 +244,7 @@ static void wire_member(struct control *control, uint32_t max)
 
     while (control->news_told < max &&
            member_next_news(control->member, &news)) {
-        control->news_told += cost_of(&news);
+        control->news_told += cost_of(control, &news);
         control->is_told = true;
         trace_news(machine->trace, machine->settings, &news);
         control_follow_news(control, &news);

@@ -399,6 +399,64 @@ static uint32_t coordinators(const struct machine *machine)
 }
 
 /* This node becomes the oldest for all its types at once; each coordinator is told of all members, and asks most of them. */
+/* Of seven members those with the highest addresses are gone, or down. */
+static void put_few(struct gossip *gossip, uint32_t gone,
+                    enum member_status of_third, int32_t up_number)
+{
+    for (uint32_t i = 0; i <= 6; i++) {
+        struct node_id node = i < 6 ? other(i) : self.node;
+        struct profile *profile = profile_new(&self, &node, NULL, 0, "0.0.0");
+
+        if (i < 6 && i >= 6 - gone)
+            assert_true(gossip_add_tombstone(gossip, &node, 1));
+        else if (i == 2)
+            (void)gossip_add(gossip, profile, of_third, up_number);
+        else
+            (void)gossip_add(gossip, profile,
+                             i >= 3 && i < 6 ? MEMBER_DOWN : MEMBER_UP,
+                             i < 6 ? (int32_t)(3 + i) : 2);
+        profile_drop(profile);
+    }
+}
+
+/* In a small cluster each change is told, whatever else one gossip says: three are removed and one is up, which the next one makes leave. */
+static void removals_hide_no_change_where_members_are_few(void **state)
+{
+    const struct node_settings settings = { .identity = self,
+                                            .lanes = 1,
+                                            .buffer_size = 100,
+                                            .seed = 1 };
+    const struct node_id from = other(0), third = other(2);
+    char error[200];
+    struct node *node = node_new(&settings, error, sizeof error);
+    struct machine *machine = node_machine(node, 0);
+    struct gossip gossip = { 0 };
+    struct buf payload = { 0 };
+    (void)state;
+
+    machine->now = 1;
+    assert_true(member_join(machine->control->member, 1, 1, &from.address,
+                            &machine->outbox));
+    put_few(&gossip, 0, MEMBER_JOINING, UP_NUMBER_NONE);
+    wire_put_welcome(&self, &payload, &from, &gossip);
+    receive(machine, &from, "W", &payload);
+    buf_fini(&payload);
+    gossip_fini(&gossip);
+    while (machine_turn(machine, 1, 1))
+        ;
+    control_follow(machine->control, 0);
+    gossip = (struct gossip){ 0 };
+    put_few(&gossip, 3, MEMBER_UP, 50);
+    gossiped(machine, &gossip, 0);
+    gossip_find(&gossip, &third)->status = MEMBER_LEAVING;
+    gossiped(machine, &gossip, 0);
+    while (machine_turn(machine, 1, 1))
+        ;
+    assert_int_equal(member_counters(machine->control->member)->folded, 0);
+    gossip_fini(&gossip);
+    node_free(node);
+}
+
 static void one_coordinator_of_many_members_starts_or_reads_in_a_turn(void **state)
 {
     struct node *node = welcomed_with(3);
@@ -433,6 +491,7 @@ int main(void)
         cmocka_unit_test(members_are_told_in_several_turns),
         cmocka_unit_test(a_crowd_of_news_and_a_step_have_turns_of_their_own),
         cmocka_unit_test(removals_are_told_in_more_turns),
+        cmocka_unit_test(removals_hide_no_change_where_members_are_few),
         cmocka_unit_test(one_coordinator_of_many_members_starts_or_reads_in_a_turn),
         cmocka_unit_test(a_hand_over_meanwhile_is_decided_by_all_members),
         cmocka_unit_test(who_follows_meanwhile_hears_of_each_member_once),
