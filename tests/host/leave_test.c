@@ -88,6 +88,7 @@ static bool comes_to(atomic_int *number, int value)
 }
 
 static atomic_int seen; /* removals told when the node's last tasks run */
+static atomic_int looking; /* actors that have such a task */
 
 static enum sherd_next look(struct sherd_ctx *ctx, void *self,
                             const struct sherd_msg *msg)
@@ -96,6 +97,7 @@ static enum sherd_next look(struct sherd_ctx *ctx, void *self,
     if (msg->kind == SHERD_STARTED &&
         sherd_shutdown_task(ctx, SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE, "look"))
         return SHERD_FAIL;
+    looking += msg->kind == SHERD_STARTED;
     if (msg->kind == SHERD_SHUTDOWN) {
         seen = removals;
         sherd_shutdown_done(ctx, SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE);
@@ -230,7 +232,7 @@ static bool downed_with(const char *config)
     struct sherd_system *other, *system;
     char address[32];
 
-    ups = removals = seen = 0;
+    ups = removals = seen = looking = 0;
     other = start_with(QUICK, 1);
     system = start_with(config, 0);
     address_of(other, address, sizeof address);
@@ -240,6 +242,7 @@ static bool downed_with(const char *config)
     assert_int_equal(sherd_system_spawn(system, &looks,
                                         (struct sherd_bytes){ 0 }),
                      0);
+    assert_true(comes_to(&looking, 1));
     address_of(system, address, sizeof address);
     assert_int_equal(sherd_down(other, address), 0);
     assert_int_equal(sherd_wait(system), SHERD_EDOWN);
