@@ -555,8 +555,10 @@ int command_cover(const struct command *command)
         return EXIT_USAGE;
     mark_take(&marks);
     for (int i = 0; i < command->word_count; i++)
-        if (!read_cover(command->words[i], &marks, &cells))
+        if (!read_cover(command->words[i], &marks, &cells)) {
+            mark_fini(&marks);
             return EXIT_USAGE;
+        }
     options.leave = leave_cells;
     options.take = take_cells;
     if (!command->word_count)
