@@ -397,6 +397,18 @@ static bool is_state(const struct dd_value *value)
     return dd_kind_of(value) != DD_DELETED && !dd_is_delta(value);
 }
 
+/* Of the deltas that this node made of the key: who still has one that was forgotten here knows their number, and what others gave back
+ * says it. */
+static int64_t last_version(const struct replicator *replicator,
+                            const struct entry *entry)
+{
+    int64_t hidden = hidden_version(replicator, entry->key);
+    int64_t known = versions_get(&entry->envelope.versions,
+                                 &replicator->replicas.self);
+
+    return hidden > known ? hidden : known;
+}
+
 static void update(struct replicator *replicator, uint64_t now, uint64_t token,
                    struct slice key, const struct dd_value *current,
                    struct dd_value *value,
@@ -431,9 +443,8 @@ static void update(struct replicator *replicator, uint64_t now, uint64_t token,
         return;
     }
     replicator->counters.writes++;
-    /* Who still has a key that was forgotten here knows its versions. */
     if (!entry->log.version)
-        entry->log.version = hidden_version(replicator, key);
+        entry->log.version = last_version(replicator, entry);
     hidden_drop(replicator, key);
     /* Before the entry is set: it shall say that this delta is in it. */
     if (has_deltas)

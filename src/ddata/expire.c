@@ -88,6 +88,7 @@ static bool merge(const struct replicator *replicator, struct hidden *hidden,
     enum envelope_merged merged;
 
     envelope_copy(&other, &entry->envelope);
+    versions_fini(&other.versions);
     merged = envelope_merge(&hidden->envelope, &other, replicator->wall_ms);
     envelope_fini(&other);
     return merged != ENVELOPE_REFUSED &&
@@ -95,7 +96,7 @@ static bool merge(const struct replicator *replicator, struct hidden *hidden,
                replicator->settings.entry_size_max;
 }
 
-/* With what is hidden already: what others gave back since, which was not changed here, as that would have taken it out. What does not go
+/* Without versions: by the time that it comes back others may have begun theirs anew. With what is hidden already: what others gave back since, which was not changed here, as that would have taken it out. What does not go
  * together is as others have it. */
 static void keep(struct replicator *replicator, struct hidden *hidden,
                  const struct entry *entry)
@@ -107,6 +108,7 @@ static void keep(struct replicator *replicator, struct hidden *hidden,
     if (!hidden->envelope.value || !merge(replicator, hidden, entry)) {
         envelope_fini(&hidden->envelope);
         envelope_copy(&hidden->envelope, &entry->envelope);
+        versions_fini(&hidden->envelope.versions);
         hidden->size = entry->size;
     } else {
         hidden->size = envelope_size(&hidden->envelope);
@@ -211,9 +213,14 @@ static void drop_what_nobody_has(struct replicator *replicator)
     replicator->steady_ticks += !replicator->replicas.unreachable_count;
     while (map_next(&replicator->hidden, &at, &item)) {
         const struct hidden *hidden = item.value;
+        struct entry *entry;
 
-        if (replicator->steady_ticks - hidden->at > wait)
-            hidden_drop(replicator, item.key);
+        if (replicator->steady_ticks - hidden->at <= wait)
+            continue;
+        entry = entry_find(replicator, item.key);
+        if (entry && !entry->log.version)
+            entry->log.version = hidden->version; /* others gave it back, and know that one */
+        hidden_drop(replicator, item.key);
     }
 }
 

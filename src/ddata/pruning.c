@@ -150,6 +150,7 @@ static void mark_merge(struct pruning_mark *mark,
         else if (other->is_performed && other->obsolete_at > mark->obsolete_at)
             mark->obsolete_at = other->obsolete_at;
         mark->is_pekko = mark->is_pekko || other->is_pekko;
+        mark->is_own = mark->is_own || other->is_own; /* of this node's: what was hidden, and what it did since */
     } else if (node_equal(&mark->owner, &other->owner)) {
         seen_merge(&mark->seen, &other->seen);
     } else if (node_compare(&mark->owner, &other->owner) > 0) {

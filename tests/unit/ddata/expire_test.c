@@ -403,6 +403,33 @@ static void what_only_took_away_is_no_repeat_either(void **state)
     cluster_free(c);
 }
 
+/* What is hidden is gone after a while; what others gave back is numbered as before. An addition that all acknowledge all have. */
+static void what_is_given_back_goes_on_with_its_versions(void **state)
+{
+    struct cluster *c = cluster_with(6, 3);
+    (void)state;
+
+    for (int i = 0; i < 5; i++)
+        add_to_all(c, 0, "x1", (char[2]){ (char)('a' + i), 0 });
+    cluster_split(c, 1);
+    for (int i = 0; i < 80; i++) {
+        (void)do_get(c, 1, "x1", local);
+        cluster_run(c, SECOND);
+    }
+    assert_null(value_at(c, 0, "x1"));
+    cluster_heal(c);
+    cluster_run(c, 4 * SECOND);
+    for (int i = 0; i < 400; i++) {
+        (void)do_get(c, i % 2, "x1", local);
+        cluster_run(c, SECOND);
+    }
+    assert_int_equal(counters_at(c, 0)->expired, 1);
+    add_to_all(c, 0, "x1", "f");
+    assert_true(has_at(c, 1, "x1", "f"));
+    assert_true(has_at(c, 2, "x1", "f"));
+    cluster_free(c);
+}
+
 /* ---- what others still have ---- */
 
 static void count_up(struct dd_value *value, struct dd_writer *writer,
@@ -663,6 +690,54 @@ static void what_is_refused_does_not_bring_it_back(void **state)
     cluster_free(c);
 }
 
+static void use_short(struct cluster *c, uint32_t ms)
+{
+    for (uint32_t i = 0; i < ms; i += 500) {
+        (void)do_get(c, 1, "short", local);
+        cluster_run(c, 500 * MS);
+    }
+}
+
+/* Begun when it was hidden, and performed here since: a share is not counted under two members. */
+static void what_was_pruned_meanwhile_is_counted_once(void **state)
+{
+    struct cluster *c = cluster_new(21);
+    (void)state;
+
+    c->expiries = expiries;
+    c->expiry_count = sizeof expiries / sizeof expiries[0];
+    c->settings.pruning_interval_ms = 30000;
+    c->settings.pruning_dissemination_ms = 20000;
+    for (int i = 0; i < 4; i++)
+        (void)cluster_add(c);
+    for (uint32_t i = 0; i < 3; i++) {
+        (void)do_count(c, (i + 3) % 4, "short", i ? 1 : 100, to_all(1000));
+        cluster_run(c, SECOND);
+    }
+    cluster_remove(c, 3);
+    c->count = 3;
+    use_short(c, 31000);
+    cluster_run(c, 16 * SECOND);
+    assert_null(value_at(c, 0, "short"));
+    (void)do_count(c, 1, "short", 1, to_all(1000));
+    cluster_run(c, SECOND);
+    for (int i = 0; i < 80 && !counters_at(c, 0)->pruned; i++)
+        use_short(c, 500);
+    assert_true(counters_at(c, 0)->pruned > 0);
+    cluster_split(c, 1);
+    use_short(c, 16000);
+    assert_null(value_at(c, 0, "short"));
+    (void)do_count(c, 0, "short", 1, local);
+    cluster_heal(c);
+    c->dropped = 'N'; /* gossip is slower than the delta */
+    for (int i = 0; i < 100; i++) {
+        cluster_run(c, 100 * MS);
+        assert_in_range(count_at(c, 1, "short"), 1, 104);
+        assert_in_range(count_at(c, 2, "short"), 1, 104);
+    }
+    cluster_free(c);
+}
+
 /* Not for ever: when everybody was reachable for as long as news take, nobody can have it any more. */
 static void at_last_it_begins_anew(void **state)
 {
@@ -800,11 +875,13 @@ int main(void)
         cmocka_unit_test(a_write_after_it_is_not_taken_for_a_repeat),
         cmocka_unit_test(other_keys_have_versions_of_their_own),
         cmocka_unit_test(what_only_took_away_is_no_repeat_either),
+        cmocka_unit_test(what_is_given_back_goes_on_with_its_versions),
         cmocka_unit_test(what_is_over_is_not_taken),
         cmocka_unit_test(a_change_after_it_adds_to_what_others_have),
         cmocka_unit_test(a_change_behind_the_cut_adds_to_it_too),
         cmocka_unit_test(what_came_meanwhile_is_in_it),
         cmocka_unit_test(what_is_refused_does_not_bring_it_back),
+        cmocka_unit_test(what_was_pruned_meanwhile_is_counted_once),
         cmocka_unit_test(at_last_it_begins_anew),
         cmocka_unit_test(a_deletion_ends_it),
         cmocka_unit_test(what_cannot_be_hidden_is_not_forgotten),
