@@ -12,6 +12,7 @@ struct kept {
     enum trace_level level;
     const char *module;
     char *text;
+    bool is_of_list;
 };
 
 struct trace {
@@ -51,24 +52,41 @@ bool trace_on(const struct trace *trace, enum trace_level level)
     return trace && level <= trace->level;
 }
 
-void trace_put(struct trace *trace, enum trace_level level, const char *module,
-               const char *format, ...)
+static void put(struct trace *trace, const struct kept *line,
+                const char *format, va_list arguments)
 {
     char text[TRACE_TEXT_MAX];
-    va_list arguments;
-    struct kept line;
+    struct kept kept = *line;
 
-    if (!trace_on(trace, level))
+    if (!trace_on(trace, line->level))
         return;
     if (trace->lines.count - trace->head >= TRACE_LINES_MAX) {
         trace->lost++;
         return;
     }
-    va_start(arguments, format);
     line_format_list(text, sizeof text, format, arguments);
+    kept.text = mem_text(text);
+    vec_push(&trace->lines, kept);
+}
+
+void trace_put(struct trace *trace, enum trace_level level, const char *module,
+               const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    put(trace, &(struct kept){ level, module, NULL, false }, format, arguments);
     va_end(arguments);
-    line = (struct kept){ level, module, mem_text(text) };
-    vec_push(&trace->lines, line);
+}
+
+void trace_put_all(struct trace *trace, enum trace_level level,
+                   const char *module, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    put(trace, &(struct kept){ level, module, NULL, true }, format, arguments);
+    va_end(arguments);
 }
 
 bool trace_next(struct trace *trace, struct trace_line *line)
@@ -83,7 +101,8 @@ bool trace_next(struct trace *trace, struct trace_line *line)
     }
     kept = &trace->lines.items[trace->head++];
     trace->lent = kept->text;
-    *line = (struct trace_line){ kept->level, kept->module, kept->text };
+    *line = (struct trace_line){ kept->level, kept->module, kept->text,
+                                 kept->is_of_list };
     return true;
 }
 

@@ -13,6 +13,7 @@ struct trace_line {
     enum trace_level level;
     const char *module; /* a literal: "member", "region", ... */
     const char *text;   /* lent until the next call on this trace */
+    bool is_of_list;    /* by trace_put_all */
 };
 
 struct trace; /* one for each machine (control, each lane) */
@@ -24,6 +25,10 @@ bool trace_on(const struct trace *trace, enum trace_level level); /* to skip cos
 /* Appends a line, made as base/line.h says; null trace is fine. module must be a literal. */
 void trace_put(struct trace *trace, enum trace_level level, const char *module,
                const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The same of a list that is written once: no limit of repeats leaves a line of it out. */
+void trace_put_all(struct trace *trace, enum trace_level level,
+                   const char *module, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 bool trace_next(struct trace *trace, struct trace_line *line); /* in order; false when empty */
 uint64_t trace_lost(const struct trace *trace); /* lines dropped at the limit so far */
 

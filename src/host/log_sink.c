@@ -256,7 +256,9 @@ void log_drain(struct log *log, struct trace *trace, const char *node,
     uint64_t lost_now;
 
     while (trace_next(trace, &line))
-        log_write(log, line.level, line.module, node, line.text);
+        (line.is_of_list ? log_write_all : log_write)(log, line.level,
+                                                      line.module, node,
+                                                      line.text);
     lost_now = trace_lost(trace);
     if (lost_now > *lost)
         log_say(log, TRACE_WARNING, "log", node,

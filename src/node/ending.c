@@ -51,7 +51,7 @@ static void name_late_regions(struct control *control)
 
         if (control->types[i].region_stopped)
             continue;
-        trace_put(machine->trace, TRACE_WARNING, "node",
+        trace_put_all(machine->trace, TRACE_WARNING, "node",
                   "a region has not stopped type=%s shards=%u coordinator=%s",
                   machine->node->names[i].name, region_hosted_count(region),
                   coordinator ? address_text(&coordinator->address, text,
@@ -64,7 +64,7 @@ static void name_late_singletons(struct control *control)
 {
     for (uint32_t i = 0; i < control->type_count; i++)
         if (!control->types[i].exit_done)
-            trace_put(control->machine->trace, TRACE_WARNING, "node",
+            trace_put_all(control->machine->trace, TRACE_WARNING, "node",
                       "a coordinator is not handed over type=%s state=%s",
                       control->machine->node->names[i].name,
                       control->types[i].singleton
@@ -350,7 +350,7 @@ static void name_late_links(struct control *control)
         uint32_t count = frames_waiting(control, contact);
 
         if (count)
-            trace_put(control->machine->trace, TRACE_WARNING, "node",
+            trace_put_all(control->machine->trace, TRACE_WARNING, "node",
                       "the last frames did not leave in time peer=%s frames=%u",
                       address_text(&contact->node.address, text, sizeof text),
                       count);

@@ -92,7 +92,7 @@ void control_tasks_late(struct control *control, uint32_t phase)
         if (control->tasks.items[i].phase != phase)
             continue;
         control->late++;
-        trace_put(control->machine->trace, TRACE_WARNING, "node",
+        trace_put_all(control->machine->trace, TRACE_WARNING, "node",
                   "shutdown task not done in time phase=%s task=%s",
                   sherd_phase_text((enum sherd_phase)phase),
                   control->tasks.items[i].name);

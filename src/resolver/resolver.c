@@ -129,8 +129,8 @@ struct words {
 static void end_words(struct words *words)
 {
     if (words->size)
-        trace_put(words->trace, LEVEL, "resolver", "%s%s", words->start,
-                  words->text);
+        trace_put_all(words->trace, LEVEL, "resolver", "%s%s", words->start,
+                      words->text);
     words->size = 0;
 }
 

@@ -253,6 +253,29 @@ static void a_trace_is_drained(void **state)
     log_close(log);
 }
 
+/* A decision of many members is written whole. */
+static void a_list_in_a_trace_is_written_whole(void **state)
+{
+    struct kept kept = {0};
+    struct log_options options = {
+        .level = LOG_INFO, .function = keep, .user = &kept};
+    struct log *log = log_open(&options);
+    struct trace *trace = trace_new(TRACE_INFO);
+    uint64_t lost = 0;
+    (void)state;
+
+    for (int i = 0; i < 2 * LOG_REPEAT_MAX; i++)
+        trace_put_all(trace, TRACE_INFO, "m", "an item of a list i=%d", i);
+    log_drain(log, trace, "h:1", &lost);
+    assert_int_equal(kept.count, 2 * LOG_REPEAT_MAX);
+    for (int i = 0; i < 2 * LOG_REPEAT_MAX; i++)
+        trace_put(trace, TRACE_INFO, "m", "again and again i=%d", i);
+    log_drain(log, trace, "h:1", &lost);
+    assert_true(kept.count < 4 * LOG_REPEAT_MAX);
+    trace_free(trace);
+    log_close(log);
+}
+
 static void the_count_of_repeats_is_told_at_the_end(void **state)
 {
     struct kept kept = {0};
@@ -364,6 +387,7 @@ int main(void)
         cmocka_unit_test(repeats_are_held_and_counted),
         cmocka_unit_test(levels_go_by_module),
         cmocka_unit_test(a_trace_is_drained),
+        cmocka_unit_test(a_list_in_a_trace_is_written_whole),
         cmocka_unit_test(the_count_of_repeats_is_told_at_the_end),
         cmocka_unit_test(several_threads_write_whole_lines),
         cmocka_unit_test(a_reader_that_does_not_read_costs_little),
