@@ -22,7 +22,7 @@
  * read sees every majority write that was answered before, as long as the members stay. MAJORITY_PLUS and ALL do not ask members that leave (the
  * status exiting), nor count them: such a member may lack what ALL have, and does not see it with LOCAL or a few MEMBERS; a majority read sees
  * it as long as no more than half of the members leave at the same time. A node that no cluster has taken in yet knows
- * of nobody but itself: each level is LOCAL there, and what it writes spreads when it is taken in, if it lives so long. Who wants more waits
+ * of nobody but itself: each level is LOCAL there but SHERD_MEMBERS, which wants others, and what it writes spreads when it is taken in, if it lives so long. Who wants more waits
  * until the node is up (sherd/cluster.h; examples/flags.c). LOCAL promises no more than that it will be everywhere some time. No level makes two changes one: between a read and a change somebody else may change.
  * A write that timed out is not undone: it is there, and spreads.
  *

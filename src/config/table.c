@@ -357,7 +357,7 @@ static const struct row rows[] = {
           1, 1000, YES,
           "the oldest of each, so many, talk to other data centres")
     NUMBER("cluster.multi-data-center.cross-data-center-gossip-probability",
-           "0.2", NULL, 0, 1, YES, "share of their gossip that goes there")
+           "0.2", NULL, 0, 1, YES, "share of their gossip that goes there; at most 0.95 where there are several")
     IGNORED("cluster.multi-data-center.failure-detector.implementation-class")
     TIME("cluster.multi-data-center.failure-detector."
          "acceptable-heartbeat-pause", "10 s", NULL, YES,

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 
+#define ACROSS_MOST 0.95 /* of a member's rounds */
 #define MANY UINT32_C(1000000)
 #define SMALL_CENTER 4 /* members up to which more rounds go to other data centers */
 
@@ -74,7 +75,8 @@ static const struct gossip_member *find_target(struct member *member, bool any)
     return target;
 }
 
-/* Behaviour 9: the fewer members the data center has, the more of its rounds go to others; a single one has no other choice. */
+/* Behaviour 9: the fewer members the data center has, the more of its rounds go to others; a single one has no other choice. Where there are others some rounds
+ * stay with them, whatever is set: of members that gossip elsewhere only, two never hear of each other's news (so in the reference). */
 static bool goes_across(struct member *member)
 {
     double share = member->settings.cross_gossip_percent / 100.0;
@@ -87,6 +89,8 @@ static bool goes_across(struct member *member)
     small = own <= SMALL_CENTER ? (SMALL_CENTER + 1 - own) * 0.25 : 0;
     if (small > share)
         share = small;
+    if (own > 1 && share > ACROSS_MOST)
+        share = ACROSS_MOST;
     return (double)rng_below(&member->rng, MANY) < share * MANY;
 }
 
