@@ -398,7 +398,6 @@ static uint32_t coordinators(const struct machine *machine)
     return count;
 }
 
-/* This node becomes the oldest for all its types at once; each coordinator is told of all members, and asks most of them. */
 /* Of seven members those with the highest addresses are gone, or down. */
 static void put_few(struct gossip *gossip, uint32_t gone,
                     enum member_status of_third, int32_t up_number)
@@ -457,6 +456,7 @@ static void removals_hide_no_change_where_members_are_few(void **state)
     node_free(node);
 }
 
+/* This node becomes the oldest for all its types at once; each coordinator is told of all members, and asks most of them. */
 static void one_coordinator_of_many_members_starts_or_reads_in_a_turn(void **state)
 {
     struct node *node = welcomed_with(3);
