@@ -5,32 +5,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "artery/artery.pb-c.h"
+#include "artery/packed.h"
+#include "artery/unique_address.h"
 #include "base/check.h"
 
 /* ---- addresses ---- */
-
-static Artery__Address pack_address(const struct identity *self,
-                                    const struct address *address)
-{
-    Artery__Address packed = ARTERY__ADDRESS__INIT;
-
-    /* protobuf-c takes writable texts and does not write to them. */
-    packed.protocol = (char *)(uintptr_t)self->protocol;
-    packed.system = (char *)(uintptr_t)self->system;
-    packed.hostname = (char *)(uintptr_t)address->host;
-    packed.port = address->port;
-    return packed;
-}
-
-static Artery__UniqueAddress pack_node(Artery__Address *address, uint64_t uid)
-{
-    Artery__UniqueAddress packed = ARTERY__UNIQUE_ADDRESS__INIT;
-
-    packed.address = address;
-    packed.uid = uid;
-    return packed;
-}
 
 static bool same_cluster(const struct identity *self,
                          const Artery__Address *address)
@@ -44,24 +23,6 @@ static bool unpack_address(const Artery__Address *packed,
 {
     return address_set(address, packed->hostname, strlen(packed->hostname),
                        packed->port);
-}
-
-static void append(struct buf *buf, const ProtobufCMessage *message)
-{
-    size_t size = protobuf_c_message_get_packed_size(message);
-
-    buf->size += protobuf_c_message_pack(message, buf_reserve(buf, size));
-}
-
-void unique_address_put(struct buf *buf, const struct identity *self,
-                        const struct node_id *node)
-{
-    Artery__HandshakeResponse message = ARTERY__HANDSHAKE_RESPONSE__INIT;
-    Artery__Address address = pack_address(self, &node->address);
-    Artery__UniqueAddress unique = pack_node(&address, node->uid);
-
-    message.address = &unique;
-    append(buf, &message.base);
 }
 
 /* ---- handshakes ---- */
@@ -81,26 +42,26 @@ void handshake_request_put(struct buf *buf, const struct identity *self,
                            const struct handshake *handshake)
 {
     Artery__HandshakeRequest message = ARTERY__HANDSHAKE_REQUEST__INIT;
-    Artery__Address from = pack_address(self, &self->node.address);
-    Artery__UniqueAddress unique = pack_node(&from, self->node.uid);
-    Artery__Address target = pack_address(self, to);
+    Artery__Address from = packed_address(self, &self->node.address);
+    Artery__UniqueAddress unique = packed_node(&from, self->node.uid);
+    Artery__Address target = packed_address(self, to);
 
     message.from = &unique;
     message.to = &target;
     PACK_EXTENSION(message, handshake);
-    append(buf, &message.base);
+    packed_put(buf, &message.base);
 }
 
 void handshake_response_put(struct buf *buf, const struct identity *self,
                             const struct handshake *handshake)
 {
     Artery__HandshakeResponse message = ARTERY__HANDSHAKE_RESPONSE__INIT;
-    Artery__Address from = pack_address(self, &self->node.address);
-    Artery__UniqueAddress unique = pack_node(&from, self->node.uid);
+    Artery__Address from = packed_address(self, &self->node.address);
+    Artery__UniqueAddress unique = packed_node(&from, self->node.uid);
 
     message.address = &unique;
     PACK_EXTENSION(message, handshake);
-    append(buf, &message.base);
+    packed_put(buf, &message.base);
 }
 
 /* A text from the wire for a log line: cut, and without control characters. */
@@ -136,7 +97,7 @@ static void describe(char *text, const struct identity *self,
     char from_text[PLAIN_MAX];
     char to_text[PLAIN_MAX];
     char self_text[PLAIN_MAX];
-    Artery__Address own = pack_address(self, &self->node.address);
+    Artery__Address own = packed_address(self, &self->node.address);
 
     if (!text)
         return;
@@ -207,7 +168,7 @@ enum handshake_fault handshake_response_read(const struct identity *self,
 {
     Artery__HandshakeResponse *message =
         artery__handshake_response__unpack(NULL, payload.size, payload.data);
-    Artery__Address own = pack_address(self, &self->node.address);
+    Artery__Address own = packed_address(self, &self->node.address);
     enum handshake_fault fault;
 
     *handshake = (struct handshake){0};
@@ -319,7 +280,7 @@ static void answer_terminating(const struct identity *self,
 {
     struct buf payload = {0};
 
-    unique_address_put(&payload, self, &self->node);
+    unique_address_put(&payload, 1, self, &self->node);
     answer->manifest = slice_text(ARTERY_TERMINATING_ACK);
     answer->payload = buf_slice(&payload);
     outbox_put(outbox, answer);
@@ -427,7 +388,7 @@ bool identify_answer(const struct identity *self,
         identity.ref = &actor;
     }
     identity.id = message->id;
-    append(&payload, &identity.base);
+    packed_put(&payload, &identity.base);
     answer.payload = buf_slice(&payload);
     if (identify->sender.size && identify->sender.data[0] != '/') {
         answer.to = (struct node_id){0};

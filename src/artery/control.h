@@ -66,10 +66,6 @@ enum handshake_fault handshake_response_read(const struct identity *self,
                                              struct handshake *handshake,
                                              char *text);
 
-/* A UniqueAddress of our protocol and system as payload (manifests b, c), appended. */
-void unique_address_put(struct buf *buf, const struct identity *self,
-                        const struct node_id *node);
-
 static inline bool envelope_is(const struct envelope *envelope,
                                int32_t serializer, const char *manifest)
 {

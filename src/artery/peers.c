@@ -2,7 +2,8 @@
  * messages, termination (wire 2.5, 3.4, 3.5). */
 #include "artery/peers.h"
 
-#include "artery/artery.pb-c.h"
+#include "artery/packed.h"
+#include "artery/unique_address.h"
 #include "base/check.h"
 #include "base/mark.h"
 #include "base/timers.h"
@@ -153,7 +154,7 @@ static bool receive_table(struct associations *associations, struct peer *peer,
 
     /* Not acknowledged when it is not told: it comes again. */
     if (good && tell_table(associations, peer, kind, table.version, payload)) {
-        unique_address_put(&ack, self, &self->node);
+        unique_address_put(&ack, 1, self, &self->node);
         buf_put_u8(&ack, 2 << 3);
         buf_put_varint(&ack, table.version);
         message =
@@ -448,7 +449,7 @@ void associations_terminate(struct associations *associations,
     struct map_entry entry;
     uint32_t at = 0;
 
-    unique_address_put(&payload, associations->options.self,
+    unique_address_put(&payload, 1, associations->options.self,
                        &associations->options.self->node);
     while (map_next(&associations->by_address, &at, &entry)) {
         struct peer *peer = entry.value;

@@ -2,6 +2,7 @@
 #include "artery/sequence.h"
 
 #include "artery/control.h"
+#include "artery/unique_address.h"
 #include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
@@ -80,17 +81,6 @@ static void put_number(struct buf *buf, unsigned field, uint64_t value)
     buf_put_varint(buf, value);
 }
 
-/* A UniqueAddress message's payload is the field 1 that holds it; here it is
- * wanted under another number. */
-static void put_self(struct buf *buf, unsigned field,
-                     const struct identity *self)
-{
-    size_t at = buf->size;
-
-    unique_address_put(buf, self, &self->node);
-    buf->data[at] = (uint8_t)(field << 3 | 2);
-}
-
 static void transmit(const struct unacknowledged *message,
                      const struct identity *self, const struct node_id *to,
                      struct outbox *outbox)
@@ -109,7 +99,7 @@ static void transmit(const struct unacknowledged *message,
                        message->message_size));
     put_number(&payload, 2, SERIALIZER_SYSTEM);
     put_number(&payload, 4, message->seq);
-    put_self(&payload, 5, self);
+    unique_address_put(&payload, 5, self, &self->node);
     outbound.payload = buf_slice(&payload);
     outbox_put(outbox, &outbound);
     buf_fini(&payload);
@@ -235,7 +225,7 @@ bool sequence_receive(struct sequence *sequence, const struct identity *self,
     if (next)
         numbered->received = seq;
     put_number(&payload, 1, numbered->received);
-    put_self(&payload, 2, self);
+    unique_address_put(&payload, 2, self, &self->node);
     answer.payload = buf_slice(&payload);
     outbox_put(outbox, &answer);
     buf_fini(&payload);

@@ -2,8 +2,8 @@
  */
 #include "artery/table.h"
 
-#include "artery/artery.pb-c.h"
-#include "artery/control.h"
+#include "artery/packed.h"
+#include "artery/unique_address.h"
 #include "base/check.h"
 #include "base/hash.h"
 
@@ -213,11 +213,7 @@ bool table_advertisement_read(const struct identity *self, struct slice payload,
 void table_advertisement_put(struct buf *buf, const struct identity *self,
                              uint64_t origin, const struct table *table)
 {
-    struct buf part = {0};
-
-    unique_address_put(&part, self, &self->node);
-    buf_put(buf, part.data,
-            part.size); /* field 1, as in every UniqueAddress message */
+    unique_address_put(buf, 1, self, &self->node);
     buf_put_u8(buf, 2 << 3);
     buf_put_varint(buf, origin);
     buf_put_u8(buf, 3 << 3);
@@ -233,5 +229,4 @@ void table_advertisement_put(struct buf *buf, const struct identity *self,
         buf_put_u8(buf, 5 << 3);
         buf_put_varint(buf, i);
     }
-    buf_fini(&part);
 }

@@ -7,36 +7,6 @@
 
 #define FEW 16 /* elements of a delta that are looked up one by one instead */
 
-uint32_t *orset_join_nodes(struct orset *set, const struct orset *other)
-{
-    uint32_t *mine = mem_alloc(set->nodes.count * sizeof *mine);
-    uint32_t *theirs = mem_alloc(other->nodes.count * sizeof *theirs);
-    struct orset joined = { 0 };
-    uint32_t l = 0;
-    uint32_t r = 0;
-
-    while (l < set->nodes.count || r < other->nodes.count) {
-        const struct version *a =
-            l < set->nodes.count ? &set->nodes.items[l] : NULL;
-        const struct version *b =
-            r < other->nodes.count ? &other->nodes.items[r] : NULL;
-        int order = !a ? 1 : !b ? -1 : node_compare(&a->node, &b->node);
-        struct version item = order <= 0 ? *a : (struct version){ b->node, ORSET_NOT_SEEN };
-
-        if (order <= 0)
-            mine[l++] = joined.nodes.count;
-        if (order >= 0)
-            theirs[r++] = joined.nodes.count;
-        vec_push(&joined.nodes, item);
-    }
-    if (joined.nodes.count > set->nodes.count)
-        orset_renumber(set, mine);
-    vec_fini(&set->nodes);
-    set->nodes = joined.nodes;
-    mem_free(mine);
-    return theirs;
-}
-
 /* Two sets that meet. Neither has seen more until the walk is over. */
 struct meeting {
     struct orset *mine;

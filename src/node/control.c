@@ -3,6 +3,7 @@
 #include "node/lane.h"
 
 #include "artery/extension.h"
+#include "artery/unique_address.h"
 #include "base/check.h"
 #include "base/fetch.h"
 #include "journal/store.h"
@@ -137,17 +138,6 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
         for_nobody(control, inbound);
 }
 
-/* Field `tag` of Quarantined: a unique address, which is written as field 1. */
-static void put_unique_address(struct buf *buf, uint8_t tag,
-                               const struct identity *self,
-                               const struct node_id *node)
-{
-    size_t start = buf->size;
-
-    unique_address_put(buf, self, node);
-    buf->data[start] = tag;
-}
-
 void control_remember(struct control *control, uint64_t uid)
 {
     struct map_entry oldest;
@@ -180,8 +170,8 @@ static void tell_removed(struct control *control, uint64_t uid)
         machine->now < control->told_at + SECOND)
         return;
     control->told_at = machine->now;
-    put_unique_address(&payload, 0x0a, machine->self, &machine->self->node);
-    put_unique_address(&payload, 0x12, machine->self, &contact->node);
+    unique_address_put(&payload, 1, machine->self, &machine->self->node);
+    unique_address_put(&payload, 2, machine->self, &contact->node);
     message.to = contact->node;
     message.payload = buf_slice(&payload);
     outbox_put(&machine->outbox, &message);

@@ -14,6 +14,7 @@
 #include "artery/inlet.h"
 #include "artery/link.h"
 #include "artery/origin.h"
+#include "artery/unique_address.h"
 #include "base/rng.h"
 #include "base/timers.h"
 
@@ -959,7 +960,7 @@ static void what_must_be_answered_is_answered(void **state)
                      ASSOCIATION_TAKEN);
     one_answer(&outbox, "n", STREAM_CONTROL, "/system/remote-watcher#5");
 
-    unique_address_put(&payload, &you, &you.node);
+    unique_address_put(&payload, 1, &you, &you.node);
     message = artery("b", buf_slice(&payload));
     message.sender = slice_text("/system/t#1");
     assert_int_equal(arrive(associations, 5, STREAM_CONTROL, &you, &message,
@@ -1028,7 +1029,7 @@ static void acknowledge(struct associations *associations, const char *manifest,
     buf_put_u8(&payload, 8);
     buf_put_varint(&payload, n);
     at = payload.size;
-    unique_address_put(&payload, &you, &you.node);
+    unique_address_put(&payload, 1, &you, &you.node);
     payload.data[at] = 0x12;
     message = artery(manifest, buf_slice(&payload));
     assert_int_equal(arrive(associations, 2, STREAM_CONTROL, &you, &message,
@@ -1151,7 +1152,7 @@ static char numbered(struct associations *associations, uint8_t n,
     buf_put(&payload, "\x10\x16\x20", 3);
     buf_put_u8(&payload, n);
     at = payload.size;
-    unique_address_put(&payload, &you, &you.node);
+    unique_address_put(&payload, 1, &you, &you.node);
     payload.data[at] = 0x2a;
     outbound = artery("j", buf_slice(&payload));
     outbound.recipient = slice_text("/user/w#1");
@@ -1165,7 +1166,7 @@ static char numbered(struct associations *associations, uint8_t n,
     assert_int_equal(answer.payload.data[0], 8);
     *answered = answer.payload.data[1];
     buf_clear(&payload); /* behind the number: who answers */
-    unique_address_put(&payload, &me, &me.node);
+    unique_address_put(&payload, 1, &me, &me.node);
     payload.data[0] = 0x12;
     assert_true(slice_equal(slice_of(answer.payload.data + 2,
                                      answer.payload.size - 2),
@@ -1220,9 +1221,9 @@ static void being_quarantined_is_news(void **state)
         struct outbound message;
 
         before.node.uid = i ? 100 : 99; /* 99 was an earlier life of ours */
-        unique_address_put(&payload, &you, &you.node);
+        unique_address_put(&payload, 1, &you, &you.node);
         at = payload.size;
-        unique_address_put(&payload, &before, &before.node);
+        unique_address_put(&payload, 1, &before, &before.node);
         payload.data[at] = 0x12;
         message = artery("a", buf_slice(&payload));
         assert_int_equal(arrive(associations, 2, STREAM_CONTROL, &you, &message,
@@ -1283,7 +1284,7 @@ static void the_end_is_told_to_every_peer(void **state)
     assert_int_equal(message.recipient.size, 0);
     outbox_fini(&outbox);
     assert_false(associations_terminating_acked(associations));
-    unique_address_put(&payload, &you, &you.node);
+    unique_address_put(&payload, 1, &you, &you.node);
     message = artery("c", buf_slice(&payload));
     message.recipient = slice_text("/system/end#1");
     assert_int_equal(arrive(associations, 2, STREAM_ORDINARY, &you, &message,
