@@ -162,15 +162,20 @@ uint64_t quiet_bury_bound(const struct options *options)
     return turns * (detection(options) + round_time(options));
 }
 
-/* Who watched the dead may be dead, too: then its next ones begin. */
+/* Who watched the dead may be dead, too: then its next ones begin. What a lease decides is known when its keeper has answered. */
 bool quiet_is_patient(const struct options *options)
 {
     uint64_t nodes = options->value[OPTION_NODES];
     uint64_t patience = options_unstable_ms(options);
+    uint64_t heard =
+        options->value[OPTION_REAPER] +
+        (4 + log2_of(nodes)) * options->value[OPTION_GOSSIP] +
+        (options->value[OPTION_RESOLVER] == RESOLVER_LEASE
+             ? options_answer_ms(options)
+             : 0);
 
     return !patience || (nodes <= options->value[OPTION_MONITORED_BY] &&
-                         patience >= (4 + log2_of(nodes)) *
-                                         options->value[OPTION_GOSSIP]);
+                         patience >= heard);
 }
 
 uint64_t quiet_settle_bound(const struct options *options)

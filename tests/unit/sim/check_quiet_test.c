@@ -93,10 +93,33 @@ static void bounds_follow_from_the_settings(void **state)
     assert_true(quiet_answer_bound(&options) > answer + 100 * SECOND);
 }
 
+/* Who downs all when nothing comes to rest may do so while a slow lease is asked for. */
+static void a_slow_lease_wants_patience(void **state)
+{
+    struct options options;
+
+    (void)state;
+    options_default(&options, 1);
+    options.value[OPTION_RESOLVER] = RESOLVER_LEASE;
+    options.value[OPTION_STABLE] = 20000;
+    options.value[OPTION_UNSTABLE] = 75;
+    options.value[OPTION_STORE] = 1000000;
+    assert_true(quiet_is_patient(&options));
+    options.value[OPTION_STABLE] = 5000;
+    assert_false(quiet_is_patient(&options));
+    options.value[OPTION_STORE] = 1000;
+    options.value[OPTION_GOSSIP] = 100;
+    assert_true(quiet_is_patient(&options));
+    options.value[OPTION_REAPER] = 3000;
+    options.value[OPTION_GOSSIP] = 200;
+    assert_false(quiet_is_patient(&options));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_follow_from_the_settings),
+        cmocka_unit_test(a_slow_lease_wants_patience),
         cmocka_unit_test(the_dead_are_found_one_after_the_other),
     };
 
