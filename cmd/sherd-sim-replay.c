@@ -190,9 +190,7 @@ static void print_end(const struct command *command,
     run_work_put(&result->work, &text);
     printf("%.*s", (int)text.size, (const char *)text.data);
     buf_fini(&text);
-    for (uint32_t i = 0; i < result->violations && i < RUN_VIOLATIONS_MAX;
-         i++)
-        print_failure(command, result->seed, result->lines[i]);
+    print_violations(command, result);
     printf("seed %llu ended %sat %s, digest %016llx%s%s\n",
            (unsigned long long)result->seed, result->is_early ? "early, " : "",
            time_text(result->ended_at, time, sizeof time),
@@ -200,9 +198,15 @@ static void print_end(const struct command *command,
            starved ? ", dead: " : "", starved ? starved : "");
 }
 
+/* Shared with the process that repeats the seed. */
+struct repeated {
+    struct last_words words;
+    struct run_result result;
+};
+
 static int replay(const struct command *command, const struct options *options,
                   const struct schedule *schedule, struct looks *looks,
-                  struct last_words *words)
+                  struct repeated *repeated)
 {
     struct run_settings settings = { .options = options,
                                      .schedule = schedule,
@@ -210,27 +214,28 @@ static int replay(const struct command *command, const struct options *options,
                                      .looks_on = look_on,
                                      .looks_back = look_back,
                                      .user = looks,
-                                     .place = &words->place };
-    struct run_result result, again;
+                                     .place = &repeated->words.place };
+    struct run_result *result = &repeated->result;
+    struct run_result again;
     char line[VERDICT_LINE_MAX];
 
     settings.is_verbose = looks->level == TRACE_DEBUG;
     print_beginning(options);
-    run_seed(&settings, &result);
-    print_end(command, &result);
+    run_seed(&settings, result);
+    print_end(command, result);
     if (command->twice) {
         settings.looks_on = NULL;
         settings.looks_back = NULL;
         run_seed(&settings, &again);
-        if (again.digest != result.digest) {
+        if (again.digest != result->digest) {
             different_line(&again, line, sizeof line);
             print_failure(command, again.seed, line);
-            result.violations++;
+            result->violations++;
         }
     }
     printf("%d passed, %d failed\n",
-           !result.violations && !result.is_early, result.violations != 0);
-    return result.violations ? 1 : 0;
+           !result->violations && !result->is_early, result->violations != 0);
+    return result->violations ? 1 : 0;
 }
 
 /* In a process of its own: one that dies is told, too. */
@@ -238,22 +243,24 @@ static int replay_apart(const struct command *command,
                         const struct options *options,
                         const struct schedule *schedule, struct looks *looks)
 {
-    struct last_words *words = shared_new(sizeof *words);
+    struct repeated *repeated = shared_new(sizeof *repeated);
     char line[VERDICT_LINE_MAX];
     pid_t process = child_fork();
     int status;
 
     if (!process) {
-        words_keep(words, 0);
-        _exit(output_status(replay(command, options, schedule, looks, words)));
+        words_keep(&repeated->words, 0);
+        _exit(output_status(
+            replay(command, options, schedule, looks, repeated)));
     }
     check(waitpid(process, &status, 0) == process);
     if (!WIFEXITED(status)) {
-        words_line(words, options->seed, status, line, sizeof line);
+        print_violations(command, &repeated->result);
+        words_line(&repeated->words, options->seed, status, line, sizeof line);
         print_failure(command, options->seed, line);
         printf("0 passed, 1 failed\n");
     }
-    shared_free(words, sizeof *words);
+    shared_free(repeated, sizeof *repeated);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 

@@ -4,6 +4,7 @@
 #include "sherd-sim.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +40,7 @@ struct campaign {
     const struct command *command;
     struct slot *slots;
     struct report report;
+    struct buf failures; /* lines, with the case that repeats each */
     struct mark_list marks;
     uint64_t next, last;
     double begin;
@@ -63,6 +65,7 @@ static void run_child(const struct command *command, struct slot *slot)
     struct mark_list marks = { 0 };
     struct buf text = { 0 };
 
+    stop_ignore();
     words_keep(&slot->words, SEED_CPU_S);
     if (!command_options(command, slot->seed, &options))
         _exit(EXIT_USAGE);
@@ -96,48 +99,63 @@ static void start_seed(struct campaign *campaign, struct slot *slot)
     if (!process)
         run_child(campaign->command, slot);
     slot->process = process;
+    stop_worker((uint32_t)(slot - campaign->slots), process);
 }
 
-static void write_failure(const struct campaign *campaign,
-                          const struct slot *slot)
+static void write_case(const struct command *command, const char *path,
+                       uint64_t seed, const char *line)
 {
-    const struct command *command = campaign->command;
     struct schedule schedule = { { 0 } };
     struct options options;
-    char path[4096];
 
-    (void)snprintf(path, sizeof path, "%s/%llu.case", command->report,
-                   (unsigned long long)slot->seed);
-    if (command_options(command, slot->seed, &options)) {
+    if (command_options(command, seed, &options)) {
         nemesis_draw(&options, &schedule);
         (void)case_write(path, &options, &schedule,
-                         slot->result.lines[0]); /* a help, not the result */
+                         line); /* a help, not the result */
     }
     schedule_fini(&schedule);
 }
 
-static void print_failures(struct campaign *campaign, struct slot *slot,
-                           int status)
+/* The line on standard output, and in the report with its case; the seed's first one is the case's. */
+static void fail(struct campaign *campaign, const struct command *command,
+                 uint64_t seed, const char *line, bool is_first)
+{
+    char path[4096];
+
+    print_failure(command, seed, line);
+    if (!command->report)
+        return;
+    (void)snprintf(path, sizeof path, "%s/%llu.case", command->report,
+                   (unsigned long long)seed);
+    if (is_first)
+        write_case(command, path, seed, line);
+    buf_put_text(&campaign->failures, line);
+    buf_put_text(&campaign->failures, " | ");
+    case_put_replay(&campaign->failures, seed, path);
+}
+
+static void tell_failures(struct campaign *campaign, struct slot *slot,
+                          int status)
 {
     const struct command *command = campaign->command;
+    const struct run_result *result = &slot->result;
     char line[VERDICT_LINE_MAX];
+    bool is_first = true;
 
+    for (uint32_t i = 0; i < result->violations && i < RUN_VIOLATIONS_MAX;
+         i++, is_first = false)
+        fail(campaign, command, slot->seed, result->lines[i], is_first);
     if (!slot->is_done) {
         words_line(&slot->words, slot->seed, status, line, sizeof line);
-        print_failure(command, slot->seed, line);
+        fail(campaign, command, slot->seed, line, is_first);
     }
     if (slot->is_different) {
         struct command twice = *command;
 
         twice.twice = true; /* once it shows nothing */
-        different_line(&slot->result, line, sizeof line);
-        print_failure(&twice, slot->seed, line);
+        different_line(result, line, sizeof line);
+        fail(campaign, &twice, slot->seed, line, is_first);
     }
-    for (uint32_t i = 0;
-         i < slot->result.violations && i < RUN_VIOLATIONS_MAX; i++)
-        print_failure(command, slot->seed, slot->result.lines[i]);
-    if (command->report)
-        write_failure(campaign, slot);
     if (command->fails_fast)
         campaign->is_ending = true;
 }
@@ -148,18 +166,24 @@ static void take_result(struct campaign *campaign, struct slot *slot,
     double cpu = (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
                  (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) /
                      1e6;
-    bool is_bad = !slot->is_done || slot->is_different ||
-                  slot->result.violations;
+    bool is_ended = stop_signal() && !slot->is_done && WIFSIGNALED(status) &&
+                    WTERMSIG(status) == SIGKILL;
+    bool is_bad = slot->result.violations || slot->is_different ||
+                  (!slot->is_done && !is_ended);
 
-    slot->result.seed = slot->seed;
     slot->process = 0;
+    stop_worker((uint32_t)(slot - campaign->slots), 0);
+    if (is_ended && !is_bad)
+        return; /* nothing is known of its seed */
+    slot->is_done |= is_ended; /* it did not die by itself */
+    slot->result.seed = slot->seed;
     report_add(&campaign->report, &slot->result, cpu, is_bad,
                slot->is_twice ? slot->is_different ? 2 : 1 : 0);
     if (slot->marks_size)
         (void)mark_merge(&campaign->marks,
                          slice_of(slot->marks, slot->marks_size));
     if (is_bad)
-        print_failures(campaign, slot, status);
+        tell_failures(campaign, slot, status);
     if (isatty(2))
         (void)fprintf(stderr, "\r%llu seeds, %llu failed ",
                       (unsigned long long)campaign->report.seeds,
@@ -192,7 +216,7 @@ static void run_all(struct campaign *campaign)
             bool is_late = seconds() - campaign->begin >= limit;
 
             if (!campaign->slots[i].process && !campaign->is_ending &&
-                !is_late && campaign->next <= campaign->last)
+                !is_late && !stop_signal() && campaign->next <= campaign->last)
                 start_seed(campaign, &campaign->slots[i]);
             busy |= campaign->slots[i].process != 0;
         }
@@ -200,16 +224,16 @@ static void run_all(struct campaign *campaign)
     }
 }
 
-/* False: told why not. mode "a" keeps what is there. */
+/* False: told why not. */
 static bool write_report(const struct command *command, const char *name,
-                         const char *mode, const struct buf *text)
+                         const struct buf *text)
 {
     char path[4096];
     FILE *file;
     bool good;
 
     (void)snprintf(path, sizeof path, "%s/%s", command->report, name);
-    file = fopen(path, mode);
+    file = fopen(path, "w");
     good = file && (!text->size || fwrite(text->data, 1, text->size, file) ==
                                        text->size);
     if (file && fclose(file) != 0)
@@ -219,7 +243,7 @@ static bool write_report(const struct command *command, const char *name,
     return good;
 }
 
-/* Whether the reports can be written, asked before the seeds take their time. False: told. */
+/* Whether the reports can be written, asked before the seeds take their time; those of an earlier run go. False: told. */
 static bool report_begins(const struct command *command)
 {
     const struct buf nothing = { 0 };
@@ -228,9 +252,9 @@ static bool report_begins(const struct command *command)
         (void)usage_error("%s: %s", command->report, strerror(errno));
         return false;
     }
-    return write_report(command, "report.txt", "a", &nothing) &&
-           write_report(command, "marks.txt", "a", &nothing) &&
-           write_report(command, "cells.txt", "a", &nothing);
+    return write_report(command, "report.txt", &nothing) &&
+           write_report(command, "marks.txt", &nothing) &&
+           write_report(command, "cells.txt", &nothing);
 }
 
 /* False: a report is not written; told. */
@@ -247,16 +271,19 @@ static bool print_report(struct campaign *campaign)
         campaign->report.marks_reached +=
             campaign->marks.marks.items[i].count > 0;
     report_put(&campaign->report, &text);
+    if (stop_signal())
+        buf_put_text(&text, "stopped   by a signal: the seeds that ran then, and those behind them, are not in it\n");
     if (isatty(2))
         (void)fputs("\r                              \r", stderr);
     printf("%.*s", (int)text.size, (const char *)text.data);
     if (campaign->command->report) {
         mark_write(&campaign->marks, &marks);
-        good = write_report(campaign->command, "report.txt", "w", &text);
-        good &= write_report(campaign->command, "marks.txt", "w", &marks);
+        buf_put_slice(&text, buf_slice(&campaign->failures));
+        good = write_report(campaign->command, "report.txt", &text);
+        good &= write_report(campaign->command, "marks.txt", &marks);
         cells_put(&campaign->report.cells, "# ", &cells);
         cells_write(&campaign->report.cells, &cells);
-        good &= write_report(campaign->command, "cells.txt", "w", &cells);
+        good &= write_report(campaign->command, "cells.txt", &cells);
     }
     printf("%llu passed, %llu failed\n",
            (unsigned long long)(campaign->report.seeds -
@@ -286,9 +313,13 @@ int command_run(const struct command *command)
     campaign.report.first_seed = campaign.next;
     campaign.begin = seconds();
     campaign.slots = shared_new(size);
+    stop_watch();
     run_all(&campaign);
     good = print_report(&campaign);
     shared_free(campaign.slots, size);
+    buf_fini(&campaign.failures);
     mark_fini(&campaign.marks);
+    if (stop_signal() && !campaign.report.failed)
+        return 128 + stop_signal();
     return campaign.report.failed ? 1 : good ? 0 : EXIT_USAGE;
 }

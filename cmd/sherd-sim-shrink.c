@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "sherd-sim.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static double seconds(void)
 
 static bool is_late(const struct shrinker *shrinker)
 {
-    return seconds() >= shrinker->end;
+    return stop_signal() || seconds() >= shrinker->end;
 }
 
 /* The invariant of a violation's line: what follows "inv=". */
@@ -70,6 +71,7 @@ static void run_child(const struct options *options,
                                            .stops_at_violation = true,
                                            .place = &attempt->words.place };
 
+    stop_ignore();
     words_keep(&attempt->words, TRY_CPU_S);
     (void)setrlimit(RLIMIT_CORE, &no_core); /* a try may well die */
     run_seed(&settings, &attempt->result);
@@ -89,7 +91,14 @@ static void try(struct shrinker *shrinker, const struct options *options,
     process = child_fork();
     if (!process)
         run_child(options, schedule, shrinker->attempt);
-    check(waitpid(process, &status, 0) == process);
+    stop_worker(0, process);
+    while (waitpid(process, &status, 0) != process)
+        check(errno == EINTR);
+    stop_worker(0, 0);
+    if (stop_signal()) {
+        *invariant = 0; /* it was ended, and says nothing */
+        return;
+    }
     if (WIFEXITED(status)) {
         take_invariant(shrinker->attempt->result.lines[0], invariant);
         return;
@@ -289,7 +298,9 @@ static int print_smallest(const struct command *command,
            shrinker->schedule.faults.count,
            (unsigned long long)shrinker->options.value[OPTION_LENGTH],
            (unsigned long long)shrinker->tries,
-           is_late(shrinker) ? "; the budget is used up" : "");
+           stop_signal()       ? "; stopped by a signal"
+           : is_late(shrinker) ? "; the budget is used up"
+                               : "");
     buf_fini(&text);
     return 1;
 }
@@ -301,6 +312,10 @@ static int shrink_case(const struct command *command,
     shrinker->end = seconds() + (double)command->budget;
     try(shrinker, &shrinker->options, &shrinker->schedule,
         shrinker->invariant);
+    if (stop_signal()) {
+        printf("stopped by a signal before anything was known\n");
+        return 128 + stop_signal();
+    }
     if (!*shrinker->invariant) {
         printf("seed %llu breaks no rule\n",
                (unsigned long long)shrinker->options.seed);
@@ -320,6 +335,7 @@ int command_shrink(const struct command *command)
     if (status)
         return status;
     shrinker.attempt = shared_new(sizeof *shrinker.attempt);
+    stop_watch();
     status = shrink_case(command, &shrinker);
     shared_free(shrinker.attempt, sizeof *shrinker.attempt);
     schedule_fini(&shrinker.schedule);

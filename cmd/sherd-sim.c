@@ -397,6 +397,14 @@ void print_failure(const struct command *command, uint64_t seed,
     print_replay(command, seed);
 }
 
+void print_violations(const struct command *command,
+                      const struct run_result *result)
+{
+    for (uint32_t i = 0; i < result->violations && i < RUN_VIOLATIONS_MAX;
+         i++)
+        print_failure(command, result->seed, result->lines[i]);
+}
+
 int read_case(const struct command *command, struct options *options,
               struct schedule *schedule)
 {

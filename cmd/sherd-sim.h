@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/vec.h"
 #include "sim/options.h"
@@ -75,9 +76,20 @@ void print_replay(const struct command *command, uint64_t seed);
 /* A FAIL line, and behind it, on the same line, the command that repeats it. */
 void print_failure(const struct command *command, uint64_t seed,
                    const char *line);
+/* The failures of a run that its checkers told, one line each. */
+void print_violations(const struct command *command,
+                      const struct run_result *result);
 /* Options and faults of the run that the command line means. 0, or an exit status: told what is wrong. */
 int read_case(const struct command *command, struct options *options,
               struct schedule *schedule);
+/* sherd-sim-stop.c. The first signal of those that a person ends a program with (SIGINT, SIGTERM, SIGHUP): 0 until one has come. From
+ * stop_watch() on they do not end this process. */
+void stop_watch(void);
+int stop_signal(void);
+/* A process that runs a seed, told to the above: it is killed when one comes, and is not asked itself. 0: it has ended. */
+void stop_worker(uint32_t index, pid_t process);
+/* In that process. */
+void stop_ignore(void);
 /* What a process that runs a seed leaves when it dies; shared with who waits for it. */
 struct last_words {
     struct world_place place; /* the run's settings have it */

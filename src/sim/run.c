@@ -59,6 +59,19 @@ static void work_of_world(const struct run *run, struct run_work *work)
     work->byte_modes = run->options->value[OPTION_BYTE_MODE] != 0;
 }
 
+static void keep_violation(void *user, const struct violation *found)
+{
+    struct run_result *result = user;
+
+    if (!result->violations)
+        result->violation_at = found->at;
+    if (result->violations < RUN_VIOLATIONS_MAX)
+        (void)failure_line(result->seed, found,
+                           result->lines[result->violations],
+                           VERDICT_LINE_MAX);
+    result->violations++;
+}
+
 static void finish(struct run *run)
 {
     struct run_result *result = run->result;
@@ -66,16 +79,6 @@ static void finish(struct run *run)
     result->digest = world_digest(run->world);
     result->ended_at = world_now(run->world);
     result->events = world_events(run->world);
-    result->violations = verdict_count(run->verdict);
-    for (uint32_t i = 0; i < result->violations && i < RUN_VIOLATIONS_MAX;
-         i++) {
-        const struct violation *found = verdict_at(run->verdict, i);
-
-        if (!i)
-            result->violation_at = found->at;
-        (void)verdict_line(run->verdict, found, result->lines[i],
-                           sizeof result->lines[i]);
-    }
     for (int i = 0; i < FAULT_VERBS; i++) {
         result->faults[i] = nemesis_count(run->nemesis, (enum fault_verb)i);
         result->effects[i] = nemesis_effect(run->nemesis, (enum fault_verb)i);
@@ -204,6 +207,7 @@ static void make_world(struct run *run)
 
     run->world = world_new(&settings);
     run->verdict = world_verdict(run->world);
+    verdict_listens(run->verdict, keep_violation, run->result);
     run->load = workload_world_new(run->world, &load);
     if (options_remember_in_data(run->options))
         workload_world_in_data(run->load);
@@ -252,11 +256,7 @@ static void leaks(struct run_result *result, uint64_t before)
     (void)snprintf(left.text, sizeof left.text,
                    "%lld allocations are left when everything is freed",
                    (long long)(now - before));
-    if (result->violations < RUN_VIOLATIONS_MAX)
-        (void)failure_line(result->seed, &left,
-                           result->lines[result->violations],
-                           VERDICT_LINE_MAX);
-    result->violations++;
+    keep_violation(result, &left);
 }
 
 void run_seed(const struct run_settings *settings, struct run_result *result)

@@ -121,7 +121,7 @@ struct run_result {
     char lines[RUN_VIOLATIONS_MAX][VERDICT_LINE_MAX];
 };
 
-/* Lives alone in its process while it runs. */
+/* Lives alone in its process while it runs. What is broken stands in result as soon as it is found, the rest at the end. */
 void run_seed(const struct run_settings *settings, struct run_result *result);
 
 #endif

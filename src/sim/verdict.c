@@ -12,6 +12,8 @@ struct verdict {
     uint64_t seed;
     const uint64_t *now;
     const uint64_t *events; /* null: not known */
+    verdict_listener *listener; /* null: nobody */
+    void *user;
     uint32_t count;
     struct violation violations[VERDICT_INVARIANTS_MAX];
 };
@@ -28,6 +30,13 @@ struct verdict *verdict_new(uint64_t seed, const uint64_t *now)
 void verdict_counts_events(struct verdict *verdict, const uint64_t *events)
 {
     verdict->events = events;
+}
+
+void verdict_listens(struct verdict *verdict, verdict_listener *listener,
+                     void *user)
+{
+    verdict->listener = listener;
+    verdict->user = user;
 }
 
 void verdict_free(struct verdict *verdict)
@@ -65,6 +74,8 @@ void violation(struct verdict *verdict, const char *invariant, uint32_t node,
     (void)vsnprintf(row->text, sizeof row->text, format,
                     arguments); /* a cut text will do */
     va_end(arguments);
+    if (verdict->listener)
+        verdict->listener(verdict->user, row);
 }
 
 uint32_t verdict_count(const struct verdict *verdict)

@@ -29,6 +29,10 @@ struct verdict *verdict_new(uint64_t seed, const uint64_t *now);
 void verdict_free(struct verdict *verdict);
 /* Lent until the end: how many events have happened. Without it violations name none. */
 void verdict_counts_events(struct verdict *verdict, const uint64_t *events);
+/* Told of each rule's first violation at once, so that it is known where the process dies later. */
+typedef void verdict_listener(void *user, const struct violation *violation);
+void verdict_listens(struct verdict *verdict, verdict_listener *listener,
+                     void *user);
 /* invariant must be a literal. */
 void violation(struct verdict *verdict, const char *invariant, uint32_t node,
                const char *format, ...) __attribute__((format(printf, 4, 5)));

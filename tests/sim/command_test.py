@@ -217,6 +217,31 @@ def a_run_that_dies_is_told():
                "the process" not in out, status, out)
 
 
+def what_is_broken_before_it_dies_is_told():
+    breaks = ["--mode", "handoff", "--nodes", "3..6", "--length", "60s..60s",
+              "--set", "faults_per_hour=300", "--mutant", "D4"]
+    crash = "ended by signal 6: "
+    with tempfile.TemporaryDirectory() as folder:
+        status, out, _ = run("run", "--seeds", "1..8", "-j", "2", *breaks, "--report", folder)
+        lines = [line for line in out.split("\n") if line.startswith("FAIL ")]
+        with open(os.path.join(folder, "report.txt"), encoding="utf-8") as file:
+            kept = [line for line in file.read().split("\n") if line.startswith("FAIL ")]
+        pairs = [(one, two) for one, two in zip(lines, lines[1:])
+                 if crash in two and crash not in one and one.split(" ")[1] == two.split(" ")[1]]
+        expect("a rule that is broken before the process dies is told first", status == 1 and pairs, status, lines)
+        expect("the report has each line, with its case", lines and [line.split(" | ")[0] for line in kept] ==
+               [line.split(" | ")[0] for line in lines], kept, lines)
+        for line in kept:
+            command = line.split(" | sherd-sim ")[1].split(" ")
+            expect("which is there", os.path.exists(command[3]), line)
+        seed = re.search("seed=([0-9]+)", pairs[0][0])[1] if pairs else "1"
+        with open(os.path.join(folder, seed + ".case"), encoding="utf-8") as file:
+            expect("the case names the first rule", pairs and pairs[0][0].split(" | ")[0] in file.read())
+    _, out, _ = run("replay", seed, *breaks)
+    expect("so does a replay", pairs and pairs[0][0].split(" | ")[0] in out and crash in out and
+           out.index(pairs[0][0].split(" | ")[0]) < out.index(crash), out)
+
+
 def what_is_asked_for_is_seen():
     _, out, _ = run("replay", "7", *SMALL, "--until", "20s", "--log",
                     "node=1,level=info", "--dump", "node=0")
@@ -346,6 +371,30 @@ def start_long(*words):
                              "--length", "20h"], stdout=subprocess.PIPE, text=True)
 
 
+def who_is_stopped_tells_what_it_has():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "a.case")
+        words = ["run", "--seeds", "1..100000", "-j", "2", *SMALL, "--report", folder]
+        with subprocess.Popen([sys.argv[1], *words], stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+            waited(lambda: len(children(process.pid)) == 2)
+            time.sleep(2)
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+            out = process.communicate(timeout=60)[0]
+        with open(os.path.join(folder, "report.txt"), encoding="utf-8") as file:
+            kept = file.read()
+        expect("a campaign reports what it had", process.returncode == 130 and
+               re.search("^[1-9][0-9]* passed, 0 failed$", out, re.M) and "\nstopped " in out and
+               "\nverdict " in kept, process.returncode, out, kept)
+        expect("with its marks", run("cover", folder)[0] == 0)
+        words = ["shrink", "28", "--mutant", "B10", "--nodes", "5", "--length", "10m", "--budget", "300s", "-o", path]
+        with subprocess.Popen([sys.argv[1], *words], stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+            time.sleep(4)
+            os.killpg(process.pid, signal.SIGINT)
+            out = process.communicate(timeout=60)[0]
+        expect("what is shrunk so far is kept, if anything is known", process.returncode == 130 or
+               (process.returncode == 1 and "stopped by a signal" in out and os.path.exists(path)), process.returncode, out)
+
+
 def workers_end_with_their_parent():
     for words, workers, by in (
             (["run", "--seeds", "1..4", "-j", "2"], 2, signal.SIGTERM),
@@ -388,11 +437,13 @@ def main():
     what_is_shrunk_is_repeated_with_its_bug()
     what_a_world_is_made_of_stays_when_it_is_shrunk()
     a_run_that_dies_is_told()
+    what_is_broken_before_it_dies_is_told()
     what_is_asked_for_is_seen()
     a_campaign_is_reported()
     a_fault_that_does_nothing_fails_the_gate()
     reports_that_cannot_be_written_are_errors()
     workers_end_with_their_parent()
+    who_is_stopped_tells_what_it_has()
     a_cluster_of_each_size_is_measured()
     print(f"{len(failures)} failed" if failures else "all passed")
     return 1 if failures else 0
