@@ -208,11 +208,12 @@ static void trace_news(struct trace *trace,
                   news->node.address.port);
 }
 
-/* What looks at all members, when all are told. */
+/* What looks at all members, when all are told: that may be in a turn which tells nobody, and has no other news of types' cores. */
 static void members_told(struct control *control)
 {
     struct machine *machine = control->machine;
 
+    control->stirred = control->stirred || control->is_changed;
     if (control->is_told)
         downing_see(control);
     if (control->is_changed)

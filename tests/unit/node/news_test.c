@@ -485,6 +485,24 @@ static void one_coordinator_of_many_members_starts_or_reads_in_a_turn(void **sta
     node_free(node);
 }
 
+/* The last of them fills a turn, so that all are told only in the next one, which has nothing else to do. */
+static void a_turn_filled_by_its_last_removal_delays_a_coordinator_by_one(void **state)
+{
+    struct node *node = welcomed_with(1);
+    struct machine *machine = node_machine(node, 0);
+    (void)state;
+
+    while (machine_turn(machine, 1, 1))
+        ;
+    remove_others(machine, 0, OTHERS - NEWS_OF_TURN_MAX / NEWS_REMOVAL_COST);
+    assert_true(machine_turn(machine, 1, 1));
+    assert_int_equal(machine->control->news_told, NEWS_OF_TURN_MAX);
+    assert_int_equal(coordinators(machine), 0);
+    (void)machine_turn(machine, 1, 1);
+    assert_int_equal(coordinators(machine), 1);
+    node_free(node);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -493,6 +511,7 @@ int main(void)
         cmocka_unit_test(removals_are_told_in_more_turns),
         cmocka_unit_test(removals_hide_no_change_where_members_are_few),
         cmocka_unit_test(one_coordinator_of_many_members_starts_or_reads_in_a_turn),
+        cmocka_unit_test(a_turn_filled_by_its_last_removal_delays_a_coordinator_by_one),
         cmocka_unit_test(a_hand_over_meanwhile_is_decided_by_all_members),
         cmocka_unit_test(who_follows_meanwhile_hears_of_each_member_once),
         cmocka_unit_test(what_two_gossips_say_is_told_twice),
