@@ -298,7 +298,7 @@
 
 /* node */
 #define NEWS_OF_TURN_MAX 64 /* of members, told to all types' cores in one turn of control: a third of a ms with eight types. The rest waits for the next turn */
-#define NEWS_REMOVAL_COST 32 /* of those, where members are as many: links and regions go with a removed member: a seventh of a ms where four types have their coordinators, of a thousand regions each */
+#define NEWS_REMOVAL_COST 64 /* of those, where members are as many: links and regions go with a removed member: half a ms and more where four types have their coordinators, of a thousand regions each */
 #define WALKS_OF_TURN_MAX 512 /* members walked in one turn of control for coordinators that start, read or write, if it is for more than one of these: a third of a ms. The rest waits for the next turn */
 #define WATCHERS_MAX 65536 /* watches of a lane's actors by JVM nodes: about 20 MiB of texts */
 #define NAMES_MAX 16384 /* names of JVM actors that a lane knows: about 4 MiB; the oldest goes, an ask of a JVM has one of its own */
