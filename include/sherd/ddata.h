@@ -54,9 +54,12 @@
  * member that could not be reached still has of it may come back with it. Members tell each other of its use by gossip, and one that did not
  * hear of it in time, behind a cut or with a time near the gossip's interval, forgets it while others use it. It has it again when their gossip
  * comes; until then a read that asks nobody else who has it does not find it. What it changes meanwhile is added to what the others have: for that
- * a member that had changed the key before keeps what it knew of it, shown to nobody, until all members have been reachable for
- * `max-pruning-dissemination` (5 minutes) since, and goes on from that when it changes the key again within this time, which is done with the type
- * that it had. A deletion that has expired is forgotten like anything else: who was cut off and still has the value gives it back.
+ * a member that had changed the key before keeps what it had in it, shown to nobody, until all members have been reachable for
+ * `max-pruning-dissemination` (5 minutes) since, and nobody has told that he has the key. The price of that: who changes a key again within this time finds his
+ * former value in it, though nobody has used it. Of a counter that is what this member has counted; of a set or map what it knew of it, also what
+ * others have removed since; and the change has to be one for the type that it had. Members let go of it each at its own time; no count and no addition that was acknowledged since
+ * is lost by that. Who needs a value that begins empty for certain uses a new key.
+ * A deletion that has expired is forgotten like anything else: who was cut off and still has the value gives it back.
  * So expire only what may be lost, and after a time that is long beside any partition. A durable key counts as used when it is read from the disk; so who was away longer than its time brings back what the
  * others have forgotten: remove its files first.
  *
@@ -165,7 +168,8 @@ enum sherd_data_message {
 SHERD_API void sherd_data_get(struct sherd_ctx *ctx, const char *key,
                               const struct sherd_consistency *consistency,
                               uint32_t tag);
-/* Changes a key, which begins as the type's empty value when it is not there. changes: copied, 1 to 1,000. */
+/* Changes a key, which begins as the type's empty value when it is not there; one that expired some minutes ago, as what this member had in it
+ * (see above). changes: copied, 1 to 1,000. */
 SHERD_API void sherd_data_update(struct sherd_ctx *ctx, const char *key,
                                  enum sherd_data_type type,
                                  const struct sherd_change *changes,

@@ -54,9 +54,7 @@ static void add_missing(struct replicator *replicator,
         return; /* two that lack it would ask each other for ever */
     if (theirs->key.size > REPLICATOR_KEY_SIZE_MAX)
         replicator->counters.too_large++;
-    else if (expire_is_over(replicator, theirs->key, theirs->used_ms))
-        replicator->counters.stale++;
-    else
+    else if (!expire_refuses(replicator, theirs->key, theirs->used_ms))
         vec_push(&replicator->comparison.missing, wanted);
 }
 

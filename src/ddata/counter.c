@@ -170,6 +170,19 @@ bool counter_drop(struct counter *counter, const struct node_id *node)
     return true;
 }
 
+bool counter_leave(struct counter *counter, const struct node_id *node)
+{
+    const struct share *share = find(counter, node);
+    uint32_t count = share != NULL;
+
+    if (counter->shares.count == count)
+        return false;
+    if (share)
+        counter->shares.items[0] = *share;
+    counter->shares.count = count;
+    return true;
+}
+
 /* Moves a share to another node. */
 static bool collapse(struct counter *counter, const struct node_id *removed,
                      const struct node_id *into, struct counter *delta)

@@ -4,7 +4,10 @@
  * Somebody may have used it all the time, and not have been heard. What this node counted anew would then be below what it had counted, and
  * the versions that it draws say that it has seen all that it ever put: a merge would drop the one, and what others have with the other. So what this
  * node had changed is hidden first: out of the table, and shown to nobody. A change that it makes goes on from it. It is gone when all members
- * have been reachable for as long as news take (as a removed member is pruned then): who had it would have given it back. */
+ * have been reachable for as long as news take (as a removed member is pruned then), and none has told that it has the key: who had it would have.
+ *
+ * Of what is counted only the own share is hidden. Members do not forget at the same time: one that has may have begun anew below a share of its own
+ * that is hidden elsewhere, and what it counts would be covered, were that shown again. */
 #include "base/bound.h"
 #include "base/limits.h"
 #include "base/mark.h"
@@ -80,38 +83,49 @@ static void give_back(struct replicator *replicator, struct hidden *hidden)
     envelope_fini(&hidden->envelope);
 }
 
+/* Without versions: by the time that it comes back others may have begun theirs anew. Nor has it the marks of those that have taken over
+ * a share that is not in it: they would clean away that share where it was not. True: something was left out. */
+static bool take_own(const struct replicator *replicator,
+                     const struct entry *entry, struct envelope *own)
+{
+    envelope_copy(own, &entry->envelope);
+    versions_fini(&own->versions);
+    if (!dd_leave_count(own->value, &replicator->replicas.self))
+        return false;
+    pruning_leave_own(&own->pruning);
+    return true;
+}
+
 /* False: they are of two types, or too large together. */
 static bool merge(const struct replicator *replicator, struct hidden *hidden,
-                  const struct entry *entry)
+                  struct envelope *own)
 {
-    struct envelope other = { 0 };
-    enum envelope_merged merged;
-
-    envelope_copy(&other, &entry->envelope);
-    versions_fini(&other.versions);
-    merged = envelope_merge(&hidden->envelope, &other, replicator->wall_ms);
-    envelope_fini(&other);
-    return merged != ENVELOPE_REFUSED &&
+    return envelope_merge(&hidden->envelope, own, replicator->wall_ms) !=
+               ENVELOPE_REFUSED &&
            envelope_size(&hidden->envelope) <=
                replicator->settings.entry_size_max;
 }
 
-/* Without versions: by the time that it comes back others may have begun theirs anew. With what is hidden already: what others gave back since, which was not changed here, as that would have taken it out. What does not go
+/* With what is hidden already: what others gave back since, which was not changed here, as that would have taken it out. What does not go
  * together is as others have it. */
 static void keep(struct replicator *replicator, struct hidden *hidden,
                  const struct entry *entry)
 {
+    struct envelope own = { 0 };
+    bool is_whole;
+
     if (!hidden->envelope.value && !is_written_here(replicator, entry))
         return;
+    is_whole = !take_own(replicator, entry, &own);
     replicator->hidden_bytes -= hidden->size;
     hidden->size = 0;
-    if (!hidden->envelope.value || !merge(replicator, hidden, entry)) {
+    if (!hidden->envelope.value || !merge(replicator, hidden, &own)) {
         envelope_fini(&hidden->envelope);
-        envelope_copy(&hidden->envelope, &entry->envelope);
-        versions_fini(&hidden->envelope.versions);
-        hidden->size = entry->size;
+        hidden->envelope = own;
+        hidden->size = is_whole ? entry->size : envelope_size(&own);
     } else {
         hidden->size = envelope_size(&hidden->envelope);
+        envelope_fini(&own);
     }
     replicator->hidden_bytes += hidden->size;
 }
@@ -145,6 +159,20 @@ static bool hide(struct replicator *replicator, struct entry *entry)
         hidden->version = entry->log.version;
     hidden->used_ms = entry->used_ms;
     hidden->at = replicator->steady_ticks;
+    return true;
+}
+
+bool expire_refuses(struct replicator *replicator, struct slice key,
+                    int64_t used_ms)
+{
+    struct hidden *hidden;
+
+    if (!expire_is_over(replicator, key, used_ms))
+        return false;
+    replicator->counters.stale++;
+    hidden = map_get(&replicator->hidden, key);
+    if (hidden)
+        hidden->at = replicator->steady_ticks;
     return true;
 }
 

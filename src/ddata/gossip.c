@@ -296,10 +296,8 @@ static void take(struct replicator *replicator,
     size_t size = theirs->bytes.size;
     struct entry *entry;
 
-    if (expire_is_over(replicator, theirs->key, theirs->used_ms)) {
-        replicator->counters.stale++;
+    if (expire_refuses(replicator, theirs->key, theirs->used_ms))
         return;
-    }
     if (!envelope_decode(theirs->bytes, &envelope)) {
         replicator->counters.malformed++;
         return;

@@ -120,6 +120,7 @@ bool counter_merge(struct counter *counter, const struct counter *other);
 void counter_add_nodes(const struct counter *counter, struct dd_nodes *nodes);
 bool counter_has(const struct counter *counter, const struct node_id *node);
 bool counter_drop(struct counter *counter, const struct node_id *node);
+bool counter_leave(struct counter *counter, const struct node_id *node); /* all others are dropped; false: there were none */
 bool counter_sort(struct counter *counter); /* of one that was filled from outside; false: a node stands twice */
 bool counter_prune(struct dd_value *value, const struct node_id *removed,
                    const struct node_id *into);
@@ -159,6 +160,7 @@ bool ormap_needs_pruning(const struct ormap *map, const struct node_id *removed)
 bool ormap_prune(struct dd_value *value, const struct node_id *removed,
                struct dd_writer *into);
 bool ormap_cleanup(struct ormap *map, const struct node_id *removed);
+bool ormap_leave_count(struct ormap *map, const struct node_id *node);
 /* Inserts or replaces; the value is given. */
 void ormap_items_put(struct elements *items, const struct dd_element *key,
                    struct dd_value *value);

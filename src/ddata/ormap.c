@@ -273,6 +273,16 @@ bool ormap_cleanup(struct ormap *map, const struct node_id *removed)
     return changed;
 }
 
+bool ormap_leave_count(struct ormap *map, const struct node_id *node)
+{
+    bool changed = false;
+
+    for (uint32_t i = 0; i < map->items.list.count; i++)
+        if (dd_leave_count(ormap_item_at(&map->items, i)->value, node))
+            changed = true;
+    return changed;
+}
+
 const struct dd_value *dd_map_get(const struct dd_value *map,
                                   const struct dd_element *key)
 {

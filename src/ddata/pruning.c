@@ -99,6 +99,21 @@ void pruning_take(struct pruning *pruning, const struct node_id *removed)
     vec_remove(&pruning->marks, (uint32_t)(mark - pruning->marks.items));
 }
 
+void pruning_leave_own(struct pruning *pruning)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < pruning->marks.count; i++) {
+        struct pruning_mark *mark = &pruning->marks.items[i];
+
+        if (mark->is_own)
+            pruning->marks.items[count++] = *mark;
+        else
+            mark_fini(mark);
+    }
+    pruning->marks.count = count;
+}
+
 bool pruning_is_seen(const struct pruning_mark *mark,
                      const struct address *address)
 {

@@ -40,6 +40,7 @@ struct pruning_mark *pruning_find(const struct pruning *pruning,
 struct pruning_mark *pruning_put(struct pruning *pruning,
                                  const struct node_id *removed);
 void pruning_take(struct pruning *pruning, const struct node_id *removed);
+void pruning_leave_own(struct pruning *pruning); /* all go but those that are performed by this node */
 bool pruning_is_seen(const struct pruning_mark *mark,
                      const struct address *address);
 void pruning_see(struct pruning_mark *mark, const struct address *address);

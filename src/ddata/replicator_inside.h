@@ -399,6 +399,9 @@ void hold_fini(struct replicator *replicator);
 uint64_t expire_after(const struct replicator *replicator, struct slice key);
 bool expire_is_over(const struct replicator *replicator, struct slice key,
                     int64_t used_ms);
+/* Somebody tells of a key that he used last at that time. True: it is over, and not to be taken; counted. */
+bool expire_refuses(struct replicator *replicator, struct slice key,
+                    int64_t used_ms);
 void entry_use(const struct replicator *replicator, struct entry *entry,
                int64_t used_ms); /* entry: null is fine */
 void key_use(const struct replicator *replicator, struct slice key,

@@ -501,6 +501,24 @@ bool dd_cleanup(struct dd_value *value, const struct node_id *removed)
     return changed;
 }
 
+bool dd_leave_count(struct dd_value *value, const struct node_id *node)
+{
+    bool changed = false;
+
+    if (value->kind == DD_GCOUNTER) {
+        changed = counter_leave(&value->is.counter, node);
+    } else if (value->kind == DD_PNCOUNTER) {
+        changed = counter_leave(&value->is.pncounter.up, node);
+        if (counter_leave(&value->is.pncounter.down, node))
+            changed = true;
+    } else if (value_is_map(value->kind)) {
+        changed = ormap_leave_count(&value->is.map, node);
+    }
+    if (changed)
+        value_touch(value);
+    return changed;
+}
+
 void dd_versions_increment(struct dd_value *value, struct dd_writer *writer)
 {
     check(value->kind == DD_VERSIONS);

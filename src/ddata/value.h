@@ -189,6 +189,8 @@ struct dd_integer dd_pncounter_get(const struct dd_value *value);
 /* What that node has counted, up and down, as a delta; null for any other kind. */
 struct dd_value *dd_counted_by(const struct dd_value *value,
                                const struct node_id *node);
+/* Of a counter, and of those in a map, leaves what that node has counted, and takes away the others'. False: they had nothing in it. */
+bool dd_leave_count(struct dd_value *value, const struct node_id *node);
 
 /* DD_GSET and DD_ORSET */
 void dd_gset_add(struct dd_value *value, const struct dd_element *element);

@@ -690,19 +690,23 @@ static void what_is_refused_does_not_bring_it_back(void **state)
     cluster_free(c);
 }
 
-static void use_short(struct cluster *c, uint32_t ms)
+static void use_short_at(struct cluster *c, uint32_t index, uint32_t ms)
 {
     for (uint32_t i = 0; i < ms; i += 500) {
-        (void)do_get(c, 1, "short", local);
+        (void)do_get(c, index, "short", local);
         cluster_run(c, 500 * MS);
     }
 }
 
-/* Begun when it was hidden, and performed here since: a share is not counted under two members. */
-static void what_was_pruned_meanwhile_is_counted_once(void **state)
+static void use_short(struct cluster *c, uint32_t ms)
 {
-    struct cluster *c = cluster_new(21);
-    (void)state;
+    use_short_at(c, 1, ms);
+}
+
+/* Four members, of which the last has counted 100 and the first two 1 each. It is gone, and the first one has begun to prune it. */
+static struct cluster *cluster_that_prunes(uint64_t seed)
+{
+    struct cluster *c = cluster_new(seed);
 
     c->expiries = expiries;
     c->expiry_count = sizeof expiries / sizeof expiries[0];
@@ -717,10 +721,21 @@ static void what_was_pruned_meanwhile_is_counted_once(void **state)
     cluster_remove(c, 3);
     c->count = 3;
     use_short(c, 31000);
-    cluster_run(c, 16 * SECOND);
+    assert_int_equal(counters_at(c, 0)->pruned, 0);
+    return c;
+}
+
+/* Begun when it was hidden, and performed here since: a share is not counted under two members. */
+static void what_was_pruned_meanwhile_is_counted_once(void **state)
+{
+    struct cluster *c = cluster_that_prunes(21);
+    (void)state;
+
+    cluster_split(c, 1);
+    use_short(c, 16000);
     assert_null(value_at(c, 0, "short"));
+    cluster_heal(c);
     (void)do_count(c, 1, "short", 1, to_all(1000));
-    cluster_run(c, SECOND);
     for (int i = 0; i < 80 && !counters_at(c, 0)->pruned; i++)
         use_short(c, 500);
     assert_true(counters_at(c, 0)->pruned > 0);
@@ -735,6 +750,35 @@ static void what_was_pruned_meanwhile_is_counted_once(void **state)
         assert_in_range(count_at(c, 1, "short"), 1, 104);
         assert_in_range(count_at(c, 2, "short"), 1, 104);
     }
+    cluster_free(c);
+}
+
+/* Performed by the first one, and known to the second when both forget the key. The third was cut off before, and has it as it was: what the second
+ * counts then does not clean away what the gone one had counted, as long as what the first took over is hidden. */
+static void what_another_took_over_is_not_cleaned_away(void **state)
+{
+    struct cluster *c = cluster_that_prunes(23);
+    (void)state;
+
+    for (int i = 0; i < 4000 && !counters_at(c, 0)->pruned; i++) {
+        if (i % 50 == 0)
+            (void)do_get(c, 1, "short", local);
+        cluster_run(c, 10 * MS);
+    }
+    assert_int_equal(counters_at(c, 0)->pruned, 1);
+    cluster_split(c, 2);
+    use_short_at(c, 2, 20000);
+    for (uint32_t k = 0; k < 2; k++)
+        assert_null(value_at(c, k, "short"));
+    assert_int_equal(count_at(c, 2, "short"), 102);
+    cluster_heal(c);
+    (void)do_count(c, 1, "short", 1, to_all(1000));
+    for (int i = 0; i < 8; i++) {
+        use_short_at(c, 2, 1000);
+        assert_int_equal(count_at(c, 2, "short"), 103);
+    }
+    for (uint32_t k = 0; k < 2; k++)
+        assert_int_equal(count_at(c, k, "short"), 103);
     cluster_free(c);
 }
 
@@ -763,6 +807,79 @@ static void at_last_it_begins_anew(void **state)
         for (uint32_t k = 0; k < 3; k++)
             assert_int_equal(changes_at(c, k), 1);
         cluster_free(c);
+    }
+}
+
+static void change_often(struct cluster *c, uint32_t index, size_t kind,
+                         uint32_t times, uint32_t number)
+{
+    for (uint32_t i = 0; i < times; i++)
+        change_with(c, index, kind, number, to_all(1000));
+}
+
+#define COUNTING_KINDS 4 /* of the changes above: those that count */
+
+/* One has begun anew; another one, to which a third was out of reach for a while, goes on from its former life. What the first counts anew is
+ * acknowledged by all, so it is in the count from then on, and not covered by what it had counted before. */
+static void what_one_counts_anew_no_former_life_covers(void **state)
+{
+    (void)state;
+
+    for (size_t kind = 0; kind < COUNTING_KINDS; kind++) {
+        struct cluster *c = cluster_with(22, 3);
+
+        change_often(c, 0, kind, 5, 0);
+        change_often(c, 1, kind, 10, 0);
+        cluster_run(c, 20 * SECOND);
+        for (uint32_t k = 0; k < 3; k++)
+            assert_null(value_at(c, k, "x"));
+        cluster_peer(c, 1, 2, PEER_UP, false);
+        cluster_run(c, 60 * SECOND);
+        cluster_peer(c, 1, 2, PEER_UP, true);
+        cluster_run(c, 270 * SECOND);
+        change_often(c, 0, kind, 1, 0);
+        assert_int_equal(changes_at(c, 2), 1);
+        change_often(c, 1, kind, 1, 0);
+        for (uint32_t k = 0; k < 3; k++)
+            assert_int_equal(changes_at(c, k), 1 + 10 + 1);
+        change_often(c, 0, kind, 1, 0);
+        for (uint32_t k = 0; k < 3; k++)
+            assert_int_equal(changes_at(c, k), 1 + 10 + 1 + 1);
+        cluster_free(c);
+    }
+}
+
+/* Whose clock is behind has a key for longer than this one, however long, and says so: nothing of it is taken, and what is hidden stays until nobody says
+ * it any more. */
+static void as_long_as_somebody_has_it_it_stays_hidden(void **state)
+{
+    struct message_entry digest = { .key = slice_text("x"),
+                                    .bytes = slice_text("12345678901234567890"),
+                                    .used_ms = CLUSTER_WALL_MS };
+    const struct message status = { .kind = MESSAGE_STATUS,
+                                    .entries = &digest,
+                                    .count = 1,
+                                    .chunks = 1 };
+    (void)state;
+
+    for (uint64_t silent = 0; silent < 2; silent++) {
+        struct lone *lone =
+            lone_expiring(expiries, sizeof expiries / sizeof expiries[0]);
+
+        lone_put(lone, slice_text("x"));
+        lone_put(lone, slice_text("x"));
+        replicator_wall(lone->replicator, CLUSTER_WALL_MS + AFTER);
+        for (uint64_t i = 1; i < 400; i++) {
+            replicator_step(lone->replicator, 2 * i * SECOND, &lone->outbox);
+            if (i % 100 == 0 && !silent)
+                lone_receive(lone, &status);
+        }
+        assert_null(replicator_look(lone->replicator, slice_text("x")));
+        lone_put(lone, slice_text("x"));
+        assert_int_equal(dd_gcounter_get(replicator_look(lone->replicator,
+                                                         slice_text("x"))).low,
+                         silent ? 1 : 2);
+        lone_free(lone);
     }
 }
 
@@ -882,7 +999,10 @@ int main(void)
         cmocka_unit_test(what_came_meanwhile_is_in_it),
         cmocka_unit_test(what_is_refused_does_not_bring_it_back),
         cmocka_unit_test(what_was_pruned_meanwhile_is_counted_once),
+        cmocka_unit_test(what_another_took_over_is_not_cleaned_away),
         cmocka_unit_test(at_last_it_begins_anew),
+        cmocka_unit_test(what_one_counts_anew_no_former_life_covers),
+        cmocka_unit_test(as_long_as_somebody_has_it_it_stays_hidden),
         cmocka_unit_test(a_deletion_ends_it),
         cmocka_unit_test(what_cannot_be_hidden_is_not_forgotten),
         cmocka_unit_test(nor_is_what_is_too_large),
