@@ -59,9 +59,9 @@
  * former value in it, though nobody has used it. Of a counter that is what this member has counted; of a set or map what it knew of it, also what
  * others have removed since; and the change has to be one for the type that it had. Members let go of it each at its own time; no count and no addition that was acknowledged since
  * is lost by that. Who needs a value that begins empty for certain uses a new key.
- * A deletion that has expired is forgotten like anything else: who was cut off and still has the value gives it back.
- * So expire only what may be lost, and after a time that is long beside any partition. A durable key counts as used when it is read from the disk; so who was away longer than its time brings back what the
- * others have forgotten: remove its files first.
+ * A deletion that has expired is forgotten like anything else: who was cut off all the time and has used the value gives it back.
+ * So expire only what may be lost or be back, and after a time that is long beside any partition. When a durable key was used is not on the disk: it counts as used when it
+ * is read from there, so that an outage of all ends no key; and who alone was away longer than its time brings back what the others have forgotten, also what was deleted: remove its files first.
  *
  * Behaviour 13; seed 001 (data), seed 003 (the sharding that stands on it). */
 #ifndef SHERD_DDATA_H
