@@ -513,8 +513,8 @@ static const struct row rows[] = {
     COUNT(SHARDING "entity-recovery-constant-rate-strategy.number-of-entities",
           "5", NULL, 1, 1000000, YES, "entities in a batch")
     SPAN(SHARDING "entity-recovery-paced-strategy.latency-target", "20 ms",
-         NULL, YES, "a read of the journal that takes longer makes batches "
-                    "smaller, a quicker one larger")
+         NULL, YES, "a read of the journal that takes longer makes batches smaller, "
+                    "a quicker one larger; at least twice what one read alone takes is meant")
     COUNT(SHARDING "event-sourced-remember-entities-store."
                    "max-updates-per-write",
           "100", NULL, 1, 1000000, YES, "changes in one record")

@@ -100,6 +100,8 @@ struct remember {
     uint32_t window;   /* PACED: of the next batch */
     uint32_t budget;   /* restarts left in this batch */
     uint64_t reads;    /* PACED: measured when it began */
+    uint64_t alone;    /* PACED: ns that one read takes when there is no other; 0 = not known, and below any target */
+    uint64_t single;   /* PACED: ns of the mean after the last batch, if that was one of one; else 0 */
     bool waits_for_store; /* PACED: the last batch was recovering at the last step */
     uint64_t batch_at; /* PACED, CONSTANT: the next batch not before this */
     uint64_t batch_by; /* PACED: the next batch by this, whatever recovers */

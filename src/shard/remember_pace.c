@@ -76,17 +76,46 @@ static void halve(struct remember *remember)
     remember->window = remember->window > 1 ? remember->window / 2 : 1;
 }
 
+/* What one read takes when it is the only one: after a batch of one, when the mean does not fall any more from what larger ones left in it; and
+ * never more than any batch's. */
+static void measure_alone(struct remember *remember, uint64_t latency)
+{
+    bool is_alone = remember->window == 1;
+
+    if (latency < remember->alone ||
+        (is_alone && remember->single && latency >= remember->single))
+        remember->alone = latency;
+    remember->single = is_alone ? latency : 0;
+}
+
+/* No size of batches brings the time of a read below that. With twice as much about half of it is spent waiting for others of the batch: the store has
+ * always something to do, and no long row. */
+static uint64_t target_of(const struct remember *remember)
+{
+    uint64_t target = remember->options.target;
+
+    return target > 2 * remember->alone ? target : 2 * remember->alone;
+}
+
+static bool is_slow(struct remember *remember,
+                    const struct remember_pressure *pressure)
+{
+    if (pressure->reads == remember->reads)
+        return false;
+    measure_alone(remember, pressure->latency);
+    SOMETIMES("restarts are paced: one read alone takes longer than is wanted",
+              remember->alone > remember->options.target);
+    return pressure->latency > target_of(remember);
+}
+
 /* What the last batch took sets the size of the next one. */
 static void begin_paced(struct remember *remember, uint64_t now,
                         const struct remember_pressure *pressure)
 {
-    bool is_slow = pressure->latency > remember->options.target &&
-                   pressure->reads != remember->reads;
-
     if (now < remember->batch_at ||
         (pressure->recovering && now < remember->batch_by))
         return;
-    if (is_slow) {
+    if (is_slow(remember, pressure)) {
         uint64_t pause = pressure->latency < BATCH_LATEST ? pressure->latency
                                                           : BATCH_LATEST;
 

@@ -561,14 +561,67 @@ static void a_slow_store_is_given_time(void **state)
     assert_int_equal(fixture.restarts, 32 + 64 + 32);
     step(&fixture, MS, 0, 80 * MS);
     assert_int_equal(fixture.restarts, 32 + 64 + 32 + 16);
-    /* However slow it is, it goes on. */
-    for (uint32_t i = 0; i < 20; i++)
+    /* However slow it is, it goes on; and what one alone takes, none makes quicker. */
+    for (uint32_t i = 0; i < 5; i++)
         step(&fixture, 80 * MS, 0, 80 * MS);
-    assert_int_equal(fixture.restarts, 144 + 8 + 4 + 2 + 17);
+    assert_int_equal(fixture.restarts, 144 + 8 + 4 + 2 + 1 + 1);
+    for (uint32_t i = 0; i < 4; i++)
+        step(&fixture, 80 * MS, 0, (80 + i) * MS);
+    assert_int_equal(fixture.restarts, 160 + 2 + 4 + 8 + 16);
+    step(&fixture, MS, 0, 161 * MS);
+    assert_int_equal(fixture.restarts, 190 + 8);
     while (fixture.restarts < 1000)
         step(&fixture, 80 * MS, 0, MS);
     step(&fixture, SECOND, 0, MS);
     assert_int_equal(fixture.restarts, 1000);
+    end(&fixture);
+}
+
+#define ALONE (25 * MS) /* that a read takes of which there is no other */
+
+/* A store of which each read takes longer than the target. It does `at_once` of them at a time; the journal's mean is made of each. Returns how many restarts there
+ * were in so many seconds; *last: the mean at the end. */
+static uint32_t pace(struct fixture *fixture, uint32_t at_once,
+                     uint32_t seconds, uint64_t *mean)
+{
+    struct remember_pressure pressure = { .latency = *mean,
+                                          .reads = fixture->reads };
+    uint64_t end = fixture->now + seconds * SECOND;
+    uint32_t before = fixture->restarts;
+
+    while (fixture->now < end) {
+        uint32_t told = fixture->restarts;
+        uint64_t longest = 0;
+
+        remember_step(&fixture->remember, fixture->now, &pressure);
+        drain(fixture);
+        for (uint32_t i = 0; i < fixture->restarts - told; i++) {
+            longest = ALONE * (1 + i / at_once);
+            *mean = *mean ? *mean - *mean / 8 + longest / 8 : longest;
+        }
+        pressure.latency = *mean;
+        pressure.reads = fixture->reads += fixture->restarts - told;
+        fixture->now += longest ? longest : MS;
+    }
+    return fixture->restarts - before;
+}
+
+/* It is not read one by one with a pause after each: who does one at a time does so nearly always, and who does many does many. */
+static void a_target_below_one_read_is_twice_that(void **state)
+{
+    struct fixture fixture;
+    uint64_t mean = 0;
+    (void)state;
+
+    set(&fixture, (struct remember_options){ .strategy = REMEMBER_PACED,
+                                             .target = 20 * MS });
+    fill(&fixture, 30000);
+    assert_in_range(pace(&fixture, 1, 20, &mean), 20 * 30, 20 * 40);
+    assert_true(mean < 5 * ALONE);
+    assert_in_range(pace(&fixture, 16, 20, &mean), 20 * 400, 20 * 640);
+    assert_true(mean < 5 * ALONE);
+    /* Where it was quick, and is slow. */
+    assert_in_range(pace(&fixture, 1, 20, &mean), 20 * 30, 20 * 40);
     end(&fixture);
 }
 
@@ -600,7 +653,7 @@ static void a_batch_begins_each_second(void **state)
     step(&fixture, MS, 0, 60 * SECOND);
     fixture.restarts = 0;
     for (uint32_t i = 0; i < 10; i++)
-        step(&fixture, SECOND, 0, 60 * SECOND);
+        step(&fixture, SECOND, 1, 60 * SECOND);
     assert_int_equal(fixture.restarts, 10);
     end(&fixture);
 }
@@ -926,6 +979,7 @@ int main(void)
         cmocka_unit_test(there_is_a_limit),
         cmocka_unit_test(a_constant_rate_is_kept),
         cmocka_unit_test(a_slow_store_is_given_time),
+        cmocka_unit_test(a_target_below_one_read_is_twice_that),
         cmocka_unit_test(a_batch_begins_each_second),
         cmocka_unit_test(who_reads_nothing_does_not_wait_for_the_store),
         cmocka_unit_test(a_stop_ends_the_restarts),
