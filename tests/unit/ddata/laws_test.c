@@ -2,7 +2,7 @@
  * associative and idempotent, and tell whether anything changed; deltas do what states do; pruning loses nothing;
  * bytes say all.
  *
- *   DDATA_CASES=1000000   random cases of each kind, instead of 21,000: shared evenly among its laws
+ *   DDATA_CASES=1000000   random cases of each kind, instead of 24,000: shared evenly among its laws
  *
  * A failure prints the kind and the case; cases are the same in every run. */
 #include <setjmp.h>
@@ -418,12 +418,18 @@ static void bytes(void **state)
 /* The last one. */
 static void that_was_enough(void **state)
 {
+    uint64_t least = UINT64_MAX;
     (void)state;
+
     for (uint32_t i = 0; i < world_species_count; i++) {
         print_message("%s: %llu cases\n", world_species[i].name,
                       (unsigned long long)looked_at[i]);
         assert_true(looked_at[i] >= cases_wanted());
+        if (looked_at[i] < least)
+            least = looked_at[i];
     }
+    print_message("laws: %llu random cases of each type, or more\n",
+                  (unsigned long long)least); /* ./test reads this */
 }
 
 int main(void)
