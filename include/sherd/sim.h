@@ -103,6 +103,11 @@ SHERD_API SHERD_MUST_USE int sherd_sim_cut(struct sherd_sim *sim, uint32_t from,
                                            uint32_t to, int cut); /* one way: bytes wait */
 SHERD_API SHERD_MUST_USE int sherd_sim_leave(struct sherd_sim *sim,
                                              uint32_t node); /* gracefully; dead when it has left */
+/* `node` is told to make `which` leave, as sherd_leave_member: that one ends as by sherd_sim_leave when it has heard of it, by gossip, which takes as
+ * long as the way there is cut. With itself as `which` it is sherd_sim_leave; where no member has that place nothing happens. */
+SHERD_API SHERD_MUST_USE int sherd_sim_leave_member(struct sherd_sim *sim,
+                                                    uint32_t node,
+                                                    uint32_t which);
 SHERD_API SHERD_MUST_USE int sherd_sim_down(struct sherd_sim *sim, uint32_t node,
                                             uint32_t which); /* the operator's command, given on `node` */
 SHERD_API int sherd_sim_alive(const struct sherd_sim *sim, uint32_t node); /* 1: there, even if paused */

@@ -224,6 +224,17 @@ int sherd_sim_leave(struct sherd_sim *sim, uint32_t node)
     return error;
 }
 
+int sherd_sim_leave_member(struct sherd_sim *sim, uint32_t node, uint32_t which)
+{
+    int error = needs(sim, node, true);
+
+    if (which >= sim->cluster.nodes)
+        return SHERD_EINVAL;
+    if (!error)
+        world_leave_member(sim->world, node, which);
+    return error;
+}
+
 int sherd_sim_down(struct sherd_sim *sim, uint32_t node, uint32_t which)
 {
     int error = needs(sim, node, true);

@@ -316,7 +316,6 @@ void world_join(struct world *world, uint32_t node, uint32_t which)
 
 void world_leave_member(struct world *world, uint32_t node, uint32_t which)
 {
-    observe(world, node_leaves, which);
     give(world, node, 0,
          node_mail_command(NODE_LEAVE_MEMBER, &world_site(world, which)->address));
 }

@@ -248,6 +248,8 @@ static void bad_nodes_are_refused_by_every_verb(void **state)
     assert_int_equal(sherd_sim_cut(sim, 3, 0, 1), SHERD_EINVAL);
     assert_int_equal(sherd_sim_cut(sim, 1, 1, 1), SHERD_EINVAL);
     assert_int_equal(sherd_sim_leave(sim, 3), SHERD_EINVAL);
+    assert_int_equal(sherd_sim_leave_member(sim, 3, 0), SHERD_EINVAL);
+    assert_int_equal(sherd_sim_leave_member(sim, 0, 3), SHERD_EINVAL);
     assert_int_equal(sherd_sim_down(sim, 3, 0), SHERD_EINVAL);
     assert_int_equal(sherd_sim_down(sim, 0, 3), SHERD_EINVAL);
     assert_int_equal(sherd_sim_status(sim, 3, &status), SHERD_EINVAL);
@@ -317,6 +319,7 @@ static void the_dead_take_no_orders(void **state)
     assert_int_equal(sherd_sim_crash(sim, 2), SHERD_ESTATE);
     assert_int_equal(sherd_sim_pause(sim, 2, 1), SHERD_ESTATE);
     assert_int_equal(sherd_sim_leave(sim, 2), SHERD_ESTATE);
+    assert_int_equal(sherd_sim_leave_member(sim, 2, 0), SHERD_ESTATE);
     assert_int_equal(sherd_sim_down(sim, 2, 0), SHERD_ESTATE);
     assert_int_equal(ask(sim, 2, ADD, &answer), SHERD_ESTATE);
     assert_int_not_equal(answer.reason, SHERD_REASON_NONE);
@@ -499,6 +502,32 @@ static void who_is_downed_ends(void **state)
     assert_int_equal(member_count(sim, 0), 2);
     assert_int_equal(member_count(sim, 1), 2);
     assert_int_equal(total(sim, 1, ADD), 1);
+    assert_null(sherd_sim_violation(sim));
+    sherd_sim_close(sim);
+}
+
+/* Also one that the order reaches late, or that nobody has. */
+static void who_is_made_to_leave_by_another_leaves(void **state)
+{
+    struct sherd_sim *sim = opened(12, 0);
+
+    (void)state;
+    assert_int_equal(sherd_sim_crash(sim, 2), 0);
+    assert_int_equal(sherd_sim_leave_member(sim, 0, 2), 0);
+    assert_int_equal(sherd_sim_heal(sim, 600000), 0);
+    assert_int_equal(sherd_sim_pause(sim, 1, 1), 0);
+    assert_int_equal(sherd_sim_leave_member(sim, 0, 1), 0);
+    sherd_sim_run(sim, 1000);
+    assert_int_equal(sherd_sim_alive(sim, 1), 1);
+    assert_int_equal(sherd_sim_pause(sim, 1, 0), 0);
+    sherd_sim_run(sim, 60000);
+    assert_int_equal(sherd_sim_alive(sim, 1), 0);
+    assert_int_equal(member_count(sim, 0), 2);
+    assert_int_equal(total(sim, 0, ADD), 1);
+    assert_int_equal(sherd_sim_leave_member(sim, 2, 2), 0);
+    sherd_sim_run(sim, 60000);
+    assert_int_equal(sherd_sim_alive(sim, 2), 0);
+    assert_int_equal(member_count(sim, 0), 1);
     assert_null(sherd_sim_violation(sim));
     sherd_sim_close(sim);
 }
@@ -816,6 +845,7 @@ int main(void)
         cmocka_unit_test(a_cut_is_one_way_and_delivers_late),
         cmocka_unit_test(who_leaves_is_gone_and_may_come_back),
         cmocka_unit_test(who_is_downed_ends),
+        cmocka_unit_test(who_is_made_to_leave_by_another_leaves),
         cmocka_unit_test(healing_ends_every_fault_or_says_that_it_did_not),
         cmocka_unit_test(actors_start_with_what_they_are_given),
         cmocka_unit_test(a_simulation_is_closed_with_asks_open),
