@@ -55,7 +55,7 @@ enum sherd_member_status {
     X(SHERD_DATA_CENTER_REACHABLE, "data center reachable") /* again: all that are asked do */ \
     X(SHERD_LEADER_CHANGED, "leader")                                          \
     X(SHERD_ROLE_LEADER_CHANGED, "role leader") /* see role */                 \
-    X(SHERD_CLUSTER_SHUTTING_DOWN, "shutting down") /* this node is out, also as one that was downed, whose entities end without hearing it; the removal of every member follows */
+    X(SHERD_CLUSTER_SHUTTING_DOWN, "shutting down") /* this node is out, also as one that was downed, whose entities end without hearing it; the removal of every member follows, and that nobody leads */
 
 enum sherd_cluster_event_kind {
 #define X(name, text) name,
@@ -102,7 +102,7 @@ struct sherd_cluster_event {
 /* As `msg` of a SHERD_CLUSTER message. */
 enum sherd_cluster_message {
     SHERD_CLUSTER_STATE = 1, /* all of the state: for each member the event of its status, then UNREACHABLE for those, data centers, LEADER and
-                                ROLE_LEADER. Of some thousand members it is several messages */
+                                ROLE_LEADER; when this node is out, SHUTTING_DOWN alone. Of some thousand members it is several messages */
     SHERD_CLUSTER_STATE_END, /* the same, and it is the whole or the last part */
     SHERD_CLUSTER_CHANGE     /* one event */
 };

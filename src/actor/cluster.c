@@ -323,6 +323,8 @@ static void send_state(struct actors *actors, struct subscriber *subscriber,
             tell(&telling, SHERD_ROLE_LEADER_CHANGED, leader,
                  view->roles.items[i].role);
     }
+    if (view->stopped)
+        tell(&telling, SHERD_CLUSTER_SHUTTING_DOWN, NULL, "");
     if (!as_events)
         send(actors, telling.index, slot, SHERD_CLUSTER_STATE_END,
              &telling.body);
@@ -331,7 +333,13 @@ static void send_state(struct actors *actors, struct subscriber *subscriber,
     subscriber->hears = !subscriber->missed; /* there was no room for all events */
 }
 
-/* Who has seen it is not told with each change, so a state is asked for. */
+/* Who has seen it is not told with each change, so a state is asked for; but as events, or when this node is out. */
+static bool must_ask(const struct view *view,
+                     const struct subscriber *subscriber)
+{
+    return !view->in_step || (!subscriber->wants_events && !view->stopped);
+}
+
 static void ask_state(struct actors *actors)
 {
     if (!actors->view.wanted)
@@ -402,7 +410,10 @@ void view_retry(struct actors *actors)
             subscriber->waits = true;
             subscriber->wants_events = false;
             view->missed--;
-            ask_state(actors);
+            if (must_ask(view, subscriber))
+                ask_state(actors);
+            else
+                send_state(actors, subscriber, slot, false);
         }
     }
 }
@@ -512,6 +523,13 @@ static void take_stopped(struct actors *actors)
         publish(actors, SHERD_MEMBER_REMOVED, &view->members.items[0], "");
         remove_member(view, &view->members.items[0]);
     }
+    while (view->centers.count) { /* nobody of it is left */
+        char *name = view->centers.items[0];
+
+        vec_remove(&view->centers, 0);
+        publish(actors, SHERD_DATA_CENTER_REACHABLE, NULL, name);
+        mem_free(name);
+    }
     take_leader(actors, &view->leader, &nobody, SHERD_LEADER_CHANGED, "");
     while (view->roles.count)
         take_role_leader(actors, &view->roles.items[0], &nobody);
@@ -604,7 +622,7 @@ bool actors_cluster_unheard(const struct actors *actors)
 
         if (slot && !(slot->flags & FLAG_ENTITY) &&
             (slot->status == SLOT_ALIVE || slot->status == SLOT_STOPPING) &&
-            has_unheard(slot))
+            (view->subscribers.items[i].missed || has_unheard(slot)))
             return true;
     }
     return false;
@@ -656,10 +674,10 @@ SHERD_API int sherd_cluster_subscribe(struct sherd_ctx *ctx, uint32_t events,
     subscriber->events |= events;
     subscriber->waits = true;
     subscriber->wants_events = first == SHERD_EVENTS_FIRST;
-    if (!view->in_step || !subscriber->wants_events)
+    if (must_ask(view, subscriber))
         ask_state(actors);
     else if (!is_missed(actors, subscriber, ctx->slot))
-        send_state(actors, subscriber, ctx->slot, true);
+        send_state(actors, subscriber, ctx->slot, subscriber->wants_events);
     return 0;
 }
 

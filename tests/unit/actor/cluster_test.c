@@ -257,15 +257,20 @@ static void the_end_removes_everybody(void **state)
     member('b', SHERD_UP);
     change(CLUSTER_LEADER, 'b');
     role_leader('b', "front");
+    change_with(CLUSTER_CENTER_UNREACHABLE, 0, SHERD_UP, "west", 5);
     ORDER(a, { DO_SUBSCRIBE, SHERD_EVENTS_ALL });
     lab_run();
-    lab_expect("a+ a.1 a[{b:1 up}{s:1= exited}{b:1 leader}"
-               "{b:1 role leader front}] ");
+    lab_expect("a+ a.1 a[{b:1 up}{s:1= exited}{ data center unreachable}"
+               "{b:1 leader}{b:1 role leader front}] ");
     change(CLUSTER_STOPPED, 0);
     change(CLUSTER_STOPPED, 0);
     lab_run();
     lab_expect("a~{ shutting down} a~{b:1 removed} a~{s:1= removed} "
+               "a~{ data center reachable} "
                "a~{ leader} a~{ role leader front} ");
+    ORDER(a, { DO_SUBSCRIBE, SHERD_EVENTS_ALL });
+    lab_run();
+    lab_expect("a.1 a[{ shutting down}] ");
 }
 
 /* As its first deed. */
@@ -454,6 +459,41 @@ static void events_first_are_no_more_than_there_is_room_for(void **state)
     lab_expect("x~{i:1 up} ");
 }
 
+/* That the node is out is no change that a state could make good by having nobody in it: before its welcome a node has that, too. */
+static void who_missed_the_end_hears_it(void **state)
+{
+    struct sherd_entity_type small = { .name = "L",
+                                       .behavior = puppet,
+                                       .shards = 10,
+                                       .mailbox_max = 2 };
+    struct order orders[] = { { DO_SUBSCRIBE, SHERD_EVENTS_ALL } };
+    struct sherd_ref late;
+    (void)state;
+
+    actors_add_type(lab.actors, 4, &small);
+    for (int32_t i = 0; i < 10; i++)
+        actors_shard_start(lab.actors, 4, i);
+    change(CLUSTER_IN_STEP, 0);
+    lab_entity_order(4, "x", orders, 1);
+    lab_run();
+    lab_expect("x+ x.1 x[] ");
+    member('s', SHERD_UP);
+    change(CLUSTER_LEADER, 's');
+    change(CLUSTER_STOPPED, 0); /* no room */
+    (void)actors_run(lab.actors, lab.now, 0, 100);
+    assert_false(wanted()); /* there is nobody to ask any more */
+    lab_run();
+    lab_expect("x~{s:1= up} x~{s:1= leader} x[{ shutting down}] ");
+    late = lab_spawn("a");
+    ORDER(late, { DO_SUBSCRIBE, SHERD_EVENTS_ALL });
+    lab_run();
+    lab_expect("a+ a.1 a[{ shutting down}] ");
+    late = lab_spawn("b");
+    ORDER(late, { DO_SUBSCRIBE, SHERD_EVENTS_ALL, SHERD_EVENTS_FIRST });
+    lab_run();
+    lab_expect("b+ b.1 b~{ shutting down} ");
+}
+
 static void so_many_may_subscribe(void **state)
 {
     struct sherd_ref first = lab_spawn("a");
@@ -497,6 +537,7 @@ int main(void)
         TEST(a_large_state_comes_in_parts),
         TEST(who_missed_changes_hears_the_state),
         TEST(events_first_are_no_more_than_there_is_room_for),
+        TEST(who_missed_the_end_hears_it),
         TEST(so_many_may_subscribe),
     };
 
