@@ -55,7 +55,7 @@ enum sherd_member_status {
     X(SHERD_DATA_CENTER_REACHABLE, "data center reachable") /* again: all that are asked do */ \
     X(SHERD_LEADER_CHANGED, "leader")                                          \
     X(SHERD_ROLE_LEADER_CHANGED, "role leader") /* see role */                 \
-    X(SHERD_CLUSTER_SHUTTING_DOWN, "shutting down") /* this node is out, also as one that was downed, whose entities end without hearing it; the removal of every member follows, and that nobody leads */
+    X(SHERD_CLUSTER_SHUTTING_DOWN, "shutting down") /* this node is out, also as one that was never in, or that was downed, whose entities end without hearing it; the removal of every member follows, and that nobody leads */
 
 enum sherd_cluster_event_kind {
 #define X(name, text) name,

@@ -515,8 +515,6 @@ static void take_stopped(struct actors *actors)
     static const struct node_id nobody = { .uid = 0 };
     struct view *view = &actors->view;
 
-    if (view->stopped)
-        return;
     view->stopped = true;
     publish(actors, SHERD_CLUSTER_SHUTTING_DOWN, NULL, "");
     while (view->members.count) {
@@ -562,6 +560,8 @@ void actors_cluster(struct actors *actors, const struct cluster_change *change)
 {
     struct view *view = &actors->view;
 
+    if (view->stopped && change->kind != CLUSTER_IN_STEP)
+        return; /* nothing comes behind the end */
     switch (change->kind) {
     case CLUSTER_MEMBER:
         take_member(actors, change);

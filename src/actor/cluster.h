@@ -22,7 +22,7 @@ enum cluster_change_kind {
     CLUSTER_ROLE_LEADER, /* the same; texts: the role */
     CLUSTER_SEEN,        /* texts: who has seen the membership's version, a cluster_seen for each member, by node */
     CLUSTER_IN_STEP,     /* all of the present state has been told; from here on subscribers hear of changes */
-    CLUSTER_STOPPED      /* this node is out of the cluster for good */
+    CLUSTER_STOPPED      /* this node is out of the cluster for good; of what is said behind it only IN_STEP means anything */
 };
 
 /* An entry of CLUSTER_SEEN; not aligned there. */

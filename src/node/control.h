@@ -107,6 +107,7 @@ struct control {
 
 /* following.c: what lanes hear of the cluster. The lane (from 0) gets the state, then each of the news. */
 void control_follow(struct control *control, uint32_t lane);
+void control_follow_end(struct control *control); /* the node ends, also one that was no member; told twice it is told once */
 void control_follow_news(struct control *control,
                          const struct member_news *news);
 enum sherd_member_status control_status_of(enum member_status status);

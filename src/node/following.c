@@ -21,6 +21,13 @@ enum sherd_member_status control_status_of(enum member_status status)
     return statuses[status];
 }
 
+/* Also of one that ends without having been a member. */
+static bool is_out(const struct control *control)
+{
+    return member_is_stopped(control->member) ||
+           control->ending >= ENDING_LAST_TASKS;
+}
+
 /* lanes: as control.followers. */
 static void post(struct control *control, uint64_t lanes,
                  const struct cluster_change *change, const struct buf *texts)
@@ -169,13 +176,18 @@ void control_follow(struct control *control, uint32_t lane)
         control_tell_all(control); /* what it is sent is the state: no news of that shall follow */
         control->followers |= lanes;
         member_follow_roles(control->member);
-        if (!member_is_stopped(control->member))
+        if (!is_out(control))
             post_state(control, lanes);
     }
     post_seen(control, lanes);
     post_word(control, lanes, CLUSTER_IN_STEP, NULL);
-    if (member_is_stopped(control->member))
+    if (is_out(control))
         post_word(control, lanes, CLUSTER_STOPPED, NULL);
+}
+
+void control_follow_end(struct control *control)
+{
+    post_word(control, control->followers, CLUSTER_STOPPED, NULL);
 }
 
 void control_follow_news(struct control *control,

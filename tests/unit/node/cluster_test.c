@@ -354,6 +354,34 @@ static void a_downed_node_is_heard_to_its_end(void **state)
     world_free(world);
 }
 
+static void gives_up_soon(struct world *world, uint32_t node)
+{
+    struct node_settings settings =
+        world_node_settings(world, node, cast_types, CAST_TYPES);
+
+    settings.join_give_up = 20 * SECOND;
+    world_start(world, node, &settings);
+}
+
+/* It never was a member. */
+static void who_finds_no_cluster_is_heard_to_its_end(void **state)
+{
+    struct world *world = cast_new(44);
+    struct ear ear;
+    uint32_t index = 1;
+    (void)state;
+
+    cast_begin();
+    gives_up_soon(world, 1);
+    ear_open(&ear, world, 1, 0);
+    expect(&ear, "");
+    assert_true(world_until(world, world_node_ended, &index, 60 * SECOND));
+    assert_int_equal(world_node(world, 1)->error, SHERD_EJOIN);
+    assert_true(ear.ended);
+    expect(&ear, "end ");
+    world_free(world);
+}
+
 /* A node that joins late hears itself come in. */
 static void a_node_hears_itself(void **state)
 {
@@ -582,6 +610,7 @@ int main(void)
         cmocka_unit_test(a_leaving_node_is_heard_to_its_end),
         cmocka_unit_test(a_node_is_told_by_another_one_to_leave),
         cmocka_unit_test(a_downed_node_is_heard_to_its_end),
+        cmocka_unit_test(who_finds_no_cluster_is_heard_to_its_end),
         cmocka_unit_test(a_node_hears_itself),
         cmocka_unit_test(a_cluster_prepares_for_its_end),
         cmocka_unit_test(clusters_of_one_are_linked),
