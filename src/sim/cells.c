@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/check.h"
+#include "sim/lines.h"
 
 #define NAME_WIDTH 29 /* of a row: "handoff coordinator-begins" and blanks */
 
@@ -85,11 +85,13 @@ static bool is_cell(const char *text, enum fault_verb verb,
     return strcmp(name, text) == 0;
 }
 
-/* One line, which ends with a zero byte. */
-static bool merge_line(struct cells *cells, char *line)
+static bool merge_line(void *arg, char *line)
 {
+    struct cells *cells = arg;
     uint64_t met, struck;
 
+    if (*line == '#')
+        return true;
     if (!take_number(&line, &met) || !take_number(&line, &struck))
         return false;
     for (int verb = 0; verb < FAULT_VERBS; verb++) {
@@ -106,21 +108,7 @@ static bool merge_line(struct cells *cells, char *line)
 
 bool cells_merge(struct cells *cells, struct slice lines)
 {
-    bool good = true;
-    char *text = mem_copy(lines.data, lines.size);
-    char *end;
-
-    for (char *line = text; good && *line; line = end + 1) {
-        end = strchr(line, '\n');
-        if (!end) {
-            good = false;
-            break;
-        }
-        *end = 0;
-        good = *line == '#' || merge_line(cells, line);
-    }
-    mem_free(text);
-    return good;
+    return lines_read(lines, merge_line, cells);
 }
 
 /* ---- the matrix ---- */

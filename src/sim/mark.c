@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/mark.h"
+#include "sim/lines.h"
 
 /* The linker's names for the section's ends; null in a program without marks. */
 extern struct mark *const __start_sherd_marks[] __attribute__((weak));
@@ -93,9 +94,9 @@ void mark_write(const struct mark_list *list, struct buf *out)
     }
 }
 
-/* One line, which ends with a zero byte. */
-static bool merge_line(struct mark_list *list, char *line)
+static bool merge_line(void *arg, char *line)
 {
+    struct mark_list *list = arg;
     char *end;
     char *file;
     uint64_t count;
@@ -125,21 +126,7 @@ static bool merge_line(struct mark_list *list, char *line)
 
 bool mark_merge(struct mark_list *list, struct slice lines)
 {
-    bool good = true;
-    char *text = mem_copy(lines.data, lines.size);
-    char *end;
-
-    for (char *line = text; good && *line; line = end + 1) {
-        end = strchr(line, '\n');
-        if (!end) {
-            good = false;
-            break;
-        }
-        *end = 0;
-        good = merge_line(list, line);
-    }
-    mem_free(text);
-    return good;
+    return lines_read(lines, merge_line, list);
 }
 
 void mark_fini(struct mark_list *list)
