@@ -203,6 +203,9 @@
     X(F1, "akka#21647",                                                        \
       "What is pruned from a member is not taken from others again.",          \
       "I17")                                                                   \
+    X(F1D, "akka#21647",                                                       \
+      "What a delta brings of who is pruned here is taken away again.",        \
+      "I17")                                                                   \
     X(F2, "akka#22606",                                                        \
       "A delta waits for the one before it.",                                  \
       "I16")                                                                   \

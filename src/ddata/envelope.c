@@ -132,7 +132,7 @@ enum envelope_merged envelope_merge(struct envelope *envelope,
     }
     dd_free(before);
     /* A delta that says what its writer had seen cannot be cleaned before. */
-    if (dd_is_delta(other->value))
+    if (dd_is_delta(other->value) && !ZOO(F1D))
         (void)clean(envelope->value, &pruning);
     drop_versions(&envelope->versions, &pruning);
     drop_versions(&other->versions, &pruning);
