@@ -11,8 +11,10 @@
 #include "sim/check_quiet.h"
 #include "sim/world.h"
 
-#define SEEDS 3         /* nodes that all others ask for the way in; they are not restarted */
-#define RESTARTS 5      /* nodes of the rolling restart, at most */
+#define SEEDS 3         /* nodes that all others ask for the way in */
+#define GROUPS_MAX 50   /* of the rolling restart; the nodes of a group restart at the same time */
+#define LARGE 500       /* nodes; of more only some groups have a turn, as all would take an hour */
+#define GROUPS_OF_LARGE 5
 #define PATIENCE (600 * SECOND) /* until all must have agreed */
 #define QUIET (30 * SECOND)
 #define LOOK (20 * MS)
@@ -21,6 +23,7 @@ struct scale {
     struct world *world;
     uint32_t nodes;
     uint32_t differed; /* who is asked first whether all agree */
+    uint32_t started;  /* nodes of a group that were started again */
     uint64_t bytes;    /* written to connections so far */
     uint64_t writes;
     struct frames frames;
@@ -105,9 +108,22 @@ static bool all_miss(struct scale *scale, uint32_t node)
     return true;
 }
 
-static bool has_ended(struct scale *scale, uint32_t node)
+static uint32_t groups(const struct scale *scale)
 {
-    return world_node(scale->world, node)->has_ended;
+    return scale->nodes < GROUPS_MAX ? scale->nodes : GROUPS_MAX;
+}
+
+/* Starts those of a group that have ended. */
+static bool are_started_again(struct scale *scale, uint32_t group)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = group; i < scale->nodes; i += groups(scale), count++)
+        if (world_node(scale->world, i)->has_ended) {
+            start(scale, i);
+            scale->started++;
+        }
+    return scale->started == count;
 }
 
 static bool wait_for(struct scale *scale, condition *holds, uint32_t node)
@@ -155,23 +171,20 @@ static bool join_one(struct scale *scale)
     return wait_for(scale, all_agree, 0);
 }
 
-static uint32_t restarts(const struct scale *scale)
+static uint32_t restarted_groups(const struct scale *scale)
 {
-    uint32_t others = scale->nodes > SEEDS ? scale->nodes - SEEDS : 0;
-
-    return others < RESTARTS ? others : RESTARTS;
+    return scale->nodes > LARGE ? GROUPS_OF_LARGE : groups(scale);
 }
 
+/* No two seeds are in one: who comes back finds the others. */
 static bool roll(struct scale *scale)
 {
-    for (uint32_t i = 0; i < restarts(scale); i++) {
-        uint32_t node = SEEDS + i * (scale->nodes - SEEDS) / RESTARTS;
-
-        world_leave(scale->world, node);
-        if (!wait_for(scale, has_ended, node))
-            return false;
-        start(scale, node);
-        if (!wait_for(scale, all_agree, 0))
+    for (uint32_t group = 0; group < restarted_groups(scale); group++) {
+        scale->started = 0;
+        for (uint32_t i = group; i < scale->nodes; i += groups(scale))
+            world_leave(scale->world, i);
+        if (!wait_for(scale, are_started_again, group) ||
+            !wait_for(scale, all_agree, 0))
             return false;
     }
     return true;
@@ -211,7 +224,7 @@ static bool measure_all(struct scale *scale)
     return measure(scale, "one dies: all miss it", crash, 1) &&
            measure(scale, "it is downed: removed", down, 1) &&
            measure(scale, "one joins: all see it", join_one, 1) &&
-           measure(scale, "rolling restart", roll, restarts(scale));
+           measure(scale, "rolling restart", roll, restarted_groups(scale));
 }
 
 static int scale_one(const struct command *command, uint64_t nodes,
