@@ -152,6 +152,17 @@ static void miss_first(struct cross *cross, uint64_t now)
     }
 }
 
+/* As in heartbeat.c. */
+static void discount(struct cross *cross, uint64_t length, uint64_t now)
+{
+    for (uint32_t i = 0; i < cross->peers.count; i++) {
+        uint64_t *heard_at = &cross->peers.items[i].heard_at;
+
+        *heard_at = *heard_at + length < now ? *heard_at + length : now;
+    }
+    expect_later(&cross->expect, length);
+}
+
 uint32_t cross_step(struct cross *cross, const struct cross_settings *settings,
                     const struct identity *identity, uint64_t now,
                     struct outbox *outbox)
@@ -168,6 +179,8 @@ uint32_t cross_step(struct cross *cross, const struct cross_settings *settings,
     };
     struct buf payload = { 0 };
 
+    if (cross->is_active && cross->next_at + settings->interval <= now)
+        discount(cross, now - cross->next_at, now);
     miss_first(cross, now);
     if (!cross->is_active || cross->next_at > now)
         return 0;

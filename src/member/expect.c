@@ -26,6 +26,12 @@ void expect_first(struct expect *expect, const struct profile *profile,
         vec_push(&expect->list, expected);
 }
 
+void expect_later(struct expect *expect, uint64_t length)
+{
+    for (uint32_t i = 0; i < expect->list.count; i++)
+        expect->list.items[i].at += length;
+}
+
 void expect_forget(struct expect *expect, const struct profile *profile)
 {
     uint32_t at = find(expect, profile);

@@ -23,6 +23,7 @@ void expect_fini(struct expect *expect);
 /* Waits for a first answer until then, not before any other's; as before when it waits for that peer already. */
 void expect_first(struct expect *expect, const struct profile *profile,
                   uint64_t at);
+void expect_later(struct expect *expect, uint64_t length); /* waits so long more for each */
 void expect_forget(struct expect *expect, const struct profile *profile);
 /* Takes the next one whose time has come, answered or not; null: there is none. */
 const struct profile *expect_due(struct expect *expect, uint64_t now);

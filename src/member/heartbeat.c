@@ -311,6 +311,23 @@ static void miss_first(struct heart *heart,
     }
 }
 
+/* The node did not run: it has asked nobody, and its peers had nothing to answer. Not in the reference, where it takes all of them for
+ * unreachable at once, and tells the others, until they answer. */
+static void discount(struct heart *heart, const struct heart_settings *settings,
+                     struct trace *trace, uint64_t now)
+{
+    uint64_t length = now - heart->last_at - settings->interval;
+
+    trace_put(trace, TRACE_WARNING, "member",
+              "heartbeats late: this node was not running after_ms=%llu "
+              "interval_ms=%llu",
+              (unsigned long long)((now - heart->last_at) / MS),
+              (unsigned long long)(settings->interval / MS));
+    for (uint32_t i = 0; i < heart->peers.count; i++)
+        phi_unheard(&heart->peers.items[i].phi, length, now);
+    expect_later(&heart->expect, length);
+}
+
 static void send_round(struct heart *heart,
                        const struct heart_settings *settings,
                        const struct identity *identity, uint64_t now,
@@ -360,15 +377,12 @@ uint32_t heart_step(struct heart *heart, const struct heart_settings *settings,
                     const struct identity *identity, struct trace *trace,
                     uint64_t now, struct outbox *outbox)
 {
+    if (heart->next_at <= now && heart->last_at &&
+        now - heart->last_at >= 2 * settings->interval)
+        discount(heart, settings, trace, now);
     miss_first(heart, settings, now);
     if (heart->next_at > now)
         return 0;
-    if (heart->last_at && now - heart->last_at >= 2 * settings->interval)
-        trace_put(trace, TRACE_WARNING, "member",
-                  "heartbeats late: this node was not running after_ms=%llu "
-                  "interval_ms=%llu",
-                  (unsigned long long)((now - heart->last_at) / MS),
-                  (unsigned long long)(settings->interval / MS));
     heart->last_at = now;
     heart->next_at = now + settings->interval;
     if (heart->peers.count)

@@ -52,7 +52,7 @@ void heart_fini(struct heart *heart);
 void heart_follow(struct heart *heart, const struct heart_settings *settings,
                   const struct gossip *gossip, const uint8_t *reach,
                   const struct profile *self, uint64_t now);
-/* Sends what is due; returns how many heartbeats. */
+/* Sends what is due; returns how many heartbeats. Where that is a round late or more, so long no peer counts as silent. */
 uint32_t heart_step(struct heart *heart, const struct heart_settings *settings,
                     const struct identity *identity, struct trace *trace,
                     uint64_t now, struct outbox *outbox);

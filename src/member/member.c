@@ -327,6 +327,7 @@ void member_become_inside(struct member *member, uint64_t now)
                            ? now + settings->stats_interval_ms * MS
                            : NEVER;
     member->heart.next_at = now + delay;
+    member->heart.last_at = 0; /* outside no round was due */
 }
 
 void member_stop(struct member *member)

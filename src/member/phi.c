@@ -144,6 +144,13 @@ void phi_heartbeat(struct phi *phi, const struct phi_settings *settings,
     phi->last_ms = now_ms;
 }
 
+void phi_unheard(struct phi *phi, uint64_t length, uint64_t now)
+{
+    uint64_t last_ms = phi->last_ms + length / MS;
+
+    phi->last_ms = last_ms < now / MS ? last_ms : now / MS;
+}
+
 double phi_mean(const struct phi *phi)
 {
     return phi->samples.count ? (double)phi->sum / phi->samples.count : 0;

@@ -31,6 +31,8 @@ struct phi {
 void phi_fini(struct phi *phi); /* and forgets all */
 void phi_heartbeat(struct phi *phi, const struct phi_settings *settings,
                    uint64_t now);
+/* So long nobody listened: it is no silence. */
+void phi_unheard(struct phi *phi, uint64_t length, uint64_t now);
 /* 0 when it never heard a heartbeat; infinite after a very long silence. */
 double phi_value(const struct phi *phi, const struct phi_settings *settings,
                  uint64_t now);

@@ -146,6 +146,27 @@ static void silence_has_a_deadline(void **state)
     gossip_fini(&gossip);
 }
 
+/* Nor is it silence of who would have been asked while this node did not run. */
+static void who_stood_still_misses_nobody_for_it(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct cross cross = { 0 };
+    struct profile *a = add(&gossip, 'a', MEMBER_UP, 1);
+    struct node_id d = test_letter('d');
+    char letters[16];
+    (void)state;
+
+    (void)add(&gossip, 'd', MEMBER_UP, 1);
+    cross_follow(&cross, &settings, &gossip, a, 0);
+    assert_int_equal(sent(&cross, 3 * SECOND, letters), 1);
+    assert_true(cross_response(&cross, &d, 3 * SECOND));
+    assert_int_equal(sent(&cross, 66 * SECOND, letters), 2); /* 60 s late */
+    assert_true(cross_is_available(&cross, &settings, &d, 76 * SECOND - 1));
+    assert_false(cross_is_available(&cross, &settings, &d, 76 * SECOND));
+    cross_fini(&cross);
+    gossip_fini(&gossip);
+}
+
 /* A removed one is forgotten with its silence, and so is its address when another incarnation comes. */
 static void the_removed_are_forgotten(void **state)
 {
@@ -203,6 +224,7 @@ int main(void)
         cmocka_unit_test(the_oldest_send_to_the_oldest),
         cmocka_unit_test(the_younger_are_dormant),
         cmocka_unit_test(silence_has_a_deadline),
+        cmocka_unit_test(who_stood_still_misses_nobody_for_it),
         cmocka_unit_test(the_removed_are_forgotten),
         cmocka_unit_test(the_oldest_of_a_center),
     };

@@ -437,6 +437,46 @@ static void silent_peer_stays_monitored(void **state)
     outbox_fini(&outbox);
 }
 
+/* Who asks nobody gets no answers: what a node has not run is no silence of its peers, answered ever or never. */
+static void who_stood_still_misses_nobody_for_it(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct heart heart = { 0 };
+    struct outbox outbox = { 0 };
+    uint8_t reach[6] = { 0 };
+    struct node_id c = test_letter('c'), d = test_letter('d');
+    const struct profile *self;
+    uint64_t now = SECOND;
+    (void)state;
+
+    self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    (void)test_add(&gossip, 'c', MEMBER_UP, 2, true);
+    heart_follow(&heart, &three_peers, &gossip, reach, self, now);
+    for (; now < 20 * SECOND; now += SECOND) {
+        if (now == 19 * SECOND) {
+            (void)test_add(&gossip, 'd', MEMBER_UP, 3, true);
+            heart_follow(&heart, &three_peers, &gossip, reach, self, now);
+        }
+        (void)heart_step(&heart, &three_peers, &test_identity, NULL, now, &outbox);
+        assert_true(heart_response(&heart, &three_peers, &c, NULL, now));
+    }
+    now += 60 * SECOND; /* the last answer is a second old when it stops */
+    (void)heart_step(&heart, &three_peers, &test_identity, NULL, now, &outbox);
+    assert_true(heart_is_available(&heart, &three_peers, &c, now));
+    assert_true(heart_is_available(&heart, &three_peers, &d, now));
+    for (int i = 0; i < 3; i++)
+        (void)heart_step(&heart, &three_peers, &test_identity, NULL,
+                         now += SECOND, &outbox);
+    assert_true(heart_is_available(&heart, &three_peers, &c, now));
+    (void)heart_step(&heart, &three_peers, &test_identity, NULL,
+                     now += SECOND, &outbox);
+    assert_false(heart_is_available(&heart, &three_peers, &c, now)); /* 5 s */
+    assert_false(heart_is_available(&heart, &three_peers, &d, now + 2 * SECOND)); /* less is known of it */
+    heart_fini(&heart);
+    gossip_fini(&gossip);
+    outbox_fini(&outbox);
+}
+
 /* The sequence numbers of the heartbeats in the outbox, which is emptied; all
  * are the same. Returns 0 when there are none. */
 static int64_t sequence_of(struct outbox *outbox, uint32_t expected_count)
@@ -616,6 +656,7 @@ int main(void)
         cmocka_unit_test(a_ring_follows_as_if_it_were_made_anew),
         cmocka_unit_test(late_heartbeats_are_said),
         cmocka_unit_test(silent_peer_stays_monitored),
+        cmocka_unit_test(who_stood_still_misses_nobody_for_it),
         cmocka_unit_test(first_answers_are_waited_for_once),
         cmocka_unit_test(who_goes_before_its_first_answer_is_forgotten),
         cmocka_unit_test(heartbeats_follow_the_members),
