@@ -83,7 +83,6 @@ void peers_advertise(struct associations *associations, uint64_t now,
     for (int kind = TABLE_REFS; kind <= TABLE_MANIFESTS; kind++) {
         struct peer_table *state = &peer->tables[kind];
 
-        state->acked = false;
         state->sent = 0;
         state->send_at = NEVER;
         if (peer->uid && associations->options.tables &&
@@ -181,10 +180,8 @@ static bool receive_table_ack(struct associations *associations,
             : NULL;
     bool good = message && is_peer(associations, peer, message->from);
 
-    if (good && newest && message->version == newest->version) {
-        peer->tables[kind].acked = true;
+    if (good && newest && message->version == newest->version)
         peer->tables[kind].send_at = NEVER;
-    }
     if (message)
         artery__table_ack__free_unpacked(message, NULL);
     return good;

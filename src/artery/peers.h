@@ -13,7 +13,6 @@ struct peer_table {
     uint64_t send_at;     /* again; NEVER = not needed or given up */
     uint16_t sent;        /* times, of our newest */
     int16_t told_version; /* of the peer's table in the last news; -1 = none */
-    bool acked;           /* our newest */
 };
 
 struct peer {
