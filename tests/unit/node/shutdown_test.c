@@ -474,6 +474,7 @@ static void a_late_task_ends_the_end_where_nothing_recovers(void **state)
     world_leave(world, 1);
     world_run(world, 60 * SECOND);
     assert_true(world_logged(world, 1, "recover is off phase=service-stop"));
+    assert_true(world_node(world, 1)->is_ready); /* again: it goes on */
     assert_string_equal(quick.heard,
                         "before-service-unbind service-unbind "
                         "service-requests-done service-stop ");
