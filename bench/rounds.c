@@ -1,12 +1,16 @@
 /* How many rounds of gossip membership takes: cores alone in virtual time, without sockets, links or types, so that thousands fit into
  * one process. bench/scale --rounds runs it beside its limit (limits/gossip.c).
  *
- * usage: rounds NODES SEED PAUSE_MS
+ * usage: rounds NODES SEED PAUSE_MS [SLOW BLOCKED_MS RUNNING_MS MINUTES still|cut]
  *
  * Prints "name value" lines; PAUSE_MS is acceptable-heartbeat-pause, all else the reference's: gossip and heartbeats each second, so
  * that seconds are rounds. start: all start at once, the first three are the seeds; until each sees all up. crash_first, crash_all:
  * one stands still; until somebody takes it for unreachable, and until all do. change_first, change_all: one is told to leave, while
- * the leader does nothing; until somebody knows that all have seen it, and until all know that. */
+ * the leader does nothing; until somebody knows that all have seen it, and until all know that.
+ *
+ * With more arguments: so many nodes stand still again and again (slow.h), and nobody is downed. fine_told, slow_told: how often one took one of the
+ * others, or of those, for unreachable; fine_failed: somebody did, after nobody did; fine_downed: of those, somebody for 20 s, so that a
+ * resolver might down it. limits/swim.c says the same of SWIM. */
 #include "limits/limits.h"
 
 #include <stdio.h>
@@ -17,6 +21,7 @@
 #include "base/rng.h"
 #include "base/timers.h"
 #include "member/member.h"
+#include "slow.h"
 
 #define SEEDS 3
 #define PORT 2551
@@ -56,6 +61,8 @@ struct cluster {
     uint64_t now;
     uint32_t count;
     uint32_t differed; /* who is asked first whether all agree */
+    const struct slow *slow; /* null: nobody is */
+    struct doubts doubts;
 };
 
 /* ---- messages ---- */
@@ -89,6 +96,9 @@ static void send(struct cluster *cluster, uint32_t from,
                  const struct outbound *out)
 {
     struct message *message = mem_alloc(sizeof *message);
+    uint64_t leaves = cluster->slow
+                          ? slow_until(cluster->slow, from, cluster->now)
+                          : cluster->now;
     const struct slice parts[4] = { out->sender, out->recipient, out->manifest,
                                     out->payload };
 
@@ -100,7 +110,7 @@ static void send(struct cluster *cluster, uint32_t from,
         message->sizes[i] = parts[i].size;
     }
     timers_put(&cluster->timers,
-               cluster->now + WAY_MIN + rng_below(&cluster->rng, WAY_SPREAD),
+               leaves + WAY_MIN + rng_below(&cluster->rng, WAY_SPREAD),
                ARRIVAL, (uint64_t)(uintptr_t)message, 0);
 }
 
@@ -108,6 +118,18 @@ static void free_message(struct message *message)
 {
     buf_fini(&message->bytes);
     mem_free(message);
+}
+
+/* That somebody is missed is counted of slow clusters. */
+static void heard(struct cluster *cluster, uint32_t by,
+                  const struct member_news *news)
+{
+    if (!cluster->doubts.since)
+        return;
+    if (news->kind == MEMBER_NEWS_UNREACHABLE)
+        doubt_begins(&cluster->doubts, by, index_of(&news->node), cluster->now);
+    else if (news->kind == MEMBER_NEWS_REACHABLE)
+        doubt_ends(&cluster->doubts, by, index_of(&news->node), cluster->now);
 }
 
 /* After each call of a core. */
@@ -119,7 +141,7 @@ static void settle(struct cluster *cluster, uint32_t index)
     uint64_t due;
 
     while (member_next_news(place->member, &news))
-        ;
+        heard(cluster, index, &news);
     while (outbox_next(&cluster->outbox, &out))
         send(cluster, index, &out);
     due = member_deadline(place->member);
@@ -236,12 +258,31 @@ static void cluster_free(struct cluster *cluster)
     mem_free(cluster);
 }
 
+/* It comes when the node goes on, behind what came before. */
+static bool is_held(struct cluster *cluster, const struct timer *timer)
+{
+    uint32_t node = timer->kind == STEP
+                        ? (uint32_t)timer->id
+                        : ((struct message *)(uintptr_t)timer->id)->to;
+    uint64_t until;
+
+    if (!cluster->slow || (cluster->slow->is_cut && timer->kind == STEP))
+        return false;
+    until = slow_until(cluster->slow, node, cluster->now);
+    if (until > cluster->now)
+        timers_put(&cluster->timers, until, timer->kind, timer->id,
+                   timer->generation);
+    return until > cluster->now;
+}
+
 static void run(struct cluster *cluster, uint64_t end)
 {
     struct timer timer;
 
     while (timers_take(&cluster->timers, end, &timer)) {
         cluster->now = timer.at > cluster->now ? timer.at : cluster->now;
+        if (is_held(cluster, &timer))
+            continue;
         if (timer.kind == ARRIVAL)
             arrive(cluster, (struct message *)(uintptr_t)timer.id);
         else
@@ -387,15 +428,41 @@ static void change(uint32_t count, uint64_t seed)
     cluster_free(cluster);
 }
 
+static void be_slow(uint32_t count, uint64_t seed, uint32_t pause_ms,
+                    const struct slow *slow, uint64_t length)
+{
+    const struct member_settings settings = { .heartbeat_pause_ms = pause_ms };
+    struct cluster *cluster = cluster_new(count, seed, &settings);
+
+    (void)wait_for(cluster, SECOND, sees_all_up, 0, true);
+    run(cluster, cluster->now + 20 * SECOND);
+    cluster->slow = slow;
+    doubts_open(&cluster->doubts, slow);
+    run(cluster, cluster->now + length);
+    doubts_end(&cluster->doubts, cluster->now);
+    doubts_print(&cluster->doubts);
+    doubts_close(&cluster->doubts);
+    cluster->doubts.since = NULL;
+    cluster_free(cluster);
+}
+
 int main(int argc, char **argv)
 {
-    unsigned long count = argc == 4 ? strtoul(argv[1], NULL, 10) : 0;
+    unsigned long count = argc == 4 || argc == 9 ? strtoul(argv[1], NULL, 10) : 0;
     int help = argc > 1 && !strcmp(argv[1], "--help");
+    uint64_t length;
+    struct slow slow;
 
-    if (count <= SEEDS || count > NODES_MAX) {
+    if (count <= SEEDS || count > NODES_MAX ||
+        (argc == 9 && !slow_read(&slow, (uint32_t)count, argv + 4, &length))) {
         fprintf(help ? stdout : stderr,
-                "usage: rounds NODES SEED PAUSE_MS\n");
+                "usage: rounds NODES SEED PAUSE_MS [" SLOW_USAGE "]\n");
         return help ? 0 : 2;
+    }
+    if (argc == 9) {
+        be_slow((uint32_t)count, strtoull(argv[2], NULL, 10),
+                (uint32_t)strtoul(argv[3], NULL, 10), &slow, length);
+        return 0;
     }
     start_and_crash((uint32_t)count, strtoull(argv[2], NULL, 10),
                     (uint32_t)strtoul(argv[3], NULL, 10));

@@ -46,6 +46,12 @@ double limit_wire_burst(uint32_t trips);
  * have seen it, and until all know that. */
 void limit_gossip(uint32_t nodes, uint64_t seed, double share, double *first, double *all);
 
+/* swim.c: SWIM among nodes of which some stand still; has_health: with what Lifeguard adds. length: ns. A node that is taken for dead
+ * there is in `doubts`, which are open. */
+struct slow;
+struct doubts;
+void limit_swim(const struct slow *slow, uint64_t seed, int has_health, uint64_t length, struct doubts *doubts);
+
 uint64_t bench_now(void); /* processor time of this process, ns */
 long bench_rss(void);     /* resident bytes of this process */
 

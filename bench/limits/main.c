@@ -3,9 +3,11 @@
  *
  * usage: limits split MESSAGES | fan MESSAGES | pipe 0|1 ENTITIES MESSAGES |
  * create ENTITIES | tell ENTITIES WINDOW MESSAGES | ask 0|1 ASKS |
- * burst TRIPS | gossip NODES SHARE SEEDS */
+ * burst TRIPS | gossip NODES SHARE SEEDS | swim 0|1 NODES SEED SLOW
+ * BLOCKED_MS RUNNING_MS MINUTES still|cut (1: with Lifeguard's health) */
 #define _GNU_SOURCE
 #include "limits.h"
+#include "../slow.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -51,6 +53,23 @@ static void gossip(uint32_t nodes, double share, uint32_t seeds)
     free(all);
 }
 
+/* words: has health, nodes, seed, those of SLOW_USAGE. */
+static bool swim(char **words)
+{
+    struct slow slow;
+    struct doubts doubts;
+    uint64_t length;
+
+    if (number(words[1]) < 2 || number(words[1]) > 5000 ||
+        !slow_read(&slow, (uint32_t)number(words[1]), words + 3, &length))
+        return false;
+    doubts_open(&doubts, &slow);
+    limit_swim(&slow, number(words[2]), atoi(words[0]), length, &doubts);
+    doubts_print(&doubts);
+    doubts_close(&doubts);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -82,14 +101,15 @@ int main(int argc, char **argv)
                number(argv[2]) > 1 && number(argv[4])) {
         gossip((uint32_t)number(argv[2]), atof(argv[3]),
                (uint32_t)number(argv[4]));
-    } else {
+    } else if (strcmp(what, "swim") != 0 || argc != 10 || !swim(argv + 2)) {
         int help = strcmp(what, "--help") == 0;
 
         fprintf(help ? stdout : stderr,
                 "usage: limits split MESSAGES | fan MESSAGES | pipe 0|1 "
                 "ENTITIES MESSAGES |\n              create ENTITIES | tell "
                 "ENTITIES WINDOW MESSAGES | ask 0|1 ASKS |\n              "
-                "burst TRIPS | gossip NODES SHARE SEEDS\n");
+                "burst TRIPS | gossip NODES SHARE SEEDS |\n              "
+                "swim 0|1 NODES SEED " SLOW_USAGE "\n");
         return help ? 0 : 2;
     }
     return 0;
