@@ -228,6 +228,26 @@ static void who_is_alone_gossips_across(void **state)
     net_free(net);
 }
 
+/* Of members whose rounds shall all go to other data centers some stay: two of one data center hear of each other's news. */
+static void a_part_of_the_gossip_stays_at_home(void **state)
+{
+    struct traffic traffic = { .width = 6 };
+    struct net *net = converged(
+        51, 12, 6,
+        (struct member_settings){ .cross_connections = 6,
+                                  .cross_gossip_percent = 100 });
+    (void)state;
+
+    net->tap = count;
+    net->tap_user = &traffic;
+    net_run(net, 400 * SECOND);
+    for (uint32_t i = 0; i < 12; i++) {
+        assert_in_range(traffic.local[i], 5, 45);
+        assert_in_range(traffic.gossip[i], 355, 405);
+    }
+    net_free(net);
+}
+
 static void cut(struct net *net, bool off)
 {
     for (uint32_t i = 0; i < 3; i++)
@@ -352,6 +372,7 @@ int main(void)
         cmocka_unit_test(the_oldest_beat_across),
         cmocka_unit_test(the_oldest_gossip_across),
         cmocka_unit_test(who_is_alone_gossips_across),
+        cmocka_unit_test(a_part_of_the_gossip_stays_at_home),
         cmocka_unit_test(a_cut_is_told_of_centers),
         cmocka_unit_test(both_sides_go_on_in_a_cut),
         cmocka_unit_test(one_that_crashed),
