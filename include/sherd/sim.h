@@ -124,7 +124,15 @@ SHERD_API uint64_t sherd_sim_digest(const struct sherd_sim *sim);
 
 /* Runs `test` for each seed from `first` to `last` in a simulation of its own, with options->seed replaced. test returns 0 when
  * it is content. Prints one line to standard error for each seed that fails: what `test` said, or the rule that was
- * broken; and at the end the count. Returns the number of seeds that failed. */
+ * broken; and at the end the count. Returns the number of seeds that failed.
+ *
+ * Where nothing can be run it says once what is wrong, an option, or bounds without a seed between them, and returns more than 0:
+ * as many as there are seeds, or 1.
+ *
+ * A test that dies takes the process with it, and no seed is run after it. Until sherd_sim_seeds returns, signals that end a process
+ * (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT; SIGINT, SIGTERM, SIGQUIT, SIGALRM, SIGXCPU) print which seed ran before they
+ * do, as "seed 17: ended by signal 11", where the program has no handler of its own for them. Nothing ends a test that hangs:
+ * alarm(60) in main, or timeout(1) around the program, ends it, and the line names the seed. */
 typedef int (*sherd_sim_test)(struct sherd_sim *sim, void *arg);
 SHERD_API SHERD_MUST_USE uint64_t
 sherd_sim_seeds(const struct sherd_sim_options *options, uint64_t first,

@@ -191,39 +191,71 @@ static void last_words(const char *text)
     (void)fprintf(stderr, "%s\n", text);
 }
 
-static int types_error(const struct sherd_sim_options *options)
+static int wrong_types(const struct sherd_sim_options *options, char *text,
+                       size_t size)
 {
     const struct node_settings settings = { 0 };
     struct buf name = { 0 };
     bool clash = false;
 
-    for (uint32_t i = 0; i < options->type_count; i++)
-        if (entity_type_fault(options->types ? &options->types[i] : NULL))
-            return SHERD_EINVAL;
-    for (uint32_t i = 0; i < options->type_count; i++)
-        for (uint32_t j = 0; j <= i && !clash; j++)
+    for (uint32_t i = 0; i < options->type_count; i++) {
+        const char *fault =
+            entity_type_fault(options->types ? &options->types[i] : NULL);
+
+        if (!fault)
+            continue;
+        (void)snprintf(text, size, "types[%u]: %s", i, fault);
+        return SHERD_EINVAL;
+    }
+    for (uint32_t i = 0; i < options->type_count; i++) {
+        for (uint32_t j = 0; j <= i && !clash; j++) {
             clash = entity_types_clash(&settings, &options->types[i],
                                        &options->types[j], &name);
+            (void)snprintf(text, size, "types[%u] and types[%u]: one name or path",
+                           j, i); /* read only where they clash */
+        }
+    }
     buf_fini(&name);
     return clash ? SHERD_EEXIST : 0;
+}
+
+int face_wrong(const struct sherd_sim_options *options, char *text, size_t size)
+{
+    const struct {
+        const char *name;
+        uint32_t value, most;
+    } numbers[] = {
+        { "nodes", options->nodes, SHERD_SIM_NODES_MAX },
+        { "lanes", options->lanes, LANES_MAX },
+        { "shards", options->shards, TYPE_SHARDS_MAX },
+        { "type_count", options->type_count, ACTOR_TYPES_MAX - 1 },
+        { "faults", options->faults, SHERD_SIM_ALL }, /* each number up to it is a set */
+    };
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (numbers[i].value <= numbers[i].most)
+            continue;
+        (void)snprintf(text, size, "%s is %u, at most %u", numbers[i].name,
+                       numbers[i].value, numbers[i].most);
+        return SHERD_EINVAL;
+    }
+    return wrong_types(options, text, size);
 }
 
 static int copy_options(struct sherd_sim *sim,
                         const struct sherd_sim_options *options)
 {
+    char text[FACE_WRONG_MAX]; /* nobody asks */
+    int error = face_wrong(options, text, sizeof text);
+
+    if (error)
+        return error;
     sim->cluster.nodes = options->nodes ? options->nodes : NODES_DEFAULT;
     sim->lanes = options->lanes ? options->lanes : LANES_DEFAULT;
     sim->shards = options->shards ? options->shards : SHARDS_DEFAULT;
     sim->remember_in_data = options->remember_in_data != 0;
     sim->log = options->log;
     sim->log_user = options->log_user;
-    if (sim->cluster.nodes > SHERD_SIM_NODES_MAX || sim->lanes > LANES_MAX ||
-        sim->shards > TYPE_SHARDS_MAX ||
-        options->type_count >= ACTOR_TYPES_MAX ||
-        options->faults & ~(uint32_t)SHERD_SIM_ALL)
-        return SHERD_EINVAL;
-    if (types_error(options) != 0)
-        return types_error(options);
     sim->types = mem_copy(options->types,
                           options->type_count * sizeof *options->types);
     sim->cluster.types = sim->types;
@@ -316,42 +348,4 @@ uint64_t sherd_sim_seed(const struct sherd_sim *sim)
 uint64_t sherd_sim_digest(const struct sherd_sim *sim)
 {
     return world_digest(sim->world);
-}
-
-uint64_t sherd_sim_seeds(const struct sherd_sim_options *options,
-                         uint64_t first, uint64_t last, sherd_sim_test test,
-                         void *arg)
-{
-    struct sherd_sim_options own = *options;
-    uint64_t failed = 0;
-
-    for (uint64_t seed = first; seed <= last && seed >= first; seed++) {
-        struct sherd_sim *sim;
-        const char *broken;
-        char time[TIME_TEXT_MAX];
-        int error;
-
-        own.seed = seed;
-        error = sherd_sim_open(&sim, &own);
-        if (error) {
-            (void)fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed,
-                          sherd_strerror(error));
-            failed++;
-            continue;
-        }
-        error = test(sim, arg);
-        broken = sherd_sim_violation(sim);
-        if (broken)
-            (void)fprintf(stderr, "%s\n", broken);
-        if (error)
-            (void)fprintf(stderr, "seed %llu: the test returned %d at t=%s\n",
-                          (unsigned long long)seed, error,
-                          time_text(world_now(sim->world), time, sizeof time));
-        failed += error || broken;
-        sherd_sim_close(sim);
-    }
-    (void)fprintf(stderr, "%llu passed, %llu failed\n",
-                  (unsigned long long)(last - first + 1 - failed),
-                  (unsigned long long)failed);
-    return failed;
 }

@@ -31,4 +31,9 @@ struct sherd_sim {
     char text[VERDICT_LINE_MAX];
 };
 
+/* 0, or SHERD_EINVAL or SHERD_EEXIST with which option is wrong, and why, in text (size FACE_WRONG_MAX is enough). */
+#define FACE_WRONG_MAX 160
+int face_wrong(const struct sherd_sim_options *options, char *text,
+               size_t size);
+
 #endif

@@ -6,8 +6,11 @@
 
 #include <cmocka.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <sherd/sim.h>
@@ -791,28 +794,144 @@ static void a_broken_rule_fails_a_seed_that_is_content(void **state)
     assert_non_null(strstr(text, "FAIL seed=5 inv=I1 "));
     assert_non_null(strstr(text, "node=2 : two of them\n"));
     assert_non_null(strstr(text, "0 passed, 1 failed\n"));
-    /* The last seed there is ends the count, too; and there may be none. */
+    /* The last seed there is ends the count, too. */
     assert_int_equal(seeds(&options, UINT64_MAX, UINT64_MAX, breaks_a_rule,
                            &runs, text, sizeof text),
                      1);
     assert_int_equal(runs, 1);
-    assert_int_equal(
-        seeds(&options, 2, 1, breaks_a_rule, &runs, text, sizeof text), 0);
-    assert_int_equal(runs, 0);
-    assert_string_equal(text, "0 passed, 0 failed\n");
 }
 
-static void a_seed_that_does_not_begin_has_failed(void **state)
+static void bounds_without_a_seed_are_a_failure(void **state)
 {
-    const struct sherd_sim_options options = { .lanes = 65 };
+    const struct sherd_sim_options options = { 0 };
     char text[4096];
     uint32_t runs;
 
     (void)state;
     assert_int_equal(
-        seeds(&options, 1, 2, totals_grow, &runs, text, sizeof text), 2);
+        seeds(&options, 5, 3, breaks_a_rule, &runs, text, sizeof text), 1);
     assert_int_equal(runs, 0);
-    assert_non_null(strstr(text, "seed 2: "));
+    assert_string_equal(text,
+                        "sherd_sim_seeds: from 5 to 3 there is no seed\n"
+                        "0 passed, 1 failed\n");
+}
+
+static void what_is_refused_is_told_once(void **state)
+{
+    const struct sherd_entity_type two[] = { account, account };
+    const struct {
+        struct sherd_sim_options options;
+        const char *said;
+    } wrong[] = {
+        { { .lanes = 65 }, "lanes is 65, at most 64" },
+        { { .nodes = 2000 }, "nodes is 2000, at most 1000" },
+        { { .shards = 10001 }, "shards is 10001, at most 10000" },
+        { { .faults = 128 }, "faults is 128, at most 127" },
+        { { .type_count = 1 }, "types[0]: no name" },
+        { { .types = two, .type_count = 2 },
+          "types[0] and types[1]: one name or path" },
+    };
+    char text[4096], wanted[200];
+    uint32_t runs;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(seeds(&wrong[i].options, 1, 2, totals_grow, &runs,
+                               text, sizeof text),
+                         2);
+        assert_int_equal(runs, 0);
+        (void)snprintf(wanted, sizeof wanted,
+                       "sherd_sim_seeds: %s\n0 passed, 2 failed\n",
+                       wrong[i].said);
+        assert_string_equal(text, wanted);
+    }
+    assert_int_equal(seeds(NULL, 1, 2, totals_grow, &runs, text, sizeof text),
+                     2);
+    assert_non_null(strstr(text, "sherd_sim_seeds: options is null\n"));
+    assert_int_equal(
+        seeds(&wrong[0].options, 1, 2, NULL, &runs, text, sizeof text), 2);
+    assert_non_null(strstr(text, "sherd_sim_seeds: test is null\n"));
+}
+
+/* ---- tests that die ---- */
+
+static int no_bound; /* what nobody knows when the program is compiled */
+
+static int recurse(int depth)
+{
+    volatile char page[4096];
+
+    page[0] = (char)depth;
+    return no_bound ? page[0] : recurse(depth + 1) + page[0];
+}
+
+/* Ends by *arg in seed 6: a fault of the memory is a real one. */
+static int dies(struct sherd_sim *sim, void *arg)
+{
+    int by = *(const int *)arg;
+
+    if (sherd_sim_seed(sim) < 6)
+        return 0;
+    return by == SIGSEGV ? recurse(0) : raise(by);
+}
+
+/* How a process ends that runs seeds 5 to 7 of `dies`, with those signals as by default, or ignored; what it says in text. */
+static int ended(int by, void (*before)(int), char *text, size_t size)
+{
+    const struct sherd_sim_options options = { .nodes = 1 };
+    int ends[2], status;
+    size_t used = 0;
+    ssize_t got;
+    pid_t child;
+
+    assert_int_equal(pipe(ends), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (!child) {
+        const struct rlimit no_core = { 0, 0 };
+
+        (void)setrlimit(RLIMIT_CORE, &no_core);
+        (void)dup2(ends[1], STDERR_FILENO);
+        (void)signal(by, before);
+        (void)!sherd_sim_seeds(&options, 5, 7, dies, &by);
+        (void)signal(by, SIG_DFL);
+        (void)raise(by); /* and then nothing is said any more */
+        _exit(0);
+    }
+    (void)close(ends[1]);
+    while ((got = read(ends[0], text + used, size - 1 - used)) > 0)
+        used += (size_t)got;
+    text[used] = 0;
+    (void)close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void a_test_that_dies_names_its_seed(void **state)
+{
+    static const int signals[] = { SIGSEGV, SIGABRT, SIGFPE, SIGINT, SIGTERM, SIGALRM };
+    char text[4096], wanted[64];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        int status = ended(signals[i], SIG_DFL, text, sizeof text);
+
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), signals[i]);
+        (void)snprintf(wanted, sizeof wanted, "seed 6: ended by signal %d\n",
+                       signals[i]);
+        assert_string_equal(text, wanted);
+    }
+}
+
+static void who_has_a_handler_keeps_it(void **state)
+{
+    char text[4096];
+    int status = ended(SIGTERM, SIG_IGN, text, sizeof text);
+
+    (void)state;
+    assert_true(WIFSIGNALED(status));
+    assert_string_equal(text, "3 passed, 0 failed\n");
 }
 
 static void large_clusters_form(void **state)
@@ -854,7 +973,10 @@ int main(void)
         cmocka_unit_test(equal_seeds_give_equal_simulations),
         cmocka_unit_test(a_planted_bug_is_found),
         cmocka_unit_test(a_broken_rule_fails_a_seed_that_is_content),
-        cmocka_unit_test(a_seed_that_does_not_begin_has_failed),
+        cmocka_unit_test(bounds_without_a_seed_are_a_failure),
+        cmocka_unit_test(what_is_refused_is_told_once),
+        cmocka_unit_test(a_test_that_dies_names_its_seed),
+        cmocka_unit_test(who_has_a_handler_keeps_it),
         cmocka_unit_test(large_clusters_form),
     };
 
