@@ -58,7 +58,7 @@
  * `max-pruning-dissemination` (5 minutes) since, and nobody has told that he has the key. The price of that: who changes a key again within this time finds his
  * former value in it, though nobody has used it. Of a counter that is what this member has counted; of a set or map what it knew of it, also what
  * others have removed since; and the change has to be one for the type that it had. Members let go of it each at its own time; no count and no addition that was acknowledged since
- * is lost by that. Who needs a value that begins empty for certain uses a new key.
+ * is lost by that. Who needs a value that begins empty for certain uses a new key (examples/sessions.c).
  * A deletion that has expired is forgotten like anything else: who was cut off all the time and has used the value gives it back.
  * So expire only what may be lost or be back, and after a time that is long beside any partition. When a durable key was used is not on the disk: it counts as used when it
  * is read from there, so that an outage of all ends no key; and who alone was away longer than its time brings back what the others have forgotten, also what was deleted: remove its files first.

@@ -74,11 +74,14 @@ def longest_function(source):
 
 
 def main():
-    first, counter, hello, members, primes = sys.argv[1:]
+    first, counter, hello, members, primes, sessions = sys.argv[1:]
     expect(run(counter) == COUNTER, "counter")
     # Which of its two answers comes first is the machine's choice; as a rule it is the quick one.
     expect(sorted((run(primes, "1000000") or "").splitlines()) == ["78498 primes below 1000000", "hello"],
            "primes: a job counts, and the entity answers")
+    # The first value is not told where the machine stood still until its time was over.
+    said = (run(sessions) or "").splitlines()
+    expect(said[-3:] == ["session-1: expired", "session-1: apple pear", "session-2: pear"], f"sessions: an expired key and a new one: {said}")
     with tempfile.TemporaryDirectory(prefix="sherd-hello-") as folder:
         journal = "sqlite:" + os.path.join(folder, "first.db")
         expect(run(first, journal) == "clicks: 1\n", "first on a new journal")
@@ -93,7 +96,7 @@ def main():
         expect(read("examples", name) in shown, f"the README shows examples/{name} as it is")
     lines = read("examples", "hello_sim.c").count("\n")
     expect(lines < 60, f"hello_sim.c: {lines} lines, fewer than 60")
-    for name in ("first.c", "counter.c", "hello.c", "hello_sim.c", "flags.c", "primes.c", "airports.c"):
+    for name in ("first.c", "counter.c", "hello.c", "hello_sim.c", "flags.c", "sessions.c", "primes.c", "airports.c"):
         lines, function = longest_function(read("examples", name))
         expect(lines <= FUNCTION_MAX, f"{name}: the longest function, {function}, has {lines} lines, at most {FUNCTION_MAX}")
     return 1 if failed else 0
