@@ -28,6 +28,11 @@ static bool is_out(const struct control *control)
            control->ending >= ENDING_LAST_TASKS;
 }
 
+const struct member *machine_membership(const struct machine *machine)
+{
+    return is_out(machine->control) ? NULL : machine->control->member;
+}
+
 /* lanes: as control.followers. */
 static void post(struct control *control, uint64_t lanes,
                  const struct cluster_change *change, const struct buf *texts)

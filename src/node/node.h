@@ -290,6 +290,11 @@ void machine_job_done(struct machine *machine, uint64_t now, struct job *job);
 bool machine_turn(struct machine *machine, uint64_t now, int64_t wall_ms);
 uint64_t machine_deadline(const struct machine *machine); /* ns, NEVER if none */
 
+struct member;
+
+/* The membership of machine 0 as it is between two of its turns, lent until the next; null: the node is out, or ends. To be looked at by
+ * checkers. */
+const struct member *machine_membership(const struct machine *machine);
 /* Distributed data of machine 0 as it is between two of its turns, lent until the next; null: not used yet. To be looked at by
  * checkers. */
 const struct replicator *machine_data(const struct machine *machine);

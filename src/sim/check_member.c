@@ -117,7 +117,7 @@ static const unsigned steps[STATUSES] = {
                                 BIT(PEER_DOWN) | BIT(PEER_REMOVED),
 };
 
-static bool leads_to(unsigned from, unsigned to)
+bool check_member_leads_to(unsigned from, unsigned to)
 {
     unsigned reached = BIT(from);
 
@@ -160,7 +160,7 @@ static void seen(struct check_member *check, uint32_t node,
     check->counts.seen++;
     check->counts.removed += probe->first == PEER_REMOVED;
     check(probe->first < STATUSES);
-    if (before < STATUSES ? !leads_to(before, (unsigned)probe->first)
+    if (before < STATUSES ? !check_member_leads_to(before, (unsigned)probe->first)
                           : probe->first == PEER_REMOVED)
         violation(check->verdict, "I18", node,
                   "%s:%u uid %" PRIu64 " is seen %s after %s",

@@ -46,6 +46,8 @@ void check_member_resolves(struct check_member *check);
 /* Kinds that are not its own are ignored. */
 void check_member_probe(struct check_member *check, uint32_t node,
                         const struct probe *probe);
+/* May a status (enum peer_status, enum sherd_member_status) be seen after that one? Also when it is the same. */
+bool check_member_leads_to(unsigned from, unsigned to);
 /* Is that incarnation a member for that node, as far as it was told? */
 bool check_member_sees(const struct check_member *check, uint32_t node,
                        uint64_t uid);

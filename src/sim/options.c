@@ -108,6 +108,8 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
 {
     if (option == OPTION_NO_ENTITIES)
         return false;
+    if (option == OPTION_FOLLOWERS)
+        return true;
     if (option >= OPTION_TOMBSTONE)
         return mode_is_unusual(mode, option);
     if (option == OPTION_CENTERS)

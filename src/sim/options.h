@@ -236,7 +236,8 @@ enum sim_resolver {
     X(POWER_WAITS, "power_waits", 0, 0, 0, 1)                                  \
     X(STORES_MUCH, "stores_much", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 0, 1))        \
     X(POWER_OFF, "fault_power_off", 0, 0, 5, 10)                               \
-    X(FOREIGN, "fault_foreign", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 0, 1))
+    X(FOREIGN, "fault_foreign", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 0, 1))          \
+    X(FOLLOWERS, "followers", 1, 2, 2, 2, 0, 1, 5)
 
 /* data_durable: half of the keys' types are kept on each node's disk. data_expire_ms: what counts, and the OR-set, is forgotten where it was not
  * used for so long, and where clocks are right; 0: nothing is. */
@@ -252,6 +253,8 @@ enum sim_resolver {
 /* fault_power_off: where nodes have disks of their own, with durable keys */
 /* split: at the beginning, where nodes have a resolver, a clean cut is judged by what its strategy promises */
 /* no_entities: nodes have no entity types, and no clients that talk to any */
+/* followers: actors of a life that follow the cluster, at most; where there are any one entity in 32 may, too, and nodes have a role each. Of more
+ * than eight nodes about eight have followers */
 /* seeds_found: nodes look for their seed nodes, in a list that follows who comes and goes with a delay */
 /* coordinator_...: how many replicas beyond a majority have a coordinator's state, or are read for it, and the least majority; where
  * entities are remembered in distributed data the last is as by default, since it is theirs, too. */

@@ -11,10 +11,21 @@
 #include "sim/nemesis.h"
 #include "sim/streams.h"
 #include "sim/workload_data.h"
+#include "sim/workload_follow.h"
 #include "sim/workload_world.h"
 #include "sim/world.h"
 
 /* ---- nodes ---- */
+
+/* By turns, so that there are leaders of roles to hear of. */
+static void set_role(struct node_settings *settings)
+{
+    static const char *const roles[] = { "even", "odd" };
+    const char *host = settings->identity.node.address.host;
+
+    settings->roles = &roles[host[strlen(host) - 1] % 2];
+    settings->role_count = 1;
+}
 
 /* What the seed's options say of a life. */
 static void set_life(void *user, struct node_settings *settings)
@@ -22,6 +33,8 @@ static void set_life(void *user, struct node_settings *settings)
     struct run *run = user;
 
     options_settings(run->options, settings);
+    if (run->follow)
+        set_role(settings);
     if (run->data)
         data_load_expiring(run->data, settings);
     if (!run->settings->looks_on)
@@ -100,6 +113,8 @@ static void finish(struct run *run)
         result->work.data = data_load_counts(run->data);
     if (run->store)
         result->work.store = store_load_counts(run->store);
+    if (run->follow)
+        result->work.follow = follow_load_counts(run->follow);
     work_of_world(run, &result->work);
     result->is_dead = run_work_starved(&result->work) != NULL;
 }
@@ -188,6 +203,18 @@ static struct store_load *store_of(const struct run *run)
     return store_load_new(run->world, &settings);
 }
 
+static struct follow_load *follow_of(const struct run *run)
+{
+    const uint64_t *value = run->options->value;
+    const struct follow_load_settings settings = {
+        .most = (uint32_t)value[OPTION_FOLLOWERS],
+        .nodes = (uint32_t)value[OPTION_NODES],
+        .centers = (uint32_t)value[OPTION_CENTERS],
+    };
+
+    return follow_load_new(run->world, &settings);
+}
+
 static void make_world(struct run *run)
 {
     const uint64_t *value = run->options->value;
@@ -215,6 +242,8 @@ static void make_world(struct run *run)
         run->data = data_of(run);
     if (value[OPTION_VERSIONS])
         run->store = store_of(run);
+    if (value[OPTION_FOLLOWERS])
+        run->follow = follow_of(run);
     /* A downed node waits some of its leader's ticks for the others to hear of it. */
     run->checks = checks_new(run->world,
                              CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
@@ -289,6 +318,7 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
     workload_world_free(run.load);
     data_load_free(run.data);
     store_load_free(run.store);
+    follow_load_free(run.follow);
     checks_free(run.checks);
     nemesis_free(run.nemesis);
     schedule_fini(&run.drawn);

@@ -31,6 +31,7 @@ struct run {
     struct workload_world *load;
     struct data_load *data; /* null: no distributed data */
     struct store_load *store; /* null: no N/R/W store */
+    struct follow_load *follow; /* null: nobody follows the cluster */
     struct checks *checks;
     struct growth growth; /* in the quiet */
     struct split split;

@@ -11,10 +11,12 @@
 #include "sim/checks.h"
 #include "sim/disk_store.h"
 #include "sim/workload_data.h"
+#include "sim/workload_follow.h"
 #include "sim/workload_world.h"
 #include "sim/world.h"
 
 #define ROLL 32 /* entities of each type that must answer */
+#define FOLLOWED (30 * SECOND) /* mail of one node; followers begin to follow and end meanwhile */
 #define SILENCE (60 * SECOND)
 #define GROWN_PIECES 64 /* pieces of memory more in a third of it, and one for each pair */
 #define GROWN_BYTES 1024 /* of each */
@@ -133,6 +135,15 @@ static void settle_store(struct run *run)
                           "all keys read from all their replicas");
 }
 
+static bool is_followed(struct run *run, char *text, size_t size)
+{
+    char why[VERDICT_TEXT_MAX];
+
+    return follow_load_agrees(run->follow,
+                              run_is_converged(run, why, sizeof why), text,
+                              size);
+}
+
 void run_drain(struct run *run)
 {
     if (run->data)
@@ -140,6 +151,9 @@ void run_drain(struct run *run)
     if (run->store)
         store_load_stop(run->store);
     (void)workload_world_drain(run->load, quiet_drain_bound(run->options));
+    if (run->follow)
+        (void)run_until_holds(run, is_followed, "follow", FOLLOWED,
+                              "followers of the cluster that have heard what is");
     remembered(run, "all who are remembered live, and nobody else who might be");
     if (run->data && !run_is_over(run) && !verdict_count(run->verdict))
         settle_data(run);

@@ -9,6 +9,7 @@
 #include "sim/heap.h"
 #include "sim/nemesis.h"
 #include "sim/workload_data.h"
+#include "sim/workload_follow.h"
 #include "sim/workload_world.h"
 #include "sim/world.h"
 
@@ -119,6 +120,8 @@ void run_until(struct run *run, uint64_t end)
         if (run->data)
             data_load_sample(run->data);
         sample_store(run);
+        if (run->follow)
+            follow_load_sample(run->follow);
         checks_look(run->checks);
         checks_look_at_homes(run->checks);
         look_at_growth(run);

@@ -163,6 +163,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
     const struct workload_counts *load = &work->load;
     const struct data_load_counts *data = &work->data;
     const struct store_load_counts *store = &work->store;
+    const struct check_follow_counts *follow = &work->follow;
     uint64_t undelivered = 0;
 
     for (int i = 0; i < SHERD_REASON_COUNT; i++)
@@ -216,5 +217,13 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "judged by quorum", store->quorums);
     put(text, "found before", store->again);
     put(text, "there in the end", store->finals);
+    buf_put_text(text, "\nfollow  ");
+    put(text, "followers", follow->followers);
+    put(text, "states", follow->states);
+    put(text, "unasked", follow->unasked);
+    put(text, "changes", follow->changes);
+    put(text, "compared with what was heard", follow->again);
+    put(text, "with memberships", follow->compared);
+    put(text, "ends", follow->ends);
     buf_put_text(text, "\n");
 }

@@ -25,6 +25,7 @@ enum stream_purpose {
     STREAM_DATA,
     STREAM_VERSIONS, /* the workload of the N/R/W store */
     STREAM_SEEDS, /* index: the node's that looks for seed nodes, and those above all: their owner's */
+    STREAM_FOLLOW, /* index: the node's whose actors follow the cluster, and those above all: whose entities do */
 };
 
 struct rng stream_rng(uint64_t seed, enum stream_purpose purpose,

@@ -1,4 +1,5 @@
 /* The entities: they do what they are asked, and look at what they are given. */
+#include "sim/workload_follow.h"
 #include "sim/workload_inside.h"
 
 #define TAG_KINDS 4 /* timer tags of one incarnation; its number is above them */
@@ -14,6 +15,7 @@ struct entity {
     uint32_t jobs; /* open */
     struct sherd_ref self;
     uint64_t events; /* applied */
+    struct following *following; /* null: it does not follow the cluster */
 };
 
 static uint32_t tag_of(const struct entity *entity, enum tag tag)
@@ -53,8 +55,10 @@ static void started(struct workload *workload, struct sherd_ctx *ctx,
         entity->type = 0;
         return;
     }
-    if (!workload_type_persists(entity->type))
+    if (!workload_type_persists(entity->type)) {
+        entity->following = follow_entity_started(ctx, entity->node);
         return;
+    }
     if (sherd_sequence(ctx) != entity->events)
         workload_violation(workload, "I29", entity->node,
                            "k%u of %s recovered with %llu events applied, %llu are stored",
@@ -359,6 +363,9 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
     case SHERD_NO_ANSWER:
         ask_ended(workload, ctx, entity, msg);
         break;
+    case SHERD_CLUSTER:
+        follow_entity_heard(entity->following, msg);
+        break;
     case SHERD_JOB:
         job_ended(workload, ctx, entity, msg);
         break;
@@ -381,6 +388,7 @@ static void release(void *self)
 {
     struct entity *entity = self;
 
+    follow_entity_released(entity->following);
     if (!workload_current || !entity->incarnation)
         return;
     workload_current->entity_asks -= entity->asks;

@@ -207,7 +207,7 @@ static void modes_exclude(void **state)
 static void most_settings_are_as_usual(void **state)
 {
     uint32_t unusual[MODE_COUNT] = { 0 };
-    const uint32_t settings = OPTION_COUNT - OPTION_TOMBSTONE;
+    const uint32_t settings = OPTION_FOLLOWERS - OPTION_TOMBSTONE;
 
     (void)state;
     for (int mode = 0; mode < MODE_COUNT; mode++) {
@@ -216,7 +216,7 @@ static void most_settings_are_as_usual(void **state)
             struct options options;
 
             options_draw(&options, seed, &wish);
-            for (int i = OPTION_TOMBSTONE; i < OPTION_COUNT; i++)
+            for (int i = OPTION_TOMBSTONE; i < OPTION_FOLLOWERS; i++)
                 unusual[mode] += options.value[i] !=
                                  option_default((enum sim_option)i);
         }

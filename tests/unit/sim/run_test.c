@@ -721,7 +721,7 @@ static void power_that_waits_for_writes_takes_some(void **state)
 
     (void)state;
     for (int waits = 0; waits < 2; waits++) {
-        set(&options, 6);
+        set(&options, 7);
         options.value[OPTION_LENGTH] = 110;
         options.value[OPTION_STORE] = 20000;
         options.value[OPTION_POWER_WAITS] = (uint64_t)waits;

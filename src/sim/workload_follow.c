@@ -1,0 +1,550 @@
+/* The followers, their place in a world, and what their nodes' memberships hold. */
+#include "sim/workload_follow.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/timers.h"
+#include "base/vec.h"
+#include "member/member.h"
+#include "sim/streams.h"
+#include "sim/verdict.h"
+
+#define TICK 1
+#define EMPTIED 2
+#define PACE_MS 60000     /* between two acts of one, at most */
+#define LATE (10 * SECOND) /* after that what has not come does not */
+#define ENTITY_ODDS 32    /* one in so many follows */
+#define CROWD 8           /* of more nodes about so many have followers */
+
+/* A plain actor, or an incarnation of an entity. */
+struct following {
+    uint32_t number;
+    uint32_t node;
+    uint64_t uid;
+    bool is_entity;
+    bool has_started;
+    bool is_released; /* its actor has ended */
+    bool is_gone;     /* its node has */
+    uint64_t changed_at; /* its set */
+    struct follower *follower; /* null: it has ended */
+};
+
+struct place {
+    struct rng rng;
+    struct rng entity_rng;
+    uint64_t signature; /* of what its membership held at the last look */
+    uint64_t since;     /* from when on it holds that, and the node was not paused */
+};
+
+struct follow_load {
+    struct follow_load_settings settings;
+    struct world *world;
+    struct verdict *verdict;
+    struct check_follow *check;
+    VEC(struct place) places;
+    VEC(struct following *) followings;
+    uint32_t number; /* given last */
+};
+
+static struct follow_load *current;
+
+static const struct sherd_behavior follower_behavior;
+
+/* ---- sets ---- */
+
+/* Most follow all; the others a part that makes sense, or any. */
+static uint32_t draw_events(struct rng *rng)
+{
+    static const uint32_t sets[] = {
+        SHERD_EVENTS_MEMBERS,
+        SHERD_EVENTS_MEMBERS | SHERD_EVENTS_REACHABILITY,
+        SHERD_EVENT(SHERD_LEADER_CHANGED),
+        SHERD_EVENT(SHERD_ROLE_LEADER_CHANGED) |
+            SHERD_EVENT(SHERD_CLUSTER_SHUTTING_DOWN),
+    };
+    uint32_t drawn = (uint32_t)rng_below(rng, 16);
+
+    if (drawn < 4)
+        return sets[drawn];
+    return drawn == 4 ? 1 + (uint32_t)rng_below(rng, SHERD_EVENTS_ALL)
+                      : SHERD_EVENTS_ALL;
+}
+
+static void subscribe(struct follow_load *load, struct sherd_ctx *ctx,
+                      struct following *following, uint32_t events,
+                      enum sherd_cluster_first first)
+{
+    following->changed_at = world_now(load->world);
+    if (!sherd_cluster_subscribe(ctx, events, first))
+        check_follow_subscribed(following->follower, events, first);
+}
+
+static void begin(struct follow_load *load, struct sherd_ctx *ctx,
+                  struct following *following, struct rng *rng)
+{
+    uint32_t events = draw_events(rng);
+    bool as_events = !rng_below(rng, 4);
+
+    subscribe(load, ctx, following, events,
+              as_events ? SHERD_EVENTS_FIRST : SHERD_STATE_FIRST);
+}
+
+static void unsubscribe(struct follow_load *load, struct sherd_ctx *ctx,
+                        struct following *following, uint32_t events)
+{
+    following->changed_at = world_now(load->world);
+    sherd_cluster_unsubscribe(ctx, events);
+    check_follow_unsubscribed(following->follower, events);
+    sherd_timer(ctx, EMPTIED, 1); /* behind what is in the mailbox */
+}
+
+/* ---- plain actors ---- */
+
+static struct following *following_new(struct follow_load *load, uint32_t node,
+                                       uint64_t uid, bool is_entity)
+{
+    struct following *following = mem_alloc(sizeof *following);
+
+    following->number = ++load->number;
+    following->node = node;
+    following->uid = uid;
+    following->is_entity = is_entity;
+    following->follower =
+        check_follow_begun(load->check, node, uid, is_entity);
+    vec_push(&load->followings, following);
+    return following;
+}
+
+static void following_end(struct following *following)
+{
+    check_follow_ended(following->follower);
+    following->follower = NULL;
+}
+
+static struct following *following_of(const struct follow_load *load,
+                                      uint32_t number)
+{
+    for (uint32_t i = 0; i < load->followings.count; i++)
+        if (load->followings.items[i]->number == number)
+            return load->followings.items[i];
+    return NULL;
+}
+
+/* Those that nobody has to do with any more. */
+static void drop_ended(struct follow_load *load)
+{
+    for (uint32_t i = load->followings.count; i-- > 0;) {
+        struct following *following = load->followings.items[i];
+
+        if (following->follower ||
+            (following->has_started && !following->is_released))
+            continue;
+        mem_free(following);
+        vec_remove(&load->followings, i);
+    }
+}
+
+static void tick_later(struct follow_load *load, struct sherd_ctx *ctx,
+                       const struct following *following)
+{
+    sherd_timer(ctx, TICK,
+                1 + rng_below(&load->places.items[following->node].rng,
+                              PACE_MS));
+}
+
+static enum sherd_next act(struct follow_load *load, struct sherd_ctx *ctx,
+                           struct following *following)
+{
+    struct rng *rng = &load->places.items[following->node].rng;
+    uint32_t number;
+
+    if (!check_follow_is_told(following->follower))
+        return SHERD_CONTINUE;
+    if (!check_follow_is_subscribed(following->follower)) {
+        begin(load, ctx, following, rng);
+        return SHERD_CONTINUE;
+    }
+    switch (rng_below(rng, 8)) {
+    case 0:
+        unsubscribe(load, ctx, following, SHERD_EVENTS_ALL);
+        break;
+    case 1:
+        unsubscribe(load, ctx, following, draw_events(rng));
+        break;
+    case 2:
+        subscribe(load, ctx, following, SHERD_EVENTS_ALL, SHERD_STATE_FIRST);
+        break;
+    case 3: /* another one comes, later */
+        number = following_new(load, following->node, following->uid, false)
+                     ->number;
+        sherd_spawn(ctx, &follower_behavior,
+                    (struct sherd_bytes){ &number, sizeof number });
+        following_end(following);
+        return SHERD_STOP;
+    default:
+        break;
+    }
+    return SHERD_CONTINUE;
+}
+
+static struct following *started(struct follow_load *load,
+                                 struct sherd_ctx *ctx,
+                                 const struct sherd_msg *msg)
+{
+    struct following *following;
+    struct rng *rng;
+    uint32_t number;
+
+    drop_ended(load);
+    check(msg->body.size == sizeof number);
+    memcpy(&number, msg->body.data, sizeof number);
+    following = following_of(load, number);
+    check(following);
+    following->has_started = true;
+    rng = &load->places.items[following->node].rng;
+    if (rng_below(rng, 2))
+        begin(load, ctx, following, rng);
+    tick_later(load, ctx, following);
+    return following;
+}
+
+static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg)
+{
+    struct following **state = self;
+    struct follow_load *load = current;
+
+    if (msg->kind == SHERD_STARTED) {
+        *state = started(load, ctx, msg);
+        return SHERD_CONTINUE;
+    }
+    if (!(*state)->follower)
+        return SHERD_CONTINUE;
+    switch (msg->kind) {
+    case SHERD_TIMER:
+        if (msg->tag == EMPTIED) {
+            check_follow_emptied((*state)->follower);
+            return SHERD_CONTINUE;
+        }
+        tick_later(load, ctx, *state);
+        return act(load, ctx, *state);
+    case SHERD_CLUSTER:
+        check_follow_heard((*state)->follower, msg);
+        break;
+    default:
+        break;
+    }
+    return SHERD_CONTINUE;
+}
+
+static void release(void *self)
+{
+    struct following *following = *(struct following **)self;
+
+    if (following)
+        following->is_released = true;
+}
+
+static const struct sherd_behavior follower_behavior = {
+    .name = "follower",
+    .state_size = sizeof(struct following *),
+    .receive = receive,
+    .release = release,
+};
+
+/* ---- entities ---- */
+
+/* Few of a large cluster follow: each change is told to each. */
+static bool is_few(const struct follow_load *load, struct rng *rng)
+{
+    return load->settings.nodes <= CROWD ||
+           rng_below(rng, load->settings.nodes) < CROWD;
+}
+
+struct following *follow_entity_started(struct sherd_ctx *ctx, uint32_t node)
+{
+    struct follow_load *load = current;
+    struct following *following;
+    struct rng *rng;
+
+    if (!load || node >= load->places.count)
+        return NULL;
+    rng = &load->places.items[node].entity_rng;
+    if (rng_below(rng, ENTITY_ODDS) || !is_few(load, rng))
+        return NULL;
+    following = following_new(load, node, sherd_self(ctx).node, true);
+    following->has_started = true;
+    begin(load, ctx, following, rng);
+    return following;
+}
+
+void follow_entity_heard(struct following *following,
+                         const struct sherd_msg *msg)
+{
+    if (following && following->follower)
+        check_follow_heard(following->follower, msg);
+}
+
+void follow_entity_released(struct following *following)
+{
+    if (!following || !current)
+        return;
+    following->is_released = true;
+    following_end(following);
+    drop_ended(current);
+}
+
+/* ---- what the world tells ---- */
+
+static void node_started(void *user, uint32_t node, uint64_t uid)
+{
+    struct follow_load *load = user;
+    uint32_t lanes = world_node(load->world, node)->settings.lanes;
+    struct place *place;
+    uint64_t count;
+
+    while (load->places.count <= node) {
+        uint64_t seed = world_seed(load->world);
+        uint32_t index = load->places.count;
+
+        vec_push(&load->places,
+                 ((struct place){
+                     .rng = stream_rng(seed, STREAM_FOLLOW, index),
+                     .entity_rng = stream_rng(seed, STREAM_FOLLOW,
+                                              WORLD_NODES_MAX + index),
+                 }));
+    }
+    place = &load->places.items[node];
+    place->since = world_now(load->world);
+    count = rng_below(&place->rng, load->settings.most + 1);
+    if (!is_few(load, &place->rng))
+        count = 0;
+    while (count--) {
+        uint32_t number = following_new(load, node, uid, false)->number;
+        uint32_t lane = (uint32_t)rng_below(&place->rng, lanes);
+
+        world_spawn(load->world, node, lane, &follower_behavior, &number,
+                    sizeof number);
+    }
+}
+
+static void node_ended(void *user, uint32_t node, bool crashed, int error)
+{
+    struct follow_load *load = user;
+
+    (void)error;
+    for (uint32_t i = 0; i < load->followings.count; i++) {
+        struct following *following = load->followings.items[i];
+
+        if (following->node != node || following->is_gone)
+            continue;
+        following->is_gone = true;
+        if (following->follower && !crashed && !following->is_entity)
+            check_follow_node_ended(following->follower);
+        following_end(following);
+    }
+    drop_ended(load);
+}
+
+/* ---- memberships ---- */
+
+static uint64_t uid_of(const struct member_view *view)
+{
+    return view ? view->profile->node.uid : 0;
+}
+
+static void hold_members(struct picture *held, const struct member *member,
+                         uint64_t self)
+{
+    const struct member_view *own = member_self(member);
+
+    for (uint32_t i = 0; i < member_count(member); i++) {
+        const struct member_view *view = member_at(member, i);
+        struct follow_member *added = picture_make_member(held, uid_of(view));
+
+        added->status = (enum sherd_member_status)view->status;
+        added->up_number = view->up_number == UP_NUMBER_NONE
+                               ? 0
+                               : (uint32_t)view->up_number;
+        added->is_unreachable = !view->reachable && added->uid != self &&
+                                own && member_same_center(own, view);
+    }
+}
+
+/* What the node's membership holds now, to be freed with picture_fini. */
+static void hold(const struct follow_load *load, uint32_t node,
+                 struct picture *held)
+{
+    const struct world_node *place = world_node(load->world, node);
+    const struct member *member =
+        machine_membership(node_machine(place->node, 0));
+    const struct member_view *leader;
+    const char *name;
+
+    *held = (struct picture){ .is_out = !member };
+    if (!member)
+        return;
+    hold_members(held, member, place->settings.identity.node.uid);
+    held->leader = uid_of(member_leader(member));
+    for (uint32_t i = 0; member_role_at(member, i, &name, &leader); i++)
+        picture_set_role_leader(held, name, uid_of(leader));
+    for (uint32_t i = 0; member_unreachable_center_at(member, i, &name); i++)
+        picture_set_center(held, name, true);
+}
+
+/* ---- looking ---- */
+
+static bool is_here(const struct following *following, uint32_t node)
+{
+    return following->node == node && following->follower &&
+           !following->is_gone;
+}
+
+/* A small mailbox may be full for long. */
+static void look_at_follower(struct follow_load *load,
+                             struct following *following,
+                             const struct picture *held)
+{
+    const struct place *place = &load->places.items[following->node];
+    uint64_t now = world_now(load->world);
+    char text[160] = "it waits for a state";
+
+    if (following->is_entity || now < place->since + LATE ||
+        now < following->changed_at + LATE ||
+        (check_follow_is_told(following->follower) &&
+         check_follow_equals(following->follower, held, text, sizeof text)))
+        return;
+    violation(load->verdict, "follow", following->node,
+              "an actor has not heard what its node's membership holds for %llu s: %s",
+              (unsigned long long)((now - place->since) / SECOND), text);
+    following->changed_at = now;
+}
+
+static void look_at_node(struct follow_load *load, uint32_t node)
+{
+    const struct world_node *seen = world_node(load->world, node);
+    struct place *place = &load->places.items[node];
+    struct picture held;
+    bool is_followed = false;
+    uint64_t signature;
+
+    for (uint32_t i = 0; i < load->followings.count; i++)
+        is_followed |= is_here(load->followings.items[i], node);
+    if (!seen->node || seen->is_paused || !is_followed) {
+        place->since = world_now(load->world);
+        return;
+    }
+    hold(load, node, &held);
+    signature = picture_signature(&held);
+    if (signature != place->signature)
+        place->since = world_now(load->world);
+    place->signature = signature;
+    for (uint32_t i = 0; i < load->followings.count; i++)
+        if (is_here(load->followings.items[i], node))
+            look_at_follower(load, load->followings.items[i], &held);
+    picture_fini(&held);
+}
+
+void follow_load_sample(struct follow_load *load)
+{
+    for (uint32_t i = 0; i < load->places.count; i++)
+        look_at_node(load, i);
+}
+
+/* The first node that lives in the same data center. */
+static uint32_t first_of_center(const struct follow_load *load, uint32_t node)
+{
+    uint32_t centers = load->settings.centers ? load->settings.centers : 1;
+    uint32_t first = node % centers;
+
+    while (first < node && !world_node(load->world, first)->node)
+        first += centers;
+    return first;
+}
+
+static bool node_agrees(struct follow_load *load, uint32_t node,
+                        bool is_converged, char *text, size_t size)
+{
+    struct picture own;
+    struct picture first;
+    char why[160] = "it waits for a state";
+    bool agrees = true;
+
+    hold(load, node, &own);
+    hold(load, is_converged ? first_of_center(load, node) : node, &first);
+    if (!first.roles.count) /* nobody asks for them there */
+        for (uint32_t i = 0; i < own.roles.count; i++)
+            picture_set_role_leader(&first, own.roles.items[i].role,
+                                    own.roles.items[i].uid);
+    for (uint32_t i = 0; agrees && i < load->followings.count; i++) {
+        const struct following *following = load->followings.items[i];
+
+        if (!is_here(following, node) || !following->has_started)
+            continue;
+        agrees = check_follow_is_told(following->follower) &&
+                 check_follow_equals(following->follower, &own, why,
+                                     sizeof why) &&
+                 check_follow_equals(following->follower, &first, why,
+                                     sizeof why);
+        if (!agrees)
+            (void)snprintf(text, size, "%s of n%u: %s",
+                           following->is_entity ? "an entity" : "an actor",
+                           node, why); /* cut at size */
+    }
+    picture_fini(&own);
+    picture_fini(&first);
+    return agrees;
+}
+
+bool follow_load_agrees(struct follow_load *load, bool is_converged,
+                        char *text, size_t size)
+{
+    for (uint32_t i = 0; i < load->places.count; i++) {
+        const struct world_node *place = world_node(load->world, i);
+
+        if (place->node && !place->is_paused &&
+            !node_agrees(load, i, is_converged, text, size))
+            return false;
+    }
+    return true;
+}
+
+/* ---- made and freed ---- */
+
+struct follow_load *follow_load_new(struct world *world,
+                                    const struct follow_load_settings *settings)
+{
+    struct follow_load *load = mem_alloc(sizeof *load);
+    struct world_observer observer = { .user = load,
+                                       .node_started = node_started,
+                                       .node_ended = node_ended };
+
+    check(!current);
+    load->settings = *settings;
+    load->world = world;
+    load->verdict = world_verdict(world);
+    load->check = check_follow_new(load->verdict);
+    world_observe(world, &observer);
+    current = load;
+    return load;
+}
+
+void follow_load_free(struct follow_load *load)
+{
+    if (!load)
+        return;
+    for (uint32_t i = 0; i < load->followings.count; i++)
+        mem_free(load->followings.items[i]);
+    vec_fini(&load->followings);
+    vec_fini(&load->places);
+    check_follow_free(load->check);
+    mem_free(load);
+    current = NULL;
+}
+
+struct check_follow_counts follow_load_counts(const struct follow_load *load)
+{
+    return check_follow_counts(load->check);
+}
