@@ -6,7 +6,9 @@
 
 #include <sherd/system.h>
 
+#include "base/mark.h"
 #include "base/sorted.h"
+#include "base/zoo.h"
 
 struct record {
     uint32_t size; /* with its texts, a multiple of 8 */
@@ -249,6 +251,8 @@ static bool is_missed(struct actors *actors, struct subscriber *subscriber,
         subscriber->missed = true;
         subscriber->hears = false;
         actors->view.missed++;
+        REACHED("an actor misses a change of the cluster");
+        SOMETIMES("an actor misses that its node is out", actors->view.stopped);
     }
     actors->counts.cluster_missed += subscriber->missed;
     return subscriber->missed;
@@ -323,6 +327,8 @@ static void send_state(struct actors *actors, struct subscriber *subscriber,
             tell(&telling, SHERD_ROLE_LEADER_CHANGED, leader,
                  view->roles.items[i].role);
     }
+    SOMETIMES("a state of the cluster says that the node is out",
+              view->stopped);
     if (view->stopped)
         tell(&telling, SHERD_CLUSTER_SHUTTING_DOWN, NULL, "");
     if (!as_events)
@@ -405,7 +411,8 @@ void view_retry(struct actors *actors)
 
         if (!slot) {
             drop_subscriber(view, i--);
-        } else if (subscriber->missed && !slot_is_full(actors, slot)) {
+        } else if (subscriber->missed && !slot_is_full(actors, slot) &&
+                   !ZOO(E12M)) {
             subscriber->missed = false;
             subscriber->waits = true;
             subscriber->wants_events = false;
@@ -515,6 +522,8 @@ static void take_stopped(struct actors *actors)
     static const struct node_id nobody = { .uid = 0 };
     struct view *view = &actors->view;
 
+    if (ZOO(E12))
+        return;
     view->stopped = true;
     publish(actors, SHERD_CLUSTER_SHUTTING_DOWN, NULL, "");
     while (view->members.count) {

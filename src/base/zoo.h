@@ -98,6 +98,15 @@
     X(E7, "akka#21906",                                                        \
       "A member that is down is not the leader.",                              \
       "I20")                                                                   \
+    X(E12, "akka#31164",                                                       \
+      "Who follows the cluster hears that the node is out.",                   \
+      "follow")                                                                \
+    X(E12M, "behaviour 7",                                                     \
+      "Who missed a change of the cluster hears how it is.",                   \
+      "follow")                                                                \
+    X(E12R, "behaviour 7",                                                     \
+      "A member that can be reached again is told so.",                        \
+      "follow")                                                                \
     X(G1, "net#4953",                                                          \
       "What an entity sends leaves when its cause is durable.",                \
       "I4")                                                                    \

@@ -3,6 +3,7 @@
 
 #include "actor/cluster.h"
 #include "base/check.h"
+#include "base/zoo.h"
 
 enum sherd_member_status control_status_of(enum member_status status)
 {
@@ -213,7 +214,8 @@ void control_follow_news(struct control *control,
         post_member(control, lanes, CLUSTER_UNREACHABLE, news->view);
         break;
     case MEMBER_NEWS_REACHABLE:
-        post_member(control, lanes, CLUSTER_REACHABLE, news->view);
+        if (!ZOO(E12R))
+            post_member(control, lanes, CLUSTER_REACHABLE, news->view);
         break;
     case MEMBER_NEWS_CENTER_UNREACHABLE:
         post_center(control, lanes, CLUSTER_CENTER_UNREACHABLE, news->detail);

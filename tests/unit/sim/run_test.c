@@ -374,6 +374,49 @@ static void L2_a_home_that_is_never_told_is_found(void **state)
         fail_msg("%s", result.lines[0]);
 }
 
+/* ---- followers of the cluster ---- */
+
+/* n2 leaves; n1 cannot be reached for a while. */
+static void followed(enum zoo_mutant bug, struct run_result *result)
+{
+    static const char faults[] = "at 5s cut 1<>* for 15s\n"
+                                 "at 30s leave 2\n";
+    struct schedule schedule = { { 0 } };
+    char error[SCHEDULE_ERROR_MAX];
+    struct options options;
+    struct run_settings settings = { .options = &options,
+                                     .schedule = &schedule,
+                                     .stops_at_violation = true };
+
+    assert_true(schedule_read(&schedule, slice_text(faults), error,
+                              sizeof error));
+    set(&options, 4);
+    options.value[OPTION_FOLLOWERS] = 5;
+    zoo_choose(bug);
+    run_seed(&settings, result);
+    zoo_choose(ZOO_NONE);
+    schedule_fini(&schedule);
+}
+
+static void follow_what_actors_do_not_hear_is_found(void **state)
+{
+    struct run_result result;
+
+    (void)state;
+    followed(ZOO_NONE, &result);
+    if (result.violations)
+        fail_msg("%s", result.lines[0]);
+    assert_true(result.work.follow.states > 0);
+    assert_true(result.work.follow.again > 0);
+    assert_true(result.work.follow.ends > 0);
+    followed(ZOO_E12, &result);
+    assert_true(broke(&result, "follow"));
+    assert_non_null(strstr(result.lines[0], "did not hear that it is out"));
+    followed(ZOO_E12R, &result);
+    assert_true(broke(&result, "follow"));
+    assert_non_null(strstr(result.lines[0], "unreachable"));
+}
+
 /* ---- digests ---- */
 
 static void a_run_that_differs_from_its_first_one_is_seen(void **state)
@@ -870,6 +913,7 @@ int main(void)
         cmocka_unit_test(L1_a_node_that_nobody_hears_is_found),
         cmocka_unit_test(L2_a_coordinator_that_never_begins_is_found),
         cmocka_unit_test(L2_a_home_that_is_never_told_is_found),
+        cmocka_unit_test(follow_what_actors_do_not_hear_is_found),
         cmocka_unit_test(a_run_that_differs_from_its_first_one_is_seen),
         cmocka_unit_test(I26_what_is_kept_is_found),
         cmocka_unit_test(I26_what_grows_in_the_quiet_is_found),
