@@ -61,7 +61,8 @@
  * is lost by that. Who needs a value that begins empty for certain uses a new key (examples/sessions.c).
  * A deletion that has expired is forgotten like anything else: who was cut off all the time and has used the value gives it back.
  * So expire only what may be lost or be back, and after a time that is long beside any partition. When a durable key was used is not on the disk: it counts as used when it
- * is read from there, so that an outage of all ends no key; and who alone was away longer than its time brings back what the others have forgotten, also what was deleted: remove its files first.
+ * is read from there, so that an outage of all ends no key; and who alone was away longer than its time brings back what the others have forgotten, also what was deleted: remove its files first. That a removed member was pruned
+ * from a key is forgotten with it; so of a durable counter that is brought back by one such member, and by another one later, what a removed member had counted may count twice.
  *
  * Behaviour 13; seed 001 (data), seed 003 (the sharding that stands on it). */
 #ifndef SHERD_DDATA_H

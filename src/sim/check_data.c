@@ -33,6 +33,7 @@ struct forgotten {
 struct key {
     enum sherd_data_type type;
     bool expires;
+    bool is_stored; /* on each node's disk */
     VEC(struct forgotten) forgotten; /* in the order in which it was */
     VEC(struct write) writes;
     VEC(uint32_t) removals; /* places in writes */
@@ -59,6 +60,7 @@ struct check_data {
     uint64_t ends;
     uint64_t epoch;
     uint64_t time;
+    uint64_t started; /* the last node, by time */
     struct check_data_counts counts;
 };
 
@@ -136,6 +138,11 @@ void check_data_expires(struct check_data *check, uint32_t key)
     check->keys.items[key]->expires = true;
 }
 
+void check_data_stored(struct check_data *check, uint32_t key)
+{
+    check->keys.items[key]->is_stored = true;
+}
+
 uint64_t check_data_epoch(const struct check_data *check)
 {
     return check->epoch;
@@ -161,6 +168,7 @@ void check_data_node_started(struct check_data *check, uint32_t node)
     if (check->nodes <= node)
         check->nodes = node + 1;
     check->epoch++;
+    check->started = check_data_time(check);
 }
 
 /* What it had begun nobody will hear of; it was done by now, or never. */
@@ -580,6 +588,16 @@ static bool is_counter(enum sherd_data_type type)
            type == SHERD_PN_COUNTER_MAP;
 }
 
+/* A disk brings back what a removed member had counted, and who is pruned from it again counts it as its own; another disk may have it as the
+ * count of who pruned it before. What said so was forgotten with the key. */
+static bool may_count_twice(const struct judgement *judgement)
+{
+    const struct key *key = judgement->key;
+
+    return key->is_stored && key->forgotten.count &&
+           key->forgotten.items[0].at < judgement->check->started;
+}
+
 static void judge_count(const struct judgement *judgement)
 {
     const struct key *key = judgement->key;
@@ -601,7 +619,8 @@ static void judge_count(const struct judgement *judgement)
         most += amount > 0 || must ? amount : 0;
         least += amount < 0 || must ? amount : 0;
     }
-    if (key->removals.count) { /* of what is removed nothing, or a part, counts */
+    /* Of what is removed nothing, or a part, counts. */
+    if (key->removals.count || may_count_twice(judgement)) {
         least = INT64_MIN;
         most = INT64_MAX;
     }

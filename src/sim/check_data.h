@@ -7,7 +7,8 @@
  *
  * A key may expire: then a replica that did not hear of its use forgets it (check_data_forgotten). What it had then it need not show any more,
  * and what was acknowledged is there as long as fewer have forgotten it than have acknowledged it; what is written to it later it has again. In the
- * quiet, where nobody uses it, it is not there (I16).
+ * quiet, where nobody uses it, it is not there (I16). If it is on disks, too, who starts after somebody has forgotten it may bring back what a
+ * removed member had counted, and that it was pruned is forgotten: such a count has no bounds any more.
  *
  * Fed with facts in the order in which they happen; it knows neither worlds nor nodes. The calls of one client are made in order
  * at its own node. An element is added by one client alone, and is the number of a write. Of maps only those things are judged
@@ -85,6 +86,7 @@ uint32_t check_data_key(struct check_data *check, enum sherd_data_type type);
 enum sherd_data_type check_data_type(const struct check_data *check,
                                      uint32_t key);
 void check_data_expires(struct check_data *check, uint32_t key); /* it may be forgotten */
+void check_data_stored(struct check_data *check, uint32_t key); /* each node has it on its disk */
 
 /* ---- facts ---- */
 

@@ -40,6 +40,8 @@ static void slot_begin(struct data_load *load, uint32_t index)
                    "data-%u-%u", index, slot->key); /* fits */
     if (data_key_expires(load, slot->key))
         check_data_expires(load->check, slot->key);
+    if (load->settings.is_durable && data_key_is_durable(load, slot->key))
+        check_data_stored(load->check, slot->key);
 }
 
 const char *data_key_text(const struct data_load *load, uint32_t key)

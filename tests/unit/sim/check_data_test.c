@@ -655,6 +655,45 @@ static void what_is_written_after_it_was_forgotten_is_missed(void **state)
     expect_only("I16");
 }
 
+/* 5 were counted; 10 are there after a node started, from what its disk may have. */
+static void count_twice(bool is_stored, bool is_forgotten)
+{
+    key = check_data_key(check, SHERD_G_COUNTER);
+    check_data_expires(check, key);
+    if (is_stored)
+        check_data_stored(check, key);
+    (void)done(write_as(0, CHECK_DATA_COUNT, 0, 5, 1));
+    if (is_forgotten)
+        check_data_forgotten(check, 0, key);
+    check_data_node_ended(check, 0);
+    check_data_node_started(check, 0);
+    if (!is_forgotten)
+        check_data_forgotten(check, 1, key); /* when who started had read its disk */
+    check_data_seen(check, &(struct check_data_read){ .key = key, .node = 1 },
+                    &(struct check_data_value){ .count = 10 });
+}
+
+static void a_disk_may_bring_back_what_was_pruned(void **state)
+{
+    (void)state;
+    count_twice(true, true);
+    expect_only(NULL);
+}
+
+static void what_is_on_no_disk_counts_once(void **state)
+{
+    (void)state;
+    count_twice(false, true);
+    expect_only("I14");
+}
+
+static void what_was_forgotten_by_nobody_counts_once(void **state)
+{
+    (void)state;
+    count_twice(true, false);
+    expect_only("I14");
+}
+
 static void what_nobody_uses_is_gone_in_the_quiet(void **state)
 {
     int64_t element;
@@ -717,6 +756,9 @@ int main(void)
         TEST(who_has_forgotten_need_not_show),
         TEST(who_has_not_must),
         TEST(what_is_written_after_it_was_forgotten_is_missed),
+        TEST(a_disk_may_bring_back_what_was_pruned),
+        TEST(what_is_on_no_disk_counts_once),
+        TEST(what_was_forgotten_by_nobody_counts_once),
         TEST(what_nobody_uses_is_gone_in_the_quiet),
         TEST(a_key_that_does_not_expire_is_not_forgotten),
     };
