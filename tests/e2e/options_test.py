@@ -25,7 +25,7 @@ WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "he
          "remember": [[], ["1"], ["0", "new"], ["x", "new"], ["1", "."], ["1", "new", "x"], ["1", "new", "all", "x"],
                       ["1", "new", "all", "persist", "x"]],
          "airports_check.py": [[], ["x"], ["x", "y", "z"], ["x", "y", "-1"], ["x", "y", "1", "z"]],
-         "sim-campaign": [[], ["x"], ["x", "y", "z"], ["x", "y", "--parts", "5..1"], ["x", "y", "--parts", "0..125"]],
+         "sim-campaign": [[], ["x"], ["x", "y", "z"], ["x", "y", "--parts", "5..1"], ["x", "y", "--parts", "0..135"]],
          "demo": [["--nodes"], ["--nodes", "0"], ["--nodes", "x"], ["--nodes", "17"], ["--nodes", ""], ["--nodes", "3x"], ["--nodes=17"],
                   ["--input"], ["--input", ""], ["--input", "/"], ["--input", "/dev/none"],
                   ["--input", "/dev/null"], ["x"]],
