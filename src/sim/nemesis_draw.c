@@ -270,7 +270,7 @@ static void draw_leave_oldest(struct drawer *drawer)
 static void draw_restart(struct drawer *drawer)
 {
     uint64_t begin = drawer->now;
-    uint64_t count = between(drawer, 1, drawer->nodes - 1);
+    uint64_t count = drawer->nodes > 1 ? between(drawer, 1, drawer->nodes - 1) : 0;
 
     for (uint64_t i = 0; i < count; i++) {
         uint64_t back = drawer->now + between(drawer, 1000, 8000) * MS;
@@ -290,7 +290,7 @@ static void draw_restart(struct drawer *drawer)
 static void draw_crash_several(struct drawer *drawer)
 {
     uint64_t begin = drawer->now;
-    uint64_t count = between(drawer, 2, drawer->nodes);
+    uint64_t count = drawer->nodes > 1 ? between(drawer, 2, drawer->nodes) : 0;
     bool are_oldest = below(drawer, 2);
 
     for (uint64_t i = 0; i < count; i++) {
