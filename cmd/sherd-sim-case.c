@@ -15,9 +15,10 @@
 
 #define CASE_SIZE_MAX (64u * 1024 * 1024)
 
-static bool read_file(const char *path, struct buf *text)
+bool file_read(const char *path, size_t most, struct buf *text)
 {
     FILE *file = fopen(path, "rb");
+    bool good = false;
     size_t size;
 
     if (!file) {
@@ -27,9 +28,15 @@ static bool read_file(const char *path, struct buf *text)
     do {
         size = fread(buf_reserve(text, 65536), 1, 65536, file);
         text->size += size;
-    } while (size > 0 && text->size < CASE_SIZE_MAX);
+    } while (size > 0 && text->size <= most);
+    if (ferror(file)) /* a folder, too */
+        (void)usage_error("%s: %s", path, strerror(errno));
+    else if (text->size > most)
+        (void)usage_error("%s: larger than %zu MiB", path, most >> 20);
+    else
+        good = true;
     (void)fclose(file); /* only read */
-    return true;
+    return good;
 }
 
 /* One "set" line; it becomes a comment, so that the lines of faults keep their numbers. */
@@ -57,7 +64,7 @@ bool case_read(const char *path, struct options *options,
 {
     struct buf text = { 0 };
     char error[SCHEDULE_ERROR_MAX];
-    bool good = read_file(path, &text);
+    bool good = file_read(path, CASE_SIZE_MAX, &text);
 
     for (size_t at = 0; good && at < text.size;) {
         uint8_t *line = text.data + at;
@@ -68,9 +75,13 @@ bool case_read(const char *path, struct options *options,
             good = take_set(path, line, size, options);
         at += size + 1;
     }
-    if (good && !schedule_read(schedule, buf_slice(&text), error,
-                               sizeof error)) {
+    if (good && (!schedule_read(schedule, buf_slice(&text), error,
+                                sizeof error) ||
+                 !schedule_fits(schedule,
+                                (uint32_t)options->value[OPTION_NODES], error,
+                                sizeof error))) {
         (void)usage_error("%s: %s", path, error);
+        schedule_fini(schedule);
         good = false;
     }
     buf_fini(&text);

@@ -211,12 +211,19 @@ static bool try_option(struct shrinker *shrinker, enum sim_option option,
                        uint64_t value)
 {
     struct options options = shrinker->options;
+    struct schedule schedule = { { 0 } };
 
     if (options.value[option] == value)
         return false;
     options.value[option] = value;
-    if (!keep(shrinker, &options, &shrinker->schedule))
+    copy_until(&shrinker->schedule, UINT64_MAX, &schedule);
+    schedule_clip(&schedule, (uint32_t)options.value[OPTION_NODES]);
+    if (!keep(shrinker, &options, &schedule)) {
+        schedule_fini(&schedule);
         return false;
+    }
+    schedule_fini(&shrinker->schedule);
+    shrinker->schedule = schedule;
     shrinker->options = options;
     return true;
 }

@@ -465,21 +465,13 @@ int command_zoo(const struct command *command)
 static bool read_report(const char *folder, const char *name, struct buf *text)
 {
     char path[4096];
-    size_t size;
-    FILE *file;
 
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    file = fopen(path, "rb");
-    if (!file) {
-        (void)usage_error("%s cannot be read", path);
+    if (!file_read(path, COVER_FILE_MAX, text))
         return false;
-    }
-    do {
-        size = fread(buf_reserve(text, 65536), 1, 65536, file);
-        text->size += size;
-    } while (size > 0 && text->size < COVER_FILE_MAX);
-    (void)fclose(file); /* only read */
-    return true;
+    if (!text->size) /* each has some lines */
+        (void)usage_error("%s is empty: its run has not ended", path);
+    return text->size > 0;
 }
 
 /* The marks and cells of a report. False: told. */

@@ -105,7 +105,9 @@ void *shared_new(size_t size); /* zeroed memory that children share */
 void shared_free(void *memory, size_t size);
 /* Two runs of one seed had different digests: the FAIL line, of the second one (size VERDICT_LINE_MAX is enough). */
 void different_line(const struct run_result *again, char *line, size_t size);
-/* sherd-sim-case.c. False: told what is wrong. The schedule is empty before a read; options come with what the file leaves as
+/* sherd-sim-case.c. All bytes of a file behind those of the text. False: it cannot be read, or has more than `most`; told. */
+bool file_read(const char *path, size_t most, struct buf *text);
+/* False: told what is wrong. The schedule is empty before a read; options come with what the file leaves as
  * it is. */
 bool case_read(const char *path, struct options *options,
                struct schedule *schedule);

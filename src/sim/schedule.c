@@ -502,7 +502,7 @@ bool schedule_read(struct schedule *schedule, struct slice text, char *error,
         struct fault fault;
 
         memset(&fault, 0, sizeof fault);
-        line++;
+        fault.line = ++line;
         if (!next_word(&ahead).size)
             continue;
         if (schedule->faults.count == SCHEDULE_FAULTS_MAX)
@@ -518,4 +518,80 @@ bool schedule_read(struct schedule *schedule, struct slice text, char *error,
         return false;
     }
     return true;
+}
+
+/* ---- whose nodes ---- */
+
+static uint32_t highest_of(const struct fault_nodes *nodes)
+{
+    return nodes->count ? nodes->items[nodes->count - 1] : 0; /* ascending */
+}
+
+/* "": each node is there. */
+static void misfit(const struct fault *fault, uint32_t nodes, char *text,
+                   size_t size)
+{
+    uint32_t parts = verbs[fault->verb].parts;
+    const struct fault_nodes *left = &fault->left, *right = &fault->right;
+    uint32_t highest = parts & FAULT_NODE ? fault->node : 0;
+
+    *text = 0;
+    if (highest < highest_of(left))
+        highest = highest_of(left);
+    if (highest < highest_of(right))
+        highest = highest_of(right);
+    if (highest >= nodes)
+        (void)snprintf(text, size,
+                       "there is no node %u, the run has nodes 0 to %u",
+                       highest, nodes - 1);
+    else if (left->count == 1 && right->count == 1 &&
+             left->items[0] == right->items[0])
+        (void)snprintf(text, size, "no way leads from node %u to itself",
+                       left->items[0]);
+}
+
+bool schedule_fits(const struct schedule *schedule, uint32_t nodes, char *error,
+                   size_t size)
+{
+    char text[80];
+
+    for (uint32_t i = 0; i < schedule->faults.count; i++) {
+        const struct fault *fault = &schedule->faults.items[i];
+
+        misfit(fault, nodes, text, sizeof text);
+        if (!*text)
+            continue;
+        (void)snprintf(error, size, "line %u: %s", fault->line, text);
+        return false;
+    }
+    return true;
+}
+
+static void clip_nodes(struct fault_nodes *set, uint32_t nodes)
+{
+    while (set->count && set->items[set->count - 1] >= nodes) /* ascending */
+        set->count--;
+}
+
+void schedule_clip(struct schedule *schedule, uint32_t nodes)
+{
+    uint32_t kept = 0;
+    char text[80];
+
+    for (uint32_t i = 0; i < schedule->faults.count; i++) {
+        struct fault *fault = &schedule->faults.items[i];
+        bool is_void;
+
+        clip_nodes(&fault->left, nodes);
+        clip_nodes(&fault->right, nodes);
+        is_void = verbs[fault->verb].parts & FAULT_PATHS &&
+                  ((!fault->left.count && !fault->left.all) ||
+                   (!fault->right.count && !fault->right.all));
+        misfit(fault, nodes, text, sizeof text);
+        if (is_void || *text)
+            fault_fini(fault);
+        else
+            schedule->faults.items[kept++] = *fault;
+    }
+    schedule->faults.count = kept;
 }

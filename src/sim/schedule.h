@@ -88,6 +88,7 @@ struct fault {
     int64_t amount; /* the factor, the shift in ns, the rate in ppm, `by` in ns */
     uint64_t every; /* ns */
     uint64_t length; /* ns */
+    uint32_t line; /* of the text that it was read from; 0: of none */
 };
 
 /* Zero is an empty one. */
@@ -106,6 +107,11 @@ void schedule_put(const struct schedule *schedule, struct buf *text); /* lines *
  * schedule is empty then. */
 bool schedule_read(struct schedule *schedule, struct slice text, char *error,
                    size_t size);
+/* Whether a run of so many nodes has those of each fault, and two where a way leads. False with "line 7: what is wrong" in error. */
+bool schedule_fits(const struct schedule *schedule, uint32_t nodes, char *error,
+                   size_t size);
+/* Takes out the nodes that a run of so many has not, and faults that are left without any. It fits then, if it did with more. */
+void schedule_clip(struct schedule *schedule, uint32_t nodes);
 const char *fault_verb_name(enum fault_verb verb);
 uint32_t fault_verb_parts(enum fault_verb verb); /* a set of enum fault_part */
 

@@ -159,6 +159,30 @@ def a_case_is_repeated():
                f"line {len(lines)}: there is no such verb" in err, err)
 
 
+def a_case_that_cannot_be_meant_is_refused():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "a.case")
+        for lines, said in (
+                ("at 5s power\nat 5s crash 99\n", "line 2: there is no node 99, the run has nodes 0 to 2"),
+                ("# some\n\nat 6s reset 7<>8\n", "line 3: there is no node 8"),
+                ("at 7s cut 1>1 for 3s\n", "line 1: no way leads from node 1 to itself"),
+                ("at 7s crash 2\nset nodes=2\n", "line 1: there is no node 2, the run has nodes 0 to 1")):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(lines)
+            for command in ("replay", "shrink"):
+                status, out, err = run(command, "3", *SMALL, "--schedule", path)
+                expect(f"{command} of {lines!r}", status == 2 and not out and
+                       f"{path}: {said}" in err, status, out, err)
+        for command in ("replay", "shrink"):
+            status, out, err = run(command, "3", *SMALL, "--schedule", folder)
+            expect(f"{command} of a folder", status == 2 and not out and
+                   f"{folder}: Is a directory" in err, status, out, err)
+        with open(path, "w", encoding="utf-8") as file:
+            file.truncate((64 << 20) + 1)
+        status, _, err = run("replay", "3", *SMALL, "--schedule", path)
+        expect("too large a file", status == 2 and "larger than 64 MiB" in err, status, err)
+
+
 def a_long_path_spoils_no_case():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "long" * 50)
@@ -301,6 +325,12 @@ def cells_are_told(folder, out):
         file.write("1 1 crash member lost\n")
     status, _, err = run("cover", folder)
     expect("a line that is no cell", status == 2 and "cells.txt has a line that is no cell" in err, err)
+    for name in ("cells.txt", "marks.txt"):
+        with open(os.path.join(folder, name), "w", encoding="utf-8"):
+            pass
+        status, seen, err = run("cover", folder)
+        expect("a file that nobody wrote to the end", status == 2 and not seen and
+               f"{name} is empty" in err, status, seen, err)
 
 
 def a_fault_that_does_nothing_fails_the_gate():
@@ -433,6 +463,7 @@ def main():
     a_run_is_repeated()
     a_run_that_differs_is_told()
     a_case_is_repeated()
+    a_case_that_cannot_be_meant_is_refused()
     a_long_path_spoils_no_case()
     what_is_shrunk_is_repeated_with_its_bug()
     what_a_world_is_made_of_stays_when_it_is_shrunk()

@@ -182,6 +182,49 @@ static void wrong_lines_are_told(void **state)
     }
 }
 
+static void nodes_that_are_not_there_are_told(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *error; /* with 3 nodes; "": none */
+        const char *clipped; /* to them */
+    } rows[] = {
+        { "at 1s crash 2\n", "", "at 1s crash 2\n" },
+        { "\nat 1s crash 3\n",
+          "line 2: there is no node 3, the run has nodes 0 to 2", "" },
+        { "at 1s power\nat 2s reset 0,1,7<>*\n",
+          "line 2: there is no node 7, the run has nodes 0 to 2",
+          "at 1s power\nat 2s reset 0,1<>*\n" },
+        { "at 1s reset 0>3,4\nat 2s reset *>1\n",
+          "line 1: there is no node 4, the run has nodes 0 to 2",
+          "at 2s reset *>1\n" },
+        { "at 1s reset 1>1\n", "line 1: no way leads from node 1 to itself",
+          "" },
+        { "at 1s reset 1,2>1,2\nat 2s reset *<>*\n", "",
+          "at 1s reset 1,2>1,2\nat 2s reset *<>*\n" },
+        { "at 1s reset 1,5>1,6\n",
+          "line 1: there is no node 6, the run has nodes 0 to 2", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct schedule schedule = { { 0 } };
+        struct buf text = { 0 };
+        char error[SCHEDULE_ERROR_MAX] = "";
+
+        assert_true(schedule_read(&schedule, slice_text(rows[i].text), error,
+                                  sizeof error));
+        assert_int_equal(schedule_fits(&schedule, 3, error, sizeof error),
+                         !*rows[i].error);
+        assert_string_equal(error, rows[i].error);
+        schedule_clip(&schedule, 3);
+        assert_true(schedule_fits(&schedule, 3, error, sizeof error));
+        assert_string_equal(text_of(&schedule, &text), rows[i].clipped);
+        schedule_fini(&schedule);
+        buf_fini(&text);
+    }
+}
+
 /* Limit: SCHEDULE_FAULTS_MAX. */
 static void too_many_faults_are_refused(void **state)
 {
@@ -217,6 +260,8 @@ static void drawn_schedules_are_read_back(void **state)
         wish.nodes_min = wish.nodes_max = seed < 20 ? 1 + seed % 2 : 0; /* 0: as drawn */
         options_draw(&options, seed, &wish);
         nemesis_draw(&options, &drawn);
+        assert_true(schedule_fits(&drawn, (uint32_t)options.value[OPTION_NODES],
+                                  error, sizeof error));
         (void)text_of(&drawn, &text);
         text.size--;
         assert_true(
@@ -305,6 +350,7 @@ int main(void)
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(blanks_and_comments_are_skipped),
         cmocka_unit_test(wrong_lines_are_told),
+        cmocka_unit_test(nodes_that_are_not_there_are_told),
         cmocka_unit_test(too_many_faults_are_refused),
         cmocka_unit_test(drawn_schedules_are_read_back),
         cmocka_unit_test(handoff_mode_is_graceful),
