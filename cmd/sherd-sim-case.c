@@ -88,6 +88,25 @@ bool case_read(const char *path, struct options *options,
     return good;
 }
 
+void put_word(struct buf *text, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_@%+=:,./-";
+
+    if (*word && !word[strspn(word, plain)]) {
+        buf_put_text(text, word);
+        return;
+    }
+    buf_put_text(text, "'");
+    for (; *word; word++) {
+        if (*word == '\'')
+            buf_put_text(text, "'\\'"); /* ends the quotes, and begins others */
+        buf_put_u8(text, (uint8_t)*word);
+    }
+    buf_put_text(text, "'");
+}
+
 void case_put_replay(struct buf *text, uint64_t seed, const char *path)
 {
     const struct zoo_entry *mutant = zoo_entry(zoo_current());
@@ -97,7 +116,7 @@ void case_put_replay(struct buf *text, uint64_t seed, const char *path)
     buf_put_text(text, "sherd-sim replay ");
     buf_put_text(text, number);
     buf_put_text(text, " --schedule ");
-    buf_put_text(text, path);
+    put_word(text, path);
     if (mutant) {
         buf_put_text(text, " --mutant ");
         buf_put_text(text, mutant->name);

@@ -231,6 +231,9 @@ static int replay(const struct command *command, const struct options *options,
             different_line(&again, line, sizeof line);
             print_failure(command, again.seed, line);
             result->violations++;
+        } else {
+            printf("twice: both runs have the digest %016llx\n",
+                   (unsigned long long)again.digest);
         }
     }
     printf("%d passed, %d failed\n",

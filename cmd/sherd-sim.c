@@ -202,7 +202,7 @@ static bool set_fail_fast(struct command *command, const char *text)
 
 static bool set_until(struct command *command, const char *text)
 {
-    return time_parse(slice_text(text), &command->until);
+    return time_parse(slice_text(text), &command->until) && command->until > 0;
 }
 
 static bool set_log(struct command *command, const char *text)
@@ -330,11 +330,14 @@ static void help(void)
         printf("  sherd-sim %-24s %s\n", commands[i].usage, commands[i].help);
     printf("\n");
     for (size_t i = 0; i < SETTINGS; i++) {
-        char name[48], on[72] = "";
+        const char *argument = settings[i].argument ? settings[i].argument : "";
+        char name[48], letter[24] = "", on[72] = "";
 
-        (void)snprintf(name, sizeof name, "--%s%s%s", settings[i].name,
-                       settings[i].argument ? " " : "",
-                       settings[i].argument ? settings[i].argument : "");
+        if (settings[i].letter) /* those have an argument */
+            (void)snprintf(letter, sizeof letter, ", -%c %s",
+                           settings[i].letter, argument);
+        (void)snprintf(name, sizeof name, "--%s%s%s%s", settings[i].name,
+                       *argument ? " " : "", argument, letter);
         for (size_t j = 0; j < COMMANDS; j++) {
             if (!(settings[i].on & commands[j].bit))
                 continue;
@@ -365,6 +368,15 @@ bool command_options(const struct command *command, uint64_t seed,
     return true;
 }
 
+static void print_argument(const char *option, const char *value)
+{
+    struct buf text = { 0 };
+
+    put_word(&text, value);
+    printf(" %s %.*s", option, (int)text.size, (const char *)text.data);
+    buf_fini(&text);
+}
+
 void print_replay(const struct command *command, uint64_t seed)
 {
     const struct options_wish *wish = &command->wish;
@@ -380,11 +392,11 @@ void print_replay(const struct command *command, uint64_t seed)
                (unsigned long long)wish->length_min_s,
                (unsigned long long)wish->length_max_s);
     for (uint32_t i = 0; i < command->sets.count; i++)
-        printf(" --set %s", command->sets.items[i]);
+        print_argument("--set", command->sets.items[i]);
     if (command->schedule)
-        printf(" --schedule %s", command->schedule);
+        print_argument("--schedule", command->schedule);
     if (command->mutant)
-        printf(" --mutant %s", command->mutant);
+        print_argument("--mutant", command->mutant);
     if (command->twice)
         printf(" --twice");
     printf("\n");
@@ -431,6 +443,22 @@ int output_status(int status)
 
 /* ---- the command line ---- */
 
+/* What a number or a time may be. */
+static void put_limits(const char *name, const char *argument, struct buf *text)
+{
+    char limits[80] = "";
+
+    if (!strcmp(name, "jobs"))
+        (void)snprintf(limits, sizeof limits, ", 1 to %d", JOBS_MAX);
+    else if (!strcmp(name, "nodes"))
+        (void)snprintf(limits, sizeof limits, ", 1 to %d", OPTIONS_NODES_MAX);
+    else if (strstr(argument, "TIME"))
+        (void)snprintf(limits, sizeof limits,
+                       ", more than 0, at most 720h, as %s",
+                       *argument == 'T' ? "240s" : "2m..20m");
+    buf_put_text(text, limits);
+}
+
 /* An option has a value that it cannot have: what it can have, all of it where that is a list. */
 static int value_error(size_t option, const char *value)
 {
@@ -447,8 +475,8 @@ static int value_error(size_t option, const char *value)
             buf_put_text(&text, i == ZOO_NONE + 1 ? ": " : ", ");
             buf_put_text(&text, zoo_entry((enum zoo_mutant)i)->name);
         }
-    } else if (!strcmp(argument, "TIME")) {
-        buf_put_text(&text, ", more than 0, as 240s");
+    } else {
+        put_limits(settings[option].name, argument, &text);
     }
     status = usage_error("--%s %s: wanted is %.*s", settings[option].name,
                          value, (int)text.size, (const char *)text.data);
@@ -514,7 +542,7 @@ int main(int argc, char **argv)
     if (which == COMMANDS)
         return usage_error("there is no command %s", argv[1]);
     for (int i = 2; i < argc; i++) {
-        if (!strcmp(argv[i], "--help")) {
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
             help();
             return output_status(0);
         }

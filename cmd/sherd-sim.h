@@ -113,6 +113,8 @@ bool case_read(const char *path, struct options *options,
                struct schedule *schedule);
 bool case_write(const char *path, const struct options *options,
                 const struct schedule *schedule, const char *comment);
+/* A word of a command line, in quotes where a shell would take it for something else. */
+void put_word(struct buf *text, const char *word);
 /* The line that repeats a case in a program with the bug that this process has. */
 void case_put_replay(struct buf *text, uint64_t seed, const char *path);
 

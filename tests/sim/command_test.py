@@ -5,6 +5,7 @@ usage: command_test.py PROGRAM
 """
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -38,7 +39,7 @@ def wrong_options_are_refused():
             (["run", "--seeds", "0"], "wanted is A..B|N"),
             (["run", "--frob", "1"], "no option --frob"),
             (["run", "--seeds", "3", "--nodes", "0"], "--nodes 0"),
-            (["run", "--seeds", "3", "--nodes", "1001"], "--nodes 1001"),
+            (["run", "--seeds", "3", "--nodes", "1001"], "--nodes 1001: wanted is A..B|N, 1 to 1000"),
             (["run", "--seeds", "3", "--nodes", "3,5"], "--nodes 3,5"),
             (["run", "--seeds", "3", "--mode", "blue"],
              "--mode blue: wanted is MODE: swarm, lite, churn"),
@@ -49,7 +50,10 @@ def wrong_options_are_refused():
             (["run", "--seeds", "3", "--until", "5s"], "not for run"),
             (["run", "--seeds", "3", "--set", "nodes"], "NAME=VALUE"),
             (["run", "--seeds", "3", "--set", "nods=3"], "no such option"),
-            (["run", "--seeds", "3", "-j", "0"], "--jobs 0"),
+            (["run", "--seeds", "3", "-j", "257"], "--jobs 257: wanted is N, 1 to 256"),
+            (["replay", "3", "--until", "721h"], "wanted is TIME, more than 0, at most 720h, as 240s"),
+            (["replay", "3", "--until", "0s"], "wanted is TIME, more than 0"),
+            (["run", "--seeds", "3", "--length", "0s"], "wanted is A..B|TIME, more than 0, at most 720h, as 2m..20m"),
             (["run", "--seeds", "3", "--time", "5"], "--time 5"),
             (["run", "--seeds", "3", "more"], "usage"),
             (["replay"], "usage"),
@@ -71,6 +75,9 @@ def wrong_options_are_refused():
 
 def help_tells_every_command():
     status, out, _ = run("--help")
+    expect("help names the letters", "  --jobs N, -j N " in out and "  --out FILE, -o FILE " in out, out)
+    for words in (["-h"], ["zoo", "-h"], ["replay", "3", "--help"]):
+        expect(f"help by {words}", run(*words) == (0, out, ""), run(*words))
     expect("help", status == 0 and all(
         f"sherd-sim {name}" in out
         for name in ("run", "replay", "shrink", "zoo", "cover", "bench", "scale")), out)
@@ -124,7 +131,8 @@ def a_run_is_repeated():
     _, again, _ = run("replay", "7", *SMALL)
     _, other, _ = run("replay", "8", *SMALL)
     expect("two runs of one process are equal", status in (0, 1) and
-           "inv=digest" not in out, out)
+           "inv=digest" not in out and
+           f"twice: both runs have the digest {digest(out)}\n" in out, out)
     expect("two processes have one digest", digest(out) and
            digest(out) == digest(again), out, again)
     expect("another seed has another digest", digest(out) != digest(other))
@@ -195,12 +203,12 @@ def a_long_path_spoils_no_case():
 
 def what_is_shrunk_is_repeated_with_its_bug():
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "a.case")
+        path = os.path.join(folder, "it's a.case")
         status, out, _ = run("shrink", "1", "--mode", "churn", "--nodes", "3..6",
                              "--length", "240s", "--set", "faults_per_hour=300",
                              "--set", "load=5", "--mutant", "A13",
                              "--budget", "1s", "-o", path)
-        command = f"sherd-sim replay 1 --schedule {path} --mutant A13"
+        command = "sherd-sim replay 1 --schedule '" + path.replace("'", "'\\''") + "' --mutant A13"
         with open(path, encoding="utf-8") as file:
             first = file.readline()
         expect("it breaks its rule", status == 1 and "inv=I18" in out, out)
@@ -208,7 +216,7 @@ def what_is_shrunk_is_repeated_with_its_bug():
             rf"^FAIL seed=1 inv=I18 .* : .+ \| {re.escape(command)}$", out, re.M) and
                out.count("sherd-sim replay") == 1, out)
         expect("so does the case's first one", first == f"# {command}\n", first)
-        status, out, _ = run(*command.split()[1:])
+        status, out, _ = run(*shlex.split(command)[1:])
         expect("it does, and says so again", status == 1 and "inv=I18" in out and
                all(line.endswith(f" | {command}") for line in out.split("\n")
                    if line.startswith("FAIL")), out)
