@@ -27,7 +27,7 @@ struct following {
     bool has_started;
     bool is_released; /* its actor has ended */
     bool is_gone;     /* its node has */
-    uint64_t changed_at; /* its set */
+    uint64_t changed_at; /* its set, or what it has heard */
     struct follower *follower; /* null: it has ended */
 };
 
@@ -232,6 +232,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
         return act(load, ctx, *state);
     case SHERD_CLUSTER:
         check_follow_heard((*state)->follower, msg);
+        (*state)->changed_at = world_now(load->world);
         break;
     default:
         break;
