@@ -122,8 +122,9 @@ SHERD_API void sherd_close(struct sherd_system *system);
  * of another protocol or system, which the log says; SHERD_ESTATE. What cannot be done when the node comes to it is logged alone.
  * sherd_join: a node without seed nodes joins the cluster of the node at that address, and asks until it is taken in; the own
  * address founds a cluster. A node that is alone in its cluster and has no entity types leaves it and joins the other one, as the
- * same incarnation; events tell that it is joining again. Of up to 16 that join each other in a ring the one with the lowest address
- * takes in the others. The configurations are not compared. A warning says each 10 s that nobody has taken the node in.
+ * same incarnation; events tell that it is joining again. Of two that join each other one takes in the other; three and more
+ * that do so in a ring stay outside until one of them is told otherwise. A warning says each 10 s that nobody has taken the node in. The
+ * configurations are not compared.
  * Otherwise it is refused, and the log says so. With others in its cluster: they would have to move at the same moment. With entity
  * types (proxies, too): its coordinator has given their shards homes by the terms and the store of this cluster, the other one's by
  * its own, and an entity would run twice until one of the two has let go. Such a node is closed and started anew, not alone, and

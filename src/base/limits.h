@@ -53,7 +53,6 @@
 #define GOSSIP_MEMBERS_MAX 5000 /* of one gossip; a frame of 256 KiB carries about as many */
 #define MEMBER_TOMBSTONES_MAX 10000 /* of one gossip: a day of removals, one each 9 s; the oldest is dropped first */
 #define MEMBER_ROWS_MAX 65536 /* observations in one gossip: all but a few of 5,000 members unreachable for 9 each is 45,000 */
-#define JOIN_PATH_MAX 16 /* nodes of a ring that were told to join each other; those of a longer one wait, and say so */
 #define MEMBER_ROLES_MAX 64 /* of one member */
 #define MEMBER_ROLE_SIZE_MAX 255 /* bytes of a role's name */
 #define MEMBER_TABLE_MAX 65536 /* distinct roles, versions or hashes of one gossip; JVM peers repeat versions per member */

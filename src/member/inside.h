@@ -235,12 +235,12 @@ void join_address(struct member *member, uint64_t now,
                   struct outbox *outbox);
 /* A cluster of one may join another one (the first of the library's specifications has it, the reference has not). */
 bool join_may_move(const struct member *member, const struct address *address);
-/* On the way to another cluster: nodes that were told to join each other, two or more in a ring, would wait for each other's welcome for
- * ever. So each passes on to whom it has asked who has asked it; of a ring that so becomes known the node with the lowest address founds a
- * cluster, anew if it comes from one, and takes in who asks. */
-void join_receive_waiting(struct member *member, uint64_t now,
-                          const struct inbound *inbound,
-                          struct outbox *outbox);
+/* Two clusters of one that were told to join each other would wait for each other's welcome. The one with the lower address goes
+ * back to its own cluster, and takes the other one in. */
+bool join_crosses(const struct member *member, const struct inbound *inbound);
+void join_receive_crossing(struct member *member, uint64_t now,
+                           const struct inbound *inbound,
+                           struct outbox *outbox);
 void join_step(struct member *member, uint64_t now, struct outbox *outbox);
 /* Outside, where one waits: enters by the large gossip that was read in a step before. */
 void join_enter_step(struct member *member, uint64_t now,

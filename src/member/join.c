@@ -19,22 +19,15 @@ void join_refuse(struct member *member, const char *reason)
               reason);
 }
 
-/* waiting: as wire_put_join. */
-static void ask(struct member *member, const struct join_path *waiting,
-                struct outbox *outbox)
+static void send_join(struct member *member, uint64_t now,
+                      struct outbox *outbox)
 {
     struct node_id to = { member->contact, 0 };
     struct buf payload = { 0 };
 
-    wire_put_join(member->identity, &payload, member->self, waiting);
+    wire_put_join(member->identity, &payload, member->self);
     member_send(member, &to, slice_text(""), "J", &payload, outbox);
     buf_fini(&payload);
-}
-
-static void send_join(struct member *member, uint64_t now,
-                      struct outbox *outbox)
-{
-    ask(member, NULL, outbox);
     member->retry_at = now + member->settings.join_retry_ms * MS;
 }
 
@@ -190,9 +183,8 @@ void join_receive(struct member *member, uint64_t now,
 {
     const struct gossip_member *own = member_own_entry(member);
     struct profile *profile = NULL;
-    struct join_path path;
     enum verdict verdict =
-        wire_get_join(member->identity, inbound->payload, &profile, &path);
+        wire_get_join(member->identity, inbound->payload, &profile);
 
     leave_follow_preparation(member, outbox);
     if (verdict != WIRE_OK)
@@ -211,74 +203,20 @@ void join_receive(struct member *member, uint64_t now,
     profile_drop(profile);
 }
 
-/* Where the path goes through this node; its count: nowhere. */
-static uint32_t place_on(const struct join_path *path,
-                         const struct node_id *node)
+bool join_crosses(const struct member *member, const struct inbound *inbound)
 {
-    uint32_t at = 0;
-
-    while (at < path->count && !node_equal(&path->nodes[at], node))
-        at++;
-    return at;
+    return member->phase == PHASE_JOINING && member->gossip.members.count &&
+           address_equal(&inbound->from.address, &member->contact) &&
+           address_compare(&member->self->node.address, &member->contact) < 0;
 }
 
-/* Of those from `first` on, this node among them. */
-static bool is_lowest(const struct member *member,
-                      const struct join_path *path, uint32_t first)
+void join_receive_crossing(struct member *member, uint64_t now,
+                           const struct inbound *inbound,
+                           struct outbox *outbox)
 {
-    for (uint32_t i = first; i < path->count; i++)
-        if (address_compare(&path->nodes[i].address,
-                            &member->self->node.address) < 0)
-            return false;
-    return true;
-}
-
-static void break_ring(struct member *member, uint64_t now,
-                       const struct inbound *inbound, struct outbox *outbox)
-{
-    char text[ADDRESS_TEXT_MAX];
-
-    trace_put(member->trace, member->info_level, "member",
-              "nodes that join each other wait for this one, which takes them "
-              "in, and does not join contact=%s",
-              address_text(&member->contact, text, sizeof text));
     member->contact = (struct address){ 0 };
     found_cluster(member, now, outbox);
     join_receive(member, now, inbound, outbox);
-}
-
-void join_receive_waiting(struct member *member, uint64_t now,
-                          const struct inbound *inbound, struct outbox *outbox)
-{
-    const struct node_id *self = &member->self->node;
-    struct profile *profile = NULL;
-    struct join_path path;
-    enum verdict verdict =
-        wire_get_join(member->identity, inbound->payload, &profile, &path);
-    uint32_t first;
-
-    profile_drop(profile);
-    if (verdict != WIRE_OK) {
-        member->counters.dropped_malformed++;
-        return;
-    }
-    if (!inbound->sender.size ||
-        !node_equal(&path.nodes[path.count - 1], &inbound->from) ||
-        node_equal(&inbound->from, self)) {
-        member->counters.dropped_hostile++;
-        return;
-    }
-    first = address_equal(&inbound->from.address, &member->contact)
-                ? path.count - 1 /* a JVM does not say who waits for it */
-                : place_on(&path, self);
-    if (!member->is_by_seeds && first < path.count &&
-        is_lowest(member, &path, first))
-        break_ring(member, now, inbound, outbox);
-    else if (!member->is_by_seeds && first == path.count &&
-             path.count < JOIN_PATH_MAX)
-        ask(member, &path, outbox);
-    else
-        member->counters.dropped_state++; /* it asks again */
 }
 
 /* A welcome shows this node as a newcomer: nothing that only it may say is there yet. */

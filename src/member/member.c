@@ -580,8 +580,8 @@ static void take_in(struct member *member, uint64_t now,
         member_settle(member, now);
         return;
     }
-    if (member->phase == PHASE_JOINING && slice_is(manifest, "J")) {
-        join_receive_waiting(member, now, inbound, outbox);
+    if (slice_is(manifest, "J") && join_crosses(member, inbound)) {
+        join_receive_crossing(member, now, inbound, outbox);
         member_settle(member, now);
         return;
     }

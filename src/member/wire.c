@@ -216,21 +216,11 @@ enum verdict wire_get_node(const struct identity *identity,
 }
 
 void wire_put_join(const struct identity *identity, struct buf *buf,
-                   const struct profile *profile,
-                   const struct join_path *waiting)
+                   const struct profile *profile)
 {
     Cluster__Join message = CLUSTER__JOIN__INIT;
-    Cluster__Node *nodes[JOIN_PATH_MAX];
-    struct node_part parts[JOIN_PATH_MAX];
     struct node_part node;
 
-    check(!waiting || waiting->count < JOIN_PATH_MAX);
-    for (uint32_t i = 0; waiting && i < waiting->count; i++) {
-        part_init_node(&parts[i], identity, &waiting->nodes[i]);
-        nodes[i] = &parts[i].node;
-    }
-    message.n_waiting = waiting ? waiting->count : 0;
-    message.waiting = nodes;
     part_init_node(&node, identity, &profile->node);
     message.node = &node.node;
     message.n_roles = profile->traits->role_count;
@@ -244,8 +234,7 @@ static enum verdict check_join(const Cluster__Join *message,
 {
     struct version version;
 
-    if (message->n_roles > MEMBER_ROLES_MAX ||
-        message->n_waiting >= JOIN_PATH_MAX)
+    if (message->n_roles > MEMBER_ROLES_MAX)
         return WIRE_HOSTILE;
     for (size_t i = 0; i < message->n_roles; i++)
         if (!*message->roles[i] ||
@@ -255,41 +244,25 @@ static enum verdict check_join(const Cluster__Join *message,
     return version_parse(&version, app_version) ? WIRE_OK : WIRE_HOSTILE;
 }
 
-static enum verdict get_path(const struct identity *identity,
-                             const Cluster__Join *message,
-                             struct join_path *path)
-{
-    enum verdict verdict = WIRE_OK;
-
-    path->count = 0;
-    for (size_t i = 0; verdict == WIRE_OK && i < message->n_waiting; i++)
-        verdict = part_get_node(identity, message->waiting[i],
-                                &path->nodes[path->count++]);
-    if (verdict == WIRE_OK)
-        verdict = part_get_node(identity, message->node,
-                                &path->nodes[path->count++]);
-    return verdict;
-}
-
 enum verdict wire_get_join(const struct identity *identity,
-                           struct slice payload, struct profile **profile,
-                           struct join_path *path)
+                           struct slice payload, struct profile **profile)
 {
     struct arena arena;
     enum verdict verdict = WIRE_MALFORMED;
     const Cluster__Join *message;
+    struct node_id node;
 
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
     message = unpack(&arena, &cluster__join__descriptor, payload);
-    if (message) {
+    if (message)
+        verdict = part_get_node(identity, message->node, &node);
+    if (verdict == WIRE_OK) {
         const char *version =
             message->app_version ? message->app_version : "0.0.0";
 
         verdict = check_join(message, version);
         if (verdict == WIRE_OK)
-            verdict = get_path(identity, message, path);
-        if (verdict == WIRE_OK)
-            *profile = profile_new(identity, &path->nodes[path->count - 1],
+            *profile = profile_new(identity, &node,
                                    (const char *const *)message->roles,
                                    (uint32_t)message->n_roles, version);
     }

@@ -6,7 +6,6 @@
 #define SHERD_MEMBER_WIRE_H
 
 #include "base/bytes.h"
-#include "base/limits.h"
 #include "member/gossip.h"
 
 enum verdict {
@@ -45,20 +44,11 @@ void wire_put_node(const struct identity *identity, struct buf *buf,
                    const struct node_id *node);
 enum verdict wire_get_node(const struct identity *identity,
                            struct slice payload, struct node_id *node);
-/* Nodes that wait to be taken in: each has asked the next one, and the last one says so. */
-struct join_path {
-    struct node_id nodes[JOIN_PATH_MAX];
-    uint32_t count;
-};
-
-/* J. waiting: who waits for the node itself, at most JOIN_PATH_MAX - 1; null: nobody. The decoded profile has one holder, the caller; the
- * path ends with the profile's node. */
+/* J. The decoded profile has one holder, the caller. */
 void wire_put_join(const struct identity *identity, struct buf *buf,
-                   const struct profile *profile,
-                   const struct join_path *waiting);
+                   const struct profile *profile);
 enum verdict wire_get_join(const struct identity *identity,
-                           struct slice payload, struct profile **profile,
-                           struct join_path *path);
+                           struct slice payload, struct profile **profile);
 
 /* HB, HBR. A response carries the numbers of what it answers. */
 struct heartbeat {

@@ -43,7 +43,7 @@ static inline struct member *core_new(struct outbox *outbox)
 
     (void)member_join(member, SECOND, 1700000000000,
                       &core_identity.node.address, outbox);
-    wire_put_join(&core_identity, &payload, profile, NULL);
+    wire_put_join(&core_identity, &payload, profile);
     core_put(member, "J", buf_slice(&payload), outbox);
     check(member_count(member) == 2);
     buf_fini(&payload);

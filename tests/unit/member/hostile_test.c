@@ -57,7 +57,7 @@ static void join(struct fixture *fixture, const struct node_id *node,
         profile_new(&test_identity, node, NULL, 0, version);
     struct buf payload = { 0 };
 
-    wire_put_join(&test_identity, &payload, profile, NULL);
+    wire_put_join(&test_identity, &payload, profile);
     put(fixture, node, "J", &payload);
     buf_fini(&payload);
     profile_drop(profile);
@@ -322,7 +322,7 @@ static void joins_are_checked(void **state)
 
     join(fixture, &node, "1.x"); /* it would poison JVM members */
     assert_int_equal(counters->dropped_malformed, 1);
-    wire_put_join(&test_identity, &payload, profile, NULL);
+    wire_put_join(&test_identity, &payload, profile);
     put(fixture, &other, "J", &payload); /* for somebody else */
     assert_int_equal(counters->dropped_hostile, 1);
     join(fixture, &test_identity.node, "1.0"); /* for ourselves */
@@ -375,7 +375,7 @@ static void members_have_a_limit(void **state)
             profile_drop(profile);
             continue;
         }
-        wire_put_join(&test_identity, &payload, profile, NULL);
+        wire_put_join(&test_identity, &payload, profile);
         inbound.payload = buf_slice(&payload);
         member_receive(fixture->member, fixture->now, 0, &inbound,
                        &fixture->outbox);

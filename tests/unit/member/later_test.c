@@ -127,7 +127,7 @@ static void receive_join(struct member *member, uint32_t number,
                                .manifest = slice_text("J"),
                                .serializer = MEMBER_SERIALIZER };
 
-    wire_put_join(&test_identity, &payload, profile, NULL);
+    wire_put_join(&test_identity, &payload, profile);
     inbound.payload = buf_slice(&payload);
     member_receive(member, 2, 2, &inbound, outbox);
     buf_fini(&payload);

@@ -53,7 +53,7 @@ static void join(struct fixture *fixture)
     struct node_id from;
     bool found = false;
 
-    wire_put_join(&own_identity, &payload, profile, NULL);
+    wire_put_join(&own_identity, &payload, profile);
     put(fixture, "J", &payload);
     gossip_fini(&fixture->gossip);
     while (outbox_next(&fixture->outbox, &out))
@@ -933,7 +933,7 @@ static void an_old_life_is_over_when_a_new_one_joins(void **state)
     set(&fixture, 'c', MEMBER_UP, 2);
     told_by_peer(&fixture);
     expect_news(&fixture, "c up");
-    wire_put_join(&own_identity, &payload, again, NULL);
+    wire_put_join(&own_identity, &payload, again);
     inbound.payload = buf_slice(&payload);
     member_receive(fixture.member, fixture.now, 0, &inbound, &fixture.outbox);
     expect_news(&fixture, "c down, !c");

@@ -289,7 +289,6 @@ static void other_messages_round_trip(void **state)
     struct node_id from;
     struct node_id to;
     struct profile *profile = NULL;
-    struct join_path path;
     struct address address;
     struct buf buf = { 0 };
     struct buf text = { 0 };
@@ -321,11 +320,9 @@ static void other_messages_round_trip(void **state)
     assert_true(slice_is(buf_slice(&text), "packed"));
     assert_int_equal(to.uid, 2);
     buf_clear(&buf);
-    wire_put_join(&test_identity, &buf, gossip.members.items[2].profile, NULL);
-    assert_int_equal(wire_get_join(&test_identity, buf_slice(&buf), &profile, &path),
+    wire_put_join(&test_identity, &buf, gossip.members.items[2].profile);
+    assert_int_equal(wire_get_join(&test_identity, buf_slice(&buf), &profile),
                      WIRE_OK);
-    assert_int_equal(path.count, 1);
-    assert_true(node_equal(&path.nodes[0], &profile->node));
     assert_true(profile_has_role(profile, "store"));
     assert_string_equal(profile->traits->data_center, "default");
     profile_drop(profile);
@@ -348,48 +345,11 @@ static void other_messages_round_trip(void **state)
     buf_fini(&text);
 }
 
-static void a_join_says_who_waits(void **state)
-{
-    struct join_path waiting = { .count = JOIN_PATH_MAX - 1 }, path;
-    struct node_id b = node_b();
-    struct profile *self = profile_new(&cluster_system, &b, NULL, 0, "1.0");
-    struct profile *profile = NULL;
-    struct buf more = { 0 };
-    struct buf buf = { 0 };
-    (void)state;
-
-    for (uint32_t i = 0; i < waiting.count; i++)
-        waiting.nodes[i] = test_node("w", i + 1, i + 10);
-    wire_put_join(&cluster_system, &buf, self, &waiting);
-    assert_int_equal(
-        wire_get_join(&cluster_system, buf_slice(&buf), &profile, &path),
-        WIRE_OK);
-    profile_drop(profile);
-    assert_int_equal(path.count, JOIN_PATH_MAX);
-    for (uint32_t i = 0; i < waiting.count; i++)
-        assert_true(node_equal(&path.nodes[i], &waiting.nodes[i]));
-    assert_true(node_equal(&path.nodes[waiting.count], &b));
-    wire_put_node(&cluster_system, &more, &b); /* one more of field 1000 */
-    buf_put_u8(&buf, 0xc2);
-    buf_put_u8(&buf, 0x3e);
-    buf_put_u8(&buf, (uint8_t)more.size);
-    buf_put_slice(&buf, buf_slice(&more));
-    profile = NULL;
-    assert_int_equal(
-        wire_get_join(&cluster_system, buf_slice(&buf), &profile, &path),
-        WIRE_HOSTILE);
-    assert_null(profile);
-    profile_drop(self);
-    buf_fini(&more);
-    buf_fini(&buf);
-}
-
 /* MEM-239: a join that names no data center is of the default one. */
 static void a_join_without_data_center(void **state)
 {
     struct node_id b = node_b();
     struct profile *profile = NULL;
-    struct join_path path;
     struct buf node = { 0 };
     struct buf buf = { 0 };
     (void)state;
@@ -398,7 +358,7 @@ static void a_join_without_data_center(void **state)
     buf_put_u8(&buf, 0x0a); /* field 1, and nothing else */
     buf_put_u8(&buf, (uint8_t)node.size);
     buf_put_slice(&buf, buf_slice(&node));
-    assert_int_equal(wire_get_join(&cluster_system, buf_slice(&buf), &profile, &path),
+    assert_int_equal(wire_get_join(&cluster_system, buf_slice(&buf), &profile),
                      WIRE_OK);
     assert_string_equal(profile->traits->data_center, "default");
     assert_int_equal(profile->traits->role_count, 1);
@@ -601,7 +561,6 @@ int main(void)
         cmocka_unit_test(heartbeats_of_ours_are_read_quickly),
         cmocka_unit_test(gossip_round_trip),
         cmocka_unit_test(other_messages_round_trip),
-        cmocka_unit_test(a_join_says_who_waits),
         cmocka_unit_test(a_join_without_data_center),
         cmocka_unit_test(foreign_and_broken_nodes),
         cmocka_unit_test(gzip_has_limits),

@@ -555,30 +555,6 @@ static void clusters_of_one_are_linked(void **state)
     world_free(world);
 }
 
-static void clusters_of_one_that_join_in_a_ring_are_one(void **state)
-{
-    struct world *world = cast_new(39);
-    struct sherd_status status;
-    (void)state;
-
-    for (uint32_t i = 0; i < 3; i++)
-        start_without_types(world, i);
-    world_run(world, 5 * SECOND);
-    for (uint32_t i = 0; i < 3; i++)
-        world_join(world, i, (i + 1) % 3);
-    world_run(world, 30 * SECOND);
-    assert_int_equal(ready_count(world), 3);
-    for (uint32_t i = 0; i < 3; i++) {
-        status = world_status(world, i);
-        assert_int_equal(status.member_count, 3);
-        world_status_fini(&status);
-    }
-    assert_true(world_logged(world, 0, "nodes that join each other wait for "
-                                       "this one"));
-    assert_true(world_logged(world, 1, "no welcome yet"));
-    world_free(world);
-}
-
 static void a_cluster_of_one_with_entities_stays(void **state)
 {
     struct world *world = cast_world(38, 1, 1);
@@ -614,7 +590,6 @@ int main(void)
         cmocka_unit_test(a_node_hears_itself),
         cmocka_unit_test(a_cluster_prepares_for_its_end),
         cmocka_unit_test(clusters_of_one_are_linked),
-        cmocka_unit_test(clusters_of_one_that_join_in_a_ring_are_one),
         cmocka_unit_test(a_cluster_of_one_with_entities_stays),
         cmocka_unit_test(a_sick_node_takes_nobody_with_it),
         cmocka_unit_test(a_sleeper_hears_from_the_others_that_it_is_removed),

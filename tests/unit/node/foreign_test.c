@@ -163,7 +163,7 @@ static void take_in(struct fixture *fixture)
         profile_new(&other, &other.node, native_roles, 2, "0.0.0");
     struct buf payload = { 0 };
 
-    wire_put_join(&other, &payload, there, NULL);
+    wire_put_join(&other, &payload, there);
     put(fixture, true, "J", MEMBER_SERIALIZER, &payload);
     buf_fini(&payload);
     profile_drop(there);
@@ -240,7 +240,7 @@ static void who_is_met_and_comes_in_at_once_is_known(void **state)
     control = fixture.machine->control;
     control_follow(control, 0);
     greet(&fixture, CAPABILITY_SHERD);
-    wire_put_join(&other, &payload, there, NULL);
+    wire_put_join(&other, &payload, there);
     put(&fixture, true, "J", MEMBER_SERIALIZER, &payload);
     put(&fixture, true, "J", MEMBER_SERIALIZER, &payload);
     run(&fixture, SECOND);
