@@ -415,7 +415,8 @@ def who_is_stopped_tells_what_it_has():
         words = ["run", "--seeds", "1..100000", "-j", "2", *SMALL, "--report", folder]
         with subprocess.Popen([sys.argv[1], *words], stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
             waited(lambda: len(children(process.pid)) == 2)
-            time.sleep(2)
+            first = set(children(process.pid))
+            waited(lambda: len(set(children(process.pid)) - first) > 1)  # so those are done
             os.killpg(process.pid, signal.SIGINT)  # as a terminal does
             out = process.communicate(timeout=60)[0]
         with open(os.path.join(folder, "report.txt"), encoding="utf-8") as file:
@@ -426,7 +427,9 @@ def who_is_stopped_tells_what_it_has():
         expect("with its marks", run("cover", folder)[0] == 0)
         words = ["shrink", "28", "--mutant", "B10", "--nodes", "5", "--length", "10m", "--budget", "300s", "-o", path]
         with subprocess.Popen([sys.argv[1], *words], stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
-            time.sleep(4)
+            waited(lambda: children(process.pid))
+            first = children(process.pid)
+            waited(lambda: children(process.pid) not in ([], first))  # the first try is done
             os.killpg(process.pid, signal.SIGINT)
             out = process.communicate(timeout=60)[0]
         expect("what is shrunk so far is kept, if anything is known", process.returncode == 130 or
