@@ -50,6 +50,14 @@ libdir=$(dirname "$(find "$prefix" -name libsherd.a)")
 export PKG_CONFIG_PATH="$libdir/pkgconfig"
 cc=${CC:-cc}
 
+# prints TEXT COMMAND...: whether the command prints the text. It is read whole: a pipe into "grep -q" ends a command that has
+# more to say, and that counts as its failure here.
+prints() {
+    local text=$1
+    "${@:2}" >"$work/printed" || exit 1
+    grep -q "$text" "$work/printed"
+}
+
 # expect_sim NAME PROGRAM: hello_sim runs some seeds, and needs no libsherd.so.
 expect_sim() {
     local said
@@ -57,7 +65,7 @@ expect_sim() {
         echo "$1 said: $said"
         exit 1
     }
-    [[ $said == "3 passed, 0 failed" ]] && ! readelf -d "$2" | grep -q libsherd || {
+    [[ $said == "3 passed, 0 failed" ]] && ! prints libsherd readelf -d "$2" || {
         echo "$1 said: $said, or needs libsherd.so"
         exit 1
     }
@@ -73,13 +81,19 @@ shown=$({ nm -D --defined-only "$libdir/libsherd.so"; nm -g --defined-only "$lib
     exit 1
 }
 pass "only sherd_* is visible"
-nm -g --defined-only "$libdir/libsherd-sim.a" | grep -q ' T sherd_sim_open$'
-if nm -g --defined-only "$libdir/libsherd.a" | grep -q sherd_sim_; then
+prints ' T sherd_sim_open$' nm -g --defined-only "$libdir/libsherd-sim.a" || {
+    echo "the simulator is not in its own library"
+    exit 1
+}
+if prints sherd_sim_ nm -g --defined-only "$libdir/libsherd.a"; then
     echo "the simulator is in libsherd.a"
     exit 1
 fi
 pass "the simulator is in its own library"
-readelf -d "$libdir/libsherd.so" | grep -q 'SONAME.*\[libsherd\.so\.0\]'
+prints 'SONAME.*\[libsherd\.so\.0\]' readelf -d "$libdir/libsherd.so" || {
+    echo "libsherd.so has not the soname libsherd.so.0"
+    exit 1
+}
 pass "soname libsherd.so.0"
 
 # Each header alone, as C and as C++ where there is a compiler.
@@ -105,7 +119,7 @@ eval "\"$cc\" -o \"$work/shared\" \"$here/consumer/main.c\" $(pkg-config --cflag
 expect "pkg-config, shared" "$work/shared"
 static=$(pkg-config --static --cflags --libs sherd | sed 's/-lsherd\b/-l:libsherd.a/')
 eval "\"$cc\" -o \"$work/static\" \"$here/consumer/main.c\" $static"
-if readelf -d "$work/static" | grep -q libsherd; then
+if prints libsherd readelf -d "$work/static"; then
     echo "the static consumer needs libsherd.so"
     exit 1
 fi
