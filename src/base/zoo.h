@@ -206,6 +206,9 @@
     X(D6F, "behaviour 19.3",                                                   \
       "Who was passivated is taken out of its key.",                           \
       "I8")                                                                    \
+    X(D6L, "behaviour 19.3",                                                   \
+      "Who lives is remembered, also when a former node of the shard takes it out late.", \
+      "I8")                                                                    \
     X(A9, "akka#22870",                                                        \
       "A read of several replicas has what each of them has.",                 \
       "I16")                                                                   \

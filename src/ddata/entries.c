@@ -249,6 +249,7 @@ static struct entry *merge_first(struct replicator *replicator,
     *envelope = (struct envelope){ 0 };
     (void)pruning_see_all(&entry->envelope.pruning,
                           &replicator->replicas.self.address);
+    entry->by_others = true;
     entry_set(replicator, entry, true);
     return entry;
 }
@@ -258,6 +259,7 @@ struct entry *entry_merge(struct replicator *replicator, struct slice key,
 {
     struct entry *entry = entry_find(replicator, key);
     enum envelope_merged merged;
+    bool is_changed;
 
     if (!entry)
         return merge_first(replicator, key, envelope, size);
@@ -285,8 +287,9 @@ struct entry *entry_merge(struct replicator *replicator, struct slice key,
                   pruning_begun(&entry->envelope.pruning));
     (void)pruning_see_all(&entry->envelope.pruning,
                           &replicator->replicas.self.address);
-    entry_set(replicator, entry,
-              merged == ENVELOPE_CHANGED || merged == ENVELOPE_REPLACED);
+    is_changed = merged == ENVELOPE_CHANGED || merged == ENVELOPE_REPLACED;
+    entry->by_others |= is_changed;
+    entry_set(replicator, entry, is_changed);
     if (merged != ENVELOPE_REPLACED)
         return entry;
     replicator->counters.unmerged++;

@@ -38,7 +38,7 @@ void notify_change(struct replicator *replicator, struct entry *entry)
 }
 
 static void tell(struct replicator *replicator, const struct entry *entry,
-                 const uint64_t *tokens, uint32_t count)
+                 bool by_others, const uint64_t *tokens, uint32_t count)
 {
     SOMETIMES("a follower is told of a deletion",
               count && !entry_is_there(entry));
@@ -47,7 +47,8 @@ static void tell(struct replicator *replicator, const struct entry *entry,
                  &(struct news_item){ .kind = entry_is_there(entry)
                                                   ? REPLICATOR_NEWS_CHANGED
                                                   : REPLICATOR_NEWS_REMOVED,
-                                      .token = tokens[i] },
+                                      .token = tokens[i],
+                                      .by_others = by_others },
                  entry->key, slice_of(NULL, 0));
 }
 
@@ -56,14 +57,16 @@ static void tell_changed(struct replicator *replicator)
     for (uint32_t i = 0; i < replicator->changed.count; i++) {
         struct entry *entry = replicator->changed.items[i];
         const struct topic *topic = map_get(&replicator->topics, entry->key);
+        bool by_others = entry->by_others;
 
-        entry->is_changed = false;
+        entry->is_changed = entry->by_others = false;
         if (topic)
-            tell(replicator, entry, topic->tokens.items, topic->tokens.count);
+            tell(replicator, entry, by_others, topic->tokens.items,
+                 topic->tokens.count);
         for (uint32_t k = 0; k < replicator->prefixes.count; k++) {
             topic = replicator->prefixes.items[k];
             if (begins_with(entry->key, topic->key))
-                tell(replicator, entry, topic->tokens.items,
+                tell(replicator, entry, by_others, topic->tokens.items,
                      topic->tokens.count);
         }
     }
@@ -107,11 +110,12 @@ static void tell_fresh(struct replicator *replicator, struct topic *topic)
         const struct entry *entry = entry_find(replicator, topic->key);
 
         if (entry)
-            tell(replicator, entry, topic->fresh.items, topic->fresh.count);
+            tell(replicator, entry, true, topic->fresh.items,
+                 topic->fresh.count);
     }
     while (topic->is_prefix && map_next(&replicator->entries, &at, &item))
         if (begins_with(item.key, topic->key) && entry_is_there(item.value))
-            tell(replicator, item.value, topic->fresh.items,
+            tell(replicator, item.value, true, topic->fresh.items,
                  topic->fresh.count);
     for (uint32_t i = 0; i < topic->fresh.count; i++)
         vec_push(&topic->tokens, topic->fresh.items[i]);

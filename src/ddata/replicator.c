@@ -300,7 +300,8 @@ bool replicator_next_news(struct replicator *replicator,
     *news = (struct replicator_news){ .kind = item->kind,
                                       .answer = item->answer,
                                       .token = item->token,
-                                      .ticket = item->ticket };
+                                      .ticket = item->ticket,
+                                      .by_others = item->by_others };
     if (replicator->news_texts.data) {
         const uint8_t *at = replicator->news_texts.data + item->at;
 

@@ -133,6 +133,7 @@ struct replicator_news {
     struct slice key;
     struct slice bytes;
     const struct dd_value *value;
+    bool by_others; /* CHANGED: some of it came from another node, or the subscriber has just come */
 };
 
 /* Why something was dropped. Every message that arrives is counted here, or is acted on. */

@@ -42,6 +42,7 @@ struct entry {
     bool has_digest;
     bool is_durable;
     bool is_changed; /* is in replicator.changed */
+    bool by_others;  /* something has come from another node that subscribers were not told yet */
 };
 
 /* Subscribers of a key, or of all that begin so. */
@@ -183,6 +184,7 @@ struct news_item {
     size_t at; /* of key and bytes in news_texts */
     size_t key_size;
     size_t bytes_size;
+    bool by_others;
 };
 
 enum timer_kind {

@@ -377,6 +377,7 @@ void control_letter(struct control *control, uint32_t from,
         data_letter(control, from, letter);
         break;
     case LETTER_REMEMBER:
+        remember_follow_letter(control, from, letter);
         remember_data_letter(control, from, letter);
         break;
     case LETTER_DOUBT:

@@ -15,6 +15,7 @@
 #include "node/data.h"
 #include "node/machine.h"
 #include "node/remember_data.h"
+#include "node/remember_follow.h"
 #include "node/shard_data.h"
 #include "resolver/resolver.h"
 #include "shard/coordinator.h"

@@ -62,7 +62,7 @@
     X(LETTER_DATA_ANSWER) /* a: actor, b: tag, count: enum sherd_data_message, body: struct buf, given: the message's */ \
     X(LETTER_DATA_CHANGED) /* count, body: the same, for all that follow the key */ \
     X(LETTER_REMEMBERED) /* type, shard, a: ticket, b: 1 = done, count: as asked, body: struct buf, given: a record of what was read, or of \
-                          * starts that there is no place for, or null; more: why not, a literal */ \
+                          * starts that there is no place for, or null; more: why not, a literal; REMEMBER_CHANGED: a: which key, body: what it has */ \
     X(LETTER_DATA_REFUSED) /* a: actor, 0: all of them, body: the same: they do not follow it */ \
     X(LETTER_PHASE)    /* a: actor, count: phase: its task begins */           \
     X(LETTER_DOWNED)   /* the node was declared dead, and its tasks run: entities end at once, none begins any more */ \
@@ -107,7 +107,8 @@ enum follow {
 enum remember_verb {
     REMEMBER_READ,
     REMEMBER_STORE,
-    REMEMBER_GIVE_UP /* the shard is gone: what was asked for with this ticket is not tried again, and not answered */
+    REMEMBER_GIVE_UP, /* the shard is gone: what was asked for with this ticket is not tried again, and not answered */
+    REMEMBER_CHANGED  /* only in LETTER_REMEMBERED: others have changed a key of a shard that was read */
 };
 
 /* An envelope carried whole from the lane that read it. */

@@ -19,9 +19,8 @@
 #define ID_SIZE_MAX 255 /* bytes of an entity's id */
 #define QUEUE_KEPT 64   /* room for reads that is kept when none waits */
 
-/* A token: the top bit, which no other call has set; the number of the call; in the lowest three bits which key. The number: of whom it is
+/* A token: REMEMBER_TOKEN; the number of the call; in the lowest three bits which key. The number: of whom it is
  * for (a lane, or coordinators), then that one's own. */
-#define OWN (UINT64_C(1) << 63)
 #define KEY_BITS 3
 #define TICKET_BITS 52
 #define SHARDS_KEY REMEMBER_KEYS /* the type's set of shards */
@@ -59,18 +58,18 @@ static uint64_t number_of(uint32_t lane, uint64_t ticket)
 
 static uint64_t token_of(const struct remember_call *call, uint32_t index)
 {
-    return OWN | call->number << KEY_BITS | index;
+    return REMEMBER_TOKEN | call->number << KEY_BITS | index;
 }
 
 bool remember_data_has(uint64_t token)
 {
-    return (token & OWN) != 0;
+    return (token & REMEMBER_TOKEN) != 0;
 }
 
 static struct remember_call *call_of(struct control *control, uint64_t token,
                                      uint32_t *index)
 {
-    uint64_t number = (token & ~OWN) >> KEY_BITS;
+    uint64_t number = (token & ~REMEMBER_TOKEN) >> KEY_BITS;
     struct remember_call *call =
         map_get(&control->remember_data.calls, map_u64(&number));
 
@@ -288,44 +287,6 @@ static void begin_read(struct control *control, struct remember_call *call)
     read_next(control);
 }
 
-/* The token of a subscriber. */
-static uint64_t follower(uint32_t type)
-{
-    return OWN | type;
-}
-
-/* The set of shards, which members that were not there at the read may add to by gossip. */
-static void follow(struct control *control, uint32_t type)
-{
-    struct replicator *replicator = shard_data_replicator(control, type);
-    struct buf key = { 0 };
-
-    remember_shards_key_put(&key, name_of(control, type));
-    replicator_unsubscribe_all(replicator, follower(type)); /* of the coordinator before */
-    if (!replicator_subscribe(replicator, follower(type), buf_slice(&key)))
-        trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
-                  "shards with remembered entities cannot be followed type=%s",
-                  name_of(control, type));
-    buf_fini(&key);
-}
-
-void remember_data_changed(struct control *control,
-                           const struct replicator_news *news)
-{
-    struct machine *machine = control->machine;
-    struct coordinator *coordinator =
-        control->types[news->token & ~OWN].coordinator;
-    struct dd_element element;
-
-    if (!coordinator || !news->value || dd_kind_of(news->value) != DD_GSET)
-        return;
-    for (uint32_t at = 0; dd_set_next(news->value, &at, &element);)
-        if (element.kind == DD_TEXT)
-            (void)coordinator_remembered(coordinator, element.text); /* false: no shard of the type, which a read looks after */
-    coordinator_step(coordinator, machine->now, &machine->outbox);
-    control->stirred = true;
-}
-
 static void read_shards(struct control *control, uint32_t type)
 {
     struct remember_call *call =
@@ -342,24 +303,26 @@ void remember_data_list(struct control *control, uint32_t type)
 {
     if (!control->machine->node->names[type].remembers_in_data)
         return;
-    follow(control, type);
     read_shards(control, type);
 }
 
-static void take_ids(struct remember_call *call, const struct dd_value *value)
+uint64_t remember_data_ids(struct buf *ids, const struct dd_value *set,
+                           uint64_t *strange)
 {
     struct dd_element element;
+    uint64_t count = 0;
 
-    for (uint32_t at = 0; dd_set_next(value, &at, &element);) {
+    for (uint32_t at = 0; dd_set_next(set, &at, &element);) {
         if (element.kind != DD_TEXT || !element.text.size ||
             element.text.size > ID_SIZE_MAX) {
-            call->strange++;
+            ++*strange;
             continue;
         }
-        buf_put_u8(&call->ids, (uint8_t)element.text.size);
-        buf_put_slice(&call->ids, element.text);
-        call->id_count++;
+        buf_put_u8(ids, (uint8_t)element.text.size);
+        buf_put_slice(ids, element.text);
+        count++;
     }
+    return count;
 }
 
 /* True: it is not the end of that key. */
@@ -383,7 +346,8 @@ static bool take_read(struct control *control, struct remember_call *call,
     else if (dd_kind_of(news->value) != kind)
         call->why = "a key has a value of another type";
     else
-        take_ids(call, news->value);
+        call->id_count +=
+            remember_data_ids(&call->ids, news->value, &call->strange);
     return false;
 }
 

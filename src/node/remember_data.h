@@ -15,7 +15,10 @@
 #include "base/vec.h"
 #include "node/read_window.h"
 
+#define REMEMBER_TOKEN (UINT64_C(1) << 63) /* the top bit: of a token that is of remembered entities */
+
 struct control;
+struct dd_value;
 struct letter;
 struct replicator_news;
 
@@ -41,13 +44,13 @@ void remember_data_letter(struct control *control, uint32_t lane,
                           struct letter *letter); /* LETTER_REMEMBER */
 /* The type's coordinator is active: reads its shards, until they are there or it is gone. */
 void remember_data_list(struct control *control, uint32_t type);
-/* What the type's set of shards is by now: those that the read did not find start, too. */
-void remember_data_changed(struct control *control,
-                           const struct replicator_news *news);
 bool remember_data_has(uint64_t token); /* is a replicator's call from here? */
 void remember_data_answer(struct control *control,
                           const struct replicator_news *news);
 void remember_data_modify(struct control *control, uint64_t token);
+/* The ids in a set, each behind a byte of its size. strange: counts up what is none. */
+uint64_t remember_data_ids(struct buf *ids, const struct dd_value *set,
+                           uint64_t *strange);
 void remember_data_step(struct control *control); /* what is due */
 uint64_t remember_data_deadline(const struct control *control);
 

@@ -105,8 +105,6 @@ static void ask(struct lane *lane, uint32_t type, int32_t shard,
 
 static void give_up(struct lane *lane, uint32_t type, int32_t shard)
 {
-    if (!*ticket_of(lane, type, shard))
-        return;
     post(lane, type, shard, REMEMBER_GIVE_UP, NULL);
     *ticket_of(lane, type, shard) = 0;
 }
@@ -212,6 +210,11 @@ void lane_remembered(struct lane *lane, const struct letter *letter)
     uint64_t *ticket = ticket_of(lane, letter->type, letter->shard);
     uint64_t now = lane->machine->now;
 
+    if (letter->count == REMEMBER_CHANGED) {
+        remember_changed(remember, now, letter->shard, (uint32_t)letter->a,
+                         buf_slice(letter->body));
+        return;
+    }
     if (*ticket != letter->a) {
         REACHED("distributed data answers a former life of a shard that remembers");
         return;

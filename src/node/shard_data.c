@@ -613,7 +613,7 @@ static void take_news(struct control *control, uint32_t index,
         break;
     case REPLICATOR_NEWS_CHANGED:
         if (remember_data_has(news->token)) {
-            remember_data_changed(control, news);
+            remember_follow_news(control, news);
             break;
         }
         look_for_foreign(control, (uint32_t)(news->token / 2), news->token % 2,

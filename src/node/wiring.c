@@ -616,6 +616,7 @@ static void wire_coordinator(struct control *control, uint32_t index)
                       machine->node->names[index].name,
                       (unsigned long long)news.term);
             remember_data_list(control, index);
+            remember_follow_list(control, index);
             break;
         case COORDINATOR_NEWS_STOP_REGION:
             region_shutdown(type->region, machine->now, NEVER);

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
+#include "shard/remember_keys.h"
 #include "shard/shard_id.h"
 
 #define FLAG_BASE 1
@@ -355,7 +356,7 @@ void remember_written(struct remember *remember, uint64_t now, int32_t shard)
     for (uint32_t i = 0; i < at->flying.count; i++) {
         struct remembered *entity = at->flying.items[i];
 
-        entity->flying = false;
+        entity->flying = entity->stays = false;
         if (entity->stored)
             remember->counters.kept++;
         else if (!entity->refused)
@@ -486,6 +487,53 @@ static void queue_put(struct remember_shard *at, struct remembered *entity)
     vec_push(&at->queue, entity);
 }
 
+/* It lives here, was stored, and is not any more. */
+static void store_again(struct remember *remember, struct remembered *entity)
+{
+    REACHED("a remembered entity that others have taken out is stored again");
+    entity->stored = false;
+    entity->stays = true;
+    remember->counters.again++;
+}
+
+void remember_changed(struct remember *remember, uint64_t now, int32_t shard,
+                      uint32_t key, struct slice record)
+{
+    struct remember_shard *at = remember_here(remember, shard);
+    struct remember_changes changes = remember_changes_of(record);
+    uint32_t count = 0;
+    struct map_entry entry;
+    struct slice id;
+    bool is_start;
+
+    if (!at || at->state != REMEMBER_READY)
+        return; /* a read comes, with these changes or later ones */
+    while (remember_changes_next(&changes, &id, &is_start)) {
+        struct remembered *entity = remember_find(at, id);
+
+        if (entity)
+            entity->is_there = true;
+    }
+    for (uint32_t i = 0; map_next(&at->ids, &i, &entry);) {
+        struct remembered *entity = entry.value;
+        bool is_there = entity->is_there;
+
+        entity->is_there = false;
+        if (is_there || !entity->wanted || entity->flying ||
+            entity->queued || remember_key_of(id_of(entity)) != key)
+            continue;
+        store_again(remember, entity);
+        queue_put(at, entity);
+        count++;
+    }
+    if (count)
+        trace_put(remember->options.trace, TRACE_INFO, "shard",
+                  "remembered entities that a former node of their shard has "
+                  "taken out are stored again type=%s shard=%d entities=%u",
+                  remember->options.type, shard, count);
+    write_next(remember, now, at, shard);
+}
+
 /* After a failure: what is stored is known again; what is not as it shall be is written. A replica has what it could not store or pass on, too, so
  * there a read says nothing of what is asked for, or leaves: it is written again. */
 static void compare_all(struct remember *remember, struct remember_shard *at,
@@ -495,8 +543,13 @@ static void compare_all(struct remember *remember, struct remember_shard *at,
 
     for (uint32_t i = 0; map_next(&at->ids, &i, &entry);) {
         struct remembered *entity = entry.value;
-        bool is_open = entity->asked || entity->leaves;
+        bool is_open = entity->asked || entity->leaves || entity->stays;
 
+        if (!is_open && remember->options.changes_only && entity->wanted &&
+            !entity->stored) {
+            store_again(remember, entity);
+            is_open = true;
+        }
         if (!is_open && entity->stored && !entity->wanted) /* of a replica that was not asked before */
             remember_due_put(remember, at, entity);
         if (!is_open) /* what its owner heard last is what was stored last */
@@ -594,9 +647,11 @@ static void ask(struct remember *remember, uint64_t now,
                 struct remember_shard *at, int32_t shard,
                 struct remembered *entity, bool wanted, uint64_t token)
 {
+    if (entity->stays && !entity->flying)
+        entity->stored = !wanted; /* it may be there or not, as others have heard of it or not */
     entity->wanted = wanted;
     entity->asked = true;
-    entity->leaves = false;
+    entity->leaves = entity->stays = false;
     entity->token = token;
     remember_due_drop(remember, at, entity);
     remember_move_drop(remember, at, entity);

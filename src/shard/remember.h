@@ -84,6 +84,7 @@ struct remember_counters {
     uint64_t batches;  /* PACED: that have begun */
     uint64_t moved;    /* to other shards, each once */
     uint64_t refused;
+    uint64_t again;    /* stored again, since others had taken them out */
     uint64_t ignored;  /* calls for shards that are not here */
 };
 
@@ -136,6 +137,10 @@ void remember_refuse(struct remember *remember, int32_t shard,
 /* A load or a write failed; loaded anew after a back-off. */
 void remember_failed(struct remember *remember, uint64_t now, int32_t shard,
                      const char *why);
+/* Of a store that others change, too (changes_only): what it has now of the ids of that key (remember_key_of), a record of starts. Who lives here and
+ * is not among them is stored again: somebody who had the shard before has taken it out, and that came late. Lent. */
+void remember_changed(struct remember *remember, uint64_t now, int32_t shard,
+                      uint32_t key, struct slice record);
 /* The write that was told last is stored. */
 void remember_written(struct remember *remember, uint64_t now, int32_t shard);
 /* Entities may start here: begins with REMEMBER_RESTART. */

@@ -23,6 +23,8 @@ struct remembered {
     bool wanted;     /* what its owner asked for last */
     bool asked;      /* its owner waits for an answer */
     bool leaves;     /* it has moved: not wanted any more, whatever a read finds; nobody waits for an answer */
+    bool stays;      /* it lives, and others have taken it out: wanted, whatever a read finds; nobody waits for an answer */
+    bool is_there;   /* only while changes of others are looked at: they have it */
     bool queued;
     bool flying;     /* in the write under way */
     bool refused;    /* of that write: the store has no place for its start */

@@ -383,6 +383,64 @@ static void nothing_is_delivered_before_a_majority_has_it(void **state)
     world_free(world);
 }
 
+/* Is it in its shard's set, on all nodes? */
+static bool all_have(struct world *world, uint32_t nodes, const char *id)
+{
+    struct slice text = slice_text(id);
+    struct dd_element element = dd_text(id);
+    struct buf key = { 0 };
+    uint32_t count = 0;
+
+    remember_key_put(&key, types[0].name, hash_shard(text, SHARDS),
+                     remember_key_of(text));
+    for (uint32_t i = 0; i < nodes; i++) {
+        const struct dd_value *value = replicator_look(
+            node_machine(world_node(world, i)->node, 0)
+                ->control->shard_data.replicators.items[0]
+                .replicator,
+            buf_slice(&key));
+
+        count += value && dd_set_has(value, &element);
+    }
+    buf_fini(&key);
+    return count == nodes;
+}
+
+/* It stops on a node that is cut off, and nobody else hears of that; the node is downed, and it starts elsewhere. Then the node's disk comes back,
+ * with the removal. */
+static void a_late_removal_takes_nobody_who_lives(void **state)
+{
+    struct world *world;
+    struct player player;
+    char id[16];
+
+    (void)state;
+    is_durable = true;
+    world = begin(9, 3);
+    cast_wake(world, types[0].name, ENTITIES);
+    player_spawn(&player, world, 2, 0);
+    (void)snprintf(id, sizeof id, "%s", cast_id_at(&player, "E", 2));
+    net_part(world, 2, 0, true);
+    net_part(world, 2, 1, true);
+    player_tell(&player, "E", id, QUIET);
+    world_run(world, 2 * SECOND);
+    assert_false(all_have(world, 3, id));
+    world_crash_as(world, 2, WORLD_KILLED);
+    world_down(world, 1, 2);
+    world_run(world, 20 * SECOND);
+    assert_int_equal(cast_running(world, 0), ENTITIES);
+    net_part(world, 2, 0, false);
+    net_part(world, 2, 1, false);
+    start(world, 2);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    world_run(world, 60 * SECOND);
+    assert_true(all_have(world, 3, id));
+    restart_all(world, 3, WORLD_KILLED);
+    cast_await_running(world, 0, ENTITIES);
+    world_free(world);
+    is_durable = false;
+}
+
 /* The write is given up after 5 s; 1 s later the shard's keys are read, until enough answer. */
 static void a_read_that_too_few_answer_is_made_again(void **state)
 {
@@ -581,6 +639,7 @@ int main(void)
         cmocka_unit_test(shards_that_come_to_light_later_start),
         cmocka_unit_test(without_durable_keys_all_is_forgotten),
         cmocka_unit_test(nothing_is_delivered_before_a_majority_has_it),
+        cmocka_unit_test(a_late_removal_takes_nobody_who_lives),
         cmocka_unit_test(a_read_that_too_few_answer_is_made_again),
         cmocka_unit_test(what_the_own_disk_refuses_is_written_later),
         cmocka_unit_test(a_full_disk_starts_nothing),

@@ -1,0 +1,157 @@
+/* What others change of remembered entities in distributed data, on control. See remember_follow.h. */
+#include "node/remember_follow.h"
+
+#include "base/zoo.h"
+#include "node/control.h"
+#include "node/remember_data.h"
+#include "shard/remember_keys.h"
+#include "shard/shard_id.h"
+
+/* A subscriber's token: REMEMBER_TOKEN; of a shard's keys its place, counted from 1, the lane and which key; the type. */
+#define TOP_AT 63
+#define PLACE_AT 32
+#define LANE_AT 20
+#define KEY_AT 16
+
+_Static_assert(ACTOR_TYPES_MAX <= 1 << KEY_AT, "a type");
+_Static_assert(REMEMBER_KEYS <= 1 << (LANE_AT - KEY_AT), "a key");
+_Static_assert(LANES_MAX <= 1 << (PLACE_AT - LANE_AT), "a lane");
+
+static uint64_t token_of(const struct letter *letter, uint32_t lane,
+                         uint32_t index)
+{
+    return REMEMBER_TOKEN |
+           (uint64_t)(shard_place(letter->shard) + 1) << PLACE_AT |
+           (uint64_t)lane << LANE_AT | (uint64_t)index << KEY_AT |
+           letter->type;
+}
+
+static uint32_t bits_of(uint64_t token, int from, int to)
+{
+    return (uint32_t)(token >> from & ((UINT64_C(1) << (to - from)) - 1));
+}
+
+static const char *name_of(const struct control *control, uint32_t type)
+{
+    return control->machine->node->names[type].name;
+}
+
+void remember_follow_list(struct control *control, uint32_t type)
+{
+    struct replicator *replicator;
+    uint64_t token = REMEMBER_TOKEN | type;
+    struct buf key = { 0 };
+
+    if (!control->machine->node->names[type].remembers_in_data)
+        return;
+    replicator = shard_data_replicator(control, type);
+    remember_shards_key_put(&key, name_of(control, type));
+    replicator_unsubscribe(replicator, token, buf_slice(&key)); /* of the coordinator before */
+    if (!replicator_subscribe(replicator, token, buf_slice(&key)))
+        trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
+                  "shards with remembered entities cannot be followed type=%s",
+                  name_of(control, type));
+    buf_fini(&key);
+}
+
+static void follow(struct control *control, uint32_t lane,
+                   const struct letter *letter)
+{
+    struct replicator *replicator =
+        shard_data_replicator(control, letter->type);
+    struct buf key = { 0 };
+    bool is_told = true;
+
+    for (uint32_t i = 0; i < REMEMBER_KEYS; i++) {
+        buf_clear(&key);
+        remember_key_put(&key, name_of(control, letter->type), letter->shard,
+                         i);
+        is_told &= replicator_subscribe(replicator,
+                                        token_of(letter, lane, i),
+                                        buf_slice(&key));
+    }
+    if (!is_told)
+        trace_put(control->machine->trace, TRACE_WARNING, "shard",
+                  "remembered entities cannot be followed, there are too many "
+                  "keys: who is taken out late by a former node of the shard "
+                  "lives on and is not started again "
+                  "type=%s shard=%d keys_max=%d",
+                  name_of(control, letter->type), letter->shard,
+                  REPLICATOR_SUBSCRIPTIONS_MAX);
+    buf_fini(&key);
+}
+
+static void follow_no_more(struct control *control, uint32_t lane,
+                           const struct letter *letter)
+{
+    struct replicator *replicator =
+        shard_data_replicator(control, letter->type);
+    struct buf key = { 0 };
+
+    for (uint32_t i = 0; i < REMEMBER_KEYS; i++) {
+        buf_clear(&key);
+        remember_key_put(&key, name_of(control, letter->type), letter->shard,
+                         i);
+        replicator_unsubscribe(replicator, token_of(letter, lane, i),
+                               buf_slice(&key));
+    }
+    buf_fini(&key);
+}
+
+void remember_follow_letter(struct control *control, uint32_t lane,
+                            const struct letter *letter)
+{
+    if (letter->count == REMEMBER_READ && !ZOO(D6L))
+        follow(control, lane, letter);
+    else if (letter->count == REMEMBER_GIVE_UP)
+        follow_no_more(control, lane, letter);
+}
+
+static void list_changed(struct control *control, uint32_t type,
+                         const struct dd_value *value)
+{
+    struct machine *machine = control->machine;
+    struct coordinator *coordinator = control->types[type].coordinator;
+    struct dd_element element;
+
+    if (!coordinator || dd_kind_of(value) != DD_GSET)
+        return;
+    for (uint32_t at = 0; dd_set_next(value, &at, &element);)
+        if (element.kind == DD_TEXT)
+            (void)coordinator_remembered(coordinator, element.text); /* false: no shard of the type, which a read looks after */
+    coordinator_step(coordinator, machine->now, &machine->outbox);
+    control->stirred = true;
+}
+
+static void key_changed(struct control *control, uint64_t token,
+                        const struct dd_value *set)
+{
+    struct buf *record = mem_alloc(sizeof *record);
+    struct letter letter = {
+        .kind = LETTER_REMEMBERED,
+        .type = (uint16_t)bits_of(token, 0, KEY_AT),
+        .shard = shard_at_place(bits_of(token, PLACE_AT, TOP_AT) - 1),
+        .a = bits_of(token, KEY_AT, LANE_AT),
+        .count = REMEMBER_CHANGED,
+        .body = record,
+    };
+    struct buf ids = { 0 };
+    uint64_t strange = 0;
+    uint64_t count = remember_data_ids(&ids, set, &strange);
+
+    remember_starts_put(record, buf_slice(&ids), count);
+    buf_fini(&ids);
+    machine_post(control->machine, bits_of(token, LANE_AT, PLACE_AT) + 1,
+                 &letter);
+}
+
+void remember_follow_news(struct control *control,
+                          const struct replicator_news *news)
+{
+    if (!news->value)
+        return;
+    if (!bits_of(news->token, PLACE_AT, TOP_AT))
+        list_changed(control, bits_of(news->token, 0, KEY_AT), news->value);
+    else if (news->by_others && dd_kind_of(news->value) == DD_ORSET)
+        key_changed(control, news->token, news->value);
+}

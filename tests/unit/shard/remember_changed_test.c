@@ -1,0 +1,232 @@
+/* What others change of the remembered entities of a shard that is here: who lives and was taken out is stored again, and nobody else. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "shard/remember.h"
+#include "shard/remember_keys.h"
+
+#define SHARD 3
+
+struct fixture {
+    struct remember remember;
+    uint64_t now;
+    char log[512]; /* "+id", "-id": written; "kept", "forgotten": told; "load" */
+};
+
+static void note(struct fixture *fixture, const char *word, struct slice id)
+{
+    size_t used = strlen(fixture->log);
+
+    (void)snprintf(fixture->log + used, sizeof fixture->log - used, "%s%.*s ",
+                   word, (int)id.size, (const char *)id.data); /* cut at size */
+}
+
+static void said(struct fixture *fixture, const char *words)
+{
+    struct remember_news news;
+
+    while (remember_next_news(&fixture->remember, &news)) {
+        struct remember_changes changes = remember_changes_of(news.record);
+        struct slice id;
+        bool is_start;
+
+        if (news.kind == REMEMBER_LOAD)
+            note(fixture, "load", slice_text(""));
+        else if (news.kind == REMEMBER_KEPT)
+            note(fixture, "kept", slice_text(""));
+        else if (news.kind == REMEMBER_FORGOTTEN)
+            note(fixture, "forgotten", slice_text(""));
+        while (news.kind == REMEMBER_WRITE &&
+               remember_changes_next(&changes, &id, &is_start))
+            note(fixture, is_start ? "+" : "-", id);
+    }
+    assert_string_equal(fixture->log, words);
+    fixture->log[0] = 0;
+}
+
+/* A record of starts: each letter is an id. */
+static void record_put(struct buf *record, const char *ids)
+{
+    struct buf list = { 0 };
+
+    for (const char *id = ids; *id; id++) {
+        buf_put_u8(&list, 1);
+        buf_put_u8(&list, (uint8_t)*id);
+    }
+    remember_starts_put(record, buf_slice(&list), strlen(ids));
+    buf_fini(&list);
+}
+
+/* Others leave these in the store, of each of its keys. */
+static void changed(struct fixture *fixture, const char *ids)
+{
+    struct buf record = { 0 };
+
+    record_put(&record, ids);
+    for (uint32_t key = 0; key < REMEMBER_KEYS; key++)
+        remember_changed(&fixture->remember, fixture->now, SHARD, key,
+                         buf_slice(&record));
+    buf_fini(&record);
+}
+
+static void loaded(struct fixture *fixture, const char *ids)
+{
+    struct buf record = { 0 };
+
+    record_put(&record, ids);
+    assert_true(remember_record(&fixture->remember, SHARD,
+                                buf_slice(&record)));
+    remember_loaded(&fixture->remember, fixture->now, SHARD);
+    buf_fini(&record);
+}
+
+static void written(struct fixture *fixture)
+{
+    remember_written(&fixture->remember, fixture->now, SHARD);
+}
+
+/* Its shard is here, and has these. */
+static void begin(struct fixture *fixture, const char *ids)
+{
+    struct remember_options options = { .shard_count = 10,
+                                        .changes_only = true,
+                                        .type = "T" };
+
+    *fixture = (struct fixture){ .now = SECOND };
+    remember_init(&fixture->remember, &options);
+    remember_begin(&fixture->remember, fixture->now, SHARD);
+    said(fixture, "load ");
+    loaded(fixture, ids);
+    remember_run(&fixture->remember, fixture->now, SHARD);
+    said(fixture, "");
+}
+
+static void start(struct fixture *fixture, const char *id)
+{
+    remember_start(&fixture->remember, fixture->now, SHARD, slice_text(id), 7);
+}
+
+static void stop(struct fixture *fixture, const char *id)
+{
+    remember_stop(&fixture->remember, fixture->now, SHARD, slice_text(id), 7);
+}
+
+static void who_lives_is_stored_again(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture, "ab");
+    changed(&fixture, "abx"); /* nobody's: a read finds it */
+    said(&fixture, "");
+    changed(&fixture, "b");
+    said(&fixture, "+a ");
+    changed(&fixture, "b"); /* it is on its way */
+    written(&fixture);
+    said(&fixture, "");
+    assert_int_equal(fixture.remember.counters.again, 1);
+    start(&fixture, "a");
+    said(&fixture, "kept ");
+    remember_fini(&fixture.remember);
+}
+
+static void who_ends_is_not(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture, "ab");
+    stop(&fixture, "a");
+    said(&fixture, "-a ");
+    changed(&fixture, "b");
+    written(&fixture);
+    said(&fixture, "forgotten ");
+    changed(&fixture, "b");
+    said(&fixture, "");
+    assert_int_equal(fixture.remember.counters.again, 0);
+    remember_fini(&fixture.remember);
+}
+
+/* Some replicas may have it yet, and some may have heard that it was taken out. */
+static void an_end_meanwhile_is_written(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture, "ab");
+    start(&fixture, "c");
+    said(&fixture, "+c ");
+    changed(&fixture, "b");
+    stop(&fixture, "a");
+    written(&fixture);
+    said(&fixture, "kept -a ");
+    written(&fixture);
+    said(&fixture, "forgotten ");
+    remember_fini(&fixture.remember);
+}
+
+/* Whatever the read says that follows: a replica has what it could not pass on. */
+static void a_write_that_failed_is_made_again(void **state)
+{
+    static const char *const reads[] = { "b", "ab" };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct fixture fixture;
+
+        begin(&fixture, "ab");
+        changed(&fixture, "b");
+        said(&fixture, "+a ");
+        remember_failed(&fixture.remember, fixture.now, SHARD, "no room");
+        fixture.now += 20 * SECOND;
+        remember_step(&fixture.remember, fixture.now,
+                      &(struct remember_pressure){ 0 });
+        said(&fixture, "load ");
+        changed(&fixture, ""); /* the read has it, too */
+        loaded(&fixture, reads[i]);
+        said(&fixture, "+a ");
+        written(&fixture);
+        said(&fixture, "");
+        remember_fini(&fixture.remember);
+    }
+}
+
+/* Taken out between a write that failed and the read after it. */
+static void a_read_that_finds_it_gone_stores_it_again(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture, "ab");
+    start(&fixture, "c");
+    said(&fixture, "+c ");
+    remember_failed(&fixture.remember, fixture.now, SHARD, "no room");
+    fixture.now += 20 * SECOND;
+    remember_step(&fixture.remember, fixture.now,
+                  &(struct remember_pressure){ 0 });
+    said(&fixture, "load ");
+    loaded(&fixture, "b");
+    assert_int_equal(fixture.remember.counters.again, 1);
+    written(&fixture);
+    said(&fixture, "+a +c kept ");
+    remember_fini(&fixture.remember);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_lives_is_stored_again),
+        cmocka_unit_test(who_ends_is_not),
+        cmocka_unit_test(an_end_meanwhile_is_written),
+        cmocka_unit_test(a_write_that_failed_is_made_again),
+        cmocka_unit_test(a_read_that_finds_it_gone_stores_it_again),
+    };
+
+    return cmocka_run_group_tests_name("remember_changed", tests, NULL, NULL);
+}
