@@ -587,6 +587,19 @@ static bool comes_again(const struct outbound *message)
            slice_is(message->manifest, ARTERY_SYSTEM_MESSAGE);
 }
 
+/* Behind what waits it would come late, and the next one says more. */
+static bool is_said_again(const struct link *link,
+                          const struct outbound *message)
+{
+    bool alone = message->repeats == REPEATS_ALONE && link->repeat_behind;
+    bool some = message->repeats == REPEATS_SOME &&
+                link->chunks.size > LINK_REPEATED_BYTES;
+
+    SOMETIMES("a peer is so slow that the gossip before waits still", alone);
+    SOMETIMES("a peer is so slow that data is not gossiped to it", some);
+    return alone || some;
+}
+
 bool link_send(struct link *link, uint64_t now,
                const struct peer_tables *tables, const struct outbound *message)
 {
@@ -610,10 +623,8 @@ bool link_send(struct link *link, uint64_t now,
     }
     if (tables && (!tables->uid || tables->uid != link->uid))
         tables = NULL; /* another incarnation's numbers would name other actors */
-    if (message->repeats && link->repeat_behind) {
-        REACHED("a peer is so slow that the gossip before waits still");
+    if (is_said_again(link, message))
         return true;
-    }
     if (comes_again(message) &&
         (link->state != LINK_OPEN || link->chunks.frames >= frames_max(link) / 2)) {
         if (link->state == LINK_IDLE)
@@ -638,7 +649,7 @@ bool link_send(struct link *link, uint64_t now,
         return false;
     }
     append_frame(link, buf_slice(sender->scratch));
-    if (message->repeats)
+    if (message->repeats == REPEATS_ALONE)
         link->repeat_behind = link->chunks.frames;
     is_bounded(link);
     wake(link, now);

@@ -19,7 +19,7 @@ struct outbox_item {
     int32_t serializer;
     enum stream stream;
     bool selection;
-    bool repeats;
+    enum repeats repeats;
 };
 
 void outbox_fini(struct outbox *outbox)

@@ -31,6 +31,13 @@ struct inbound {
     int32_t serializer;
 };
 
+/* Another message comes soon that says what is so by then. */
+enum repeats {
+    REPEATS_NOT,
+    REPEATS_ALONE, /* not put behind one that waits for the same peer */
+    REPEATS_SOME   /* different ones follow each other: not put behind much that waits for the same peer, LINK_REPEATED_BYTES */
+};
+
 /* A message to send. Slices given to outbox_put are copied; those returned by outbox_next are lent until the next call. */
 struct outbound {
     struct node_id to; /* uid 0 = whoever is at that address */
@@ -41,7 +48,7 @@ struct outbound {
     int32_t serializer;
     enum stream stream;
     bool selection; /* address the recipient through an ActorSelection (wire 4.1) */
-    bool repeats; /* another one comes soon that says what is so by then: not put behind one that waits for the same peer */
+    enum repeats repeats;
 };
 
 /* Zero is an empty one. Bounded by the owner: see outbox.bytes. */

@@ -2,6 +2,13 @@
 #include "base/check.h"
 #include "ddata/replicator_inside.h"
 
+/* Statuses and values go out round after round: to a slow peer they would pile up, and all others' messages behind them. */
+static enum repeats repeats_of(enum message_kind kind)
+{
+    return kind == MESSAGE_STATUS || kind == MESSAGE_GOSSIP ? REPEATS_SOME
+                                                            : REPEATS_NOT;
+}
+
 void send_peer(struct replicator *replicator, const struct node_id *to,
                struct slice sender, enum message_kind kind,
                struct slice payload, struct outbox *outbox)
@@ -16,6 +23,7 @@ void send_peer(struct replicator *replicator, const struct node_id *to,
                    .serializer = REPLICATOR_SERIALIZER,
                    .stream = STREAM_ORDINARY,
                    .selection = true,
+                   .repeats = repeats_of(kind),
                });
 }
 
@@ -33,6 +41,7 @@ void send_answer(struct replicator *replicator, const struct node_id *to,
                            .payload = payload,
                            .serializer = REPLICATOR_SERIALIZER,
                            .stream = STREAM_ORDINARY,
+                           .repeats = repeats_of(kind),
                        });
 }
 

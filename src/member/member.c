@@ -382,7 +382,7 @@ void member_repeat(struct member *member, const struct node_id *to,
 
     (void)member;
     message.stream = stream;
-    message.repeats = true;
+    message.repeats = REPEATS_ALONE;
     outbox_put(outbox, &message);
 }
 

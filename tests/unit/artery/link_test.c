@@ -489,16 +489,22 @@ static void system_messages_are_not_kept_while_closed(void **state)
     link_free(link);
 }
 
-static bool send_repeated(struct link *link, uint64_t now, const char *text)
+static bool send_again(struct link *link, uint64_t now, enum repeats repeats,
+                       const char *text)
 {
     struct outbound message = { .to = { peer.node.address, 0 },
                                 .recipient = slice_text("/user/x"),
                                 .payload = slice_text(text),
                                 .serializer = 4,
                                 .stream = STREAM_ORDINARY,
-                                .repeats = true };
+                                .repeats = repeats };
 
     return link_send(link, now, NULL, &message);
+}
+
+static bool send_repeated(struct link *link, uint64_t now, const char *text)
+{
+    return send_again(link, now, REPEATS_ALONE, text);
 }
 
 /* Each would be as old as all before it take. */
@@ -529,6 +535,31 @@ static void what_repeats_waits_once(void **state)
     assert_true(send_repeated(link, SECOND, "g6"));
     assert_int_equal(link_waiting(link), 1);
     inlet_free(seen.inlet);
+    link_free(link);
+}
+
+/* Several at once are fine, as long as not much waits; and others are put behind whatever waits. */
+static void what_repeats_is_not_put_behind_much(void **state)
+{
+    struct link *link = make(STREAM_ORDINARY);
+    char text[1001];
+    uint32_t sent = 0;
+
+    (void)state;
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    for (; sent < 1000; sent++)
+        assert_true(send_again(link, SECOND, REPEATS_SOME, text));
+    assert_in_range(link_waiting(link), LINK_REPEATED_BYTES / 1200,
+                    LINK_REPEATED_BYTES / 1000);
+    assert_int_equal(link_counts(link).refused, 0);
+    sent = link_waiting(link);
+    assert_true(send_text(link, SECOND, "one"));
+    assert_true(send_repeated(link, SECOND, "g1"));
+    assert_int_equal(link_waiting(link), sent + 2);
+    link_drop(link, SECOND);
+    assert_true(send_again(link, SECOND, REPEATS_SOME, "d1"));
+    assert_int_equal(link_waiting(link), 1);
     link_free(link);
 }
 
@@ -698,6 +729,7 @@ int main(void)
         cmocka_unit_test(responses_do_not_wait),
         cmocka_unit_test(system_messages_are_not_kept_while_closed),
         cmocka_unit_test(what_repeats_waits_once),
+        cmocka_unit_test(what_repeats_is_not_put_behind_much),
         cmocka_unit_test(an_ordinary_queue_refuses_beyond_its_count),
         cmocka_unit_test(an_ordinary_queue_refuses_beyond_its_bytes),
         cmocka_unit_test(a_full_control_queue_is_news),
