@@ -311,13 +311,15 @@ static void miss_first(struct heart *heart,
     }
 }
 
-/* The node did not run: it has asked nobody, and its peers had nothing to answer. Not in the reference, where it takes all of them for
+/* Did the node not run? Then it has asked nobody, and its peers had nothing to answer. Not in the reference, where it takes all of them for
  * unreachable at once, and tells the others, until they answer. */
 static void discount(struct heart *heart, const struct heart_settings *settings,
                      struct trace *trace, uint64_t now)
 {
     uint64_t length = now - heart->last_at - settings->interval;
 
+    if (heart->next_at > now || !heart->last_at || length < settings->interval)
+        return;
     trace_put(trace, TRACE_WARNING, "member",
               "heartbeats late: this node was not running after_ms=%llu "
               "interval_ms=%llu",
@@ -326,6 +328,7 @@ static void discount(struct heart *heart, const struct heart_settings *settings,
     for (uint32_t i = 0; i < heart->peers.count; i++)
         phi_unheard(&heart->peers.items[i].phi, length, now);
     expect_later(&heart->expect, length);
+    heart->last_at += length; /* once */
 }
 
 static void send_round(struct heart *heart,
@@ -377,9 +380,7 @@ uint32_t heart_step(struct heart *heart, const struct heart_settings *settings,
                     const struct identity *identity, struct trace *trace,
                     uint64_t now, struct outbox *outbox)
 {
-    if (heart->next_at <= now && heart->last_at &&
-        now - heart->last_at >= 2 * settings->interval)
-        discount(heart, settings, trace, now);
+    discount(heart, settings, trace, now);
     miss_first(heart, settings, now);
     if (heart->next_at > now)
         return 0;
@@ -426,6 +427,7 @@ bool heart_response(struct heart *heart, const struct heart_settings *settings,
 
     if (!peer)
         return ZOO(C8H);
+    discount(heart, settings, trace, now); /* what lay there is taken before the round that is late */
     warn_if_late(peer, settings, trace, now);
     phi_heartbeat(&peer->phi, &settings->phi, now);
     if (!peer->is_in_ring) { /* it lives, and others monitor it */

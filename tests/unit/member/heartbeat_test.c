@@ -477,6 +477,38 @@ static void who_stood_still_misses_nobody_for_it(void **state)
     outbox_fini(&outbox);
 }
 
+/* Nor is the time that it did not run an interval between two answers, where one that lay there is taken before the round that is due. */
+static void an_answer_that_lay_there_is_not_late(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct heart heart = { 0 };
+    struct outbox outbox = { 0 };
+    uint8_t reach[6] = { 0 };
+    struct node_id c = test_letter('c');
+    const struct profile *self;
+    uint64_t now = SECOND;
+    double variance;
+    (void)state;
+
+    self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    (void)test_add(&gossip, 'c', MEMBER_UP, 2, true);
+    heart_follow(&heart, &three_peers, &gossip, reach, self, now);
+    for (; now < 20 * SECOND; now += SECOND) {
+        (void)heart_step(&heart, &three_peers, &test_identity, NULL, now, &outbox);
+        assert_true(heart_response(&heart, &three_peers, &c, NULL, now));
+    }
+    variance = phi_variance(&heart_peer(&heart, &c)->phi);
+    now += 2 * SECOND;
+    assert_true(heart_response(&heart, &three_peers, &c, NULL, now));
+    assert_int_equal(
+        heart_step(&heart, &three_peers, &test_identity, NULL, now, &outbox), 1);
+    assert_true(phi_mean(&heart_peer(&heart, &c)->phi) <= 1000);
+    assert_true(phi_variance(&heart_peer(&heart, &c)->phi) <= variance);
+    heart_fini(&heart);
+    gossip_fini(&gossip);
+    outbox_fini(&outbox);
+}
+
 /* The sequence numbers of the heartbeats in the outbox, which is emptied; all
  * are the same. Returns 0 when there are none. */
 static int64_t sequence_of(struct outbox *outbox, uint32_t expected_count)
@@ -657,6 +689,7 @@ int main(void)
         cmocka_unit_test(late_heartbeats_are_said),
         cmocka_unit_test(silent_peer_stays_monitored),
         cmocka_unit_test(who_stood_still_misses_nobody_for_it),
+        cmocka_unit_test(an_answer_that_lay_there_is_not_late),
         cmocka_unit_test(first_answers_are_waited_for_once),
         cmocka_unit_test(who_goes_before_its_first_answer_is_forgotten),
         cmocka_unit_test(heartbeats_follow_the_members),
