@@ -202,6 +202,21 @@ bool entry_has_room(struct replicator *replicator, struct entry *entry,
            replicator->bytes + size <= REPLICATOR_BYTES_MAX;
 }
 
+/* Others have it, and it is not taken: members are not the same any more, for good. The log is told once of each key; of keys for which there is no
+ * place, of the first one. */
+static void tell_refused(struct replicator *replicator, struct entry *entry,
+                         struct slice key, const char *why)
+{
+    bool *is_told = entry ? &entry->has_told_refused
+                          : &replicator->has_told_refused;
+
+    if (!*is_told)
+        trace_put(replicator->trace, TRACE_WARNING, "ddata",
+                  "a value is not taken, and members differ: %s key=\"%.*s\"",
+                  why, (int)key.size, (const char *)key.data);
+    *is_told = true;
+}
+
 /* The sum of both is too large, but what they become together may not be: much of it is the same. */
 static struct entry *merge_large(struct replicator *replicator,
                                  struct entry *entry,
@@ -240,11 +255,15 @@ static struct entry *merge_first(struct replicator *replicator,
     }
     if (!envelope_settle(envelope)) {
         replicator->counters.unmerged++;
+        tell_refused(replicator, NULL, key, "it is not of a kind that merges");
         return NULL;
     }
     entry = entry_add(replicator, key, size);
-    if (!entry)
+    if (!entry) {
+        tell_refused(replicator, NULL, key,
+                     "there is no room for it here; others are counted only");
         return NULL;
+    }
     entry->envelope = *envelope;
     *envelope = (struct envelope){ 0 };
     (void)pruning_see_all(&entry->envelope.pruning,
@@ -276,10 +295,14 @@ struct entry *entry_merge(struct replicator *replicator, struct slice key,
         if (merged != ENVELOPE_SAME && merged != ENVELOPE_REFUSED)
             entry_grow(replicator, entry, size);
     } else if (!merge_large(replicator, entry, envelope, &merged)) {
+        tell_refused(replicator, entry, key,
+                     "with what is here it is larger than a value may be");
         return NULL;
     }
     if (merged == ENVELOPE_REFUSED) {
         replicator->counters.unmerged++;
+        tell_refused(replicator, entry, key,
+                     "it is of another type than the one here");
         return NULL;
     }
     SOMETIMES("a value changes while a member is pruned from it",

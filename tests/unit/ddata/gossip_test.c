@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "base/trace.h"
 #include "cluster.h"
+#include "ddata/envelope.h"
 #include "lone.h"
 
 static void put_keys(struct cluster *c, uint32_t index, uint32_t count)
@@ -421,6 +422,75 @@ static void foreign_values_are_passed_on(void **state)
     lone_free(lone);
 }
 
+/* A value, given, comes to be written, and is refused. */
+static void refuse(struct lone *lone, struct slice key, struct dd_value *value)
+{
+    struct envelope envelope = { .value = value };
+    struct buf bytes = { 0 };
+    struct message_entry part = { .key = key };
+    struct message write = { .kind = MESSAGE_WRITE,
+                             .entries = &part,
+                             .count = 1,
+                             .from = lone->peer };
+
+    envelope_encode(&bytes, &envelope, NULL, ENVELOPE_WHOLE);
+    part.bytes = buf_slice(&bytes);
+    lone_receive(lone, &write);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_WRITE_NACK);
+    buf_fini(&bytes);
+    envelope_fini(&envelope);
+}
+
+static struct dd_value *set_of(char letter, size_t size)
+{
+    struct dd_value *set = dd_new(DD_GSET);
+    char text[1000];
+    struct dd_element element = { .kind = DD_TEXT,
+                                  .text = slice_of(text, size) };
+
+    check(size <= sizeof text);
+    memset(text, letter, size);
+    dd_gset_add(set, &element);
+    return set;
+}
+
+static bool warns(struct lone *lone, const char *why, const char *key)
+{
+    struct trace_line line;
+
+    return trace_next(lone->trace, &line) && line.level == TRACE_WARNING &&
+           strstr(line.text, "a value is not taken") &&
+           strstr(line.text, why) && strstr(line.text, key);
+}
+
+/* Members that differ for good are no secret: each key is named once (behaviour 13.5). */
+static void what_is_not_taken_is_logged(void **state)
+{
+    struct replicator_settings settings = { .gossip_off = true,
+                                            .entry_size_max = 1000 };
+    struct lone *lone = lone_new(&settings);
+    char key[REPLICATOR_KEY_SIZE_MAX + 1];
+    struct trace_line line;
+    (void)state;
+
+    lone_put(lone, slice_text("number"));
+    lone_put(lone, slice_text("other"));
+    lone_update(lone, slice_text("set"), set_of('a', 600), &local);
+    memset(key, 'k', sizeof key);
+    for (int i = 0; i < 2; i++) {
+        refuse(lone, slice_text("number"), dd_new(DD_FLAG));
+        refuse(lone, slice_text("other"), dd_new(DD_FLAG));
+        refuse(lone, slice_text("set"), set_of('b', 600));
+        refuse(lone, slice_of(key, sizeof key), dd_new(DD_FLAG));
+    }
+    assert_true(warns(lone, "another type", "key=\"number\""));
+    assert_true(warns(lone, "another type", "key=\"other\""));
+    assert_true(warns(lone, "larger", "key=\"set\""));
+    assert_true(warns(lone, "no room", "key=\"kkk"));
+    assert_false(trace_next(lone->trace, &line));
+    lone_free(lone);
+}
+
 static bool is_modified_by(const struct cluster *c, uint32_t index,
                            const char *key, const struct node_id *node)
 {
@@ -544,6 +614,7 @@ int main(void)
         cmocka_unit_test(a_key_that_is_no_text_is_dropped),
         cmocka_unit_test(only_who_is_asked_answers),
         cmocka_unit_test(foreign_values_are_passed_on),
+        cmocka_unit_test(what_is_not_taken_is_logged),
         cmocka_unit_test(a_removed_member_is_pruned),
         cmocka_unit_test(who_is_known_by_data_only_is_pruned),
         cmocka_unit_test(late_deltas_of_the_removed_are_dropped),
