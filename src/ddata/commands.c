@@ -409,6 +409,13 @@ static int64_t last_version(const struct replicator *replicator,
     return hidden > known ? hidden : known;
 }
 
+void entry_count_deltas(const struct replicator *replicator,
+                        struct entry *entry)
+{
+    if (!entry->log.version)
+        entry->log.version = last_version(replicator, entry);
+}
+
 static void update(struct replicator *replicator, uint64_t now, uint64_t token,
                    struct slice key, const struct dd_value *current,
                    struct dd_value *value,
@@ -443,8 +450,7 @@ static void update(struct replicator *replicator, uint64_t now, uint64_t token,
         return;
     }
     replicator->counters.writes++;
-    if (!entry->log.version)
-        entry->log.version = last_version(replicator, entry);
+    entry_count_deltas(replicator, entry);
     hidden_drop(replicator, key);
     /* Before the entry is set: it shall say that this delta is in it. */
     if (has_deltas)

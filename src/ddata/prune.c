@@ -101,6 +101,20 @@ static bool is_ours(const struct replicator *replicator,
            replicas_is_long_gone(replicas, &mark->owner, wait);
 }
 
+/* What was added anew has its place among this node's deltas, without one: a later delta alone would say that it was seen, and who has not what was
+ * pruned would drop it. (Members of this library wait for the whole, as they see who has pruned more; those on JVMs do not.) */
+static void leave_gap(struct replicator *replicator, struct entry *entry)
+{
+    struct dd_value *delta = dd_take_delta(entry->envelope.value);
+
+    if (delta && dd_needs_causal_delivery(delta) &&
+        !replicator->settings.deltas_off) {
+        entry_count_deltas(replicator, entry);
+        deltas_put(&replicator->deltas, &entry->log, entry->key, NULL);
+    }
+    dd_free(delta);
+}
+
 /* A mark of who is a member, or was until a while ago, waits: somebody who had not heard of it may have made it. */
 static void perform(struct replicator *replicator, struct entry *entry)
 {
@@ -131,6 +145,7 @@ static void perform(struct replicator *replicator, struct entry *entry)
     }
     if (!is_changed)
         return;
+    leave_gap(replicator, entry);
     entry_set(replicator, entry, true);
     if (entry->is_durable)
         (void)store_entry(replicator, entry, NULL); /* nobody waits for it */

@@ -294,6 +294,9 @@ bool entry_is_there(const struct entry *entry); /* and not deleted; null is fine
 void entry_set(struct replicator *replicator, struct entry *entry,
                bool is_value);
 void entry_delete(struct replicator *replicator, struct entry *entry);
+/* Before a delta of this node's is put into its log: which number it has. */
+void entry_count_deltas(const struct replicator *replicator,
+                        struct entry *entry);
 /* Empty for a deleted one. Lent until the entry changes. */
 struct slice entry_digest(struct replicator *replicator, struct entry *entry);
 void entry_grow(struct replicator *replicator, struct entry *entry,

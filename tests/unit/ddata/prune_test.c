@@ -139,12 +139,85 @@ static void a_write_has_what_was_taken_over(void **state)
     lone_free(lone);
 }
 
+static struct dd_value *set_of(struct dd_writer *writer, const char *text)
+{
+    struct dd_value *set = dd_new(DD_ORSET);
+    struct dd_element element = dd_text(text);
+
+    dd_orset_add(set, writer, &element);
+    return set;
+}
+
+/* What a JVM does with all deltas of a message that follow what it has: also with those of one that has pruned more. */
+static void take_as_jvm(struct envelope *jvm, const struct message *message)
+{
+    for (uint32_t i = 0; i < message->count; i++) {
+        const struct message_entry *part = &message->entries[i];
+        struct envelope delta = { 0 };
+
+        if (part->from >
+            versions_get(&jvm->versions, &message->from) + 1)
+            continue;
+        assert_true(envelope_decode(part->bytes, &delta));
+        versions_fini(&delta.versions);
+        versions_set(&delta.versions, &message->from, part->to);
+        assert_int_equal(envelope_merge(jvm, &delta, 0), ENVELOPE_CHANGED);
+        envelope_fini(&delta);
+    }
+}
+
+static bool has(const struct dd_value *set, const char *text)
+{
+    struct dd_element element = dd_text(text);
+
+    return dd_set_has(set, &element);
+}
+
+/* The owner has added the ghost's element anew, and then another one. Who gets the second addition alone would take the first one for seen,
+ * and removed. So it comes to nobody who has not what was pruned. */
+static void no_delta_alone_says_that_what_was_taken_over_was_seen(void **state)
+{
+    struct lone *lone = lone_new(&pruning);
+    struct dd_writer writer = { .node = ghost };
+    struct dd_value *set = set_of(&writer, "ghost's");
+    struct envelope jvm = { .value = dd_copy(set) };
+    struct envelope come = { .value = dd_copy(set) };
+    struct envelope whole = { 0 };
+    struct dd_element added = dd_text("added");
+    struct buf bytes = { 0 };
+    struct message message;
+    (void)state;
+
+    receive_marked(lone, set);
+    replicator_step(lone->replicator, 1100 * MS, &lone->outbox);
+    receive_write(lone, &come); /* as the peer has it: nothing new */
+    set = dd_copy(replicator_look(lone->replicator, slice_text("C")));
+    dd_orset_add(set, &lone->writer, &added);
+    lone_update(lone, slice_text("C"), set, &local);
+    replicator_step(lone->replicator, 1900 * MS, &lone->outbox);
+    while (lone_next(lone, &message)) {
+        if (message.kind == MESSAGE_DELTAS)
+            take_as_jvm(&jvm, &message);
+        message_fini(&message);
+    }
+    assert_true(replicator_bytes(lone->replicator, slice_text("C"), &bytes));
+    assert_true(envelope_decode(buf_slice(&bytes), &whole));
+    (void)envelope_merge(&jvm, &whole, 0);
+    assert_true(has(jvm.value, "added"));
+    assert_true(has(jvm.value, "ghost's"));
+    buf_fini(&bytes);
+    envelope_fini(&whole);
+    envelope_fini(&jvm);
+    lone_free(lone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_delta_from_before_a_pruning_has_what_was_taken_over),
         cmocka_unit_test(a_delta_of_one_half_has_both_that_were_taken_over),
         cmocka_unit_test(a_write_has_what_was_taken_over),
+        cmocka_unit_test(no_delta_alone_says_that_what_was_taken_over_was_seen),
     };
 
     return cmocka_run_group_tests_name("ddata_prune", tests, NULL, NULL);
