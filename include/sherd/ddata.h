@@ -82,7 +82,8 @@ enum sherd_data_type {
     SHERD_G_COUNTER,     /* a count that grows; all additions count */
     SHERD_PN_COUNTER,    /* a count that goes both ways; all count */
     SHERD_G_SET,         /* a set that only grows */
-    SHERD_OR_SET,        /* a set; an addition wins over a removal at the same time */
+    SHERD_OR_SET,        /* a set; an addition wins over a removal at the same time. Some minutes after a member was removed another one takes over what it had
+                            added, which is an addition, too */
     SHERD_LWW_REGISTER,  /* one item; the later write wins, by the members' clocks; so one of two gets lost */
     SHERD_LWW_MAP,       /* items to items, each a LWW_REGISTER; keys as in OR_SET */
     SHERD_PN_COUNTER_MAP, /* items to counts */

@@ -543,6 +543,35 @@ static void a_removed_member_is_pruned(void **state)
     cluster_free(c);
 }
 
+/* What a removed member had added is added anew by who takes it over. A removal elsewhere that has not seen that is of the same time, though all
+ * confirm it, and the addition wins: so it is in the reference. */
+static void what_is_taken_over_is_added_anew(void **state)
+{
+    struct cluster *c = cluster_new(7);
+    uint64_t token;
+    (void)state;
+
+    c->settings.pruning_interval_ms = 1000;
+    c->settings.pruning_dissemination_ms = 5000;
+    for (uint32_t n = 0; n < 4; n++)
+        (void)cluster_add(c);
+    (void)do_add(c, 3, "S", "e", local);
+    assert_true(cluster_converge(c, 20 * SECOND));
+    cluster_remove(c, 3);
+    while (!counters_at(c, 0)->pruned) /* it leads: the lowest address */
+        cluster_run(c, 10 * MS);
+    token = do_remove(c, 1, "S", "e", to_all(1000));
+    cluster_run(c, 1 * SECOND);
+    assert_true(is_answered(c, 1, token, REPLICATOR_SUCCESS));
+    cluster_run(c, 60 * SECOND);
+    for (uint32_t n = 0; n < 3; n++)
+        assert_true(has_at(c, n, "S", "e"));
+    token = do_remove(c, 1, "S", "e", to_all(1000)); /* which it has seen */
+    assert_true(cluster_converge(c, 20 * SECOND));
+    assert_int_equal(size_at(c, 0, "S"), 0);
+    cluster_free(c);
+}
+
 /* The data of who was removed before anybody of now came. */
 static void who_is_known_by_data_only_is_pruned(void **state)
 {
@@ -616,6 +645,7 @@ int main(void)
         cmocka_unit_test(foreign_values_are_passed_on),
         cmocka_unit_test(what_is_not_taken_is_logged),
         cmocka_unit_test(a_removed_member_is_pruned),
+        cmocka_unit_test(what_is_taken_over_is_added_anew),
         cmocka_unit_test(who_is_known_by_data_only_is_pruned),
         cmocka_unit_test(late_deltas_of_the_removed_are_dropped),
     };
