@@ -441,6 +441,7 @@ void resolver_see(struct resolver *resolver, uint64_t now,
 static void ask(struct resolver *resolver)
 {
     resolver->phase = PHASE_ASKING;
+    resolver->is_releasing = false; /* its answer may not come any more */
     put_news(resolver, RESOLVER_NEWS_ACQUIRE, NULL);
 }
 
@@ -533,6 +534,19 @@ static void judge_stability(struct resolver *resolver, uint64_t now)
     }
 }
 
+/* The lease was got for an earlier decision, and would be given back by what that one downed. The reference does so, and the other side,
+ * which may ask a little later, would get it. */
+static void act_by_held(struct resolver *resolver, uint64_t now,
+                        enum decision decision)
+{
+    bool *down;
+    uint32_t count = act(resolver, now, decision, " lease=held", &down);
+
+    if (count)
+        keep_lease(resolver, now, down, count);
+    mem_free(down);
+}
+
 static bool downs_anybody(const struct resolver *resolver,
                           enum decision decision)
 {
@@ -562,12 +576,12 @@ static void judge(struct resolver *resolver, uint64_t now)
               decision == DECISION_UNREACHABLE);
     SOMETIMES("a resolver finds nodes that are indirectly connected",
               decision == DECISION_INDIRECT);
-    if (decision_needs_lease(decision) && !resolver->holds_lease &&
-        downs_anybody(resolver, decision))
+    if (!decision_needs_lease(decision))
+        act_plainly(resolver, now, decision, "");
+    else if (resolver->holds_lease)
+        act_by_held(resolver, now, decision);
+    else if (downs_anybody(resolver, decision))
         wait_for_lease(resolver, now, decision);
-    else
-        act_plainly(resolver, now, decision,
-                    decision_needs_lease(decision) ? " lease=held" : "");
 }
 
 static void tick(struct resolver *resolver, uint64_t now)
@@ -575,7 +589,8 @@ static void tick(struct resolver *resolver, uint64_t now)
     resolver->tick_at = NEVER;
     judge_stability(resolver, now);
     judge(resolver, now);
-    if (resolver->release == RELEASE_TIME && now >= resolver->release_at &&
+    if (resolver->phase == PHASE_WATCHING &&
+        resolver->release == RELEASE_TIME && now >= resolver->release_at &&
         !resolver->is_releasing) {
         resolver->is_releasing = true;
         put_news(resolver, RESOLVER_NEWS_RELEASE, NULL);

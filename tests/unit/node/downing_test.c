@@ -12,6 +12,7 @@
 
 #define COUNT 5
 #define STABLE (3 * SECOND)
+#define RELEASE (15 * SECOND) /* longer than another partition takes to be seen and decided */
 
 static const char *const core[] = { "core" };
 
@@ -37,7 +38,7 @@ static struct world *cluster_with(uint64_t seed, struct strategy strategy,
         settings.resolver.strategy = strategy;
         settings.resolver.stable_after = STABLE;
         settings.resolver.unstable_after = 4 * SECOND;
-        settings.resolver.release_after = 5 * SECOND;
+        settings.resolver.release_after = RELEASE;
         settings.down_removal_margin = STABLE;
         world_start(world, i, &settings);
         /* The first comes up alone, so that it is the oldest. */
@@ -383,6 +384,26 @@ static void a_majority_that_slept_goes(void **state)
     world_free(world);
 }
 
+/* The lease of the first partition is about to be given back when it decides the second one, in some of these worlds. */
+static void a_second_partition_finds_the_lease_taken(void **state)
+{
+    (void)state;
+    for (uint64_t wait = 0; wait < 8 * SECOND; wait += SECOND / 2) {
+        struct world *world = cluster(
+            14, (struct strategy){ .kind = STRATEGY_LEASE_MAJORITY,
+                                   .minority_delay = 2 * SECOND });
+
+        part(world, 2);
+        world_run(world, 12 * SECOND + wait);
+        assert_int_equal(members_of(world, 2), 3);
+        part(world, 4);
+        world_run(world, 40 * SECOND);
+        assert_int_equal(members_of(world, 2), 2);
+        assert_true(has_ended(world, 4));
+        world_free(world);
+    }
+}
+
 static void off_by_default(void **state)
 {
     struct world *world = cast_world(11, 3, 1);
@@ -412,6 +433,7 @@ int main(void)
         cmocka_unit_test(what_heals_in_time_is_left_alone),
         cmocka_unit_test(who_gets_the_lease_stays),
         cmocka_unit_test(a_majority_that_slept_goes),
+        cmocka_unit_test(a_second_partition_finds_the_lease_taken),
         cmocka_unit_test(off_by_default),
     };
 

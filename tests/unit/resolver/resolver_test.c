@@ -555,6 +555,71 @@ static void a_lease_still_held(void **state)
     assert_string_equal(scene->said, "DE");
 }
 
+/* What it was taken for first is over, and it would be given back soon: the other side must find it taken all the same. */
+static void a_lease_still_held_is_kept_anew(void **state)
+{
+    struct scene *scene = *state;
+
+    by_lease(scene, "A", "E");
+    run(scene, 21000);
+    acquired(scene, true);
+    assert_string_equal(scene->said, "?E");
+    remove_last(scene); /* from here on it is kept for 40 s */
+    run(scene, 18500);
+    scene->records[scene->view.side.record_count++] = (struct side_record){ 0, 3 };
+    scene->members[3].reachable = false;
+    see(scene);
+    run(scene, 21000); /* decided half a second before it would be given back */
+    assert_string_equal(scene->said, "?ED");
+    scene->members[3].status = PEER_DOWN;
+    see(scene);
+    run(scene, 10000);
+    remove_last(scene);
+    run(scene, 39000);
+    assert_string_equal(scene->said, "?ED");
+    run(scene, 2000);
+    assert_string_equal(scene->said, "?ED!");
+}
+
+/* Nobody is downed any more: it is not kept for ever because somebody who is down stays. */
+static void a_lease_is_not_kept_for_who_is_down(void **state)
+{
+    struct scene *scene = *state;
+
+    by_lease(scene, "A", "E");
+    run(scene, 21000);
+    acquired(scene, true);
+    remove_last(scene);
+    scene->members[3].status = PEER_DOWN; /* by somebody else */
+    scene->members[3].reachable = false;
+    see(scene);
+    run(scene, 41000);
+    assert_string_equal(scene->said, "?E!");
+}
+
+/* The answer to the first release may never come: the keeper was slow, and the new question took its place. */
+static void a_lease_is_given_back_after_one_that_was_overtaken(void **state)
+{
+    struct scene *scene = *state;
+
+    by_lease(scene, "A", "E");
+    run(scene, 21000);
+    acquired(scene, true);
+    remove_last(scene);
+    run(scene, 20500);
+    record(scene, "A", "D");
+    run(scene, 20000);
+    assert_string_equal(scene->said, "?E!");
+    scene->view.holds_lease = false;
+    run(scene, 1000);
+    assert_string_equal(scene->said, "?E!?");
+    acquired(scene, true);
+    assert_string_equal(scene->said, "?E!?D");
+    remove_last(scene);
+    run(scene, 42000);
+    assert_string_equal(scene->said, "?E!?D!");
+}
+
 static void what_came_while_waiting_counts_after(void **state)
 {
     struct scene *scene = *state;
@@ -761,6 +826,9 @@ int main(void)
         TEST(a_minority_waits),
         TEST(a_pair_needs_the_lease),
         TEST(a_lease_still_held),
+        TEST(a_lease_still_held_is_kept_anew),
+        TEST(a_lease_is_not_kept_for_who_is_down),
+        TEST(a_lease_is_given_back_after_one_that_was_overtaken),
         TEST(what_came_while_waiting_counts_after),
         TEST(a_decision_is_explained),
         cmocka_unit_test(a_decision_of_many_is_explained),
