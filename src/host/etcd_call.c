@@ -265,8 +265,9 @@ static long post(struct etcd_calls *calls, uint64_t until, const char *path,
                         sizeof error - used);
         why = error;
     }
-    if (status == 401)
-        calls->token[0] = 0; /* it is too old: a new one before the next call */
+    /* It may be too old (401), or signed for users as they were before they changed (400): a new one before the next call. */
+    if (status == 401 || status == 400)
+        calls->token[0] = 0;
     if (why)
         turn_away(calls, why);
     return status;

@@ -59,14 +59,14 @@ void etcd_server_init(struct etcd_server *server)
 static void become_etcd(const struct etcd_server *server)
 {
     char data[128], url[64], peer[64], cluster[128], cert[128], key[128],
-        log[128];
+        log[128], tokens[320];
     const char *const arguments[] = {
         etcd_program, "--name", "one", "--data-dir", data,
         "--listen-client-urls", url, "--advertise-client-urls", url,
         "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
         "--initial-cluster", cluster, "--heartbeat-interval", "50",
         "--election-timeout", "500", "--unsafe-no-fsync",
-        server->tls ? "--cert-file" : NULL, cert, "--key-file", key, NULL
+        "--auth-token", tokens, server->tls ? "--cert-file" : NULL, cert, "--key-file", key, NULL
     };
     int fd;
 
@@ -74,6 +74,11 @@ static void become_etcd(const struct etcd_server *server)
     (void)snprintf(log, sizeof log, "%s/log", server->directory);
     (void)snprintf(cert, sizeof cert, "%s/server.crt", server->directory);
     (void)snprintf(key, sizeof key, "%s/server.key", server->directory);
+    (void)snprintf(tokens, sizeof tokens,
+                   server->signs ? "jwt,priv-key=%s/token.key,pub-key="
+                                   "%s/token.pub,sign-method=RS256,ttl=1h"
+                                 : "simple",
+                   server->directory, server->directory);
     (void)snprintf(url, sizeof url, "%s://127.0.0.1:%d",
                    server->tls ? "https" : "http", server->port);
     (void)snprintf(peer, sizeof peer, "http://127.0.0.1:%d", server->peer_port);

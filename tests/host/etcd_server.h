@@ -16,6 +16,7 @@ struct etcd_server {
     int port;
     int peer_port;
     bool tls; /* with server.crt and server.key of the directory */
+    bool signs; /* tokens are signed, with token.key and token.pub of the directory */
     pid_t pid; /* 0: it does not run */
 };
 

@@ -450,26 +450,42 @@ static void call(struct etcd_calls *calls, const char *path, const char *json)
         fail_msg("%s: %s", path, etcd_call_why(calls));
 }
 
-static void users_sign_in(void **state)
+static struct etcd_calls *open_calls(struct where *where)
 {
-    struct lease_etcd *keeper = keeper_at(etcd.port, PATIENCE);
-    struct where where;
     struct etcd_calls *calls;
     char error[256];
-    uint64_t token;
 
-    (void)state;
+    where->options.request_timeout = PATIENCE / 2; /* a server takes its time over passwords */
+    if (etcd_calls_open(&calls, &where->options, error, sizeof error) != 0)
+        fail_msg("%s", error);
+    return calls;
+}
+
+/* From here on only root comes in. */
+static void ask_for_users(struct where *where)
+{
+    struct lease_etcd *keeper = keeper_at(etcd.port, PATIENCE);
+    struct etcd_calls *calls;
+
     assert_true(lease_etcd_look(keeper));
-    at(&where, &etcd.port, 1);
-    where.options.request_timeout = PATIENCE / 2; /* a server takes its time over passwords */
-    assert_int_equal(etcd_calls_open(&calls, &where.options, error, sizeof error), 0);
+    lease_etcd_close(keeper);
+    at(where, &etcd.port, 1);
+    calls = open_calls(where);
     call(calls, "/v3/auth/user/add", "{\"name\":\"root\",\"password\":\"s\\\"3\"}");
     call(calls, "/v3/auth/role/add", "{\"name\":\"root\"}");
     call(calls, "/v3/auth/user/grant", "{\"user\":\"root\",\"role\":\"root\"}");
     call(calls, "/v3/auth/enable", "{}");
     etcd_calls_close(calls);
-    lease_etcd_close(keeper);
+}
 
+static void users_sign_in(void **state)
+{
+    struct lease_etcd *keeper;
+    struct where where;
+    uint64_t token;
+
+    (void)state;
+    ask_for_users(&where);
     keeper = keeper_at(etcd.port, SHORT);
     assert_int_equal(ask(keeper, LEASE_TAKE, "a:1").answer, LEASE_UNKNOWN);
     lease_etcd_close(keeper);
@@ -485,6 +501,45 @@ static void users_sign_in(void **state)
     token = granted(keeper, "a:1");
     etcd_server_kill(&etcd); /* it forgets who has signed in */
     etcd_server_start(&etcd);
+    assert_true(granted(keeper, "a:1") == token);
+    lease_etcd_close(keeper);
+}
+
+static int start_signing(void **state)
+{
+    char command[512];
+
+    (void)state;
+    etcd_server_init(&etcd);
+    etcd.signs = true;
+    (void)snprintf(command, sizeof command,
+                   "openssl genrsa -out %s/token.key 2048 2>/dev/null && "
+                   "openssl rsa -in %s/token.key -pubout -out %s/token.pub 2>/dev/null",
+                   etcd.directory, etcd.directory, etcd.directory);
+    if (system(command) != 0)
+        return -1;
+    etcd_server_start(&etcd);
+    return 0;
+}
+
+/* A signed token says of which state of the users it is: when that changes it is of no use for the rest of its time, and the server calls that a
+ * bad request. */
+static void users_sign_in_again_when_users_change(void **state)
+{
+    struct lease_etcd *keeper;
+    struct etcd_calls *calls;
+    struct where where;
+    uint64_t token;
+
+    (void)state;
+    ask_for_users(&where);
+    where.options.user = "root";
+    where.options.password = "s\"3";
+    keeper = open_where(&where);
+    token = granted(keeper, "a:1");
+    calls = open_calls(&where);
+    call(calls, "/v3/auth/user/add", "{\"name\":\"other\",\"password\":\"x\"}");
+    etcd_calls_close(calls);
     assert_true(granted(keeper, "a:1") == token);
     lease_etcd_close(keeper);
 }
@@ -578,6 +633,7 @@ int main(int count, char **arguments)
         TEST(what_nobody_knows_is_no_grant_and_not_free),
         cmocka_unit_test(closing_ends_what_waits),
         TEST(users_sign_in),
+        cmocka_unit_test_setup_teardown(users_sign_in_again_when_users_change, start_signing, end),
         cmocka_unit_test_setup_teardown(servers_show_who_they_are, start_tls, end),
         cmocka_unit_test(places_that_are_none),
     };
