@@ -5,11 +5,24 @@
 #include "base/limits.h"
 #include "base/zoo.h"
 
-void join_refuse(struct member *member, const char *reason)
+static void stay_outside(struct member *member)
 {
     member->phase = PHASE_OUTSIDE;
     member->contact = (struct address){ 0 }; /* a late welcome is none */
     member->retry_at = member->give_up_at = NEVER;
+}
+
+void member_join_no_more(struct member *member)
+{
+    if (member->phase != PHASE_SEEDING && member->phase != PHASE_JOINING)
+        return;
+    stay_outside(member);
+    intake_forget(member); /* a welcome that has been read */
+}
+
+void join_refuse(struct member *member, const char *reason)
+{
+    stay_outside(member);
     buf_clear(&member->news.refusal);
     buf_put_text(&member->news.refusal, reason);
     buf_put_u8(&member->news.refusal, 0);

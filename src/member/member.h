@@ -210,6 +210,8 @@ void member_found(struct member *member, uint64_t now,
  * False when this node is in a cluster with others already, or stopped. Behaviour 4.2, 10.3. */
 bool member_join(struct member *member, uint64_t now, uint64_t wall_ms,
                  const struct address *address, struct outbox *outbox);
+/* Ends an attempt to join that is under way: a welcome that comes later is none. Nothing for who is a member, or stopped. */
+void member_join_no_more(struct member *member);
 /* Asks the member at that address, own or other, to leave. False when there is none, or its status does not allow it. */
 bool member_leave(struct member *member, uint64_t now,
                   const struct address *address, struct outbox *outbox);

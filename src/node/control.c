@@ -226,7 +226,8 @@ static void join(struct control *control, const struct address *address)
                   "it is in no cluster; start it anew, not alone, and join "
                   "then address=%s:%u",
                   address->host, address->port);
-    else if (!member_join(control->member, machine->now,
+    else if (control->ending >= ENDING_LAST_TASKS ||
+             !member_join(control->member, machine->now,
                           (uint64_t)machine->wall_ms, address,
                           &machine->outbox))
         trace_put(machine->trace, TRACE_ERROR, "member",

@@ -262,6 +262,7 @@ void control_stop(struct control *control, int error)
     SOMETIMES("a node is downed while it leaves",
               error == SHERD_EDOWN && control->ending != ENDING_NOT);
     control->error = error ? error : control->refusal;
+    member_join_no_more(control->member); /* it would be a member that ends without leaving */
     control_follow_end(control);
     if (error == SHERD_EDOWN) {
         end_downed(control);

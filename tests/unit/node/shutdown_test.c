@@ -324,6 +324,30 @@ static void start_with(struct world *world, uint32_t node,
     world_start(world, node, &settings);
 }
 
+/* Its seeds are heard when it is about to end: who joins now would have to be downed. */
+static void who_ends_outside_joins_nothing_any_more(void **state)
+{
+    struct world *world = cast_world(58, 1, 1);
+    struct worker worker;
+    uint32_t index = 1;
+    (void)state;
+
+    net_part(world, 0, 1, true);
+    start_with(world, 1, 0);
+    world_run(world, 2 * SECOND);
+    hire(&worker, world, 1, NEVER_DONE,
+         BIT(SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE));
+    world_leave(world, 1);
+    world_run(world, SECOND);
+    assert_string_equal(worker.heard, "before-actor-system-terminate ");
+    net_part(world, 0, 1, false);
+    assert_true(world_until(world, world_node_ended, &index, 60 * SECOND));
+    assert_int_equal(world_node(world, 1)->error, 0);
+    assert_false(world_logged(world, 1, "welcomed"));
+    assert_false(world_logged(world, 0, "member joins member=n1"));
+    world_free(world);
+}
+
 static void what_is_late_is_named_and_given_up(void **state)
 {
     struct world *world = cast_new(43);
@@ -773,6 +797,7 @@ int main(void)
         cmocka_unit_test(who_is_not_seen_exiting_has_not_left),
         cmocka_unit_test(what_is_late_is_named_and_given_up),
         cmocka_unit_test(what_did_not_stop_is_named),
+        cmocka_unit_test(who_ends_outside_joins_nothing_any_more),
         cmocka_unit_test(who_gives_a_hand_over_up_waits_for_its_coordinators),
         cmocka_unit_test(phases_that_are_off_are_left_out),
         cmocka_unit_test(a_late_task_ends_the_end_where_nothing_recovers),
