@@ -117,6 +117,7 @@ int settings_read_seeds(struct settings *settings, char *error, size_t size)
     if (file[0]) {
         settings->finder.file = file;
         node->finds_seeds = true;
+        node->stable_margin = node->find_interval; /* one that is being written may be read in part: two looks must agree */
         return 0;
     }
     if (strcmp(method, "akka-dns") == 0 || strcmp(method, "pekko-dns") == 0) {

@@ -160,6 +160,27 @@ static void a_list_that_changes_founds_nothing(void **state)
 }
 
 /* Looks that fail confirm nothing, and come ever more seldom; what was found stays. */
+/* A file that is written line by line while a cluster is there: its first look shows the node itself, alone. */
+static void a_list_that_is_being_written_founds_nothing(void **state)
+{
+    const struct member_settings by_file = { .finds_seeds = true,
+                                             .stable_margin_ms = 1000 };
+    struct finder finder = started(12, 1, 1, &by_file);
+    (void)state;
+
+    run(&finder, 5 * SECOND);
+    assert_true(is_in(&finder, 0));
+    finder.lists[1] = 2;
+    net_add(finder.net, 1, &by_file);
+    net_start(finder.net, 1);
+    run(&finder, SECOND / 2);
+    finder.lists[1] = 3;
+    run(&finder, 20 * SECOND);
+    assert_true(net_is_converged(finder.net));
+    assert_int_equal(member_count(finder.net->nodes[1].member), 2);
+    net_free(finder.net);
+}
+
 static void looks_that_fail_confirm_nothing(void **state)
 {
     struct finder finder = started(6, 2, 3, &by_dns);
@@ -299,6 +320,7 @@ int main(void)
         cmocka_unit_test(others_than_the_first_wait),
         cmocka_unit_test(a_node_that_is_not_listed_joins),
         cmocka_unit_test(a_list_that_changes_founds_nothing),
+        cmocka_unit_test(a_list_that_is_being_written_founds_nothing),
         cmocka_unit_test(looks_that_fail_confirm_nothing),
         cmocka_unit_test(a_look_without_an_end),
         cmocka_unit_test(a_cluster_that_is_there_is_joined),
