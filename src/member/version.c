@@ -25,16 +25,32 @@ static int64_t number(const char *text, const char *end)
     return value;
 }
 
+/* A part before the last one: the reference takes a sign there. False: it is no number. */
+static bool parse_part(int64_t *value, const char *part, const char *end)
+{
+    bool is_signed = part < end && (*part == '-' || *part == '+');
+
+    *value = number(part + is_signed, end);
+    if (*value < 0)
+        return false;
+    if (*part == '-')
+        *value = -*value;
+    return true;
+}
+
 /* The last part: a number, and a rest behind - or +. A number that opens the rest, up to a -, is the count of commits. */
-static bool parse_last(struct version *version, const char *part, int index)
+static bool parse_last(struct version *version, const char *part,
+                       const char *end, int index)
 {
     const char *rest = part + strcspn(part, "-+");
     const char *dash;
 
+    if (rest > end)
+        rest = end;
     version->numbers[index] = number(part, rest);
     if (version->numbers[index] < 0)
         return false;
-    if (!*rest)
+    if (rest == end)
         return true;
     version->rest = rest + 1;
     dash = strchr(version->rest, '-');
@@ -49,16 +65,21 @@ static bool parse_last(struct version *version, const char *part, int index)
     return true;
 }
 
+/* Dots at the end count for nothing, as in the reference: a version that is refused here would keep every gossip that names it out. */
 bool version_parse(struct version *version, const char *text)
 {
-    const char *part = text;
+    const char *part = text, *end = text + strlen(text);
     int index = 0;
 
     *version = (struct version){ .rest = "" };
-    if (!*text || strlen(text) > VERSION_SIZE_MAX)
+    if (end - text > VERSION_SIZE_MAX)
         return false;
-    if (!strchr(text, '.')) {
-        int64_t value = number(text, text + strlen(text));
+    while (end > text && end[-1] == '.')
+        end--;
+    if (end == text)
+        return false;
+    if (!memchr(text, '.', (size_t)(end - text))) {
+        int64_t value = number(text, end);
 
         if (value >= 0)
             version->numbers[0] = value;
@@ -67,14 +88,13 @@ bool version_parse(struct version *version, const char *text)
         return true;
     }
     for (;;) {
-        const char *dot = strchr(part, '.');
+        const char *dot = memchr(part, '.', (size_t)(end - part));
 
         if (!dot)
-            return parse_last(version, part, index);
+            return parse_last(version, part, end, index);
         if (index == 2)
             return false;
-        version->numbers[index] = number(part, dot);
-        if (version->numbers[index++] < 0)
+        if (!parse_part(&version->numbers[index++], part, dot))
             return false;
         part = dot + 1;
     }

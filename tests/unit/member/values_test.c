@@ -29,7 +29,8 @@ static void versions_compare(void **state)
 {
     static const char *const bad[] = { "1.2.3.1", "1.x.3", "1.2x.3", "1.2.x",
                                        "1.2.3x",  "x.3",   "1.x",    "1.2x",
-                                       "",        "1..2",  ".1",     "1.",
+                                       "",        "1..2",  ".1",     ".",
+                                       "1.-2",    "-.2",   "+-1.2",  "1.2.3.4.",
                                        "1.2.2147483648" };
     struct version version;
     (void)state;
@@ -65,6 +66,14 @@ static void versions_compare(void **state)
     assert_int_equal(order_of("2147483648", "1.2"), -1);
     assert_int_equal(order_of("1.0+2147483648-a", "1.0+1-b"), -1);
     assert_int_equal(order_of("0000000000001.2", "1.2"), 0);
+    /* Odd ones, that a JVM takes and says to everybody. */
+    assert_int_equal(order_of("1.", "1"), 0);
+    assert_int_equal(order_of("1.2.", "1.2"), 0);
+    assert_int_equal(order_of("1.2.3...", "1.2.3"), 0);
+    assert_int_equal(order_of("+1.2", "1.2"), 0);
+    assert_int_equal(order_of("-1.2", "0.1"), -1);
+    assert_int_equal(order_of("1.+2.3", "1.2.3"), 0);
+    assert_int_equal(order_of("1.2+", "1.2"), 0);
     assert_int_equal(order_of("foo", "1.2.3"), -1);
     assert_int_equal(order_of("foo", "bar"), 1);
     assert_int_not_equal(order_of("1-foo", "01-foo"), 0);
