@@ -188,9 +188,9 @@ static void hand_over(struct control *control)
 
 void control_exiting(struct control *control)
 {
-    if (control->ending == ENDING_NOT) {
+    if (control->ending == ENDING_NOT || control->ending == ENDING_FAILED) {
         REACHED("another node made this one leave");
-        next_tasks(control); /* another node asked for it: the shards still have to go */
+        next_tasks(control); /* another node asked for it: the shards still have to go, also after an end that failed */
         return;
     }
     if (control->ending != ENDING_LEAVING)

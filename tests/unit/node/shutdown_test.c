@@ -509,6 +509,32 @@ static void a_late_task_ends_the_end_where_nothing_recovers(void **state)
     world_free(world);
 }
 
+/* Who is exiting has no way back: where another node makes it leave it goes on behind the phase that failed, and hands over. */
+static void who_failed_to_end_ends_when_another_node_says_so(void **state)
+{
+    const bool off[SHERD_PHASE_COUNT] = { false };
+    const bool fatal[SHERD_PHASE_COUNT] = { [SHERD_SERVICE_STOP] = true };
+    (void)state;
+
+    for (uint32_t who = 0; who < 2; who++) { /* the oldest, and not */
+        struct world *world = cast_with(59, off, fatal);
+        struct worker worker;
+
+        hire(&worker, world, who, NEVER_DONE,
+             BIT(SHERD_SERVICE_STOP) | BIT(SHERD_BEFORE_CLUSTER_SHUTDOWN));
+        world_leave(world, who);
+        world_run(world, 30 * SECOND);
+        assert_true(world_logged(world, who, "recover is off phase=service-stop"));
+        world_leave_member(world, 1 - who, who);
+        assert_true(world_until(world, world_node_ended, &who, 60 * SECOND));
+        assert_string_equal(worker.heard, "service-stop before-cluster-shutdown ");
+        assert_int_equal(world_node(world, who)->error, 0);
+        world_run(world, SECOND);
+        assert_true(world_logged(world, 1 - who, who ? "removed member=n1" : "removed member=n0"));
+        world_free(world);
+    }
+}
+
 static void tasks_in_time_end_a_node_that_does_not_recover(void **state)
 {
     const bool off[SHERD_PHASE_COUNT] = { false };
@@ -801,6 +827,7 @@ int main(void)
         cmocka_unit_test(who_gives_a_hand_over_up_waits_for_its_coordinators),
         cmocka_unit_test(phases_that_are_off_are_left_out),
         cmocka_unit_test(a_late_task_ends_the_end_where_nothing_recovers),
+        cmocka_unit_test(who_failed_to_end_ends_when_another_node_says_so),
         cmocka_unit_test(tasks_in_time_end_a_node_that_does_not_recover),
         cmocka_unit_test(who_has_ended_is_done),
         cmocka_unit_test(what_is_no_task_is_refused),
