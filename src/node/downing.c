@@ -6,6 +6,18 @@
 
 #include "base/check.h"
 
+/* The reference's name is the same in all of them, and JVM nodes of this one go by it: it is not changed unasked. */
+static void warn_of_centers(const struct machine *machine, const char *name)
+{
+    if (strcmp(machine->settings->data_center, "default") != 0)
+        trace_put(machine->trace, TRACE_WARNING, "lease",
+                  "all data centers ask for one lease, and while one of them "
+                  "holds it the others' nodes down themselves: set "
+                  "akka.cluster.split-brain-resolver.lease-majority.lease-name "
+                  "to another name in each data-center=%s lease-name=%s",
+                  machine->settings->data_center, name);
+}
+
 /* Behaviour 11: the owner is host:port, so that a node that was restarted has the lease that it had. */
 static struct lease *make_lease(const struct control *control)
 {
@@ -24,11 +36,13 @@ static struct lease *make_lease(const struct control *control)
         .trace = machine->trace,
     };
 
-    if (given && given[strspn(given, " \t")])
+    if (given && given[strspn(given, " \t")]) {
         (void)snprintf(name, sizeof name, "%s", given); /* cut: lease_new would */
-    else
+    } else {
         (void)snprintf(name, sizeof name, "%s-akka-sbr",
                        machine->self->system);
+        warn_of_centers(machine, name);
+    }
     return lease_new(&options);
 }
 

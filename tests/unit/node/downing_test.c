@@ -356,6 +356,31 @@ static void who_gets_the_lease_stays(void **state)
     world_free(world);
 }
 
+/* One name for all data centers: each would end where another one holds it. */
+static void a_lease_of_several_centers_is_warned_of(void **state)
+{
+    static const char *const names[] = { NULL, "west-sbr" };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct world *world = cast_new(15);
+        struct node_settings settings =
+            world_node_settings(world, 0, cast_types, CAST_TYPES);
+
+        cast_begin();
+        settings.resolves = true;
+        settings.resolver.strategy.kind = STRATEGY_LEASE_MAJORITY;
+        settings.data_center = "west";
+        settings.lease_name = names[i];
+        world_start(world, 0, &settings);
+        assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+        assert_int_equal(
+            world_logged(world, 0, "lease: all data centers ask for one lease"),
+            i == 0);
+        world_free(world);
+    }
+}
+
 /* The majority stands still until the others have won the lease, removed it and given the lease back: it must not win it in turn, and
  * go on beside them. */
 static void a_majority_that_slept_goes(void **state)
@@ -432,6 +457,7 @@ int main(void)
         cmocka_unit_test(who_is_down_counts_as_unreachable),
         cmocka_unit_test(what_heals_in_time_is_left_alone),
         cmocka_unit_test(who_gets_the_lease_stays),
+        cmocka_unit_test(a_lease_of_several_centers_is_warned_of),
         cmocka_unit_test(a_majority_that_slept_goes),
         cmocka_unit_test(a_second_partition_finds_the_lease_taken),
         cmocka_unit_test(off_by_default),
