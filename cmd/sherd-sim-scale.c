@@ -43,13 +43,14 @@ static void written(void *user, uint64_t pipe, uint32_t from, uint32_t to,
 }
 
 static void pipe_ended(void *user, uint64_t pipe, uint32_t from, uint32_t to,
-                       size_t lost)
+                       size_t lost, bool broken)
 {
     struct scale *scale = user;
 
     (void)from;
     (void)to;
     (void)lost;
+    (void)broken;
     frames_ended(&scale->frames, pipe);
 }
 

@@ -332,7 +332,8 @@ uint64_t inlet_deadline(const struct inlet *inlet)
     uint64_t within = inlet->stream ? inlet->options->handshake_within
                                     : inlet->options->preamble_within;
 
-    if (inlet->reason != INLET_OPEN || inlet->uid)
+    if (inlet->reason != INLET_OPEN ||
+        (inlet->uid && !(inlet->stream != STREAM_CONTROL && ZOO(B10S))))
         return NEVER;
     if (!within)
         within = (inlet->stream ? INLET_HANDSHAKE_MS : INLET_PREAMBLE_MS) * MS;

@@ -140,6 +140,9 @@
     X(B10T, "reliability 3.2",                                                 \
       "A frame is read once, however its bytes come.",                         \
       "I13")                                                                   \
+    X(B10S, "reliability 2",                                                   \
+      "Whose sender is known is not closed when the time of strangers is over.",\
+      "I3")                                                                    \
     X(D8L, "akka#19282",                                                       \
       "A coordinator goes on with what the one before has stored.",            \
       "L2")                                                                    \

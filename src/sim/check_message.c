@@ -12,6 +12,7 @@
 #define TOLD_MAX 8 /* open tokens told after a drain */
 #define TEXT_MAX 200
 #define TARGET_TEXT_MAX 80
+#define NOBODY UINT32_MAX
 
 enum state { OPEN, DELIVERED, ENDED, LOST };
 
@@ -23,6 +24,7 @@ struct token {
     uint64_t stream;
     uint64_t sent_at;
     uint64_t place; /* the node, or the pipe */
+    uint64_t came_by; /* the pipe by which it came there, if any */
     bool in_pipe;
 };
 
@@ -44,7 +46,9 @@ struct pipe {
     struct token_pipe passing;
     uint64_t number;
     uint32_t from;
+    uint32_t closed_by; /* without a cause; NOBODY */
     bool is_over;
+    bool is_broken;
 };
 
 /* The connections of a node's lives. */
@@ -73,6 +77,7 @@ struct check_message {
     VEC(uint64_t) cut;           /* tokens of frames that freed pipes were not given whole */
     struct pipe control;         /* stands for all of them */
     struct check_message_counts counts;
+    bool is_quiet;   /* nothing goes wrong any more */
     bool has_others; /* actors whose messages have no tokens send some, too */
 };
 
@@ -444,10 +449,29 @@ static bool was_cut(const struct check_message *check, uint64_t number)
     return false;
 }
 
+static struct pipe *pipe_of(const struct check_message *check, uint64_t number)
+{
+    return number < check->pipes.count ? check->pipes.items[number] : NULL;
+}
+
+/* A token is lost with a connection. */
+static void lose_by(struct check_message *check, const struct pipe *pipe,
+                    uint32_t node, uint64_t number)
+{
+    if (pipe->closed_by != NOBODY)
+        tell(check, "I3", pipe->closed_by, number,
+             "is lost in a connection that the node closed for no reason");
+    else if (check->is_quiet && !pipe->is_broken)
+        tell(check, "I3", node, number,
+             "is lost in the quiet, in a connection that nothing was done to");
+    lose_token(check, number, &check->counts.lost_in_connection);
+}
+
 void check_message_dropped(struct check_message *check, uint32_t node,
                            struct slice bytes)
 {
     uint64_t number;
+    const struct pipe *pipe;
 
     for (size_t at = 0; token_next(bytes, &at, &number);) {
         struct token *token = open_token(check, number);
@@ -460,7 +484,11 @@ void check_message_dropped(struct check_message *check, uint32_t node,
             continue;
         if (!token_at(check, node, number, "is dropped with its connection"))
             continue;
-        lose_token(check, number, &check->counts.lost_in_connection);
+        pipe = pipe_of(check, token->came_by);
+        if (pipe && pipe != &check->control)
+            lose_by(check, pipe, node, number);
+        else
+            lose_token(check, number, &check->counts.lost_in_connection);
     }
 }
 
@@ -481,15 +509,9 @@ static void lose(struct check_message *check, struct pipe *pipe)
     uint64_t number;
 
     while (token_pipe_lost(&pipe->passing, &number)) {
-        if (!token_in(check, pipe->number, number))
-            continue;
-        lose_token(check, number, &check->counts.lost_in_connection);
+        if (token_in(check, pipe->number, number))
+            lose_by(check, pipe, pipe->from, number);
     }
-}
-
-static struct pipe *pipe_of(const struct check_message *check, uint64_t number)
-{
-    return number < check->pipes.count ? check->pipes.items[number] : NULL;
 }
 
 static struct pipe *add_pipe(struct check_message *check, uint64_t number,
@@ -500,6 +522,7 @@ static struct pipe *add_pipe(struct check_message *check, uint64_t number,
 
     pipe->number = number;
     pipe->from = from;
+    pipe->closed_by = NOBODY;
     while (check->pipes.count <= number)
         vec_push(&check->pipes, NULL);
     check->pipes.items[number] = pipe;
@@ -553,16 +576,28 @@ void check_message_arrived(struct check_message *check, uint64_t number,
             continue;
         token->in_pipe = false;
         token->place = to;
+        token->came_by = number;
     }
 }
 
-void check_message_pipe_ended(struct check_message *check, uint64_t number)
+void check_message_pipe_closed(struct check_message *check, uint64_t number,
+                               uint32_t node)
+{
+    struct pipe *pipe = pipe_of(check, number);
+
+    if (pipe && pipe != &check->control)
+        pipe->closed_by = node;
+}
+
+void check_message_pipe_ended(struct check_message *check, uint64_t number,
+                              bool broken)
 {
     struct pipe *pipe = pipe_of(check, number);
 
     if (!pipe || pipe == &check->control)
         return;
     pipe->is_over = true;
+    pipe->is_broken = broken;
     lose(check, pipe);
 }
 
@@ -630,6 +665,11 @@ uint64_t check_message_drained(struct check_message *check)
         told++;
     }
     return check->counts.open;
+}
+
+void check_message_quiet(struct check_message *check, bool on)
+{
+    check->is_quiet = on;
 }
 
 void check_message_others(struct check_message *check)

@@ -3,6 +3,8 @@
  *
  *   I3   conservation: sent = delivered + undelivered(reason) + lost with a node + lost in a connection + open, to the last one;
  *        after a drain nothing is open
+ *        and what is lost in a connection has a cause outside of the two nodes: one that a node closes by itself for no reason loses
+ *        nothing, and in the quiet none does that nothing was done to
  *   I13  no message is delivered twice
  *   I2   messages of one stream (a lane of a node's incarnation) to one receiver are delivered in the order of sending
  *   I34  a message is delivered to whom it was sent
@@ -80,7 +82,14 @@ void check_message_written(struct check_message *check, uint64_t pipe,
                            uint32_t from, struct slice bytes);
 void check_message_arrived(struct check_message *check, uint64_t pipe,
                            uint32_t to, size_t size);
-void check_message_pipe_ended(struct check_message *check, uint64_t pipe); /* nothing more of it arrives, whatever is still written */
+/* A node closes it by itself, at the reader's end or the writer's, and nothing explains that. Before its end. */
+void check_message_pipe_closed(struct check_message *check, uint64_t pipe,
+                               uint32_t node);
+/* Nothing more of it arrives, whatever is still written. broken: not by its two nodes, or by the end of one. */
+void check_message_pipe_ended(struct check_message *check, uint64_t pipe,
+                              bool broken);
+/* From now on nothing goes wrong any more, or something may again. */
+void check_message_quiet(struct check_message *check, bool on);
 
 void check_message_node_started(struct check_message *check, uint32_t node);
 void check_message_node_ended(struct check_message *check, uint32_t node,

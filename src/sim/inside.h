@@ -263,6 +263,9 @@ void pipe_open(struct world *world, struct worker *writer,
 void pipe_write(struct world *world, struct pipe *pipe); /* as much as it takes of what waits */
 void pipe_close(struct world *world, struct pipe *pipe); /* by the writer: what was written arrives, and then the end */
 void pipe_refuse(struct world *world, struct pipe *pipe); /* by the reader: the writer is told */
+/* Before one of these, if a machine wants it: tells the observers, unless something else has ended the other side. */
+void pipe_tell_close(struct world *world, const struct pipe *pipe,
+                     bool by_reader);
 void pipe_vanish(struct world *world, struct pipe *pipe, bool known); /* no byte arrives, nobody is told; known: the reader's kernel keeps its end */
 void pipe_break(struct world *world, struct pipe *pipe); /* both are told, what is on its way is lost */
 void pipe_abort(struct world *world, struct pipe *pipe); /* by the writer, who is gone: what is on its way is lost, the reader is told */

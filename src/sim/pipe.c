@@ -174,7 +174,8 @@ static void look_if_over(struct world *world, struct pipe *pipe)
         pipe->has_ended = true;
         if (pipe->to && pipe->is_called)
             observe(world, pipe_ended, pipe->number, pipe->from->index,
-                    pipe->to->index, pipe->under_way);
+                    pipe->to->index, pipe->under_way,
+                    pipe->is_broken || pipe->is_silent);
     }
     if (!pipe->has_ended || pipe->is_known || event_waits(&pipe->there))
         return;
@@ -376,6 +377,16 @@ void pipe_refuse(struct world *world, struct pipe *pipe)
         send_back(world, pipe);
     }
     look_if_over(world, pipe);
+}
+
+void pipe_tell_close(struct world *world, const struct pipe *pipe,
+                     bool by_reader)
+{
+    if (!pipe->writer || !pipe->is_known || pipe->is_lost || pipe->was_reset ||
+        pipe->to->face.life != pipe->to_life)
+        return;
+    observe(world, pipe_closed, pipe->number, pipe->from->index,
+            pipe->to->index, by_reader);
 }
 
 void pipe_vanish(struct world *world, struct pipe *pipe, bool known)

@@ -53,6 +53,7 @@ void run_liveness(struct run *run)
                          "in the liveness phase, no agreement on the members"))
         return;
     check_live_quiet(run->checks->live, world_now(run->world), true);
+    workload_world_quiet(run->load, true);
     (void)coordinates(run,
                       "in the liveness phase, no coordinator that all know and that tells all homes");
 }
@@ -267,6 +268,7 @@ void run_restart(struct run *run)
     if (options_remember_in_data(run->options))
         check_remember_restarts(workload_world_remember(run->load));
     check_live_quiet(run->checks->live, world_now(run->world), false);
+    workload_world_quiet(run->load, false);
     check_homes_quiet(run->checks->homes, world_now(run->world), false);
     for (uint32_t i = 0; i < run->cluster.nodes; i++) {
         lived[i] = cluster_lives(&run->cluster, i);
@@ -293,6 +295,7 @@ void run_restart(struct run *run)
     if (!coordinates(run,
                      "after the restart of everything, no coordinator that all know and that tells all homes"))
         return;
+    workload_world_quiet(run->load, true);
     remembered(run, "after the restart of everything all who are remembered live");
     kept(run);
     if (run_is_over(run))

@@ -21,6 +21,7 @@ struct workload_world {
     struct world *world;
     struct verdict *verdict;
     struct check_message *check;
+    const struct check_safety *safety; /* null: no node is outside */
     uint32_t stores;
     struct check_journal **journals; /* one for each store of the world, as the next */
     struct check_recovery **recoveries;
@@ -99,15 +100,33 @@ static void arrived(void *user, uint64_t pipe, uint32_t from, uint32_t to,
     check_message_arrived(of->check, pipe, to, bytes.size);
 }
 
+/* Given up by the cluster, or on its way out: who hears of that closes what leads there. */
+static bool is_parting(const struct workload_world *of, uint32_t node)
+{
+    const struct world_node *place = world_node(of->world, node);
+
+    return (of->safety && of->safety->outside[node]) ||
+           (place->is_up && !place->is_ready);
+}
+
+static void pipe_closed(void *user, uint64_t pipe, uint32_t from, uint32_t to,
+                        bool by_reader)
+{
+    struct workload_world *of = user;
+
+    if (!is_parting(of, from) && !is_parting(of, to))
+        check_message_pipe_closed(of->check, pipe, by_reader ? to : from);
+}
+
 static void pipe_ended(void *user, uint64_t pipe, uint32_t from, uint32_t to,
-                       size_t lost)
+                       size_t lost, bool broken)
 {
     struct workload_world *of = user;
 
     (void)from;
     (void)to;
     (void)lost; /* the checker has seen the bytes */
-    check_message_pipe_ended(of->check, pipe);
+    check_message_pipe_ended(of->check, pipe, broken);
 }
 
 static void probe(void *user, uint32_t node, uint32_t machine,
@@ -288,6 +307,7 @@ struct workload_world *workload_world_new(struct world *world,
                                        .node_ended = node_ended,
                                        .written = written,
                                        .arrived = arrived,
+                                       .pipe_closed = pipe_closed,
                                        .pipe_ended = pipe_ended,
                                        .probe = probe };
     struct workload_settings own = *settings;
@@ -296,6 +316,7 @@ struct workload_world *workload_world_new(struct world *world,
     if (own.has_no_types) { /* no token is ever in what is written */
         observer.written = NULL;
         observer.arrived = NULL;
+        observer.pipe_closed = NULL;
         observer.pipe_ended = NULL;
     }
     of->world = world;
@@ -332,8 +353,14 @@ struct workload *workload_world_of(const struct workload_world *of)
 void workload_world_safety(struct workload_world *of,
                            const struct check_safety *safety)
 {
+    of->safety = safety;
     check_message_safety(of->check, safety);
     check_remember_safety(of->remember, safety);
+}
+
+void workload_world_quiet(struct workload_world *of, bool on)
+{
+    check_message_quiet(of->check, on);
 }
 
 struct check_remember *

@@ -30,6 +30,8 @@ workload_world_remember(const struct workload_world *of); /* lent */
 /* Which nodes are outside (facts.h), for its checkers; lent for life. */
 void workload_world_safety(struct workload_world *of,
                            const struct check_safety *safety);
+/* From now on nothing goes wrong any more, or something may again. */
+void workload_world_quiet(struct workload_world *of, bool on);
 
 /* Between two runs, each second or so of the world's time: I9, and the nodes' counters against the table's. Paused nodes are
  * left out. */

@@ -88,6 +88,7 @@ static void refuse_conn(struct world *world, struct site *site, uint64_t conn)
 
         if (pipe->number != conn || !pipe->reader)
             continue;
+        pipe_tell_close(world, pipe, true);
         pipe_refuse(world, pipe);
         return;
     }
@@ -109,8 +110,10 @@ static void carry_out_one(struct world *world, struct worker *worker,
         pipe_open(world, worker, want);
         break;
     case WANT_CLOSE_LINK:
-        if ((pipe = link_pipe(worker, want->link)))
+        if ((pipe = link_pipe(worker, want->link))) {
+            pipe_tell_close(world, pipe, false);
             pipe_close(world, pipe);
+        }
         break;
     case WANT_CLOSE_CONN:
         refuse_conn(world, site, want->conn);

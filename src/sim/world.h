@@ -181,9 +181,14 @@ struct world_observer {
                     struct slice bytes); /* handed to the connection */
     void (*arrived)(void *user, uint64_t pipe, uint32_t from, uint32_t to,
                     struct slice bytes); /* given to a machine of the reader, in the order of writing */
-    /* The writer's end is closed and nothing more arrives: the last `lost` bytes that were written did not. */
+    /* A machine closes its end by itself, the reader's or the writer's, while the other one is open, both lives go on, and nothing
+     * was done to the connection. */
+    void (*pipe_closed)(void *user, uint64_t pipe, uint32_t from, uint32_t to,
+                        bool by_reader);
+    /* The writer's end is closed and nothing more arrives: the last `lost` bytes that were written did not. broken: by what lies
+     * between, or its writer got no answer. */
     void (*pipe_ended)(void *user, uint64_t pipe, uint32_t from, uint32_t to,
-                       size_t lost);
+                       size_t lost, bool broken);
     /* A machine is about to take an input or its turn, or has done so: for those who measure. */
     void (*step)(void *user, const struct world_step *step, bool begins);
 };

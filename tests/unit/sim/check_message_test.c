@@ -181,7 +181,7 @@ static void all_ends_add_up(void **state)
     check_message_written(check, 9, NODE, buf_slice(&buf));
     check_message_arrived(check, 9, 4, buf.size - 1); /* 3 is cut */
     check_message_delivered(check, 4, 2, check_entity(1, 2));
-    check_message_pipe_ended(check, 9);
+    check_message_pipe_ended(check, 9, false);
     check_message_node_ended(check, NODE, CHECK_CRASHED); /* 4 and 5 */
     counts = check_message_counts(check);
     assert_int_equal(counts.sent, 6);
@@ -253,7 +253,7 @@ static void bytes_outlive_their_writer(void **state)
     check_message_node_ended(check, NODE, CHECK_CRASHED);
     assert_int_equal(check_message_counts(check).open, 1);
     check_message_arrived(check, 9, 5, buf.size);
-    check_message_pipe_ended(check, 9);
+    check_message_pipe_ended(check, 9, false);
     check_message_delivered(check, 5, 0, check_entity(1, 1));
     assert_int_equal(check_message_counts(check).delivered, 1);
     assert_int_equal(seen.count, 0);
@@ -273,7 +273,7 @@ static void what_is_written_into_a_dead_connection_is_lost(void **state)
     put_preamble(&buf);
     put_frame(&buf, 0);
     check_message_written(check, 9, NODE, buf_slice(&buf));
-    check_message_pipe_ended(check, 9);
+    check_message_pipe_ended(check, 9, false);
     assert_int_equal(check_message_counts(check).lost_in_connection, 1);
     buf_clear(&buf);
     put_frame(&buf, 1);
@@ -298,7 +298,7 @@ static void a_frame_written_in_part_stays(void **state)
     put_frame(&buf, 0);
     check_message_written(check, 9, NODE, slice_of(buf.data, buf.size - 1));
     check_message_arrived(check, 9, 5, buf.size - 1);
-    check_message_pipe_ended(check, 9);
+    check_message_pipe_ended(check, 9, false);
     assert_int_equal(check_message_counts(check).open, 1);
     check_message_written(check, 10, NODE, buf_slice(&buf));
     check_message_arrived(check, 10, 5, buf.size);
@@ -341,7 +341,7 @@ static void received_bytes_may_be_dropped_with_their_connection(void **state)
     check_message_arrived(check, 9, 5, buf.size - 1);
     check_message_dropped(check, 5, slice_of(buf.data, buf.size - 1));
     assert_int_equal(check_message_counts(check).lost_in_connection, 1);
-    check_message_pipe_ended(check, 9);
+    check_message_pipe_ended(check, 9, false);
     assert_int_equal(check_message_counts(check).lost_in_connection, 2);
     check_message_dropped(check, 5, slice_of(buf.data, buf.size - 1)); /* told late */
     assert_int_equal(seen.count, 0);
@@ -371,11 +371,11 @@ static void a_frame_that_began_anew_may_be_dropped_late(void **state)
     check_message_written(check, 10, NODE, buf_slice(&buf));
     check_message_arrived(check, 10, 5, buf.size);
     check_message_delivered(check, 5, 0, check_entity(1, 1));
-    check_message_pipe_ended(check, 8);
+    check_message_pipe_ended(check, 8, false);
     check_message_dropped(check, 5, cut);
     check_message_node_ended(check, NODE, CHECK_CRASHED);
     check_message_node_started(check, NODE); /* of the writer's connections pipe 9 is left */
-    check_message_pipe_ended(check, 9);
+    check_message_pipe_ended(check, 9, false);
     check_message_node_ended(check, NODE, CHECK_CRASHED);
     check_message_node_started(check, NODE);
     check_message_dropped(check, 5, cut);
@@ -401,6 +401,89 @@ static void what_was_delivered_is_not_dropped(void **state)
     check_message_dropped(check, 5, buf_slice(&buf));
     assert_seen("I3", "message 0 is dropped with its connection, but it is "
                       "delivered");
+    buf_fini(&buf);
+    check_message_free(check);
+}
+
+/* Two messages are written; the first one comes to node 5. */
+static struct check_message *half_way(struct buf *buf)
+{
+    struct check_message *check = fresh();
+
+    (void)send(check, 1);
+    (void)send(check, 2);
+    put_preamble(buf);
+    put_frame(buf, 0);
+    put_frame(buf, 1);
+    check_message_written(check, 9, NODE, buf_slice(buf));
+    check_message_arrived(check, 9, 5, buf->size - 1);
+    return check;
+}
+
+static void I3_a_connection_that_is_closed_for_no_reason_is_found(void **state)
+{
+    struct buf buf = { 0 };
+    struct check_message *check = half_way(&buf);
+
+    (void)state;
+    check_message_pipe_closed(check, 9, 5);
+    assert_int_equal(seen.count, 0); /* it has lost nothing yet */
+    check_message_pipe_ended(check, 9, false);
+    assert_int_equal(seen.node, 5);
+    assert_seen("I3", "message 1 is lost in a connection that the node closed "
+                      "for no reason");
+    check_message_dropped(check, 5, slice_of(buf.data, buf.size - 1));
+    assert_int_equal(seen.node, 5);
+    assert_seen("I3", "message 0 is lost in a connection that the node closed "
+                      "for no reason");
+    assert_int_equal(check_message_counts(check).lost_in_connection, 2);
+    buf_fini(&buf);
+    check_message_free(check);
+}
+
+static void what_arrives_of_a_connection_that_is_closed_is_not_lost(void **state)
+{
+    struct buf buf = { 0 };
+    struct check_message *check = half_way(&buf);
+
+    (void)state;
+    check_message_pipe_closed(check, 9, NODE);
+    check_message_arrived(check, 9, 5, 1);
+    check_message_pipe_ended(check, 9, false);
+    assert_int_equal(seen.count, 0);
+    assert_int_equal(check_message_counts(check).lost_in_connection, 0);
+    buf_fini(&buf);
+    check_message_free(check);
+}
+
+static void I3_what_a_connection_loses_in_the_quiet_is_found(void **state)
+{
+    struct buf buf = { 0 };
+    struct check_message *check = half_way(&buf);
+
+    (void)state;
+    check_message_quiet(check, true);
+    check_message_pipe_ended(check, 9, false);
+    assert_seen("I3", "message 1 is lost in the quiet");
+    check_message_dropped(check, 5, slice_of(buf.data, buf.size - 1));
+    assert_seen("I3", "message 0 is lost in the quiet");
+    buf_fini(&buf);
+    check_message_free(check);
+}
+
+/* A half-open connection says nothing until something is written. */
+static void what_was_broken_before_may_be_lost_in_the_quiet(void **state)
+{
+    struct buf buf = { 0 };
+    struct check_message *check = half_way(&buf);
+
+    (void)state;
+    check_message_quiet(check, true);
+    check_message_pipe_ended(check, 9, true);
+    check_message_quiet(check, false);
+    check_message_dropped(check, 5, slice_of(buf.data, buf.size - 1));
+    assert_int_equal(seen.count, 0);
+    assert_int_equal(check_message_counts(check).lost_in_connection, 2);
     buf_fini(&buf);
     check_message_free(check);
 }
@@ -569,6 +652,11 @@ int main(void)
         cmocka_unit_test(received_bytes_may_be_dropped_with_their_connection),
         cmocka_unit_test(a_frame_that_began_anew_may_be_dropped_late),
         cmocka_unit_test(what_was_delivered_is_not_dropped),
+        cmocka_unit_test(I3_a_connection_that_is_closed_for_no_reason_is_found),
+        cmocka_unit_test(
+            what_arrives_of_a_connection_that_is_closed_is_not_lost),
+        cmocka_unit_test(I3_what_a_connection_loses_in_the_quiet_is_found),
+        cmocka_unit_test(what_was_broken_before_may_be_lost_in_the_quiet),
         cmocka_unit_test(a_second_delivery_is_found_however_late),
         cmocka_unit_test(a_message_ends_once),
         cmocka_unit_test(a_handler_that_fails_takes_a_delivery_back),

@@ -68,11 +68,12 @@ static inline void see_arrived(void *user, uint64_t pipe, uint32_t from,
 }
 
 static inline void see_ended(void *user, uint64_t pipe, uint32_t from,
-                             uint32_t to, size_t lost)
+                             uint32_t to, size_t lost, bool broken)
 {
     struct traffic *traffic = user;
     struct seen *seen = &traffic->pipes[pipe];
 
+    (void)broken;
     check(!seen->has_ended);
     seen->has_ended = true;
     seen->lost = lost;
