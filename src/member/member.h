@@ -262,6 +262,9 @@ void member_follow_roles(struct member *member);
 bool member_role_at(const struct member *member, uint32_t index,
                     const char **role, const struct member_view **leader);
 
+/* The version of its gossip, to be compared by checkers; lent until the next call that changes the core. */
+const struct clock *member_version(const struct member *member);
+
 /* The members, sorted by address and uid. Lent until the next call that changes the core. */
 uint32_t member_count(const struct member *member);
 const struct member_view *member_at(const struct member *member,

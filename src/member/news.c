@@ -473,6 +473,11 @@ bool member_has_news(const struct member *member)
     return member->news.step != TELL_NOTHING;
 }
 
+const struct clock *member_version(const struct member *member)
+{
+    return &member->gossip.clock;
+}
+
 uint32_t member_count(const struct member *member)
 {
     return member->views.count;

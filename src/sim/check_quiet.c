@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "base/timers.h"
+#include "member/clock.h"
+#include "member/member.h"
+#include "node/node.h"
 #include "sim/check_live.h"
 #include "sim/verdict.h"
 #include "sim/world.h"
@@ -291,6 +294,63 @@ static const char *differs(const struct sherd_status *status, uint32_t living,
     return status->member_count == living ? NULL : "it sees too few members";
 }
 
+/* Null: it has no membership any more. */
+static const struct clock *version_of(struct world *world, uint32_t node)
+{
+    const struct world_node *place = world_node(world, node);
+    const struct member *member =
+        place->node ? machine_membership(node_machine(place->node, 0)) : NULL;
+
+    return member ? member_version(member) : NULL;
+}
+
+bool quiet_same_version(struct world *world, uint32_t *first, char *text,
+                        size_t size)
+{
+    const struct clock *known = NULL;
+    uint32_t by = 0;
+
+    for (uint32_t k = 0; k < world_node_count(world); k++) {
+        uint32_t i = (*first + k) % world_node_count(world);
+        const struct clock *version = version_of(world, i);
+
+        if (!version)
+            continue;
+        if (!known) {
+            known = version;
+            by = i;
+        } else if (clock_compare(known, version) != CLOCK_SAME) {
+            (void)snprintf(text, size,
+                           "n%u and n%u hold different versions of the gossip",
+                           by, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool quiet_rests(struct world *world)
+{
+    for (uint32_t i = 0; i < world_node_count(world); i++) {
+        const struct world_node *place = world_node(world, i);
+        struct sherd_status status;
+        bool rests = true;
+
+        if (!place->node || !place->is_up)
+            continue;
+        status = world_status(world, i);
+        for (uint32_t j = 0; j < status.member_count; j++)
+            rests = rests && status.members[j].reachable &&
+                    (status.members[j].status == SHERD_UP ||
+                     status.members[j].status == SHERD_JOINING ||
+                     status.members[j].status == SHERD_WEAKLY_UP);
+        world_status_fini(&status);
+        if (!rests)
+            return false;
+    }
+    return true;
+}
+
 bool quiet_converged(struct world *world, uint32_t *first, char *text,
                      size_t size)
 {
@@ -327,7 +387,7 @@ bool quiet_converged(struct world *world, uint32_t *first, char *text,
             return false;
         }
     }
-    return true;
+    return quiet_same_version(world, first, text, size);
 }
 
 /* Does a node know the coordinator of each type, at the node where it is? */

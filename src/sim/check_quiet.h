@@ -50,9 +50,14 @@ bool quiet_is_steady(const struct options *options);
  * on who was downed may start elsewhere. */
 uint64_t quiet_settle_bound(const struct options *options);
 
-/* L1: every node that lives is up and sees exactly those that live, up and reachable. False with who differs in text. *first: who is
+/* L1: every node that lives is up and sees exactly those that live, up and reachable, and all hold one version of the gossip. False with who differs in text. *first: who is
  * asked first; set to who differed, who is the likeliest to do so still. */
 bool quiet_converged(struct world *world, uint32_t *first, char *text,
                      size_t size);
+/* The last part of that alone. */
+bool quiet_same_version(struct world *world, uint32_t *first, char *text,
+                        size_t size);
+/* Whoever is up reaches all members that it sees, and none of them is on its way out: nothing keeps the leader from moving members up. */
+bool quiet_rests(struct world *world);
 
 #endif

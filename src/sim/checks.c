@@ -169,6 +169,8 @@ static void node_started(void *user, uint32_t node, uint64_t uid)
     check(node < CHECK_NODES_MAX);
     set_inside(checks, node);
     checks->uids[node] = uid;
+    checks->entries[node] =
+        (struct checks_entry){ world_now(checks->world), 0 };
     forget_end(checks, node);
     *(uint32_t *)facts_of(&checks->nodes, (struct fact_key){ { uid } },
                           sizeof(uint32_t)) = node + 1;
@@ -215,11 +217,20 @@ static void put_outside(struct checks *checks, uint64_t uid)
     checks->follows[index - 1] = false;
 }
 
+bool checks_is_orphaned(const struct checks *checks, uint32_t node)
+{
+    uint64_t by = checks->entries[node].by;
+    uint32_t index = living(checks, by);
+
+    return by && (!index || checks->safety.outside[index - 1]);
+}
+
 /* It was taken in by one that is outside, perhaps alone by now: then its cluster is another one. */
 static void joined(struct checks *checks, uint32_t node, uint64_t by)
 {
     uint32_t index = living(checks, by);
 
+    checks->entries[node].by = by;
     if (!index || index - 1 == node || !checks->safety.outside[index - 1])
         return;
     checks->follows[node] = checks->safety.outside[node] = true;

@@ -28,6 +28,12 @@ struct checks_end {
     uint64_t by; /* ns of the world: a pause of the node is no part of it */
 };
 
+/* How a life came into the cluster. */
+struct checks_entry {
+    uint64_t started_at; /* ns of the world */
+    uint64_t by;         /* uid of who has shown it the gossip; 0: nobody has */
+};
+
 struct checks {
     struct check_entity *entity;
     struct check_coordinator *coordinator;
@@ -46,6 +52,7 @@ struct checks {
     struct map nodes; /* uid -> index + 1 of the node whose life it is */
     uint64_t uids[CHECK_NODES_MAX]; /* of the lives that run; 0 = none */
     struct checks_end ends[CHECK_NODES_MAX]; /* of lives that are to end; all zero: none of them is */
+    struct checks_entry entries[CHECK_NODES_MAX]; /* of the last lives */
     uint32_t ending;    /* of ends that are set */
     uint64_t looked_at; /* pauses are counted from here */
 };
@@ -58,6 +65,8 @@ void checks_look(struct checks *checks);
 void checks_look_at_homes(struct checks *checks);
 /* How many lives are to end and have not, nor were found late. */
 uint32_t checks_ending(const struct checks *checks);
+/* Has a life been taken in by one that is over, or outside? Nobody else may know of it. */
+bool checks_is_orphaned(const struct checks *checks, uint32_t node);
 /* Does a node say that bytes from a connection are no frame? */
 bool checks_is_unreadable(const struct trace_line *line);
 void checks_free(struct checks *checks); /* after world_free */

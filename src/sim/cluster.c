@@ -244,27 +244,76 @@ static bool knows(const struct cluster *cluster, uint32_t by, uint32_t of)
 
 /* While two data centers do not see each other, all members that the one knows of the other may be replaced, and all that the other
  * knows of it: then they are strangers for good, as nodes of the reference would be. */
-static void crash_strangers(struct cluster *cluster)
+static uint32_t crash_strangers(struct cluster *cluster)
 {
-    uint32_t first = 0;
+    uint32_t first = 0, crashed = 0;
 
     while (first < cluster->nodes && !cluster_lives(cluster, first))
         first++;
-    for (uint32_t i = first + 1; i < cluster->nodes; i++)
-        if (cluster_lives(cluster, i) &&
-            (!knows(cluster, first, i) || !knows(cluster, i, first)))
-            world_crash(cluster->world, i);
+    for (uint32_t i = first + 1; i < cluster->nodes; i++) {
+        if (!cluster_lives(cluster, i) ||
+            (knows(cluster, first, i) && knows(cluster, i, first)))
+            continue;
+        world_crash(cluster->world, i);
+        crashed++;
+    }
+    return crashed;
 }
 
-void cluster_crash_strays(struct cluster *cluster)
+/* Up, and not given up. */
+static bool is_member(const struct cluster *cluster, uint32_t node)
 {
-    for (uint32_t i = 0; i < cluster->nodes; i++)
-        if (cluster_lives(cluster, i) &&
-            (!world_node(cluster->world, i)->is_up ||
-             cluster->checks->safety.outside[i]))
-            world_crash(cluster->world, i);
-    if (cluster->centers > 1)
-        crash_strangers(cluster);
+    return cluster_lives(cluster, node) &&
+           world_node(cluster->world, node)->is_up &&
+           !cluster->checks->safety.outside[node];
+}
+
+uint32_t cluster_crash_strays(struct cluster *cluster)
+{
+    uint32_t crashed = 0;
+
+    for (uint32_t i = 0; i < cluster->nodes; i++) {
+        if (!cluster_lives(cluster, i) || is_member(cluster, i))
+            continue;
+        world_crash(cluster->world, i);
+        crashed++;
+    }
+    return crashed + (cluster->centers > 1 ? crash_strangers(cluster) : 0);
+}
+
+/* Among those that it was told to ask, or may find. */
+static bool knows_a_member(const struct cluster *cluster, uint32_t node)
+{
+    const struct node_settings *settings =
+        &world_node(cluster->world, node)->settings;
+
+    for (uint32_t i = 0; i < cluster->nodes; i++) {
+        struct address address;
+        bool knows_it = cluster->finds;
+
+        if (i == node || !is_member(cluster, i))
+            continue;
+        set_address(&address, i);
+        for (uint32_t j = 0; j < settings->seed_node_count; j++)
+            knows_it |= address_equal(&settings->seed_nodes[j], &address);
+        if (knows_it)
+            return true;
+    }
+    return false;
+}
+
+bool cluster_waits_wrongly(const struct cluster *cluster, uint32_t node,
+                           uint64_t time)
+{
+    const struct checks *checks = cluster->checks;
+
+    return cluster_lives(cluster, node) &&
+           !world_node(cluster->world, node)->is_up &&
+           !checks->safety.outside[node] && !checks->ends[node].by &&
+           !checks_is_orphaned(checks, node) &&
+           (checks->entries[node].by || knows_a_member(cluster, node)) &&
+           world_now(cluster->world) >=
+               checks->entries[node].started_at + time;
 }
 
 /* ---- as hands ---- */

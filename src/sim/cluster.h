@@ -67,8 +67,12 @@ void cluster_down(struct cluster *cluster, uint32_t by, uint32_t node);
 /* Whoever lives and is not in the cluster. One that is not up waits for a node that is gone: who took it in died before it
  * told anybody, or never answered. One that was given up while it lived (facts.h) may take itself for a member still, when all
  * who know better are gone. An operator would start them again; here they crash. So do, with several data centers, those who
- * have grown strangers to the first of them that lives. */
-void cluster_crash_strays(struct cluster *cluster);
+ * have grown strangers to the first of them that lives. How many there were. */
+uint32_t cluster_crash_strays(struct cluster *cluster);
+/* Does a node wait to be up that should be, when nothing has gone wrong for so long (ns), and nothing keeps the members from being moved
+ * up? Not who was taken in by one that is gone, nor who knows nobody that is up, nor who starts too late. */
+bool cluster_waits_wrongly(const struct cluster *cluster, uint32_t node,
+                           uint64_t time);
 bool cluster_lives(const struct cluster *cluster, uint32_t node);
 /* The nemesis' hands on this cluster and on its store. */
 struct nemesis_hands cluster_hands(struct cluster *cluster, uint64_t delay_min,

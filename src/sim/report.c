@@ -50,6 +50,7 @@ void report_add(struct report *report, const struct run_result *result,
         (double)result->ended_at / (double)SECOND * (twice ? 2 : 1);
     report->events += result->events;
     report->lives += result->lives;
+    report->strays += result->strays;
     report->homes += result->homes;
     report->left += result->is_left;
     report->gentle += result->is_gentle;
@@ -201,6 +202,7 @@ void report_put(const struct report *report, struct buf *text)
         report->cpu_s > 0 ? report->simulated_s / HOUR_S / report->cpu_s : 0);
     put_count(text, "events", report->events);
     put_count(text, "lives of nodes", report->lives);
+    put_count(text, "of them not in the cluster when it had its time", report->strays);
     buf_put_text(text, "\n");
     put_faults(report, text);
     put_effects(report, text);

@@ -224,6 +224,26 @@ static bool resolver_can(const struct run *run, bool agreed, uint32_t members,
            quiet_is_steady(run->options) && rng_below(&rng, 2);
 }
 
+/* L1: who lives and was not downed is up, when the cluster has as many as it takes to be one, and nothing keeps it from taking members
+ * in. They are crashed, so that nobody asks them later. */
+static void judge_waiting(struct run *run)
+{
+    uint64_t time = quiet_agree_bound(run->options);
+
+    if (!quiet_rests(run->world) || run->has_begun_again ||
+        count_living(run, NULL) < run->options->value[OPTION_MEMBERS_MIN])
+        return;
+    for (uint32_t i = 0; i < run->cluster.nodes; i++) {
+        if (!cluster_waits_wrongly(&run->cluster, i, time))
+            continue;
+        violation(run->verdict, "L1", i,
+                  "the faults are over, and it was not taken in for %llu s",
+                  (unsigned long long)((world_now(run->world) -
+                                        run->checks->entries[i].started_at) /
+                                       SECOND));
+    }
+}
+
 /* First who is dead is downed, so that the others work again; who leaves has its time. Then the others die, and are downed by the
  * operator or the resolver, then the core comes back: a node that is started while all others are dead begins a cluster. */
 void run_heal(struct run *run)
@@ -241,7 +261,8 @@ void run_heal(struct run *run)
     run->has_operator = false;
     agreed = run_is_converged(run, text, sizeof text);
     members = count_living(run, NULL);
-    cluster_crash_strays(&run->cluster);
+    judge_waiting(run);
+    run->result->strays += cluster_crash_strays(&run->cluster);
     draw_core(run, in_core);
     judge_loss(run, in_core);
     for (uint32_t i = 0; i < run->cluster.nodes; i++)

@@ -3,10 +3,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/timers.h"
+#include "sim/check_quiet.h"
 #include "sim/checks.h"
 #include "sim/cluster.h"
 #include "sim/net.h"
@@ -119,12 +121,89 @@ static void nodes_find_their_seed_nodes(void **state)
     cluster_fini(&cluster);
 }
 
+/* Node 2 hears nobody, and should be in the cluster by now; when it hears somebody, it soon is. */
+static void L1_who_is_not_taken_in_is_found(void **state)
+{
+    struct world_settings settings = { .seed = 4 };
+    struct cluster cluster = { .nodes = 3, .settings = set_life };
+
+    (void)state;
+    cluster.world = world_new(&settings);
+    cluster.checks = checks_new(cluster.world, 0);
+    cluster_init(&cluster);
+    net_part(cluster.world, 2, 0, true);
+    net_part(cluster.world, 2, 1, true);
+    cluster_form(&cluster);
+    world_run(cluster.world, 60 * SECOND);
+    assert_true(quiet_rests(cluster.world));
+    assert_true(cluster_waits_wrongly(&cluster, 2, 50 * SECOND));
+    assert_false(cluster_waits_wrongly(&cluster, 2, 70 * SECOND));
+    assert_false(cluster_waits_wrongly(&cluster, 1, 0));
+    cluster.checks->entries[2].by = 17; /* a life that is over */
+    assert_false(cluster_waits_wrongly(&cluster, 2, 50 * SECOND));
+    cluster.checks->entries[2].by = 0;
+    net_part(cluster.world, 2, 0, false);
+    net_part(cluster.world, 2, 1, false);
+    expect_one(&cluster);
+    assert_false(cluster_waits_wrongly(&cluster, 2, 0));
+    assert_int_equal(cluster_crash_strays(&cluster), 0);
+    world_free(cluster.world);
+    checks_free(cluster.checks);
+    cluster_fini(&cluster);
+}
+
+static void set_slow_gossip(void *user, struct node_settings *settings)
+{
+    (void)user;
+    settings->lanes = 1;
+    settings->gossip_interval = 30 * SECOND;
+}
+
+static bool misses_the_other(struct world *world, void *arg)
+{
+    (void)arg;
+    return !world_all_up(world, NULL);
+}
+
+/* After a cut both find each other again by heartbeats, and neither has heard yet what the other one changed. */
+static void L1_versions_that_differ_are_found(void **state)
+{
+    struct world_settings settings = { .seed = 5 };
+    struct cluster cluster = { .nodes = 2, .settings = set_slow_gossip };
+    uint32_t first = 0;
+    char text[100];
+
+    (void)state;
+    cluster.world = world_new(&settings);
+    cluster.checks = checks_new(cluster.world, 0);
+    cluster_init(&cluster);
+    cluster_form(&cluster);
+    assert_true(world_until(cluster.world, world_all_up, NULL, 600 * SECOND));
+    world_run(cluster.world, 120 * SECOND);
+    assert_true(quiet_same_version(cluster.world, &first, text, sizeof text));
+    net_part(cluster.world, 0, 1, true);
+    assert_true(world_until(cluster.world, misses_the_other, NULL,
+                            60 * SECOND));
+    world_run(cluster.world, 5 * SECOND);
+    net_part(cluster.world, 0, 1, false);
+    expect_one(&cluster);
+    assert_false(quiet_converged(cluster.world, &first, text, sizeof text));
+    assert_non_null(strstr(text, "hold different versions of the gossip"));
+    world_run(cluster.world, 120 * SECOND);
+    assert_true(quiet_converged(cluster.world, &first, text, sizeof text));
+    world_free(cluster.world);
+    checks_free(cluster.checks);
+    cluster_fini(&cluster);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_member_that_was_downed_unawares_is_a_stray),
         cmocka_unit_test(members_are_no_strays),
         cmocka_unit_test(nodes_find_their_seed_nodes),
+        cmocka_unit_test(L1_who_is_not_taken_in_is_found),
+        cmocka_unit_test(L1_versions_that_differ_are_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
