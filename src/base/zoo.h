@@ -32,6 +32,9 @@
     X(A13, "orl#10262",                                                        \
       "An older version of the membership does not replace a newer one.",      \
       "I18")                                                                   \
+    X(A13C, "orl#10262",                                                       \
+      "A concurrent version of the membership is merged, not taken instead.",  \
+      "I18")                                                                   \
     X(B1, "akka#30957",                                                        \
       "A shard stops when every region's marker has come.",                    \
       "I2")                                                                    \

@@ -193,6 +193,10 @@ static enum outcome take_in(struct member *member, struct gossip *remote)
         replace_gossip(member, remote);
         break;
     case CLOCK_CONCURRENT:
+        if (ZOO(A13C)) {
+            replace_gossip(member, remote);
+            return OUTCOME_TALK_BACK;
+        }
         return merge_gossip(member, remote) ? OUTCOME_TALK_BACK
                                             : OUTCOME_REFUSED;
     }

@@ -404,7 +404,8 @@ static size_t find_entry(const struct probe_version *entries, size_t count,
     return count;
 }
 
-/* I18. What a version has no more is of members that are removed, which tells nothing. */
+/* I18. A version that follows, or is a merge with the own, has of each node that both name at least what the own has: one that has less is older,
+ * or concurrent and taken whole. What a version has no more is of members that are removed, which tells nothing. */
 static void took_version(struct check_member *check, uint32_t node,
                          const struct probe *probe)
 {
@@ -420,9 +421,11 @@ static void took_version(struct check_member *check, uint32_t node,
         is_newer |= own == probe->first || all[i].count > all[own].count;
         is_older |= own < probe->first && all[i].count < all[own].count;
     }
-    if (is_older && !is_newer)
+    if (is_older)
         violation(check->verdict, "I18", node,
-                  "takes an older version of the gossip for its own");
+                  is_newer
+                      ? "takes a concurrent version of the gossip for its own"
+                      : "takes an older version of the gossip for its own");
     mem_free(all);
 }
 

@@ -419,19 +419,32 @@ static void take(uint32_t node, const struct probe_version *versions,
 static void I18_an_older_version_is_found(void **state)
 {
     static const struct probe_version newer[] = { { 1, 3 }, { 2, 5 }, { 1, 3 }, { 2, 6 } };
-    static const struct probe_version other[] = { { 1, 3 }, { 2, 5 }, { 1, 4 }, { 2, 4 } };
-    static const struct probe_version more[] = { { 1, 3 }, { 1, 2 }, { 2, 1 } };
+    static const struct probe_version merged[] = { { 1, 3 }, { 2, 5 }, { 1, 4 }, { 2, 5 }, { 3, 1 } };
+    static const struct probe_version more[] = { { 1, 3 }, { 1, 3 }, { 2, 1 } };
     static const struct probe_version pruned[] = { { 1, 3 }, { 2, 5 }, { 2, 5 } };
     static const struct probe_version older[] = { { 1, 3 }, { 2, 5 }, { 1, 3 }, { 2, 4 } };
 
     (void)state;
     take(0, newer, 2, 2);
-    take(0, other, 2, 2);
+    take(0, merged, 2, 3);
     take(0, more, 1, 2);
     take(0, pruned, 2, 1);
     expect_only(NULL);
     assert_int_equal(check_member_counts(check).versions, 4);
     take(1, older, 2, 2);
+    expect_only("I18");
+}
+
+/* It is newer in part, and what the node knew is lost. */
+static void I18_a_concurrent_version_that_is_taken_whole_is_found(void **state)
+{
+    static const struct probe_version other[] = { { 1, 3 }, { 2, 5 }, { 1, 4 }, { 2, 4 } };
+
+    (void)state;
+    take(1, other, 2, 2);
+    assert_non_null(verdict_find(verdict, "I18"));
+    assert_string_equal(verdict_find(verdict, "I18")->text,
+                        "takes a concurrent version of the gossip for its own");
     expect_only("I18");
 }
 
@@ -516,6 +529,7 @@ int main(void)
         TEST(who_is_of_another_cluster_and_enters_is_found),
         TEST(a_node_of_two_clusters_is_found),
         TEST(I18_an_older_version_is_found),
+        TEST(I18_a_concurrent_version_that_is_taken_whole_is_found),
         TEST(I20_two_leaders_of_one_version_are_found),
         TEST(I20_one_version_with_two_contents_is_found),
     };
