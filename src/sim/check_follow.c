@@ -41,6 +41,8 @@ struct follower {
 
 struct check_follow {
     struct verdict *verdict;
+    follow_known *known; /* null: nobody knows what lives were started with */
+    void *user;
     VEC(struct follower *) followers;
     struct check_follow_counts counts;
 };
@@ -53,6 +55,13 @@ struct check_follow *check_follow_new(struct verdict *verdict)
 
     check->verdict = verdict;
     return check;
+}
+
+void check_follow_facts(struct check_follow *check, follow_known *known,
+                        void *user)
+{
+    check->known = known;
+    check->user = user;
 }
 
 static void free_follower(struct follower *follower)
@@ -265,6 +274,39 @@ static const char *judge_leader(const struct follower *follower,
                : NULL;
 }
 
+/* Every member has one more, which stands for its data center. */
+static uint32_t count_roles(const struct sherd_cluster_member *member)
+{
+    uint32_t count = 0;
+
+    for (const char *role = member->roles; *role; role += strlen(role) + 1)
+        count += strncmp(role, "dc-", 3) != 0;
+    return count;
+}
+
+/* By what the world knows. */
+static const char *judge_identity(const struct follower *follower,
+                                  const struct sherd_cluster_member *member)
+{
+    const struct check_follow *check = follower->check;
+    struct follow_fact fact;
+
+    if (!member->uid || !check->known)
+        return NULL;
+    if (!check->known(check->user, member->uid, &fact))
+        return "no such life was started";
+    if (strcmp(member->address, fact.address) != 0)
+        return "its address is another one";
+    if (strcmp(member->data_center,
+               fact.data_center ? fact.data_center : "default") != 0)
+        return "its data center is another one";
+    for (uint32_t i = 0; i < fact.role_count; i++)
+        if (!sherd_cluster_has_role(member, fact.roles[i]))
+            return "it has one role more";
+    return count_roles(member) == fact.role_count ? NULL
+                                                  : "it has not all these roles";
+}
+
 /* What may come when the node is out. */
 static bool ends(const struct sherd_cluster_event *event)
 {
@@ -282,7 +324,10 @@ static const char *judge(const struct follower *follower,
 {
     const struct follow_member *known =
         event->member.uid ? picture_member(picture, event->member.uid) : NULL;
+    const char *why = judge_identity(follower, &event->member);
 
+    if (why)
+        return why;
     if (picture->is_out && !ends(event))
         return "the node is out";
     switch (event->kind) {

@@ -3,7 +3,8 @@
  *   follow  who asks for the state hears it first, then changes: each of what is not so yet, by the ways that a status may go (I18), never of
  *           somebody who was removed, and only of the set; a state that is asked for again is what the one before and the changes made;
  *           none comes unasked but to a small mailbox, which may have missed something; when the node is out that is told, then the removal
- *           of everybody and that nobody leads, and nothing behind it; what is heard makes what the node's membership holds
+ *           of everybody and that nobody leads, and nothing behind it; what is heard makes what the node's membership holds; whoever
+ *           is named has the address, the data center and the roles that its life was started with
  *
  * Of a set that leaves some events out only that is asked which they do not change. Fed with facts in the order in which they happened; it
  * knows neither worlds nor nodes. */
@@ -31,9 +32,24 @@ struct check_follow_counts {
     uint64_t compared; /* with a membership */
 };
 
+/* What a life was started with; lent for as long as the checker lives. */
+struct follow_fact {
+    const char *address;     /* "host:port" */
+    const char *data_center; /* null: "default" */
+    const char *const *roles;
+    uint32_t role_count;
+};
+
+/* False: no life with that uid was started. */
+typedef bool follow_known(void *user, uint64_t uid, struct follow_fact *fact);
+
 struct check_follow *check_follow_new(struct verdict *verdict); /* lent for life */
 void check_follow_free(struct check_follow *check);
 struct check_follow_counts check_follow_counts(const struct check_follow *check);
+
+/* Who knows all lives; until this was called nothing is asked of what they were started with. Lent. */
+void check_follow_facts(struct check_follow *check, follow_known *known,
+                        void *user);
 
 /* ---- facts ---- */
 

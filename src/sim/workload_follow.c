@@ -8,6 +8,7 @@
 #include "base/timers.h"
 #include "base/vec.h"
 #include "member/member.h"
+#include "sim/facts.h"
 #include "sim/streams.h"
 #include "sim/verdict.h"
 
@@ -15,6 +16,7 @@
 #define EMPTIED 2
 #define PACE_MS 60000     /* between two acts of one, at most */
 #define LATE (10 * SECOND) /* after that what has not come does not */
+#define LATE_ENTITY (60 * SECOND)
 #define ENTITY_ODDS 32    /* one in so many follows */
 #define CROWD 8           /* of more nodes about so many have followers */
 
@@ -38,6 +40,15 @@ struct place {
     uint64_t since;     /* from when on it holds that, and the node was not paused */
 };
 
+/* A life, as its node was started. */
+struct life {
+    char address[ADDRESS_TEXT_MAX];
+    uint32_t node;
+    const char *data_center; /* null: the default one; lent, as the next */
+    const char *const *roles;
+    uint32_t role_count;
+};
+
 struct follow_load {
     struct follow_load_settings settings;
     struct world *world;
@@ -45,6 +56,7 @@ struct follow_load {
     struct check_follow *check;
     VEC(struct place) places;
     VEC(struct following *) followings;
+    struct map lives; /* uid -> struct life */
     uint32_t number; /* given last */
 };
 
@@ -299,6 +311,33 @@ void follow_entity_released(struct following *following)
 
 /* ---- what the world tells ---- */
 
+static void keep_life(struct follow_load *load, uint32_t node, uint64_t uid)
+{
+    const struct node_settings *settings =
+        &world_node(load->world, node)->settings;
+    struct life *life =
+        facts_of(&load->lives, (struct fact_key){ { uid } }, sizeof *life);
+
+    *life = (struct life){ .node = node,
+                           .data_center = settings->data_center,
+                           .roles = settings->roles,
+                           .role_count = settings->role_count };
+    (void)address_text(&settings->identity.node.address, life->address,
+                       sizeof life->address);
+}
+
+static bool known(void *user, uint64_t uid, struct follow_fact *fact)
+{
+    const struct follow_load *load = user;
+    const struct life *life =
+        facts_find(&load->lives, (struct fact_key){ { uid } });
+
+    if (life)
+        *fact = (struct follow_fact){ life->address, life->data_center,
+                                      life->roles, life->role_count };
+    return life;
+}
+
 static void node_started(void *user, uint32_t node, uint64_t uid)
 {
     struct follow_load *load = user;
@@ -317,6 +356,7 @@ static void node_started(void *user, uint32_t node, uint64_t uid)
                                               WORLD_NODES_MAX + index),
                  }));
     }
+    keep_life(load, node, uid);
     place = &load->places.items[node];
     place->since = world_now(load->world);
     count = rng_below(&place->rng, load->settings.most + 1);
@@ -403,22 +443,23 @@ static bool is_here(const struct following *following, uint32_t node)
            !following->is_gone;
 }
 
-/* A small mailbox may be full for long. */
+/* A small mailbox may be full for long: entities have more time. */
 static void look_at_follower(struct follow_load *load,
                              struct following *following,
                              const struct picture *held)
 {
     const struct place *place = &load->places.items[following->node];
     uint64_t now = world_now(load->world);
+    uint64_t late = following->is_entity ? LATE_ENTITY : LATE;
     char text[160] = "it waits for a state";
 
-    if (following->is_entity || now < place->since + LATE ||
-        now < following->changed_at + LATE ||
+    if (now < place->since + late || now < following->changed_at + late ||
         (check_follow_is_told(following->follower) &&
          check_follow_equals(following->follower, held, text, sizeof text)))
         return;
     violation(load->verdict, "follow", following->node,
-              "an actor has not heard what its node's membership holds for %llu s: %s",
+              "%s has not heard what its node's membership holds for %llu s: %s",
+              following->is_entity ? "an entity" : "an actor",
               (unsigned long long)((now - place->since) / SECOND), text);
     following->changed_at = now;
 }
@@ -465,6 +506,57 @@ static uint32_t first_of_center(const struct follow_load *load, uint32_t node)
     return first;
 }
 
+/* role: null: any, or none. */
+static bool has_role(const struct node_settings *settings, const char *role)
+{
+    for (uint32_t i = 0; role && i < settings->role_count; i++)
+        if (!strcmp(settings->roles[i], role))
+            return true;
+    return !role;
+}
+
+/* Behaviour 3.4, where all that live are up and reach each other: of those in a data center (with that role, if any) who has the first
+ * address; hosts are compared as texts, and have one port. */
+static uint64_t leader_of(const struct follow_load *load, uint32_t center,
+                          const char *role)
+{
+    uint32_t centers = load->settings.centers ? load->settings.centers : 1;
+    const struct node_settings *first = NULL;
+
+    for (uint32_t i = center; i < world_node_count(load->world);
+         i += centers) {
+        const struct node_settings *settings =
+            &world_node(load->world, i)->settings;
+
+        if (world_node(load->world, i)->node && has_role(settings, role) &&
+            (!first || strcmp(settings->identity.node.address.host,
+                              first->identity.node.address.host) < 0))
+            first = settings;
+    }
+    return first ? first->identity.node.uid : 0;
+}
+
+/* Who leads, by what the nodes were started with. */
+static void hold_leaders(const struct follow_load *load, uint32_t node,
+                         struct picture *held)
+{
+    uint32_t centers = load->settings.centers ? load->settings.centers : 1;
+    uint32_t center = node % centers;
+
+    held->leader = leader_of(load, center, NULL);
+    while (held->roles.count)
+        picture_set_role_leader(held, held->roles.items[0].role, 0);
+    for (uint32_t i = center; i < world_node_count(load->world);
+         i += centers) {
+        const struct world_node *place = world_node(load->world, i);
+
+        for (uint32_t j = 0; place->node && j < place->settings.role_count; j++)
+            picture_set_role_leader(held, place->settings.roles[j],
+                                    leader_of(load, center,
+                                              place->settings.roles[j]));
+    }
+}
+
 static bool node_agrees(struct follow_load *load, uint32_t node,
                         bool is_converged, char *text, size_t size)
 {
@@ -475,10 +567,8 @@ static bool node_agrees(struct follow_load *load, uint32_t node,
 
     hold(load, node, &own);
     hold(load, is_converged ? first_of_center(load, node) : node, &first);
-    if (!first.roles.count) /* nobody asks for them there */
-        for (uint32_t i = 0; i < own.roles.count; i++)
-            picture_set_role_leader(&first, own.roles.items[i].role,
-                                    own.roles.items[i].uid);
+    if (is_converged)
+        hold_leaders(load, node, &first);
     for (uint32_t i = 0; agrees && i < load->followings.count; i++) {
         const struct following *following = load->followings.items[i];
 
@@ -527,6 +617,7 @@ struct follow_load *follow_load_new(struct world *world,
     load->world = world;
     load->verdict = world_verdict(world);
     load->check = check_follow_new(load->verdict);
+    check_follow_facts(load->check, known, load);
     world_observe(world, &observer);
     current = load;
     return load;
@@ -540,6 +631,7 @@ void follow_load_free(struct follow_load *load)
         mem_free(load->followings.items[i]);
     vec_fini(&load->followings);
     vec_fini(&load->places);
+    facts_fini(&load->lives);
     check_follow_free(load->check);
     mem_free(load);
     current = NULL;

@@ -2,8 +2,9 @@
  * with some, unsubscribe, ask again, end and make room for others; some entities do, whose mailboxes may be small. What they hear goes to
  * check_follow.h, and is compared with the membership of their node:
  *
- *   follow  while a node's membership rests for ten seconds its followers have heard all of it; in the quiet all have, and where all
- *           nodes see the same members all followers of a data center have heard the same; who is there to the end of its node hears of that
+ *   follow  while a node's membership rests for ten seconds its followers have heard all of it, entities after a minute; in the quiet all have,
+ *           and where all nodes see the same members all followers of a data center have heard the same, and of those leaders that follow from
+ *           what the nodes were started with; who is there to the end of its node hears of that
  *
  * Behaviors are constants, so there is one such workload of a process at a time. Its draws come from streams of its own: a world without it
  * is what it was. */

@@ -12,7 +12,10 @@
 #include "actor/message.h"
 #include "base/check.h"
 #include "base/bytes.h"
+#include "base/timers.h"
 #include "sim/check_follow.h"
+#include "sim/workload_follow.h"
+#include "sim/world.h"
 
 #include "judged.h"
 
@@ -489,6 +492,87 @@ static void an_end_that_is_not_heard_is_found(void **state)
     end("follow");
 }
 
+/* ---- what lives were started with ---- */
+
+static struct follow_fact fact; /* of all but SELF */
+
+static bool known(void *user, uint64_t uid, struct follow_fact *found)
+{
+    static const char *const roles[] = { "front" };
+
+    (void)user;
+    *found = uid == SELF ? (struct follow_fact){ "s:1", "east", roles, 1 } : fact;
+    return found->address != NULL;
+}
+
+static void hear_of_b(const char *address, const char *data_center,
+                      const char *const *roles, uint32_t role_count)
+{
+    fact = (struct follow_fact){ address, data_center, roles, role_count };
+    begin(false);
+    check_follow_facts(lab.check, known, NULL);
+    order(SHERD_EVENTS_ALL);
+    member(SELF, SHERD_UP);
+    member('b', SHERD_UP);
+}
+
+static void who_is_told_as_somebody_else_is_found(void **state)
+{
+    static const char *const roles[] = { "front", "back" };
+
+    (void)state;
+    hear_of_b("b:1", "east", roles, 1);
+    end(NULL);
+    hear_of_b("c:1", "east", roles, 1);
+    end("follow");
+    hear_of_b("b:1", "west", roles, 1);
+    end("follow");
+    hear_of_b("b:1", NULL, roles, 1);
+    end("follow");
+    hear_of_b("b:1", "east", roles, 2); /* it is told with one of them */
+    end("follow");
+    hear_of_b("b:1", "east", roles, 0); /* and with one more */
+    end("follow");
+    hear_of_b(NULL, NULL, NULL, 0); /* nobody ever started it */
+    end("follow");
+}
+
+static struct node_settings *settings_of(struct world *world, uint32_t node)
+{
+    return (struct node_settings *)(uintptr_t)&world_node(world, node)->settings;
+}
+
+/* The world says that the node with the first address has another role than it said itself when it was started: then somebody else leads that one. */
+static void a_leader_that_does_not_follow_from_the_roles_is_found(void **state)
+{
+    static const char *const even[] = { "even" };
+    static const char *const odd[] = { "odd" };
+    const struct world_settings in = { .seed = 1 };
+    const struct follow_load_settings what = { .most = 8, .nodes = 2 };
+    struct world *world = world_new(&in);
+    struct follow_load *load = follow_load_new(world, &what);
+    char text[200];
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct node_settings settings = world_node_settings(world, i, NULL, 0);
+
+        settings.roles = even;
+        settings.role_count = 1;
+        world_start(world, i, &settings);
+    }
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    world_run(world, 120 * SECOND);
+    while (!follow_load_agrees(load, true, text, sizeof text))
+        world_run(world, SECOND);
+    settings_of(world, 0)->roles = odd;
+    assert_false(follow_load_agrees(load, true, text, sizeof text));
+    settings_of(world, 0)->roles = even;
+    assert_true(follow_load_agrees(load, true, text, sizeof text));
+    world_free(world);
+    follow_load_free(load);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -505,6 +589,8 @@ int main(void)
         cmocka_unit_test(what_comes_when_nobody_follows_is_found),
         cmocka_unit_test(what_the_membership_holds_is_compared),
         cmocka_unit_test(an_end_that_is_not_heard_is_found),
+        cmocka_unit_test(who_is_told_as_somebody_else_is_found),
+        cmocka_unit_test(a_leader_that_does_not_follow_from_the_roles_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
