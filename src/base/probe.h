@@ -77,8 +77,9 @@ enum probe_directive {
 enum probe_home {
     PROBE_HOME_ALLOCATED,      /* set */
     PROBE_HOME_REPORTED,       /* set: the region says that it hosts it */
+    PROBE_HOME_STORED,         /* set: a coordinator before this one has stored it */
     PROBE_HOME_STOPPED,        /* ended: handed off */
-    PROBE_HOME_CONTESTED,      /* ended: another region reports it under a higher fence */
+    PROBE_HOME_CONTESTED,      /* ended: another region reports it under a higher fence, or had it so, as is stored */
     PROBE_HOME_REGION_STOPPED, /* ended: the region said that it has stopped */
     PROBE_HOME_REGION_RENEWED, /* ended: another region of that node has registered */
     PROBE_HOME_NODE_REMOVED    /* ended */

@@ -495,7 +495,7 @@ static void load_home(struct coordinator *coordinator,
     }
     if (!shard->home)
         shard_link(coordinator, shard, region, shard->loaded,
-                   PROBE_HOME_REPORTED);
+                   PROBE_HOME_STORED);
     else if (fence_compare(shard->loaded, shard->fence) > 0)
         shard_raise(coordinator, shard, shard->loaded);
     else

@@ -51,9 +51,18 @@ struct host {
     struct fence fence;
 };
 
+/* What one life has had to do with a shard. */
+struct holder {
+    uint64_t uid;
+    struct fence given; /* the highest under which a coordinator had it as the home */
+    struct fence taken; /* the highest of which its region was told */
+    bool has_hosted;    /* its region was told to, or a lane did */
+};
+
 /* A shard, whoever looks. */
 struct shard_fact {
     struct fence allocated; /* the highest; not by who is outside */
+    VEC(struct holder) holders;
     VEC(struct host) hosts;
 };
 
@@ -96,8 +105,10 @@ void check_coordinator_free(struct check_coordinator *check)
 
     if (!check)
         return;
-    for (uint32_t at = 0; map_next(&check->shards, &at, &entry);)
+    for (uint32_t at = 0; map_next(&check->shards, &at, &entry);) {
         vec_fini(&((struct shard_fact *)entry.value)->hosts);
+        vec_fini(&((struct shard_fact *)entry.value)->holders);
+    }
     for (uint32_t at = 0; map_next(&check->types, &at, &entry);)
         vec_fini(&((struct type_fact *)entry.value)->alive);
     facts_fini(&check->homes);
@@ -148,6 +159,31 @@ static struct shard_fact *shard_of(struct check_coordinator *check,
 {
     return facts_of(&check->shards, (struct fact_key){ { shard_key(probe) } },
                     sizeof(struct shard_fact));
+}
+
+/* Null: that life has had nothing to do with it. */
+static struct holder *find_holder(const struct shard_fact *fact, uint64_t uid)
+{
+    for (uint32_t i = fact->holders.count; i-- > 0;)
+        if (fact->holders.items[i].uid == uid)
+            return &fact->holders.items[i];
+    return NULL;
+}
+
+static struct holder *holder_of(struct shard_fact *fact, uint64_t uid)
+{
+    struct holder *holder = find_holder(fact, uid);
+
+    if (holder)
+        return holder;
+    vec_push(&fact->holders, ((struct holder){ .uid = uid }));
+    return &fact->holders.items[fact->holders.count - 1];
+}
+
+static void raise_fence(struct fence *fence, struct fence to)
+{
+    if (fence_compare(to, *fence) > 0)
+        *fence = to;
 }
 
 static struct type_fact *type_of(struct check_coordinator *check, uint16_t type)
@@ -287,6 +323,30 @@ static void judge_allocation(struct check_coordinator *check, uint32_t node,
     }
 }
 
+/* A region reports what it was told to host, and no newer fence than it was told; and what is stored was somebody's decision. */
+static void judge_report(struct check_coordinator *check, uint32_t node,
+                         const struct probe *probe)
+{
+    const struct holder *holder =
+        find_holder(shard_of(check, probe), probe->node.uid);
+    bool is_stored = probe->second == PROBE_HOME_STORED;
+    bool is_known =
+        holder && (is_stored
+                       ? !fence_is_none(holder->given)
+                       : holder->has_hosted &&
+                             fence_compare(probe->fence, holder->taken) <= 0);
+
+    check->counts.reported++;
+    if (!is_known && !is_outside(check, node))
+        violation(check->verdict, "I11", node,
+                  is_stored
+                      ? "type %u shard %d is stored as being at %s:%u under %" PRIu64 ".%" PRIu64 ", where nobody has put it"
+                      : "type %u shard %d is reported by %s:%u under %" PRIu64 ".%" PRIu64 ", which was never told to host it so",
+                  probe->type, probe->shard, probe->node.address.host,
+                  probe->node.address.port, probe->fence.term,
+                  probe->fence.epoch);
+}
+
 static void home_set(struct check_coordinator *check, uint32_t node,
                      const struct probe *probe)
 {
@@ -299,7 +359,9 @@ static void home_set(struct check_coordinator *check, uint32_t node,
     if (probe->second == PROBE_HOME_ALLOCATED)
         judge_allocation(check, node, probe);
     else
-        check->counts.reported++;
+        judge_report(check, node, probe);
+    raise_fence(&holder_of(shard_of(check, probe), probe->node.uid)->given,
+                probe->fence);
     home->uid = probe->node.uid;
     home->fence = probe->fence;
     home->step = STEP_NONE;
@@ -320,6 +382,36 @@ static void home_fenced(struct check_coordinator *check, uint32_t node,
         fence_compare(probe->fence, fact->allocated) > 0)
         fact->allocated = probe->fence;
     home->fence = probe->fence;
+    raise_fence(&holder_of(fact, probe->node.uid)->given, probe->fence);
+}
+
+/* Has another life had it under a higher fence than its home? */
+static bool is_contested(struct check_coordinator *check,
+                         const struct probe *probe, const struct home *home)
+{
+    const struct shard_fact *fact = shard_of(check, probe);
+
+    for (uint32_t i = 0; i < fact->holders.count; i++) {
+        const struct holder *holder = &fact->holders.items[i];
+
+        if (holder->uid != home->uid &&
+            (fence_compare(holder->given, home->fence) > 0 ||
+             (holder->has_hosted &&
+              fence_compare(holder->taken, home->fence) > 0)))
+            return true;
+    }
+    return false;
+}
+
+/* Of that type, or with its life. */
+static bool has_stopped(const struct check_coordinator *check, uint64_t uid,
+                        uint16_t type)
+{
+    for (uint32_t i = 0; i < CHECK_NODES_MAX; i++)
+        if (check->uids[i] == uid)
+            return facts_find(&check->saids,
+                              (struct fact_key){ { uid, type, 1 } }) != NULL;
+    return true;
 }
 
 /* Why the end of this home breaks the rule; null when it does not. */
@@ -344,10 +436,17 @@ static const char *wrong_end(struct check_coordinator *check, uint32_t node,
                    ? NULL
                    : "its region has not said that it stopped";
     case PROBE_HOME_CONTESTED:
-    case PROBE_HOME_REGION_RENEWED:
-        return NULL;
+        return is_outside(check, node) || is_contested(check, probe, home)
+                   ? NULL
+                   : "no other region has had it under a higher fence";
+    case PROBE_HOME_REGION_RENEWED: /* a region lives as long as its node */
+        return is_outside(check, node) ||
+                       has_stopped(check, home->uid, probe->type)
+                   ? NULL
+                   : "its region is the one that it was";
     case PROBE_HOME_ALLOCATED:
     case PROBE_HOME_REPORTED:
+    case PROBE_HOME_STORED:
         break;
     }
     return "that is no reason";
@@ -444,8 +543,11 @@ static void hosted(struct check_coordinator *check, uint32_t node,
 {
     struct shard_fact *fact = shard_of(check, probe);
     struct host host = { node, check->uids[node], probe->fence };
+    struct holder *holder = holder_of(fact, host.uid);
 
     vec_push(&fact->hosts, host);
+    holder->has_hosted = true;
+    raise_fence(&holder->taken, probe->fence);
 }
 
 static void unhosted(struct check_coordinator *check, uint32_t node,
@@ -506,10 +608,14 @@ static void directive(struct check_coordinator *check, uint32_t node,
     struct mark *mark =
         facts_of(&check->marks, (struct fact_key){ { node, shard_key(probe) } },
                  sizeof *mark);
+    struct holder *holder;
     int order;
 
     if (fence_is_none(probe->fence))
         return; /* of a coordinator without fences */
+    holder = holder_of(shard_of(check, probe), check->uids[node]);
+    holder->has_hosted |= probe->second == PROBE_HOST;
+    raise_fence(&holder->taken, probe->fence);
     if (mark->life != check->lives[node])
         *mark = (struct mark){ .life = check->lives[node] };
     if (mark->registration != part->registration)

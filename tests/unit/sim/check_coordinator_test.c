@@ -290,7 +290,8 @@ static void what_runs_on_removed_nodes_and_outside_is_excused(void **state)
     take_over(0, 2);
     remove_node(1);
     allocate(0, 2, fence_of(2, 1));
-    home(0, PROBE_HOME_ENDED, 2, fence_of(2, 1), PROBE_HOME_CONTESTED);
+    tell(2, (struct probe){ .kind = PROBE_REGION_STOPPED });
+    home(0, PROBE_HOME_ENDED, 2, fence_of(2, 1), PROBE_HOME_REGION_STOPPED);
     lane(2, PROBE_SHARD_HOSTED, fence_of(2, 1));
     safety.outside[2] = true;
     allocate(0, 0, fence_of(2, 2));
@@ -302,6 +303,69 @@ static void a_false_report_is_found(void **state)
     (void)state;
     lane(1, PROBE_SHARD_HOSTED, fence_of(1, 1));
     lane(1, PROBE_SHARD_SAID_STOPPED, fence_of(1, 1));
+    expect_only("I11");
+}
+
+/* Node 1 was told to host it, under that fence. */
+static void report(uint32_t by, struct fence fence)
+{
+    take(1, PROBE_HOST, fence_of(1, 4), 0);
+    take_over(0, 2);
+    home(0, PROBE_HOME_SET, by, fence, PROBE_HOME_REPORTED);
+}
+
+static void I11_a_home_that_is_reported_and_was_never_hosted_is_found(void **state)
+{
+    (void)state;
+    report(2, fence_of(1, 4));
+    expect_only("I11");
+}
+
+static void I11_a_home_that_is_reported_under_a_fence_that_nobody_gave_is_found(
+    void **state)
+{
+    (void)state;
+    report(1, fence_of(1, 5));
+    expect_only("I11");
+}
+
+static void I11_a_home_that_is_stored_and_nobody_decided_is_found(void **state)
+{
+    (void)state;
+    take_over(0, 1);
+    allocate(0, 1, fence_of(1, 1));
+    tell(0, (struct probe){ .kind = PROBE_COORDINATOR_ENDED, .first = 1 });
+    take_over(2, 2);
+    home(2, PROBE_HOME_SET, 1, fence_of(1, 1), PROBE_HOME_STORED);
+    expect_only(NULL);
+    tell(2, (struct probe){ .kind = PROBE_COORDINATOR_ENDED, .first = 2 });
+    take_over(0, 3);
+    home(0, PROBE_HOME_SET, 2, fence_of(1, 1), PROBE_HOME_STORED);
+    expect_only("I11");
+}
+
+static void I11_a_home_that_is_contested_by_nobody_is_found(void **state)
+{
+    (void)state;
+    report(1, fence_of(1, 4));
+    take(2, PROBE_HOST, fence_of(1, 5), 0);
+    home(0, PROBE_HOME_ENDED, 1, fence_of(1, 4), PROBE_HOME_CONTESTED);
+    home(0, PROBE_HOME_SET, 2, fence_of(1, 5), PROBE_HOME_REPORTED);
+    expect_only(NULL);
+    home(0, PROBE_HOME_ENDED, 2, fence_of(1, 5), PROBE_HOME_CONTESTED);
+    expect_only("I11"); /* node 1 had it under an older one */
+}
+
+static void I11_a_home_whose_region_is_not_another_one_is_found(void **state)
+{
+    (void)state;
+    report(1, fence_of(1, 4));
+    check_coordinator_node_ended(check, 1);
+    home(0, PROBE_HOME_ENDED, 1, fence_of(1, 4), PROBE_HOME_REGION_RENEWED);
+    expect_only(NULL);
+    take(2, PROBE_HOST, fence_of(2, 1), 0);
+    home(0, PROBE_HOME_SET, 2, fence_of(2, 1), PROBE_HOME_REPORTED);
+    home(0, PROBE_HOME_ENDED, 2, fence_of(2, 1), PROBE_HOME_REGION_RENEWED);
     expect_only("I11");
 }
 
@@ -458,7 +522,8 @@ static void what_is_allocated_outside_binds_nobody(void **state)
     take_over(1, 12);
     take_over(0, 11); /* the store gave it before */
     allocate(0, 2, fence_of(11, 4));
-    home(0, PROBE_HOME_ENDED, 2, fence_of(11, 4), PROBE_HOME_CONTESTED);
+    tell(2, (struct probe){ .kind = PROBE_REGION_STOPPED });
+    home(0, PROBE_HOME_ENDED, 2, fence_of(11, 4), PROBE_HOME_REGION_STOPPED);
     expect_only(NULL);
     allocate(0, 2, fence_of(11, 4));
     expect_only("I10");
@@ -485,6 +550,12 @@ int main(void)
         TEST(a_shard_that_runs_elsewhere_is_found),
         TEST(what_runs_on_removed_nodes_and_outside_is_excused),
         TEST(a_false_report_is_found),
+        TEST(I11_a_home_that_is_reported_and_was_never_hosted_is_found),
+        TEST(
+            I11_a_home_that_is_reported_under_a_fence_that_nobody_gave_is_found),
+        TEST(I11_a_home_that_is_stored_and_nobody_decided_is_found),
+        TEST(I11_a_home_that_is_contested_by_nobody_is_found),
+        TEST(I11_a_home_whose_region_is_not_another_one_is_found),
         TEST(steps_that_are_not_in_the_table_are_found),
         TEST(an_attempt_that_is_not_new_is_found),
         TEST(directives_that_grow_pass),
