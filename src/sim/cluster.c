@@ -323,12 +323,10 @@ static void hand_start(void *user, uint32_t node)
     cluster_start(user, node);
 }
 
+/* Beside a resolver, too: whom it would down in a while, and whom it would not. */
 static void hand_down(void *user, uint32_t by, uint32_t node)
 {
-    struct cluster *cluster = user;
-
-    if (!cluster->resolves)
-        cluster_down(cluster, by, node);
+    cluster_down(user, by, node);
 }
 
 static bool hand_disk(void *user, enum fault_verb verb, bool on)

@@ -48,7 +48,7 @@ struct cluster {
     bool finds; /* nodes find their seed nodes, which change as nodes come and go, and are not given them */
     struct cluster_listing *listings; /* of all places; made by cluster_init, as rng */
     struct rng rng;
-    bool resolves; /* nodes have resolvers: an operator does not down whom they would */
+    bool resolves; /* nodes have resolvers; operators act beside them */
     bool power_waits; /* losses of power wait until a store writes */
     struct power_wait power;
     uint64_t refused; /* handshakes between lives of two clusters' names, each said once by a node */
