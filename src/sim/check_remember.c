@@ -306,10 +306,18 @@ static void start_sent(struct check_remember *check, uint32_t node,
                                  &kept->signature); /* for who counts */
 }
 
+static bool is_outside(const struct check_remember *check, uint32_t node)
+{
+    return check->safety && check->safety->outside[node];
+}
+
+/* Who is outside removes what it had, which is none of what others have written since it was given up. */
 static void stop_sent(struct check_remember *check, uint32_t node,
                       struct row *row)
 {
-    (void)check;
+    if (is_outside(check, node) && row->kept.is_confirmed &&
+        row->kept.writer != node)
+        return;
     row->kept = (struct kept){ .is_removed = true, .stopper = node };
 }
 
@@ -414,7 +422,7 @@ static void entity_started(struct check_remember *check, uint32_t node,
 
     check->counts.starts++;
     vec_push(&row->nodes, node);
-    if (!(check->safety && check->safety->outside[node]) &&
+    if (!is_outside(check, node) &&
         !may_start(check, node, row, probe->shard))
         violation(check->verdict, "I8", node,
                   "%.*s of %s starts, shard %d, and its start is not stored, "
@@ -519,6 +527,17 @@ static bool look_up(const struct check_remember *check, struct row *row)
     return !count || count == there;
 }
 
+static bool lives_inside(const struct check_remember *check,
+                         const struct row *row)
+{
+    for (uint32_t i = 0; i < row->nodes.count; i++)
+        if (!is_outside(check, row->nodes.items[i]))
+            return true;
+    return false;
+}
+
+/* Whoever lives is there, whatever was sent before it began: a stop that was sent by a life that is gone, and that nobody took, may come
+ * with that one's disk, and is for what it had. */
 static const char *data_fault(const struct check_remember *check,
                               struct row *row)
 {
@@ -529,12 +548,15 @@ static const char *data_fault(const struct check_remember *check,
                               : "not there after the restart, and was before";
     if (check->is_sound)
         return lives_as_stored(check, row);
-    if (check->is_lost || !row->kept.is_confirmed ||
-        !is_brought_back(check, row))
-        return NULL;
-    return !row->is_stored      ? "started and never stopped, and not stored"
-           : !row->nodes.count ? "started and never stopped, and does not live"
-                               : NULL;
+    if (!check->is_lost && row->kept.is_confirmed &&
+        is_brought_back(check, row)) {
+        if (!row->is_stored)
+            return "started and never stopped, and not stored";
+        if (!row->nodes.count)
+            return "started and never stopped, and does not live";
+    }
+    return !row->is_stored && lives_inside(check, row) ? "alive, and not stored"
+                                                       : NULL;
 }
 
 bool check_remember_agrees(struct check_remember *check, char *text,

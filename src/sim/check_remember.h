@@ -7,7 +7,8 @@
  *
  *   I8   an entity begins to live only when its node's own replica has it, unless another node has sent its stop; a write is stored when as
  *        many replicas as shall have it do; in the quiet all replicas have the same, and whose start was stored and whose stop was not sent
- *        since is there, and lives, unless at a node's end no other one had it, and none comes back whose disk has it; what was there then is there again when all come back from their disks, and from then on those that
+ *        since is there, and lives, unless at a node's end no other one had it, and none comes back whose disk has it; who lives is there, whatever
+ *        stops were sent before it began; what was there then is there again when all come back from their disks, and from then on those that
  *        are there live, each of them, and nobody else
  *
  * That what is stored is what was asked for follows from both: who lives and is not stored would be gone with its shard, who is stored

@@ -414,8 +414,11 @@ static void whose_stop_was_sent_elsewhere_may_start(void **state)
     sent(1, "", "a");
     all_have("");
     starts(0, "a");
+    expect_quiet("a of Kept, shard 4, is alive, and not stored"); /* it has to be written anew */
+    all_have("a");
     expect_quiet(NULL);
     sent(0, "", "a");
+    all_have("");
     check_remember_node_ended(check, 0); /* and the same of a former life */
     starts(0, "a");
     expect_only(NULL);
@@ -568,6 +571,44 @@ static void who_lives_in_a_sound_world_and_is_not_there_is_found(void **state)
     expect_only(NULL);
 }
 
+/* Node 0 is cut off, sends a stop that nobody takes, and is downed; its disk comes back when "a" lives elsewhere. */
+static void a_stop_of_a_life_that_is_over_takes_nobody_away(void **state)
+{
+    (void)state;
+    begin_with_a();
+    safety.outside[0] = true;
+    sent(0, "", "a");
+    stops(0, "a");
+    replicas[0] = NULL;
+    starts(1, "a");
+    check_remember_node_ended(check, 0);
+    safety.outside[0] = false;
+    expect_quiet(NULL);
+    all_have("");
+    expect_quiet("a of Kept, shard 4, is alive, and not stored");
+    check_remember_lost(check);
+    expect_quiet("a of Kept, shard 4, is alive, and not stored");
+    expect_only(NULL);
+}
+
+/* The same, and the stop is sent when node 1 has written its start already; node 1 has died since. */
+static void a_stop_from_outside_is_not_for_a_later_start(void **state)
+{
+    (void)state;
+    begin_with_a();
+    safety.outside[0] = true;
+    sent(1, "a", "");
+    stored(1, "a", "");
+    starts(1, "a");
+    sent(0, "", "a");
+    stops(0, "a");
+    check_remember_node_ended(check, 0);
+    check_remember_node_ended(check, 1);
+    expect_quiet("a of Kept, shard 4, is started and never stopped, and does "
+                 "not live");
+    expect_only(NULL);
+}
+
 #define DATA(name) cmocka_unit_test_setup_teardown(name, begin_in_data, end)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
@@ -598,6 +639,8 @@ int main(void)
         DATA(who_was_not_confirmed_is_not_asked_for),
         DATA(what_a_restart_loses_or_brings_back_is_found),
         DATA(who_lives_in_a_sound_world_and_is_not_there_is_found),
+        DATA(a_stop_of_a_life_that_is_over_takes_nobody_away),
+        DATA(a_stop_from_outside_is_not_for_a_later_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
