@@ -230,7 +230,7 @@ static void judge_waiting(struct run *run)
 {
     uint64_t time = quiet_agree_bound(run->options);
 
-    if (!quiet_rests(run->world) || run->has_begun_again ||
+    if (!quiet_rests(run->world) ||
         count_living(run, NULL) < run->options->value[OPTION_MEMBERS_MIN])
         return;
     for (uint32_t i = 0; i < run->cluster.nodes; i++) {

@@ -336,6 +336,39 @@ static void a_dark_machine_is_silent_until_it_is_back(void **state)
     end(world, traffic);
 }
 
+static void see_closed(void *user, uint64_t pipe, uint32_t from, uint32_t to,
+                       bool by_reader)
+{
+    (void)pipe;
+    assert_int_equal(from, 0);
+    assert_int_equal(to, 1);
+    assert_false(by_reader);
+    ++*(uint32_t *)user;
+}
+
+/* Who is downed goes on, and does not read: who has downed it closes what leads there. A crash and a reset are nobody's wish. */
+static void what_a_node_closes_by_itself_is_told(void **state)
+{
+    struct traffic *traffic;
+    uint32_t closed = 0;
+    const struct world_observer observer = { .user = &closed,
+                                             .pipe_closed = see_closed };
+    struct world *world =
+        world_of(12, 3, &traffic, (struct world_settings){ 0 });
+
+    (void)state;
+    world_observe(world, &observer);
+    (void)net_reset(world, 0, 1);
+    world_crash_as(world, 2, WORLD_KILLED);
+    world_run(world, 2 * SECOND);
+    assert_int_equal(closed, 0);
+    world_pause(world, 1, true);
+    world_down(world, 0, 1);
+    world_run(world, 60 * SECOND);
+    assert_true(closed > 0);
+    end(world, traffic);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,6 +386,7 @@ int main(void)
         cmocka_unit_test(calls_are_refused_or_not_answered),
         cmocka_unit_test(a_slow_acceptance_is_slow),
         cmocka_unit_test(a_dark_machine_is_silent_until_it_is_back),
+        cmocka_unit_test(what_a_node_closes_by_itself_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
