@@ -57,6 +57,8 @@
     X(PROBE_TAKEN, "taken from a peer") /* by control: what another node said has an effect. node: that life of it; first: enum probe_taken */ \
     X(PROBE_LEASE_HELD, "lease held") /* or renewed, by this node's resolver. first: token; second: until when it is sure, by its own clock */ \
     X(PROBE_LEASE_ENDED, "lease ended") /* lost, or given back */ \
+    X(PROBE_RESOLVED, "resolver decided") /* before those whom it downs are. node: this one; first: members; bytes: those of the picture that it decided
+                                             from, struct probe_side, then struct probe_unreached */ \
     X(PROBE_UNSTABLE, "unstable") /* its resolver downs all, since nothing was stable for too long */ \
     X(PROBE_SELF_STOPPING, "self stopping") /* this node ends from here on. first: the error as a positive number, 0 = it leaves */
 
@@ -120,6 +122,22 @@ struct probe_evidence {
     uint8_t confirmed; /* exiting, and has handed over */
     uint8_t is_far;    /* in another data center than who leaves this */
     uint8_t unused;
+};
+
+/* A member of the own data center, as a resolver saw it; in the order of nodes. */
+struct probe_side {
+    uint64_t uid;
+    uint8_t status; /* as on the wire */
+    uint8_t reachable;
+    uint8_t seen;   /* it has seen the gossip */
+    uint8_t downed; /* by the decision */
+    uint8_t has_role; /* it counts */
+    uint8_t unused[3];
+};
+
+/* A member does not reach a member; uids. */
+struct probe_unreached {
+    uint64_t observer, subject;
 };
 
 /* One node's entry of a version of the gossip; in the order of keys. */

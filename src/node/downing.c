@@ -190,6 +190,52 @@ static void wire_lease(struct control *control)
         machine_want(machine, &want);
 }
 
+static bool is_among(const struct node_id *nodes, uint32_t count,
+                     const struct node_id *node)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (node_equal(&nodes[i], node))
+            return true;
+    return false;
+}
+
+/* The picture that these were decided from. */
+static void probe_resolved(const struct control *control,
+                           const struct node_id *downed, uint32_t count)
+{
+    const struct side side = resolver_side(control->resolver);
+    struct probe probe = { .kind = PROBE_RESOLVED,
+                           .type = PROBE_TYPE_NONE,
+                           .node = control->machine->self->node,
+                           .first = side.member_count };
+    struct buf bytes = { 0 };
+
+    for (uint32_t i = 0; i < side.member_count; i++) {
+        const struct side_member *member = &side.members[i];
+        const struct probe_side seen = {
+            .uid = member->node.uid,
+            .status = (uint8_t)member->status,
+            .reachable = member->reachable,
+            .seen = member->seen,
+            .downed = is_among(downed, count, &member->node),
+            .has_role = member->has_role,
+        };
+
+        buf_put(&bytes, &seen, sizeof seen);
+    }
+    for (uint32_t i = 0; i < side.record_count; i++) {
+        const struct probe_unreached record = {
+            side.members[side.records[i].observer].node.uid,
+            side.members[side.records[i].subject].node.uid,
+        };
+
+        buf_put(&bytes, &record, sizeof record);
+    }
+    probe.bytes = buf_slice(&bytes);
+    probes_put(control->machine->probes, &probe);
+    buf_fini(&bytes);
+}
+
 static void wire_resolver(struct control *control)
 {
     struct machine *machine = control->machine;
@@ -214,6 +260,8 @@ static void wire_resolver(struct control *control)
             break;
         }
     }
+    if (downed.count && machine->probes)
+        probe_resolved(control, downed.items, downed.count);
     if (downed.count)
         control_tell_changes(control);
     if (downed.count)

@@ -84,7 +84,7 @@ void resolver_free(struct resolver *resolver)
     mem_free(resolver);
 }
 
-static struct side own_side(const struct resolver *resolver)
+struct side resolver_side(const struct resolver *resolver)
 {
     return (struct side){
         .members = resolver->members.items,
@@ -199,7 +199,7 @@ static void trace_decision(const struct resolver *resolver, uint64_t now,
                            const bool *down)
 {
     const struct strategy *strategy = &resolver->settings.strategy;
-    const struct side side = own_side(resolver);
+    const struct side side = resolver_side(resolver);
     bool *indirect = mem_alloc(side.member_count + 1);
     struct words words = { .trace = resolver->trace };
     char start[240], address[ADDRESS_TEXT_MAX];
@@ -245,7 +245,7 @@ static void trace_decision(const struct resolver *resolver, uint64_t now,
 static uint32_t act(struct resolver *resolver, uint64_t now,
                     enum decision decision, const char *reason, bool **flags)
 {
-    const struct side side = own_side(resolver);
+    const struct side side = resolver_side(resolver);
     bool *down = mem_alloc((side.member_count + 1) * sizeof *down);
     uint32_t count = strategy_targets(&resolver->settings.strategy, &side,
                                       decision, down);
@@ -408,7 +408,7 @@ static void set_tick(struct resolver *resolver, uint64_t now)
 
 static void warn_too_many(struct resolver *resolver)
 {
-    const struct side side = own_side(resolver);
+    const struct side side = resolver_side(resolver);
     bool is_too_many =
         strategy_too_many(&resolver->settings.strategy, &side);
 
@@ -448,7 +448,7 @@ static void ask(struct resolver *resolver)
 static void wait_for_lease(struct resolver *resolver, uint64_t now,
                            enum decision decision)
 {
-    const struct side side = own_side(resolver);
+    const struct side side = resolver_side(resolver);
     uint64_t delay =
         strategy_lease_delay(&resolver->settings.strategy, &side);
 
@@ -550,7 +550,7 @@ static void act_by_held(struct resolver *resolver, uint64_t now,
 static bool downs_anybody(const struct resolver *resolver,
                           enum decision decision)
 {
-    const struct side side = own_side(resolver);
+    const struct side side = resolver_side(resolver);
     bool *down = mem_alloc((side.member_count + 1) * sizeof *down);
     uint32_t count = strategy_targets(&resolver->settings.strategy, &side,
                                       decision, down);
@@ -563,7 +563,7 @@ static bool downs_anybody(const struct resolver *resolver,
  * them had, would down all who are left. */
 static void judge(struct resolver *resolver, uint64_t now)
 {
-    const struct side side = own_side(resolver);
+    const struct side side = resolver_side(resolver);
     enum decision decision;
 
     if (!resolver->is_leader || !resolver->is_added ||

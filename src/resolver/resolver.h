@@ -88,6 +88,8 @@ void resolver_step(struct resolver *resolver, uint64_t now);
 uint64_t resolver_deadline(const struct resolver *resolver); /* NEVER while all is well */
 bool resolver_next_news(struct resolver *resolver, struct resolver_news *news);
 
+/* What it looked at last: behind news of whom to down, what it decided from. Lent until the next call. */
+struct side resolver_side(const struct resolver *resolver);
 enum resolver_phase resolver_phase(const struct resolver *resolver);
 const struct resolver_counters *
 resolver_counters(const struct resolver *resolver);

@@ -101,6 +101,15 @@ void check_lease_probe(struct check_lease *check, uint32_t node,
         forget(check, node);
 }
 
+bool check_lease_is_held(const struct check_lease *check, uint32_t node)
+{
+    for (uint32_t i = 0; i < check->holders.count; i++)
+        if (check->holders.items[i].node == node)
+            return check->clock(check->user, node) <
+                   check->holders.items[i].until;
+    return false;
+}
+
 uint64_t check_lease_count(const struct check_lease *check)
 {
     return check->count;

@@ -7,6 +7,7 @@
 #ifndef SHERD_SIM_CHECK_LEASE_H
 #define SHERD_SIM_CHECK_LEASE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/probe.h"
@@ -25,6 +26,8 @@ void check_lease_node_ended(struct check_lease *check, uint32_t node);
 /* Kinds that are not its own are ignored. */
 void check_lease_probe(struct check_lease *check, uint32_t node,
                        const struct probe *probe);
+bool check_lease_is_held(const struct check_lease *check,
+                         uint32_t node); /* as it believes */
 uint64_t check_lease_count(const struct check_lease *check); /* times that the lease went to another node */
 
 #endif

@@ -195,6 +195,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     check_live_node_ended(checks->live, node, crashed, error);
     check_lease_node_ended(checks->lease, node);
     check_kept_node_ended(checks->kept, node);
+    check_sides_node_ended(checks->sides, node);
 }
 
 /* The index of a life that runs, from 1; 0: none. */
@@ -284,6 +285,11 @@ static void probe(void *user, uint32_t node, uint32_t machine,
         seen(checks, node, probe->node.uid, probe->first);
     if (probe->kind == PROBE_LEADER_ACTED)
         leader_acted(checks, probe->bytes);
+    if (probe->kind == PROBE_RESOLVED)
+        check_sides_resolved(
+            checks->sides, node,
+            world_node(checks->world, node)->settings.resolver.strategy.kind,
+            probe);
     if (probe->kind == PROBE_SELF_STOPPING)
         must_end(checks, node, end_time(checks, node));
     checks_look(checks);
@@ -446,6 +452,7 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
     checks->homes = check_homes_new(verdict);
     checks->lease = check_lease_new(verdict, clock_of, checks);
     checks->stored = check_stored_new(verdict, &checks->safety);
+    checks->sides = check_sides_new(verdict, checks->lease);
     checks->kept = check_kept_new(verdict, &checks->safety, &kept);
     checks->looked_at = world_now(world);
     world_observe(world, &observer);
@@ -465,6 +472,7 @@ void checks_free(struct checks *checks)
     check_lease_free(checks->lease);
     check_stored_free(checks->stored);
     check_kept_free(checks->kept);
+    check_sides_free(checks->sides);
     facts_fini(&checks->nodes);
     mem_free(checks);
 }
