@@ -20,6 +20,12 @@
     X(A4, "net#6973",                                                          \
       "A node that was restarted under the same address is another node.",     \
       "I32")                                                                   \
+    X(A5H, "behaviour 14.10",                                                  \
+      "A shard of a removed node is given another home after the margin.",     \
+      "I11")                                                                   \
+    X(A5S, "behaviour 12.3",                                                   \
+      "A coordinator of a removed node starts elsewhere after the margin.",    \
+      "I32")                                                                   \
     X(A6, "akka#27487",                                                        \
       "The next oldest starts when all who were older are gone.",              \
       "I32")                                                                   \

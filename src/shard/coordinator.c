@@ -365,7 +365,7 @@ void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
         if (!node_equal(&region->node, node) || region->is_terminating ||
             ZOO(B11))
             continue;
-        if (margin && !region->is_proxy) {
+        if (margin && !region->is_proxy && !ZOO(A5H)) {
             region->is_terminating = true;
             timers_put(&coordinator->timers, now + margin * MS, TIMER_MARGIN, region->number, 0);
         } else {

@@ -179,6 +179,9 @@ static void node_started(void *user, uint32_t node, uint64_t uid)
     check_member_node_started(checks->member, node, uid);
     check_former_node_started(checks->former, node, uid);
     check_stored_node_started(checks->stored, node);
+    check_margin_node_started(
+        checks->margin, node, uid,
+        world_node(checks->world, node)->settings.down_removal_margin);
 }
 
 static void node_ended(void *user, uint32_t node, bool crashed, int error)
@@ -301,6 +304,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     check_lease_probe(checks->lease, node, probe);
     check_stored_probe(checks->stored, node, probe);
     check_kept_probe(checks->kept, node, probe);
+    check_margin_probe(checks->margin, node, probe);
     if (probe->kind == PROBE_FENCES_READ &&
         !check_kept_is_bound(checks->kept, node, probe->type))
         check_stored_forget(checks->stored, probe->type);
@@ -453,6 +457,8 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
     checks->lease = check_lease_new(verdict, clock_of, checks);
     checks->stored = check_stored_new(verdict, &checks->safety);
     checks->sides = check_sides_new(verdict, checks->lease);
+    checks->margin =
+        check_margin_new(verdict, &checks->safety, clock_of, checks);
     checks->kept = check_kept_new(verdict, &checks->safety, &kept);
     checks->looked_at = world_now(world);
     world_observe(world, &observer);
@@ -473,6 +479,7 @@ void checks_free(struct checks *checks)
     check_stored_free(checks->stored);
     check_kept_free(checks->kept);
     check_sides_free(checks->sides);
+    check_margin_free(checks->margin);
     facts_fini(&checks->nodes);
     mem_free(checks);
 }

@@ -16,6 +16,7 @@
 #include "sim/check_kept.h"
 #include "sim/check_lease.h"
 #include "sim/check_live.h"
+#include "sim/check_margin.h"
 #include "sim/check_member.h"
 #include "sim/check_sides.h"
 #include "sim/check_stored.h"
@@ -46,6 +47,7 @@ struct checks {
     struct check_stored *stored;
     struct check_kept *kept;
     struct check_sides *sides;
+    struct check_margin *margin;
     struct check_safety safety;
     bool follows[CHECK_NODES_MAX]; /* outside because it joined a node that is */
     struct world *world;
