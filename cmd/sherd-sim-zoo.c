@@ -97,6 +97,7 @@ static const struct kind kinds[] = {
     /* clusters are cut in two */
     { ZOO_A7, MODE_SBR, { "resolver=1", "split=1" } },
     { ZOO_E1, MODE_SBR, { "resolver=1", "split=1" } },
+    { ZOO_E3, MODE_SBR, { "resolver=1", "split=1" } },
     /* who dies is downed by a resolver, and what ran there waits for the margin */
     { ZOO_A5H, MODE_SBR,
       { "resolver=1", "fault_crash=10", "fault_cut=0",
@@ -198,7 +199,7 @@ static const struct kind store_kinds[] = {
 #define DATA_FIRST ZOO_A9 /* of the bugs: these and those behind are the replicator's */
 
 #define KINDS (sizeof kinds / sizeof *kinds)
-#define KINDS_IN_TURN (KINDS - 11) /* the first ones */
+#define KINDS_IN_TURN (KINDS - 12) /* the first ones */
 
 /* What those do not reach; cover has them in turn with the others. */
 static const struct kind cover_kinds[] = {

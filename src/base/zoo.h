@@ -98,6 +98,9 @@
     X(E1, "akka#30391",                                                        \
       "Of a partition the side that the strategy keeps goes on.",              \
       "L6")                                                                    \
+    X(E3, "akka#29540",                                                        \
+      "All are downed when nothing was stable for so long, not before.",       \
+      "L6")                                                                    \
     X(E5, "akka#23582",                                                        \
       "Up numbers tell who is older.",                                         \
       "I32")                                                                   \

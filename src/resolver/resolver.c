@@ -8,6 +8,7 @@
 #include "base/mark.h"
 #include "base/timers.h"
 #include "base/vec.h"
+#include "base/zoo.h"
 
 #define TICK SECOND /* between two looks; behaviour 8.3 */
 
@@ -523,7 +524,8 @@ static void judge_stability(struct resolver *resolver, uint64_t now)
         return;
     if (settings->unstable_after) {
         if (now - resolver->first_at <=
-            settings->stable_after + settings->unstable_after)
+                settings->stable_after + settings->unstable_after &&
+            !ZOO(E3))
             return;
         REACHED("nothing was stable for so long that all are downed");
         resolver->counters.unstable++;

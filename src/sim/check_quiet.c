@@ -230,6 +230,11 @@ uint64_t quiet_answer_bound(const struct options *options)
            100 * options->value[OPTION_STORE] * 1000;
 }
 
+uint64_t quiet_hear_bound(const struct options *options)
+{
+    return detection(options) + 4 * round_time(options);
+}
+
 /* A minority waits for the lease; who is downed is removed after a margin as long as stable-after. */
 uint64_t quiet_split_bound(const struct options *options)
 {

@@ -34,6 +34,8 @@ uint64_t quiet_drain_bound(const struct options *options);
 
 /* ns from a cut until the side that is not kept must have ended: detection, the resolver's waits, and the ends of its nodes. */
 uint64_t quiet_split_bound(const struct options *options);
+/* ns from a change until all have heard of it: its detection, and four rounds of gossip. */
+uint64_t quiet_hear_bound(const struct options *options);
 /* Have all heard of some deaths, and of what was decided of them, before a resolver takes that for a picture that does not come to rest, and downs all? */
 bool quiet_is_patient(const struct options *options);
 

@@ -5,9 +5,13 @@
 
 #include "base/address.h"
 #include "base/check.h"
+#include "base/timers.h"
 #include "sim/net.h"
 #include "sim/verdict.h"
 #include "sim/world.h"
+
+#define TICKS (2 * SECOND) /* a resolver looks each second */
+#define DRIFT 16 /* of a time: clocks may be wrong by that part of it */
 
 /* The coordinator of a type is at the oldest member. */
 static uint32_t find_oldest(struct world *world, uint32_t nodes)
@@ -26,23 +30,50 @@ static uint32_t find_oldest(struct world *world, uint32_t nodes)
     return oldest;
 }
 
+/* Nothing was new before the cut, so that it cannot have waited in vain for longer than since then; and what is at rest for stable-after is
+ * decided on, at the next tick. Clocks drift. */
+static bool can_be_unstable(const struct split *split, uint32_t node)
+{
+    const struct resolver_settings *settings =
+        &world_node(split->world, node)->settings.resolver;
+    uint64_t now = world_now(split->world);
+    uint64_t least = settings->stable_after + settings->unstable_after;
+    uint64_t most = split->heard + settings->stable_after + TICKS;
+
+    return now - split->cut_at >= least - least / DRIFT &&
+           now - split->changed_at[split->side[node]] <= most + most / DRIFT;
+}
+
 static void probe(void *user, uint32_t node, uint32_t machine,
                   const struct probe *probe)
 {
     struct split *split = user;
 
-    (void)node;
     (void)machine;
-    split->is_unstable |= probe->kind == PROBE_UNSTABLE;
+    if (probe->kind == PROBE_UNSTABLE && split->cut_at && node < split->nodes &&
+        can_be_unstable(split, node))
+        split->is_unstable[split->side[node]] = true;
+}
+
+static void node_ended(void *user, uint32_t node, bool crashed, int error)
+{
+    struct split *split = user;
+
+    (void)crashed;
+    (void)error;
+    if (node < split->nodes)
+        split->changed_at[split->side[node]] = world_now(split->world);
 }
 
 void split_draw(struct split *split, struct world *world, uint32_t nodes,
                 struct rng *rng)
 {
-    const struct world_observer observer = { .user = split, .probe = probe };
+    const struct world_observer observer = { .user = split,
+                                             .node_ended = node_ended,
+                                             .probe = probe };
 
     check(nodes > 1);
-    *split = (struct split){ .nodes = nodes };
+    *split = (struct split){ .nodes = nodes, .world = world };
     split->side = mem_alloc(nodes * sizeof *split->side);
     split->life = mem_alloc(nodes * sizeof *split->life);
     while (!split->count[SPLIT_LEFT] || !split->count[SPLIT_RIGHT]) {
@@ -65,8 +96,11 @@ void split_fini(struct split *split)
     *split = (struct split){ 0 };
 }
 
-void split_cut(const struct split *split, struct world *world, bool on)
+void split_cut(struct split *split, struct world *world, bool on)
 {
+    if (on)
+        split->cut_at = split->changed_at[SPLIT_LEFT] =
+            split->changed_at[SPLIT_RIGHT] = world_now(world);
     for (uint32_t i = 0; i < split->nodes; i++)
         for (uint32_t j = 0; j < split->nodes; j++)
             if (split->side[i] != split->side[j])
@@ -174,6 +208,14 @@ static bool has_quorum(const struct split *split, enum split_side side)
     return split->count[side] >= split->nodes / 2 + 1;
 }
 
+/* Who gets the lease may be of either side: where it then finds nothing stable, the other one has ended, too. */
+static bool is_excused(const struct split *split, enum strategy_kind kind,
+                       enum split_side kept)
+{
+    return split->is_unstable[kept] ||
+           (kind == STRATEGY_LEASE_MAJORITY && split->is_unstable[other(kept)]);
+}
+
 void split_judge(const struct split *split, struct world *world,
                  struct verdict *verdict, enum strategy_kind kind)
 {
@@ -198,8 +240,6 @@ void split_judge(const struct split *split, struct world *world,
                   split->count[SPLIT_RIGHT], first[SPLIT_RIGHT]);
         return;
     }
-    if (split->is_unstable)
-        return;
     kept = living[SPLIT_LEFT] ? SPLIT_LEFT : SPLIT_RIGHT;
     if (kind == STRATEGY_DOWN_ALL ||
         (kind == STRATEGY_STATIC_QUORUM && !has_quorum(split, SPLIT_LEFT) &&
@@ -213,5 +253,6 @@ void split_judge(const struct split *split, struct world *world,
         kept = larger(split, world);
     else if (kind == STRATEGY_KEEP_OLDEST && split->oldest < split->nodes)
         kept = with_oldest(split);
-    judge_kept(split, world, verdict, kind, kept);
+    if (!is_excused(split, kind, kept))
+        judge_kept(split, world, verdict, kind, kept);
 }

@@ -6,8 +6,9 @@
  *        more than half of the nodes. Where that has no side, and under down-all, nobody goes on (I21)
  *
  * Asked of one clean cut through a cluster that agreed, with nothing else going wrong, where detectors see all whom they shall within
- * stable-after: there a strategy promises it. Where a resolver found nothing stable for too long, and
- * downed all, L6 is not asked. */
+ * stable-after: there a strategy promises it. Where a resolver of that side says that nothing was stable for too long, and downs all, L6 is not
+ * asked, if that can be: so long has passed since the cut, and by what the world did and its detectors need something was new to it within
+ * stable-after. */
 #ifndef SHERD_SIM_CHECK_SPLIT_H
 #define SHERD_SIM_CHECK_SPLIT_H
 
@@ -26,7 +27,11 @@ struct split {
     uint32_t nodes;        /* all of which live */
     enum split_side *side; /* of each; given to split_fini */
     uint32_t *life;
-    bool is_unstable;      /* a resolver found that */
+    bool is_unstable[2];   /* a resolver of that side said so, and could */
+    uint64_t cut_at;       /* the world's time; 0: not yet */
+    uint64_t changed_at[2]; /* the cut, or the last end of a node of that side */
+    uint64_t heard;        /* ns until all who live have heard of a change; set after split_draw */
+    struct world *world;   /* lent */
     uint32_t count[2]; /* of each side, at least 1 */
     uint32_t oldest;   /* the node; nodes: not known */
 };
@@ -36,7 +41,7 @@ void split_draw(struct split *split, struct world *world, uint32_t nodes,
                 struct rng *rng);
 void split_fini(struct split *split);
 /* Cuts all paths between the sides, or heals them. */
-void split_cut(const struct split *split, struct world *world, bool on);
+void split_cut(struct split *split, struct world *world, bool on);
 /* Before it is healed, when detection, the strategy's waits and the ends of who is downed had their time. */
 void split_judge(const struct split *split, struct world *world,
                  struct verdict *verdict, enum strategy_kind kind);

@@ -39,6 +39,7 @@ void run_split(struct run *run)
     memset(&settings, 0, sizeof settings);
     options_settings(run->options, &settings);
     split_draw(&run->split, run->world, run->cluster.nodes, &rng);
+    run->split.heard = quiet_hear_bound(run->options);
     split_cut(&run->split, run->world, true);
     run_until(run, world_now(run->world) + quiet_split_bound(run->options));
     if (!run_is_over(run))

@@ -63,6 +63,7 @@ static uint32_t cut(enum sim_resolver resolver, bool into_equals,
         split_fini(&split);
         split_draw(&split, cluster.world, NODES, &rng);
     }
+    split.heard = quiet_hear_bound(&options);
     split_cut(&split, cluster.world, true);
     world_run(cluster.world, quiet_split_bound(&options));
     assert_int_equal(verdict_count(world_verdict(cluster.world)), 0);

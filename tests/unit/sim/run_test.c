@@ -244,6 +244,17 @@ static void L6_a_side_that_is_kept_and_ends_is_found(void **state)
     assert_non_null(strstr(result.lines[0], "and it has ended"));
 }
 
+/* It is not believed that nothing was stable for so long: the cut was just made. */
+static void L6_a_resolver_that_says_unstable_at_each_cut_is_found(void **state)
+{
+    struct run_result result;
+
+    (void)state;
+    cut_in_two(1, 1, ZOO_E3, &result);
+    assert_true(broke(&result, "L6"));
+    assert_non_null(strstr(result.lines[0], "and it has ended"));
+}
+
 /* ---- data centers ---- */
 
 static uint32_t commits[2][2]; /* of each store, by nodes of each data center */
@@ -920,6 +931,8 @@ int main(void)
         cmocka_unit_test(one_side_of_a_cut_goes_on),
         cmocka_unit_test(I21_both_sides_of_a_cut_are_found),
         cmocka_unit_test(L6_a_side_that_is_kept_and_ends_is_found),
+        cmocka_unit_test(
+            L6_a_resolver_that_says_unstable_at_each_cut_is_found),
         cmocka_unit_test(I3_a_move_that_costs_messages_is_found),
         cmocka_unit_test(I16_a_durable_key_that_is_lost_is_found),
         cmocka_unit_test(I16_what_is_acknowledged_and_not_stored_is_found),
