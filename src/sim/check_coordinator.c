@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/peer.h"
 #include "base/vec.h"
 #include "sim/verdict.h"
@@ -17,6 +18,7 @@ struct home {
     struct fence fence;
     uint64_t attempt; /* of the hand-off */
     enum handoff_step step;
+    bool is_stored; /* as it was found */
 };
 
 /* A node's part in a type. */
@@ -54,6 +56,7 @@ struct host {
 /* What one life has had to do with a shard. */
 struct holder {
     uint64_t uid;
+    uint64_t place;     /* a hash of its address; 0: no coordinator has named it */
     struct fence given; /* the highest under which a coordinator had it as the home */
     struct fence taken; /* the highest of which its region was told */
     bool has_hosted;    /* its region was told to, or a lane did */
@@ -178,6 +181,21 @@ static struct holder *holder_of(struct shard_fact *fact, uint64_t uid)
         return holder;
     vec_push(&fact->holders, ((struct holder){ .uid = uid }));
     return &fact->holders.items[fact->holders.count - 1];
+}
+
+static uint64_t place_of(const struct probe *probe)
+{
+    return hash_bytes(slice_of(&probe->node.address,
+                               sizeof probe->node.address)) | 1;
+}
+
+/* Has a coordinator had that place as the home? A stored state names no life: what it says of one is found as of the next one there. */
+static bool was_given(const struct shard_fact *fact, uint64_t place)
+{
+    for (uint32_t i = 0; i < fact->holders.count; i++)
+        if (fact->holders.items[i].place == place)
+            return true;
+    return false;
 }
 
 static void raise_fence(struct fence *fence, struct fence to)
@@ -327,14 +345,13 @@ static void judge_allocation(struct check_coordinator *check, uint32_t node,
 static void judge_report(struct check_coordinator *check, uint32_t node,
                          const struct probe *probe)
 {
-    const struct holder *holder =
-        find_holder(shard_of(check, probe), probe->node.uid);
+    const struct shard_fact *fact = shard_of(check, probe);
+    const struct holder *holder = find_holder(fact, probe->node.uid);
     bool is_stored = probe->second == PROBE_HOME_STORED;
-    bool is_known =
-        holder && (is_stored
-                       ? !fence_is_none(holder->given)
-                       : holder->has_hosted &&
-                             fence_compare(probe->fence, holder->taken) <= 0);
+    bool is_known = is_stored
+                        ? was_given(fact, place_of(probe))
+                        : holder && holder->has_hosted &&
+                              fence_compare(probe->fence, holder->taken) <= 0;
 
     check->counts.reported++;
     if (!is_known && !is_outside(check, node))
@@ -345,6 +362,15 @@ static void judge_report(struct check_coordinator *check, uint32_t node,
                   probe->type, probe->shard, probe->node.address.host,
                   probe->node.address.port, probe->fence.term,
                   probe->fence.epoch);
+}
+
+static void give(struct check_coordinator *check, const struct probe *probe)
+{
+    struct holder *holder =
+        holder_of(shard_of(check, probe), probe->node.uid);
+
+    holder->place = place_of(probe);
+    raise_fence(&holder->given, probe->fence);
 }
 
 static void home_set(struct check_coordinator *check, uint32_t node,
@@ -360,11 +386,11 @@ static void home_set(struct check_coordinator *check, uint32_t node,
         judge_allocation(check, node, probe);
     else
         judge_report(check, node, probe);
-    raise_fence(&holder_of(shard_of(check, probe), probe->node.uid)->given,
-                probe->fence);
+    give(check, probe);
     home->uid = probe->node.uid;
     home->fence = probe->fence;
     home->step = STEP_NONE;
+    home->is_stored = probe->second == PROBE_HOME_STORED;
 }
 
 static void home_fenced(struct check_coordinator *check, uint32_t node,
@@ -382,7 +408,7 @@ static void home_fenced(struct check_coordinator *check, uint32_t node,
         fence_compare(probe->fence, fact->allocated) > 0)
         fact->allocated = probe->fence;
     home->fence = probe->fence;
-    raise_fence(&holder_of(fact, probe->node.uid)->given, probe->fence);
+    give(check, probe);
 }
 
 /* Has another life had it under a higher fence than its home? */
@@ -403,14 +429,20 @@ static bool is_contested(struct check_coordinator *check,
     return false;
 }
 
-/* Of that type, or with its life. */
-static bool has_stopped(const struct check_coordinator *check, uint64_t uid,
-                        uint16_t type)
+/* A region lives as long as its node: another one is of another life, of which the stored state knew. */
+static bool is_renewed(struct check_coordinator *check,
+                       const struct probe *probe, const struct home *home)
 {
+    const struct holder *holder =
+        find_holder(shard_of(check, probe), home->uid);
+
+    if (home->is_stored && !(holder && holder->has_hosted))
+        return true;
     for (uint32_t i = 0; i < CHECK_NODES_MAX; i++)
-        if (check->uids[i] == uid)
+        if (check->uids[i] == home->uid)
             return facts_find(&check->saids,
-                              (struct fact_key){ { uid, type, 1 } }) != NULL;
+                              (struct fact_key){ { home->uid, probe->type,
+                                                   1 } }) != NULL;
     return true;
 }
 
@@ -439,9 +471,8 @@ static const char *wrong_end(struct check_coordinator *check, uint32_t node,
         return is_outside(check, node) || is_contested(check, probe, home)
                    ? NULL
                    : "no other region has had it under a higher fence";
-    case PROBE_HOME_REGION_RENEWED: /* a region lives as long as its node */
-        return is_outside(check, node) ||
-                       has_stopped(check, home->uid, probe->type)
+    case PROBE_HOME_REGION_RENEWED:
+        return is_outside(check, node) || is_renewed(check, probe, home)
                    ? NULL
                    : "its region is the one that it was";
     case PROBE_HOME_ALLOCATED:

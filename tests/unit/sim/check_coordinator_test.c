@@ -63,7 +63,7 @@ static void home(uint32_t node, enum probe_kind kind, uint32_t at,
     tell(node, (struct probe){ .kind = kind,
                                .shard = SHARD,
                                .fence = fence,
-                               .node.uid = 100 + at,
+                               .node = { { .port = (uint16_t)at }, 100 + at },
                                .second = why });
 }
 
