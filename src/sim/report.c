@@ -38,11 +38,13 @@ static void add_wait(struct run_wait *sum, const struct run_wait *more)
 void report_add(struct report *report, const struct run_result *result,
                 double cpu_s, bool is_bad, int twice)
 {
+    bool is_dead = result->is_dead && !is_bad; /* each seed is one of three */
+
     report->seeds++;
     report->failed += is_bad;
-    if (result->is_dead && report->dead < REPORT_DEAD_MAX)
+    if (is_dead && report->dead < REPORT_DEAD_MAX)
         report->dead_seeds[report->dead] = result->seed;
-    report->dead += result->is_dead;
+    report->dead += is_dead;
     report->doubled += twice > 0;
     report->different += twice == 2;
     report->cpu_s += cpu_s;

@@ -17,7 +17,7 @@ struct report {
     uint64_t last_seed;
     uint64_t seeds;
     uint64_t failed;
-    uint64_t dead;
+    uint64_t dead; /* and have not failed */
     uint64_t dead_seeds[REPORT_DEAD_MAX]; /* the first ones to end */
     uint64_t doubled;   /* seeds that ran twice */
     uint64_t different; /* of them with two digests */
