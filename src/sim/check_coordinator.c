@@ -2,6 +2,7 @@
 #include "sim/check_coordinator.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -245,13 +246,37 @@ static void judge_alone(struct check_coordinator *check, uint32_t node,
     for (uint32_t i = 0; i < fact->alive.count; i++) {
         uint32_t other = fact->alive.items[i];
 
-        if (other != node && !is_outside(check, node) &&
-            !is_outside(check, other))
+        if (other != node && !safety_excuses(check->safety, node, other))
             violation(check->verdict, "I32", node,
                       "coordinator of type %u %s while that of node %u lives",
                       probe->type, what, other);
     }
     lives_again(check, node, probe->type, true);
+}
+
+void check_coordinator_late(struct check_coordinator *check, uint32_t node)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&check->types, &at, &entry);) {
+        const struct type_fact *fact = entry.value;
+        uint64_t words[3];
+        bool is_here = false;
+        uint32_t other = node;
+
+        for (uint32_t i = 0; i < fact->alive.count; i++) {
+            is_here |= fact->alive.items[i] == node;
+            if (fact->alive.items[i] != node &&
+                !safety_excuses(check->safety, node, fact->alive.items[i]))
+                other = fact->alive.items[i];
+        }
+        memcpy(words, entry.key.data, sizeof words);
+        if (is_here && other != node)
+            violation(check->verdict, "I32", node,
+                      "coordinator of type %u lives beside that of node %u, "
+                      "and its node knows that it is down",
+                      (unsigned)words[0], other);
+    }
 }
 
 static void started(struct check_coordinator *check, uint32_t node,
@@ -331,8 +356,9 @@ static void judge_allocation(struct check_coordinator *check, uint32_t node,
     for (uint32_t i = 0; i < fact->hosts.count; i++) {
         const struct host *host = &fact->hosts.items[i];
 
-        if (host->uid != probe->node.uid && !is_outside(check, host->node) &&
-            !is_outside(check, node) && !is_removed(check, node, host->uid))
+        if (host->uid != probe->node.uid &&
+            !safety_excuses(check->safety, node, host->node) &&
+            !is_removed(check, node, host->uid))
             violation(check->verdict, "I11", node,
                       "type %u shard %d is allocated to %s:%u while node %u "
                       "hosts it",

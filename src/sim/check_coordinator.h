@@ -9,7 +9,7 @@
  *   I12  a region takes no directive of an older fence or attempt than the newest that it took, and registers with no older term
  *   I32  one coordinator of a type lives at a time, active or not yet
  *
- * Nodes outside (facts.h) are excused from what another owner elsewhere means, and their terms and fences bind nobody inside;
+ * Nodes outside (facts.h) are excused from what another owner elsewhere means, of coordinators until they are late, and their terms and fences bind nobody inside;
  * but no term is taken twice. Fed with facts in the order in which they happened. */
 #ifndef SHERD_SIM_CHECK_COORDINATOR_H
 #define SHERD_SIM_CHECK_COORDINATOR_H
@@ -41,6 +41,8 @@ void check_coordinator_node_started(struct check_coordinator *check,
                                     uint32_t node, uint64_t uid);
 void check_coordinator_node_ended(struct check_coordinator *check,
                                   uint32_t node);
+/* The node should be gone by now (facts.h): what lives there beside another one is judged. */
+void check_coordinator_late(struct check_coordinator *check, uint32_t node);
 /* Kinds that are not its own are ignored. */
 void check_coordinator_probe(struct check_coordinator *check, uint32_t node,
                              const struct probe *probe);

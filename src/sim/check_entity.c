@@ -119,11 +119,6 @@ static struct entity *entity_new(struct check_entity *check)
     return entity;
 }
 
-static bool is_outside(const struct check_entity *check, uint32_t node)
-{
-    return check->safety && check->safety->outside[node];
-}
-
 /* ---- one owner ---- */
 
 static void judge_second(struct check_entity *check, uint64_t now,
@@ -134,7 +129,7 @@ static void judge_second(struct check_entity *check, uint64_t now,
         uint32_t other = entity->live.items[i].node;
 
         if (other == node ||
-            (!is_outside(check, node) && !is_outside(check, other)))
+            !safety_excuses(check->safety, node, other))
             violation(check->verdict, "I1", node,
                       "type %u id %.*s shard %d starts and lives on node %u, too",
                       probe->type, (int)probe->bytes.size,

@@ -532,17 +532,34 @@ void check_member_probe(struct check_member *check, uint32_t node,
     }
 }
 
-bool check_member_sees(const struct check_member *check, uint32_t node,
-                       uint64_t uid)
+/* Its status there and 1; 0: nothing was seen of it. */
+static unsigned sight_at(const struct check_member *check, uint32_t node,
+                         uint64_t uid)
 {
     const struct incarnation *incarnation =
         facts_find(&check->incarnations, (struct fact_key){ { uid } });
     const struct sights *sights = &check->sights.items[check->lives[node]];
-    uint8_t status = incarnation && incarnation->number < sights->of.count
-                         ? sights->of.items[incarnation->number]
-                         : 0;
 
-    return status && status - 1 != PEER_REMOVED;
+    return incarnation && incarnation->number < sights->of.count
+               ? sights->of.items[incarnation->number]
+               : 0;
+}
+
+bool check_member_sees(const struct check_member *check, uint32_t node,
+                       uint64_t uid)
+{
+    unsigned sight = sight_at(check, node, uid);
+
+    return sight && sight - 1 != PEER_REMOVED;
+}
+
+bool check_member_holds(const struct check_member *check, uint32_t node,
+                        uint64_t uid)
+{
+    unsigned sight = sight_at(check, node, uid);
+
+    return sight && sight - 1 != PEER_REMOVED && sight - 1 != PEER_DOWN &&
+           sight - 1 != PEER_EXITING;
 }
 
 struct check_member_counts check_member_counts(const struct check_member *check)

@@ -51,6 +51,9 @@ bool check_member_leads_to(unsigned from, unsigned to);
 /* Is that incarnation a member for that node, as far as it was told? */
 bool check_member_sees(const struct check_member *check, uint32_t node,
                        uint64_t uid);
+/* Is that incarnation a member that is neither on its way out nor down, for that node? */
+bool check_member_holds(const struct check_member *check, uint32_t node,
+                        uint64_t uid);
 struct check_member_counts check_member_counts(const struct check_member *check);
 
 #endif

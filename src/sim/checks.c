@@ -96,6 +96,7 @@ static void count_pauses(struct checks *checks)
         if (!world_node(checks->world, i)->is_paused)
             continue;
         check_entity_paused(checks->entity, i, passed);
+        check_outside_paused(checks->outside, i, passed);
         if (checks->ends[i].by)
             checks->ends[i].by += passed;
     }
@@ -151,15 +152,14 @@ void checks_look_at_homes(struct checks *checks)
 
 void checks_look(struct checks *checks)
 {
+    uint32_t node;
+
     count_pauses(checks);
+    while (check_outside_late(checks->outside, world_now(checks->world), &node))
+        check_coordinator_late(checks->coordinator, node);
     look_at_ends(checks);
     check_entity_look(checks->entity, world_now(checks->world));
     check_live_look(checks->live, world_now(checks->world));
-}
-
-static void set_inside(struct checks *checks, uint32_t node)
-{
-    checks->safety.outside[node] = checks->follows[node] = false;
 }
 
 static void node_started(void *user, uint32_t node, uint64_t uid)
@@ -167,13 +167,11 @@ static void node_started(void *user, uint32_t node, uint64_t uid)
     struct checks *checks = user;
 
     check(node < CHECK_NODES_MAX);
-    set_inside(checks, node);
     checks->uids[node] = uid;
     checks->entries[node] =
         (struct checks_entry){ world_now(checks->world), 0 };
     forget_end(checks, node);
-    *(uint32_t *)facts_of(&checks->nodes, (struct fact_key){ { uid } },
-                          sizeof(uint32_t)) = node + 1;
+    check_outside_node_started(checks->outside, node, uid);
     check_entity_node_started(checks->entity, node, uid);
     check_coordinator_node_started(checks->coordinator, node, uid);
     check_member_node_started(checks->member, node, uid);
@@ -189,9 +187,9 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     struct checks *checks = user;
 
     checks_look(checks);
-    set_inside(checks, node);
     checks->uids[node] = 0;
     forget_end(checks, node);
+    check_outside_node_ended(checks->outside, node);
     check_entity_node_ended(checks->entity, world_now(checks->world), node);
     check_coordinator_node_ended(checks->coordinator, node);
     check_member_node_ended(checks->member, node);
@@ -201,68 +199,15 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     check_sides_node_ended(checks->sides, node);
 }
 
-/* The index of a life that runs, from 1; 0: none. */
-static uint32_t living(const struct checks *checks, uint64_t uid)
-{
-    const uint32_t *index =
-        facts_find(&checks->nodes, (struct fact_key){ { uid } });
-
-    return index && checks->uids[*index - 1] == uid ? *index : 0;
-}
-
-/* A member is downed, or removed: if its life goes on, the others need not wait for its end. */
-static void put_outside(struct checks *checks, uint64_t uid)
-{
-    uint32_t index = living(checks, uid);
-
-    if (!index)
-        return;
-    checks->safety.outside[index - 1] = true;
-    checks->follows[index - 1] = false;
-}
-
+/* Who took it in does not go on. */
 bool checks_is_orphaned(const struct checks *checks, uint32_t node)
 {
     uint64_t by = checks->entries[node].by;
-    uint32_t index = living(checks, by);
 
-    return by && (!index || checks->safety.outside[index - 1]);
-}
-
-/* It was taken in by one that is outside, perhaps alone by now: then its cluster is another one. */
-static void joined(struct checks *checks, uint32_t node, uint64_t by)
-{
-    uint32_t index = living(checks, by);
-
-    checks->entries[node].by = by;
-    if (!index || index - 1 == node || !checks->safety.outside[index - 1])
-        return;
-    checks->follows[node] = checks->safety.outside[node] = true;
-}
-
-static void seen(struct checks *checks, uint32_t by, uint64_t uid,
-                 uint64_t status)
-{
-    uint32_t index = living(checks, uid);
-
-    if (status == PEER_EXITING && uid == checks->uids[by])
-        must_end(checks, by, leave_time(checks, by));
-    if (index && checks->follows[index - 1] && !checks->safety.outside[by])
-        set_inside(checks, index - 1);
-}
-
-/* Behaviour 5.2: a leader removes who is exiting and cannot be reached. It need not be gone, nor have handed over. */
-static void leader_acted(struct checks *checks, struct slice evidence)
-{
-    size_t count = evidence.size / sizeof(struct probe_evidence);
-    struct probe_evidence *members =
-        mem_copy(evidence.data, evidence.size); /* aligned */
-
-    for (size_t i = 0; i < count; i++)
-        if (members[i].status == PEER_EXITING &&
-            members[i].after == PEER_REMOVED && !members[i].confirmed)
-            put_outside(checks, members[i].uid);
-    mem_free(members);
+    for (uint32_t i = 0; by && i < CHECK_NODES_MAX; i++)
+        if (checks->uids[i] == by)
+            return checks->safety.outside[i];
+    return by != 0;
 }
 
 static void probe(void *user, uint32_t node, uint32_t machine,
@@ -280,14 +225,13 @@ static void probe(void *user, uint32_t node, uint32_t machine,
         copy.type = fact_type(checks->centers, node, left->type);
         probe = &copy;
     }
-    if (probe->kind == PROBE_MEMBER_DOWNED)
-        put_outside(checks, probe->node.uid);
+    check_outside_probe(checks->outside, world_now(checks->world), node,
+                        probe);
     if (probe->kind == PROBE_CLUSTER_JOINED)
-        joined(checks, node, probe->node.uid);
-    if (probe->kind == PROBE_MEMBER_SEEN)
-        seen(checks, node, probe->node.uid, probe->first);
-    if (probe->kind == PROBE_LEADER_ACTED)
-        leader_acted(checks, probe->bytes);
+        checks->entries[node].by = probe->node.uid;
+    if (probe->kind == PROBE_MEMBER_SEEN && probe->first == PEER_EXITING &&
+        probe->node.uid == checks->uids[node])
+        must_end(checks, node, leave_time(checks, node));
     if (probe->kind == PROBE_RESOLVED)
         check_sides_resolved(
             checks->sides, node,
@@ -344,6 +288,15 @@ static uint64_t clock_of(void *user, uint32_t node)
     const struct checks *checks = user;
 
     return world_clock(checks->world, node);
+}
+
+static bool are_together(void *user, uint32_t node, uint32_t other)
+{
+    const struct checks *checks = user;
+
+    return checks->uids[node] && checks->uids[other] &&
+           check_member_holds(checks->member, node, checks->uids[other]) &&
+           check_member_holds(checks->member, other, checks->uids[node]);
 }
 
 /* ---- replicas of coordinators' states ---- */
@@ -448,10 +401,13 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
 
     checks->world = world;
     checks->verdict = verdict;
+    checks->outside = check_outside_new(&checks->safety, stop_ns);
     checks->entity = check_entity_new(verdict, &checks->safety, stop_ns);
     checks->coordinator = check_coordinator_new(verdict, &checks->safety);
     checks->member = check_member_new(verdict);
     checks->former = check_former_new(verdict);
+    checks->safety.are_together = are_together;
+    checks->safety.user = checks;
     checks->live = check_live_new(verdict);
     checks->homes = check_homes_new(verdict);
     checks->lease = check_lease_new(verdict, clock_of, checks);
@@ -480,6 +436,6 @@ void checks_free(struct checks *checks)
     check_kept_free(checks->kept);
     check_sides_free(checks->sides);
     check_margin_free(checks->margin);
-    facts_fini(&checks->nodes);
+    check_outside_free(checks->outside);
     mem_free(checks);
 }

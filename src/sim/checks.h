@@ -1,9 +1,8 @@
 /* All checkers of probes over one world: an observer that feeds them. Where they disagree with the nodes the world's verdict
  * has it. Nodes must run with settings.probes.
  *
- * A member that is downed while its process lives, or removed while it exits and cannot be reached, is outside from then on
- * (facts.h): what runs there until it ends itself may overlap, and is measured. Who joins such a node is outside, too, until
- * a node that is not has seen it as a member.
+ * Who is given up while its process lives is outside (check_outside.h): what runs there until it ends itself may overlap, and is
+ * measured.
  *
  *   L5   a node that is told to leave, or sees itself exiting or removed, has ended when the times of all steps of its end are over */
 #ifndef SHERD_SIM_CHECKS_H
@@ -18,6 +17,7 @@
 #include "sim/check_live.h"
 #include "sim/check_margin.h"
 #include "sim/check_member.h"
+#include "sim/check_outside.h"
 #include "sim/check_sides.h"
 #include "sim/check_stored.h"
 
@@ -49,11 +49,10 @@ struct checks {
     struct check_sides *sides;
     struct check_margin *margin;
     struct check_safety safety;
-    bool follows[CHECK_NODES_MAX]; /* outside because it joined a node that is */
+    struct check_outside *outside;
     struct world *world;
     struct verdict *verdict;
     uint32_t centers; /* data centers; set after checks_new; 0: one */
-    struct map nodes; /* uid -> index + 1 of the node whose life it is */
     uint64_t uids[CHECK_NODES_MAX]; /* of the lives that run; 0 = none */
     struct checks_end ends[CHECK_NODES_MAX]; /* of lives that are to end; all zero: none of them is */
     struct checks_entry entries[CHECK_NODES_MAX]; /* of the last lives */

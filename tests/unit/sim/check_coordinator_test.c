@@ -470,6 +470,39 @@ static void one_that_starts_beside_another_is_found(void **state)
     expect_only("I32");
 }
 
+/* Its node has seen itself down, and should have stopped it. */
+static void one_that_lives_on_knowingly_is_found(void **state)
+{
+    (void)state;
+    safety.outside[0] = true;
+    take_over(0, 1);
+    take_over(1, 2);
+    check_coordinator_late(check, 1); /* nobody lives beside it that may not */
+    expect_only(NULL);
+    safety.late[0] = true;
+    check_coordinator_late(check, 0);
+    expect_only("I32");
+}
+
+static bool are_together(void *user, uint32_t node, uint32_t other)
+{
+    (void)user;
+    return node + other == 3; /* 1 and 2 */
+}
+
+/* Of a side that was given up two are members for each other: what excuses them from the others does not hold between them. */
+static void two_of_one_side_outside_are_found(void **state)
+{
+    (void)state;
+    safety.outside[1] = safety.outside[2] = true;
+    safety.are_together = are_together;
+    take_over(0, 3);
+    take_over(1, 1);
+    expect_only(NULL);
+    tell(2, (struct probe){ .kind = PROBE_COORDINATOR_STARTED });
+    expect_only("I32");
+}
+
 static void one_outside_is_excused(void **state)
 {
     (void)state;
@@ -564,6 +597,8 @@ int main(void)
         TEST(an_old_coordinator_is_found),
         TEST(two_active_coordinators_are_found),
         TEST(one_that_starts_beside_another_is_found),
+        TEST(one_that_lives_on_knowingly_is_found),
+        TEST(two_of_one_side_outside_are_found),
         TEST(one_outside_is_excused),
         TEST(a_late_term_outside_is_excused),
         TEST(a_term_that_two_take_is_found),

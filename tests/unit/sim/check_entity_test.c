@@ -111,6 +111,37 @@ static void an_overlap_outside_is_measured(void **state)
     assert_int_equal(check_entity_counts(check).overlap_ns_max, 5 * SECOND);
 }
 
+static bool are_together(void *user, uint32_t node, uint32_t other)
+{
+    (void)user;
+    return node + other == 3; /* 1 and 2 */
+}
+
+static void an_overlap_inside_a_side_that_was_given_up_is_found(void **state)
+{
+    (void)state;
+    safety.outside[1] = safety.outside[2] = true;
+    safety.are_together = are_together;
+    for (uint32_t i = 0; i < 3; i++) {
+        expect(NULL);
+        tell(i, PROBE_SHARD_HOSTED, 3, "", 0);
+        tell(i, PROBE_ENTITY_STARTED, 3, "a", 1);
+    }
+    expect("I1");
+}
+
+/* It has seen itself down long ago. */
+static void an_overlap_with_who_should_be_gone_is_found(void **state)
+{
+    (void)state;
+    safety.outside[0] = safety.late[0] = true;
+    for (uint32_t i = 0; i < 2; i++) {
+        tell(i, PROBE_SHARD_HOSTED, 3, "", 0);
+        tell(i, PROBE_ENTITY_STARTED, 3, "a", 1);
+    }
+    expect("I1");
+}
+
 /* A third one, on nodes that have no excuse, beside one that has. */
 static void an_excuse_is_one_nodes_own(void **state)
 {
@@ -202,6 +233,8 @@ int main(void)
         TEST(lives_one_after_another_pass),
         TEST(two_owners_are_found),
         TEST(an_overlap_outside_is_measured),
+        TEST(an_overlap_inside_a_side_that_was_given_up_is_found),
+        TEST(an_overlap_with_who_should_be_gone_is_found),
         TEST(an_excuse_is_one_nodes_own),
         TEST(two_lives_on_one_node_are_found),
         TEST(a_life_without_its_shard_is_found),

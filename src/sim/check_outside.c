@@ -1,0 +1,296 @@
+/* Whose life is whose, on which side each resolver stood when it decided, and whom such decisions have downed that nobody has heard of. */
+#include "sim/check_outside.h"
+
+#include "base/check.h"
+#include "base/peer.h"
+#include "base/timers.h"
+#include "base/vec.h"
+#include "sim/check_entity.h"
+
+/* What a resolver saw when it decided. */
+struct stand {
+    VEC(uint64_t) reached; /* uids; its own, too */
+    bool ends;             /* it downed its own node */
+    bool is_outside;       /* its node was, by then */
+};
+
+/* Downed by a decision that gives it up only when others have heard of it. */
+struct doom {
+    uint64_t uid;
+    uint32_t stand;
+};
+
+struct outside_node {
+    uint64_t uid;     /* of the life that runs; 0: none */
+    uint64_t late_at; /* 0: it has not seen itself down */
+    uint32_t stand;   /* of its last decision, from 1; 0: none */
+    bool follows;     /* outside because it joined a node that is */
+};
+
+struct check_outside {
+    struct check_safety *safety;
+    uint64_t stop_ns;
+    struct map indexes; /* uid -> index + 1 of the node whose life it is */
+    VEC(struct stand) stands;
+    VEC(struct doom) dooms;
+    uint64_t look_at; /* the first late_at; NEVER: none */
+    struct outside_node nodes[CHECK_NODES_MAX];
+    struct check_outside_counts counts;
+};
+
+struct check_outside *check_outside_new(struct check_safety *safety,
+                                        uint64_t stop_ns)
+{
+    struct check_outside *check = mem_alloc(sizeof *check);
+
+    check->safety = safety;
+    check->stop_ns = stop_ns ? stop_ns : CHECK_STOP_NS;
+    check->look_at = NEVER;
+    return check;
+}
+
+void check_outside_free(struct check_outside *check)
+{
+    if (!check)
+        return;
+    for (uint32_t i = 0; i < check->stands.count; i++)
+        vec_fini(&check->stands.items[i].reached);
+    vec_fini(&check->stands);
+    vec_fini(&check->dooms);
+    facts_fini(&check->indexes);
+    mem_free(check);
+}
+
+static void forget(struct check_outside *check, uint32_t node)
+{
+    check->nodes[node] = (struct outside_node){ .uid = 0 };
+    check->safety->outside[node] = check->safety->late[node] = false;
+}
+
+void check_outside_node_started(struct check_outside *check, uint32_t node,
+                                uint64_t uid)
+{
+    check(node < CHECK_NODES_MAX);
+    forget(check, node);
+    check->nodes[node].uid = uid;
+    *(uint32_t *)facts_of(&check->indexes, (struct fact_key){ { uid } },
+                          sizeof(uint32_t)) = node + 1;
+}
+
+static void drop_doom(struct check_outside *check, uint64_t uid)
+{
+    for (uint32_t i = check->dooms.count; i-- > 0;)
+        if (check->dooms.items[i].uid == uid)
+            vec_remove(&check->dooms, i);
+}
+
+void check_outside_node_ended(struct check_outside *check, uint32_t node)
+{
+    check(node < CHECK_NODES_MAX);
+    drop_doom(check, check->nodes[node].uid);
+    forget(check, node);
+}
+
+/* The index of a life that runs, from 1; 0: none. */
+static uint32_t living(const struct check_outside *check, uint64_t uid)
+{
+    const uint32_t *index =
+        facts_find(&check->indexes, (struct fact_key){ { uid } });
+
+    return index && check->nodes[*index - 1].uid == uid ? *index : 0;
+}
+
+static void put_outside(struct check_outside *check, uint64_t uid)
+{
+    uint32_t index = living(check, uid);
+
+    if (!index)
+        return;
+    check->counts.given_up += !check->safety->outside[index - 1];
+    check->safety->outside[index - 1] = true;
+    check->nodes[index - 1].follows = false;
+    drop_doom(check, uid);
+}
+
+/* ---- resolvers ---- */
+
+static bool reaches(const struct stand *stand, uint64_t uid)
+{
+    for (uint32_t i = 0; i < stand->reached.count; i++)
+        if (stand->reached.items[i] == uid)
+            return true;
+    return false;
+}
+
+static void resolved(struct check_outside *check, uint32_t node,
+                     const struct probe *probe)
+{
+    struct probe_side *members =
+        mem_copy(probe->bytes.data, probe->bytes.size); /* aligned */
+    struct stand stand = { .is_outside = check->safety->outside[node] };
+
+    for (uint64_t i = 0; i < probe->first; i++) {
+        if (members[i].reachable)
+            vec_push(&stand.reached, members[i].uid);
+        stand.ends |=
+            members[i].downed && members[i].uid == probe->node.uid;
+    }
+    mem_free(members);
+    vec_push(&check->stands, stand);
+    check->nodes[node].stand = check->stands.count;
+}
+
+static void decided(struct check_outside *check, uint32_t node, uint64_t uid)
+{
+    uint32_t number = check->nodes[node].stand;
+    const struct stand *stand =
+        number ? &check->stands.items[number - 1] : NULL;
+
+    if (!living(check, uid))
+        return;
+    if (stand && (stand->is_outside ||
+                  (stand->ends && !reaches(stand, uid)))) {
+        check->counts.spared++;
+        drop_doom(check, uid); /* the last word counts */
+        vec_push(&check->dooms, ((struct doom){ uid, number - 1 }));
+        return;
+    }
+    put_outside(check, uid);
+}
+
+/* Somebody hears that a member is down, or removed. */
+static void heard(struct check_outside *check, uint32_t by, uint64_t uid)
+{
+    uint64_t own = check->nodes[by].uid;
+
+    for (uint32_t i = 0; i < check->dooms.count; i++) {
+        const struct doom *doom = &check->dooms.items[i];
+
+        if (doom->uid != uid ||
+            (own != uid &&
+             (check->safety->outside[by] ||
+              reaches(&check->stands.items[doom->stand], own))))
+            continue;
+        put_outside(check, uid);
+        return;
+    }
+}
+
+/* ---- members ---- */
+
+/* It was taken in by one that is outside, perhaps alone by now: then its cluster is another one. */
+static void joined(struct check_outside *check, uint32_t node, uint64_t by)
+{
+    uint32_t index = living(check, by);
+
+    if (index && index - 1 != node && check->safety->outside[index - 1])
+        check->nodes[node].follows = check->safety->outside[node] = true;
+}
+
+static void must_stop(struct check_outside *check, uint64_t now, uint32_t node)
+{
+    struct outside_node *own = &check->nodes[node];
+
+    if (own->late_at)
+        return;
+    own->late_at = now + check->stop_ns;
+    if (own->late_at < check->look_at)
+        check->look_at = own->late_at;
+}
+
+static void seen(struct check_outside *check, uint64_t now, uint32_t by,
+                 uint64_t uid, uint64_t status)
+{
+    uint32_t index = living(check, uid);
+
+    if (status == PEER_DOWN || status == PEER_REMOVED) {
+        heard(check, by, uid);
+        if (uid == check->nodes[by].uid)
+            must_stop(check, now, by);
+    }
+    if (index && check->nodes[index - 1].follows &&
+        !check->safety->outside[by])
+        check->safety->outside[index - 1] =
+            check->nodes[index - 1].follows = false;
+}
+
+/* Behaviour 5.2: a leader removes who is exiting and cannot be reached. It need not be gone, nor have handed over. */
+static void leader_acted(struct check_outside *check, struct slice evidence)
+{
+    size_t count = evidence.size / sizeof(struct probe_evidence);
+    struct probe_evidence *members =
+        mem_copy(evidence.data, evidence.size); /* aligned */
+
+    for (size_t i = 0; i < count; i++)
+        if (members[i].status == PEER_EXITING &&
+            members[i].after == PEER_REMOVED && !members[i].confirmed)
+            put_outside(check, members[i].uid);
+    mem_free(members);
+}
+
+void check_outside_probe(struct check_outside *check, uint64_t now,
+                         uint32_t node, const struct probe *probe)
+{
+    check(node < CHECK_NODES_MAX);
+    switch (probe->kind) {
+    case PROBE_RESOLVED:
+        resolved(check, node, probe);
+        break;
+    case PROBE_MEMBER_DOWNED:
+        if (probe->first == PROBE_DOWN_DECIDED)
+            decided(check, node, probe->node.uid);
+        else
+            put_outside(check, probe->node.uid);
+        break;
+    case PROBE_CLUSTER_JOINED:
+        joined(check, node, probe->node.uid);
+        break;
+    case PROBE_MEMBER_SEEN:
+        seen(check, now, node, probe->node.uid, probe->first);
+        break;
+    case PROBE_LEADER_ACTED:
+        leader_acted(check, probe->bytes);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- who should be gone ---- */
+
+void check_outside_paused(struct check_outside *check, uint32_t node,
+                          uint64_t duration)
+{
+    if (check->nodes[node].late_at)
+        check->nodes[node].late_at += duration;
+}
+
+bool check_outside_late(struct check_outside *check, uint64_t now,
+                        uint32_t *node)
+{
+    if (now <= check->look_at)
+        return false;
+    check->look_at = NEVER;
+    for (uint32_t i = 0; i < CHECK_NODES_MAX; i++) {
+        uint64_t late_at = check->nodes[i].late_at;
+
+        if (!late_at || check->safety->late[i])
+            continue;
+        if (now > late_at) {
+            check->look_at = 0; /* there may be more */
+            check->safety->late[i] = true;
+            check->counts.late++;
+            *node = i;
+            return true;
+        }
+        if (late_at < check->look_at)
+            check->look_at = late_at;
+    }
+    return false;
+}
+
+struct check_outside_counts
+check_outside_counts(const struct check_outside *check)
+{
+    return check->counts;
+}

@@ -1,0 +1,186 @@
+/* Who has been given up, from when and until when: a decision that gives nobody up excuses nobody. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/bytes.h"
+#include "base/peer.h"
+#include "base/timers.h"
+#include "sim/check_outside.h"
+
+#define NODES 5
+
+static struct check_safety safety;
+static struct check_outside *check;
+static uint64_t now;
+
+static int begin(void **state)
+{
+    (void)state;
+    now = SECOND;
+    safety = (struct check_safety){ .outside = { false } };
+    check = check_outside_new(&safety, 10 * SECOND);
+    for (uint32_t i = 0; i < NODES; i++)
+        check_outside_node_started(check, i, 100 + i);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    check_outside_free(check);
+    return 0;
+}
+
+static void tell(uint32_t node, struct probe probe)
+{
+    probe.type = PROBE_TYPE_NONE;
+    check_outside_probe(check, now, node, &probe);
+}
+
+static void down(uint32_t by, uint32_t node, enum probe_down cause)
+{
+    tell(by, (struct probe){ .kind = PROBE_MEMBER_DOWNED,
+                             .node = { .uid = 100 + node },
+                             .first = cause });
+}
+
+static void see(uint32_t by, uint32_t node, enum peer_status status)
+{
+    tell(by, (struct probe){ .kind = PROBE_MEMBER_SEEN,
+                             .node = { .uid = 100 + node },
+                             .first = status });
+}
+
+/* A resolver reaches that set of nodes, and downs that one. */
+static void decide(uint32_t by, unsigned reached, unsigned downed)
+{
+    struct probe_side members[NODES];
+    struct buf bytes = { 0 };
+
+    for (uint32_t i = 0; i < NODES; i++)
+        members[i] = (struct probe_side){ .uid = 100 + i,
+                                          .status = PEER_UP,
+                                          .reachable = (reached >> i) & 1,
+                                          .downed = (downed >> i) & 1 };
+    buf_put(&bytes, members, sizeof members);
+    tell(by, (struct probe){ .kind = PROBE_RESOLVED,
+                             .node = { .uid = 100 + by },
+                             .first = NODES,
+                             .bytes = buf_slice(&bytes) });
+    buf_fini(&bytes);
+    for (uint32_t i = 0; i < NODES; i++)
+        if ((downed >> i) & 1)
+            down(by, i, PROBE_DOWN_DECIDED);
+}
+
+/* The set of nodes that are outside. */
+static unsigned outside(void)
+{
+    unsigned set = 0;
+
+    for (uint32_t i = 0; i < NODES; i++)
+        set |= (unsigned)safety.outside[i] << i;
+    return set;
+}
+
+static void who_is_downed_by_a_side_that_goes_on_is_outside(void **state)
+{
+    (void)state;
+    decide(0, 0x07, 0x18);
+    assert_int_equal(outside(), 0x18);
+    check_outside_node_ended(check, 3);
+    check_outside_node_started(check, 3, 203);
+    assert_int_equal(outside(), 0x10);
+}
+
+/* Two sides that go on: the second one is outside, and what it decides excuses nobody. */
+static void who_is_outside_excuses_nobody(void **state)
+{
+    (void)state;
+    decide(0, 0x07, 0x18);
+    decide(3, 0x18, 0x07);
+    see(4, 0, PEER_DOWN);
+    see(4, 0, PEER_REMOVED);
+    assert_int_equal(outside(), 0x18);
+    see(1, 0, PEER_DOWN); /* it comes to be known where it matters */
+    assert_int_equal(outside(), 0x19);
+    see(2, 2, PEER_DOWN); /* the downed one itself hears of it */
+    assert_int_equal(outside(), 0x1d);
+}
+
+/* A minority that finds nothing stable downs all, the others, too: they go on. */
+static void who_gives_itself_up_excuses_its_side_only(void **state)
+{
+    (void)state;
+    decide(3, 0x18, 0x1f);
+    see(4, 0, PEER_DOWN);
+    assert_int_equal(outside(), 0x18);
+    see(1, 0, PEER_DOWN);
+    assert_int_equal(outside(), 0x19);
+}
+
+static void a_command_makes_two_sides(void **state)
+{
+    (void)state;
+    down(0, 3, PROBE_DOWN_COMMAND);
+    down(3, 0, PROBE_DOWN_COMMAND);
+    assert_int_equal(outside(), 0x09);
+}
+
+static void who_joins_outside_is_outside_until_it_is_seen(void **state)
+{
+    (void)state;
+    decide(0, 0x0f, 0x10);
+    tell(3, (struct probe){ .kind = PROBE_CLUSTER_JOINED,
+                            .node = { .uid = 104 } });
+    assert_int_equal(outside(), 0x18);
+    see(4, 3, PEER_JOINING);
+    assert_int_equal(outside(), 0x18);
+    see(1, 3, PEER_JOINING);
+    assert_int_equal(outside(), 0x10);
+}
+
+static void who_knows_it_is_excused_for_a_while(void **state)
+{
+    uint32_t node = NODES;
+
+    (void)state;
+    decide(0, 0x07, 0x18);
+    now += 100 * SECOND;
+    assert_false(check_outside_late(check, now, &node)); /* they cannot know */
+    see(3, 3, PEER_DOWN);
+    now += 10 * SECOND;
+    assert_false(check_outside_late(check, now, &node));
+    assert_true(safety_may_overlap(&safety, 3));
+    check_outside_paused(check, 3, 5 * SECOND);
+    now += 4 * SECOND;
+    assert_false(check_outside_late(check, now, &node));
+    now += 2 * SECOND;
+    assert_true(check_outside_late(check, now, &node));
+    assert_int_equal(node, 3);
+    assert_false(safety_may_overlap(&safety, 3));
+    assert_true(safety_may_overlap(&safety, 4));
+    assert_false(check_outside_late(check, now, &node));
+    check_outside_node_ended(check, 3);
+    assert_false(safety.late[3]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+        CASE(who_is_downed_by_a_side_that_goes_on_is_outside),
+        CASE(who_is_outside_excuses_nobody),
+        CASE(who_gives_itself_up_excuses_its_side_only),
+        CASE(a_command_makes_two_sides),
+        CASE(who_joins_outside_is_outside_until_it_is_seen),
+        CASE(who_knows_it_is_excused_for_a_while),
+#undef CASE
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
