@@ -302,18 +302,32 @@ static bool knows_a_member(const struct cluster *cluster, uint32_t node)
     return false;
 }
 
-bool cluster_waits_wrongly(const struct cluster *cluster, uint32_t node,
-                           uint64_t time)
+/* It is in the cluster that goes on, or has to be taken into it. */
+static bool belongs(const struct cluster *cluster, uint32_t node)
 {
     const struct checks *checks = cluster->checks;
 
-    return cluster_lives(cluster, node) &&
+    return cluster_lives(cluster, node) && !checks->safety.outside[node] &&
+           !checks->ends[node].by && !checks_is_orphaned(checks, node) &&
+           (checks->entries[node].by || knows_a_member(cluster, node));
+}
+
+uint32_t cluster_belonging(const struct cluster *cluster)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < cluster->nodes; i++)
+        count += belongs(cluster, i);
+    return count;
+}
+
+bool cluster_waits_wrongly(const struct cluster *cluster, uint32_t node,
+                           uint64_t time)
+{
+    return belongs(cluster, node) &&
            !world_node(cluster->world, node)->is_up &&
-           !checks->safety.outside[node] && !checks->ends[node].by &&
-           !checks_is_orphaned(checks, node) &&
-           (checks->entries[node].by || knows_a_member(cluster, node)) &&
            world_now(cluster->world) >=
-               checks->entries[node].started_at + time;
+               cluster->checks->entries[node].started_at + time;
 }
 
 /* ---- as hands ---- */

@@ -73,6 +73,8 @@ uint32_t cluster_crash_strays(struct cluster *cluster);
  * up? Not who was taken in by one that is gone, nor who knows nobody that is up, nor who starts too late. */
 bool cluster_waits_wrongly(const struct cluster *cluster, uint32_t node,
                            uint64_t time);
+/* How many are in the cluster that goes on, or have to be taken into it. */
+uint32_t cluster_belonging(const struct cluster *cluster);
 bool cluster_lives(const struct cluster *cluster, uint32_t node);
 /* The nemesis' hands on this cluster and on its store. */
 struct nemesis_hands cluster_hands(struct cluster *cluster, uint64_t delay_min,

@@ -232,7 +232,8 @@ static void judge_waiting(struct run *run)
     uint64_t time = quiet_agree_bound(run->options);
 
     if (!quiet_rests(run->world) ||
-        count_living(run, NULL) < run->options->value[OPTION_MEMBERS_MIN])
+        cluster_belonging(&run->cluster) <
+            run->options->value[OPTION_MEMBERS_MIN])
         return;
     for (uint32_t i = 0; i < run->cluster.nodes; i++) {
         if (!cluster_waits_wrongly(&run->cluster, i, time))
