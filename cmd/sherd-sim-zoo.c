@@ -175,6 +175,15 @@ static const struct kind remember_data_kinds[] = {
         "link_mean_us=1000", "store_us=100" } },
 };
 
+/* Of one of them: who is cut off for longer than others take him for alive stops entities, is downed, and comes back with its disk. */
+static const struct kind late_removal_kind = {
+    ZOO_D6L, MODE_CHURN,
+    { "remember=1", "remember_in_data=1", "number_of_shards=8", "zombies=1",
+      "fault_cut=20", "fault_down=10", "fault_crash=5", "fault_length_s=15",
+      "acceptable_heartbeat_pause_ms=3000", "load=20", "entities=30",
+      "store_us=100", "link_mean_us=1000", "nodes=3" }
+};
+
 #define REMEMBER_DATA_KINDS \
     (sizeof remember_data_kinds / sizeof *remember_data_kinds)
 #define REMEMBER_DATA_FIRST ZOO_D6W /* of them: these up to the replicator's */
@@ -273,6 +282,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
                                     : &cover_kinds[turn - KINDS_IN_TURN];
     if (mutant >= STORE_FIRST)
         return &store_kinds[seed % STORE_KINDS];
+    if (mutant == late_removal_kind.made_for)
+        return &late_removal_kind;
     if (mutant == durable_kind.made_for || mutant == ZOO_D7S)
         return &durable_kind;
     if (mutant == expiry_kind.made_for)

@@ -311,9 +311,11 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
     }
     mem_free(member->version_rest);
     member->peer = *peer;
-    if (is_new)
+    if (is_new) {
         (void)map_put(&coordinator->by_uid, map_u64(&member->peer.node.uid),
                       member); /* an incarnation has one address */
+        coordinator_outbid_anew(coordinator, now);
+    }
     member->version_rest = mem_text(peer->version.rest);
     member->peer.version.rest = member->version_rest;
     if (peer->status == PEER_PREPARING_FOR_SHUTDOWN ||
@@ -359,6 +361,7 @@ void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
 
     drop_member(coordinator, node);
     keeping_hurry(coordinator, now);
+    coordinator_outbid_anew(coordinator, now);
     for (uint32_t i = coordinator->regions.count; i-- > 0;) {
         struct registrant *region = coordinator->regions.items[i];
 

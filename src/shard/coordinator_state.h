@@ -153,6 +153,7 @@ struct coordinator {
     uint64_t term_seen;    /* the highest that a region reported */
     uint64_t outbid_at;    /* not before then again; see coordinator_outbid */
     uint64_t outbid_term;  /* a term of others that waits for that; 0 = none */
+    uint32_t outbid_times; /* since the members changed last */
     uint64_t attempt;      /* of the last hand-off */
     uint64_t region_number;
     uint64_t mark;
@@ -234,6 +235,7 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
 void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
                         uint64_t stored_term);
 void coordinator_outbid_due(struct coordinator *coordinator, uint64_t now); /* the timer */
+void coordinator_outbid_anew(struct coordinator *coordinator, uint64_t now); /* the members have changed: who had the higher term may be gone */
 void registration_acknowledge(struct coordinator *coordinator,
                               const struct registrant *region,
                               struct outbox *outbox);

@@ -400,12 +400,12 @@ static void take_another_term(struct coordinator *coordinator)
 }
 
 /* A coordinator that nobody here knows had a higher term, under which the store has fences: all of this one's would be refused. If it
- * lives on it does the same, so each time waits twice as long as the one before, and there is a last time. What comes in such a wait is
- * kept: nobody may say it again. */
+ * lives on it does the same, so each time waits twice as long as the one before, and there is a last time, as long as the members are the
+ * same. What comes in such a wait is kept: nobody may say it again. */
 void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
                         uint64_t stored_term)
 {
-    uint64_t times = coordinator->counters.outbids;
+    uint32_t times = coordinator->outbid_times;
 
     if (!coordinator->is_active || stored_term <= coordinator->term)
         return;
@@ -436,6 +436,7 @@ void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
         return;
     }
     coordinator->outbid_at = now + (OUTBID_WAIT << times);
+    coordinator->outbid_times++;
     coordinator->counters.outbids++;
     coordinator->term_seen = stored_term;
     take_another_term(coordinator);
@@ -450,6 +451,16 @@ void coordinator_outbid_due(struct coordinator *coordinator, uint64_t now)
         coordinator_outbid(coordinator, now, term);
     else if (term > coordinator->term_seen)
         coordinator->term_seen = term; /* the next one is above it */
+}
+
+void coordinator_outbid_anew(struct coordinator *coordinator, uint64_t now)
+{
+    coordinator->outbid_times = 0;
+    if (coordinator->outbid_at <= now)
+        return;
+    coordinator->outbid_at = now;
+    if (coordinator->outbid_term)
+        timers_put(&coordinator->timers, now, TIMER_OUTBID, 0, 0);
 }
 
 /* A report between two terms lacks shards. It may be the region's last one: they are hosted with the next term. */

@@ -1151,6 +1151,42 @@ static void outbidding_has_an_end(void **state)
     scene_free(scene);
 }
 
+/* Two sides that do not know each other outbid each other; one of them joins the other: what it had stored last is outbid at once, and not when
+ * the last wait, of minutes, is over. */
+static void another_member_ends_the_wait_for_outbidding(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    uint64_t term = 1;
+    uint64_t wait = 10000;
+    (void)state;
+
+    (void)has_news(scene, COORDINATOR_NEWS_ACTIVE);
+    for (int i = 0; i < COORDINATOR_OUTBIDS_MAX; i++) {
+        reports_stored_term(scene, 0, term + 1);
+        assert_true(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+        term += 2;
+        give_term(scene, term);
+        if (i < COORDINATOR_OUTBIDS_MAX - 1)
+            passes(scene, wait);
+        wait *= 2;
+    }
+    reports_stored_term(scene, 0, term + 1); /* the last time is over */
+    passes(scene, 1);
+    assert_false(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    peer_up(scene, 1);
+    reports_stored_term(scene, 0, term + 1);
+    assert_true(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    term += 2;
+    give_term(scene, term);
+    reports_stored_term(scene, 0, term + 1); /* too soon, and kept */
+    passes(scene, 1);
+    assert_false(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    peer_removed(scene, 1);
+    passes(scene, 1);
+    assert_true(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    scene_free(scene);
+}
+
 /* A region that reported to the next coordinator before HostShard came would not have named the shard. */
 static void a_coordinator_ends_when_its_last_orders_are_answered(void **state)
 {
@@ -1750,6 +1786,7 @@ int main(void)
         cmocka_unit_test(the_report_that_ends_a_term_counts),
         cmocka_unit_test(what_is_gone_before_the_first_term_is_hosted_again),
         cmocka_unit_test(outbidding_has_an_end),
+        cmocka_unit_test(another_member_ends_the_wait_for_outbidding),
         cmocka_unit_test(a_coordinator_ends_when_its_last_orders_are_answered),
         cmocka_unit_test(last_orders_are_not_waited_for_without_end),
         cmocka_unit_test(too_many_hand_offs_wait_their_turn),
