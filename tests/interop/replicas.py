@@ -21,6 +21,7 @@ PIECES = 6        # of a large value, each of 15 texts of 900 bytes
 BUSY = 60         # seconds; what takes a few when nothing else runs
 REST = 3          # seconds without a gossip, of which each has three times an occasion
 ROUNDS = 10       # tries to see deltas come before gossip does
+SLOW = 10         # seconds between gossips of a node: so long the others hear of a pruning by what their users ask for alone
 
 
 def changes(kind, writer):
@@ -458,3 +459,56 @@ def divided(cluster):
         rest(data, start)
     finally:
         wires.end()
+
+
+def pruned_keys(data, owner, others, before, seconds=2):
+    """Which keys are not what they were for the owner of their marks. What gossip would tell late is fetched by reads: the others' of the marks,
+    and then the owner's of who has seen them."""
+    def changed():
+        return [key for key, asked in [(key, data.ask(owner, f"get {key} local")) for key in before] if data.value(asked) != before[key]]
+    found = changed()
+    for nodes in [] if found else (others, [owner]):
+        for asked in [data.ask(node, f"get {key} all") for key in before for node in nodes]:
+            data.value(asked)
+    end = time.monotonic() + seconds
+    while not found and time.monotonic() < end:
+        found = changed()
+        time.sleep(0.02)
+    return found
+
+
+def inherited(cluster):
+    """A node has added to keys of all types whose deltas need their order, and leaves. One of ours, which leads, prunes them: what that one had added is
+    its own then. Before gossip tells that to the others another replica's change comes to it, of either kind, and then it makes one, which they are sent
+    as a delta: nobody loses what was taken over, neither at once nor by gossip."""
+    settings = [f"cluster.distributed-data.gossip-interval={SLOW}s", "cluster.distributed-data.max-pruning-dissemination=1s"]
+    nodes = five(cluster, ["s1", "j1", "s2", "j2", "s3"], settings)
+    data = Data(cluster)
+    owner, left = nodes["s1"], nodes["s3"]
+    kinds = {f"{kind}-{name}": kind for kind in ORDERED for name in ("j1", "s2")}
+    data.all_are([data.update(left, key, kind, "all", changes(kind, 0)) for key, kind in kinds.items()], "updated")
+    cluster.leave(left)
+    jvms = [nodes["j1"], nodes["j2"]]
+    before = {key: data.value(data.ask(owner, f"get {key} local")) for key in kinds}
+    early, start = set(), time.monotonic()
+    while before:
+        if time.monotonic() > start + BUSY:
+            raise Failed(f"not pruned by {owner.name}: {list(before)}")
+        found = pruned_keys(data, owner, [node for node in cluster.nodes if node is not owner], before)
+        data.all_are([data.update(nodes[key.split("-")[1]], key, kinds[key], "all", changes(kinds[key], 1)) for key in found], "updated")
+        early |= {key for key in found if any(left.address in data.value(data.ask(node, f"get {key} local")).nodes for node in jvms)}
+        data.all_are([data.update(owner, key, kinds[key], "all", changes(kinds[key], 2)) for key in found], "updated")
+        for key in found:
+            del before[key]
+    if len(early) < len(kinds) / 2:
+        raise Failed(f"of {len(kinds)} keys JVM nodes had {len(kinds) - len(early)} as they were pruned before {owner.name} changed them")
+    print(f"{cluster.toolkit}: {len(early)} of {len(kinds)} keys are changed before JVM nodes have heard that they are pruned", flush=True)
+
+    def is_all(key, value):
+        return is_as(value, outcome(kinds[key], 3))
+    data.same(kinds, "taken over, and changed", fits=is_all)
+    for node in cluster.nodes:
+        reads_all(data, [node], kinds, "all", lambda key: outcome(kinds[key], 3))
+    data.same(kinds, "read from all", fits=lambda key, value: is_all(key, value) and not any(
+        left.address in data.value(data.ask(node, f"get {key} local")).nodes for node in jvms))
+    cluster.check_no_quarantine()
