@@ -223,7 +223,15 @@ struct sherd_damaged_key {
     X(SHERD_HANDLERS_SLOW, "handlers slow") /* took longer than slow-handler.report-after; also many of one actor in a row */ \
     X(SHERD_DURABLE_LOST, "durable keys lost") /* of distributed data: their values were damaged on the disk, see damaged_keys */ \
     X(SHERD_DURABLE_STALE, "durable keys stale") /* as those, but an earlier value was found */ \
-    X(SHERD_DURABLE_FAILED, "durable writes failed") /* tries to load or store durable keys, in vain: the disk is full or broken */
+    X(SHERD_DURABLE_FAILED, "durable writes failed") /* tries to load or store durable keys, in vain: the disk is full or broken */ \
+    X(SHERD_VALUES_UNMERGED, "values unmerged") /* of distributed data, as all that follow. Others' values that were not taken: of another type than here. Members differ; the log names the key */ \
+    X(SHERD_VALUES_TOO_LARGE, "values too large") /* that were not taken, of updates (SHERD_DATA_TOO_LARGE) and of others: then members differ, and the log names the key */ \
+    X(SHERD_VALUES_REFUSED, "values refused") /* of new keys: there are too many, or too many bytes in all */ \
+    X(SHERD_VALUES_UNSENT, "values unsent") /* more than a message has room for; where that is a change, the whole value is tried next */ \
+    X(SHERD_DELTAS_LOST, "deltas lost") /* changes that others were not told one by one, too many of one key: gossip brings the whole value */ \
+    X(SHERD_VALUES_GOSSIP_DROPPED, "values gossip dropped") /* messages that compare values: too many waited; a later round repeats them */ \
+    X(SHERD_REPLICAS_REFUSED, "replicas refused") /* times that a member was told of and is none of those that have replicas: too many */ \
+    X(SHERD_REPLICAS_FORGOTTEN, "replicas forgotten") /* removed members of which values are not pruned before they are found in one: too many at once */
 
 enum sherd_counter {
 #define X(name, text) name,

@@ -111,6 +111,7 @@ static void leave_gap(struct replicator *replicator, struct entry *entry)
         !replicator->settings.deltas_off) {
         entry_count_deltas(replicator, entry);
         deltas_put(&replicator->deltas, &entry->log, entry->key, NULL);
+        replicator->counters.deltas_lost = replicator->deltas.lost;
     }
     dd_free(delta);
 }

@@ -136,7 +136,7 @@ struct replicator_news {
     bool by_others; /* CHANGED: some of it came from another node, or the subscriber has just come */
 };
 
-/* Why something was dropped. Every message that arrives is counted here, or is acted on. */
+/* Why something was dropped. Every message that arrives is counted here, or is acted on. node/status.c tells users what was refused or given up. */
 #define REPLICATOR_COUNTERS(X)                                                 \
     X(writes, "entries written by command")                                    \
     X(merges, "entries merged that came from others")                          \

@@ -13,6 +13,25 @@ static void put_member(struct sherd_member *to, const struct member_view *view)
     to->seen = view->seen;
 }
 
+static void add_replicator(const struct replicator *replicator,
+                           uint64_t *counters)
+{
+    const struct replicator_counters *data;
+
+    if (!replicator)
+        return;
+    data = replicator_counters(replicator);
+    counters[SHERD_MESSAGES_MALFORMED] += data->malformed + data->unknown;
+    counters[SHERD_VALUES_UNMERGED] += data->unmerged;
+    counters[SHERD_VALUES_TOO_LARGE] += data->too_large;
+    counters[SHERD_VALUES_REFUSED] += data->too_many;
+    counters[SHERD_VALUES_UNSENT] += data->unsent;
+    counters[SHERD_DELTAS_LOST] += data->deltas_lost;
+    counters[SHERD_VALUES_GOSSIP_DROPPED] += data->gossip_dropped;
+    counters[SHERD_REPLICAS_REFUSED] += data->crowded;
+    counters[SHERD_REPLICAS_FORGOTTEN] += data->forgotten;
+}
+
 static void put_counters(const struct control *control, uint64_t *counters)
 {
     struct association_counts links =
@@ -37,6 +56,10 @@ static void put_counters(const struct control *control, uint64_t *counters)
         counters[SHERD_MESSAGES_MALFORMED] +=
             region->malformed + region->unknown;
     }
+    add_replicator(control->data.replicator, counters);
+    for (uint32_t i = 0; i < control->shard_data.replicators.count; i++)
+        add_replicator(control->shard_data.replicators.items[i].replicator,
+                       counters);
 }
 
 /* What is seen of a cluster of one stays while the node joins another one. */

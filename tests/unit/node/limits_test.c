@@ -163,22 +163,6 @@ static void a_sender_is_a_path_for_who_can_read_it(void **state)
     node_free(node);
 }
 
-static struct sherd_status status_of(struct node *node, uint32_t index)
-{
-    struct machine *machine = node_machine(node, index);
-    struct status_part part = { .machine = 99 };
-    struct mail mail = node_mail_status(&part);
-    struct want want;
-    bool told = false;
-
-    machine_mail(machine, 1, &mail, 1);
-    while (machine_next_want(machine, &want))
-        told |= want.kind == WANT_STATUS;
-    assert_true(told);
-    assert_int_equal(part.machine, index);
-    return part.status;
-}
-
 static void a_status_has_what_was_refused(void **state)
 {
     struct node *node = small_node();
@@ -195,12 +179,12 @@ static void a_status_has_what_was_refused(void **state)
     lane->malformed = 7;
     lane->refused = 8;
     lane->closed = 9;
-    status = status_of(node, 0);
+    status = lone_status(node, 0);
     assert_int_equal(status.counters[SHERD_REMOVED_FORGOTTEN], 3);
     assert_int_equal(status.counters[SHERD_MESSAGES_MALFORMED], 4);
     assert_int_equal(status.counters[SHERD_FRAMES_REFUSED], 0);
     sherd_status_free(&status);
-    status = status_of(node, 1);
+    status = lone_status(node, 1);
     assert_int_equal(status.counters[SHERD_ASKED_REFUSED], 5);
     assert_int_equal(status.counters[SHERD_WATCHES_REFUSED], 10);
     assert_int_equal(status.counters[SHERD_NAMES_FORGOTTEN], 11);
@@ -229,14 +213,14 @@ static void a_status_has_the_messages_of_refused_frames(void **state)
     control_dispatch(node_machine(node, 0)->control, &inbound);
     inbound.manifest = slice_text("none of ours");
     control_dispatch(node_machine(node, 0)->control, &inbound);
-    status = status_of(node, 0);
+    status = lone_status(node, 0);
     assert_int_equal(status.undelivered[SHERD_REASON_NO_HANDLER], 1);
     assert_int_equal(status.counters[SHERD_MESSAGES_MALFORMED], 2);
     sherd_status_free(&status);
     machine_accepted(lane, 1, &(struct arrival){ 1, 1, "b:2" });
     machine_bytes(lane, 1, 1, slice_of("AKKA\x02", 5));
     machine_bytes(lane, 1, 1, slice_of(unreadable, sizeof unreadable));
-    status = status_of(node, 1);
+    status = lone_status(node, 1);
     assert_int_equal(status.counters[SHERD_FRAMES_MALFORMED], 1);
     assert_int_equal(status.undelivered[SHERD_REASON_NO_HANDLER], 1);
     sherd_status_free(&status);

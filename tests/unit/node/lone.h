@@ -95,4 +95,21 @@ static inline void lone_put(struct machine *machine, uint64_t conn,
     buf_fini(&bytes);
 }
 
+/* What a machine tells of itself; sherd_status_free. */
+static inline struct sherd_status lone_status(struct node *node, uint32_t index)
+{
+    struct machine *machine = node_machine(node, index);
+    struct status_part part = { .machine = 99 };
+    struct mail mail = node_mail_status(&part);
+    struct want want;
+    bool told = false;
+
+    machine_mail(machine, 1, &mail, 1);
+    while (machine_next_want(machine, &want))
+        told |= want.kind == WANT_STATUS;
+    assert_true(told);
+    assert_int_equal(part.machine, index);
+    return part.status;
+}
+
 #endif
