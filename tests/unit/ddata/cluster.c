@@ -328,8 +328,8 @@ void cluster_heal(struct cluster *cluster)
                 cluster_peer(cluster, i, k, PEER_UP, true);
 }
 
-static void hand_over(struct cluster *cluster, uint32_t index,
-                      const struct inbound *inbound)
+void cluster_hand_over(struct cluster *cluster, uint32_t index,
+                       const struct inbound *inbound)
 {
     struct outbox outbox = { 0 };
 
@@ -356,7 +356,8 @@ static void arrive(struct cluster *cluster, struct flying *flying)
     if (to->replicator && (!flying->to_uid ||
                            flying->to_uid == to->identity.node.uid)) {
         check(replicator_is_recipient(to->replicator, inbound.recipient));
-        hand_over(cluster, flying->to, &inbound);
+        (cluster->deliver ? cluster->deliver
+                          : cluster_hand_over)(cluster, flying->to, &inbound);
     }
     free_flying(flying);
 }
@@ -365,15 +366,15 @@ void cluster_inject(struct cluster *cluster, uint32_t from, uint32_t to,
                     const char *recipient, const char *manifest,
                     struct slice payload)
 {
-    hand_over(cluster, to,
-              &(struct inbound){
-                  .from = cluster->nodes[from].identity.node,
-                  .sender = slice_text(CLUSTER_PATH "#1"),
-                  .recipient = slice_text(recipient),
-                  .manifest = slice_text(manifest),
-                  .payload = payload,
-                  .serializer = REPLICATOR_SERIALIZER,
-              });
+    cluster_hand_over(cluster, to,
+                      &(struct inbound){
+                          .from = cluster->nodes[from].identity.node,
+                          .sender = slice_text(CLUSTER_PATH "#1"),
+                          .recipient = slice_text(recipient),
+                          .manifest = slice_text(manifest),
+                          .payload = payload,
+                          .serializer = REPLICATOR_SERIALIZER,
+                      });
 }
 
 static uint64_t next_at(const struct cluster *cluster, uint32_t *index)

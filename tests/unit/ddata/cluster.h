@@ -76,6 +76,9 @@ struct cluster {
     const struct replicator_expiry *expiries;
     uint32_t expiry_count;
     char dropped; /* messages of this manifest are lost */
+    /* Has what comes to a node from the others, and hands it over; null: cluster_hand_over. */
+    void (*deliver)(struct cluster *cluster, uint32_t index,
+                    const struct inbound *inbound);
 };
 
 extern const struct consistency local;
@@ -99,6 +102,9 @@ void cluster_run(struct cluster *cluster, uint64_t duration);
 /* Runs until every living node has the same under every key; false when that takes longer. */
 bool cluster_converge(struct cluster *cluster, uint64_t limit);
 bool cluster_is_same(struct cluster *cluster);
+/* A message comes to a node's replicator. */
+void cluster_hand_over(struct cluster *cluster, uint32_t index,
+                       const struct inbound *inbound);
 /* Hands a message to a node as if that other one had sent it. */
 void cluster_inject(struct cluster *cluster, uint32_t from, uint32_t to,
                     const char *recipient, const char *manifest,
