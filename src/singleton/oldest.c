@@ -1,5 +1,6 @@
 /* Who is the oldest member, as the singleton manager follows it: behaviour 12.2. */
 #include "base/limits.h"
+#include "base/mark.h"
 #include "base/sort.h"
 #include "base/zoo.h"
 #include "singleton/singleton_state.h"
@@ -351,6 +352,25 @@ void singleton_put_previous(struct singleton *singleton,
         (void)kept_add(&singleton->previous, &(struct peer){ .node = *node });
 }
 
+/* Whoever was removed and is not younger than self, and whose margin is not over, becomes previous; true when there is none of them. */
+static bool put_removed(struct singleton *singleton,
+                        const struct kept_peer *self)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < singleton->delayed.count; i++) {
+        const struct kept_peer *peer = &singleton->delayed.items[i].peer;
+
+        if (!has_mark(peer, MARK_MAY_RUN) ||
+            peer->up_number > self->up_number)
+            continue;
+        (void)kept_add_again(&singleton->previous, peer);
+        count++;
+    }
+    SOMETIMES("a hand-over that begins anew waits for a margin", count > 0);
+    return !count;
+}
+
 bool singleton_find_previous(struct singleton *singleton)
 {
     const struct kept_peer *self =
@@ -361,6 +381,8 @@ bool singleton_find_previous(struct singleton *singleton)
 
     check(self);
     singleton_forget_previous(singleton);
+    if (singleton->begins_anew)
+        is_safe = put_removed(singleton, self);
     older = sorted_older(singleton, self, &count);
     for (uint32_t i = count; i-- > 0;) {
         is_safe = is_safe && older[i]->status != PEER_DOWN &&

@@ -191,6 +191,7 @@ static void begin_anew(struct singleton *singleton)
               singleton->path.data);
     singleton_forget_previous(singleton);
     singleton->changes.count = 0;
+    singleton->begins_anew = true;
     enter(singleton, SINGLETON_STARTING);
     singleton_view_anew(singleton); /* who is exiting and did not answer may still run it */
 }
@@ -269,6 +270,7 @@ static void start(struct singleton *singleton, uint64_t now)
     bool is_self =
         has_oldest && node_equal(&oldest, &singleton->identity->node);
 
+    singleton->begins_anew = false;
     if (is_self && is_safe) {
         become_oldest(singleton);
     } else if (is_self) {

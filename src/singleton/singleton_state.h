@@ -51,6 +51,7 @@ struct singleton {
     bool is_preparing;   /* full shutdown of the cluster */
     bool is_self_removed;
     bool is_stuck;       /* STOPPING in order to begin anew */
+    bool begins_anew;    /* STARTING, not for the first time */
     bool has_head;       /* the head last queued */
     bool has_new_oldest; /* of WAS_OLDEST */
     bool has_successor;  /* of HANDING_OVER */

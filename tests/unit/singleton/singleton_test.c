@@ -668,6 +668,30 @@ static void a_stuck_hand_over_begins_anew(void **state)
     world_free(world);
 }
 
+/* What was waited for is removed shortly before that is given up: its margin has to pass still. */
+static void a_hand_over_that_begins_anew_waits_for_the_margin(void **state)
+{
+    struct world *world = mem_alloc(sizeof *world);
+    (void)state;
+
+    world->now = SECOND;
+    world->settings.removal_margin_ms = 5000;
+    add(world);
+    add(world);
+    world->nodes[0].is_dead = true;
+    world->nodes[0].is_running = false;
+    world->peers[0].status = PEER_EXITING;
+    view(world);
+    pass(world, 14000);
+    remove_node(world, 0);
+    pass(world, 4000);
+    assert_int_equal(singleton_counters(world->nodes[1].singleton)->stuck, 1);
+    assert_int_equal(runner(world), -1);
+    pass(world, 1100);
+    assert_int_equal(runner(world), 1);
+    world_free(world);
+}
+
 /* Of one gossip a node learns that it is exiting itself, and that the one that it waited for is removed: that one has handed
  * over to the next. */
 static void who_learns_late_that_it_exits_does_not_take_over(void **state)
@@ -725,6 +749,7 @@ int main(void)
         cmocka_unit_test(strangers_and_nonsense_are_ignored),
         cmocka_unit_test(a_hand_over_to_a_dead_node_comes_back),
         cmocka_unit_test(a_stuck_hand_over_begins_anew),
+        cmocka_unit_test(a_hand_over_that_begins_anew_waits_for_the_margin),
         cmocka_unit_test(who_learns_late_that_it_exits_does_not_take_over),
         cmocka_unit_test(a_cluster_that_stops_hands_nothing_over),
     };
