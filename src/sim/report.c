@@ -204,7 +204,7 @@ void report_put(const struct report *report, struct buf *text)
         report->cpu_s > 0 ? report->simulated_s / HOUR_S / report->cpu_s : 0);
     put_count(text, "events", report->events);
     put_count(text, "lives of nodes", report->lives);
-    put_count(text, "of them not in the cluster when it had its time", report->strays);
+    put_count(text, "of them not in the cluster when the faults were over", report->strays);
     buf_put_text(text, "\n");
     put_faults(report, text);
     put_effects(report, text);

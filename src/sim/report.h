@@ -28,7 +28,7 @@ struct report {
     uint32_t marks, marks_reached; /* the caller's, of SOMETIMES and REACHED; 0: unknown */
     const char *build;             /* the caller's, which program: a seed means nothing without it; null: unknown */
     uint64_t lives;
-    uint64_t strays; /* of them: ended since they were not in the cluster when it had had its time */
+    uint64_t strays; /* of them: ended since they were not in the cluster when the faults were over and it had had its time */
     uint64_t homes; /* that were asked for in the quiet, and told */
     uint64_t left, gentle, still, silent; /* seeds of which that was judged, as in run_result */
     uint64_t faults[FAULT_VERBS];

@@ -107,7 +107,7 @@ struct run_result {
     bool is_dead;       /* run_work_starved: the run shows little */
     uint32_t nodes;
     uint32_t core;      /* nodes of the liveness phase */
-    uint64_t strays;    /* lives that were ended since they were not in the cluster when it had had its time */
+    uint64_t strays;    /* lives that were ended since they were not in the cluster when the faults were over and it had had its time */
     bool is_left;       /* the resolver alone had to down the dead */
     bool is_gentle;     /* no move may have cost a message: judged */
     bool is_still;      /* judged: no shard may move in a silent minute */
