@@ -166,11 +166,10 @@ static void heard(struct check_outside *check, uint32_t by, uint64_t uid)
     for (uint32_t i = 0; i < check->dooms.count; i++) {
         const struct doom *doom = &check->dooms.items[i];
 
-        if (doom->uid != uid ||
-            (own != uid &&
-             (check->safety->outside[by] ||
-              reaches(&check->stands.items[doom->stand], own))))
+        if (doom->uid != uid || (own != uid && check->safety->outside[by]))
             continue;
+        if (own != uid && reaches(&check->stands.items[doom->stand], own))
+            uid = own; /* it goes with the decider */
         put_outside(check, uid);
         return;
     }

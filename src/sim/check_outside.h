@@ -4,7 +4,8 @@
  *   - from when an operator's command or another life at its address downs it: two sides are made by design there
  *   - from when a resolver downs it whose node is inside itself and goes on, or, when it downs its own node, too, was on that node's side
  *   - of any other decision of a resolver, by a node that is outside or of those that a node which gives itself up cannot reach, from when it
- *     hears of it itself, or somebody inside does who is not of the decider's side: until then nobody has given it up who goes on
+ *     hears of it itself, or somebody inside does who is not of the decider's side: until then nobody has given it up who goes on. Who is of
+ *     that side, was not downed, and hears of it goes with the decider, and is outside itself
  *   - from when a leader removes it while it exits and cannot be reached (behaviour 5.2)
  *   - from when it joins a node that is outside, until a node that is not has seen it as a member
  * until it ends. It may overlap with who is inside only as long as it cannot know, and for T_stop (I22) from when it sees itself down or

@@ -123,6 +123,19 @@ static void who_gives_itself_up_excuses_its_side_only(void **state)
     assert_int_equal(outside(), 0x19);
 }
 
+/* One that was downed already downs all but a newcomer, which goes on alone when it hears of it. */
+static void who_goes_with_one_outside_is_outside(void **state)
+{
+    (void)state;
+    decide(0, 0x1b, 0x04);
+    decide(2, 0x14, 0x0f);
+    assert_int_equal(outside(), 0x04);
+    see(4, 0, PEER_DOWN);
+    assert_int_equal(outside(), 0x14);
+    see(4, 1, PEER_DOWN);
+    assert_int_equal(outside(), 0x14);
+}
+
 static void a_command_makes_two_sides(void **state)
 {
     (void)state;
@@ -176,6 +189,7 @@ int main(void)
         CASE(who_is_downed_by_a_side_that_goes_on_is_outside),
         CASE(who_is_outside_excuses_nobody),
         CASE(who_gives_itself_up_excuses_its_side_only),
+        CASE(who_goes_with_one_outside_is_outside),
         CASE(a_command_makes_two_sides),
         CASE(who_joins_outside_is_outside_until_it_is_seen),
         CASE(who_knows_it_is_excused_for_a_while),
