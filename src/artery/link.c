@@ -40,7 +40,7 @@ struct link {
     bool is_named : 1;   /* the peer's answer named this connection */
     bool begun : 1;
     bool has_rng : 1;    /* it failed once */
-    uint32_t repeat_behind; /* of the frames that wait, up to the last one that repeats; 0: none does */
+    uint16_t behind[REPEATS_COUNT - 1]; /* of the frames that wait, up to the last one of each kind that repeats, at most UINT16_MAX; 0: none does */
     uint32_t mark;        /* size of the tail at link_begin */
     struct chunks chunks; /* what waits */
     const struct link_sender *sender;
@@ -136,7 +136,7 @@ static uint32_t drop_queue(struct link *link, enum sherd_reason reason)
     if (link->sender->probes)
         chunks_each(&link->chunks, end_frame, &ending);
     dropped = chunks_clear(&link->chunks);
-    link->repeat_behind = 0;
+    memset(link->behind, 0, sizeof link->behind);
     link->stale += dropped;
     link->dropped += dropped;
     if (link->sender->lost && !is_control(link))
@@ -587,17 +587,17 @@ static bool comes_again(const struct outbound *message)
            slice_is(message->manifest, ARTERY_SYSTEM_MESSAGE);
 }
 
-/* Behind what waits it would come late, and the next one says more. */
-static bool is_said_again(const struct link *link,
-                          const struct outbound *message)
+/* Behind what waits it would come late, and the next one says more. One of each kind waits always, or a busy link would carry none. */
+static bool is_said_again(const struct link *link, enum repeats repeats)
 {
-    bool alone = message->repeats == REPEATS_ALONE && link->repeat_behind;
-    bool some = message->repeats == REPEATS_SOME &&
-                link->chunks.size > LINK_REPEATED_BYTES;
+    bool of_data = repeats == REPEATS_STATUS || repeats == REPEATS_VALUES;
+    bool again = repeats && link->behind[repeats - 1] &&
+                 (!of_data || link->chunks.size > LINK_REPEATED_BYTES);
 
-    SOMETIMES("a peer is so slow that the gossip before waits still", alone);
-    SOMETIMES("a peer is so slow that data is not gossiped to it", some);
-    return alone || some;
+    SOMETIMES("a peer is so slow that the gossip before waits still",
+              again && !of_data);
+    SOMETIMES("a peer is so slow that data is not gossiped to it", again && of_data);
+    return again;
 }
 
 bool link_send(struct link *link, uint64_t now,
@@ -623,7 +623,7 @@ bool link_send(struct link *link, uint64_t now,
     }
     if (tables && (!tables->uid || tables->uid != link->uid))
         tables = NULL; /* another incarnation's numbers would name other actors */
-    if (is_said_again(link, message))
+    if (is_said_again(link, message->repeats))
         return true;
     if (comes_again(message) &&
         (link->state != LINK_OPEN || link->chunks.frames >= frames_max(link) / 2)) {
@@ -649,8 +649,10 @@ bool link_send(struct link *link, uint64_t now,
         return false;
     }
     append_frame(link, buf_slice(sender->scratch));
-    if (message->repeats == REPEATS_ALONE)
-        link->repeat_behind = link->chunks.frames;
+    if (message->repeats)
+        link->behind[message->repeats - 1] =
+            link->chunks.frames < UINT16_MAX ? (uint16_t)link->chunks.frames
+                                             : UINT16_MAX;
     is_bounded(link);
     wake(link, now);
     return true;
@@ -659,8 +661,10 @@ bool link_send(struct link *link, uint64_t now,
 /* So many have left the queue at its front. */
 static void pass(struct link *link, uint32_t frames)
 {
-    link->repeat_behind -=
-        frames < link->repeat_behind ? frames : link->repeat_behind;
+    for (int i = 0; i < REPEATS_COUNT - 1; i++)
+        link->behind[i] = frames < link->behind[i]
+                              ? (uint16_t)(link->behind[i] - frames)
+                              : 0;
 }
 
 bool link_take_back(struct link *link, struct slice *frame)

@@ -31,11 +31,13 @@ struct inbound {
     int32_t serializer;
 };
 
-/* Another message comes soon that says what is so by then. */
+/* Another message of its kind comes soon that says what is so by then: it is not put behind one that waits for the same peer. */
 enum repeats {
     REPEATS_NOT,
-    REPEATS_ALONE, /* not put behind one that waits for the same peer */
-    REPEATS_SOME   /* different ones follow each other: not put behind much that waits for the same peer, LINK_REPEATED_BYTES */
+    REPEATS_MEMBERS, /* gossip of the membership */
+    REPEATS_STATUS,  /* of distributed data; as the next one put behind others while little waits (LINK_REPEATED_BYTES): several belong together */
+    REPEATS_VALUES,
+    REPEATS_COUNT
 };
 
 /* A message to send. Slices given to outbox_put are copied; those returned by outbox_next are lent until the next call. */

@@ -5,8 +5,9 @@
 /* Statuses and values go out round after round: to a slow peer they would pile up, and all others' messages behind them. */
 static enum repeats repeats_of(enum message_kind kind)
 {
-    return kind == MESSAGE_STATUS || kind == MESSAGE_GOSSIP ? REPEATS_SOME
-                                                            : REPEATS_NOT;
+    return kind == MESSAGE_STATUS   ? REPEATS_STATUS
+           : kind == MESSAGE_GOSSIP ? REPEATS_VALUES
+                                    : REPEATS_NOT;
 }
 
 void send_peer(struct replicator *replicator, const struct node_id *to,

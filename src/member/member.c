@@ -382,7 +382,7 @@ void member_repeat(struct member *member, const struct node_id *to,
 
     (void)member;
     message.stream = stream;
-    message.repeats = REPEATS_ALONE;
+    message.repeats = REPEATS_MEMBERS;
     outbox_put(outbox, &message);
 }
 

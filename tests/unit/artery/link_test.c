@@ -504,7 +504,7 @@ static bool send_again(struct link *link, uint64_t now, enum repeats repeats,
 
 static bool send_repeated(struct link *link, uint64_t now, const char *text)
 {
-    return send_again(link, now, REPEATS_ALONE, text);
+    return send_again(link, now, REPEATS_MEMBERS, text);
 }
 
 /* Each would be as old as all before it take. */
@@ -538,7 +538,7 @@ static void what_repeats_waits_once(void **state)
     link_free(link);
 }
 
-/* Several at once are fine, as long as not much waits; and others are put behind whatever waits. */
+/* Several at once are fine, as long as not much waits; then one of each kind at a time; and others are put behind whatever waits. */
 static void what_repeats_is_not_put_behind_much(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
@@ -549,17 +549,22 @@ static void what_repeats_is_not_put_behind_much(void **state)
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = 0;
     for (; sent < 1000; sent++)
-        assert_true(send_again(link, SECOND, REPEATS_SOME, text));
+        assert_true(send_again(link, SECOND, REPEATS_VALUES, text));
     assert_in_range(link_waiting(link), LINK_REPEATED_BYTES / 1200,
                     LINK_REPEATED_BYTES / 1000);
     assert_int_equal(link_counts(link).refused, 0);
     sent = link_waiting(link);
     assert_true(send_text(link, SECOND, "one"));
     assert_true(send_repeated(link, SECOND, "g1"));
-    assert_int_equal(link_waiting(link), sent + 2);
+    assert_true(send_again(link, SECOND, REPEATS_STATUS, "s1"));
+    assert_true(send_again(link, SECOND, REPEATS_STATUS, "s2"));
+    assert_int_equal(link_waiting(link), sent + 3);
     link_drop(link, SECOND);
-    assert_true(send_again(link, SECOND, REPEATS_SOME, "d1"));
-    assert_int_equal(link_waiting(link), 1);
+    for (sent = 0; sent < 1000; sent++)
+        assert_true(send_text(link, SECOND, text));
+    assert_true(send_again(link, SECOND, REPEATS_VALUES, "v1")); /* however busy it is */
+    assert_true(send_again(link, SECOND, REPEATS_VALUES, "v2"));
+    assert_int_equal(link_waiting(link), sent + 1);
     link_free(link);
 }
 
