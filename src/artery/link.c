@@ -590,13 +590,14 @@ static bool comes_again(const struct outbound *message)
 /* Behind what waits it would come late, and the next one says more. One of each kind waits always, or a busy link would carry none. */
 static bool is_said_again(const struct link *link, enum repeats repeats)
 {
-    bool of_data = repeats == REPEATS_STATUS || repeats == REPEATS_VALUES;
     bool again = repeats && link->behind[repeats - 1] &&
-                 (!of_data || link->chunks.size > LINK_REPEATED_BYTES);
+                 (repeats != REPEATS_VALUES ||
+                  link->chunks.size > LINK_REPEATED_BYTES);
 
     SOMETIMES("a peer is so slow that the gossip before waits still",
-              again && !of_data);
-    SOMETIMES("a peer is so slow that data is not gossiped to it", again && of_data);
+              again && repeats == REPEATS_MEMBERS);
+    SOMETIMES("a peer is so slow that values are not gossiped to it",
+              again && repeats == REPEATS_VALUES);
     return again;
 }
 

@@ -89,7 +89,7 @@
 #define LINK_CONTROL_FRAMES_MAX 20000 /* waiting on a control link; Akka's outbound-control-queue-size */
 #define LINK_CONTROL_BYTES_MAX (64 * 1024 * 1024) /* 20,000 gossips of 3 kB */
 #define LINK_CHUNK_SIZE (64 * 1024) /* bytes of one send buffer, at most: what is sent should still be in a processor's cache */
-#define LINK_REPEATED_BYTES (256 * 1024) /* waiting on an ordinary link: behind more no gossip of distributed data is put while one waits. A second and a half at 1.5 Mbit/s */
+#define LINK_REPEATED_BYTES (256 * 1024) /* waiting on an ordinary link: behind more no values of distributed data are put while some wait. A second and a half at 1.5 Mbit/s */
 #define LINK_URGENT_MAX 64 /* handshake responses waiting; a peer repeats its request each second */
 #define LINK_CONNECT_MS 5000 /* Akka's advanced.tcp.connection-timeout */
 #define LINK_HANDSHAKE_MS 20000 /* Akka's handshake-timeout; then the connection is made again */

@@ -35,8 +35,7 @@ struct inbound {
 enum repeats {
     REPEATS_NOT,
     REPEATS_MEMBERS, /* gossip of the membership */
-    REPEATS_STATUS,  /* of distributed data; as the next one put behind others while little waits (LINK_REPEATED_BYTES): several belong together */
-    REPEATS_VALUES,
+    REPEATS_VALUES,  /* of distributed data, that a peer's status lacks; several go together while little waits (LINK_REPEATED_BYTES) */
     REPEATS_COUNT
 };
 

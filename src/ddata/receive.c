@@ -2,12 +2,11 @@
 #include "base/check.h"
 #include "ddata/replicator_inside.h"
 
-/* Statuses and values go out round after round: to a slow peer they would pile up, and all others' messages behind them. */
+/* Values that another one lacks go out round after round: to a slow peer they would pile up, and all others' messages behind them. What is not
+ * put there the peer's next status lacks again. A status is never left out: which keys it is about depends on those that were sent before. */
 static enum repeats repeats_of(enum message_kind kind)
 {
-    return kind == MESSAGE_STATUS   ? REPEATS_STATUS
-           : kind == MESSAGE_GOSSIP ? REPEATS_VALUES
-                                    : REPEATS_NOT;
+    return kind == MESSAGE_GOSSIP ? REPEATS_VALUES : REPEATS_NOT;
 }
 
 void send_peer(struct replicator *replicator, const struct node_id *to,

@@ -107,6 +107,7 @@ enum follow {
 enum remember_verb {
     REMEMBER_READ,
     REMEMBER_STORE,
+    REMEMBER_FOLLOW, /* what was read has been taken in: how it is now, and then what others change */
     REMEMBER_GIVE_UP, /* the shard is gone: what was asked for with this ticket is not tried again, and not answered */
     REMEMBER_CHANGED  /* only in LETTER_REMEMBERED: others have changed a key of a shard that was read */
 };

@@ -636,6 +636,8 @@ void remember_data_letter(struct control *control, uint32_t lane,
     uint64_t number = number_of(lane, letter->a);
     struct remember_call *call;
 
+    if (letter->count == REMEMBER_FOLLOW)
+        return; /* remember_follow.h */
     if (letter->count == REMEMBER_GIVE_UP) {
         call = map_get(&control->remember_data.calls, map_u64(&number));
         if (call)

@@ -101,7 +101,7 @@ static void follow_no_more(struct control *control, uint32_t lane,
 void remember_follow_letter(struct control *control, uint32_t lane,
                             const struct letter *letter)
 {
-    if (letter->count == REMEMBER_READ && !ZOO(D6L))
+    if (letter->count == REMEMBER_FOLLOW && !ZOO(D6L))
         follow(control, lane, letter);
     else if (letter->count == REMEMBER_GIVE_UP)
         follow_no_more(control, lane, letter);

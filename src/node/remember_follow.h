@@ -13,7 +13,8 @@ struct replicator_news;
 
 /* The type's set of shards, which members that were not there at its read may add to by gossip. */
 void remember_follow_list(struct control *control, uint32_t type);
-/* LETTER_REMEMBER: from its read on until it is given up the lane is told of a shard's keys: soon how they are, then of each change by others. */
+/* LETTER_REMEMBER: from when a shard's read has been taken in, which takes several keys and turns, until it is given up the lane is told of its
+ * keys: soon how they are, then of each change by others. */
 void remember_follow_letter(struct control *control, uint32_t lane,
                             const struct letter *letter);
 /* One of those has changed. */

@@ -139,6 +139,13 @@ static void was_stored(struct lane *lane, uint32_t type, int32_t shard,
     remember_written(remember, lane->machine->now, shard);
 }
 
+/* What others have changed since a key was read is in what follows. */
+static void was_read(struct lane *lane, uint32_t type, int32_t shard)
+{
+    remember_loaded(&lane->types[type].remember, lane->machine->now, shard);
+    post(lane, type, shard, REMEMBER_FOLLOW, NULL);
+}
+
 /* Takes the next ids into the set. True: there are more. */
 static bool read_on(struct lane *lane, uint32_t type,
                     struct remember_reading *reading)
@@ -164,7 +171,7 @@ static bool read_on(struct lane *lane, uint32_t type,
         return true;
     *ticket_of(lane, type, reading->shard) = 0;
     if (is_good)
-        remember_loaded(remember, lane->machine->now, reading->shard);
+        was_read(lane, type, reading->shard);
     else
         remember_failed(remember, lane->machine->now, reading->shard,
                         "there are too many entities");
@@ -229,7 +236,7 @@ void lane_remembered(struct lane *lane, const struct letter *letter)
     else if (letter->count == REMEMBER_STORE)
         was_stored(lane, letter->type, letter->shard, letter->body);
     else
-        remember_loaded(remember, now, letter->shard);
+        was_read(lane, letter->type, letter->shard);
     lane_stray_look(lane, letter->type, letter->shard);
 }
 

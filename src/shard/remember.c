@@ -507,7 +507,7 @@ void remember_changed(struct remember *remember, uint64_t now, int32_t shard,
     bool is_start;
 
     if (!at || at->state != REMEMBER_READY)
-        return; /* a read comes, with these changes or later ones */
+        return; /* once it is read it is told anew how the keys are */
     while (remember_changes_next(&changes, &id, &is_start)) {
         struct remembered *entity = remember_find(at, id);
 

@@ -138,7 +138,8 @@ void remember_refuse(struct remember *remember, int32_t shard,
 void remember_failed(struct remember *remember, uint64_t now, int32_t shard,
                      const char *why);
 /* Of a store that others change, too (changes_only): what it has now of the ids of that key (remember_key_of), a record of starts. Who lives here and
- * is not among them is stored again: somebody who had the shard before has taken it out, and that came late. Lent. */
+ * is not among them is stored again: somebody who had the shard before has taken it out, and that came late. To be called once after each
+ * remember_loaded, too: what came before it is not looked at. Lent. */
 void remember_changed(struct remember *remember, uint64_t now, int32_t shard,
                       uint32_t key, struct slice record);
 /* The write that was told last is stored. */

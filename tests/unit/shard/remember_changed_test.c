@@ -188,7 +188,7 @@ static void a_write_that_failed_is_made_again(void **state)
         remember_step(&fixture.remember, fixture.now,
                       &(struct remember_pressure){ 0 });
         said(&fixture, "load ");
-        changed(&fixture, ""); /* the read has it, too */
+        changed(&fixture, ""); /* too early: it is told again */
         loaded(&fixture, reads[i]);
         said(&fixture, "+a ");
         written(&fixture);
