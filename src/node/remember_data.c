@@ -561,8 +561,8 @@ static bool refuse_starts(struct control *control, struct remember_call *call,
     }
     call->stops_only[index] = true;
     trace_put(control->machine->trace, TRACE_ERROR, "shard",
-              "entities are not started: a key of remembered entities would be "
-              "larger than a message; use more shards, or keep them in the "
+              "entities are not started, or not after this node's end: a key of "
+              "remembered entities would be larger than a message; use more shards, or keep them in the "
               "journal (remember-entities-store = eventsourced) "
               "type=%s shard=%d key=%u entities=%llu",
               name_of(control, call->type), call->shard, index,

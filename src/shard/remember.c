@@ -375,7 +375,14 @@ void remember_refuse(struct remember *remember, int32_t shard,
     struct remember_shard *at = remember_shard_of(remember, shard);
     struct remembered *entity = at ? remember_find(at, id) : NULL;
 
-    if (!entity || !entity->flying || !entity->stored || !entity->asked)
+    if (!entity || !entity->flying || !entity->stored)
+        return;
+    if (entity->stays) { /* it lives on, and is stored again with the next change of others */
+        entity->refused = true;
+        entity->stored = false;
+        return;
+    }
+    if (!entity->asked)
         return;
     entity->refused = true;
     entity->stored = entity->wanted = entity->asked = false;

@@ -292,6 +292,58 @@ static void give_read(struct fixture *fixture, uint64_t ticket, uint32_t count)
                                    .count = REMEMBER_READ, .body = record });
 }
 
+/* Does the lane ask control for how the keys are? */
+static bool follows(struct fixture *fixture)
+{
+    const struct mail *mail;
+    uint32_t count = machine_outgoing(fixture->machine, 0, &mail);
+    bool found = false;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct letter letter = mail_open(&mail[i]);
+
+        found = found || (letter.kind == LETTER_REMEMBER &&
+                          letter.count == REMEMBER_FOLLOW);
+        letter_free(&letter);
+    }
+    machine_sent(fixture->machine, 0, count);
+    return found;
+}
+
+/* Others leave nobody in the key of that id. */
+static void give_changed(struct fixture *fixture, const char *id)
+{
+    struct buf *record = mem_alloc(sizeof *record);
+
+    remember_starts_put(record, slice_of(NULL, 0), 0);
+    give(fixture, (struct letter){ .kind = LETTER_REMEMBERED, .shard = 1,
+                                   .a = remember_key_of(slice_text(id)),
+                                   .count = REMEMBER_CHANGED,
+                                   .body = record });
+    carry(fixture);
+}
+
+/* Keys are read one by one, and taken in over turns: what came meanwhile may be in none of what was read, so it is asked for again. */
+static void who_is_taken_out_while_it_is_read_is_stored_again(void **state)
+{
+    struct fixture fixture;
+    uint64_t ticket;
+    (void)state;
+
+    begin(&fixture, true);
+    host(&fixture, 1, (struct fence){ 1, 1 });
+    ticket = asked(&fixture, REMEMBER_READ);
+    give_read(&fixture, ticket, 1500);
+    assert_false(follows(&fixture));
+    give_changed(&fixture, "e0");
+    assert_true(follows(&fixture)); /* it runs by now */
+    give_changed(&fixture, "e0");
+    assert_int_not_equal(asked(&fixture, REMEMBER_STORE), 0);
+    assert_true(fixture.machine->lane->types[0].remember.counters.again > 0);
+    book_free(fixture.book);
+    node_free(fixture.node);
+}
+
 static void what_was_read_is_taken_in_parts(void **state)
 {
     struct fixture fixture;
@@ -481,6 +533,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_write_of_a_former_life_answers_nothing),
         cmocka_unit_test(an_answer_to_a_former_life_starts_nothing),
+        cmocka_unit_test(who_is_taken_out_while_it_is_read_is_stored_again),
         cmocka_unit_test(what_was_read_is_taken_in_parts),
         cmocka_unit_test(a_stream_stays_short),
         cmocka_unit_test(what_a_shard_above_the_others_remembers_moves),

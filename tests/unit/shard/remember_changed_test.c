@@ -197,6 +197,26 @@ static void a_write_that_failed_is_made_again(void **state)
     }
 }
 
+/* The store has no place for it any more: it is not taken for stored. */
+static void who_has_no_room_is_tried_again(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture, "ab");
+    changed(&fixture, "b");
+    said(&fixture, "+a ");
+    remember_refuse(&fixture.remember, SHARD, slice_text("a"));
+    written(&fixture);
+    said(&fixture, "");
+    changed(&fixture, "b");
+    said(&fixture, "+a ");
+    written(&fixture);
+    assert_int_equal(fixture.remember.counters.refused, 0);
+    assert_int_equal(fixture.remember.counters.forgotten, 0);
+    remember_fini(&fixture.remember);
+}
+
 /* Taken out between a write that failed and the read after it. */
 static void a_read_that_finds_it_gone_stores_it_again(void **state)
 {
@@ -225,6 +245,7 @@ int main(void)
         cmocka_unit_test(who_ends_is_not),
         cmocka_unit_test(an_end_meanwhile_is_written),
         cmocka_unit_test(a_write_that_failed_is_made_again),
+        cmocka_unit_test(who_has_no_room_is_tried_again),
         cmocka_unit_test(a_read_that_finds_it_gone_stores_it_again),
     };
 
