@@ -8,8 +8,8 @@
  *
  * Settings of coordinated-shutdown.phases.TEXT, as in the reference: timeout; enabled = off leaves a phase out, but for those by which
  * others see the node leave; recover = off, of those before shards are handed off: where a task of it is late the end has failed,
- * once and for all, and the node stays what it is until sherd_halt or sherd_close (under sherd_run: a second signal). Names and order
- * are fixed. The node's own steps have their own time unless theirs is set. */
+ * once and for all, and the node stays what it is until sherd_halt or sherd_close (under sherd_run: a second signal), or until another
+ * node makes it leave: then nothing keeps it. Names and order are fixed. The node's own steps have their own time unless theirs is set. */
 #ifndef SHERD_SHUTDOWN_H
 #define SHERD_SHUTDOWN_H
 

@@ -400,6 +400,14 @@ static void regions_done(struct control *control)
                            &machine->self->node.address, &machine->outbox); /* false: it is leaving already */
 }
 
+/* The others take it for one that leaves: it cannot stay, whatever is late. */
+static bool is_on_its_way(const struct control *control)
+{
+    const struct member_view *self = member_self(control->member);
+
+    return self && self->status == MEMBER_EXITING;
+}
+
 /* The phase whose tasks run is the one before control->phase. */
 static void tasks_step(struct control *control, bool late)
 {
@@ -410,6 +418,7 @@ static void tasks_step(struct control *control, bool late)
         return;
     control_tasks_late(control, phase);
     if (open && !control->refusal && control->error != SHERD_EDOWN &&
+        !is_on_its_way(control) &&
         control->machine->settings->phases_fatal[phase]) {
         trace_put(control->machine->trace, TRACE_ERROR, "node",
                   "the graceful end has failed, and the node goes on: a task "

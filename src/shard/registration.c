@@ -414,6 +414,7 @@ void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
         return;
     }
     if (times >= COORDINATOR_OUTBIDS_MAX) {
+        coordinator->outbid_term = stored_term; /* when the members change */
         if (!coordinator->counters.outbids_left++)
             trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
                       "higher terms of the store are not outbid any more, so "
@@ -456,9 +457,8 @@ void coordinator_outbid_due(struct coordinator *coordinator, uint64_t now)
 void coordinator_outbid_anew(struct coordinator *coordinator, uint64_t now)
 {
     coordinator->outbid_times = 0;
-    if (coordinator->outbid_at <= now)
-        return;
-    coordinator->outbid_at = now;
+    if (coordinator->outbid_at > now)
+        coordinator->outbid_at = now;
     if (coordinator->outbid_term)
         timers_put(&coordinator->timers, now, TIMER_OUTBID, 0, 0);
 }

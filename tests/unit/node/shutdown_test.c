@@ -535,6 +535,29 @@ static void who_failed_to_end_ends_when_another_node_says_so(void **state)
     }
 }
 
+/* Nor does an end fail that another node has begun. */
+static void who_is_made_to_leave_does_not_fail_to_end(void **state)
+{
+    const bool off[SHERD_PHASE_COUNT] = { false };
+    const bool fatal[SHERD_PHASE_COUNT] = { [SHERD_SERVICE_STOP] = true };
+    (void)state;
+
+    for (int leaves = 0; leaves < 2; leaves++) { /* it has begun to by itself, or not */
+        struct world *world = cast_with(59, off, fatal);
+        struct worker worker;
+        uint32_t who = 1;
+
+        hire(&worker, world, who, NEVER_DONE, BIT(SHERD_SERVICE_STOP));
+        if (leaves)
+            world_leave(world, who);
+        world_leave_member(world, 1 - who, who);
+        assert_true(world_until(world, world_node_ended, &who, 60 * SECOND));
+        assert_false(world_logged(world, who, "recover is off"));
+        assert_int_equal(world_node(world, who)->error, 0);
+        world_free(world);
+    }
+}
+
 static void tasks_in_time_end_a_node_that_does_not_recover(void **state)
 {
     const bool off[SHERD_PHASE_COUNT] = { false };
@@ -828,6 +851,7 @@ int main(void)
         cmocka_unit_test(phases_that_are_off_are_left_out),
         cmocka_unit_test(a_late_task_ends_the_end_where_nothing_recovers),
         cmocka_unit_test(who_failed_to_end_ends_when_another_node_says_so),
+        cmocka_unit_test(who_is_made_to_leave_does_not_fail_to_end),
         cmocka_unit_test(tasks_in_time_end_a_node_that_does_not_recover),
         cmocka_unit_test(who_has_ended_is_done),
         cmocka_unit_test(what_is_no_task_is_refused),
