@@ -594,10 +594,7 @@ static bool is_said_again(const struct link *link, enum repeats repeats)
                  (repeats != REPEATS_VALUES ||
                   link->chunks.size > LINK_REPEATED_BYTES);
 
-    SOMETIMES("a peer is so slow that the gossip before waits still",
-              again && repeats == REPEATS_MEMBERS);
-    SOMETIMES("a peer is so slow that values are not gossiped to it",
-              again && repeats == REPEATS_VALUES);
+    SOMETIMES("a peer is so slow that the gossip before waits still", again);
     return again;
 }
 
@@ -651,9 +648,7 @@ bool link_send(struct link *link, uint64_t now,
     }
     append_frame(link, buf_slice(sender->scratch));
     if (message->repeats)
-        link->behind[message->repeats - 1] =
-            link->chunks.frames < UINT16_MAX ? (uint16_t)link->chunks.frames
-                                             : UINT16_MAX;
+        link->behind[message->repeats - 1] = (uint16_t)(link->chunks.frames < UINT16_MAX ? link->chunks.frames : UINT16_MAX);
     is_bounded(link);
     wake(link, now);
     return true;
@@ -663,9 +658,7 @@ bool link_send(struct link *link, uint64_t now,
 static void pass(struct link *link, uint32_t frames)
 {
     for (int i = 0; i < REPEATS_COUNT - 1; i++)
-        link->behind[i] = frames < link->behind[i]
-                              ? (uint16_t)(link->behind[i] - frames)
-                              : 0;
+        link->behind[i] = link->behind[i] > frames ? (uint16_t)(link->behind[i] - frames) : 0;
 }
 
 bool link_take_back(struct link *link, struct slice *frame)
