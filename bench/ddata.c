@@ -4,7 +4,7 @@
  *   ddata map KEYS UPDATES              its limit: a map, a copy of the counter, an addition, a merge
  *   ddata majority WINDOW KEYS UPDATES  three nodes in this process, over TCP
  *   ddata bytes deltas|full ELEMENTS    what an update of a set of so many elements costs three nodes in bytes on their sockets
- *   ddata heal KEYS                     two nodes and one that were cut off from each other, and each side changed all the keys: how long
+ *   ddata heal KEYS BYTES               two nodes and one that were cut off from each other, and each side changed all the keys: how long
  *                                       until all three have the same under each
  *
  * Row 24 of bench/run, note 011. */
@@ -63,13 +63,26 @@ static double percentile(double part)
     return work.micros[(uint64_t)(part * (double)(work.updates - 1))];
 }
 
+static size_t key_size; /* bytes of a key, at least */
+
+/* key: SHERD_DATA_KEY_MAX + 1 bytes. */
+static void key_put(char *key, uint32_t number)
+{
+    size_t size;
+
+    id_put(key, number);
+    for (size = strlen(key); size < key_size; size++)
+        key[size] = '-';
+    key[size] = 0;
+}
+
 static void begin_update(struct sherd_ctx *ctx, struct writer *writer,
                          uint32_t tag)
 {
     const struct sherd_change change = { .verb = SHERD_COUNT, .amount = 1 };
-    char key[32];
+    char key[SHERD_DATA_KEY_MAX + 1];
 
-    id_put(key, (uint32_t)(writer->begun++ % work.keys));
+    key_put(key, (uint32_t)(writer->begun++ % work.keys));
     at_of[tag] = now_ns();
     sherd_data_update(ctx, key, SHERD_G_COUNTER, &change, 1, &work.consistency,
                       tag);
@@ -353,7 +366,7 @@ static enum sherd_next on_looker(struct sherd_ctx *ctx, void *self,
 {
     const struct sherd_consistency local = { SHERD_LOCAL, 0, 0 };
     uint32_t *seen = self;
-    char key[32];
+    char key[SHERD_DATA_KEY_MAX + 1];
 
     if (msg->kind == SHERD_STOPPING)
         return SHERD_CONTINUE;
@@ -365,7 +378,7 @@ static enum sherd_next on_looker(struct sherd_ctx *ctx, void *self,
         finish();
         return SHERD_STOP;
     }
-    id_put(key, *seen);
+    key_put(key, *seen);
     sherd_data_get(ctx, key, &local, 1);
     return SHERD_CONTINUE;
 }
@@ -448,7 +461,8 @@ static void row_heal(char **arguments)
     pid_t child;
 
     work.keys = (uint32_t)atoi(arguments[0]);
-    expect(pipe(in) == 0 && pipe(out) == 0);
+    key_size = (size_t)atoi(arguments[1]);
+    expect(key_size <= SHERD_DATA_KEY_MAX && pipe(in) == 0 && pipe(out) == 0);
     child = fork();
     if (child == 0)
         be_far(in[0], out[1]);
@@ -495,7 +509,7 @@ static const struct row {
     { "map", 2, "KEYS UPDATES", row_map },
     { "majority", 3, "WINDOW KEYS UPDATES", row_majority },
     { "bytes", 2, "deltas|full ELEMENTS", row_bytes },
-    { "heal", 1, "KEYS", row_heal },
+    { "heal", 2, "KEYS BYTES", row_heal },
 };
 
 int main(int argc, char **argv)
