@@ -199,15 +199,30 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     check_sides_node_ended(checks->sides, node);
 }
 
-/* Who took it in does not go on. */
+/* CHECK_NODES_MAX: that life does not go on. */
+static uint32_t node_of(const struct checks *checks, uint64_t uid)
+{
+    uint32_t node = 0;
+
+    while (node < CHECK_NODES_MAX && checks->uids[node] != uid)
+        node++;
+    return node;
+}
+
+/* Who took it in does not go on, or waits as an orphan itself. */
 bool checks_is_orphaned(const struct checks *checks, uint32_t node)
 {
-    uint64_t by = checks->entries[node].by;
+    for (uint32_t step = 0; step < CHECK_NODES_MAX; step++) {
+        uint64_t by = checks->entries[node].by;
+        uint32_t other = by ? node_of(checks, by) : node;
 
-    for (uint32_t i = 0; by && i < CHECK_NODES_MAX; i++)
-        if (checks->uids[i] == by)
-            return checks->safety.outside[i];
-    return by != 0;
+        if (other == CHECK_NODES_MAX || checks->safety.outside[other])
+            return true;
+        if (other == node || world_node(checks->world, other)->is_up)
+            return false;
+        node = other;
+    }
+    return true;
 }
 
 static void probe(void *user, uint32_t node, uint32_t machine,
