@@ -473,7 +473,6 @@ def pruned_keys(data, owner, others, before, seconds=2):
     end = time.monotonic() + seconds
     while not found and time.monotonic() < end:
         found = changed()
-        time.sleep(0.02)
     return found
 
 
