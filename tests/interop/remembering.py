@@ -150,9 +150,19 @@ def check_fences(data, jvms, node):
     return term, shards
 
 
+def changed(data, jvm, gone):
+    """The toolkit's own store takes out that entity and adds another one of its shard, which is returned."""
+    shard = shard_of(gone)
+    come = next(f"account-{number}" for number in range(100, 200) if shard_of(f"account-{number}") == shard)
+    if asked(data, jvm, f"change {TYPE} {shard} +{come},-{gone}") != "stored":
+        raise Failed("the toolkit's store cannot write")
+    return come
+
+
 def remembered(cluster):
     """JVM nodes with the role of the type, younger than ours, are counted: no entity begins without them. What ours write is what the
-    toolkit's own stores would, to the byte, and what those write is what ours read when a shard begins again."""
+    toolkit's own stores would, to the byte, and whom those add begins where their shard begins again; whom they take out while it lives is
+    stored again."""
     ports, entities = free_ports(5), [f"account-{number}" for number in range(24)]
     ours = []
     for number in range(3):
@@ -179,19 +189,19 @@ def remembered(cluster):
     rest(data, start, REPLICATOR, RESTLESS)
     check_fences(data, jvms, ours[0])
 
-    gone, come = entities[0], next(f"account-{number}" for number in range(100, 200) if shard_of(f"account-{number}") == shard_of(entities[0]))
-    if asked(data, jvms[0], f"change {TYPE} {shard_of(gone)} +{come},-{gone}") != "stored":
-        raise Failed("the toolkit's store cannot write")
+    lives = entities[0]
+    come = changed(data, jvms[0], lives)
     ours[2].say(f"passivate {entities[1]}")
-    entities = [entity for entity in entities if entity not in (gone, entities[1])] + [come]
+    entities = [entity for entity in entities if entity != entities[1]] + [come]
+    homes[lives].expect(f'^log INFO shard: .*"remembered entities that a former node of their shard has taken out are stored again" type={TYPE} '
+                        f"shard={shard_of(lives)} entities=1$", start)
     held(data, jvms, entities)
     check_stores(data, jvms, entities)
-    moved, start = homes[gone], time.monotonic()
-    theirs = [entity for entity in entities if shard_of(entity) == shard_of(gone)]
+    moved, start = homes[lives], time.monotonic()
+    theirs = [entity for entity in entities if shard_of(entity) == shard_of(lives)]
     cluster.leave(moved, quiet=False)
     left = [node for node in ours if node is not moved]
     started(left, theirs, start)
-    never(lambda: any(node.find(f"^entity {gone} begins$", start) for node in left) and gone, 2, "it was forgotten")
     print(f"{cluster.toolkit}: what a JVM wrote is read by ours {time.monotonic() - start:.1f} s after {moved.name} left", flush=True)
     held(data, jvms, entities)
     check_stores(data, jvms, entities)
@@ -200,7 +210,8 @@ def remembered(cluster):
 
 def kept(cluster):
     """Two JVM nodes without the role have the keys by gossip alone, in a replicator in the place of that role's. All of ours are killed, and
-    so all that they had in memory is gone; ones that come after that have it from the JVM nodes, and all entities begin."""
+    so all that they had in memory is gone; the toolkit's own store takes an entity out and puts another one in; ones of ours that come after that
+    have it from the JVM nodes, and all entities begin that are stored."""
     ports, entities = free_ports(7), [f"account-{number}" for number in range(24)]
     jvms = list(jvm_pair(cluster, ports[:2], [*REPLICATION, "loglevel=DEBUG"]))
     for node in jvms:
@@ -211,7 +222,7 @@ def kept(cluster):
     for entity in entities:
         ours[0].say(f"entity {entity}")
     started(ours, entities, start)
-    keys = held(data, jvms, entities)
+    held(data, jvms, entities)
     rest(data, start, REPLICATOR, RESTLESS)
     term, before = check_fences(data, jvms, ours[0])
     start = time.monotonic()
@@ -227,6 +238,11 @@ def kept(cluster):
         jvms[0].say(f"down {node.address}")
     cluster.wait_up("all of ours were killed")
 
+    gone = entities[0]
+    come = changed(data, jvms[1], gone)
+    entities = [*entities[1:], come]
+    keys = held(data, jvms, entities)
+
     # Older than those with the type, so that no coordinator is there before they have the keys.
     start = time.monotonic()
     first = cluster.start("s4", "sherd", ports[5], [jvms[0].address], [*NATIVE, *REPLICATION])
@@ -240,6 +256,7 @@ def kept(cluster):
     start = time.monotonic()
     cluster.leave(first, quiet=False)
     started([again], entities, start)
+    never(lambda: again.find(f"^entity {gone} begins$"), 2, "it was forgotten while nobody had it")
     print(f"{cluster.toolkit}: all {len(entities)} entities are back {time.monotonic() - start:.1f} s after {first.name} left", flush=True)
     held(data, jvms, entities)
     later, after = check_fences(data, jvms, again)
