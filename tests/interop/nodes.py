@@ -385,7 +385,8 @@ class Cluster:
         """Nobody says that somebody is quarantined, but those who were declared down."""
         for node in self.nodes + self.gone:
             for line in node.since(0):
-                ignored = re.search("Quarantine of .* ignored", line)  # of a node that was downed: it is gone already
+                # Of a node that was downed: it is gone already. Or by one that ends, of a node that had left before it.
+                ignored = re.search("Quarantine of .* ignored|failed after shutdown.*StopQuarantinedSignal", line)
                 if re.search("(?i)quarantin", line) and not ignored and not any(uid in line for uid in self.downed):
                     raise Failed(f"{node.name} ({node.kind}): {line}")
 
