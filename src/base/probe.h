@@ -50,6 +50,7 @@
     X(PROBE_CLUSTER_JOINED, "cluster joined") /* node: who has shown the gossip to this newcomer */ \
     X(PROBE_MEMBER_SEEN, "member seen")   /* new, or another status. node; first: status as on the wire; removed: the last word */ \
     X(PROBE_GOSSIP_SENT, "full gossip sent") /* by this node. node: to whom */ \
+    X(PROBE_TOMBSTONES_DROPPED, "tombstones dropped") /* by the leader: they are old by its clock of the day */ \
     X(PROBE_VERSION_TAKEN, "gossip version taken") /* another gossip than the own is held from here on. first: entries of the own version; bytes: those, then
                                                      those of the new one, struct probe_version */ \
     X(PROBE_MEMBER_DOWNED, "member downed") /* by this node. node; first: enum probe_down */ \

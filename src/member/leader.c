@@ -260,8 +260,11 @@ void leader_act(struct member *member, uint64_t now, struct outbox *outbox)
                                         action.removed.count,
                                         member->wall_ms) != 0;
     evidence_end(member, &evidence, action.changed, true);
-    action.changed |= gossip_prune_tombstones(
-        &member->gossip, member->wall_ms, member->settings.tombstone_ttl_ms);
+    if (gossip_prune_tombstones(&member->gossip, member->wall_ms,
+                                member->settings.tombstone_ttl_ms)) {
+        action.changed = true;
+        member_probe(member, PROBE_TOMBSTONES_DROPPED, &member->self->node, 0);
+    }
     own = member_own_entry(member);
     /* Before the version is made: an exiting node does not mark it as seen (behaviour 5.2). */
     SOMETIMES("the leader makes itself exiting",

@@ -39,6 +39,7 @@ struct check_live {
     bool is_still;
     bool is_silent;
     uint64_t moved_at; /* a shard got or lost its home, a hand-off took a step, or a coordinator started or ended */
+    uint64_t tried_again_by; /* a hand-off has failed, and is begun again by then at the latest */
     VEC(struct open_handoff) handoffs;
     VEC(struct stopping) stopping;
     VEC(struct coordinator_row) active;
@@ -119,8 +120,13 @@ static void handoff(struct check_live *check, uint64_t now, uint32_t node,
         break;
     case PROBE_HANDOFF_MOVED:
         moved(check, node, probe);
-        /* fall through */
+        forget_handoff(check, node, probe);
+        break;
     case PROBE_HANDOFF_FAILED:
+        check->tried_again_by = now + (check->handoff_ns > CHECK_LIVE_TRIED_NS
+                                           ? check->handoff_ns
+                                           : CHECK_LIVE_TRIED_NS);
+        /* fall through */
     case PROBE_HANDOFF_GIVEN_UP:
         forget_handoff(check, node, probe);
         break;
@@ -278,10 +284,15 @@ static bool may_not_be(const struct check_live *check, enum probe_kind kind)
 bool check_live_rests(const struct check_live *check, uint64_t since,
                       char *text, size_t size)
 {
-    (void)snprintf(text, size, "%u hand-offs are open, the last move was %s",
+    (void)snprintf(text, size,
+                   "%u hand-offs are open, the last move was %s%s",
                    check->handoffs.count,
-                   check->moved_at > since ? "just now" : "long ago");
-    return !check->handoffs.count && check->moved_at <= since;
+                   check->moved_at > since ? "just now" : "long ago",
+                   check->tried_again_by > since
+                       ? ", and one that failed is to be tried again"
+                       : "");
+    return !check->handoffs.count && check->moved_at <= since &&
+           check->tried_again_by <= since;
 }
 
 void check_live_probe(struct check_live *check, uint64_t now, uint32_t node,
@@ -290,6 +301,8 @@ void check_live_probe(struct check_live *check, uint64_t now, uint32_t node,
     const struct coordinator_row row = { node, probe->type };
 
     check_live_look(check, now);
+    if (probe->kind == PROBE_TOMBSTONES_DROPPED)
+        check->is_silent = false; /* that is gossiped; clocks of the day jump */
     if (may_not_be(check, probe->kind))
         violation(check->verdict, "L9", node, "in a silent cluster: %s",
                   probe_kind_text(probe->kind));

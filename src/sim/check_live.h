@@ -18,6 +18,7 @@
 
 #define CHECK_LIVE_HANDOFF_NS 75000000000ull
 #define CHECK_LIVE_STOP_NS (HOSTED_STOP_TIMEOUT + 30000000000ull) /* and for what is not durable yet */
+#define CHECK_LIVE_TRIED_NS 300000000000ull /* what failed alone is tried again within this, or its time-out if that is longer */
 #define CHECK_LIVE_MOVES_MAX 3 /* of one shard in a quiet cluster */
 
 struct verdict;
@@ -45,8 +46,8 @@ void check_live_look(struct check_live *check, uint64_t now);
 
 /* ---- questions ---- */
 
-/* Whether it has been quiet, no shard has moved or been allocated, nor a coordinator started, since then, and none is moving; false with
- * how it stands in text. */
+/* Whether it has been quiet, no shard has moved or been allocated, nor a coordinator started, since then, and none is moving or to be
+ * tried again; false with how it stands in text. */
 bool check_live_rests(const struct check_live *check, uint64_t since,
                       char *text, size_t size);
 

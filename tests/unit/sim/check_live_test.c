@@ -191,6 +191,19 @@ static void L9_what_a_silent_cluster_says_is_found(void **state)
     }
 }
 
+/* A clock of the day has jumped: tombstones end by it. */
+static void L9_tombstones_that_end_are_gossiped(void **state)
+{
+    (void)state;
+    check_live_quiet(check, now, true);
+    check_live_silent(check, true);
+    tell(0, PROBE_TOMBSTONES_DROPPED);
+    tell(0, PROBE_GOSSIP_SENT);
+    assert_int_equal(verdict_count(verdict), 0);
+    tell(0, PROBE_HOME_SET);
+    assert_non_null(verdict_find(verdict, "L9"));
+}
+
 /* Who may not see the others gossips; its shards stay all the same. */
 static void L9_a_still_cluster_may_gossip(void **state)
 {
@@ -229,6 +242,12 @@ static void who_hands_off_does_not_rest(void **state)
     assert_false(check_live_rests(check, UINT64_MAX, text, sizeof text));
     handoff(0, 3, PROBE_HANDOFF_MOVED);
     assert_true(check_live_rests(check, UINT64_MAX, text, sizeof text));
+    handoff(0, 3, PROBE_HANDOFF_BEGUN);
+    handoff(0, 3, PROBE_HANDOFF_FAILED);
+    assert_false(check_live_rests(check, now + CHECK_LIVE_TRIED_NS - 1, text,
+                                  sizeof text));
+    assert_true(check_live_rests(check, now + CHECK_LIVE_TRIED_NS, text,
+                                 sizeof text));
 }
 
 static void move(int32_t shard)
@@ -263,6 +282,7 @@ int main(void)
         TEST(L3_shards_that_have_stopped_are_let_pass),
         TEST(L6_a_node_that_ends_is_found),
         TEST(L9_what_a_silent_cluster_says_is_found),
+        TEST(L9_tombstones_that_end_are_gossiped),
         TEST(L9_a_still_cluster_may_gossip),
         TEST(nothing_rests_before_the_quiet),
         TEST(who_hands_off_does_not_rest),
