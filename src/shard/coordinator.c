@@ -307,6 +307,7 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
     }
     if (member->peer.node.uid && !member->peer.reachable && peer->reachable) {
         handoff_hurry(coordinator);
+        handoff_soon(coordinator);
         keeping_hurry(coordinator, now);
     }
     mem_free(member->version_rest);
@@ -315,6 +316,7 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
         (void)map_put(&coordinator->by_uid, map_u64(&member->peer.node.uid),
                       member); /* an incarnation has one address */
         coordinator_outbid_anew(coordinator, now);
+        handoff_soon(coordinator);
     }
     member->version_rest = mem_text(peer->version.rest);
     member->peer.version.rest = member->version_rest;
@@ -362,6 +364,7 @@ void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
     drop_member(coordinator, node);
     keeping_hurry(coordinator, now);
     coordinator_outbid_anew(coordinator, now);
+    handoff_soon(coordinator);
     for (uint32_t i = coordinator->regions.count; i-- > 0;) {
         struct registrant *region = coordinator->regions.items[i];
 
@@ -452,7 +455,7 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
         timers_put(&coordinator->timers,
                    now + coordinator->settings.rebalance_interval_ms * MS,
                    TIMER_REBALANCE, 0, 0);
-        homes_rebalance(coordinator);
+        homes_rebalance(coordinator, now);
         break;
     case TIMER_QUERY:
         timers_put(&coordinator->timers,

@@ -101,6 +101,7 @@ struct handoff {
     uint64_t attempt;
     enum handoff_state state;
     uint32_t ticks; /* query intervals in this state */
+    bool is_only;   /* no other one might be begun beside it */
     VEC(struct registrant *) remaining; /* must acknowledge yet */
     VEC(struct registrant *) holding;   /* did; those of this library owe markers */
     VEC(struct registrant *) untold;    /* are told to begin, again or for the first time, from `told` on */
@@ -162,6 +163,8 @@ struct coordinator {
     uint32_t disputed;
     uint32_t moves_head;
     uint32_t moves_max;    /* hand-offs that are open at a time, since some have failed; 0: as many as rebalances decide */
+    uint64_t moves_after;  /* nothing is moved before then, since what was tried alone has failed */
+    uint64_t moves_wait;   /* ns; how long that was, until one ends well or the members change */
     VEC(uint32_t) moves;   /* indexes of shards that the last rebalance moves, from moves_head on */
     bool is_placing;       /* more shards want a home than a step places */
     bool may_fill;         /* a region may be shutting down: else none is looked for among all */
@@ -288,7 +291,8 @@ void homes_receive(struct coordinator *coordinator, uint64_t now,
                    const struct inbound *inbound,
                    const struct shard_message *message,
                    struct outbox *outbox); /* GetShardHome */
-void homes_rebalance(struct coordinator *coordinator); /* what moves is to be decided */
+void homes_rebalance(struct coordinator *coordinator,
+                     uint64_t now); /* what moves is to be decided */
 void homes_rebalance_on(struct coordinator *coordinator); /* decides it, if the step has room for that */
 void homes_move(struct coordinator *coordinator, uint64_t now,
                 struct outbox *outbox); /* begins with what there is room for */

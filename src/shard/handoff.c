@@ -7,6 +7,8 @@
 #include "base/zoo.h"
 #include "shard/shard_id.h"
 
+#define MOVES_WAIT_MAX (300 * SECOND) /* or a hand-off's time, where that is longer */
+
 static void probe(const struct coordinator *coordinator,
                   const struct handoff *handoff, enum probe_handoff state)
 {
@@ -101,6 +103,7 @@ bool handoff_start(struct coordinator *coordinator, uint64_t now,
     handoff->shard = shard;
     handoff->attempt = ++coordinator->attempt;
     handoff->state = HANDOFF_BEGINNING;
+    handoff->is_only = coordinator->moves_max == 1;
     shard->handoff = handoff;
     vec_push(&coordinator->handoffs, handoff);
     BOUNDED("hand-offs at a time", coordinator->handoffs.count,
@@ -205,17 +208,35 @@ void handoff_ask_again(struct coordinator *coordinator, struct outbox *outbox)
 }
 
 /* What fails is begun again by the next rebalance. Where links or homes are too slow for so many at a time, none of them would ever end, and
- * nothing else come through: so each that fails halves how many are begun, down to one, and each that ends well doubles it. */
-static void begin_fewer(struct coordinator *coordinator)
+ * nothing else come through: so each that fails halves how many are begun, down to one, and each that ends well doubles it. When that one
+ * fails, too, its home takes longer than a hand-off may: it serves the shard in between for as long as one takes, and then twice that. */
+static void begin_fewer(struct coordinator *coordinator, uint64_t now,
+                        const struct handoff *failed)
 {
+    uint64_t least = coordinator->settings.handoff_timeout_ms * MS;
+    uint64_t longest = least > MOVES_WAIT_MAX ? least : MOVES_WAIT_MAX;
     uint32_t most = coordinator->moves_max ? coordinator->moves_max
                                            : coordinator->handoffs.count;
 
     coordinator->moves_max = most > 1 ? most / 2 : 1;
+    if (!failed->is_only)
+        return;
+    coordinator->moves_wait =
+        coordinator->moves_wait ? 2 * coordinator->moves_wait : least;
+    if (coordinator->moves_wait > longest)
+        coordinator->moves_wait = longest;
+    coordinator->moves_after = now + coordinator->moves_wait;
+    coordinator->is_rebalancing = false;
+}
+
+void handoff_soon(struct coordinator *coordinator)
+{
+    coordinator->moves_wait = coordinator->moves_after = 0;
 }
 
 static void begin_more(struct coordinator *coordinator)
 {
+    handoff_soon(coordinator);
     coordinator->moves_max *= 2;
     if (coordinator->moves_max >= COORDINATOR_HANDOFFS_MAX)
         coordinator->moves_max = 0;
@@ -240,7 +261,7 @@ static void fail(struct coordinator *coordinator, uint64_t now,
         return;
     }
     shard->home->is_shutting_down = false; /* it asks again: behaviour 14.7 */
-    begin_fewer(coordinator);
+    begin_fewer(coordinator, now, handoff);
     finish(coordinator, handoff, PROBE_HANDOFF_FAILED);
     shard_host(coordinator, now, shard, outbox);
     shard_announce(coordinator, now, shard, AUDIENCE_ALL, outbox);

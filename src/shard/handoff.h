@@ -18,6 +18,8 @@ void handoff_receive(struct coordinator *coordinator, uint64_t now,
 /* A member can be reached again: what was sent there meanwhile may be lost. Asked again at the next tick, and from there as from the
  * beginning. */
 void handoff_hurry(struct coordinator *coordinator);
+/* The members are others: what has failed is tried again with the next rebalance. */
+void handoff_soon(struct coordinator *coordinator);
 /* Once in a query interval: who has not answered is asked again after 2, 4, 8 and so on of them, because what was said may be
  * lost with a connection; while the owner waits for markers, those that hold the shard too, who send theirs again. A region of this library
  * knows the attempt and takes it once; a JVM is not asked twice. */

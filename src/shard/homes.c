@@ -454,9 +454,12 @@ static bool may_rebalance(const struct coordinator *coordinator)
            !coordinator->is_stopping && !coordinator->is_cluster_stopping;
 }
 
-void homes_rebalance(struct coordinator *coordinator)
+void homes_rebalance(struct coordinator *coordinator, uint64_t now)
 {
-    coordinator->is_rebalancing = may_rebalance(coordinator);
+    SOMETIMES("a rebalance is left out: what was tried alone has failed",
+              now < coordinator->moves_after);
+    coordinator->is_rebalancing = now >= coordinator->moves_after &&
+                                  may_rebalance(coordinator);
 }
 
 void homes_rebalance_on(struct coordinator *coordinator)

@@ -173,12 +173,15 @@ static bool shards_rest(struct run *run, char *text, size_t size)
                             text, size);
 }
 
+#define TRIES 4 /* of a move whose home is slow */
+
 /* As long as it takes to move all shards one after the other; no world that is well comes near. */
 static uint64_t rest_bound(const struct options *options)
 {
-    return quiet_drain_bound(options) + (options->value[OPTION_SHARDS] + 4) *
-                                            options->value[OPTION_REBALANCE] *
-                                            MS;
+    return quiet_drain_bound(options) +
+           (options->value[OPTION_SHARDS] + 4) *
+               options->value[OPTION_REBALANCE] * MS +
+           TRIES * CHECK_LIVE_TRIED_NS;
 }
 
 /* A minute in which nothing is asked. I26: no node grows in each third of it; by how much each pair of nodes and each node may is below
