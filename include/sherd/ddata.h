@@ -30,7 +30,9 @@
  * member's disk, below `durable.lmdb.dir`: a cluster of which all members were killed has them when they are back. A change of
  * one is done, at every level, when it is on the disk of the member that makes it, and counts as acknowledged by another when it is on
  * that one's; with `durable.lmdb.write-behind-interval` before that, so a crash loses what the interval held. The local answer of a durable key outlives the process; one of a majority outlives
- * any minority of disks. At the start all calls wait until the disk is read. A disk that takes nothing: SHERD_DATA_NOT_STORED, and
+ * any minority of disks. What a member had written to its own disk alone when it ended is not promised for longer than `pruning-interval` and `max-pruning-dissemination`
+ * after its removal: then the others have taken over what they knew of it, and what else it had, its disk too, goes when it is back (so in the reference).
+ * Keys that the setting does not name any more stay on the disk as they were, and are not loaded, which the log says. At the start all calls wait until the disk is read. A disk that takes nothing: SHERD_DATA_NOT_STORED, and
  * sherd_is_ready is 0.
  *
  * A durable key whose value was damaged on the disk is held, over restarts too; the others are served. What is left of it, an earlier value or
@@ -45,7 +47,8 @@
  * A get of several members asks one more, where there are so many, and succeeds with what they have. Which keys are held: sherd_status (sherd_damaged_key).
  *
  * A value may have as many bytes as `cluster.distributed-data.max-data-size` says, packed as it is sent; by default, and at most, what a message has room
- * for; of sets and maps each member that has changed it counts for some 60 bytes. That is asked of the update's own member: changes of several at the same time are merged whatever they add up to, as long as a message has
+ * for; of sets and maps each member that has changed it counts for some 60 bytes. One that packs very well has a limit besides: some 8 MiB of text, or 32 MiB of what its
+ * elements take in memory, so that all members can unpack it. That is asked of the update's own member: changes of several at the same time are merged whatever they add up to, as long as a message has
  * room for it. Beyond that they are not the same any more: leave room for it, or use several keys.
  *
  * Keys that `cluster.distributed-data.expire-keys-after-inactivity` names (`"session-*" = 10 minutes`) are forgotten when no member has read,

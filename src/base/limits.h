@@ -141,6 +141,7 @@
 /* ddata: values. What is larger is refused at decoding; what this node makes itself is bounded by whoever sends it */
 #define DDATA_INFLATE_SIZE_MAX (16 * 1024 * 1024) /* bytes of a value after gunzip: 300,000 elements, each with its dot */
 #define DDATA_MEMORY_MAX (64 * 1024 * 1024) /* bytes of a value being decoded: an element takes 56 and its text */
+#define DDATA_WEIGHT_MAX (DDATA_MEMORY_MAX / 2) /* of a value by dd_weight: what weighs so much can be read again, whatever it consists of */
 #define DDATA_MANIFEST_SIZE_MAX 1024 /* bytes, of a value and of what stands in it */
 #define DDATA_DEPTH_MAX 8 /* maps in maps; the usual is one */
 
@@ -266,6 +267,8 @@
 #define REPLICATOR_KEY_SIZE_MAX 1024 /* bytes of a key; 500 of them and their digests are two frames */
 #define REPLICATOR_ENTRY_MARGIN 4096 /* bytes of a frame that an entry leaves to its key, its marks and versions */
 #define REPLICATOR_ENTRY_SIZE_MAX (FRAME_SIZE_MAX - REPLICATOR_ENTRY_MARGIN) /* bytes of an entry as it is sent */
+#define REPLICATOR_MARKS_SIZE 4096 /* bytes of those that an update leaves to marks of pruning, which others may have more of: some forty */
+#define REPLICATOR_UPDATE_SIZE_MAX (REPLICATOR_ENTRY_SIZE_MAX - REPLICATOR_MARKS_SIZE)
 #define REPLICATOR_UPDATE_SIZE_MIN 1024 /* bytes that an update may be limited to */
 #define REPLICATOR_BYTES_MAX (1024ull * 1024 * 1024) /* of all entries, as they are sent */
 #define REPLICATOR_MESSAGE_MEMORY_MAX (16 * 1024 * 1024) /* bytes allocated to read one message, without its values */

@@ -413,7 +413,7 @@ static const struct row rows[] = {
     DDATA("cluster.distributed-data", DDATA_OWN, "off", "500", "[]", YES)
     TIME("cluster.distributed-data.expire-keys-after-inactivity.**", "off", OFF, YES,
          "forgets the key (a last * makes a prefix) that nobody used for so long; what a change soon after that finds: sherd/ddata.h")
-    SIZE("cluster.distributed-data.max-data-size", "252 KiB", NULL, YES,
+    SIZE("cluster.distributed-data.max-data-size", "248 KiB", NULL, YES,
          "an update that would make a value larger is refused; at most what a message has room for")
 
     /* Sharding */

@@ -257,14 +257,25 @@ void replicator_update_fail(struct replicator *replicator, uint64_t now,
     store_modified(replicator, now, outbox);
 }
 
-static size_t encoded_size(const struct dd_value *value)
+static size_t encoded_size(const struct replicator *replicator,
+                           const struct dd_value *value)
 {
     struct buf bytes = { 0 };
     struct dd_other other = dd_encode(value, &bytes);
-    size_t size = other.bytes.size + other.manifest.size;
+    uint64_t size = other.bytes.size + other.manifest.size;
+    uint64_t weight = weight_size(replicator, value);
 
     buf_fini(&bytes);
-    return size;
+    return size > weight ? size : weight;
+}
+
+/* Looked at by whoever packs it: each change of one that is so heavy takes long. */
+static bool is_heavier(const struct entry *entry, const struct envelope *whole)
+{
+    uint64_t weight = dd_weight(whole->value);
+
+    return weight > DDATA_WEIGHT_MAX &&
+           weight > dd_weight(entry->envelope.value);
 }
 
 /* The value would be too large, or may be: looks at what they become together. What others made larger may be made smaller. */
@@ -279,11 +290,12 @@ static enum replicator_answer merge_large(struct replicator *replicator,
 
     envelope_copy(&whole, &entry->envelope);
     merged = envelope_merge_value(&whole, value);
-    size = envelope_size(&whole);
+    size = envelope_size(replicator, &whole);
     if (merged == ENVELOPE_REFUSED || merged == ENVELOPE_REPLACED)
         answer = REPLICATOR_MODIFY_FAILURE;
-    else if (size > replicator->settings.update_size_max &&
-             size > entry->size) /* which was measured */
+    else if ((size > replicator->settings.update_size_max &&
+              size > entry->size) || /* which was measured */
+             is_heavier(entry, &whole))
         answer = REPLICATOR_TOO_LARGE;
     else if (replicator->bytes - entry->size + size > REPLICATOR_BYTES_MAX)
         answer = REPLICATOR_FULL;
@@ -432,7 +444,8 @@ static void update(struct replicator *replicator, uint64_t now, uint64_t token,
     dd_reset_delta(value);
     if (has_room(replicator, key, consistency)) {
         answer = put(replicator, key, current, value,
-                     encoded_size(delta && entry_find(replicator, key)
+                     encoded_size(replicator,
+                                  delta && entry_find(replicator, key)
                                       ? delta
                                       : value),
                      &entry, &is_changed);

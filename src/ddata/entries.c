@@ -10,6 +10,7 @@
 
 #define VERSION_SIZE 40 /* bytes of one beside its host's name, at most */
 #define DELETED_SIZE 16 /* of an envelope of nothing */
+#define UNREADABLE_SIZE UINT32_MAX /* above what any entry may have */
 
 struct entry *entry_find(const struct replicator *replicator, struct slice key)
 {
@@ -116,6 +117,26 @@ static uint64_t versions_size(const struct envelope *envelope)
     return size;
 }
 
+uint64_t weight_size(const struct replicator *replicator,
+                     const struct dd_value *value)
+{
+    return dd_weight(value) * replicator->settings.entry_size_max /
+           DDATA_WEIGHT_MAX;
+}
+
+/* Of a value that can be read: so many bytes, or as many as it counts for, but no more than an entry may have. */
+static uint64_t counted(const struct replicator *replicator,
+                        const struct envelope *envelope, uint64_t bytes)
+{
+    uint64_t max = replicator->settings.entry_size_max;
+    uint64_t size = bytes + versions_size(envelope);
+    uint64_t weight = weight_size(replicator, envelope->value);
+
+    if (weight > max)
+        weight = max;
+    return size > weight ? size : weight;
+}
+
 /* The log is told how large it is: again when it has grown by a tenth. As the reference does, where digests are made. */
 static void tell_size(struct replicator *replicator, struct entry *entry,
                       uint64_t size)
@@ -148,7 +169,7 @@ struct slice entry_digest(struct replicator *replicator, struct entry *entry)
         SHA1Final(entry->digest, &sha1);
         entry->has_digest = true;
         entry_measured(replicator, entry,
-                       bytes.size + versions_size(&entry->envelope));
+                       counted(replicator, &entry->envelope, bytes.size));
         tell_size(replicator, entry, bytes.size);
         buf_fini(&bytes);
     }
@@ -180,13 +201,25 @@ const struct node_id *replicator_next_pruned(const struct replicator *replicator
     return NULL;
 }
 
-uint64_t envelope_size(const struct envelope *envelope)
+static bool is_readable(const struct envelope *envelope, struct slice bytes)
+{
+    struct envelope again = { 0 };
+    bool done = dd_weight(envelope->value) <= DDATA_WEIGHT_MAX ||
+                envelope_decode(bytes, &again);
+
+    envelope_fini(&again);
+    return done;
+}
+
+uint64_t envelope_size(const struct replicator *replicator,
+                       const struct envelope *envelope)
 {
     struct buf bytes = { 0 };
-    uint64_t size;
+    uint64_t size = UNREADABLE_SIZE;
 
     envelope_encode(&bytes, envelope, NULL, ENVELOPE_PLAIN);
-    size = bytes.size + versions_size(envelope);
+    if (is_readable(envelope, buf_slice(&bytes)))
+        size = counted(replicator, envelope, bytes.size);
     buf_fini(&bytes);
     return size;
 }
@@ -197,7 +230,8 @@ bool entry_has_room(struct replicator *replicator, struct entry *entry,
 {
     if (entry->size + size > max ||
         replicator->bytes + size > REPLICATOR_BYTES_MAX)
-        entry_measured(replicator, entry, envelope_size(&entry->envelope));
+        entry_measured(replicator, entry,
+                       envelope_size(replicator, &entry->envelope));
     return entry->size + size <= max &&
            replicator->bytes + size <= REPLICATOR_BYTES_MAX;
 }
@@ -228,7 +262,7 @@ static struct entry *merge_large(struct replicator *replicator,
 
     envelope_copy(&whole, &entry->envelope);
     *merged = envelope_merge(&whole, envelope, replicator->wall_ms);
-    size = envelope_size(&whole);
+    size = envelope_size(replicator, &whole);
     if (size > replicator->settings.entry_size_max ||
         replicator->bytes - entry->size + size > REPLICATOR_BYTES_MAX) {
         replicator->counters.too_large++;
@@ -280,6 +314,8 @@ struct entry *entry_merge(struct replicator *replicator, struct slice key,
     enum envelope_merged merged;
     bool is_changed;
 
+    if (envelope->value)
+        size = counted(replicator, envelope, size);
     if (!entry)
         return merge_first(replicator, key, envelope, size);
     if (envelope_is_deleted(&entry->envelope))

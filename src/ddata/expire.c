@@ -102,7 +102,7 @@ static bool merge(const struct replicator *replicator, struct hidden *hidden,
 {
     return envelope_merge(&hidden->envelope, own, replicator->wall_ms) !=
                ENVELOPE_REFUSED &&
-           envelope_size(&hidden->envelope) <=
+           envelope_size(replicator, &hidden->envelope) <=
                replicator->settings.entry_size_max;
 }
 
@@ -122,9 +122,9 @@ static void keep(struct replicator *replicator, struct hidden *hidden,
     if (!hidden->envelope.value || !merge(replicator, hidden, &own)) {
         envelope_fini(&hidden->envelope);
         hidden->envelope = own;
-        hidden->size = is_whole ? entry->size : envelope_size(&own);
+        hidden->size = is_whole ? entry->size : envelope_size(replicator, &own);
     } else {
-        hidden->size = envelope_size(&hidden->envelope);
+        hidden->size = envelope_size(replicator, &hidden->envelope);
         envelope_fini(&own);
     }
     replicator->hidden_bytes += hidden->size;

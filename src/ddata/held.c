@@ -85,7 +85,7 @@ static void put_together(struct replicator *replicator,
     if (whole->value &&
         envelope_merge(whole, &come, replicator->wall_ms) !=
             ENVELOPE_REFUSED &&
-        envelope_size(whole) <= replicator->settings.entry_size_max) {
+        envelope_size(replicator, whole) <= replicator->settings.entry_size_max) {
         envelope_fini(&come);
         return;
     }
@@ -127,7 +127,7 @@ static bool collect(struct replicator *replicator, struct hold *hold,
         *envelope = (struct envelope){ 0 };
     }
     if (sum > max)
-        sum = envelope_size(&whole);
+        sum = envelope_size(replicator, &whole);
     if (merged == ENVELOPE_REFUSED || sum > max) {
         replicator->counters.unmerged += merged == ENVELOPE_REFUSED;
         replicator->counters.too_large += merged != ENVELOPE_REFUSED;
@@ -182,7 +182,7 @@ bool hold_take(struct replicator *replicator, struct slice key,
     if (!is_enough(replicator, hold) || !hold->come.value)
         return false;
     put_together(replicator, hold, envelope);
-    *size = envelope_size(envelope);
+    *size = envelope_size(replicator, envelope);
     return true;
 }
 
@@ -244,7 +244,7 @@ static bool restore(struct replicator *replicator, struct slice key,
     if (!whole.value)
         return true;
     if (replicator->storing.count < REPLICATOR_STORES_MAX)
-        *entry = entry_merge(replicator, key, &whole, envelope_size(&whole));
+        *entry = entry_merge(replicator, key, &whole, envelope_size(replicator, &whole));
     envelope_fini(&whole);
     return *entry != NULL;
 }

@@ -28,6 +28,8 @@ static void set_default(uint64_t *setting, uint64_t value)
 
 static void set_defaults(struct replicator_settings *settings)
 {
+    uint32_t largest;
+
     set_default(&settings->gossip_interval_ms, 2000);
     set_default(&settings->notify_interval_ms, 500);
     set_default(&settings->pruning_interval_ms, 120000);
@@ -46,9 +48,11 @@ static void set_defaults(struct replicator_settings *settings)
     if (!settings->entry_size_max)
         settings->entry_size_max =
             settings->frame_size - REPLICATOR_ENTRY_MARGIN;
-    if (!settings->update_size_max ||
-        settings->update_size_max > settings->entry_size_max)
-        settings->update_size_max = settings->entry_size_max;
+    largest = settings->entry_size_max;
+    if (largest > 2 * REPLICATOR_MARKS_SIZE)
+        largest -= REPLICATOR_MARKS_SIZE;
+    if (!settings->update_size_max || settings->update_size_max > largest)
+        settings->update_size_max = largest;
 }
 
 static uint64_t delta_interval(const struct replicator *replicator)

@@ -35,7 +35,7 @@ struct replicator_settings {
     uint32_t max_delta_elements;        /* entries of one gossip, digests of one status [500] */
     uint32_t max_delta_size;            /* elements of one delta; a larger one is left to gossip [50] */
     uint32_t entry_size_max;            /* bytes of one entry as it is sent [a frame, less REPLICATOR_ENTRY_MARGIN] */
-    uint32_t update_size_max;           /* bytes of one that an update here makes larger; others' may be [entry_size_max] */
+    uint32_t update_size_max;           /* bytes of one that an update here makes larger; others' may be [entry_size_max, less REPLICATOR_MARKS_SIZE] */
     uint32_t frame_size;                /* bytes of a message that the peers take [FRAME_SIZE_MAX] */
     uint64_t told_size;                 /* bytes of an entry from which on its size is logged [10 KiB]; UINT64_MAX: never */
     bool prefer_oldest;                 /* ask the oldest members first, instead of any */
@@ -306,6 +306,8 @@ void replicator_load(struct replicator *replicator, uint64_t now,
 void replicator_hold(struct replicator *replicator, uint64_t now,
                      struct slice key, struct slice bytes);
 bool replicator_is_held(const struct replicator *replicator, struct slice key);
+bool replicator_is_durable(const struct replicator *replicator,
+                           struct slice key); /* by its name */
 /* A command: what is left of a held key, and came of it, is its value from now on, stored as a change is; of nothing the key is not there. Success, when
  * that is stored (where nothing is left: at once), and of a key that is not held. */
 void replicator_release(struct replicator *replicator, uint64_t token,

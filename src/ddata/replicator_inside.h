@@ -310,7 +310,11 @@ void entries_fini(struct replicator *replicator);
 /* Merges what came from elsewhere; the envelope is spent. size: of its bytes. Null: refused, and counted. */
 struct entry *entry_merge(struct replicator *replicator, struct slice key,
                           struct envelope *envelope, size_t size);
-uint64_t envelope_size(const struct envelope *envelope); /* of its bytes, which are made for that */
+/* Of its bytes, which are made for that, or more, if it is heavy: what takes no more than the settings allow can be read again. */
+uint64_t envelope_size(const struct replicator *replicator,
+                       const struct envelope *envelope);
+uint64_t weight_size(const struct replicator *replicator,
+                     const struct dd_value *value); /* as many bytes as it counts for by its weight */
 /* Does a value of so many bytes fit into an entry of at most max? Measures it when it may not. */
 bool entry_has_room(struct replicator *replicator, struct entry *entry,
                     size_t size, uint64_t max);

@@ -89,6 +89,22 @@ void replicator_stored(struct replicator *replicator, uint64_t now,
     free_storing(storing);
 }
 
+bool replicator_is_durable(const struct replicator *replicator,
+                           struct slice key)
+{
+    return key_is_durable(replicator, key);
+}
+
+static void tell_unloaded(struct replicator *replicator, struct slice key,
+                          const char *why)
+{
+    replicator->counters.unloaded++;
+    trace_put(replicator->trace, TRACE_ERROR, "ddata",
+              "a durable key is not loaded, and is as others have it: %s "
+              "key=\"%.*s\"",
+              why, (int)key.size, (const char *)key.data);
+}
+
 void replicator_load(struct replicator *replicator, uint64_t now,
                      struct slice key, struct slice bytes)
 {
@@ -101,13 +117,13 @@ void replicator_load(struct replicator *replicator, uint64_t now,
         return;
     check(replicator->is_loading);
     if (!envelope_decode(bytes, &envelope)) {
-        replicator->counters.unloaded++;
+        tell_unloaded(replicator, key, "it cannot be read");
         return;
     }
     entry = entry_merge(replicator, key, &envelope, bytes.size);
     envelope_fini(&envelope);
     if (!entry) {
-        replicator->counters.unloaded++;
+        tell_unloaded(replicator, key, "there is no room for it");
         return;
     }
     entry_use(replicator, entry, replicator->wall_ms); /* else it would never expire where nobody uses it */

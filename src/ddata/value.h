@@ -169,6 +169,9 @@ enum dd_verdict {
  * changes. */
 struct dd_other dd_encode(const struct dd_value *value, struct buf *buf);
 bool dd_deflates(const struct dd_value *value); /* dd_encode does */
+/* The memory that dd_decode would need for it, at least, with its texts counted fourfold, so that what is packed well counts, too. Up to
+ * DDATA_WEIGHT_MAX it can be decoded; beyond, it must be tried. */
+uint64_t dd_weight(const struct dd_value *value);
 /* Whether nearly all of its bytes are gzip, or begin so: another deflation would find nothing. */
 bool dd_is_packed(const struct dd_value *value);
 /* Makes a value of a copy of the bytes: an unknown serializer or manifest makes a DD_OPAQUE. Null in *value unless

@@ -639,12 +639,13 @@ void durable_files_load(struct durable_files *files,
         request->result = DURABLE_FAILED;
         return;
     }
-    /* An empty one is of a start that was killed. */
+    /* An empty one is of a start that was killed; but not if one before that has ended well, which left a database. */
     if (stat(files->path, &about) != 0 ||
         (S_ISREG(about.st_mode) && !about.st_size)) {
         result = write_anew(files, &(struct durable_found){ .files = files });
         if (result == 0)
             result = fill(files, NULL, request, &is_foreign);
+        request->may_lack_keys = files->has_ended_well;
         if (result != 0)
             (void)failed(files, request->error, "not loaded",
                          mdb_strerror(result));

@@ -237,12 +237,12 @@ static int read_size(struct settings *settings, char *error, size_t size)
     const char *key = DATA "max-data-size";
     uint64_t max = config_size(settings->config, key);
 
-    if (max < REPLICATOR_UPDATE_SIZE_MIN || max > REPLICATOR_ENTRY_SIZE_MAX)
+    if (max < REPLICATOR_UPDATE_SIZE_MIN || max > REPLICATOR_UPDATE_SIZE_MAX)
         return settings_refuse(settings, error, size, key,
                                "is %llu bytes; it must be %d to %d, for which a message has room",
                                (unsigned long long)max,
                                REPLICATOR_UPDATE_SIZE_MIN,
-                               REPLICATOR_ENTRY_SIZE_MAX);
+                               REPLICATOR_UPDATE_SIZE_MAX);
     settings->node.data.update_size_max = (uint32_t)max;
     return 0;
 }

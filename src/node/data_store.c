@@ -394,6 +394,10 @@ static void load_some(struct control *control)
         size += entry->value.size;
         if (!replicator) /* of a former configuration: it stays where it is */
             continue;
+        if (!replicator_is_durable(replicator, key)) { /* the same; it is as it was then, and its changes since are not on the disk */
+            store->left++;
+            continue;
+        }
         if (entry->is_lost || entry->is_stale)
             note_damage(control, index, key, entry->is_lost,
                         entry->is_held && !index);
@@ -407,6 +411,11 @@ static void load_some(struct control *control)
     if (store->loaded < request->entries.count)
         return;
     note_result(control, true, "");
+    if (store->left)
+        trace_put(machine->trace, TRACE_WARNING, "ddata",
+                  "keys that are durable no more are on the disk as they were "
+                  "then, and are not loaded: keys=%llu",
+                  (unsigned long long)store->left);
     trace_put(machine->trace,
               request->may_lack_keys ? TRACE_ERROR
               : request->was_damaged ? TRACE_WARNING

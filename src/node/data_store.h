@@ -38,6 +38,7 @@ struct data_store {
     uint64_t again_at; /* when what was refused is tried again; 0: at once */
     VEC(char *) damaged; /* keys that the store had not whole: 'L' or 'S' (lost, stale) and the key; the first of them */
     uint64_t lost, stale; /* all of them */
+    uint64_t left;        /* that are durable no more; they stay on the disk */
     uint64_t failures;    /* requests that were refused */
 };
 

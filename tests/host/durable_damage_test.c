@@ -707,6 +707,36 @@ static void what_may_be_missing_is_told(void **state)
     }
 }
 
+/* A life that has ended well left a database: none, or an empty one, is a disk that is not the one of before. */
+static void a_file_that_is_gone_is_told(void **state)
+{
+    for (int how = 0; how < 2; how++) {
+        struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+        struct durable_files *files = open_files(loaded);
+        struct buf none = { 0 };
+        char path[128];
+        struct rng rng;
+
+        assert_false(loaded->may_lack_keys); /* the first start */
+        rng_init(&rng, 1);
+        live(files, &rng);
+        durable_files_close(files);
+        durable_request_free(loaded);
+        (void)snprintf(path, sizeof path, "%s/values.mdb", directory);
+        assert_int_equal(unlink(path), 0);
+        if (how)
+            write_file("values.mdb", &none);
+        loaded = durable_request_new(DURABLE_LOAD);
+        files = open_files(loaded);
+        assert_int_equal(loaded->entries.count, 0);
+        assert_true(loaded->may_lack_keys);
+        check_serves(files);
+        durable_request_free(loaded);
+        assert_int_equal(drop_directory(state), 0);
+        assert_int_equal(make_directory(state), 0);
+    }
+}
+
 static void a_cut_file_gives_what_is_left(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -1241,6 +1271,7 @@ int main(void)
         in_a_directory(a_head_that_is_gone_holds_nothing),
         in_a_directory(a_database_of_other_pages_is_read),
         in_a_directory(what_may_be_missing_is_told),
+        in_a_directory(a_file_that_is_gone_is_told),
         in_a_directory(a_cut_file_gives_what_is_left),
         in_a_directory(what_is_not_the_keys_is_no_value_of_it),
         in_a_directory(what_is_damaged_is_held_until_it_is_written),

@@ -776,14 +776,14 @@ static void keys_expire_as_configured(void **state)
 
 static void values_are_as_large_as_configured(void **state)
 {
-    static const char *const wrong[] = { "0", "1023", "258049", "1 MiB" };
+    static const char *const wrong[] = { "0", "1023", "253953", "1 MiB" };
     struct sherd_options options = { .journal = "memory" };
     struct settings settings;
     char error[512], text[100];
     (void)state;
 
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
-    assert_int_equal(settings.node.data.update_size_max, REPLICATOR_ENTRY_SIZE_MAX);
+    assert_int_equal(settings.node.data.update_size_max, REPLICATOR_UPDATE_SIZE_MAX);
     settings_fini(&settings);
     options.config_text = "akka.cluster.distributed-data.max-data-size = 10 KiB";
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
@@ -794,7 +794,7 @@ static void values_are_as_large_as_configured(void **state)
         (void)snprintf(text, sizeof text, "akka.cluster.distributed-data.max-data-size = %s", wrong[i]);
         options.config_text = text;
         assert_int_equal(settings_read(&settings, &options, error, sizeof error), SHERD_ECONFIG);
-        if (!strstr(error, "max-data-size is ") || !strstr(error, " bytes; it must be 1024 to 258048"))
+        if (!strstr(error, "max-data-size is ") || !strstr(error, " bytes; it must be 1024 to 253952"))
             fail_msg("%s", error);
         settings_fini(&settings);
     }

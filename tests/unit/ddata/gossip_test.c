@@ -158,7 +158,7 @@ static bool says(struct lone *lone, enum trace_level level, const char *text)
 static void a_large_value_is_logged(void **state)
 {
     struct replicator_settings settings = { .deltas_off = true,
-                                            .frame_size = 32 * 1024 };
+                                            .frame_size = 48 * 1024 };
     struct trace_line line;
     struct lone *lone = lone_new(&settings);
     struct rng rng;
@@ -173,7 +173,7 @@ static void a_large_value_is_logged(void **state)
     assert_false(trace_next(lone->trace, &line));
     grow(lone, &rng, 40, 8 * SECOND);
     assert_true(says(lone, TRACE_INFO, "a value is large"));
-    grow(lone, &rng, 110, 10 * SECOND);
+    grow(lone, &rng, 220, 10 * SECOND);
     assert_true(says(lone, TRACE_WARNING, "nearly as large"));
     lone_free(lone);
     settings.told_size = UINT64_MAX; /* off */

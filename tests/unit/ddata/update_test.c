@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/limits.h"
 #include "base/rng.h"
 #include "ddata/envelope.h"
 #include "ddata/item.h"
@@ -385,6 +386,155 @@ static void a_limit_is_not_passed_in_small_steps(void **state)
     lone_free(lone);
 }
 
+/* Another text of that size under each key, or each time an element: they are alike, and pack to next to nothing. */
+static enum replicator_answer change_long(struct lone *lone, enum dd_kind kind,
+                                          uint32_t number, uint32_t size)
+{
+    struct slice key = slice_text("long");
+    struct replicator_news news;
+    const struct dd_value *current;
+    struct dd_value *value;
+    struct dd_element element;
+    char name[16];
+    char *text = mem_alloc(size + 1);
+
+    memset(text, 'x', size);
+    (void)snprintf(name, sizeof name, "%u", number);
+    memcpy(text, name, strlen(name));
+    check(replicator_update_begin(lone->replicator, 0, 1, key, &current,
+                                  &lone->outbox) == REPLICATOR_MODIFY);
+    value = current ? dd_copy(current) : dd_new(kind);
+    if (kind == DD_LWWMAP) {
+        element = text_of(name);
+        dd_lwwmap_put(value, &lone->writer, &element,
+                      (struct dd_other){ 4, slice_of(NULL, 0),
+                                         slice_text(text) },
+                      number, DD_CLOCK_LAST);
+    } else {
+        element = text_of(text);
+        dd_orset_add(value, &lone->writer, &element);
+    }
+    replicator_update_made(lone->replicator, 0, 1, key, current, value, &here,
+                           &lone->outbox);
+    mem_free(text);
+    assert_true(replicator_next_news(lone->replicator, &news));
+    return news.answer;
+}
+
+/* However well it packs, whoever reads it unpacks it: what is acknowledged can be read again, by others and from a disk. */
+static void what_packs_well_is_too_large_before_nobody_can_read_it(void **state)
+{
+    static const struct {
+        enum dd_kind kind;
+        uint32_t size;
+        uint32_t most;
+    } cases[] = { { DD_LWWMAP, 1000000, 20 },
+                  { DD_ORSET, 1000000, 20 },
+                  { DD_LWWMAP, 300000, 60 } };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct lone *lone =
+            lone_new(&(struct replicator_settings){ .gossip_off = true });
+        struct dd_value *read = NULL;
+        const struct dd_value *held;
+        struct buf bytes = { 0 };
+        uint32_t count = 0;
+
+        while (count < cases[i].most &&
+               change_long(lone, cases[i].kind, count, cases[i].size) ==
+                   REPLICATOR_SUCCESS)
+            count++;
+        assert_in_range(count, 5000000 / cases[i].size, cases[i].most - 1);
+        held = replicator_look(lone->replicator, slice_text("long"));
+        assert_int_equal(dd_decode(dd_encode(held, &bytes), &read), DD_OK);
+        assert_true(dd_equal(read, held));
+        assert_in_range(dd_weight(held), DDATA_WEIGHT_MAX / 2,
+                        DDATA_WEIGHT_MAX);
+        dd_free(read);
+        buf_fini(&bytes);
+        lone_free(lone);
+    }
+}
+
+/* Others' values may be as large as a message has room for, which is more than an update may make one. */
+static void others_values_have_room_for_more(void **state)
+{
+    struct buf bytes = { 0 };
+    struct message_entry entry = { .key = slice_text("set") };
+    struct message gossip = { .kind = MESSAGE_GOSSIP,
+                              .entries = &entry,
+                              .count = 1 };
+    uint32_t size = REPLICATOR_UPDATE_SIZE_MAX;
+    (void)state;
+
+    for (int more = 1; more >= 0; more--) {
+        struct lone *lone =
+            lone_new(&(struct replicator_settings){ .gossip_off = true });
+
+        while (bytes.size != REPLICATOR_ENTRY_SIZE_MAX + (size_t)more) {
+            struct envelope envelope = { .value = dd_new(DD_GSET) };
+            char *text = mem_alloc(size + 1);
+            struct dd_element element;
+
+            memset(text, 'x', size);
+            element = text_of(text);
+            dd_gset_add(envelope.value, &element);
+            buf_clear(&bytes);
+            envelope_encode(&bytes, &envelope, NULL, ENVELOPE_WHOLE);
+            size += (uint32_t)(REPLICATOR_ENTRY_SIZE_MAX + more) -
+                    (uint32_t)bytes.size;
+            envelope_fini(&envelope);
+            mem_free(text);
+        }
+        entry.bytes = buf_slice(&bytes);
+        lone_receive(lone, &gossip);
+        assert_int_equal(
+            replicator_look(lone->replicator, slice_text("set")) != NULL,
+            !more);
+        lone_free(lone);
+    }
+    buf_fini(&bytes);
+}
+
+/* A value that took all the room that updates have, and the marks of members that were pruned from it somewhere else. */
+static void what_an_update_may_make_has_room_for_marks(void **state)
+{
+    const struct replicator_settings settings = { .gossip_off = true,
+                                                  .frame_size = 32 * 1024 };
+    struct lone *lone = lone_new(&settings);
+    struct lone *other = lone_new(&settings);
+    struct envelope envelope = { 0 };
+    struct buf bytes = { 0 };
+    struct message_entry entry = { .key = slice_text("set") };
+    struct message gossip = { .kind = MESSAGE_GOSSIP,
+                              .entries = &entry,
+                              .count = 1 };
+    uint32_t count = 0;
+    (void)state;
+
+    while (change_text(lone, count, true) == REPLICATOR_SUCCESS)
+        count++;
+    envelope.value =
+        dd_copy(replicator_look(lone->replicator, slice_text("set")));
+    for (uint64_t uid = 1; uid <= 30; uid++)
+        envelope_prune_begin(&envelope,
+                             &(struct node_id){ lone->peer.address, uid },
+                             &lone->peer);
+    envelope_encode(&bytes, &envelope, NULL, ENVELOPE_WHOLE);
+    entry.bytes = buf_slice(&bytes);
+    lone_receive(other, &gossip);
+    assert_true(count > 500);
+    assert_non_null(replicator_look(other->replicator, slice_text("set")));
+    assert_int_equal(dd_set_count(replicator_look(other->replicator,
+                                                  slice_text("set"))),
+                     count);
+    buf_fini(&bytes);
+    envelope_fini(&envelope);
+    lone_free(other);
+    lone_free(lone);
+}
+
 static struct dd_value *in_place(struct lone *lone, const char *key,
                                  size_t growth_max)
 {
@@ -489,6 +639,9 @@ int main(void)
         cmocka_unit_test(what_would_be_too_large_changes_nothing),
         cmocka_unit_test(a_limit_of_updates_is_not_one_of_others),
         cmocka_unit_test(a_limit_is_not_passed_in_small_steps),
+        cmocka_unit_test(others_values_have_room_for_more),
+        cmocka_unit_test(what_an_update_may_make_has_room_for_marks),
+        cmocka_unit_test(what_packs_well_is_too_large_before_nobody_can_read_it),
         cmocka_unit_test(only_what_cannot_be_refused_is_changed_in_its_place),
         cmocka_unit_test(a_change_that_no_message_has_room_for_goes_with_all),
         cmocka_unit_test(what_is_taken_can_be_sent),
