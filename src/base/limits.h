@@ -218,7 +218,7 @@
 #define DURABLE_VALUE_MAX (2 * 1024 * 1024) /* bytes of a durable value: what a large frame carries */
 #define DURABLE_QUEUE_MAX 65536 /* requests waiting for the store's thread */
 #define DURABLE_PENDING_SIZE_MAX (16 * 1024 * 1024) /* bytes of values that write-behind holds back: then they are written at once */
-#define DURABLE_LOAD_SIZE_MAX (1024u * 1024 * 1024) /* bytes of all values: they are held in memory */
+#define DURABLE_LOAD_SIZE_MAX (3u * 1024 * 1024 * 1024) /* bytes of all keys and values, which are held in memory: above what two replicators, the users' and one of sharding, may write (REPLICATOR_BYTES_MAX, and as many keys as they may have) */
 #define DURABLE_MAP_SIZE_MIN (1024u * 1024) /* bytes that the database may have at first, without growing */
 #define DURABLE_MAP_SIZE_MAX (64ull * 1024 * 1024 * 1024) /* bytes that the database grows to; address space, not memory */
 #define DURABLE_BEGIN_MS 2000 /* until the child that reads a database says something; then another one is made that has twice as long, up to: */

@@ -16,6 +16,11 @@
 #include "base/limits.h"
 #include "host/durable_inside.h"
 
+_Static_assert(DURABLE_LOAD_SIZE_MAX >=
+                   2 * (REPLICATOR_BYTES_MAX +
+                        REPLICATOR_KEYS_MAX * (DURABLE_KEY_MAX + UINT64_C(64))),
+               "what two replicators may have stored can be loaded");
+
 #define DATABASE "values.mdb"
 #define ROOM_MIN (64 * 1024) /* bytes; a write in part leaves less on a file system that is full */
 
