@@ -38,7 +38,8 @@ static bool parse_part(int64_t *value, const char *part, const char *end)
     return true;
 }
 
-/* The last part: a number, and a rest behind - or +. A number that opens the rest, up to a -, is the count of commits. */
+/* The last part: a number, and a rest behind - or +. A number that opens the rest, up to a -, is the count of commits, and stands behind
+ * the last part's: of 1.2-14-a it is the third. */
 static bool parse_last(struct version *version, const char *part,
                        const char *end, int index)
 {
@@ -59,7 +60,7 @@ static bool parse_last(struct version *version, const char *part,
 
         if (commits < 0)
             return true; /* it stays text, as in 1.0.10+3a-1234abcd */
-        version->numbers[3] = commits;
+        version->numbers[index + 1] = commits;
         version->rest = dash + 1;
     }
     return true;

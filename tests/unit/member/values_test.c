@@ -80,6 +80,55 @@ static void versions_compare(void **state)
     assert_int_equal(order_of("1-foo", "02-foo"), 1);
 }
 
+/* What the reference's Version.compareTo (2.6.21, run) says of these: a count of commits stands behind the last number, so of two parts it is
+ * the third. */
+static void commits_are_ordered_as_by_a_jvm(void **state)
+{
+    static const struct {
+        const char *left, *right;
+        int order;
+    } rows[] = {
+        { "1.2-14-gabc", "1.2-9-gabc", 1 },
+        { "1.2-14-gabc", "1.2-RC1", 1 },
+        { "1.2-14-gabc", "1.2-14", 1 }, /* without a dash behind it is text */
+        { "1.2-14-gabc", "1.2", 1 },
+        { "1.2-14-gabc", "1.2.10", 1 },
+        { "1.2-9-gabc", "1.2.10", -1 },
+        { "1.2+14-0123", "1.2.13", 1 },
+        { "1.2+14-0123", "1.2.15", -1 },
+        { "1.2+14-0123", "1.3", -1 },
+        { "1.2-14-gabc", "1.2.13-zzz", 1 },
+        { "1.2-14-gabc", "1.2.14-gabc", 0 },
+        { "1.2+14-gabc", "1.2.14-gabc", 0 },
+        { "1.2-14-gabc", "1.2.14-gabd", -1 },
+        { "1.2-14-gabc", "1.2.0-14-gabc", 1 },
+        { "1.2-14-gabc", "1.2.14-0-gabc", 0 },
+        { "1.2-14-gabc", "1.2.14-1-gabc", -1 },
+        { "1.2.3+14-abc", "1.2.3+9-abc", 1 },
+        { "1.2.3-14-", "1.2.3", 1 },
+        { "1.2.3-14", "1.2.3-9", -1 },
+        { "1.2-14", "1.2-9", -1 },
+        { "1.2-14-", "1.2.14", 0 },
+        { "1.2-0-gabc", "1.2-gabc", 0 },
+        { "1.2-014-a", "1.2-14-a", 0 },
+        { "1.2-2147483647-a", "1.2.2147483646", 1 },
+        { "1.2-2147483648-a", "1.2-1-b", -1 }, /* no number: text */
+        { "1.2+-5-a", "1.2-9-a", -1 },
+        { "1.2-+5-a", "1.2-9-a", -1 },
+        { "1.2+14+a", "1.2+9+a", -1 },
+        { "1.2-14-a-b", "1.2-14-a", 1 },
+        { "1.2-14-a+b", "1.2-14-a", 1 },
+        { "1-14-gabc", "1-9-gabc", -1 }, /* one part is a number, or text */
+        { "1+14-gabc", "1.0.14-gabc", -1 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (order_of(rows[i].left, rows[i].right) != rows[i].order)
+            fail_msg("%s and %s: %d", rows[i].left, rows[i].right,
+                     order_of(rows[i].left, rows[i].right));
+}
+
 /* "1:2 3:1" -> a clock with those keys. */
 static struct clock clock_of(const char *text)
 {
@@ -544,6 +593,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(versions_compare),
+        cmocka_unit_test(commits_are_ordered_as_by_a_jvm),
         cmocka_unit_test(clocks_compare),
         cmocka_unit_test(clocks_merge_and_prune),
         cmocka_unit_test(clocks_grow_apart_and_together),
