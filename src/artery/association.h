@@ -3,7 +3,7 @@
  *
  * The node gives it every message of serializer 17 that arrives on control's connections, and the handshakes that lanes
  * read on theirs. Messages to peers go into the caller's outbox: control-class ones on STREAM_CONTROL without recipient,
- * as a JVM demands (wire 3.7). It never sends Quarantined: with a split brain resolver the JVM would down itself. */
+ * as a JVM demands (wire 3.7). Quarantined is sent by who knows why a life is over (node/removed.c). */
 #ifndef SHERD_ARTERY_ASSOCIATION_H
 #define SHERD_ARTERY_ASSOCIATION_H
 

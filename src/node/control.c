@@ -3,7 +3,6 @@
 #include "node/lane.h"
 
 #include "artery/extension.h"
-#include "artery/unique_address.h"
 #include "base/check.h"
 #include "base/fetch.h"
 #include "journal/store.h"
@@ -138,46 +137,6 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
         for_nobody(control, inbound);
 }
 
-void control_remember(struct control *control, uint64_t uid)
-{
-    struct map_entry oldest;
-    uint32_t at = 0;
-
-    if (map_get(&control->removed, map_u64(&uid)))
-        return;
-    if (control->removed.count >= REMOVED_MAX &&
-        map_next(&control->removed, &at, &oldest)) {
-        map_take(&control->removed, oldest.key);
-        control->removed_forgotten++;
-    }
-    map_put(&control->removed, map_u64(&uid), control);
-}
-
-/* An incarnation that was downed is back, having slept: it is told, so that it ends itself (wire 3.7). Only nodes of this
- * library: a JVM would not need it. */
-static void tell_removed(struct control *control, uint64_t uid)
-{
-    struct machine *machine = control->machine;
-    struct contact *contact = contacts_uid(&machine->contacts, uid);
-    struct buf payload = { 0 };
-    struct outbound message = {
-        .manifest = slice_text(ARTERY_QUARANTINED),
-        .serializer = SERIALIZER_ARTERY,
-        .stream = STREAM_CONTROL,
-    };
-
-    if (!contact || !(contact->capabilities & CAPABILITY_SHERD) ||
-        machine->now < control->told_at + SECOND)
-        return;
-    control->told_at = machine->now;
-    unique_address_put(&payload, 1, machine->self, &machine->self->node);
-    unique_address_put(&payload, 2, machine->self, &contact->node);
-    message.to = contact->node;
-    message.payload = buf_slice(&payload);
-    outbox_put(&machine->outbox, &message);
-    buf_fini(&payload);
-}
-
 void control_frame(struct control *control, enum stream stream,
                    const struct envelope *envelope, struct inlet *inlet)
 {
@@ -187,8 +146,8 @@ void control_frame(struct control *control, enum stream stream,
 
     if (inlet && !machine_handshake(machine, stream, envelope, inlet)) /* null: a lane has done it */
         return;
-    if (map_get(&control->removed, map_u64(&envelope->origin)))
-        tell_removed(control, envelope->origin);
+    if (control->removed.count)
+        control_tell_removed(control, envelope);
     if (associations_receive(control->associations, machine->now, stream,
                              inlet ? inlet_order(inlet) : 0, envelope, &selection, &inbound,
                              &machine->outbox) == ASSOCIATION_DELIVER)

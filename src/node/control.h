@@ -3,7 +3,7 @@
  *
  * making.c puts its cores together; control.c takes in what arrives and runs the turn; wiring.c is the edges between the
  * cores, one function for each core's news; downing.c shows the split brain resolver what membership sees; following.c is what lanes hear of the cluster;
- * foreign.c looks for members of other kinds; ending.c is the way out: regions, leave, hand over, stop. */
+ * foreign.c looks for members of other kinds; removed.c tells who was downed; ending.c is the way out: regions, leave, hand over, stop. */
 #ifndef SHERD_NODE_CONTROL_H
 #define SHERD_NODE_CONTROL_H
 
@@ -85,7 +85,8 @@ struct control {
     bool is_told;        /* the next two: since all were told last */
     bool is_changed;     /* who is a member, or how */
     uint64_t followers; /* lanes that hear of the cluster: a bit each, the first lane's the lowest */
-    struct map removed;  /* uid -> itself: incarnations that were downed: they are told when they come back */
+    struct map removed;  /* uid -> struct removed_life: incarnations that were downed: they are told when they come back */
+    VEC(uint64_t) removed_at_once; /* of those, since all were told last */
     VEC(struct parted) parted; /* in the order of their ends */
     uint64_t removed_forgotten; /* of those, the oldest at the limit */
     uint64_t told_at;    /* when one was told last */
@@ -185,8 +186,15 @@ void control_removed(struct control *control, enum member_status previous);
 void control_ending_step(struct control *control);
 uint64_t control_ending_deadline(const struct control *control);
 
+/* removed.c: who was downed, and is told so when it goes on */
+void control_remember(struct control *control, uint64_t uid); /* it was downed, and is removed; the oldest of REMOVED_MAX goes */
+void control_condemn(struct control *control, uint64_t uid); /* this node's resolver downs it, with the lease */
+void control_judge_removed(struct control *control); /* all removals are told: whose side was the larger one? */
+void control_tell_removed(struct control *control,
+                          const struct envelope *envelope); /* a frame has come */
+void control_removed_fini(struct control *control);
+
 /* control.c */
-void control_remember(struct control *control, uint64_t uid); /* it was downed; the oldest of REMOVED_MAX goes */
 void control_dispatch(struct control *control, const struct inbound *inbound);
 
 #endif

@@ -248,6 +248,8 @@ static void wire_resolver(struct control *control)
         switch (news.kind) {
         case RESOLVER_NEWS_DOWN:
             vec_push(&downed, news.node);
+            if (control->lease && lease_is_held(control->lease, machine->now))
+                control_condemn(control, news.node.uid);
             break;
         case RESOLVER_NEWS_ACQUIRE:
             lease_acquire(control->lease, machine->now);

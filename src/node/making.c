@@ -183,7 +183,7 @@ void control_free(struct control *control)
     member_free(control->member);
     associations_free(control->associations);
     control_tasks_fini(control);
-    map_fini(&control->removed);
+    control_removed_fini(control);
     vec_fini(&control->parted);
     mem_free(control);
 }

@@ -214,6 +214,7 @@ static void members_told(struct control *control)
     struct machine *machine = control->machine;
 
     control->stirred = control->stirred || control->is_changed;
+    control_judge_removed(control);
     if (control->is_told)
         downing_see(control);
     if (control->is_changed)

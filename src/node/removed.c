@@ -1,0 +1,146 @@
+/* Who was downed, removed and goes on is told that it is over (wire 3.7): a node of this library ends then, when enough others say so
+ * (member_refused); a JVM with a split brain resolver downs itself at the first word. docs/protocol/gossip.md, Quarantined. */
+#include "node/control.h"
+
+#include "artery/extension.h"
+#include "artery/unique_address.h"
+
+/* An incarnation that was downed. */
+struct removed_life {
+    bool is_gone;     /* removed; else the lease has judged, and it is still a member */
+    bool is_lost;     /* its side is the one that ends: a JVM is told, too */
+    bool is_reported; /* in the log */
+};
+
+static struct removed_life *find_life(const struct control *control,
+                                      uint64_t uid)
+{
+    return map_get(&control->removed, map_u64(&uid));
+}
+
+static struct removed_life *add_life(struct control *control, uint64_t uid)
+{
+    struct removed_life *life = find_life(control, uid);
+    struct map_entry oldest;
+    uint32_t at = 0;
+
+    if (life)
+        return life;
+    if (control->removed.count >= REMOVED_MAX &&
+        map_next(&control->removed, &at, &oldest)) {
+        mem_free(map_take(&control->removed, oldest.key));
+        control->removed_forgotten++;
+    }
+    life = mem_alloc(sizeof *life);
+    map_put(&control->removed, map_u64(&uid), life);
+    return life;
+}
+
+void control_remember(struct control *control, uint64_t uid)
+{
+    add_life(control, uid)->is_gone = true;
+    vec_push(&control->removed_at_once, uid);
+}
+
+void control_condemn(struct control *control, uint64_t uid)
+{
+    add_life(control, uid)->is_lost = true;
+}
+
+/* Members that this node reaches in its data center, and itself. */
+static uint32_t side_count(const struct control *control)
+{
+    const struct member_view *self = member_self(control->member);
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < member_count(control->member); i++) {
+        const struct member_view *view = member_at(control->member, i);
+        bool counts = view->status == MEMBER_UP ||
+                      view->status == MEMBER_LEAVING ||
+                      view->status == MEMBER_PREPARING_FOR_SHUTDOWN ||
+                      view->status == MEMBER_READY_FOR_SHUTDOWN;
+
+        count += counts && (view == self ||
+                            (view->reachable &&
+                             member_same_center(view, self)));
+    }
+    return count;
+}
+
+/* A side that is cut off removes nobody before all whom it does not reach are down: whom it gives up it removes at once. */
+void control_judge_removed(struct control *control)
+{
+    bool is_larger;
+
+    if (!control->removed_at_once.count)
+        return;
+    is_larger = member_is_in(control->member) &&
+                side_count(control) >= control->removed_at_once.count;
+    for (uint32_t i = 0; is_larger && i < control->removed_at_once.count; i++) {
+        struct removed_life *life =
+            find_life(control, control->removed_at_once.items[i]);
+
+        if (life) /* it may be forgotten */
+            life->is_lost = true;
+    }
+    control->removed_at_once.count = 0;
+}
+
+static bool may_end_jvms(const struct control *control)
+{
+    return control->ending == ENDING_NOT && member_is_in(control->member) &&
+           member_self(control->member)->status == MEMBER_UP;
+}
+
+static void tell(struct control *control, const struct node_id *node)
+{
+    struct machine *machine = control->machine;
+    struct buf payload = { 0 };
+    struct outbound message = {
+        .to = *node,
+        .manifest = slice_text(ARTERY_QUARANTINED),
+        .serializer = SERIALIZER_ARTERY,
+        .stream = STREAM_CONTROL,
+    };
+
+    control->told_at = machine->now;
+    unique_address_put(&payload, 1, machine->self, &machine->self->node);
+    unique_address_put(&payload, 2, machine->self, node);
+    message.payload = buf_slice(&payload);
+    outbox_put(&machine->outbox, &message);
+    buf_fini(&payload);
+}
+
+void control_tell_removed(struct control *control,
+                          const struct envelope *envelope)
+{
+    struct machine *machine = control->machine;
+    struct removed_life *life = find_life(control, envelope->origin);
+    const struct contact *contact;
+
+    if (!life || !life->is_gone || machine->now < control->told_at + SECOND ||
+        envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_QUARANTINED) ||
+        envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HEARTBEAT))
+        return;
+    contact = contacts_uid(&machine->contacts, envelope->origin);
+    if (!contact || (!(contact->capabilities & CAPABILITY_SHERD) &&
+                     (!life->is_lost || !may_end_jvms(control))))
+        return;
+    if (!life->is_reported)
+        trace_put(machine->trace, TRACE_INFO, "node",
+                  "a removed member goes on, and is told so peer=%s:%u",
+                  contact->node.address.host, contact->node.address.port);
+    life->is_reported = true;
+    tell(control, &contact->node);
+}
+
+void control_removed_fini(struct control *control)
+{
+    struct map_entry entry;
+    uint32_t at = 0;
+
+    while (map_next(&control->removed, &at, &entry))
+        mem_free(entry.value);
+    map_fini(&control->removed);
+    vec_fini(&control->removed_at_once);
+}

@@ -1,0 +1,197 @@
+/* Who was downed, removed and goes on is told so; a JVM, which ends at the first word, only by who is not on the smaller side. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "artery/control.h"
+#include "base/limits.h"
+#include "cast.h"
+#include "node/control.h"
+
+#define COUNT 4
+#define WORD "takes this node for removed"
+
+static struct control *control_of(struct world *world, uint32_t index)
+{
+    return node_machine(world_node(world, index)->node, 0)->control;
+}
+
+static uint64_t uid_of(struct world *world, uint32_t index)
+{
+    return world_node(world, index)->settings.identity.node.uid;
+}
+
+/* That node is taken for one of a JVM there from here on. */
+static void take_for_jvm(struct world *world, uint32_t at, uint32_t index)
+{
+    struct contacts *contacts = &control_of(world, at)->machine->contacts;
+
+    contacts_uid(contacts, uid_of(world, index))->capabilities = 0;
+}
+
+static void part_last(struct world *world, bool cut)
+{
+    for (uint32_t i = 0; i < COUNT - 1; i++)
+        net_part(world, i, COUNT - 1, cut);
+}
+
+/* The last node is cut off; the others down it, or it downs the others, and removes them. It and they take each other for JVMs. */
+static struct world *cut_off(uint64_t seed, bool by_the_others)
+{
+    struct world *world = cast_world(seed, COUNT, 1);
+    const uint32_t last = COUNT - 1;
+
+    part_last(world, true);
+    world_run(world, 20 * SECOND);
+    for (uint32_t i = 0; i < last; i++) {
+        if (by_the_others && i == 0)
+            world_down(world, i, last);
+        if (!by_the_others)
+            world_down(world, last, i);
+    }
+    world_run(world, 10 * SECOND);
+    for (uint32_t i = 0; i < last; i++) {
+        take_for_jvm(world, i, last);
+        take_for_jvm(world, last, i);
+    }
+    return world;
+}
+
+static bool has_heard(struct world *world, void *index)
+{
+    return world_logged(world, *(uint32_t *)index, WORD);
+}
+
+static void the_larger_side_tells_a_jvm(void **state)
+{
+    struct world *world = cut_off(1, true);
+    uint32_t last = COUNT - 1;
+    (void)state;
+
+    assert_true(world_logged(world, 0, "leader removes member=n3"));
+    assert_false(has_heard(world, &last));
+    part_last(world, false);
+    assert_true(world_until(world, has_heard, &last, 30 * SECOND));
+    for (uint32_t i = 0; i < last; i++)
+        assert_false(has_heard(world, &i));
+    world_free(world);
+}
+
+static void the_smaller_side_tells_no_jvm(void **state)
+{
+    struct world *world = cut_off(2, false);
+    uint32_t last = COUNT - 1;
+    (void)state;
+
+    assert_true(world_logged(world, last, "leader removes member=n1"));
+    part_last(world, false);
+    world_run(world, 30 * SECOND);
+    for (uint32_t i = 0; i < COUNT; i++)
+        assert_false(has_heard(world, &i));
+    world_free(world);
+}
+
+/* With the lease a side of any size may stay: its judgement is told. */
+static void a_judge_tells_jvms(void **state)
+{
+    struct world *world = cut_off(3, false);
+    uint32_t last = COUNT - 1;
+    (void)state;
+
+    for (uint32_t i = 0; i < last; i++)
+        control_condemn(control_of(world, last), uid_of(world, i));
+    part_last(world, false);
+    for (uint32_t i = 0; i < last; i++)
+        assert_true(world_until(world, has_heard, &i, 30 * SECOND));
+    world_free(world);
+}
+
+/* What a frame of that node makes this one say. */
+static uint32_t told(struct control *control, uint64_t origin,
+                     const char *manifest)
+{
+    struct outbox *outbox = &control->machine->outbox;
+    const struct envelope envelope = { .origin = origin,
+                                       .serializer = SERIALIZER_ARTERY,
+                                       .manifest = slice_text(manifest) };
+    uint32_t before = outbox->count;
+
+    control_tell_removed(control, &envelope);
+    return outbox->count - before;
+}
+
+static void not_every_frame_is_answered(void **state)
+{
+    struct world *world = cut_off(4, true);
+    struct control *control = control_of(world, 0);
+    uint64_t uid = uid_of(world, COUNT - 1);
+    (void)state;
+
+    assert_int_equal(told(control, uid, ARTERY_QUARANTINED), 0);
+    assert_int_equal(told(control, uid, ARTERY_HEARTBEAT), 0);
+    assert_int_equal(told(control, uid_of(world, 1), ARTERY_FLUSH), 0);
+    control->ending = ENDING_REGIONS;
+    assert_int_equal(told(control, uid, ARTERY_FLUSH), 0);
+    control->ending = ENDING_NOT;
+    assert_int_equal(told(control, uid, ARTERY_FLUSH), 1);
+    assert_int_equal(told(control, uid, ARTERY_FLUSH), 0); /* not twice in a second */
+    world_free(world);
+}
+
+/* A lease's word on who is not removed yet, or is not removed after all, is said to nobody. */
+static void a_member_is_not_told(void **state)
+{
+    struct world *world = cast_world(5, 2, 1);
+    struct control *control = control_of(world, 0);
+    (void)state;
+
+    control_condemn(control, uid_of(world, 1));
+    assert_int_equal(told(control, uid_of(world, 1), ARTERY_FLUSH), 0);
+    world_free(world);
+}
+
+static void who_left_by_itself_is_not_told(void **state)
+{
+    struct world *world = cast_world(6, 3, 1);
+    struct control *control = control_of(world, 0);
+    uint64_t uid = uid_of(world, 2);
+    (void)state;
+
+    world_leave(world, 2);
+    world_run(world, 30 * SECOND);
+    assert_int_equal(member_count(control->member), 2);
+    assert_int_equal(told(control, uid, ARTERY_FLUSH), 0);
+    world_free(world);
+}
+
+static void so_many_are_remembered(void **state)
+{
+    struct world *world = cast_world(7, 1, 1);
+    struct control *control = control_of(world, 0);
+    (void)state;
+
+    for (uint64_t i = 1; i <= REMOVED_MAX + 1; i++)
+        control_remember(control, i);
+    assert_int_equal(control->removed.count, REMOVED_MAX);
+    assert_int_equal(control->removed_forgotten, 1);
+    control_judge_removed(control);
+    world_free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_larger_side_tells_a_jvm),
+        cmocka_unit_test(the_smaller_side_tells_no_jvm),
+        cmocka_unit_test(a_judge_tells_jvms),
+        cmocka_unit_test(not_every_frame_is_answered),
+        cmocka_unit_test(a_member_is_not_told),
+        cmocka_unit_test(who_left_by_itself_is_not_told),
+        cmocka_unit_test(so_many_are_remembered),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
