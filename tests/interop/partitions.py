@@ -2,7 +2,7 @@
 whoever leads them."""
 import time
 
-from nodes import Failed, free_ports, wait
+from nodes import Failed, free_ports, never, wait
 from replicas import cut
 from steps import check_leader, decision, resolve
 from wires import Wires
@@ -90,3 +90,38 @@ def thirds(cluster):
     use(cluster, "keep-oldest")
     divide(cluster, ["s7", "j5", "j6", "s8", "s9"], "j6", [["j6", "s8"], ["s7", "j5"], ["s9"]], "s7")
     divide(cluster, ["j7", "s10", "s11", "j8", "s12"], "s12", [["s12"], ["j7", "s10"], ["s11", "j8"]], "j7", stays=0)
+
+
+def disowned(cluster):
+    """A side downs the other one by hand, which knows nothing of it (its resolver would decide later), and the way is free again. Three of
+    ours say so to a JVM node, and it downs itself; one of ours that has downed three says so to nobody whom it would end."""
+    resolve(cluster)
+    cluster.settings.append("cluster.split-brain-resolver.stable-after=90s")
+    wires = Wires(cluster)
+    try:
+        nodes = begin(cluster, wires, ["s1", "j1", "s2", "s3"], "s1")
+        lost = nodes["j1"]
+        cut(cluster, [[nodes[name] for name in ("s1", "s2", "s3")], [lost]], wires)
+        cluster.down(lost, nodes["s2"])
+        start = time.monotonic()
+        wires.heal()
+        lost.expect("SBR took decision DownSelfQuarantinedByRemote", start)
+        wait(lambda: not lost.alive, "a JVM node is told that it is removed, and does not end")
+        print(f"{cluster.toolkit}: ended {time.monotonic() - start:.1f} s after the way was free", flush=True)
+        cluster.holds(3, "a JVM node has ended", quiet=False)
+        clear(cluster)
+
+        nodes = begin(cluster, wires, ["s4", "j2", "s5", "j3"], "j2")
+        few, many = nodes["s5"], [nodes[name] for name in ("s4", "j2", "j3")]
+        cut(cluster, [many, [few]], wires)
+        for node in many:
+            few.say(f"down {node.address}")
+        wait(lambda: few.status() == {few.address: ("Up", True)}, "it does not remove the others")
+        wires.heal()
+        never(lambda: next((f"{node.name} ended" for node in nodes.values() if not node.alive), None), 10, "one has downed three")
+        for node in many:
+            if node.kind != "sherd" and node.find("quarantined this node"):
+                raise Failed(f"{node.name} was told that it is removed")
+        clear(cluster)
+    finally:
+        wires.end()
