@@ -13,6 +13,7 @@
 #define TEXT_MAX 200
 #define TARGET_TEXT_MAX 80
 #define NOBODY UINT32_MAX
+#define WITHOUT_TOKEN 8 /* answers, timers and ends of jobs that wait in a mailbox beside messages */
 
 enum state { OPEN, DELIVERED, ENDED, LOST };
 
@@ -77,6 +78,7 @@ struct check_message {
     VEC(uint64_t) cut;           /* tokens of frames that freed pipes were not given whole */
     struct pipe control;         /* stands for all of them */
     struct check_message_counts counts;
+    uint32_t mailbox_max; /* 0: not known */
     bool is_quiet;   /* nothing goes wrong any more */
     bool has_others; /* actors whose messages have no tokens send some, too */
 };
@@ -108,6 +110,11 @@ static void free_pipe(struct check_message *check, struct pipe *pipe)
     check->pipes.items[pipe->number] = NULL;
     token_pipe_fini(&pipe->passing);
     mem_free(pipe);
+}
+
+void check_message_mailboxes(struct check_message *check, uint32_t most)
+{
+    check->mailbox_max = most;
 }
 
 void check_message_free(struct check_message *check)
@@ -399,6 +406,41 @@ void check_message_delivered(struct check_message *check, uint32_t node,
     node_of(check, node)->delivered++;
 }
 
+/* How many messages for that entity are at the node, and not delivered. */
+static uint32_t waiting_for(const struct check_message *check, uint32_t node,
+                            struct sherd_ref to)
+{
+    uint32_t count = 0;
+
+    for (uint64_t number = (uint64_t)check->oldest_chunk * CHUNK;
+         number < check->next; number++) {
+        const struct token *token = open_token(check, number);
+
+        count += token && !token->in_pipe && token->place == node &&
+                 token->to.node == to.node && token->to.actor == to.actor;
+    }
+    return count;
+}
+
+/* An entity's mailbox is full when so many wait in it; some of them may have no token. */
+static void judge_full(struct check_message *check, uint32_t node,
+                       uint64_t number)
+{
+    struct sherd_ref to = open_token(check, number)->to;
+    uint32_t waiting;
+    char text[TEXT_MAX];
+
+    if (to.node || check->mailbox_max < 2 * WITHOUT_TOKEN)
+        return;
+    waiting = waiting_for(check, node, to);
+    (void)snprintf(text, sizeof text,
+                   "ends because a mailbox is full, of whose entity %u wait, "
+                   "and %u may",
+                   waiting, check->mailbox_max);
+    if (waiting + WITHOUT_TOKEN < check->mailbox_max / 2)
+        tell(check, "I3", node, number, text);
+}
+
 static void ended(struct check_message *check, uint32_t node, uint64_t number,
                   enum sherd_reason reason)
 {
@@ -414,6 +456,8 @@ static void ended(struct check_message *check, uint32_t node, uint64_t number,
                        sherd_reason_text(reason));
         if (!token_at(check, node, number, text))
             return;
+        if (reason == SHERD_REASON_MAILBOX_FULL)
+            judge_full(check, node, number);
         close_token(check, number, ENDED);
     }
     check->counts.undelivered[reason]++;

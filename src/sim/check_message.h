@@ -5,6 +5,7 @@
  *        after a drain nothing is open
  *        and what is lost in a connection has a cause outside of the two nodes: one that a node closes by itself for no reason loses
  *        nothing, and in the quiet none does that nothing was done to
+ *        what ends since a mailbox is full finds some that wait
  *   I13  no message is delivered twice
  *   I2   messages of one stream (a lane of a node's incarnation) to one receiver are delivered in the order of sending
  *   I34  a message is delivered to whom it was sent
@@ -52,6 +53,9 @@ void check_message_free(struct check_message *check);
 /* Nodes that are outside (facts.h) keep no order; lent for life. */
 void check_message_safety(struct check_message *check,
                           const struct check_safety *safety);
+
+/* So many messages may wait in an entity's mailbox: fewer end for no lack of room. */
+void check_message_mailboxes(struct check_message *check, uint32_t most);
 
 /* Whom a message is for, as a value: an actor is its ref; an entity has the node 0 and its type's number and its id's number. */
 static inline struct sherd_ref check_entity(uint32_t type, uint32_t id)

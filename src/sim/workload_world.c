@@ -322,6 +322,7 @@ struct workload_world *workload_world_new(struct world *world,
     of->world = world;
     of->verdict = world_verdict(world);
     of->check = check_message_new(violated, of);
+    check_message_mailboxes(of->check, own.mailbox_max);
     of->workload = workload_new(&own, &hooks, of->check);
     look_at_journals(of);
     look_at_remembered(of);

@@ -420,6 +420,24 @@ static struct check_message *half_way(struct buf *buf)
     return check;
 }
 
+static void I3_a_mailbox_that_is_full_of_too_few_is_found(void **state)
+{
+    struct check_message *check = fresh();
+    uint64_t last = 0;
+
+    (void)state;
+    check_message_mailboxes(check, 100);
+    for (int i = 0; i < 42; i++)
+        last = send(check, 4);
+    check_message_ended(check, NODE, body(last), SHERD_REASON_MAILBOX_FULL);
+    assert_int_equal(seen.count, 0); /* some that wait may have no token */
+    for (int i = 0; i < 100; i++)
+        last = send(check, 5 + i % 5);
+    check_message_ended(check, NODE, body(last), SHERD_REASON_MAILBOX_FULL);
+    assert_seen("I3", "20 wait, and 100 may");
+    check_message_free(check);
+}
+
 static void I3_a_connection_that_is_closed_for_no_reason_is_found(void **state)
 {
     struct buf buf = { 0 };
@@ -652,6 +670,7 @@ int main(void)
         cmocka_unit_test(received_bytes_may_be_dropped_with_their_connection),
         cmocka_unit_test(a_frame_that_began_anew_may_be_dropped_late),
         cmocka_unit_test(what_was_delivered_is_not_dropped),
+        cmocka_unit_test(I3_a_mailbox_that_is_full_of_too_few_is_found),
         cmocka_unit_test(I3_a_connection_that_is_closed_for_no_reason_is_found),
         cmocka_unit_test(
             what_arrives_of_a_connection_that_is_closed_is_not_lost),
