@@ -24,6 +24,7 @@ struct lease {
     uint64_t send_at;     /* the next request of the state; NEVER: it is under way, or none is due */
     uint64_t valid_until; /* HELD */
     uint64_t token;
+    uint64_t left_until; /* whoever held it ends, and it stays taken so long; 0: it does not */
     bool is_away;  /* a request is with the keeper */
     bool is_owing; /* the keeper may think that it is held here, and it is not */
     struct lease_request *request; /* to be drained */
@@ -81,28 +82,37 @@ static void enter(struct lease *lease, enum lease_state state,
     lease->send_at = send_at;
 }
 
-/* Sends what is due, one request at a time. */
+/* An eighth for clocks that do not run alike. */
+static uint64_t left_ttl(const struct lease *lease, uint64_t now)
+{
+    uint64_t left = lease->left_until - now;
+
+    return left + left / 8;
+}
+
+/* Sends what is due, one request at a time. Who leaves owes nothing: what the keeper may have heard last runs out. */
 static void settle(struct lease *lease, uint64_t now)
 {
     bool is_due = lease->send_at <= now;
+    bool is_leaving = lease->left_until > now;
+    bool is_wanted = lease->state == LEASE_ACQUIRING ||
+                     lease->state == LEASE_HELD;
     struct lease_request *request;
 
-    if (lease->is_away || (!is_due && !(lease->is_owing &&
-                                        lease->state == LEASE_FREE)))
+    if (lease->is_away ||
+        (!is_due && (!lease->is_owing || lease->left_until ||
+                     lease->state != LEASE_FREE)))
         return;
     request = mem_alloc(sizeof *request);
-    request->verb = lease->state == LEASE_ACQUIRING ||
-                            lease->state == LEASE_HELD
-                        ? LEASE_TAKE
-                        : LEASE_GIVE_UP;
+    request->verb = is_wanted || is_leaving ? LEASE_TAKE : LEASE_GIVE_UP;
     memcpy(request->name, lease->name, sizeof request->name);
     memcpy(request->owner, lease->owner, sizeof request->owner);
-    request->ttl = lease->ttl;
+    request->ttl = is_leaving ? left_ttl(lease, now) : lease->ttl;
     request->sent_at = now;
     lease->send_at = NEVER;
     lease->is_away = true;
     /* From here on the keeper may think so; or it will know better. */
-    lease->is_owing = request->verb == LEASE_TAKE;
+    lease->is_owing = is_wanted;
     lease->request = request;
 }
 
@@ -129,6 +139,19 @@ void lease_release(struct lease *lease, uint64_t now)
     lease->asked_at = now;
     enter(lease, LEASE_RELEASING, now);
     settle(lease, now);
+}
+
+void lease_leave(struct lease *lease, uint64_t now, uint64_t at)
+{
+    if (!lease_is_held(lease, now))
+        return;
+    if (at > now) {
+        lease->left_until = at;
+        trace_put(lease->trace, TRACE_INFO, "lease",
+                  "lease is left to run out name=%s ms=%llu", lease->name,
+                  (unsigned long long)((at - now) / MS));
+    }
+    lease_release(lease, now);
 }
 
 /* ---- answers ---- */
@@ -200,7 +223,7 @@ void lease_answered(struct lease *lease, uint64_t now,
 {
     check(lease->is_away);
     lease->is_away = false;
-    if (request->verb == LEASE_TAKE)
+    if (request->verb == LEASE_TAKE && !lease->left_until)
         took(lease, now, request);
     else
         gave_up(lease, request);

@@ -53,6 +53,9 @@ void lease_free(struct lease *lease); /* null is fine; requests not drained are 
 void lease_acquire(struct lease *lease, uint64_t now);
 /* One of RELEASED and NOT_RELEASED follows; it is not held from here on. An acquiring under way ends as NOT_ACQUIRED. */
 void lease_release(struct lease *lease, uint64_t now);
+/* For who ends, as the last verb: while it is held nobody else gets it before that time, and soon after it anybody may. Then news as of
+ * lease_release. While it is not held nothing happens, or at a time that is over: it is released. */
+void lease_leave(struct lease *lease, uint64_t now, uint64_t at);
 /* Certainly: no other owner can have it, were this node's clock an eighth too slow. */
 bool lease_is_held(const struct lease *lease, uint64_t now);
 void lease_answered(struct lease *lease, uint64_t now,

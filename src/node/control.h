@@ -160,6 +160,8 @@ void downing_init(struct control *control);
 void downing_see(struct control *control);  /* membership has changed */
 void downing_step(struct control *control); /* does what is due */
 void downing_wire(struct control *control); /* carries its news */
+void downing_leave(struct control *control); /* it has left: the lease is kept no longer than it would have kept it */
+bool downing_leaves(const struct control *control); /* and waits for the keeper's answer */
 uint64_t downing_deadline(const struct control *control);
 void downing_fini(struct control *control);
 

@@ -190,6 +190,19 @@ static void wire_lease(struct control *control)
         machine_want(machine, &want);
 }
 
+void downing_leave(struct control *control)
+{
+    uint64_t until;
+
+    if (control->lease && resolver_keeps_lease(control->resolver, &until))
+        lease_leave(control->lease, control->machine->now, until);
+}
+
+bool downing_leaves(const struct control *control)
+{
+    return control->lease && lease_state(control->lease) == LEASE_RELEASING;
+}
+
 static bool is_among(const struct node_id *nodes, uint32_t count,
                      const struct node_id *node)
 {

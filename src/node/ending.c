@@ -289,6 +289,8 @@ void control_removed(struct control *control, enum member_status previous)
     if (!graceful && control->ending < ENDING_LAST_TASKS)
         trace_put(control->machine->trace, TRACE_ERROR, "node",
                   "downed or removed by the cluster: this node ends");
+    if (graceful)
+        downing_leave(control);
     if (!graceful) {
         control_stop(control, SHERD_EDOWN);
     } else if (waits) {
@@ -562,7 +564,7 @@ void control_ending_step(struct control *control)
         removal_step(control, late);
         break;
     case ENDING_LANES:
-        if (!all_lanes_ended(control) && !late)
+        if ((!all_lanes_ended(control) || downing_leaves(control)) && !late)
             break;
         if (!all_lanes_ended(control)) {
             late_step(control, SHERD_ACTOR_SYSTEM_TERMINATE);

@@ -513,6 +513,13 @@ void resolver_released(struct resolver *resolver, uint64_t now, bool released)
     set_tick(resolver, now);
 }
 
+bool resolver_keeps_lease(const struct resolver *resolver, uint64_t *until)
+{
+    *until = resolver->release_at;
+    return resolver->phase == PHASE_WATCHING &&
+           resolver->release == RELEASE_TIME;
+}
+
 /* ---- the tick: 8.4 ---- */
 
 /* Each node judges this, not only the leader: when nothing holds, nobody may be sure of who leads. */

@@ -83,6 +83,9 @@ void resolver_acquired(struct resolver *resolver, uint64_t now, bool held);
 /* The answer to RESOLVER_NEWS_RELEASE; false: it is asked for again. */
 void resolver_released(struct resolver *resolver, uint64_t now, bool released);
 
+/* Until when the lease is kept for what was decided by it; false: it is not held for that, or as long as who was downed is a member. */
+bool resolver_keeps_lease(const struct resolver *resolver, uint64_t *until);
+
 /* Does what is due: each second while anything is unreachable, and no oftener. */
 void resolver_step(struct resolver *resolver, uint64_t now);
 uint64_t resolver_deadline(const struct resolver *resolver); /* NEVER while all is well */

@@ -272,6 +272,59 @@ static void asked_again_while_one_is_away(void **state)
     assert_string_equal(scene->said, "aAA");
 }
 
+/* Who ends and leaves it: the last question is for what is left of its time and an eighth, behind the renewal that is away. */
+static void who_leaves_keeps_it_so_long(void **state)
+{
+    struct scene *scene = *state;
+
+    acquire(scene);
+    answer(scene, LEASE_TAKE, LEASE_GRANTED);
+    run(scene, 12 * SECOND);
+    lease_leave(scene->lease, scene->now, scene->now + 20 * SECOND);
+    assert_false(lease_is_held(scene->lease, scene->now));
+    run(scene, 4 * SECOND);
+    answer(scene, LEASE_TAKE, LEASE_GRANTED);
+    assert_non_null(scene->away);
+    assert_true(scene->away->ttl == 18 * SECOND);
+    assert_string_equal(scene->said, "A");
+    answer(scene, LEASE_TAKE, LEASE_GRANTED);
+    assert_string_equal(scene->said, "AR");
+    assert_true(lease_deadline(scene->lease) == NEVER);
+    assert_null(scene->away);
+}
+
+/* Nobody knows: it is not given up before its time, and runs out as it was taken last. */
+static void who_leaves_unheard_gives_nothing_up(void **state)
+{
+    struct scene *scene = *state;
+
+    acquire(scene);
+    answer(scene, LEASE_TAKE, LEASE_GRANTED);
+    run(scene, 12 * SECOND);
+    lease_leave(scene->lease, scene->now, scene->now + 20 * SECOND);
+    run(scene, 6 * SECOND);
+    assert_string_equal(scene->said, "Ar");
+    answer(scene, LEASE_TAKE, LEASE_GRANTED);
+    assert_null(scene->away);
+    run(scene, 60 * SECOND);
+    assert_null(scene->away);
+}
+
+static void who_leaves_late_gives_it_up(void **state)
+{
+    struct scene *scene = *state;
+
+    lease_leave(scene->lease, scene->now, scene->now + SECOND);
+    listen(scene);
+    assert_null(scene->away); /* it was not held */
+    acquire(scene);
+    answer(scene, LEASE_TAKE, LEASE_GRANTED);
+    lease_leave(scene->lease, scene->now, scene->now);
+    listen(scene);
+    answer(scene, LEASE_GIVE_UP, LEASE_GRANTED);
+    assert_string_equal(scene->said, "AR");
+}
+
 /* ---- many ---- */
 
 #define HOLDERS 4
@@ -283,6 +336,7 @@ struct holder {
     uint64_t back_at;  /* 0: not there yet */
     uint64_t rate;     /* of its clock, in ppm */
     uint64_t token;
+    uint64_t left_until; /* by its clock: it has left the lease, and nobody else gets it before; 0: it has not */
 };
 
 struct table {
@@ -291,6 +345,7 @@ struct table {
     struct holder holders[HOLDERS];
     uint64_t now;
     uint64_t held; /* looks at which somebody held it */
+    uint64_t left; /* times that somebody left it */
     uint64_t token;
 };
 
@@ -327,6 +382,38 @@ static void carry(struct table *table, int index)
     }
 }
 
+static struct lease *new_holder(int index)
+{
+    char owner[8] = { (char)('a' + index) };
+    struct lease_options options = { .name = "L",
+                                     .owner = owner,
+                                     .ttl = 20 * SECOND,
+                                     .interval = 3 * SECOND };
+
+    return lease_new(&options);
+}
+
+/* Some leave while they hold it; when all is said another life begins at the same address, which has what its former one had. */
+static void leave(struct table *table, int index)
+{
+    struct holder *holder = &table->holders[index];
+    uint64_t now = clock_of(table, index);
+
+    if (holder->left_until) {
+        if (!holder->away && lease_state(holder->lease) == LEASE_FREE &&
+            now >= holder->left_until) {
+            lease_free(holder->lease);
+            holder->lease = new_holder(index);
+            holder->left_until = 0;
+        }
+    } else if (lease_is_held(holder->lease, now) &&
+               rng_below(&table->rng, 1000) == 0) {
+        holder->left_until = now + SECOND + rng_below(&table->rng, 15 * SECOND);
+        lease_leave(holder->lease, now, holder->left_until);
+        table->left++;
+    }
+}
+
 static void act(struct table *table, int index)
 {
     struct lease *lease = table->holders[index].lease;
@@ -337,10 +424,12 @@ static void act(struct table *table, int index)
     /* Some sleep: what is due comes late, and lease_is_held is asked all the same. */
     if (what < 70)
         lease_step(lease, now);
-    if (what == 99 && !lease_is_held(lease, now))
-        lease_acquire(lease, now);
-    if (what == 98 && rng_below(&table->rng, 20) == 0)
-        lease_release(lease, now);
+    if (!table->holders[index].left_until) {
+        if (what == 99 && !lease_is_held(lease, now))
+            lease_acquire(lease, now);
+        if (what == 98 && rng_below(&table->rng, 20) == 0)
+            lease_release(lease, now);
+    }
     while (lease_next_news(lease, &news))
         ;
 }
@@ -355,6 +444,8 @@ static void judge(struct table *table)
         if (!lease_is_held(holder->lease, clock_of(table, i)))
             continue;
         held++;
+        for (int k = 0; k < HOLDERS; k++)
+            assert_true(clock_of(table, k) >= table->holders[k].left_until);
         holder->token = lease_token(holder->lease);
         assert_true(holder->token >= table->token);
         table->token = holder->token;
@@ -371,13 +462,7 @@ static void two_never_hold_it(void **state)
 
         rng_init(&table.rng, seed);
         for (int i = 0; i < HOLDERS; i++) {
-            char owner[8] = { (char)('a' + i) };
-            struct lease_options options = {
-                .name = "L", .owner = owner, .ttl = 20 * SECOND,
-                .interval = 3 * SECOND
-            };
-
-            table.holders[i].lease = lease_new(&options);
+            table.holders[i].lease = new_holder(i);
             table.holders[i].rate =
                 950000 + rng_below(&table.rng, 100001);
         }
@@ -386,11 +471,13 @@ static void two_never_hold_it(void **state)
             for (int k = 0; k < HOLDERS; k++) {
                 carry(&table, k);
                 act(&table, k);
+                leave(&table, k);
                 judge(&table);
             }
         }
         assert_true(table.held > 10000);
         assert_true(table.token > 10);
+        assert_true(table.left > 0);
 
         for (int i = 0; i < HOLDERS; i++) {
             lease_free(table.holders[i].lease);
@@ -416,6 +503,9 @@ int main(void)
         TEST(a_renewal_may_fail),
         TEST(released_while_asking),
         TEST(asked_again_while_one_is_away),
+        TEST(who_leaves_keeps_it_so_long),
+        TEST(who_leaves_unheard_gives_nothing_up),
+        TEST(who_leaves_late_gives_it_up),
         cmocka_unit_test(two_never_hold_it),
     };
 

@@ -429,6 +429,31 @@ static void a_second_partition_finds_the_lease_taken(void **state)
     }
 }
 
+/* Who holds the lease leaves: it is taken until it would have been given back, and not for its whole time, in which a crash would end
+ * all who are left. */
+static void who_leaves_keeps_the_lease_no_longer(void **state)
+{
+    struct world *world = cluster(
+        16, (struct strategy){ .kind = STRATEGY_LEASE_MAJORITY,
+                               .minority_delay = 2 * SECOND });
+    uint32_t holder = 2;
+
+    (void)state;
+    part(world, 2);
+    world_run(world, 12 * SECOND);
+    assert_int_equal(members_of(world, holder), 3);
+    world_leave(world, holder);
+    assert_true(world_until(world, world_node_ended, &holder, 10 * SECOND));
+    assert_true(world_logged(world, holder, "lease: lease is held"));
+    assert_int_equal(world_node(world, holder)->error, 0);
+    world_run(world, RELEASE + 5 * SECOND);
+    world_crash(world, 3);
+    world_run(world, 30 * SECOND);
+    assert_false(has_ended(world, 4));
+    assert_int_equal(members_of(world, 4), 1);
+    world_free(world);
+}
+
 static void off_by_default(void **state)
 {
     struct world *world = cast_world(11, 3, 1);
@@ -460,6 +485,7 @@ int main(void)
         cmocka_unit_test(a_lease_of_several_centers_is_warned_of),
         cmocka_unit_test(a_majority_that_slept_goes),
         cmocka_unit_test(a_second_partition_finds_the_lease_taken),
+        cmocka_unit_test(who_leaves_keeps_the_lease_no_longer),
         cmocka_unit_test(off_by_default),
     };
 
