@@ -62,11 +62,6 @@ struct remember_shard *remember_shard_of(struct remember *remember,
     return at;
 }
 
-static struct slice id_of(const struct remembered *entity)
-{
-    return slice_of(entity->id, entity->id_size);
-}
-
 /* --- news --- */
 
 static void free_news(struct remember_news *news)
@@ -109,9 +104,8 @@ struct remembered *remember_find(const struct remember_shard *at,
     return map_get(&at->ids, id);
 }
 
-/* Null at the limit. */
-static struct remembered *add(struct remember *remember,
-                              struct remember_shard *at, struct slice id)
+struct remembered *remember_add(struct remember *remember,
+                                struct remember_shard *at, struct slice id)
 {
     struct remembered *entity;
 
@@ -120,7 +114,7 @@ static struct remembered *add(struct remember *remember,
     entity = mem_alloc(sizeof *entity + id.size);
     entity->id_size = (uint8_t)id.size;
     memcpy(entity->id, id.data, id.size);
-    (void)map_put(&at->ids, id_of(entity), entity); /* it was absent */
+    (void)map_put(&at->ids, remembered_id(entity), entity); /* it was absent */
     remember->ids++;
     return entity;
 }
@@ -130,7 +124,7 @@ static void drop(struct remember *remember, struct remember_shard *at,
 {
     remember_due_drop(remember, at, entity);
     remember_move_drop(remember, at, entity);
-    (void)map_take(&at->ids, id_of(entity)); /* itself */
+    (void)map_take(&at->ids, remembered_id(entity)); /* itself */
     mem_free(entity);
     remember->ids--;
 }
@@ -237,7 +231,7 @@ static void part_put(struct part *part, const struct remembered *entity)
     struct buf *ids = entity->wanted ? &part->starts : &part->stops;
 
     buf_put_u8(ids, entity->id_size);
-    buf_put_slice(ids, id_of(entity));
+    buf_put_slice(ids, remembered_id(entity));
     if (entity->wanted)
         part->start_count++;
     else
@@ -306,9 +300,16 @@ static void answer(struct remember *remember, struct remember_shard *at,
         drop(remember, at, entity);
 }
 
-/* What was queued goes out, unless it has been taken back. */
-static void write_next(struct remember *remember, uint64_t now,
-                       struct remember_shard *at, int32_t shard)
+void remember_queue_put(struct remember_shard *at, struct remembered *entity)
+{
+    if (entity->queued)
+        return;
+    entity->queued = true;
+    vec_push(&at->queue, entity);
+}
+
+void remember_write_next(struct remember *remember, uint64_t now,
+                         struct remember_shard *at, int32_t shard)
 {
     if (at->state != REMEMBER_READY || at->writes)
         return;
@@ -366,7 +367,7 @@ void remember_written(struct remember *remember, uint64_t now, int32_t shard)
             answer(remember, at, shard, entity);
     }
     at->flying.count = 0;
-    write_next(remember, now, at, shard);
+    remember_write_next(remember, now, at, shard);
 }
 
 void remember_refuse(struct remember *remember, int32_t shard,
@@ -423,7 +424,7 @@ static bool load_one(struct remember *remember, struct remember_shard *at,
     if (!entity) {
         if (!started)
             return true;
-        entity = add(remember, at, id);
+        entity = remember_add(remember, at, id);
         if (!entity)
             return false;
     }
@@ -486,61 +487,6 @@ bool remember_record(struct remember *remember, int32_t shard,
            load_ids(remember, at, &cursor, false) && !cursor_left(&cursor);
 }
 
-static void queue_put(struct remember_shard *at, struct remembered *entity)
-{
-    if (entity->queued)
-        return;
-    entity->queued = true;
-    vec_push(&at->queue, entity);
-}
-
-/* It lives here, was stored, and is not any more. */
-static void store_again(struct remember *remember, struct remembered *entity)
-{
-    REACHED("a remembered entity that others have taken out is stored again");
-    entity->stored = false;
-    entity->stays = true;
-    remember->counters.again++;
-}
-
-void remember_changed(struct remember *remember, uint64_t now, int32_t shard,
-                      uint32_t key, struct slice record)
-{
-    struct remember_shard *at = remember_here(remember, shard);
-    struct remember_changes changes = remember_changes_of(record);
-    uint32_t count = 0;
-    struct map_entry entry;
-    struct slice id;
-    bool is_start;
-
-    if (!at || at->state != REMEMBER_READY)
-        return; /* once it is read it is told anew how the keys are */
-    while (remember_changes_next(&changes, &id, &is_start)) {
-        struct remembered *entity = remember_find(at, id);
-
-        if (entity)
-            entity->is_there = true;
-    }
-    for (uint32_t i = 0; map_next(&at->ids, &i, &entry);) {
-        struct remembered *entity = entry.value;
-        bool is_there = entity->is_there;
-
-        entity->is_there = false;
-        if (is_there || !entity->wanted || entity->flying ||
-            entity->queued || remember_key_of(id_of(entity)) != key)
-            continue;
-        store_again(remember, entity);
-        queue_put(at, entity);
-        count++;
-    }
-    if (count)
-        trace_put(remember->options.trace, TRACE_INFO, "shard",
-                  "remembered entities that a former node of their shard has "
-                  "taken out are stored again type=%s shard=%d entities=%u",
-                  remember->options.type, shard, count);
-    write_next(remember, now, at, shard);
-}
-
 /* After a failure: what is stored is known again; what is not as it shall be is written. A replica has what it could not store or pass on, too, so
  * there a read says nothing of what is asked for, or leaves: it is written again. */
 static void compare_all(struct remember *remember, struct remember_shard *at,
@@ -554,7 +500,7 @@ static void compare_all(struct remember *remember, struct remember_shard *at,
 
         if (!is_open && remember->options.changes_only && entity->wanted &&
             !entity->stored) {
-            store_again(remember, entity);
+            remember_store_again(remember, entity);
             is_open = true;
         }
         if (!is_open && entity->stored && !entity->wanted) /* of a replica that was not asked before */
@@ -564,7 +510,7 @@ static void compare_all(struct remember *remember, struct remember_shard *at,
         else if (remember->options.changes_only)
             entity->stored = !entity->wanted;
         if (entity->wanted != entity->stored)
-            queue_put(at, entity);
+            remember_queue_put(at, entity);
         else if (!entity->queued)
             answer(remember, at, shard, entity);
     }
@@ -593,7 +539,7 @@ void remember_loaded(struct remember *remember, uint64_t now, int32_t shard)
         compare_all(remember, at, shard);
         remember_line_up(remember, now, at, shard);
     }
-    write_next(remember, now, at, shard);
+    remember_write_next(remember, now, at, shard);
 }
 
 /* One second at first, doubled with each failure. */
@@ -671,8 +617,8 @@ static void ask(struct remember *remember, uint64_t now,
         answer(remember, at, shard, entity);
         return;
     }
-    queue_put(at, entity);
-    write_next(remember, now, at, shard);
+    remember_queue_put(at, entity);
+    remember_write_next(remember, now, at, shard);
     if (ZOO(D3A) && wanted && entity->asked)
         answer(remember, at, shard, entity);
 }
@@ -683,8 +629,8 @@ void remember_drop_later(struct remember *remember, uint64_t now,
 {
     entity->wanted = false;
     entity->leaves = true;
-    queue_put(at, entity);
-    write_next(remember, now, at, shard);
+    remember_queue_put(at, entity);
+    remember_write_next(remember, now, at, shard);
 }
 
 void remember_start(struct remember *remember, uint64_t now, int32_t shard,
@@ -697,7 +643,7 @@ void remember_start(struct remember *remember, uint64_t now, int32_t shard,
         return;
     entity = remember_find(at, id);
     if (!entity)
-        entity = add(remember, at, id);
+        entity = remember_add(remember, at, id);
     if (entity) {
         ask(remember, now, at, shard, entity, true, token);
         return;

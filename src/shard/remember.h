@@ -85,6 +85,7 @@ struct remember_counters {
     uint64_t moved;    /* to other shards, each once */
     uint64_t refused;
     uint64_t again;    /* stored again, since others had taken them out */
+    uint64_t late;     /* found by what others changed, and not by a read */
     uint64_t ignored;  /* calls for shards that are not here */
 };
 
@@ -137,9 +138,10 @@ void remember_refuse(struct remember *remember, int32_t shard,
 /* A load or a write failed; loaded anew after a back-off. */
 void remember_failed(struct remember *remember, uint64_t now, int32_t shard,
                      const char *why);
-/* Of a store that others change, too (changes_only): what it has now of the ids of that key (remember_key_of), a record of starts. Who lives here and
- * is not among them is stored again: somebody who had the shard before has taken it out, and that came late. To be called once after each
- * remember_loaded, too: what came before it is not looked at. Lent. */
+/* Of a store that others change, too (changes_only): what it has now of the ids of that key (remember_key_of), a record of starts, behind the answers to
+ * all writes that it was told of. Who lives here and is not among them is stored again: somebody who had the shard before has taken it out, and
+ * that came late. Who is among them and unknown here was put in by such a one, and is restarted as if it had been read. To be called once after
+ * each remember_loaded, too: what came before it is not looked at. Lent. */
 void remember_changed(struct remember *remember, uint64_t now, int32_t shard,
                       uint32_t key, struct slice record);
 /* The write that was told last is stored. */

@@ -2,7 +2,8 @@
  *
  *   remember.c       what is remembered: the set, what is written and loaded
  *   remember_pace.c  who starts again, and when; and time
- *   remember_moves.c  who belongs to another shard */
+ *   remember_moves.c  who belongs to another shard
+ *   remember_others.c  what others change of a store that they have, too */
 #ifndef SHERD_SHARD_REMEMBER_INSIDE_H
 #define SHERD_SHARD_REMEMBER_INSIDE_H
 
@@ -68,6 +69,18 @@ enum remember_timer {
 /* --- remember.c --- */
 struct remember_shard *remember_here(const struct remember *remember, int32_t shard); /* null when it is not */
 struct remembered *remember_find(const struct remember_shard *at, struct slice id);
+static inline struct slice remembered_id(const struct remembered *entity)
+{
+    return slice_of(entity->id, entity->id_size);
+}
+/* Of an id that is absent; null at the limit. Copied. */
+struct remembered *remember_add(struct remember *remember,
+                                struct remember_shard *at, struct slice id);
+/* Its change goes out with the next write. */
+void remember_queue_put(struct remember_shard *at, struct remembered *entity);
+/* What was queued goes out, unless it has been taken back, or a write is under way. */
+void remember_write_next(struct remember *remember, uint64_t now,
+                         struct remember_shard *at, int32_t shard);
 /* It is not wanted any more, and nobody waits to hear of that. Written until it is stored, or until a start is asked for. */
 void remember_drop_later(struct remember *remember, uint64_t now,
                          struct remember_shard *at, int32_t shard,
@@ -96,5 +109,10 @@ void remember_move_drop(struct remember *remember, struct remember_shard *at,
 void remember_moves_drop(struct remember *remember, struct remember_shard *at);
 void remember_move_again(struct remember *remember, uint64_t now,
                          const struct timer *timer); /* REMEMBER_TIMER_MOVE */
+
+/* --- remember_others.c --- */
+/* It lives here, was stored, and is not any more: to be queued. */
+void remember_store_again(struct remember *remember,
+                          struct remembered *entity);
 
 #endif

@@ -548,13 +548,11 @@ static const char *data_fault(const struct check_remember *check,
                               : "not there after the restart, and was before";
     if (check->is_sound)
         return lives_as_stored(check, row);
-    if (!check->is_lost && row->kept.is_confirmed &&
-        is_brought_back(check, row)) {
-        if (!row->is_stored)
-            return "started and never stopped, and not stored";
-        if (!row->nodes.count)
-            return "started and never stopped, and does not live";
-    }
+    if (!check->is_lost && row->kept.is_confirmed && !row->is_stored &&
+        is_brought_back(check, row))
+        return "started and never stopped, and not stored";
+    if (!check->is_lost && row->is_stored && !row->nodes.count)
+        return "stored, and does not live";
     return !row->is_stored && lives_inside(check, row) ? "alive, and not stored"
                                                        : NULL;
 }

@@ -349,15 +349,23 @@ static void cut(struct world *world, bool on)
     net_part(world, 0, 2, on);
 }
 
-static void ask_new(struct player *player, struct world *world, char id[16])
+/* Of a shard that is on that node, whose entities are others. */
+static void ask_new_at(struct player *player, struct world *world,
+                       uint32_t node, char id[16])
 {
     int n = 0;
 
-    do /* one of a shard that is here, whose entities are others */
+    do
         (void)snprintf(id, 16, "n%d", n);
-    while (!hosts(world, 0, hash_shard(slice_text(id), SHARDS)) && ++n < 100);
+    while (!hosts(world, node, hash_shard(slice_text(id), SHARDS)) &&
+           ++n < 100);
     cast_begin();
     player_ask(player, "E", id, ECHO, 60000);
+}
+
+static void ask_new(struct player *player, struct world *world, char id[16])
+{
+    ask_new_at(player, world, 0, id);
 }
 
 /* Messages come before a majority has the start; none is read before that, and then each once. */
@@ -437,6 +445,38 @@ static void a_late_removal_takes_nobody_who_lives(void **state)
     assert_true(all_have(world, 3, id));
     restart_all(world, 3, WORLD_KILLED);
     cast_await_running(world, 0, ENTITIES);
+    world_free(world);
+    is_durable = false;
+}
+
+/* It is to start on a node that is cut off, whose disk alone has it; the node is downed, and its shard is read elsewhere. Then that disk comes back. */
+static void who_comes_to_light_late_starts(void **state)
+{
+    struct world *world;
+    struct player player;
+    char id[16];
+
+    (void)state;
+    is_durable = true;
+    world = begin(11, 3);
+    cast_wake(world, types[0].name, ENTITIES);
+    player_spawn(&player, world, 2, 0);
+    net_part(world, 2, 0, true);
+    net_part(world, 2, 1, true);
+    ask_new_at(&player, world, 2, id);
+    world_run(world, 2 * SECOND);
+    assert_int_equal(cast.started, 0);
+    world_crash_as(world, 2, WORLD_KILLED);
+    world_down(world, 1, 2);
+    world_run(world, 20 * SECOND);
+    assert_int_equal(cast_running(world, 0), ENTITIES);
+    net_part(world, 2, 0, false);
+    net_part(world, 2, 1, false);
+    start(world, 2);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    world_run(world, 60 * SECOND);
+    assert_true(all_have(world, 3, id));
+    assert_int_equal(cast_running(world, 0), ENTITIES + 1);
     world_free(world);
     is_durable = false;
 }
@@ -640,6 +680,7 @@ int main(void)
         cmocka_unit_test(without_durable_keys_all_is_forgotten),
         cmocka_unit_test(nothing_is_delivered_before_a_majority_has_it),
         cmocka_unit_test(a_late_removal_takes_nobody_who_lives),
+        cmocka_unit_test(who_comes_to_light_late_starts),
         cmocka_unit_test(a_read_that_too_few_answer_is_made_again),
         cmocka_unit_test(what_the_own_disk_refuses_is_written_later),
         cmocka_unit_test(a_full_disk_starts_nothing),

@@ -1,4 +1,5 @@
-/* What others change of the remembered entities of a shard that is here: who lives and was taken out is stored again, and nobody else. */
+/* What others change of the remembered entities of a shard that is here: who lives and was taken out is stored again, who is new starts, and
+ * nobody else does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 struct fixture {
     struct remember remember;
     uint64_t now;
-    char log[512]; /* "+id", "-id": written; "kept", "forgotten": told; "load" */
+    char log[512]; /* "+id", "-id": written; "kept", "forgotten": told; ">id": restarted; "load" */
 };
 
 static void note(struct fixture *fixture, const char *word, struct slice id)
@@ -42,6 +43,8 @@ static void said(struct fixture *fixture, const char *words)
             note(fixture, "kept", slice_text(""));
         else if (news.kind == REMEMBER_FORGOTTEN)
             note(fixture, "forgotten", slice_text(""));
+        else if (news.kind == REMEMBER_RESTART)
+            note(fixture, ">", news.id);
         while (news.kind == REMEMBER_WRITE &&
                remember_changes_next(&changes, &id, &is_start))
             note(fixture, is_start ? "+" : "-", id);
@@ -61,6 +64,12 @@ static void record_put(struct buf *record, const char *ids)
     }
     remember_starts_put(record, buf_slice(&list), strlen(ids));
     buf_fini(&list);
+}
+
+static void step(struct fixture *fixture)
+{
+    remember_step(&fixture->remember, fixture->now,
+                  &(struct remember_pressure){ 0 });
 }
 
 /* Others leave these in the store, of each of its keys. */
@@ -97,6 +106,7 @@ static void begin(struct fixture *fixture, const char *ids)
     struct remember_options options = { .shard_count = 10,
                                         .changes_only = true,
                                         .type = "T" };
+    struct fixture expected = { 0 };
 
     *fixture = (struct fixture){ .now = SECOND };
     remember_init(&fixture->remember, &options);
@@ -104,7 +114,10 @@ static void begin(struct fixture *fixture, const char *ids)
     said(fixture, "load ");
     loaded(fixture, ids);
     remember_run(&fixture->remember, fixture->now, SHARD);
-    said(fixture, "");
+    step(fixture);
+    while (*ids)
+        note(&expected, ">", slice_of((const uint8_t *)ids++, 1));
+    said(fixture, expected.log);
 }
 
 static void start(struct fixture *fixture, const char *id)
@@ -123,7 +136,7 @@ static void who_lives_is_stored_again(void **state)
 
     (void)state;
     begin(&fixture, "ab");
-    changed(&fixture, "abx"); /* nobody's: a read finds it */
+    changed(&fixture, "ab");
     said(&fixture, "");
     changed(&fixture, "b");
     said(&fixture, "+a ");
@@ -185,8 +198,7 @@ static void a_write_that_failed_is_made_again(void **state)
         said(&fixture, "+a ");
         remember_failed(&fixture.remember, fixture.now, SHARD, "no room");
         fixture.now += 20 * SECOND;
-        remember_step(&fixture.remember, fixture.now,
-                      &(struct remember_pressure){ 0 });
+        step(&fixture);
         said(&fixture, "load ");
         changed(&fixture, ""); /* too early: it is told again */
         loaded(&fixture, reads[i]);
@@ -228,13 +240,208 @@ static void a_read_that_finds_it_gone_stores_it_again(void **state)
     said(&fixture, "+c ");
     remember_failed(&fixture.remember, fixture.now, SHARD, "no room");
     fixture.now += 20 * SECOND;
-    remember_step(&fixture.remember, fixture.now,
-                  &(struct remember_pressure){ 0 });
+    step(&fixture);
     said(&fixture, "load ");
     loaded(&fixture, "b");
     assert_int_equal(fixture.remember.counters.again, 1);
     written(&fixture);
     said(&fixture, "+a +c kept ");
+    remember_fini(&fixture.remember);
+}
+
+/* A former home of the shard had put it in, and the read was too early for that. */
+static void who_comes_to_light_starts(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture, "ab");
+    changed(&fixture, "abx");
+    changed(&fixture, "abx");
+    assert_true(remember_has(&fixture.remember, SHARD, slice_text("x")));
+    said(&fixture, "");
+    step(&fixture);
+    said(&fixture, ">x ");
+    assert_int_equal(fixture.remember.counters.late, 1);
+    changed(&fixture, "abx");
+    step(&fixture);
+    said(&fixture, "");
+    changed(&fixture, "ab"); /* it lives */
+    said(&fixture, "+x ");
+    written(&fixture);
+    stop(&fixture, "x");
+    said(&fixture, "-x ");
+    written(&fixture);
+    said(&fixture, "forgotten ");
+    assert_int_equal(fixture.remember.dues, 0);
+    remember_fini(&fixture.remember);
+}
+
+/* Before its entities may start, as those that were read. */
+static void who_comes_before_the_shard_runs_starts_with_it(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture, "");
+    remember_begin(&fixture.remember, fixture.now, SHARD);
+    said(&fixture, "load ");
+    changed(&fixture, "ax"); /* too early: it is told again */
+    loaded(&fixture, "a");
+    changed(&fixture, "ax");
+    step(&fixture);
+    said(&fixture, "");
+    remember_run(&fixture.remember, fixture.now, SHARD);
+    step(&fixture);
+    said(&fixture, ">a >x ");
+    remember_fini(&fixture.remember);
+}
+
+/* A letter that control has sent before the answer to a write has what was there before that. */
+static void who_is_being_forgotten_does_not_start(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture, "ab");
+    start(&fixture, "c");
+    said(&fixture, "+c ");
+    stop(&fixture, "a"); /* waits for the write under way */
+    changed(&fixture, "abc");
+    written(&fixture);
+    said(&fixture, "kept -a ");
+    changed(&fixture, "abc");
+    step(&fixture);
+    said(&fixture, "");
+    written(&fixture);
+    said(&fixture, "forgotten ");
+    changed(&fixture, "bc");
+    step(&fixture);
+    said(&fixture, "");
+    assert_int_equal(fixture.remember.counters.late, 0);
+    changed(&fixture, "abc"); /* behind the answer: somebody else has put it in */
+    step(&fixture);
+    said(&fixture, ">a ");
+    remember_fini(&fixture.remember);
+}
+
+/* Whose removal failed, and is written again. */
+static void whose_end_has_failed_does_not_start(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture, "ab");
+    stop(&fixture, "a");
+    said(&fixture, "-a ");
+    remember_failed(&fixture.remember, fixture.now, SHARD, "no answers");
+    changed(&fixture, "abx");
+    fixture.now += 20 * SECOND;
+    step(&fixture);
+    said(&fixture, "load ");
+    loaded(&fixture, "ab");
+    said(&fixture, "-a ");
+    changed(&fixture, "abx");
+    step(&fixture);
+    said(&fixture, ">x ");
+    written(&fixture);
+    said(&fixture, "forgotten ");
+    remember_fini(&fixture.remember);
+}
+
+/* The next home reads it, or is told of it. */
+static void nobody_starts_in_a_shard_that_stops(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture, "ab");
+    remember_halt(&fixture.remember, SHARD);
+    changed(&fixture, "abx");
+    step(&fixture);
+    said(&fixture, "");
+    remember_end(&fixture.remember, SHARD);
+    changed(&fixture, "abx"); /* given up, or fenced off */
+    step(&fixture);
+    said(&fixture, "");
+    assert_int_equal(fixture.remember.ids, 0);
+    remember_fini(&fixture.remember);
+}
+
+/* Its start is on its way, or its message is quicker. */
+static void who_starts_already_is_not_started_again(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture, "ab");
+    start(&fixture, "x");
+    said(&fixture, "+x ");
+    changed(&fixture, "abx");
+    step(&fixture);
+    said(&fixture, "");
+    written(&fixture);
+    said(&fixture, "kept ");
+    changed(&fixture, "abxy");
+    start(&fixture, "y"); /* it is stored, by somebody */
+    step(&fixture);
+    said(&fixture, "kept ");
+    remember_fini(&fixture.remember);
+}
+
+/* In a key in which nobody would look for it: its end would not take it out of there, and it would start with each change. */
+static void who_is_in_another_ones_key_does_not_start(void **state)
+{
+    struct fixture fixture;
+    struct buf record = { 0 };
+
+    (void)state;
+    begin(&fixture, "ab");
+    record_put(&record, "x");
+    remember_changed(&fixture.remember, fixture.now, SHARD,
+                     (remember_key_of(slice_text("x")) + 1) % REMEMBER_KEYS,
+                     buf_slice(&record));
+    buf_fini(&record);
+    fixture.log[0] = 0;
+    assert_false(remember_has(&fixture.remember, SHARD, slice_text("x")));
+    remember_fini(&fixture.remember);
+}
+
+/* Beyond the limit it stays where it is, and its message is refused as those of others. */
+static void there_may_be_too_many(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture, "ab");
+    fixture.remember.options.ids_max = 3;
+    changed(&fixture, "abxy");
+    step(&fixture);
+    said(&fixture, ">x ");
+    assert_int_equal(fixture.remember.counters.late, 1);
+    remember_fini(&fixture.remember);
+}
+
+/* Restarts that are slow keep their order, and nobody's turn comes twice. */
+static void late_ones_wait_for_their_turn(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture, "ab");
+    fixture.remember.options.strategy = REMEMBER_CONSTANT;
+    fixture.remember.options.batch = 1;
+    changed(&fixture, "abx");
+    changed(&fixture, "abxy");
+    changed(&fixture, "abxyz");
+    assert_int_equal(fixture.remember.runs.count, 1);
+    for (int i = 0; i < 3; i++) {
+        step(&fixture);
+        fixture.now += SECOND;
+    }
+    said(&fixture, ">x >y >z ");
+    assert_int_equal(fixture.remember.runs.count, 0);
+    assert_true(remember_deadline(&fixture.remember) > fixture.now);
     remember_fini(&fixture.remember);
 }
 
@@ -247,6 +454,15 @@ int main(void)
         cmocka_unit_test(a_write_that_failed_is_made_again),
         cmocka_unit_test(who_has_no_room_is_tried_again),
         cmocka_unit_test(a_read_that_finds_it_gone_stores_it_again),
+        cmocka_unit_test(who_comes_to_light_starts),
+        cmocka_unit_test(who_comes_before_the_shard_runs_starts_with_it),
+        cmocka_unit_test(who_is_being_forgotten_does_not_start),
+        cmocka_unit_test(whose_end_has_failed_does_not_start),
+        cmocka_unit_test(nobody_starts_in_a_shard_that_stops),
+        cmocka_unit_test(who_starts_already_is_not_started_again),
+        cmocka_unit_test(who_is_in_another_ones_key_does_not_start),
+        cmocka_unit_test(there_may_be_too_many),
+        cmocka_unit_test(late_ones_wait_for_their_turn),
     };
 
     return cmocka_run_group_tests_name("remember_changed", tests, NULL, NULL);

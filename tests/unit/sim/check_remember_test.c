@@ -465,8 +465,7 @@ static void a_start_that_is_lost_is_found(void **state)
     (void)state;
     begin_with_a();
     check_remember_node_ended(check, 0);
-    expect_quiet("a of Kept, shard 4, is started and never stopped, and does "
-                 "not live");
+    expect_quiet("a of Kept, shard 4, is stored, and does not live");
     all_have("");
     expect_quiet("a of Kept, shard 4, is started and never stopped, and not "
                  "stored");
@@ -527,15 +526,19 @@ static void what_the_disk_of_the_dead_has_comes_back(void **state)
     }
 }
 
-/* Nobody was told that it is stored, or a stop of it is on its way. */
-static void who_was_not_confirmed_is_not_asked_for(void **state)
+/* Nobody was told that it is stored, or a stop of it is on its way. Where all have it, it has come to light. */
+static void who_was_not_confirmed_may_be_there_and_lives_then(void **state)
 {
     (void)state;
     begin_with_a();
     sent(0, "b", "");
     sent(0, "", "a");
     check_remember_node_ended(check, 0);
+    all_have("");
+    expect_quiet(NULL);
     all_have("b");
+    expect_quiet("b of Kept, shard 4, is stored, and does not live");
+    starts(1, "b");
     expect_quiet(NULL);
     expect_only(NULL);
 }
@@ -604,8 +607,7 @@ static void a_stop_from_outside_is_not_for_a_later_start(void **state)
     stops(0, "a");
     check_remember_node_ended(check, 0);
     check_remember_node_ended(check, 1);
-    expect_quiet("a of Kept, shard 4, is started and never stopped, and does "
-                 "not live");
+    expect_quiet("a of Kept, shard 4, is stored, and does not live");
     expect_only(NULL);
 }
 
@@ -636,7 +638,7 @@ int main(void)
         DATA(what_the_disk_of_the_dead_has_comes_back),
         DATA(a_start_that_is_lost_is_found),
         DATA(what_the_dead_alone_had_may_be_gone),
-        DATA(who_was_not_confirmed_is_not_asked_for),
+        DATA(who_was_not_confirmed_may_be_there_and_lives_then),
         DATA(what_a_restart_loses_or_brings_back_is_found),
         DATA(who_lives_in_a_sound_world_and_is_not_there_is_found),
         DATA(a_stop_of_a_life_that_is_over_takes_nobody_away),

@@ -1,0 +1,107 @@
+/* What others change of a store that they have, too: who lives is stored again, who is new starts. Behaviour 19.3. See remember.h. */
+#include "shard/remember_inside.h"
+
+#include "base/mark.h"
+#include "base/zoo.h"
+#include "shard/remember_keys.h"
+
+void remember_store_again(struct remember *remember, struct remembered *entity)
+{
+    REACHED("a remembered entity that others have taken out is stored again");
+    entity->stored = false;
+    entity->stays = true;
+    remember->counters.again++;
+}
+
+/* Whoever is being stored or forgotten here is known: what is said of a key comes behind the answers to all writes before it. So others have put it
+ * in, as one that a read finds. Null: it stays where it is. */
+static struct remembered *comes_late(struct remember *remember,
+                                     struct remember_shard *at, uint32_t key,
+                                     struct slice id)
+{
+    struct remembered *entity;
+
+    if (!id.size || remember_key_of(id) != key)
+        return NULL; /* nobody would take it out of there */
+    if (ZOO(D6R)) /* with this a read of too few is made good */
+        return NULL;
+    entity = remember_add(remember, at, id);
+    if (!entity)
+        return NULL;
+    REACHED("a remembered entity comes to light when its shard has been read");
+    entity->stored = entity->wanted = true;
+    remember_due_put(remember, at, entity);
+    remember->counters.late++;
+    return entity;
+}
+
+/* Marks who is in the store. Returns how many are new. */
+static uint32_t take_starts(struct remember *remember,
+                            struct remember_shard *at, uint32_t key,
+                            struct slice record)
+{
+    struct remember_changes changes = remember_changes_of(record);
+    uint64_t before = remember->counters.late;
+    struct slice id;
+    bool is_start;
+
+    while (remember_changes_next(&changes, &id, &is_start)) {
+        struct remembered *entity = remember_find(at, id);
+
+        if (!entity)
+            entity = comes_late(remember, at, key, id);
+        if (entity)
+            entity->is_there = true;
+    }
+    return (uint32_t)(remember->counters.late - before);
+}
+
+/* Of those who are not marked. */
+static uint32_t queue_missing(struct remember *remember,
+                              struct remember_shard *at, uint32_t key)
+{
+    struct map_entry entry;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; map_next(&at->ids, &i, &entry);) {
+        struct remembered *entity = entry.value;
+        bool is_there = entity->is_there;
+
+        entity->is_there = false;
+        if (is_there || !entity->wanted || entity->flying ||
+            entity->queued || remember_key_of(remembered_id(entity)) != key)
+            continue;
+        remember_store_again(remember, entity);
+        remember_queue_put(at, entity);
+        count++;
+    }
+    return count;
+}
+
+void remember_changed(struct remember *remember, uint64_t now, int32_t shard,
+                      uint32_t key, struct slice record)
+{
+    struct remember_shard *at = remember_here(remember, shard);
+    struct trace *trace = remember->options.trace;
+    bool is_lined_up;
+    uint32_t count;
+
+    if (!at || at->state != REMEMBER_READY)
+        return; /* once it is read it is told anew how the keys are */
+    is_lined_up = at->dues.count > 0;
+    count = take_starts(remember, at, key, record);
+    if (count)
+        trace_put(trace, TRACE_INFO, "shard",
+                  "remembered entities that a former node of their shard has "
+                  "put in late are started type=%s shard=%d entities=%u",
+                  remember->options.type, shard, count);
+    if (count && !is_lined_up)
+        remember_line_up(remember, now, at, shard);
+    count = queue_missing(remember, at, key);
+    if (count)
+        trace_put(trace, TRACE_INFO, "shard",
+                  "remembered entities that a former node of their shard has "
+                  "taken out are stored again type=%s shard=%d entities=%u",
+                  remember->options.type, shard, count);
+    remember_write_next(remember, now, at, shard);
+}
