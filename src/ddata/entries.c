@@ -236,19 +236,25 @@ bool entry_has_room(struct replicator *replicator, struct entry *entry,
            replicator->bytes + size <= REPLICATOR_BYTES_MAX;
 }
 
-/* Others have it, and it is not taken: members are not the same any more, for good. The log is told once of each key; of keys for which there is no
- * place, of the first one. */
-static void tell_refused(struct replicator *replicator, struct entry *entry,
-                         struct slice key, const char *why)
-{
-    bool *is_told = entry ? &entry->has_told_refused
-                          : &replicator->has_told_refused;
+/* Why a value of others is not taken. */
+enum refusal {
+    REFUSAL_KIND = 1,
+    REFUSAL_ROOM = 2,
+};
 
-    if (!*is_told)
+/* Others have it, and it is not taken: members are not the same any more, for good. The log is told once of each key and cause; of keys that are not
+ * here, of the first one for each cause. */
+static void tell_refused(struct replicator *replicator, struct entry *entry,
+                         struct slice key, enum refusal refusal,
+                         const char *why)
+{
+    uint8_t *told = entry ? &entry->told_refusals : &replicator->told_refusals;
+
+    if (!(*told & refusal))
         trace_put(replicator->trace, TRACE_WARNING, "ddata",
                   "a value is not taken, and members differ: %s key=\"%.*s\"",
                   why, (int)key.size, (const char *)key.data);
-    *is_told = true;
+    *told |= (uint8_t)refusal;
 }
 
 /* The sum of both is too large, but what they become together may not be: much of it is the same. */
@@ -289,12 +295,13 @@ static struct entry *merge_first(struct replicator *replicator,
     }
     if (!envelope_settle(envelope)) {
         replicator->counters.unmerged++;
-        tell_refused(replicator, NULL, key, "it is not of a kind that merges");
+        tell_refused(replicator, NULL, key, REFUSAL_KIND,
+                     "it is not of a kind that merges");
         return NULL;
     }
     entry = entry_add(replicator, key, size);
     if (!entry) {
-        tell_refused(replicator, NULL, key,
+        tell_refused(replicator, NULL, key, REFUSAL_ROOM,
                      "there is no room for it here; others are counted only");
         return NULL;
     }
@@ -331,13 +338,13 @@ struct entry *entry_merge(struct replicator *replicator, struct slice key,
         if (merged != ENVELOPE_SAME && merged != ENVELOPE_REFUSED)
             entry_grow(replicator, entry, size);
     } else if (!merge_large(replicator, entry, envelope, &merged)) {
-        tell_refused(replicator, entry, key,
+        tell_refused(replicator, entry, key, REFUSAL_ROOM,
                      "with what is here it is larger than a value may be");
         return NULL;
     }
     if (merged == ENVELOPE_REFUSED) {
         replicator->counters.unmerged++;
-        tell_refused(replicator, entry, key,
+        tell_refused(replicator, entry, key, REFUSAL_KIND,
                      "it is of another type than the one here");
         return NULL;
     }

@@ -43,7 +43,7 @@ struct entry {
     bool is_durable;
     bool is_changed; /* is in replicator.changed */
     bool by_others;  /* something has come from another node that subscribers were not told yet */
-    bool has_told_refused; /* that a value of others is not taken: once */
+    uint8_t told_refusals; /* why a value of others is not taken (entries.c): each once */
 };
 
 /* Subscribers of a key, or of all that begin so. */
@@ -205,7 +205,7 @@ struct replicator {
     struct dd_writer *writer;
     struct replicator_counters counters;
     bool has_told_malformed; /* that a message could not be read: once */
-    bool has_told_refused; /* that a key of others is not taken: once */
+    uint8_t told_refusals; /* why a key of others is not taken: each once */
     struct rng rng;
     struct timers timers;
     struct replicas replicas;
