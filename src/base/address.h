@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define HOST_MAX 111 /* bytes of a host's name without the zero; keeps a node_id at two cache lines */
+#define HOST_MAX 253 /* bytes of a host's name without the zero: as many as a name in DNS may have (RFC 1035) */
 
 struct address {
     char host[HOST_MAX + 1]; /* filled with zero bytes behind the text */

@@ -1,5 +1,5 @@
-/* An item: the tag of its field and a size, then the address: tag, size and text of the host, tag and varint of the port. All sizes are one
- * byte, and items of equal addresses are equal bytes. */
+/* An item: the tag of its field and a size, then the address: tag, size and text of the host, tag and varint of the port. Sizes are
+ * one byte below 128, else two, so items of equal addresses are equal bytes. */
 #include "ddata/seen.h"
 
 #include "base/check.h"
@@ -8,11 +8,13 @@
 #define TAG (SEEN_FIELD << 3 | PROTO_BYTES)
 #define HOST_TAG (1 << 3 | PROTO_BYTES)
 #define PORT_TAG (2 << 3 | PROTO_VARINT)
-#define HEAD 2      /* bytes before the address */
-#define HOST_HEAD 2 /* and before the host's text */
-#define PORT_MAX 3  /* bytes of a port */
+#define ONE_BYTE 127 /* a size that one byte tells */
+#define HEAD_SIZE 3 /* bytes before the address, at most */
+#define HOST_HEAD_SIZE 3 /* likewise before the host's text */
+#define PORT_MAX 3      /* bytes of a port */
 
-_Static_assert(HOST_HEAD + HOST_MAX + 1 + PORT_MAX < 128, "one byte");
+_Static_assert(HOST_HEAD_SIZE + HOST_MAX + 1 + PORT_MAX < 128 * 128,
+               "two bytes");
 
 struct item {
     struct slice host;
@@ -20,18 +22,35 @@ struct item {
     size_t size; /* all of it */
 };
 
+static size_t take_size(const uint8_t **at)
+{
+    size_t size = *(*at)++;
+
+    if (size > ONE_BYTE)
+        size = (size & 0x7f) | (size_t)*(*at)++ << 7;
+    return size;
+}
+
+static size_t size_size(size_t size)
+{
+    return size > ONE_BYTE ? 2 : 1;
+}
+
 static struct item item_at(const struct seen *seen, size_t place)
 {
-    const uint8_t *at = seen->bytes.data + place;
-    size_t host_size = at[HEAD + 1];
-    const uint8_t *port = at + HEAD + HOST_HEAD + host_size + 1;
-    struct item item = {
-        .host = slice_of(at + HEAD + HOST_HEAD, host_size),
-        .size = HEAD + (size_t)at[1],
-    };
+    const uint8_t *start = seen->bytes.data + place;
+    const uint8_t *at = start + 1;
+    size_t size = take_size(&at);
+    const uint8_t *end = at + size;
+    struct item item = { .size = (size_t)(end - start) };
+    size_t host_size;
 
-    for (unsigned shift = 0; port < at + item.size; shift += 7)
-        item.port |= (uint32_t)(*port++ & 0x7f) << shift;
+    at++; /* the host's tag */
+    host_size = take_size(&at);
+    item.host = slice_of(at, host_size);
+    at += host_size + 1;
+    for (unsigned shift = 0; at < end; shift += 7)
+        item.port |= (uint32_t)(*at++ & 0x7f) << shift;
     return item;
 }
 
@@ -48,16 +67,16 @@ static int compare(const struct item *item, struct slice host, uint32_t port)
 
 static void put_item(struct buf *buf, struct slice host, uint32_t port)
 {
-    size_t start = buf->size;
+    size_t port_size = port < 1 << 7 ? 1 : port < 1 << 14 ? 2 : PORT_MAX;
 
     buf_put_u8(buf, TAG);
-    buf_put_u8(buf, 0);
+    buf_put_varint(buf,
+                   1 + size_size(host.size) + host.size + 1 + port_size);
     buf_put_u8(buf, HOST_TAG);
-    buf_put_u8(buf, (uint8_t)host.size);
+    buf_put_varint(buf, host.size);
     buf_put_slice(buf, host);
     buf_put_u8(buf, PORT_TAG);
     buf_put_varint(buf, port);
-    buf->data[start + 1] = (uint8_t)(buf->size - start - HEAD);
 }
 
 void seen_fini(struct seen *seen)
@@ -111,7 +130,7 @@ bool seen_has(const struct seen *seen, const struct address *address)
 bool seen_add(struct seen *seen, const struct address *address)
 {
     struct slice host = slice_text(address->host);
-    uint8_t room[HEAD + HOST_HEAD + HOST_MAX + 1 + PORT_MAX + 8];
+    uint8_t room[HEAD_SIZE + HOST_HEAD_SIZE + HOST_MAX + 1 + PORT_MAX + 8];
     struct buf item = { room, 0, sizeof room }; /* a varint asks for ten bytes */
     bool is_there;
     size_t place = find(seen, host, address->port, &is_there);

@@ -11,13 +11,17 @@
 #include "base/rng.h"
 #include "ddata/seen.h"
 
-#define ALL 60
+#define ALL 96
+#define LONG "ccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
 
-/* Number n's, in order: hosts of several lengths, some of which begin as others do, and ports of one to three bytes on the wire. */
+/* Number n's, in order: hosts of several lengths, some of which begin as others do, and ports of one to three bytes on the wire. Of the
+ * one with 122 bytes some items' sizes are one byte, others two. */
 static struct address address_of(uint32_t n)
 {
-    static const char *const hosts[] = { "a", "ab", "ab-longer", "b",
-                                         "\xc3\xa4" };
+    static const char *const hosts[] = {
+        "a",       "ab",           "ab-longer",       "b",
+        LONG LONG, LONG LONG "cccccccc", LONG LONG LONG, "\xc3\xa4"
+    };
     static const uint32_t ports[] = { 1,   127,   128,   129,   255,  256,
                                       300, 16383, 16384, 30000, 65535, 2552 };
     static const uint32_t order[] = { 0, 1, 2, 3, 4, 5, 6, 11, 7, 8, 9, 10 };

@@ -552,6 +552,100 @@ static void broken_configurations(void **state)
     buf_fini(&deep);
 }
 
+/* ---- long hosts ---- */
+
+/* A name of DNS has 253 bytes at most. */
+#define LONGEST 253
+
+static struct node_id long_node(char letter, uint64_t uid)
+{
+    char host[LONGEST + 1];
+
+    memset(host, letter, LONGEST);
+    host[63] = host[127] = host[191] = '.';
+    host[LONGEST] = 0;
+    return test_node(host, 2552, uid);
+}
+
+static void the_longest_host_is_taken_in_each_message(void **state)
+{
+    struct node_id node = long_node('m', 7);
+    struct profile *profile =
+        profile_new(&test_identity, &node, NULL, 0, "1.0");
+    struct profile *joined = NULL;
+    struct heartbeat heartbeat = { node, 5, 1000 };
+    struct heartbeat beat;
+    struct node_id read;
+    struct buf buf = { 0 };
+    (void)state;
+
+    wire_put_node(&test_identity, &buf, &node);
+    assert_int_equal(wire_get_node(&test_identity, buf_slice(&buf), &read),
+                     WIRE_OK);
+    assert_true(node_equal(&read, &node));
+    buf_clear(&buf);
+    wire_put_address(&test_identity, &buf, &node.address);
+    assert_int_equal(
+        wire_get_address(&test_identity, buf_slice(&buf), &read.address),
+        WIRE_OK);
+    assert_true(address_equal(&read.address, &node.address));
+    buf_clear(&buf);
+    wire_put_heartbeat(&test_identity, &buf, &heartbeat);
+    assert_int_equal(
+        wire_get_heartbeat(&test_identity, buf_slice(&buf), &beat), WIRE_OK);
+    assert_true(address_equal(&beat.from.address, &node.address));
+    buf_clear(&buf);
+    wire_put_response(&test_identity, &buf, &heartbeat);
+    assert_int_equal(wire_get_response(&test_identity, buf_slice(&buf), &beat),
+                     WIRE_OK);
+    assert_true(node_equal(&beat.from, &node));
+    buf_clear(&buf);
+    wire_put_join(&test_identity, &buf, profile);
+    assert_int_equal(wire_get_join(&test_identity, buf_slice(&buf), &joined),
+                     WIRE_OK);
+    assert_true(node_equal(&joined->node, &node));
+    profile_drop(profile);
+    profile_drop(joined);
+    buf_fini(&buf);
+}
+
+/* As a member, and for a day after it was removed. */
+static void the_longest_hosts_are_taken_in_gossip(void **state)
+{
+    struct node_id member = long_node('m', 7), gone = long_node('g', 8);
+    struct gossip none = { 0 }, gossip = { 0 }, read = { 0 };
+    struct profile *profile =
+        profile_new(&test_identity, &member, NULL, 0, "1.0");
+    struct node_id from;
+    struct buf buf = { 0 };
+    (void)state;
+
+    test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    gossip_add(&gossip, profile, MEMBER_UP, 2)->seen = true;
+    assert_true(gossip_add_tombstone(&gossip, &gone, 1000));
+    clock_increment(&gossip.clock, &profile->key);
+    (void)reachability_change(&gossip.reachability, profile,
+                              gossip.members.items[0].profile, UNREACHABLE);
+    wire_put_gossip(&test_identity, &buf, &gossip);
+    assert_int_equal(
+        wire_get_gossip(&test_identity, buf_slice(&buf), &none, &read),
+        WIRE_OK);
+    assert_non_null(gossip_find(&read, &member));
+    assert_true(gossip_is_tombstoned(&read, &gone));
+    gossip_fini(&read);
+    buf_clear(&buf);
+    wire_put_welcome(&test_identity, &buf, &member, &gossip);
+    assert_int_equal(wire_get_welcome(&test_identity, buf_slice(&buf), &none,
+                                      &from, &read),
+                     WIRE_OK);
+    assert_true(node_equal(&from, &member));
+    assert_non_null(gossip_find(&read, &member));
+    gossip_fini(&read);
+    gossip_fini(&gossip);
+    profile_drop(profile);
+    buf_fini(&buf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -566,6 +660,8 @@ int main(void)
         cmocka_unit_test(gzip_has_limits),
         cmocka_unit_test(configurations_are_compared),
         cmocka_unit_test(broken_configurations),
+        cmocka_unit_test(the_longest_host_is_taken_in_each_message),
+        cmocka_unit_test(the_longest_hosts_are_taken_in_gossip),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
