@@ -53,13 +53,14 @@
 #define GOSSIP_MEMBERS_MAX 5000 /* of one gossip; a frame of 256 KiB carries about as many */
 #define MEMBER_TOMBSTONES_MAX 10000 /* of one gossip: a day of removals, one each 9 s; the oldest is dropped first */
 #define MEMBER_ROWS_MAX 65536 /* observations in one gossip: all but a few of 5,000 members unreachable for 9 each is 45,000 */
-#define MEMBER_ROLES_MAX 64 /* of one member */
-#define MEMBER_ROLE_SIZE_MAX 255 /* bytes of a role's name */
+#define MEMBER_ROLES_MAX 1024 /* of one member; a JVM has no limit */
+#define MEMBER_ROLE_SIZE_MAX 4096 /* bytes of a role's name; likewise */
 #define MEMBER_TABLE_MAX 65536 /* distinct roles, versions or hashes of one gossip; JVM peers repeat versions per member */
 #define MEMBER_INFLATE_SIZE_MAX (8 * 1024 * 1024) /* bytes of a message after gunzip */
 #define MEMBER_INFLATE_RATIO_MAX 50 /* gunzipped to compressed; a real gossip stays below 10 */
 #define MEMBER_INFLATE_SIZE_FREE (64 * 1024) /* bytes that any message may inflate to whatever the ratio */
-#define MEMBER_DECODE_SIZE_MAX (32 * 1024 * 1024) /* bytes of memory of one message being decoded; 5,000 members need 3 MiB */
+#define MEMBER_DECODE_SIZE_MAX (32 * 1024 * 1024) /* bytes of memory of one message being decoded; 5,000 members need 5 MiB. The roles and versions of
+    * members that a gossip brings take no more, either */
 #define MEMBER_CONFIG_SIZE_MAX (64 * 1024) /* bytes of a configuration text to check */
 #define MEMBER_CONFIG_DEPTH_MAX 16 /* objects in objects of it */
 #define MEMBER_CONFIG_KEYS_MAX 1024 /* settings in it */

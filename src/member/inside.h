@@ -187,7 +187,11 @@ struct member {
 void member_settle(struct member *member, uint64_t now);
 void member_fini_news(struct member *member); /* the views too */
 
-/* member.c. Leaves a fact about a node. */
+/* member.c. A message that could not be read: counted, and an error is logged where it passes a limit, as whoever said it will go on
+ * to. what: its name. */
+void member_cannot_read(struct member *member, enum verdict verdict,
+                        const char *what, const struct node_id *from);
+/* Leaves a fact about a node. */
 void member_probe(struct member *member, enum probe_kind kind,
                   const struct node_id *node, uint64_t first);
 /* An answer to a heartbeat counts: counted, and a fact. */

@@ -364,10 +364,8 @@ static void read_gossip(struct member *member, const struct inbound *inbound,
 
     *packed = (struct buf){ 0 };
     buf_put_slice(&read.path, inbound->sender);
-    if (verdict == WIRE_MALFORMED)
-        member->counters.dropped_malformed++;
-    else if (verdict != WIRE_OK)
-        member->counters.dropped_hostile++;
+    if (verdict != WIRE_OK)
+        member_cannot_read(member, verdict, "gossip", &inbound->from);
     else if (member->gossip.members.count < HEAD_MEMBERS_MIN)
         take_waiting(member, &read, outbox);
     else if (wait(member, &read, outbox))

@@ -200,7 +200,9 @@ void join_receive(struct member *member, uint64_t now,
         wire_get_join(member->identity, inbound->payload, &profile);
 
     leave_follow_preparation(member, outbox);
-    if (verdict != WIRE_OK)
+    if (verdict == WIRE_BEYOND)
+        member_cannot_read(member, verdict, "request to join", &inbound->from);
+    else if (verdict != WIRE_OK)
         member->counters.dropped_malformed++;
     else if (!inbound->sender.size ||
              !node_equal(&profile->node, &inbound->from) ||
@@ -293,7 +295,9 @@ static void consider(struct member *member, uint64_t now, enum verdict verdict,
                      const struct node_id *from, struct gossip *gossip,
                      const struct inbound *inbound, struct outbox *outbox)
 {
-    if (verdict != WIRE_OK)
+    if (verdict == WIRE_BEYOND)
+        member_cannot_read(member, verdict, "gossip", &inbound->from);
+    else if (verdict != WIRE_OK)
         member->counters.dropped_malformed++;
     else if (!node_equal(from, &inbound->from) ||
              !is_own_welcome(member, gossip, from))

@@ -615,6 +615,23 @@ static uint64_t unreadable(const struct member *member)
            member->counters.dropped_hostile;
 }
 
+void member_cannot_read(struct member *member, enum verdict verdict,
+                        const char *what, const struct node_id *from)
+{
+    char text[ADDRESS_TEXT_MAX];
+
+    if (verdict == WIRE_MALFORMED)
+        member->counters.dropped_malformed++;
+    else
+        member->counters.dropped_hostile++;
+    if (verdict == WIRE_BEYOND)
+        trace_put(member->trace, TRACE_ERROR, "member",
+                  "a %s passes a limit of this node, nothing of it is taken from=%s host_bytes_max=%d roles_max=%d role_bytes_max=%d version_bytes_max=%d members_max=%d",
+                  what, address_text(&from->address, text, sizeof text),
+                  HOST_MAX, MEMBER_ROLES_MAX, MEMBER_ROLE_SIZE_MAX,
+                  VERSION_SIZE_MAX, GOSSIP_MEMBERS_MAX);
+}
+
 void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
                     const struct inbound *inbound, struct outbox *outbox)
 {

@@ -70,14 +70,19 @@ static void view_members(struct member *member, const uint8_t *reach)
 static void put_role(struct news *news, const char *role)
 {
     struct role_leader added = { .role = NULL };
-    uint32_t at = 0;
+    uint32_t at = 0, end = news->roles.count;
 
-    while (at < news->roles.count &&
-           strcmp(news->roles.items[at].role, role) < 0)
-        at++;
-    if (at < news->roles.count &&
-        strcmp(news->roles.items[at].role, role) == 0)
-        return;
+    while (at < end) {
+        uint32_t middle = at + (end - at) / 2;
+        int order = strcmp(news->roles.items[middle].role, role);
+
+        if (order == 0)
+            return;
+        if (order < 0)
+            at = middle + 1;
+        else
+            end = middle;
+    }
     added.role = mem_text(role);
     vec_push(&news->roles, added);
     memmove(&news->roles.items[at + 1], &news->roles.items[at],

@@ -34,14 +34,33 @@ static bool is_center(const char *role)
     return strncmp(role, CENTER_PREFIX, CENTER_PREFIX_SIZE) == 0;
 }
 
+/* Where it stands in a sorted table, or belongs. */
+static uint32_t place_of(const char *const *roles, uint32_t count,
+                         const char *role, bool *is_there)
+{
+    uint32_t at = 0, end = count;
+
+    *is_there = false;
+    while (at < end && !*is_there) {
+        uint32_t middle = at + (end - at) / 2;
+        int order = strcmp(roles[middle], role);
+
+        *is_there = order == 0;
+        if (order < 0)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    return *is_there ? end : at;
+}
+
 /* Inserts into a sorted table; a role that is there already is left out. */
 static uint32_t insert(const char **roles, uint32_t count, const char *role)
 {
-    uint32_t at = 0;
+    bool is_there;
+    uint32_t at = place_of(roles, count, role, &is_there);
 
-    while (at < count && strcmp(roles[at], role) < 0)
-        at++;
-    if (at < count && strcmp(roles[at], role) == 0)
+    if (is_there)
         return count;
     memmove(&roles[at + 1], &roles[at], (count - at) * sizeof *roles);
     roles[at] = role;
@@ -151,10 +170,11 @@ void profile_drop(struct profile *profile)
 
 bool profile_has_role(const struct profile *profile, const char *role)
 {
-    for (uint32_t i = 0; i < profile->traits->role_count; i++)
-        if (strcmp(profile->traits->roles[i], role) == 0)
-            return true;
-    return false;
+    bool is_there;
+
+    (void)place_of(profile->traits->roles, profile->traits->role_count, role,
+                   &is_there);
+    return is_there;
 }
 
 bool profile_same_center(const struct profile *left,

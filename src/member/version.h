@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VERSION_SIZE_MAX 255 /* bytes of a version's text */
+#define VERSION_SIZE_MAX 4096 /* bytes of a version's text; a JVM has no limit */
 
 struct version {
     int64_t numbers[4];

@@ -67,6 +67,8 @@ enum verdict part_get_address(const struct identity *identity,
     if (!part->protocol || strcmp(part->protocol, identity->protocol) ||
         strcmp(part->system, identity->system))
         return WIRE_FOREIGN;
+    if (strlen(part->hostname) > HOST_MAX)
+        return WIRE_BEYOND;
     return address_set(address, part->hostname, strlen(part->hostname),
                        part->port)
                ? WIRE_OK
@@ -234,12 +236,15 @@ static enum verdict check_join(const Cluster__Join *message,
 {
     struct version version;
 
-    if (message->n_roles > MEMBER_ROLES_MAX)
-        return WIRE_HOSTILE;
-    for (size_t i = 0; i < message->n_roles; i++)
-        if (!*message->roles[i] ||
-            strlen(message->roles[i]) > MEMBER_ROLE_SIZE_MAX)
+    if (message->n_roles > MEMBER_ROLES_MAX ||
+        strlen(app_version) > VERSION_SIZE_MAX)
+        return WIRE_BEYOND;
+    for (size_t i = 0; i < message->n_roles; i++) {
+        if (!*message->roles[i])
             return WIRE_HOSTILE;
+        if (strlen(message->roles[i]) > MEMBER_ROLE_SIZE_MAX)
+            return WIRE_BEYOND;
+    }
     /* A version that does not parse would break every JVM peer (wire 5.2). */
     return version_parse(&version, app_version) ? WIRE_OK : WIRE_HOSTILE;
 }

@@ -12,7 +12,8 @@ enum verdict {
     WIRE_OK,
     WIRE_MALFORMED, /* not the message, or an address that is none */
     WIRE_FOREIGN,   /* of another cluster */
-    WIRE_HOSTILE    /* decodes, but breaks a rule: nothing of it is used */
+    WIRE_HOSTILE,   /* decodes, but breaks a rule: nothing of it is used */
+    WIRE_BEYOND     /* decodes, but passes a limit of base/limits.h, or HOST_MAX: likewise */
 };
 
 enum config_check {

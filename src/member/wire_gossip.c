@@ -102,6 +102,8 @@ struct decoding {
     const struct node_id *const *nodes; /* part->addresses, decoded */
     struct profile **
         profiles; /* by the same index: those that are members; lent from the gossip */
+    size_t traits_size; /* bytes of roles and versions of those that were not known */
+    bool is_beyond;     /* a member passes a limit */
 };
 
 static enum verdict get_addresses(struct decoding *decoding,
@@ -114,7 +116,7 @@ static enum verdict get_addresses(struct decoding *decoding,
     struct node_id *memory;
 
     if (count > GOSSIP_MEMBERS_MAX + MEMBER_TOMBSTONES_MAX)
-        return WIRE_HOSTILE;
+        return WIRE_BEYOND;
     decoding->profiles = allocator->alloc(allocator->allocator_data,
                                           count * sizeof *decoding->profiles);
     if (!decoding->profiles)
@@ -127,9 +129,11 @@ static enum verdict get_addresses(struct decoding *decoding,
     if (!memory || !nodes)
         return WIRE_HOSTILE;
     for (size_t i = 0; i < count; i++) {
-        if (part_get_node(decoding->identity, part->addresses[i],
-                          &memory[i]) != WIRE_OK)
-            return WIRE_HOSTILE;
+        enum verdict verdict = part_get_node(
+            decoding->identity, part->addresses[i], &memory[i]);
+
+        if (verdict != WIRE_OK)
+            return verdict == WIRE_BEYOND ? WIRE_BEYOND : WIRE_HOSTILE;
         nodes[i] = &memory[i];
     }
     decoding->nodes = nodes;
@@ -148,9 +152,29 @@ static const char *get_version(const Cluster__Gossip *part,
     return part->app_versions[member->app_version];
 }
 
+/* What a new member brings is kept as long as it is one: all of a gossip's is bounded before it is taken, as indexes of roles repeat
+ * what stands there once. */
+static bool is_within(struct decoding *decoding, const char *const *roles,
+                      size_t role_count, const char *app_version)
+{
+    size_t size = strlen(app_version);
+    bool good = size <= VERSION_SIZE_MAX;
+
+    for (size_t i = 0; i < role_count; i++) {
+        size_t role_size = strlen(roles[i]);
+
+        good = good && role_size <= MEMBER_ROLE_SIZE_MAX;
+        size += role_size + sizeof *roles;
+    }
+    decoding->traits_size += size;
+    good = good && decoding->traits_size <= MEMBER_DECODE_SIZE_MAX;
+    decoding->is_beyond = !good;
+    return good;
+}
+
 /* A profile with one holder for a member: the known one of that incarnation, or a new one. Null when it breaks a
- * rule. */
-static struct profile *get_profile(const struct decoding *decoding,
+ * rule, or passes a limit. */
+static struct profile *get_profile(struct decoding *decoding,
                                    const Cluster__Member *member)
 {
     const Cluster__Gossip *part = decoding->part;
@@ -160,7 +184,10 @@ static struct profile *get_profile(const struct decoding *decoding,
     const char *roles[MEMBER_ROLES_MAX];
     struct version version;
 
-    if (!app_version || member->n_roles > MEMBER_ROLES_MAX)
+    if (!app_version)
+        return NULL;
+    decoding->is_beyond = member->n_roles > MEMBER_ROLES_MAX;
+    if (decoding->is_beyond)
         return NULL;
     for (size_t i = 0; i < member->n_roles; i++) {
         if (member->roles[i] < 0 || (size_t)member->roles[i] >= part->n_roles)
@@ -170,9 +197,10 @@ static struct profile *get_profile(const struct decoding *decoding,
     if (known)
         return profile_hold(known->profile);
     for (size_t i = 0; i < member->n_roles; i++)
-        if (!*roles[i] || strlen(roles[i]) > MEMBER_ROLE_SIZE_MAX)
+        if (!*roles[i])
             return NULL;
-    if (!version_parse(&version, app_version))
+    if (!is_within(decoding, roles, member->n_roles, app_version) ||
+        !version_parse(&version, app_version))
         return NULL;
     return profile_new(decoding->identity, node, roles,
                        (uint32_t)member->n_roles, app_version);
@@ -295,13 +323,13 @@ enum verdict part_get_gossip(struct arena *arena,
         part->n_roles > MEMBER_TABLE_MAX ||
         part->n_app_versions > MEMBER_TABLE_MAX ||
         part->n_hashes > MEMBER_TABLE_MAX)
-        return WIRE_HOSTILE;
+        return WIRE_BEYOND;
     verdict = get_addresses(&decoding, arena);
     if (verdict != WIRE_OK)
         return verdict;
     for (size_t i = 0; i < part->n_members; i++)
         if (!get_member(&decoding, part->members[i]))
-            return WIRE_HOSTILE;
+            return decoding.is_beyond ? WIRE_BEYOND : WIRE_HOSTILE;
     if (!get_overview(&decoding) || !get_tombstones(&decoding))
         return WIRE_HOSTILE;
     verdict = part_get_clock(part->clock, part->hashes, part->n_hashes,

@@ -11,6 +11,7 @@
 #include "base/timers.h"
 #include "member/cluster.pb-c.h"
 #include "member/pack.h"
+#include "member/version.h"
 #include "member/wire.h"
 #include "values.h"
 
@@ -310,6 +311,65 @@ static void forged_fields_are_refused(void **state)
     buf_fini(&bytes);
 }
 
+/* How many errors were logged since the last look; all of them of limits. */
+static uint32_t errors(struct fixture *fixture)
+{
+    struct trace_line line;
+    uint32_t count = 0;
+
+    while (trace_next(fixture->trace, &line)) {
+        if (line.level != TRACE_ERROR)
+            continue;
+        assert_non_null(strstr(line.text, "passes a limit of this node"));
+        count++;
+    }
+    return count;
+}
+
+/* Nothing of such a gossip is taken, an error says so, and what others say is taken as before. */
+static void a_limit_that_is_passed_is_said(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct member_counters *counters = member_counters(fixture->member);
+    struct node_id node = test_node("c", 2552, 3);
+    char host[HOST_MAX + 2], version[VERSION_SIZE_MAX + 2];
+    struct gossip gossip = { 0 };
+    struct buf packed = { 0 }, bytes = { 0 };
+    Cluster__Gossip *part;
+    char *before;
+
+    memset(host, 'h', sizeof host);
+    host[HOST_MAX + 1] = 0;
+    memset(version, 'v', sizeof version);
+    version[VERSION_SIZE_MAX + 1] = 0;
+    learn(fixture, &gossip);
+    assert_true(gossip_add_tombstone(&gossip, &node, 1));
+    advance(fixture, &gossip);
+    wire_put_gossip(&test_identity, &packed, &gossip);
+    assert_true(pack_inflate(&bytes, buf_slice(&packed)));
+    part = cluster__gossip__unpack(NULL, bytes.size, bytes.data);
+    assert_non_null(part);
+    assert_int_equal(part->n_addresses, 3);
+    before = part->addresses[2]->address->hostname;
+    part->addresses[2]->address->hostname = host; /* the tombstone's */
+    put_raw(fixture, part);
+    part->addresses[2]->address->hostname = before;
+    assert_int_equal(errors(fixture), 1);
+    assert_int_equal(counters->dropped_hostile, 1);
+    assert_int_equal(counters->gossip_received, 0);
+    join(fixture, &node, version);
+    assert_int_equal(errors(fixture), 1);
+    assert_int_equal(counters->dropped_hostile, 2);
+    assert_int_equal(member_count(fixture->member), 2);
+    put_raw(fixture, part);
+    assert_int_equal(errors(fixture), 0);
+    assert_int_equal(counters->gossip_received, 1);
+    cluster__gossip__free_unpacked(part, NULL);
+    gossip_fini(&gossip);
+    buf_fini(&packed);
+    buf_fini(&bytes);
+}
+
 static void joins_are_checked(void **state)
 {
     struct fixture *fixture = *state;
@@ -499,6 +559,7 @@ int main(void)
         WITH(own_word_cannot_be_forged),
         WITH(only_reachable_members_speak),
         WITH(forged_fields_are_refused),
+        WITH(a_limit_that_is_passed_is_said),
         WITH(joins_are_checked),
         WITH(members_have_a_limit),
         WITH(rubbish_is_counted),

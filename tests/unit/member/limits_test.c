@@ -13,6 +13,7 @@
 #include "member/compat.h"
 #include "member/inside.h"
 #include "member/pack.h"
+#include "member/version.h"
 #include "member/wire.h"
 #include "values.h"
 
@@ -266,7 +267,7 @@ static void a_gossip_has_so_many_texts(void **state)
     part->n_app_versions = MEMBER_TABLE_MAX;
     assert_int_equal(read_raw(part), WIRE_OK);
     part->n_app_versions++;
-    assert_int_equal(read_raw(part), WIRE_HOSTILE);
+    assert_int_equal(read_raw(part), WIRE_BEYOND);
     part->app_versions = own;
     part->n_app_versions = own_count;
     cluster__gossip__free_unpacked(part, NULL);
@@ -275,6 +276,126 @@ static void a_gossip_has_so_many_texts(void **state)
     buf_fini(&bytes);
     mem_free(texts);
     mem_free(versions);
+}
+
+#define LONG_ROLES 1000
+#define LONG_ROLE_SIZE 4000 /* bytes */
+
+/* Texts of that size, each another one, that do not pack too well. */
+static char **texts_of(uint32_t count, size_t size)
+{
+    char **texts = mem_alloc(count * sizeof *texts);
+    struct rng rng;
+
+    rng_init(&rng, 1);
+    for (uint32_t i = 0; i < count; i++) {
+        texts[i] = mem_alloc(size + 1);
+        for (size_t k = 0; k < size; k++)
+            texts[i][k] = (char)('a' + rng_below(&rng, 26));
+        (void)snprintf(texts[i], size, "%06u", i);
+        texts[i][6] = '-';
+    }
+    return texts;
+}
+
+static void free_texts(char **texts, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        mem_free(texts[i]);
+    mem_free(texts);
+}
+
+/* What is read of a gossip of members with these roles and version, which all have them. */
+static enum verdict read_members(char **roles, uint32_t role_count,
+                                 const char *version, uint32_t member_count,
+                                 struct gossip *read)
+{
+    struct gossip gossip = { 0 }, known = { 0 };
+    struct buf packed = { 0 };
+    enum verdict verdict;
+
+    for (uint32_t i = 0; i < member_count; i++) {
+        struct node_id node = test_node("m", i + 1, i + 1);
+        struct profile *profile =
+            profile_new(&test_identity, &node, (const char *const *)roles,
+                        role_count, version);
+
+        (void)gossip_add(&gossip, profile, MEMBER_UP, 1);
+        clock_increment(&gossip.clock, &profile->key);
+        profile_drop(profile);
+    }
+    wire_put_gossip(&test_identity, &packed, &gossip);
+    verdict = wire_get_gossip(&test_identity, buf_slice(&packed), &known, read);
+    buf_fini(&packed);
+    gossip_fini(&gossip);
+    return verdict;
+}
+
+/* The roles of a JVM member, of which it may have as many and as long ones as it likes: "dc-default" is one. */
+static void a_gossip_has_members_with_so_many_roles(void **state)
+{
+    char **roles = texts_of(MEMBER_ROLES_MAX, 20);
+    char **longer = texts_of(2, MEMBER_ROLE_SIZE_MAX + 1);
+    struct gossip read = { 0 };
+    (void)state;
+
+    assert_int_equal(
+        read_members(roles, MEMBER_ROLES_MAX - 1, "1.0", 2, &read), WIRE_OK);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct profile *profile = read.members.items[i].profile;
+
+        assert_int_equal(profile->traits->role_count, MEMBER_ROLES_MAX);
+        assert_true(profile_has_role(profile, roles[0]));
+        assert_true(profile_has_role(profile, roles[MEMBER_ROLES_MAX - 2]));
+        assert_true(profile_has_role(profile, "dc-default"));
+        assert_false(profile_has_role(profile, roles[MEMBER_ROLES_MAX - 1]));
+    }
+    gossip_fini(&read);
+    assert_int_equal(read_members(roles, MEMBER_ROLES_MAX, "1.0", 2, &read),
+                     WIRE_BEYOND);
+    assert_int_equal(read_members(longer, 1, "1.0", 1, &read), WIRE_BEYOND);
+    longer[1][MEMBER_ROLE_SIZE_MAX] = 0;
+    assert_int_equal(read_members(longer + 1, 1, "1.0", 1, &read), WIRE_OK);
+    assert_true(profile_has_role(read.members.items[0].profile, longer[1]));
+    gossip_fini(&read);
+    free_texts(roles, MEMBER_ROLES_MAX);
+    free_texts(longer, 2);
+}
+
+static void a_version_has_so_many_bytes(void **state)
+{
+    char text[VERSION_SIZE_MAX + 2];
+    struct gossip read = { 0 };
+    (void)state;
+
+    memset(text, 'v', sizeof text);
+    memcpy(text, "1.2.3-", 6);
+    text[VERSION_SIZE_MAX] = 0;
+    assert_int_equal(read_members(NULL, 0, text, 1, &read), WIRE_OK);
+    assert_string_equal(read.members.items[0].profile->traits->app_version,
+                        text);
+    gossip_fini(&read);
+    text[VERSION_SIZE_MAX] = 'v';
+    text[VERSION_SIZE_MAX + 1] = 0;
+    assert_int_equal(read_members(NULL, 0, text, 1, &read), WIRE_BEYOND);
+}
+
+/* A role that stands once in a gossip and that each member names is kept for each of them: 32 MB in all, and no more. */
+static void the_roles_of_a_gossip_have_a_limit_together(void **state)
+{
+    char **roles = texts_of(LONG_ROLES, LONG_ROLE_SIZE);
+    uint32_t most =
+        MEMBER_DECODE_SIZE_MAX / (LONG_ROLES * (LONG_ROLE_SIZE + 8) + 100);
+    struct gossip read = { 0 };
+    (void)state;
+
+    assert_int_equal(read_members(roles, LONG_ROLES, "1.0", most, &read),
+                     WIRE_OK);
+    assert_int_equal(read.members.count, most);
+    gossip_fini(&read);
+    assert_int_equal(read_members(roles, LONG_ROLES, "1.0", most + 1, &read),
+                     WIRE_BEYOND);
+    free_texts(roles, LONG_ROLES);
 }
 
 static void what_is_inflated_has_limits(void **state)
@@ -458,6 +579,9 @@ int main(void)
         cmocka_unit_test(a_threshold_of_suspicion_has_a_fraction),
         cmocka_unit_test(a_gossip_has_so_many_observations),
         cmocka_unit_test(a_gossip_has_so_many_texts),
+        cmocka_unit_test(a_gossip_has_members_with_so_many_roles),
+        cmocka_unit_test(a_version_has_so_many_bytes),
+        cmocka_unit_test(the_roles_of_a_gossip_have_a_limit_together),
         cmocka_unit_test(what_is_inflated_has_limits),
         cmocka_unit_test(a_message_being_decoded_has_so_much_memory),
     };
