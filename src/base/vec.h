@@ -16,11 +16,15 @@
         uint32_t capacity; \
     }
 
+/* Eight, or as many as half a KiB holds: most with large items have one or two. */
+#define vec_first(vec) \
+    (sizeof *(vec)->items > 64 ? (uint32_t)(512 / sizeof *(vec)->items) + 1 : 8)
 /* Room for one more; the new item is not cleared. */
 #define vec_grow(vec)                                                            \
     ((vec)->count < (vec)->capacity                                              \
          ? (void)0                                                               \
-         : (void)((vec)->capacity = (vec)->capacity ? (vec)->capacity * 2 : 8,   \
+         : (void)((vec)->capacity = (vec)->capacity ? (vec)->capacity * 2        \
+                                                    : vec_first(vec),            \
                   (vec)->items = mem_resize(                                     \
                       (vec)->items, (vec)->capacity * sizeof *(vec)->items)))
 #define vec_push(vec, item) \

@@ -672,6 +672,9 @@ static bool read_tombstones(struct reading *reading)
 
     if (run->count > MEMBER_TOMBSTONES_MAX)
         return false;
+    reading->gossip->tombstones.items = mem_alloc(
+        (run->count + 1) * sizeof *reading->gossip->tombstones.items);
+    reading->gossip->tombstones.capacity = run->count + 1;
     for (uint32_t i = 0; i < run->count; i++) {
         struct cursor cursor = cursor_of(next_of(run, FIELD_TOMBSTONES));
         uint64_t address = number_of(&cursor, 1);

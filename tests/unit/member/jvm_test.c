@@ -7,7 +7,9 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "member/cluster.pb-c.h"
 #include "member/compat.h"
+#include "member/pack.h"
 #include "member/wire.h"
 #include "values.h"
 
@@ -168,12 +170,58 @@ static void a_jvm_gossip_has_the_jvm_status(void **state)
     buf_fini(&said);
 }
 
+/* The same with a host name as long as DNS has them, which no JVM of the recording had. */
+static void a_jvm_gossip_may_name_the_longest_host(void **state)
+{
+    static const struct identity second = {
+        .protocol = "akka",
+        .system = "Interop",
+        .node = { { "127.0.0.1", 44239 }, FIRST },
+    };
+    struct buf payload = bytes_of(gossip_of_a);
+    struct buf packed = { 0 }, bytes = { 0 }, longer = { 0 };
+    struct gossip none = { 0 }, gossip = { 0 };
+    struct node_id from, to;
+    Cluster__Gossip *part;
+    char host[254];
+    char *before;
+    (void)state;
+
+    memset(host, 'h', 253);
+    host[253] = 0;
+    assert_int_equal(wire_get_envelope(&second, buf_slice(&payload), &from, &to,
+                                       &packed),
+                     WIRE_OK);
+    assert_true(pack_inflate(&bytes, buf_slice(&packed)));
+    part = cluster__gossip__unpack(NULL, bytes.size, bytes.data);
+    assert_non_null(part);
+    before = part->addresses[2]->address->hostname;
+    part->addresses[2]->address->hostname = host;
+    buf_clear(&bytes);
+    bytes.size = cluster__gossip__pack(
+        part, buf_reserve(&bytes, cluster__gossip__get_packed_size(part)));
+    pack_deflate(&longer, buf_slice(&bytes));
+    assert_int_equal(
+        wire_get_gossip(&second, buf_slice(&longer), &none, &gossip), WIRE_OK);
+    assert_int_equal(gossip.members.count, 3);
+    assert_string_equal(gossip.members.items[2].profile->node.address.host,
+                        host);
+    part->addresses[2]->address->hostname = before;
+    cluster__gossip__free_unpacked(part, NULL);
+    gossip_fini(&gossip);
+    buf_fini(&packed);
+    buf_fini(&bytes);
+    buf_fini(&longer);
+    buf_fini(&payload);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_jvm_joiner_is_answered),
         cmocka_unit_test(a_jvm_welcome_is_read),
         cmocka_unit_test(a_jvm_gossip_has_the_jvm_status),
+        cmocka_unit_test(a_jvm_gossip_may_name_the_longest_host),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
