@@ -86,25 +86,44 @@ static bool compare(struct replicator *replicator)
     return true;
 }
 
-/* What is here of that chunk and was not named. */
+/* Where a row that does not go whole is begun with. A place that was kept would be one for each peer and chunk: with fewer they take turns in step,
+ * and some keys have none. */
+static uint32_t any_place(struct replicator *replicator, uint32_t count)
+{
+    return count ? (uint32_t)rng_below(&replicator->rng, count) : 0;
+}
+
+static bool is_unnamed(const struct replicator *replicator,
+                       const struct entry *entry)
+{
+    const struct message *status = &replicator->comparison.status;
+
+    return entry->stamp != replicator->stamp &&
+           !expire_is_over(replicator, entry->key, entry->used_ms) &&
+           chunk_has(entry, status->chunk, status->chunks);
+}
+
+/* What is here of that chunk and was not named: as many as an answer may have, whatever else differs. */
 static void add_unnamed(struct replicator *replicator)
 {
     struct comparison *comparison = &replicator->comparison;
-    const struct message *status = &comparison->status;
+    uint32_t max = comparison->named + replicator->settings.max_delta_elements;
+    uint32_t first = any_place(replicator, replicator->entries.used);
     struct map_entry item;
-    uint32_t at = 0;
+    uint32_t at = first;
 
-    while (comparison->keys.count < replicator->settings.max_delta_elements &&
-           map_next(&replicator->entries, &at, &item)) {
-        const struct entry *entry = item.value;
-        struct slice key = entry->key;
+    for (int part = 0; part < 2; part++) {
+        while (comparison->keys.count < max &&
+               map_next(&replicator->entries, &at, &item) &&
+               (part == 0 || at <= first)) {
+            struct slice key = item.key;
 
-        if (entry->stamp == replicator->stamp ||
-            expire_is_over(replicator, key, entry->used_ms) ||
-            !chunk_has(entry, status->chunk, status->chunks))
-            continue;
-        key.data = mem_copy(key.data, key.size);
-        vec_push(&comparison->keys, key);
+            if (!is_unnamed(replicator, item.value))
+                continue;
+            key.data = mem_copy(key.data, key.size);
+            vec_push(&comparison->keys, key);
+        }
+        at = 0;
     }
 }
 
@@ -117,7 +136,9 @@ static bool fill(struct replicator *replicator, struct outbox *outbox)
     for (; comparison->filled < comparison->keys.count &&
            comparison->filled < replicator->settings.max_delta_elements;
          comparison->filled++) {
-        struct slice key = comparison->keys.items[comparison->filled];
+        uint32_t place = (comparison->first + comparison->filled) %
+                         comparison->keys.count;
+        struct slice key = comparison->keys.items[place];
         const struct entry *entry = entry_find(replicator, key);
 
         if (!entry)
@@ -163,6 +184,7 @@ bool compare_go_on(struct replicator *replicator, struct outbox *outbox)
         comparison->answer.send_back = comparison->named > 0;
         comparison->is_listed = true;
         add_unnamed(replicator);
+        comparison->first = any_place(replicator, comparison->keys.count);
     }
     if (!fill(replicator, outbox))
         return false;

@@ -135,6 +135,7 @@ struct comparison {
     struct buf sender;
     uint32_t compared; /* of its entries */
     uint32_t named;    /* keys of the answer that it named; they are lent by it, the others are own */
+    uint32_t first;    /* of the keys: with which the answer begins */
     uint32_t filled;   /* keys of the answer */
     VEC(struct slice) keys;
     VEC(struct message_entry) missing;

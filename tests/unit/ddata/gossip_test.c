@@ -124,6 +124,66 @@ static void a_status_is_answered(void **state)
     lone_free(lone);
 }
 
+#define TURN_KEYS 12u
+#define TURN_ROUND 5u
+
+/* Of the keys of an answer: so many have been sent. False: it was more than may be. */
+static bool note_answer(struct lone *lone, uint32_t seen[TURN_KEYS])
+{
+    struct message answer;
+    uint32_t count = 0;
+
+    while (lone_next(lone, &answer)) {
+        for (uint32_t i = 0; i < answer.count; i++) {
+            assert_int_equal(answer.entries[i].key.size, 1);
+            seen[answer.entries[i].key.data[0] - 'a']++;
+        }
+        count += answer.count;
+        message_fini(&answer);
+    }
+    return count == TURN_ROUND;
+}
+
+/* Values that stay different, since one does not merge into the other, and values for which a peer has no room: there are more of them than an
+ * answer may have, or than a slow link carries of it, and each has its turn. */
+static void each_that_differs_has_its_turn(void **state)
+{
+    static const char names[] = "abcdefghijkl";
+    struct replicator_settings settings = { .deltas_off = true,
+                                            .gossip_off = true,
+                                            .max_delta_elements = TURN_ROUND };
+    struct message_entry entries[TURN_KEYS];
+    struct message status = { .kind = MESSAGE_STATUS,
+                              .entries = entries,
+                              .chunks = 1,
+                              .has_to_uid = true,
+                              .to_uid = 5,
+                              .has_from_uid = true,
+                              .from_uid = 77 };
+    (void)state;
+
+    for (uint32_t named = 0; named <= TURN_KEYS; named += TURN_KEYS / 2) {
+        struct lone *lone = lone_new(&settings);
+        uint32_t seen[TURN_KEYS] = { 0 };
+
+        for (uint32_t i = 0; i < TURN_KEYS; i++) {
+            entries[i] = (struct message_entry){
+                .key = slice_of((const uint8_t *)names + i, 1),
+                .bytes = slice_text("01234567890123456789"),
+            };
+            lone_put(lone, entries[i].key);
+        }
+        status.count = named;
+        for (uint32_t round = 0; round < 60; round++) {
+            lone_receive(lone, &status);
+            assert_true(note_answer(lone, seen));
+        }
+        for (uint32_t i = 0; i < TURN_KEYS; i++)
+            assert_in_range(seen[i], 10, 40);
+        lone_free(lone);
+    }
+}
+
 /* Adds so many elements of 100 bytes, which do not become smaller when they are packed, and lets a status be made. */
 static void grow(struct lone *lone, struct rng *rng, uint32_t count,
                  uint64_t now)
@@ -636,6 +696,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statuses_come_in_chunks),
         cmocka_unit_test(a_status_is_answered),
+        cmocka_unit_test(each_that_differs_has_its_turn),
         cmocka_unit_test(a_large_value_is_logged),
         cmocka_unit_test(what_is_packed_is_gossiped_as_it_is),
         cmocka_unit_test(equal_replicas_say_no_more),
