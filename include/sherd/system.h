@@ -211,6 +211,7 @@ struct sherd_damaged_key {
     X(SHERD_FRAMES_REFUSED, "frames refused") /* of unknown, foreign, replaced and removed nodes */ \
     X(SHERD_MESSAGES_MALFORMED, "messages malformed") /* not to be read, or for nobody here */ \
     X(SHERD_GOSSIP_DROPPED, "gossip dropped") /* messages of membership: malformed, hostile, of strangers, too late */ \
+    X(SHERD_GOSSIP_LEFT_OUT, "gossip left out") /* messages of membership that were not sent, since one waits for the same peer: it is slower than rounds come, or away. The next says more */ \
     X(SHERD_CHANGES_FOLDED, "changes folded") /* of members, of which actors that listen were told a later one alone: too much changed at once (sherd/cluster.h) */ \
     X(SHERD_PEERS_REFUSED, "peers refused") /* nodes without a name in the `where` of asks: there are too many */ \
     X(SHERD_ASKED_REFUSED, "asked refused") /* asks of which this node does not tell where they wait: too many */ \
@@ -230,6 +231,7 @@ struct sherd_damaged_key {
     X(SHERD_VALUES_UNSENT, "values unsent") /* more than a message has room for; where that is a change, the whole value is tried next */ \
     X(SHERD_DELTAS_LOST, "deltas lost") /* changes that others were not told one by one, too many of one key: gossip brings the whole value */ \
     X(SHERD_VALUES_GOSSIP_DROPPED, "values gossip dropped") /* messages that compare values: too many waited; a later round repeats them */ \
+    X(SHERD_VALUES_LEFT_OUT, "values left out") /* messages of values that were not sent, since some wait for the same peer behind much else: a later round repeats them */ \
     X(SHERD_REPLICAS_REFUSED, "replicas refused") /* times that a member was told of and is none of those that have replicas: too many */ \
     X(SHERD_REPLICAS_FORGOTTEN, "replicas forgotten") /* removed members of which values are not pruned before they are found in one: too many at once */
 

@@ -621,8 +621,11 @@ bool link_send(struct link *link, uint64_t now,
     }
     if (tables && (!tables->uid || tables->uid != link->uid))
         tables = NULL; /* another incarnation's numbers would name other actors */
-    if (is_said_again(link, message->repeats))
+    if (is_said_again(link, message->repeats)) {
+        if (sender->left_out)
+            sender->left_out[message->repeats]++;
         return true;
+    }
     if (comes_again(message) &&
         (link->state != LINK_OPEN || link->chunks.frames >= frames_max(link) / 2)) {
         if (link->state == LINK_IDLE)

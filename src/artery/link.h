@@ -75,6 +75,7 @@ struct link_sender {
     struct buf *scratch; /* to write a frame in, between two calls */
     struct probes *probes; /* of frames of an ordinary stream that end unwritten; may be null */
     uint64_t *lost; /* counts the dropped of all links but control's; may be null */
+    uint64_t *left_out; /* [REPEATS_COUNT]: of all links, what was not put behind one of its kind; may be null */
 };
 
 /* Pointers are lent for the link's life. */
@@ -96,7 +97,7 @@ void link_end_waiting(struct link *link); /* the node's end: what waits ends as 
 /* Sending. Control plane: encodes and queues; false when refused (counted; on control it is also news). tables: the peer's,
  * or null. A message with to.uid other than the one that an open link leads to is dropped as stale. A system message (manifest j) is not
  * kept while the link is not open or half full: it comes again each second, and would fill the queue. Neither is one that repeats
- * while one of its kind waits, values of distributed data only where much does: to a slow peer they would be all that is carried, each too old to
+ * while one of its kind waits (counted in left_out), values of distributed data only where much does: to a slow peer they would be all that is carried, each too old to
  * be of use. */
 bool link_send(struct link *link, uint64_t now, const struct peer_tables *tables,
                const struct outbound *message);

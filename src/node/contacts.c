@@ -36,6 +36,7 @@ void contacts_init(struct contacts *contacts, struct machine *machine)
         .scratch = &contacts->scratch,
         .probes = machine->probes,
         .lost = &contacts->lost,
+        .left_out = contacts->left_out,
         .large_size_max = machine->settings->large_frame_size,
         .large_frames_max = machine->settings->outbound_large_queue,
     };

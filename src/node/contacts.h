@@ -76,6 +76,7 @@ struct contacts {
     struct buf scratch;    /* of the links */
     struct link_sender sender; /* lent to the links */
     uint64_t lost;         /* frames dropped with other links than control's */
+    uint64_t left_out[REPEATS_COUNT]; /* messages of these kinds that were not sent, since one waited already */
     VEC(uint32_t) touched; /* contact index * CONTACT_LINKS + link index */
     VEC(uint32_t) timed;   /* likewise: every link that has a deadline, and some that had one */
     uint64_t deadline;     /* not later than that of any link: those that are timed are looked through when it comes */

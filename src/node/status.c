@@ -37,6 +37,7 @@ static void put_counters(const struct control *control, uint64_t *counters)
     struct association_counts links =
         associations_counts(control->associations);
     const struct member_counters *member = member_counters(control->member);
+    const struct contacts *contacts = &control->machine->contacts;
 
     counters[SHERD_FRAMES_REFUSED] += links.foreign + links.misaddressed +
                                       links.stale + links.unknown +
@@ -47,6 +48,8 @@ static void put_counters(const struct control *control, uint64_t *counters)
         member->dropped_stranger + member->dropped_misdirected +
         member->dropped_unreachable + member->dropped_state +
         member->dropped_full + member->unknown_manifest;
+    counters[SHERD_GOSSIP_LEFT_OUT] = contacts->left_out[REPEATS_MEMBERS];
+    counters[SHERD_VALUES_LEFT_OUT] = contacts->left_out[REPEATS_VALUES];
     counters[SHERD_CHANGES_FOLDED] = member->folded;
     counters[SHERD_REMOVED_FORGOTTEN] = control->removed_forgotten;
     for (uint32_t i = 0; i < control->type_count; i++) {

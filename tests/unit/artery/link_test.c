@@ -22,6 +22,8 @@ static const struct identity peer = {"akka", "S", {{"b", 2}, 22}};
 
 #define PEER_UID 22
 
+static uint64_t left_out[REPEATS_COUNT];
+
 static struct link *make(enum stream stream)
 {
     static struct buf scratch;
@@ -32,6 +34,7 @@ static struct link *make(enum stream stream)
         .capabilities = CAPABILITY_SHERD,
         .magic = "AKKA",
         .scratch = &scratch,
+        .left_out = left_out,
     };
     struct link_options options = {
         .sender = &sender,
@@ -40,6 +43,7 @@ static struct link *make(enum stream stream)
         .seed = 1,
     };
 
+    memset(left_out, 0, sizeof left_out);
     return link_new(&options);
 }
 
@@ -534,6 +538,8 @@ static void what_repeats_waits_once(void **state)
     link_drop(link, SECOND);
     assert_true(send_repeated(link, SECOND, "g6"));
     assert_int_equal(link_waiting(link), 1);
+    assert_int_equal(left_out[REPEATS_MEMBERS], 3);
+    assert_int_equal(left_out[REPEATS_VALUES], 0);
     inlet_free(seen.inlet);
     link_free(link);
 }
@@ -554,6 +560,7 @@ static void what_repeats_is_not_put_behind_much(void **state)
                     LINK_REPEATED_BYTES / 1000);
     assert_int_equal(link_counts(link).refused, 0);
     sent = link_waiting(link);
+    assert_int_equal(left_out[REPEATS_VALUES], 1000 - sent);
     assert_true(send_text(link, SECOND, "one"));
     assert_true(send_repeated(link, SECOND, "g1"));
     assert_int_equal(link_waiting(link), sent + 2);
@@ -563,6 +570,7 @@ static void what_repeats_is_not_put_behind_much(void **state)
     assert_true(send_again(link, SECOND, REPEATS_VALUES, "v1")); /* however busy it is */
     assert_true(send_again(link, SECOND, REPEATS_VALUES, "v2"));
     assert_int_equal(link_waiting(link), sent + 1);
+    assert_int_equal(left_out[REPEATS_MEMBERS], 0);
     link_free(link);
 }
 

@@ -234,6 +234,34 @@ static void leave_too_many(struct bench *bench)
                                 &(struct node_id){ { "c", 3 }, 1000 + i });
 }
 
+/* Nobody is there: one waits, and of values as many as are not much. */
+static void gossip_to_nobody(struct bench *bench, enum repeats repeats,
+                             size_t size, uint32_t count)
+{
+    static const uint8_t payload[100000];
+    struct machine *machine = node_machine(bench->node, 0);
+    struct outbound message = { .to = other.node,
+                                .recipient = slice_text("/user/x"),
+                                .payload = slice_of(payload, size),
+                                .serializer = 4,
+                                .stream = STREAM_ORDINARY,
+                                .repeats = repeats };
+
+    for (uint32_t i = 0; i < count; i++)
+        outbox_put(&machine->outbox, &message);
+    machine_flush_outbox(machine, NULL); /* nothing is for the node itself */
+}
+
+static void gossip_too_fast(struct bench *bench)
+{
+    gossip_to_nobody(bench, REPEATS_MEMBERS, 10, 3);
+}
+
+static void differ_too_much(struct bench *bench)
+{
+    gossip_to_nobody(bench, REPEATS_VALUES, 100000, 4);
+}
+
 /* Each in its turn, and no other one with it. */
 static void the_status_says_what_was_refused(void **state)
 {
@@ -250,6 +278,8 @@ static void the_status_says_what_was_refused(void **state)
         { SHERD_VALUES_GOSSIP_DROPPED, compare_too_much, 1 },
         { SHERD_VALUES_REFUSED, be_too_many, 5 }, /* there were as many before */
         { SHERD_REPLICAS_REFUSED, be_too_many_members, 1 },
+        { SHERD_GOSSIP_LEFT_OUT, gossip_too_fast, 2 },
+        { SHERD_VALUES_LEFT_OUT, differ_too_much, 1 },
         { SHERD_REPLICAS_FORGOTTEN, leave_too_many, 1 },
     };
     uint64_t wanted[SHERD_COUNTER_COUNT] = { 0 };
