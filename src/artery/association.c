@@ -52,16 +52,13 @@ void associations_free(struct associations *associations)
 
 /* ---- peers ---- */
 
-static struct slice address_key(const struct address *address)
-{
-    return slice_of(
-        address, sizeof *address); /* filled with zeros: see base/address.h */
-}
-
 struct peer *peers_at(const struct associations *associations,
                       const struct address *address)
 {
-    return map_get(&associations->by_address, address_key(address));
+    struct address_key key;
+
+    address_key_of(&key, address);
+    return map_get(&associations->by_address, slice_of(key.bytes, key.size));
 }
 
 struct peer *peers_find(const struct associations *associations, uint64_t uid)
@@ -88,11 +85,11 @@ struct peer *peers_add(struct associations *associations,
     peer = mem_alloc(sizeof *peer);
     peer->address =
         options->lasting ? options->lasting(options->user, address)
-                         : mem_copy(address, sizeof *address);
+                         : address_keep(address);
     peer->gone_at = NEVER;
     peer->tables[0].told_version = peer->tables[1].told_version = -1;
     peer->tables[0].send_at = peer->tables[1].send_at = NEVER;
-    map_put(&associations->by_address, address_key(peer->address), peer);
+    map_put(&associations->by_address, kept_address_key(peer->address), peer);
     BOUNDED("peers that are known", associations->by_address.count, ASSOCIATIONS_MAX);
     return peer;
 }
@@ -164,7 +161,7 @@ static void remove_peer(struct associations *associations, struct peer *peer)
 {
     uint64_t uid = peer->uid;
 
-    map_take(&associations->by_address, address_key(peer->address));
+    map_take(&associations->by_address, kept_address_key(peer->address));
     if (uid) {
         gone(associations, uid);
         map_take(&associations->by_uid, map_u64(&uid));
@@ -394,7 +391,7 @@ static struct peer *associate(struct associations *associations,
     /* wire 3.2: a uid under a second address is somebody's mistake or
      * somebody's lie. */
     if (other &&
-        !address_equal(other->address, &handshake->from.address)) {
+        !kept_address_equal(other->address, &handshake->from.address)) {
         associations->counts.malformed++;
         return NULL;
     }
@@ -422,7 +419,7 @@ static struct peer *associate(struct associations *associations,
     trace_put(associations->options.trace, TRACE_INFO, "association",
               "%s peer=%s uid=%llu before=%llu",
               peer->uid ? "new incarnation" : "known",
-              address_text(peer->address, text, sizeof text),
+              kept_address_text(peer->address, text, sizeof text),
               (unsigned long long)uid, (unsigned long long)peer->uid);
     peers_renew(associations, peer, uid, handshake->order);
     return peer;

@@ -48,7 +48,7 @@ struct link {
     uint64_t frames, bytes;
     uint32_t refused, too_large, stale, dropped;
     uint32_t connects, failures, failed;
-    const struct address *peer;
+    const struct kept_address *peer;
     struct spell *spell; /* null: nothing in it is needed */
     union {
         uint64_t seed; /* until it fails */
@@ -194,7 +194,7 @@ static void say(const struct link *link, enum trace_level level,
 
     if (!trace_on(link->sender->trace, level))
         return;
-    (void)address_text(link->peer, text, sizeof text);
+    (void)kept_address_text(link->peer, text, sizeof text);
     if (reason)
         trace_put(link->sender->trace, level, "link",
                   "%s peer=%s stream=%d lane=%u waiting=%u reason=\"%s\"", what,
@@ -273,6 +273,7 @@ static void append_request(struct link *link, uint64_t now, struct buf *buf)
         .lanes = link->sender->lanes,
         .generation = link->sender->capabilities ? link->generation : 0,
     };
+    struct address peer = address_again(link->peer);
     struct buf payload = {0};
     struct outbound message = {
         .manifest = slice_text(ARTERY_HANDSHAKE_REQUEST),
@@ -280,7 +281,7 @@ static void append_request(struct link *link, uint64_t now, struct buf *buf)
         .stream = (enum stream)link->stream,
     };
 
-    handshake_request_put(&payload, link->sender->self, link->peer, &handshake);
+    handshake_request_put(&payload, link->sender->self, &peer, &handshake);
     message.payload = buf_slice(&payload);
     check(envelope_put(buf, link->sender->self, NULL, &message));
     buf_fini(&payload);

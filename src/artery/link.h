@@ -81,7 +81,7 @@ struct link_sender {
 /* Pointers are lent for the link's life. */
 struct link_options {
     const struct link_sender *sender;
-    const struct address *peer;
+    const struct kept_address *peer; /* lent for life */
     enum stream stream;
     uint64_t seed;
     const bool *leaves; /* whether the peer is on its way out: then it is no warning that it hangs up. May be null */

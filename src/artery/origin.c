@@ -74,13 +74,6 @@ void origins_free(struct origins *origins)
     mem_free(origins);
 }
 
-/* struct address has padding-free, zero-filled contents, so its bytes are a
- * key. */
-static struct slice address_key(const struct address *address)
-{
-    return slice_of(address, sizeof *address);
-}
-
 static struct known *find(struct origins *origins, uint64_t uid)
 {
     if (!origins->last || origins->last->origin.uid != uid)
@@ -114,7 +107,7 @@ static void retire(struct origins *origins, uint64_t uid, uint64_t by)
 static void forget(struct origins *origins, struct known *known, uint64_t by)
 {
     uint64_t uid = known->origin.uid;
-    struct slice key = address_key(known->origin.address);
+    struct slice key = kept_address_key(known->origin.address);
 
     origins->version++;
     map_take(&origins->by_uid, map_u64(&uid));
@@ -145,9 +138,11 @@ static void come_back(struct origins *origins, const struct known *known,
 static struct known *add(struct origins *origins,
                          const struct handshake *handshake)
 {
-    struct slice key = address_key(&handshake->from.address);
-    struct known *known = map_get(&origins->by_address, key);
+    struct address_key key;
+    struct known *known;
 
+    address_key_of(&key, &handshake->from.address);
+    known = map_get(&origins->by_address, slice_of(key.bytes, key.size));
     if (known)
         come_back(origins, known, handshake);
     if (origins_is_over(origins, handshake->from.uid))
@@ -167,9 +162,9 @@ static struct known *add(struct origins *origins,
     known->origin.address =
         origins->lasting
             ? origins->lasting(origins->user, &handshake->from.address)
-            : mem_copy(&handshake->from.address, sizeof *known->origin.address);
+            : address_keep(&handshake->from.address);
     map_put(&origins->by_uid, map_u64(&known->origin.uid), known);
-    map_put(&origins->by_address, address_key(known->origin.address),
+    map_put(&origins->by_address, kept_address_key(known->origin.address),
             known);
     BOUNDED("senders that are known", origins->by_uid.count, ORIGINS_MAX);
     return known;
@@ -226,7 +221,7 @@ bool origins_learn(struct origins *origins, enum stream stream,
         return false;
     }
     if (known &&
-        !address_equal(known->origin.address, &handshake->from.address))
+        !kept_address_equal(known->origin.address, &handshake->from.address))
         return false; /* wire 3.2: one uid has one address */
     if (!known)
         known = add(origins, handshake);

@@ -14,7 +14,7 @@
 
 struct origin {
     uint64_t uid;
-    const struct address *address;
+    const struct kept_address *address;
     uint64_t capabilities;
     uint32_t lanes;
 };

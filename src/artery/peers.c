@@ -23,7 +23,7 @@ static bool is_peer(const struct associations *associations,
            address_set(&address, unique->address->hostname,
                        strlen(unique->address->hostname),
                        unique->address->port) &&
-           address_equal(&address, peer->address);
+           kept_address_equal(peer->address, &address);
 }
 
 void peers_taken(const struct associations *associations,
@@ -31,7 +31,7 @@ void peers_taken(const struct associations *associations,
 {
     struct probe probe = { .kind = PROBE_TAKEN,
                            .type = PROBE_TYPE_NONE,
-                           .node = { *peer->address, uid },
+                           .node = { address_again(peer->address), uid },
                            .first = what,
                            .second = peer->uid };
 
@@ -148,7 +148,7 @@ static bool receive_table(struct associations *associations, struct peer *peer,
      */
     bool good =
         table_advertisement_read(self, payload, &from, &origin, &table) &&
-        from.uid == peer->uid && address_equal(&from.address, peer->address) &&
+        from.uid == peer->uid && kept_address_equal(peer->address, &from.address) &&
         origin == self->node.uid;
 
     /* Not acknowledged when it is not told: it comes again. */
@@ -309,7 +309,7 @@ void peers_fail(struct associations *associations, struct peer *peer)
     peer->failed = true;
     trace_put(associations->options.trace, TRACE_WARNING, "association",
               "system messages not delivered peer=%s waiting=%u",
-              address_text(peer->address, text, sizeof text),
+              kept_address_text(peer->address, text, sizeof text),
               sequence_waiting(&peer->sequence));
     sequence_give_up(&peer->sequence);
     peers_tell(associations,
@@ -490,7 +490,7 @@ static bool receive_quarantined(struct associations *associations,
     if (good && message->to->uid == self->node.uid) {
         trace_put(associations->options.trace, TRACE_WARNING, "association",
                   "quarantined by peer=%s",
-                  address_text(peer->address, text, sizeof text));
+                  kept_address_text(peer->address, text, sizeof text));
         peers_tell(associations,
                    &(struct association_news){
                        .kind = ASSOCIATION_QUARANTINED_US,

@@ -16,7 +16,7 @@ struct peer_table {
 };
 
 struct peer {
-    const struct address *address;
+    const struct kept_address *address;
     uint64_t uid;        /* 0: no handshake yet */
     uint64_t order;      /* the highest of this incarnation's connections, see inlet_order; 0 = not known */
     uint64_t intended;   /* without a handshake: the incarnation that the waiting system messages are for; 0 = any */
@@ -62,7 +62,7 @@ struct associations {
 
 static inline struct node_id peers_node(const struct peer *peer)
 {
-    return (struct node_id){ *peer->address, peer->uid };
+    return (struct node_id){ address_again(peer->address), peer->uid };
 }
 
 /* association.c */

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/check.h"
+
 /* A name's first bytes as a number: as zeros follow a name, numbers compare as the texts do. */
 static uint64_t start_of(const struct address *address)
 {
@@ -36,6 +38,45 @@ int node_compare(const struct node_id *left, const struct node_id *right)
     return order ? order : (a > b) - (a < b);
 }
 
+struct kept_address *address_keep(const struct address *address)
+{
+    size_t size = strlen(address->host);
+    struct kept_address *kept = mem_alloc(sizeof *kept + size + 1);
+
+    kept->port = address->port;
+    kept->host_size = (uint8_t)size;
+    memcpy(kept->host, address->host, size);
+    return kept;
+}
+
+struct address address_again(const struct kept_address *kept)
+{
+    struct address address = { .port = kept->port };
+
+    memcpy(address.host, kept->host, kept->host_size);
+    return address;
+}
+
+int kept_address_compare(const struct kept_address *left,
+                         const struct address *right)
+{
+    int order = strcmp(left->host, right->host);
+
+    return order ? order
+                 : (left->port > right->port) - (left->port < right->port);
+}
+
+void address_key_of(struct address_key *key, const struct address *address)
+{
+    size_t size = strlen(address->host);
+
+    memcpy(key->bytes, &address->port, sizeof address->port);
+    key->bytes[offsetof(struct kept_address, host_size)] = (uint8_t)size;
+    key->size = offsetof(struct kept_address, host) + size;
+    memcpy(key->bytes + offsetof(struct kept_address, host), address->host,
+           size);
+}
+
 bool address_set(struct address *address, const char *host, size_t host_size,
                  uint32_t port)
 {
@@ -52,6 +93,14 @@ char *address_text(const struct address *address, char *text, size_t size)
 {
     (void)snprintf(text, size, "%s:%u", address->host,
                    address->port); /* the caller's size fits any address */
+    return text;
+}
+
+char *kept_address_text(const struct kept_address *address, char *text,
+                        size_t size)
+{
+    (void)snprintf(text, size, "%s:%u", address->host,
+                   address->port); /* likewise */
     return text;
 }
 

@@ -48,13 +48,42 @@ static inline bool node_equal(const struct node_id *left,
            address_equal(&left->address, &right->address);
 }
 
+/* An address that is kept for long, in as many bytes as its text needs: most hosts have few, and a node keeps some for each other one.
+ * The bytes from the port to the host's end are a key. */
+struct kept_address {
+    uint16_t port;
+    uint8_t host_size;
+    char host[]; /* ends with a zero byte */
+};
+
+/* A key of an address as of one that is kept. */
+struct address_key {
+    uint8_t bytes[offsetof(struct kept_address, host) + HOST_MAX];
+    size_t size;
+};
+
+struct kept_address *address_keep(const struct address *address); /* given; mem_free frees it */
+struct address address_again(const struct kept_address *kept); /* as it was when it was kept */
+int kept_address_compare(const struct kept_address *left,
+                         const struct address *right); /* as address_compare */
+void address_key_of(struct address_key *key, const struct address *address);
+
+static inline bool kept_address_equal(const struct kept_address *left,
+                                      const struct address *right)
+{
+    return left->port == right->port &&
+           !memcmp(left->host, right->host, (size_t)left->host_size + 1);
+}
+
 /* The same address, lent for as long as whoever asks lives: to be kept instead of a copy. */
-typedef const struct address *address_lasting(void *user,
-                                              const struct address *address);
+typedef const struct kept_address *
+address_lasting(void *user, const struct address *address);
 
 /* "host:port" into text; size at least ADDRESS_TEXT_MAX. Returns text. */
 #define ADDRESS_TEXT_MAX (HOST_MAX + 8)
 char *address_text(const struct address *address, char *text, size_t size);
+char *kept_address_text(const struct kept_address *address, char *text,
+                        size_t size);
 /* Reads "host:port", "System@host:port" or "protocol://System@host:port"; the parts before the host, when present, must be
  * equal to those given (null = anything). False when malformed or different: a host has letters, digits and -.:[]%, and _ before its last
  * dot (MEM-060, as a JVM takes them). */

@@ -39,7 +39,7 @@ struct kept_peer *kept_find(const struct kept *kept, uint64_t uid,
         struct kept_peer *peer = &kept->items.items[kept->places[at] - 1];
 
         if (peer->address && peer->uid == uid &&
-            (!address || address_equal(peer->address, address)))
+            (!address || kept_address_equal(peer->address, address)))
             return peer;
     }
     return NULL;

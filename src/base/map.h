@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/address.h"
 #include "base/bytes.h"
 
 struct map_entry {
@@ -31,6 +32,11 @@ void *map_get(const struct map *map, struct slice key); /* null when absent */
 void *map_put(struct map *map, struct slice key, void *value); /* value must not be null; returns the value replaced, or null */
 void *map_take(struct map *map, struct slice key); /* removes; returns the value, or null */
 bool map_next(const struct map *map, uint32_t *at, struct map_entry *entry); /* start with *at = 0; the current entry may be taken meanwhile */
+
+static inline struct slice kept_address_key(const struct kept_address *kept)
+{
+    return slice_of(kept, offsetof(struct kept_address, host) + kept->host_size);
+}
 
 static inline struct slice map_u64(const uint64_t *key)
 {

@@ -14,12 +14,12 @@ void peer_keep(struct kept_peer *kept, const struct peer *peer)
 {
     bool is_known = kept->address && peer_equal(kept, &peer->node);
 
-    if (!kept->address || !address_equal(kept->address, &peer->node.address)) {
+    if (!kept->address ||
+        !kept_address_equal(kept->address, &peer->node.address)) {
         peer_forget(kept);
         kept->is_copied = !peer->lasting;
         kept->address = peer->lasting ? peer->lasting
-                                      : mem_copy(&peer->node.address,
-                                                 sizeof peer->node.address);
+                                      : address_keep(&peer->node.address);
     }
     kept->uid = peer->node.uid;
     if (!is_known || peer->up_number != INT32_MAX)
@@ -30,20 +30,29 @@ void peer_keep(struct kept_peer *kept, const struct peer *peer)
 struct kept_peer peer_again(const struct kept_peer *kept)
 {
     struct kept_peer again = *kept;
+    struct address address;
 
-    if (kept->is_copied)
-        again.address = mem_copy(kept->address, sizeof *kept->address);
+    if (kept->is_copied) {
+        address = address_again(kept->address);
+        again.address = address_keep(&address);
+    }
     return again;
 }
 
 int peer_age_compare(const struct kept_peer *left,
                      const struct kept_peer *right)
 {
+    int order;
+
     if (left->up_number != right->up_number)
         return left->up_number < right->up_number ? -1 : 1;
-    if (address_equal(left->address, right->address))
+    order = strcmp(left->address->host, right->address->host);
+    if (!order)
+        order = (left->address->port > right->address->port) -
+                (left->address->port < right->address->port);
+    if (!order)
         return (int64_t)left->uid < (int64_t)right->uid
                    ? -1
                    : left->uid != right->uid;
-    return address_compare(left->address, right->address);
+    return order;
 }

@@ -28,7 +28,7 @@ struct peer_version {
 
 struct peer {
     struct node_id node;
-    const struct address *lasting; /* the same address, lent for the core's life, to be kept instead of a copy; null = there is none */
+    const struct kept_address *lasting; /* the same address, lent for the core's life, to be kept instead of a copy; null = there is none */
     struct peer_version version;
     int32_t up_number; /* age: the smaller, the older; INT32_MAX = never up */
     enum peer_status status;
@@ -40,7 +40,7 @@ struct peer {
 /* What a core keeps of one: an address that lasts is not copied. Zero is an empty one. */
 struct kept_peer {
     uint64_t uid;
-    const struct address *address;
+    const struct kept_address *address;
     int32_t up_number;
     uint8_t status; /* enum peer_status */
     bool is_copied; /* the address is the core's own */
@@ -55,14 +55,14 @@ void peer_forget(struct kept_peer *kept);
 
 static inline struct node_id peer_node(const struct kept_peer *kept)
 {
-    return (struct node_id){ *kept->address, kept->uid };
+    return (struct node_id){ address_again(kept->address), kept->uid };
 }
 
 static inline bool peer_equal(const struct kept_peer *kept,
                            const struct node_id *node)
 {
     return kept->uid == node->uid &&
-           address_equal(kept->address, &node->address);
+           kept_address_equal(kept->address, &node->address);
 }
 
 int peer_age_compare(const struct kept_peer *left,

@@ -80,10 +80,13 @@ static bool is_seen_by_all(const struct replicator *replicator,
 {
     const struct replicas *replicas = &replicator->replicas;
 
-    for (uint32_t i = 0; i < replicas->items.count; i++)
-        if (replica_is_gossiped(&replicas->items.items[i]) &&
-            !pruning_is_seen(mark, replicas->items.items[i].peer.address))
+    for (uint32_t i = 0; i < replicas->items.count; i++) {
+        const struct replica *replica = &replicas->items.items[i];
+        const struct address address = address_again(replica->peer.address);
+
+        if (replica_is_gossiped(replica) && !pruning_is_seen(mark, &address))
             return false;
+    }
     return true;
 }
 

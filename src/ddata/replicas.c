@@ -10,7 +10,7 @@ static int replica_order(const void *item, const void *key)
 {
     const struct replica *replica = item;
     const struct node_id *node = key;
-    int order = address_compare(replica->peer.address, &node->address);
+    int order = kept_address_compare(replica->peer.address, &node->address);
 
     if (order)
         return order;

@@ -18,11 +18,6 @@ static enum stream stream_of(uint32_t index)
     return (enum stream)(index + STREAM_CONTROL);
 }
 
-static struct slice address_key(const struct address *address)
-{
-    return slice_of(address, sizeof *address); /* filled with zeros behind the host */
-}
-
 void contacts_init(struct contacts *contacts, struct machine *machine)
 {
     *contacts = (struct contacts){ .machine = machine, .deadline = NEVER };
@@ -83,6 +78,7 @@ void contacts_fini(struct contacts *contacts)
         link_free(contact->links[1]);
         drop_heads(contact);
         drop_tables(contact);
+        mem_free(contact->address);
         mem_free(contact);
     }
     vec_fini(&contacts->all);
@@ -119,13 +115,10 @@ static struct contact *add_contact(struct contacts *contacts,
 {
     struct contact *contact = mem_alloc(sizeof *contact);
 
-    memcpy(contact->node.address.host, address->host,
-           sizeof contact->node.address.host);
-    contact->node.address.port = address->port; /* no padding is copied: its bytes are a key */
+    contact->address = address_keep(address);
     contact->index = contacts->all.count;
     vec_push(&contacts->all, contact);
-    map_put(&contacts->by_address, address_key(&contact->node.address),
-            contact);
+    map_put(&contacts->by_address, kept_address_key(contact->address), contact);
     return contact;
 }
 
@@ -142,20 +135,20 @@ static struct contact *meet(struct contacts *contacts,
 {
     struct contact *contact = add_contact(contacts, &node->node.address);
 
-    contact->node.uid = node->node.uid;
+    contact->uid = node->node.uid;
     contact->met = true;
     contact_describe(contact, node->capabilities, node->lanes);
-    map_put(&contacts->by_uid, map_u64(&contact->node.uid), contact);
+    map_put(&contacts->by_uid, map_u64(&contact->uid), contact);
     return contact;
 }
 
 static struct contact *known_at(const struct contacts *contacts,
                                 const struct address *address)
 {
-    struct address key = { .port = address->port };
+    struct address_key key;
 
-    memcpy(key.host, address->host, sizeof key.host);
-    return map_get(&contacts->by_address, address_key(&key));
+    address_key_of(&key, address);
+    return map_get(&contacts->by_address, slice_of(key.bytes, key.size));
 }
 
 struct contact *contacts_find(struct contacts *contacts,
@@ -177,10 +170,10 @@ struct contact *contacts_at(struct contacts *contacts,
     return contact ? contact : add_contact(contacts, address);
 }
 
-const struct address *contacts_lasting(void *contacts,
-                                       const struct address *address)
+const struct kept_address *contacts_lasting(void *contacts,
+                                            const struct address *address)
 {
-    return &contacts_at(contacts, address)->node.address;
+    return contacts_at(contacts, address)->address;
 }
 
 struct contact *contacts_uid(struct contacts *contacts, uint64_t uid)
@@ -199,10 +192,11 @@ static struct contact *contact_of(struct contacts *contacts,
 {
     struct contact *contact = contacts->last;
 
-    if (contact && node->uid && node_equal(&contact->node, node))
+    if (contact && node->uid && contact->uid == node->uid &&
+        kept_address_equal(contact->address, &node->address))
         return contact; /* an answer */
     contact = node->uid ? contacts_uid(contacts, node->uid) : NULL;
-    return contact && address_equal(&contact->node.address, &node->address)
+    return contact && kept_address_equal(contact->address, &node->address)
                ? contact
                : contacts_at(contacts, &node->address);
 }
@@ -233,7 +227,7 @@ static void expect(struct contacts *contacts, struct contact *contact)
 
         if (!link)
             continue;
-        link_expect(link, contacts->machine->now, contact->node.uid);
+        link_expect(link, contacts->machine->now, contact->uid);
         note(contacts, contact, i);
         contact_touched(contacts, contact, stream_of(i));
     }
@@ -267,7 +261,7 @@ static void set_former(struct contacts *contacts, struct contact *contact,
 static void renew(struct contacts *contacts, struct contact *contact,
                   uint64_t uid)
 {
-    uint64_t before = contact->node.uid;
+    uint64_t before = contact->uid;
     uint32_t index;
 
     if (find_former(contacts, uid, &index)) /* it is back */
@@ -277,7 +271,7 @@ static void renew(struct contacts *contacts, struct contact *contact,
         drop_tables(contact);
         drop_heads(contact);
     }
-    contact->node.uid = uid;
+    contact->uid = uid;
     contact->order = 0;
     contact->met = false;
     contact->gone = false;
@@ -285,7 +279,7 @@ static void renew(struct contacts *contacts, struct contact *contact,
     contact->leaves = false;
     contact->capabilities = 0;
     contact->lanes = 0;
-    map_put(&contacts->by_uid, map_u64(&contact->node.uid), contact);
+    map_put(&contacts->by_uid, map_u64(&contact->uid), contact);
     expect(contacts, contact);
     if (before && contacts->machine->lane)
         lane_contact_renewed(contacts->machine->lane, contact->index);
@@ -309,14 +303,14 @@ struct contact *contacts_learn(struct contacts *contacts,
 
     if (!node->uid)
         return contact;
-    if (contact->node.uid != node->uid) {
+    if (contact->uid != node->uid) {
         if (is_former(contact, node->uid, order)) {
             REACHED("a former incarnation is heard of after the newer one");
             set_former(contacts, contact, node->uid);
             return contact;
         }
-        if (contact->node.uid)
-            set_former(contacts, contact, contact->node.uid);
+        if (contact->uid)
+            set_former(contacts, contact, contact->uid);
         renew(contacts, contact, node->uid);
     }
     contact->met = true;
@@ -350,14 +344,14 @@ struct contact *contacts_meant(struct contacts *contacts,
 {
     struct contact *contact = contacts_at(contacts, &node->address);
 
-    if (!node->uid || contact->node.uid == node->uid)
+    if (!node->uid || contact->uid == node->uid)
         return contact;
     if (!contact->gone && (contact->met || contact->former == node->uid)) {
         REACHED("a home is named where another incarnation is");
         return NULL;
     }
     if (contact->gone)
-        set_former(contacts, contact, contact->node.uid);
+        set_former(contacts, contact, contact->uid);
     renew(contacts, contact, node->uid);
     return contact;
 }
@@ -376,7 +370,7 @@ void contacts_gone(struct contacts *contacts, const struct node_id *node)
 
     if (!contact) {
         contact = contacts_find(contacts, &node->address);
-        if (contact && contact->node.uid)
+        if (contact && contact->uid)
             set_former(contacts, contact, node->uid); /* its last handshake may be on its way still */
         return;
     }
@@ -398,7 +392,7 @@ void contacts_stranger(struct contacts *contacts, const struct node_id *node)
     for (uint32_t i = 1; i < CONTACT_LINKS; i++) {
         struct link *link = contact_link_at(contacts, contact, i);
 
-        if (!link || contact->node.uid != node->uid ||
+        if (!link || contact->uid != node->uid ||
             link_state(link) == LINK_OPEN)
             continue;
         link_drop(link, contacts->machine->now);
@@ -411,7 +405,7 @@ void contacts_answered(struct contacts *contacts, const struct node_id *node,
 {
     struct contact *contact = contacts_learn(contacts, node, order);
 
-    for (uint32_t i = 0; i < CONTACT_LINKS && contact->node.uid == node->uid;
+    for (uint32_t i = 0; i < CONTACT_LINKS && contact->uid == node->uid;
          i++) {
         struct link *link = contact_link_at(contacts, contact, i);
 
@@ -428,7 +422,7 @@ void contacts_table(struct contacts *contacts, const struct node_id *node,
 {
     struct contact *contact = contacts_learn(contacts, node, 0);
 
-    if (contact->node.uid != node->uid)
+    if (contact->uid != node->uid)
         return;
     if (!contact->tables) {
         contact->tables = mem_alloc(sizeof *contact->tables);
@@ -445,7 +439,7 @@ static struct link *make_link(struct contacts *contacts,
     uint32_t index = link_index(stream);
     struct link_options options = {
         .sender = &contacts->sender,
-        .peer = &contact->node.address,
+        .peer = contact->address,
         .stream = stream,
         .seed = machine->settings->seed + contact->index * 131u +
                 machine->index * 7u + index,
@@ -470,8 +464,8 @@ struct link *contact_make_link(struct contacts *contacts,
     } else {
         contact->links[link_index(stream)] = link;
     }
-    if (contact->node.uid && !contact->gone)
-        link_expect(link, contacts->machine->now, contact->node.uid);
+    if (contact->uid && !contact->gone)
+        link_expect(link, contacts->machine->now, contact->uid);
     return link;
 }
 
@@ -481,6 +475,7 @@ const struct envelope_head *contact_head(struct contacts *contacts,
     struct machine *machine = contacts->machine;
     struct prepared *prepared = contact->prepared;
     struct envelope_head *head;
+    struct address address;
     struct buf ref = { 0 };
     bool fits;
 
@@ -494,7 +489,8 @@ const struct envelope_head *contact_head(struct contacts *contacts,
     head = &prepared->heads[type];
     if (head->bytes.size)
         return head;
-    ref_put(&ref, machine->self, &contact->node.address,
+    address = address_again(contact->address);
+    ref_put(&ref, machine->self, &address,
             slice_text(machine->node->names[type].remote_path));
     /* wire 2.5: only the ordinary stream has tables. */
     fits = envelope_head_init(head, machine->self,
@@ -535,7 +531,7 @@ static bool is_for_former(const struct contacts *contacts,
 {
     uint32_t index;
 
-    return message->to.uid && message->to.uid != contact->node.uid &&
+    return message->to.uid && message->to.uid != contact->uid &&
            !contact->gone && find_former(contacts, message->to.uid, &index);
 }
 
@@ -631,12 +627,13 @@ static void doubt(struct machine *machine, const struct contact *contact,
                   const struct link *link)
 {
     struct letter letter = { .kind = LETTER_DOUBT };
+    struct node_id node = contact_node(contact);
 
     if (machine->control || !link_waiting(link) ||
         link_counts(link).failed < DOUBT_FAILURES)
         return;
     letter.lane = machine->index - 1;
-    letter.body = mem_copy(&contact->node, sizeof contact->node);
+    letter.body = mem_copy(&node, sizeof node);
     machine_post(machine, 0, &letter);
 }
 
@@ -657,7 +654,7 @@ static void look(struct contacts *contacts, struct contact *contact,
             .kind = wanted == LINK_WANT_CONNECT ? WANT_CONNECT
                                                 : WANT_CLOSE_LINK,
             .link = number,
-            .address = contact->node.address,
+            .address = address_again(contact->address),
             .stream = stream_of(index),
         };
 
@@ -668,9 +665,12 @@ static void look(struct contacts *contacts, struct contact *contact,
         if (news.kind == LINK_NEWS_OVERFLOW)
             trace_put(machine->trace, TRACE_WARNING, "node",
                       "control queue full peer=%s:%u",
-                      contact->node.address.host, contact->node.address.port);
-        if (news.kind == LINK_NEWS_OVERFLOW && machine->control)
-            control_overflow(machine->control, &contact->node);
+                      contact->address->host, contact->address->port);
+        if (news.kind == LINK_NEWS_OVERFLOW && machine->control) {
+            const struct node_id node = contact_node(contact);
+
+            control_overflow(machine->control, &node);
+        }
         if (news.kind == LINK_NEWS_LOST && index)
             doubt(machine, contact, link);
     }

@@ -37,7 +37,8 @@ struct way {
 
 /* A node has thousands: what is behind the node's name and number is one cache line. */
 struct contact {
-    struct node_id node;   /* uid 0 = incarnation not known yet */
+    uint64_t uid;          /* 0 = incarnation not known yet */
+    struct kept_address *address;
     uint64_t former;       /* another incarnation, replaced or gone: not taken as long as `node` is not gone; 0 = none */
     uint64_t order;        /* the highest of the incarnation's connections that was told, see inlet_order; 0 = none was */
     struct link *links[2]; /* control, ordinary; null until first use */
@@ -55,8 +56,8 @@ struct contact {
     bool has_large : 1;    /* it has a link for large messages, too: in contacts.large */
 };
 
-_Static_assert(sizeof(struct contact) == sizeof(struct node_id) + 64,
-               "one cache line");
+_Static_assert(sizeof(struct contact) == 64 + 16,
+               "one cache line behind its name");
 
 /* Few have one: it takes no room in the others. */
 struct large_link {
@@ -89,8 +90,8 @@ void contacts_end(struct contacts *contacts); /* the node's end: frames that wai
 struct contact *contacts_at(struct contacts *contacts,
                             const struct address *address);
 /* The address as the contact there has it, lent for the contacts' life. */
-const struct address *contacts_lasting(void *contacts,
-                                       const struct address *address);
+const struct kept_address *contacts_lasting(void *contacts,
+                                            const struct address *address);
 struct contact *contacts_find(struct contacts *contacts,
                               const struct address *address); /* null when there is none */
 struct contact *contacts_uid(struct contacts *contacts, uint64_t uid); /* null when unknown */
@@ -119,6 +120,11 @@ void contacts_answered(struct contacts *contacts, const struct node_id *node,
                        uint64_t order, uint32_t lane, uint64_t generation);
 void contacts_table(struct contacts *contacts, const struct node_id *node,
                     enum table_kind kind, struct slice payload);
+
+static inline struct node_id contact_node(const struct contact *contact)
+{
+    return (struct node_id){ address_again(contact->address), contact->uid };
+}
 
 /* Of a stream, in links and the like. */
 static inline uint32_t link_index(enum stream stream)

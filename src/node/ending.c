@@ -356,7 +356,7 @@ static void name_late_links(struct control *control)
         if (count)
             trace_put_all(control->machine->trace, TRACE_WARNING, "node",
                       "the last frames did not leave in time peer=%s frames=%u",
-                      address_text(&contact->node.address, text, sizeof text),
+                      kept_address_text(contact->address, text, sizeof text),
                       count);
     }
 }

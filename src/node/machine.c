@@ -438,7 +438,7 @@ static bool may_say(struct machine *machine, struct inlet_slot *slot,
             return true;
         origin = origins_find(machine->origins, envelope->origin);
         if (origin)
-            from = (struct node_id){ *origin->address, origin->uid };
+            from = (struct node_id){ address_again(origin->address), origin->uid };
         open = open && origin; /* of a stranger: the frame alone is refused */
     }
     if (open && from.uid == envelope->origin &&

@@ -134,6 +134,7 @@ static size_t put_literal(struct lane *lane, struct sherd_ref ref, uint64_t ask,
                           char *text)
 {
     const struct contact *contact;
+    struct address address;
     size_t path_size;
     size_t size;
 
@@ -141,7 +142,10 @@ static size_t put_literal(struct lane *lane, struct sherd_ref ref, uint64_t ask,
         size = own_address(lane, text);
     } else {
         contact = contacts_uid(&lane->machine->contacts, ref.node);
-        size = contact ? address_literal(lane, &contact->node.address, text) : 0;
+        if (!contact)
+            return 0;
+        address = address_again(contact->address);
+        size = address_literal(lane, &address, text);
     }
     path_size = size ? put_path(lane, ref, ask, text + size) : 0;
     return path_size ? size + path_size : 0;
@@ -195,9 +199,9 @@ static uint64_t node_at(struct lane *lane, uint64_t origin,
 {
     struct contact *contact = contacts_uid(&lane->machine->contacts, origin);
 
-    if (!contact || !address_equal(&contact->node.address, address))
+    if (!contact || !kept_address_equal(contact->address, address))
         contact = contacts_find(&lane->machine->contacts, address);
-    return contact ? contact->node.uid : 0;
+    return contact ? contact->uid : 0;
 }
 
 static struct sherd_ref parse_literal(struct lane *lane, uint64_t origin,

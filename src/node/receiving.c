@@ -243,7 +243,7 @@ static bool answered(struct lane *lane, const struct envelope *envelope,
         envelope->serializer != SERIALIZER_SELECTION)
         return false;
     lane_batch_end(lane);
-    from = (struct node_id){ *origin->address, origin->uid };
+    from = (struct node_id){ address_again(origin->address), origin->uid };
     if (!control_answer(machine->self, &from, envelope, &machine->outbox))
         return false;
     if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_TERMINATING)) {

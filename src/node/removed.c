@@ -117,6 +117,7 @@ void control_tell_removed(struct control *control,
     struct machine *machine = control->machine;
     struct removed_life *life = find_life(control, envelope->origin);
     const struct contact *contact;
+    struct node_id node;
 
     if (!life || !life->is_gone || machine->now < control->told_at + SECOND ||
         envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_QUARANTINED) ||
@@ -126,12 +127,13 @@ void control_tell_removed(struct control *control,
     if (!contact || (!(contact->capabilities & CAPABILITY_SHERD) &&
                      (!life->is_lost || !may_end_jvms(control))))
         return;
+    node = contact_node(contact);
     if (!life->is_reported)
         trace_put(machine->trace, TRACE_INFO, "node",
                   "a removed member goes on, and is told so peer=%s:%u",
-                  contact->node.address.host, contact->node.address.port);
+                  node.address.host, node.address.port);
     life->is_reported = true;
-    tell(control, &contact->node);
+    tell(control, &node);
 }
 
 void control_removed_fini(struct control *control)

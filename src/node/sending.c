@@ -311,7 +311,7 @@ static void watch_by_control(struct lane *lane, struct contact *contact,
     letter.b = message->reason != SHERD_REASON_NO_SUCH_ACTOR;
     letter.a = ended ? 2 : message->kind == MESSAGE_WATCH ? 1 : 0;
     letter.lane = lane->own;
-    watching->peer = contact->node;
+    watching->peer = contact_node(contact);
     if (foreign) {
         buf_put_slice(&watching->watchee_text, foreign->watchee);
         buf_put_slice(&watching->watcher_text, foreign->watcher);
@@ -390,7 +390,7 @@ static void write_ref(struct lane *lane, struct message *message)
         actors_message_free(lane->actors, message);
         return;
     }
-    outbound.to = contact->node;
+    outbound.to = contact_node(contact);
     outbound.stream = large_stream(lane->machine->settings, outbound.recipient);
     outbound.sender = message->kind == MESSAGE_TELL
                           ? name_sender(lane, message, name)

@@ -28,7 +28,7 @@ static void report_remote(struct lane *lane, struct sherd_ref asker,
     if (!contact || contact->gone ||
         !(contact->capabilities & CAPABILITY_SHERD))
         return;
-    outbound.to = contact->node;
+    outbound.to = contact_node(contact);
     outbound.recipient =
         slice_of(recipient, name_path(recipient, asker.actor, ask));
     (void)link_send(contact_link(contacts, contact, STREAM_ORDINARY),
@@ -103,8 +103,8 @@ uint16_t lane_peer_name(struct lane *lane, struct contact *contact)
 
     if (!contact->name)
         contact->name = actors_peer(
-            lane->actors, contact->node.uid,
-            address_text(&contact->node.address, text, sizeof text));
+            lane->actors, contact->uid,
+            kept_address_text(contact->address, text, sizeof text));
     return contact->name;
 }
 

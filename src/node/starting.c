@@ -60,7 +60,7 @@ static bool write_shard_message(struct lane *lane, struct contact *contact,
 {
     struct contacts *contacts = &lane->machine->contacts;
     struct buf payload = { 0 };
-    struct outbound outbound = { .to = contact->node,
+    struct outbound outbound = { .to = contact_node(contact),
                                  .stream = stream,
                                  .serializer = SHARDING_SERIALIZER,
                                  .recipient = recipient,

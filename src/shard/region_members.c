@@ -54,7 +54,7 @@ bool region_is_candidate(const struct region *region,
 {
     const struct kept_peer *member = find(region, node->uid);
 
-    return member && address_equal(member->address, &node->address) &&
+    return member && kept_address_equal(member->address, &node->address) &&
            is_candidate(member, oldest(region, true));
 }
 
@@ -79,7 +79,7 @@ static const struct kept_peer *const *place_of(const struct address_index *index
     uint32_t at = first_place(index, address);
 
     while (index->places[at] &&
-           !address_equal(index->places[at]->address, address))
+           !kept_address_equal(index->places[at]->address, address))
         at = (at + 1) & index->mask;
     return &index->places[at];
 }
@@ -96,7 +96,8 @@ void region_index_members(struct region *region)
     index = mem_alloc(sizeof *index + places * sizeof *index->places);
     index->mask = places - 1;
     for (uint32_t at = 0; (member = kept_next(&region->members, &at));) {
-        const struct kept_peer *const *place = place_of(index, member->address);
+        const struct address address = address_again(member->address);
+        const struct kept_peer *const *place = place_of(index, &address);
 
         if (!*place)
             index->places[place - index->places] = member;
@@ -118,7 +119,7 @@ static const struct kept_peer *member_at(const struct region *region,
     if (region->by_address)
         return *place_of(region->by_address, address);
     for (uint32_t at = 0; (member = kept_next(&region->members, &at));)
-        if (address_equal(member->address, address))
+        if (kept_address_equal(member->address, address))
             return member;
     return NULL;
 }
@@ -137,12 +138,13 @@ bool region_is_dead(const struct region *region, const struct node_id *node)
     const struct kept_peer *member = node->uid ? find(region, node->uid) : NULL;
     bool dead = false;
 
-    if (member && address_equal(member->address, &node->address))
+    if (member && kept_address_equal(member->address, &node->address))
         return false; /* no member is among those that are gone */
     if (node->uid && region_is_gone(region, node->uid))
         return true;
     for (uint32_t i = 0; i < region->gone.count && !dead; i++)
-        dead = address_equal(region->gone.items[i].address, &node->address);
+        dead = kept_address_equal(region->gone.items[i].address,
+                                  &node->address);
     return dead && !member_at(region, &node->address);
 }
 

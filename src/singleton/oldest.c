@@ -47,7 +47,7 @@ bool singleton_is_removed(const struct singleton *singleton,
         return true;
     for (uint32_t at = 0;
          ZOO(A4) && (peer = kept_next(&singleton->removed, &at)) != NULL;)
-        if (address_equal(peer->address, &node->address))
+        if (kept_address_equal(peer->address, &node->address))
             return true;
     return false;
 }

@@ -70,7 +70,7 @@ static bool says_hello(struct machine *machine, uint64_t uid, uint64_t order,
         closed |= want.kind == WANT_CLOSE_CONN && want.conn == order;
     assert_int_equal(
         !closed,
-        contacts_find(&machine->contacts, &peer.node.address)->node.uid == uid);
+        contacts_find(&machine->contacts, &peer.node.address)->uid == uid);
     return !closed;
 }
 
