@@ -31,6 +31,7 @@
 #define TLS_HANDSHAKE_BYTES_MAX (16 * 1024) /* of a peer until its certificate is verified: a chain of four of RSA 4096 is 8 KiB */
 #define TLS_HELLO_BYTES_MAX (4 * 1024) /* a client's first message: 2 KiB with keys that are safe from quantum computers */
 #define TLS_HANDSHAKE_FRAGMENT_SIZE 4096 /* bytes of a record of ours until the handshake has ended: a buffer is as large */
+#define TLS_FILE_MAX (16 * 1024 * 1024) /* bytes of a file of certificates, or of revocation lists: those of large CAs are some MiB */
 #define TLS_SECRETS_MAX 2 /* of a cluster: a new one and the one before */
 #define TLS_SECRET_SIZE_MIN 32 /* bytes: a peer that was dialled may try to guess it at its leisure */
 #define TLS_SECRET_SIZE_MAX 256

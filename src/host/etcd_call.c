@@ -2,12 +2,10 @@
 #define _GNU_SOURCE
 #include "host/etcd_call.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <curl/curl.h>
 #include <jansson.h>
@@ -17,6 +15,7 @@
 #include "base/timers.h"
 #include "base/vec.h"
 #include "host/etcd_reply.h"
+#include "host/file.h"
 
 struct etcd_calls {
     VEC(char *) endpoints; /* without a / at the end */
@@ -89,10 +88,17 @@ static void set_up(struct etcd_calls *calls, const struct etcd_options *options)
 
 static bool readable(const char *path, char *error, size_t size)
 {
-    if (!path || !path[0] || access(path, R_OK) == 0)
+    const char *wrong;
+    FILE *file;
+
+    if (!path || !path[0])
         return true;
-    (void)snprintf(error, size, "%s: %s", path, strerror(errno));
-    return false;
+    file = file_open(path, &wrong);
+    if (file)
+        (void)fclose(file); /* only read, later and by libcurl */
+    else
+        (void)snprintf(error, size, "%s: %s", path, wrong);
+    return file != NULL;
 }
 
 /* http or https, a host, no path: the gateway's own follows. */

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "host/file.h"
 
 struct finder {
     struct finder_options options;
@@ -123,10 +124,11 @@ struct seed_list *finder_read_file(const char *path, const char *protocol,
 {
     struct seed_list *list = new_list();
     struct buf text = { 0 };
-    FILE *file = fopen(path, "rbe");
+    const char *wrong;
+    FILE *file = file_open(path, &wrong);
 
     if (!file) {
-        (void)snprintf(why, FINDER_WHY_MAX, "%s: %s", path, strerror(errno));
+        (void)snprintf(why, FINDER_WHY_MAX, "%s: %s", path, wrong);
         return list;
     }
     text.size = fread(buf_reserve(&text, SEED_FILE_MAX + 1), 1,

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -13,6 +12,7 @@
 #include "base/limits.h"
 #include "base/line.h"
 #include "base/vec.h"
+#include "host/file.h"
 #include "host/tls_inside.h"
 
 #define FILES 6
@@ -119,12 +119,23 @@ static int no_password(char *password, int size, int writes, void *user)
     return -1;
 }
 
+/* OpenSSL opens it once more, by the path, and holds all of it in memory. */
 static bool is_readable(const char *what, const char *path, char *error)
 {
-    if (path[0] && access(path, R_OK) == 0)
+    const char *wrong = "no file is named";
+    FILE *file = path[0] ? file_open(path, &wrong) : NULL;
+    struct stat about;
+
+    if (file) {
+        if (fstat(fileno(file), &about) != 0)
+            wrong = strerror(errno);
+        else if (about.st_size > TLS_FILE_MAX)
+            wrong = "it is too large";
+        (void)fclose(file); /* only read */
+    }
+    if (!wrong)
         return true;
-    (void)snprintf(error, ERROR_MAX, "%s \"%.256s\": %s", what, path,
-                   path[0] ? strerror(errno) : "no file is named");
+    (void)snprintf(error, ERROR_MAX, "%s \"%.256s\": %s", what, path, wrong);
     return false;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "host/file.h"
 #include "host/tls_inside.h"
 
 #define PIN_SIZE (2 * TLS_PIN_SIZE) /* of its text */
@@ -89,11 +90,11 @@ static const char *take_lines(struct tls_pins *pins, FILE *file)
 static bool take_file(struct tls_pins *pins, const char *path, char *why,
                       size_t size)
 {
-    FILE *file = fopen(path, "rbe");
     const char *wrong;
+    FILE *file = file_open(path, &wrong);
 
     if (!file)
-        return fault(why, size, path, strerror(errno));
+        return fault(why, size, path, wrong);
     wrong = take_lines(pins, file);
     (void)fclose(file); /* only read */
     return wrong ? fault(why, size, path, wrong) : true;

@@ -13,6 +13,7 @@
 #include <openssl/hmac.h>
 
 #include "base/check.h"
+#include "host/file.h"
 
 #define LABEL "EXPORTER-sherd-cluster-secret"
 /* Of all secrets with two bytes at the end of each line, and one too many. */
@@ -101,12 +102,12 @@ static const char *read_from(struct tls_secrets *secrets, FILE *file)
 bool tls_secrets_read(struct tls_secrets *secrets, const char *path, char *why,
                       size_t size)
 {
-    FILE *file = fopen(path, "rbe");
     const char *wrong;
+    FILE *file = file_open(path, &wrong);
 
     *secrets = (struct tls_secrets){ .count = 0 };
     if (!file)
-        return fault(why, size, path, strerror(errno));
+        return fault(why, size, path, wrong);
     wrong = read_from(secrets, file);
     (void)fclose(file); /* only read */
     if (!wrong)

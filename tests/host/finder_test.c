@@ -13,6 +13,7 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -631,6 +632,38 @@ static void a_file_is_read_again_each_time(void **state)
     uv_mutex_destroy(&heard.mutex);
 }
 
+/* Whoever opened a FIFO to read it would wait for somebody who writes. */
+static void what_is_no_file_is_not_waited_for(void **state)
+{
+    struct heard heard = { .lists = 0 };
+    struct finder_options options = { .file = path, .protocol = "akka",
+                                      .system = "Shop", .done = done,
+                                      .say = say, .context = &heard };
+    struct seed_list *list;
+    struct finder *finder;
+    (void)state;
+
+    assert_int_equal(uv_mutex_init(&heard.mutex), 0);
+    assert_int_equal(uv_cond_init(&heard.changed), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    finder = finder_open(&options);
+    assert_non_null(finder);
+    look(finder, &heard);
+    look(finder, &heard);
+    assert_int_equal(heard.count, 0);
+    assert_int_equal(heard.lines, 1);
+    finder_close(finder);
+    list = finder_read_file(path, "akka", "Shop", why);
+    assert_non_null(strstr(why, ": it is no regular file"));
+    mem_free(list);
+    list = finder_read_file("/dev/zero", "akka", "Shop", why);
+    assert_string_equal(why, "/dev/zero: it is no regular file");
+    mem_free(list);
+    uv_cond_destroy(&heard.changed);
+    uv_mutex_destroy(&heard.mutex);
+}
+
 #define FILE_TEST(name) \
     cmocka_unit_test_setup_teardown(name, make_path, drop_path)
 
@@ -649,6 +682,7 @@ int main(void)
         cmocka_unit_test(servers_that_are_none),
         cmocka_unit_test(stopping_ends_a_look),
         FILE_TEST(a_file_is_read_again_each_time),
+        FILE_TEST(what_is_no_file_is_not_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <openssl/ssl.h>
@@ -782,6 +783,53 @@ static void changed_files_are_read_again(void **state)
     keys_fini(&keys);
 }
 
+/* limit: TLS_FILE_MAX */
+static void files_that_have_no_end_are_refused(void **state)
+{
+    struct certificate *other;
+    struct tls_options options;
+    struct keys keys;
+    struct tls *tls;
+    FILE *file;
+    (void)state;
+
+    keys_init(&keys);
+    options = tls_options_of(&keys);
+    options.crl = options.secret = options.pins_file = NULL;
+    for (int i = 0; i < 6; i++) {
+        struct tls_options one = options;
+        const char **paths[] = { &one.certificate, &one.key, &one.ca, &one.crl, &one.secret, &one.pins_file };
+
+        *paths[i] = "/dev/zero";
+        tls_not_opened(&one, "\"/dev/zero\": it is no regular file");
+    }
+    tls = tls_open_with(&options);
+    assert_int_equal(unlink(keys.key_path), 0);
+    assert_int_equal(mkfifo(keys.key_path, 0600), 0);
+    tls_logged[0] = 0;
+    serves(tls, 2 * SECOND, "localhost");
+    assert_non_null(strstr(tls_logged, "changed TLS files are not used"));
+    assert_non_null(strstr(tls_logged, "it is no regular file"));
+    tls_logged[0] = 0;
+    serves(tls, 4 * SECOND, "localhost");
+    assert_string_equal(tls_logged, ""); /* said once */
+    assert_int_equal(unlink(keys.key_path), 0);
+    other = certificate_new(keys.ca, &(struct certificate_options){ .names = "IP:127.0.0.1,DNS:other" });
+    certificate_write(other, keys.node_path);
+    certificate_write_key(other, keys.key_path, NULL);
+    serves(tls, 6 * SECOND, "other");
+    file = fopen(keys.ca_path, "r+");
+    assert_non_null(file);
+    assert_int_equal(ftruncate(fileno(file), TLS_FILE_MAX + 1), 0);
+    tls_not_opened(&options, "it is too large");
+    assert_int_equal(ftruncate(fileno(file), TLS_FILE_MAX), 0);
+    assert_int_equal(fclose(file), 0);
+    tls_close(tls_open_with(&options));
+    certificate_free(other);
+    tls_close(tls);
+    keys_fini(&keys);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -806,6 +854,7 @@ int main(void)
         cmocka_unit_test(files_that_cannot_be_used_are_refused),
         cmocka_unit_test(files_that_others_may_write_are_refused),
         cmocka_unit_test(changed_files_are_read_again),
+        cmocka_unit_test(files_that_have_no_end_are_refused),
     };
 
     return cmocka_run_group_tests_name("tls", tests, tls_make_keys, tls_remove_keys);
