@@ -2,91 +2,52 @@
 #define _GNU_SOURCE
 #include "host/expected.h"
 
-#include <netdb.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/vec.h"
 #include "host/handle.h"
+#include "host/lookups.h"
 #include "host/socket_address.h"
-
-struct place;
-
-/* A look-up under way; freed by its callback. */
-struct look {
-    uv_getaddrinfo_t request;
-    struct place *place; /* null when it is gone */
-};
 
 struct place {
     struct expected *expected;
     char host[HOST_MAX + 1];
-    struct look *look;
+    struct lookup *lookup; /* null: none is under way */
     VEC(struct in6_addr) addresses;
 };
 
 struct expected {
-    uv_loop_t *loop;
     uv_timer_t *timer;
+    struct asker *asker; /* null: names are not looked up */
     VEC(struct place *) places;
 };
 
-static void take(struct place *place, const struct addrinfo *found)
+/* Found is given. The last addresses stay when there are none. */
+static void take(void *context, struct found *found)
 {
-    place->addresses.count = 0;
-    for (; found && place->addresses.count < EXPECTED_ADDRESSES_MAX;
-         found = found->ai_next)
-        if (found->ai_family == AF_INET || found->ai_family == AF_INET6)
-            vec_push(&place->addresses, socket_address(found->ai_addr));
+    struct place *place = context;
+
+    place->lookup = NULL;
+    if (found->count)
+        place->addresses.count = 0;
+    for (uint32_t i = 0; i < found->count; i++)
+        vec_push(&place->addresses, socket_address(&found->addresses[i].any));
+    mem_free(found);
 }
 
-static void on_look(uv_getaddrinfo_t *request, int status,
-                    struct addrinfo *found)
+/* Numbers count at once. */
+static void look(struct place *place)
 {
-    struct look *look = (struct look *)request;
+    struct asker *asker = place->expected->asker;
+    struct found *number = lookup_number(place->host);
 
-    if (look->place) {
-        look->place->look = NULL;
-        if (status == 0)
-            take(look->place, found);
-    }
-    uv_freeaddrinfo(found);
-    mem_free(look);
-}
-
-static void look_up(struct place *place)
-{
-    const struct addrinfo hints = { .ai_family = AF_UNSPEC,
-                                    .ai_socktype = SOCK_STREAM };
-    struct look *look;
-
-    if (place->look)
-        return; /* it takes its time */
-    look = mem_alloc(sizeof *look);
-    look->place = place;
-    if (uv_getaddrinfo(place->expected->loop, &look->request, on_look,
-                       place->host, NULL, &hints) == 0)
-        place->look = look;
-    else
-        mem_free(look); /* no name can be like that */
-}
-
-/* False: it is a name. */
-static bool is_number(struct place *place)
-{
-    const struct addrinfo hints = { .ai_family = AF_UNSPEC,
-                                    .ai_socktype = SOCK_STREAM,
-                                    .ai_flags = AI_NUMERICHOST };
-    struct addrinfo *found = NULL;
-
-    if (getaddrinfo(place->host, NULL, &hints, &found) != 0)
-        return false;
-    take(place, found);
-    freeaddrinfo(found);
-    return true;
+    if (number)
+        take(place, number);
+    else if (asker && !place->lookup) /* else it takes its time */
+        place->lookup = lookup_start(asker, place->host, take, place);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -94,15 +55,14 @@ static void on_timer(uv_timer_t *timer)
     struct expected *expected = timer->data;
 
     for (uint32_t i = 0; expected && i < expected->places.count; i++)
-        if (!is_number(expected->places.items[i]))
-            look_up(expected->places.items[i]);
+        look(expected->places.items[i]);
 }
 
-struct expected *expected_new(uv_loop_t *loop)
+struct expected *expected_new(uv_loop_t *loop, struct lookups *lookups)
 {
     struct expected *expected = mem_alloc(sizeof *expected);
 
-    expected->loop = loop;
+    expected->asker = lookups ? asker_new(lookups, loop) : NULL;
     expected->timer = mem_alloc(sizeof *expected->timer);
     check(uv_timer_init(loop, expected->timer) == 0);
     expected->timer->data = expected;
@@ -111,10 +71,7 @@ struct expected *expected_new(uv_loop_t *loop)
 
 static void place_free(struct place *place)
 {
-    if (place->look) {
-        place->look->place = NULL;
-        (void)uv_cancel((uv_req_t *)&place->look->request); /* else its end is not waited for */
-    }
+    lookup_cancel(place->lookup);
     vec_fini(&place->addresses);
     mem_free(place);
 }
@@ -137,8 +94,7 @@ static void add(struct expected *expected, const char *host)
     place->expected = expected;
     memcpy(place->host, host, sizeof place->host);
     vec_push(&expected->places, place);
-    if (!is_number(place))
-        look_up(place);
+    look(place);
 }
 
 static bool is_among(const char *host, const struct address *nodes,
@@ -189,6 +145,7 @@ void expected_free(struct expected *expected)
     for (uint32_t i = 0; i < expected->places.count; i++)
         place_free(expected->places.items[i]);
     vec_fini(&expected->places);
+    asker_free(expected->asker);
     handle_close((uv_handle_t *)expected->timer);
     mem_free(expected);
 }

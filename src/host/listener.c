@@ -587,7 +587,7 @@ void listener_start(struct listener *listener, uv_loop_t *loop,
     listener->loop = loop;
     listener->owner = *owner;
     fill_limits(&listener->owner.limits);
-    listener->expected = expected_new(loop);
+    listener->expected = expected_new(loop, owner->lookups);
     listener->timer = mem_alloc(sizeof *listener->timer);
     check(uv_timer_init(loop, listener->timer) == 0);
     listener->timer->data = listener;

@@ -22,6 +22,7 @@
 #include "node/node.h"
 
 struct listener;
+struct lookups;
 struct tls;
 
 /* What a listener asks of its owner. Called on the thread that runs it. */
@@ -34,6 +35,7 @@ struct listener_owner {
     void (*log)(void *owner, enum trace_level level, const char *text);
     struct tls *tls; /* lent; null: connections are plain */
     struct listener_limits limits;
+    struct lookups *lookups; /* lent; null: only numbers are expected */
 };
 
 struct listener_counters {

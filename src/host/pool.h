@@ -1,8 +1,7 @@
 /* The pool: threads that run jobs of actors (sherd/job.h), first come, first served.
  *
  * Threads of its own, not libuv's (uv_queue_work): those are one set for the whole process, of a size that only the environment says,
- * and look-ups of names run on them, too. Four jobs that wait for a disk would keep this node from connecting to its peers, and
- * nothing could end while one of them runs.
+ * and nothing could end while one of them runs.
  *
  * The queue has no limit of its own: each lane's is ACTOR_JOBS_MAX, refused where a job is started.
  *

@@ -16,16 +16,11 @@
 #include "base/limits.h"
 #include "base/line.h"
 #include "host/handle.h"
+#include "host/lookups.h"
 #include "host/tls.h"
 #include "host/tls_socket.h"
 
 #define REVOKED "TLS: the peer's certificate was revoked"
-
-/* A name look-up under way; freed by its callback. */
-struct lookup {
-    uv_getaddrinfo_t request;
-    struct link *link; /* null when the link is gone */
-};
 
 enum link_state {
     LINK_RESOLVING,
@@ -40,13 +35,14 @@ struct link {
     uint64_t number;
     enum link_state state;
     char host[HOST_MAX + 1]; /* that was asked for */
+    uint16_t port;
     struct tls_end *tls;     /* null: plain, or not yet connected */
     int fd; /* -1 = none */
     uv_poll_t *poll;
     uv_timer_t *timer; /* of the connect */
-    struct lookup *lookup;
-    struct addrinfo *found; /* addresses of the name; freed by uv_freeaddrinfo */
-    struct addrinfo *next;  /* to be tried next */
+    struct lookup *lookup; /* null: none is under way */
+    struct found *found; /* addresses of the name */
+    uint32_t next;       /* of them: to be tried next */
     bool dirty;             /* in sockets->dirty */
     bool blocked;           /* waits until it is writable */
     bool writable;          /* it is, and is about to be flushed */
@@ -79,7 +75,8 @@ static uv_poll_t *new_poll(struct sockets *sockets, int fd, void *owner)
 
 void sockets_init(struct sockets *sockets, uv_loop_t *loop,
                   struct machine *machine, uint8_t *buffer,
-                  _Atomic uint32_t *conn_count, struct tls *tls)
+                  _Atomic uint32_t *conn_count, struct tls *tls,
+                  struct lookups *lookups)
 {
     memset(sockets, 0, sizeof *sockets);
     sockets->loop = loop;
@@ -87,6 +84,7 @@ void sockets_init(struct sockets *sockets, uv_loop_t *loop,
     sockets->buffer = buffer;
     sockets->conn_count = conn_count;
     sockets->tls = tls;
+    sockets->lookups = lookups;
     sockets->watch_at = tls ? 0 : UINT64_MAX;
 }
 
@@ -112,15 +110,10 @@ static void link_end_connect(struct link *link)
 {
     handle_close((uv_handle_t *)link->timer);
     link->timer = NULL;
-    if (link->lookup) {
-        link->lookup->link = NULL;
-        (void)uv_cancel((uv_req_t *)&link->lookup->request); /* its callback comes in any case */
-        link->lookup = NULL;
-    }
-    if (link->found)
-        uv_freeaddrinfo(link->found);
+    lookup_cancel(link->lookup);
+    link->lookup = NULL;
+    mem_free(link->found);
     link->found = NULL;
-    link->next = NULL;
 }
 
 /* The machine is told later: what became of a link must not overtake a wish of
@@ -184,18 +177,36 @@ static void link_watch(struct link *link)
     check(uv_poll_start(link->poll, events, on_link) == 0);
 }
 
+/* As connect: 0, or -1. */
+static int begin_connect(const struct link *link, union socket_name name)
+{
+    socklen_t size = sizeof name.v4;
+
+    if (name.any.sa_family == AF_INET6) {
+        name.v6.sin6_port = htons(link->port);
+        size = sizeof name.v6;
+    } else {
+        name.v4.sin_port = htons(link->port);
+    }
+    return connect(link->fd, &name.any, size);
+}
+
+static bool has_more(const struct link *link)
+{
+    return link->next < link->found->count;
+}
+
 /* Begins a connect to the next address of the name, until one begins. */
 static void link_try(struct link *link)
 {
     int error = 0;
 
     link_close_socket(link);
-    while (link->next) {
-        const struct addrinfo *at = link->next;
+    while (has_more(link)) {
+        const union socket_name *name = &link->found->addresses[link->next++];
         int one = 1;
 
-        link->next = at->ai_next;
-        link->fd = socket(at->ai_family,
+        link->fd = socket(name->any.sa_family,
                           SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         if (link->fd < 0) {
             error = errno;
@@ -203,7 +214,7 @@ static void link_try(struct link *link)
         }
         /* Without it a peer still works, only later. */
         (void)setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-        if (connect(link->fd, at->ai_addr, at->ai_addrlen) == 0 ||
+        if (begin_connect(link, *name) == 0 ||
             errno == EINPROGRESS) {
             link->poll = new_poll(link->sockets, link->fd, link);
             if (link->poll) {
@@ -283,7 +294,7 @@ static void link_connected(struct link *link)
 
     if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
         error = errno;
-    if (error && link->next) {
+    if (error && has_more(link)) {
         link_try(link);
     } else if (error) {
         link_fail(link, "connect", strerror(error));
@@ -398,26 +409,17 @@ static void on_link(uv_poll_t *poll, int status, int events)
     }
 }
 
-static void on_lookup(uv_getaddrinfo_t *request, int status,
-                      struct addrinfo *found)
+/* Found is given. */
+static void link_found(void *context, struct found *found)
 {
-    struct lookup *lookup = (struct lookup *)request;
-    struct link *link = lookup->link;
+    struct link *link = context;
 
-    mem_free(lookup);
-    if (!link) {
-        if (found)
-            uv_freeaddrinfo(found);
-        return;
-    }
     link->lookup = NULL;
-    if (status != 0) {
-        link_fail(link, "look up", uv_strerror(status));
-        return;
-    }
     link->found = found;
-    link->next = found;
-    link_try(link);
+    if (found->count)
+        link_try(link);
+    else
+        link_fail(link, "look up", found->why);
 }
 
 static void on_connect_late(uv_timer_t *timer)
@@ -425,50 +427,43 @@ static void on_connect_late(uv_timer_t *timer)
     struct link *link = timer->data;
 
     if (link)
-        link_fail(link, "connect", "no answer in time");
+        link_fail(link, link->state == LINK_RESOLVING ? "look up" : "connect",
+                  "no answer in time");
+}
+
+/* A name: its addresses come later, and are there for the next attempt when they come too late for this one. */
+static void link_look_up(struct link *link)
+{
+    struct sockets *sockets = link->sockets;
+
+    if (!sockets->asker)
+        sockets->asker = asker_new(sockets->lookups, sockets->loop);
+    link->lookup = lookup_start(sockets->asker, link->host, link_found, link);
 }
 
 void sockets_connect(struct sockets *sockets, uint64_t number,
                      const struct address *address)
 {
     struct link *link = mem_alloc(sizeof *link);
-    struct addrinfo hints = { .ai_family = AF_UNSPEC,
-                              .ai_socktype = SOCK_STREAM };
-    struct lookup *lookup;
-    char port[8];
-    int status;
+    struct found *number_found;
 
     link->sockets = sockets;
     link->number = number;
     link->fd = -1;
+    link->port = address->port;
     (void)snprintf(link->host, sizeof link->host, "%s", address->host);
     check(!map_put(&sockets->links, map_u64(&number), link));
-    (void)snprintf(port, sizeof port, "%u", (unsigned)address->port);
     link->timer = mem_alloc(sizeof *link->timer);
     check(uv_timer_init(sockets->loop, link->timer) == 0);
     link->timer->data = link;
     uv_update_time(sockets->loop);
     check(uv_timer_start(link->timer, on_connect_late, SOCKET_CONNECT_MS, 0) ==
           0);
-    /* A number needs no look-up and no thread for it. */
-    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-    if (getaddrinfo(address->host, port, &hints, &link->found) == 0) {
-        link->next = link->found;
-        link_try(link);
-        return;
-    }
-    link->found = NULL;
-    hints.ai_flags = AI_NUMERICSERV;
-    lookup = mem_alloc(sizeof *lookup);
-    lookup->link = link;
-    status = uv_getaddrinfo(sockets->loop, &lookup->request, on_lookup,
-                            address->host, port, &hints);
-    if (status != 0) {
-        mem_free(lookup);
-        link_fail(link, "look up", uv_strerror(status));
-        return;
-    }
-    link->lookup = lookup;
+    number_found = lookup_number(address->host);
+    if (number_found)
+        link_found(link, number_found);
+    else
+        link_look_up(link);
 }
 
 void sockets_close_link(struct sockets *sockets, uint64_t number)
@@ -757,4 +752,5 @@ void sockets_fini(struct sockets *sockets)
         conn_free(entry.value);
     map_fini(&sockets->links);
     map_fini(&sockets->conns);
+    asker_free(sockets->asker);
 }

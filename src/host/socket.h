@@ -22,7 +22,9 @@
 #include "host/inbox.h"
 #include "node/node.h"
 
+struct asker;
 struct link;
+struct lookups;
 struct tls;
 
 struct socket_counters {
@@ -44,6 +46,8 @@ struct sockets {
     uint64_t last_conn;
     _Atomic uint32_t *conn_count; /* of the whole system; lent */
     struct tls *tls; /* lent; null: links are plain */
+    struct lookups *lookups; /* lent */
+    struct asker *asker; /* null until a name was to be looked up */
     uint64_t tls_version; /* of the files by which the open connections were looked through */
     uint64_t watch_at;    /* ns: when sockets_watch is due; UINT64_MAX: never */
     bool worked; /* the machine was told something since the owner cleared it */
@@ -52,7 +56,8 @@ struct sockets {
 
 void sockets_init(struct sockets *sockets, uv_loop_t *loop,
                   struct machine *machine, uint8_t *buffer,
-                  _Atomic uint32_t *conn_count, struct tls *tls);
+                  _Atomic uint32_t *conn_count, struct tls *tls,
+                  struct lookups *lookups);
 /* Closes all; the owner then runs the loop until its handles are gone. */
 void sockets_fini(struct sockets *sockets);
 

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "host/durable.h"
 #include "host/finder.h"
+#include "host/lookups.h"
 #include "host/leases.h"
 #include "host/log.h"
 #include "host/status.h"
@@ -364,6 +365,7 @@ int sherd_open(struct sherd_system **system,
     check_set_hook(last_words);
     opened = mem_alloc(sizeof *opened);
     opened->signal_pipe = -1;
+    opened->lookups = lookups_new();
     check(uv_mutex_init(&opened->mutex) == 0);
     check(uv_cond_init(&opened->changed) == 0);
     result = read_settings(opened, options ? options : &defaults);
@@ -658,6 +660,7 @@ void sherd_close(struct sherd_system *system)
     free(system->threads);
     status_calls_free(system);
     listener_free(system->listener);
+    lookups_close(system->lookups);
     tls_close(system->tls);
     free_types(system);
     system_told_free(system);

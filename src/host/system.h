@@ -64,6 +64,7 @@ struct sherd_system {
     _Atomic uint64_t durable_failures; /* writes of them that failed after they were acknowledged */
     bool durable_is_behind; /* the last write-behind failed; of the store's thread */
     struct finder *finder; /* null: seed nodes are given */
+    struct lookups *lookups; /* of names */
     uint64_t fenced_said_at; /* of the store's writer thread */
     struct node *node;
 

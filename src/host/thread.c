@@ -634,7 +634,8 @@ static void thread_main(void *argument)
     struct sherd_system *system = thread->system;
     struct listener_owner owner = { thread, decide, give, log_text,
                                     system->tls,
-                                    system->settings.strangers };
+                                    system->settings.strangers,
+                                    system->lookups };
     char name[16] = "sherd-control";
 
     if (thread->index > 0)
@@ -680,7 +681,8 @@ int thread_init(struct thread *thread, struct sherd_system *system,
     for (uint32_t i = 0; i < thread->count; i++) {
         thread->machines[i] = node_machine(system->node, thread->first + i);
         sockets_init(&thread->sockets[i], &thread->loop, thread->machines[i],
-                     thread->buffer, &system->conn_count, system->tls);
+                     thread->buffer, &system->conn_count, system->tls,
+                     system->lookups);
     }
     return 0;
 }

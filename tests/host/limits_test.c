@@ -18,6 +18,7 @@
 #include "base/limits.h"
 #include "fake_node.h"
 #include "host/listener.h"
+#include "host/lookups.h"
 #include "host/system.h"
 
 /* ---- a listener alone, in this thread's loop ---- */
@@ -25,6 +26,7 @@
 struct place {
     uv_loop_t loop;
     struct listener *listener;
+    struct lookups *lookups;
     size_t first; /* bytes that decide saw last */
     bool takes; /* whoever says something */
 };
@@ -60,10 +62,11 @@ static void place_open_with(struct place *place,
                             const struct listener_limits *limits)
 {
     struct listener_owner owner = { place, decide, give, say_nothing,
-                                    NULL, *limits };
+                                    NULL, *limits, lookups_new() };
     char error[256];
 
     memset(place, 0, sizeof *place);
+    place->lookups = owner.lookups;
     assert_int_equal(uv_loop_init(&place->loop), 0);
     assert_int_equal(listener_open(&place->listener, "127.0.0.1", 0, error,
                                    sizeof error),
@@ -82,6 +85,7 @@ static void place_close(struct place *place)
     (void)uv_run(&place->loop, UV_RUN_DEFAULT);
     listener_free(place->listener);
     assert_int_equal(uv_loop_close(&place->loop), 0);
+    lookups_close(place->lookups);
 }
 
 /* Calls from 127.0.0.host: each is an address of its own. */

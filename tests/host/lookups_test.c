@@ -1,0 +1,292 @@
+/* Look-ups of names: side by side, once for all who ask, kept for a while, bounded, and left behind. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "host/lookups.h"
+#include "slow_names.h"
+
+struct place {
+    uv_loop_t loop;
+    struct lookups *lookups;
+    struct asker *asker;
+    uint32_t told, known, failed;
+    struct found *last;
+};
+
+static int make_place(void **state)
+{
+    struct place *place = mem_alloc(sizeof *place);
+
+    assert_int_equal(uv_loop_init(&place->loop), 0);
+    place->lookups = lookups_new();
+    place->asker = asker_new(place->lookups, &place->loop);
+    atomic_store(&asked, 0);
+    atomic_store(&is_let_go, false);
+    *state = place;
+    return 0;
+}
+
+static void close_loop(struct place *place)
+{
+    asker_free(place->asker);
+    assert_int_equal(uv_run(&place->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&place->loop), 0);
+}
+
+static void wait_for(atomic_uint *number, uint32_t value)
+{
+    while (atomic_load(number) != value) /* ctest's time-out is the end of it */
+        uv_sleep(1);
+}
+
+static int free_place(void **state)
+{
+    struct place *place = *state;
+
+    close_loop(place);
+    lookups_close(place->lookups);
+    atomic_store(&is_let_go, true);
+    wait_for(&waiting, 0);
+    mem_free(place->last);
+    mem_free(place);
+    return 0;
+}
+
+static void done(void *context, struct found *found)
+{
+    struct place *place = context;
+
+    place->told++;
+    place->known += found->count > 0;
+    place->failed += found->why[0] != 0;
+    mem_free(place->last);
+    place->last = found;
+}
+
+static struct lookup *start(struct place *place, const char *host)
+{
+    return lookup_start(place->asker, host, done, place);
+}
+
+static void wait_for_told(struct place *place, uint32_t count)
+{
+    while (place->told < count)
+        (void)uv_run(&place->loop, UV_RUN_ONCE);
+    assert_int_equal(place->told, count);
+}
+
+/* What is due now, and no more. */
+static void run_due(struct place *place)
+{
+    (void)uv_run(&place->loop, UV_RUN_NOWAIT);
+}
+
+static void start_slow(struct place *place, uint32_t from, uint32_t to)
+{
+    char host[32];
+
+    for (uint32_t i = from; i < to; i++) {
+        (void)snprintf(host, sizeof host, "slow%u.example", (unsigned)i);
+        (void)start(place, host);
+    }
+}
+
+static void numbers_ask_nobody(void **state)
+{
+    static const char *const names[] = { "", "127.0.0.1.example", "localhost", ":" };
+    struct found *four = lookup_number("127.0.0.1");
+    struct found *six = lookup_number("::1");
+
+    (void)state;
+    assert_int_equal(four->count, 1);
+    assert_int_equal(four->addresses[0].any.sa_family, AF_INET);
+    assert_int_equal(ntohl(four->addresses[0].v4.sin_addr.s_addr), INADDR_LOOPBACK);
+    assert_int_equal(six->count, 1);
+    assert_int_equal(six->addresses[0].any.sa_family, AF_INET6);
+    assert_memory_equal(&six->addresses[0].v6.sin6_addr, &in6addr_loopback, 16);
+    mem_free(four);
+    mem_free(six);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_null(lookup_number(names[i]));
+    assert_int_equal(atomic_load(&asked), 0);
+}
+
+static void an_answer_is_told_by_the_loop_and_kept(void **state)
+{
+    struct place *place = *state;
+
+    for (uint32_t i = 1; i <= 3; i++) {
+        (void)start(place, "fast.example");
+        assert_int_equal(place->told, i - 1);
+        wait_for_told(place, i);
+        assert_int_equal(place->known, i);
+        assert_int_equal(place->last->count, 1);
+        assert_int_equal(place->last->addresses[0].v4.sin_port, 0);
+    }
+    assert_int_equal(atomic_load(&asked), 1);
+    for (uint32_t i = 1; i <= 3; i++) {
+        (void)start(place, "nobody.example");
+        wait_for_told(place, 3 + i);
+        assert_int_equal(place->failed, i);
+        assert_int_equal(place->last->count, 0);
+        assert_string_equal(place->last->why, gai_strerror(EAI_NONAME));
+    }
+    assert_int_equal(atomic_load(&asked), 2);
+}
+
+static void a_name_is_looked_up_once_for_all(void **state)
+{
+    struct place *place = *state;
+    struct asker *other = asker_new(place->lookups, &place->loop);
+
+    for (uint32_t i = 0; i < 10; i++)
+        (void)lookup_start(i % 2 ? other : place->asker, "slow.example", done,
+                           place);
+    wait_for(&waiting, 1);
+    (void)start(place, "slow.example");
+    run_due(place);
+    assert_int_equal(place->told, 0);
+    atomic_store(&is_let_go, true);
+    wait_for_told(place, 11);
+    assert_int_equal(place->known, 11);
+    assert_int_equal(atomic_load(&asked), 1);
+    asker_free(other);
+}
+
+static void a_silent_name_holds_up_no_other(void **state)
+{
+    struct place *place = *state;
+
+    start_slow(place, 0, LOOKUP_THREADS_MAX - 1);
+    (void)start(place, "fast.example");
+    wait_for_told(place, 1);
+    assert_int_equal(place->known, 1);
+    wait_for(&waiting, LOOKUP_THREADS_MAX - 1);
+    atomic_store(&is_let_go, true);
+    wait_for_told(place, LOOKUP_THREADS_MAX);
+}
+
+static void more_than_there_are_threads_wait_in_line(void **state)
+{
+    struct place *place = *state;
+
+    start_slow(place, 0, LOOKUP_THREADS_MAX + 20);
+    (void)start(place, "fast.example");
+    wait_for(&waiting, LOOKUP_THREADS_MAX);
+    assert_int_equal(atomic_load(&asked), LOOKUP_THREADS_MAX);
+    run_due(place);
+    assert_int_equal(place->told, 0);
+    atomic_store(&is_let_go, true);
+    wait_for_told(place, LOOKUP_THREADS_MAX + 21);
+    assert_int_equal(place->known, LOOKUP_THREADS_MAX + 21);
+    assert_int_equal(atomic_load(&asked), LOOKUP_THREADS_MAX + 21);
+}
+
+static void too_many_names_are_refused(void **state)
+{
+    struct place *place = *state;
+
+    start_slow(place, 0, LOOKUP_NAMES_MAX);
+    run_due(place);
+    assert_int_equal(place->told, 0);
+    (void)start(place, "fast.example");
+    (void)start(place, "slow0.example"); /* one of those that are there */
+    wait_for_told(place, 1);
+    assert_int_equal(place->failed, 1);
+    atomic_store(&is_let_go, true);
+    wait_for_told(place, LOOKUP_NAMES_MAX + 2);
+    assert_int_equal(place->failed, 1);
+    /* Those that are known make room. */
+    (void)start(place, "fast.example");
+    wait_for_told(place, LOOKUP_NAMES_MAX + 3);
+    assert_int_equal(place->failed, 1);
+}
+
+static void addresses_of_a_name_are_bounded(void **state)
+{
+    struct place *place = *state;
+
+    (void)start(place, "many.example");
+    wait_for_told(place, 1);
+    assert_int_equal(place->last->count, LOOKUP_ADDRESSES_MAX);
+    for (uint32_t i = 0; i < LOOKUP_ADDRESSES_MAX; i++) /* the last, of 127.0.0.1, is left out */
+        assert_int_equal(ntohl(place->last->addresses[i].v4.sin_addr.s_addr),
+                         INADDR_LOOPBACK + 1);
+}
+
+static void who_gives_up_is_not_told_and_the_answer_is_there_later(void **state)
+{
+    struct place *place = *state;
+    struct lookup *given_up = start(place, "slow.example");
+    struct lookup *another = start(place, "slow.example");
+
+    wait_for(&waiting, 1);
+    lookup_cancel(given_up);
+    lookup_cancel(another);
+    lookup_cancel(NULL);
+    atomic_store(&is_let_go, true);
+    (void)start(place, "slow.example");
+    wait_for_told(place, 1);
+    assert_int_equal(atomic_load(&asked), 1);
+    /* And one whose answer is on its way. */
+    given_up = start(place, "slow.example");
+    another = start(place, "slow.example");
+    lookup_cancel(given_up);
+    wait_for_told(place, 2);
+    run_due(place);
+    assert_int_equal(place->told, 2);
+    (void)another;
+}
+
+/* The threads have nothing of who has gone. */
+static void nobody_waits_for_what_runs(void **state)
+{
+    struct place *place = *state;
+    struct lookup *lookups[LOOKUP_THREADS_MAX + 1];
+    char host[32];
+
+    for (uint32_t i = 0; i <= LOOKUP_THREADS_MAX; i++) {
+        (void)snprintf(host, sizeof host, "slow%u.example", (unsigned)i);
+        lookups[i] = start(place, host);
+    }
+    wait_for(&waiting, LOOKUP_THREADS_MAX);
+    for (uint32_t i = 0; i <= LOOKUP_THREADS_MAX; i++)
+        lookup_cancel(lookups[i]);
+    close_loop(place);
+    lookups_close(place->lookups);
+    assert_int_equal(atomic_load(&waiting), LOOKUP_THREADS_MAX);
+    mem_free(place);
+    atomic_store(&is_let_go, true);
+    wait_for(&waiting, 0);
+    assert_int_equal(atomic_load(&asked), LOOKUP_THREADS_MAX); /* who waited in line was not looked up */
+}
+
+#define AT_PLACE(test) cmocka_unit_test_setup_teardown(test, make_place, free_place)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        AT_PLACE(numbers_ask_nobody),
+        AT_PLACE(an_answer_is_told_by_the_loop_and_kept),
+        AT_PLACE(a_name_is_looked_up_once_for_all),
+        AT_PLACE(a_silent_name_holds_up_no_other),
+        AT_PLACE(more_than_there_are_threads_wait_in_line),
+        AT_PLACE(too_many_names_are_refused),
+        AT_PLACE(addresses_of_a_name_are_bounded),
+        AT_PLACE(who_gives_up_is_not_told_and_the_answer_is_there_later),
+        cmocka_unit_test_setup(nobody_waits_for_what_runs, make_place),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

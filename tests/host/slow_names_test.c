@@ -1,0 +1,126 @@
+/* Nodes among whose seed nodes are names that DNS says nothing of: they keep nobody from those whose names are answered, they found no
+ * second cluster, and nobody waits for them at the end. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <sherd/sherd.h>
+#include <uv.h>
+
+#include "slow_names.h"
+
+#define SLOW 20 /* names: more than libuv's pool has threads, and than a machine has processors */
+#define PATIENCE_MS 20000 /* of a fast name; a slow one takes longer */
+
+static struct sherd_system *start_one(const char *host, uint16_t port,
+                                      const char **seeds)
+{
+    struct sherd_options options = {
+        .host = host,
+        .port = port,
+        .seed_nodes = seeds,
+        .alone = !seeds,
+        .lanes = 2,
+        .log_level = 2,
+        .config_text = "akka.cluster { gossip-interval = 100 ms\n"
+                       "leader-actions-interval = 100 ms\n"
+                       "periodic-tasks-initial-delay = 100 ms }",
+    };
+    struct sherd_system *system;
+
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_start(system), 0);
+    return system;
+}
+
+static uint32_t members(struct sherd_system *system)
+{
+    struct sherd_status status;
+    uint32_t count;
+
+    assert_int_equal(sherd_get_status(system, &status), 0);
+    count = status.member_count;
+    sherd_status_free(&status);
+    return count;
+}
+
+static void wait_for_members(struct sherd_system *system, uint32_t count)
+{
+    for (int i = 0; i < PATIENCE_MS / 10 && members(system) < count; i++)
+        uv_sleep(10);
+    assert_int_equal(members(system), count);
+}
+
+/* A port that was free a moment ago: the first seed is in its own list. */
+static uint16_t free_port(void)
+{
+    struct sherd_options options = { .host = "127.0.0.1", .port = SHERD_PORT_ANY, .alone = 1 };
+    struct sherd_system *system;
+    uint16_t port;
+
+    assert_int_equal(sherd_open(&system, &options), 0);
+    port = sherd_port(system);
+    sherd_close(system);
+    return port;
+}
+
+/* The last seed lives, those before it have slow names; the first is the node itself, or one more of them. */
+static void join_behind_slow_names(bool is_first)
+{
+    struct sherd_system *living = start_one("fast.example", SHERD_PORT_ANY, NULL);
+    uint16_t port = free_port();
+    char texts[SLOW + 2][64];
+    const char *seeds[SLOW + 3] = { 0 };
+    struct sherd_system *joining;
+
+    atomic_store(&is_let_go, false);
+    for (unsigned i = 0; i < SLOW + 2; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "slow%u.example:%u", i,
+                       (unsigned)port);
+        seeds[i] = texts[i];
+    }
+    if (is_first)
+        (void)snprintf(texts[0], sizeof texts[0], "127.0.0.1:%u",
+                       (unsigned)port);
+    (void)snprintf(texts[SLOW + 1], sizeof texts[0], "fast.example:%u",
+                   (unsigned)sherd_port(living));
+    joining = start_one("127.0.0.1", port, seeds);
+    wait_for_members(joining, 2);
+    wait_for_members(living, 2); /* who founds a cluster of its own is alone in it */
+
+    assert_true(atomic_load(&waiting) > 0);
+    sherd_close(joining);
+    assert_true(atomic_load(&waiting) > 0); /* nobody waited for them */
+    sherd_close(living);
+    atomic_store(&is_let_go, true);
+    while (atomic_load(&waiting) > 0)
+        uv_sleep(10);
+}
+
+static void a_node_joins_behind_names_without_an_answer(void **state)
+{
+    (void)state;
+    join_behind_slow_names(false);
+}
+
+static void the_first_seed_joins_behind_names_without_an_answer(void **state)
+{
+    (void)state;
+    join_behind_slow_names(true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_joins_behind_names_without_an_answer),
+        cmocka_unit_test(the_first_seed_joins_behind_names_without_an_answer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
