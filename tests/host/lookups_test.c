@@ -145,6 +145,19 @@ static void an_answer_is_told_by_the_loop_and_kept(void **state)
     assert_int_equal(atomic_load(&asked), 2);
 }
 
+static void a_name_is_asked_for_again_after_a_while(void **state)
+{
+    struct place *place = *state;
+    uint64_t began_at = uv_hrtime();
+
+    for (uint32_t told = 1; atomic_load(&asked) < 2; told++) { /* ctest's time-out is the end of it */
+        (void)start(place, "nobody.example");
+        wait_for_told(place, told);
+        uv_sleep(20);
+    }
+    assert_true(uv_hrtime() - began_at >= LOOKUP_FAILED_KEPT_MS * UINT64_C(1000000));
+}
+
 static void a_name_is_looked_up_once_for_all(void **state)
 {
     struct place *place = *state;
@@ -279,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         AT_PLACE(numbers_ask_nobody),
         AT_PLACE(an_answer_is_told_by_the_loop_and_kept),
+        AT_PLACE(a_name_is_asked_for_again_after_a_while),
         AT_PLACE(a_name_is_looked_up_once_for_all),
         AT_PLACE(a_silent_name_holds_up_no_other),
         AT_PLACE(more_than_there_are_threads_wait_in_line),

@@ -13,6 +13,7 @@
 #include <sherd/sherd.h>
 #include <uv.h>
 
+#include "kept_log.h"
 #include "slow_names.h"
 
 #define SLOW 20 /* names: more than libuv's pool has threads, and than a machine has processors */
@@ -27,6 +28,7 @@ static struct sherd_system *start_one(const char *host, uint16_t port,
         .seed_nodes = seeds,
         .alone = !seeds,
         .lanes = 2,
+        .log = keep_line,
         .log_level = 2,
         .config_text = "akka.cluster { gossip-interval = 100 ms\n"
                        "leader-actions-interval = 100 ms\n"
@@ -115,12 +117,44 @@ static void the_first_seed_joins_behind_names_without_an_answer(void **state)
     join_behind_slow_names(true);
 }
 
+/* Each attempt to connect is over before the name has its answer, which serves the next one: no look-up is begun again. */
+static void an_answer_that_comes_late_is_not_lost(void **state)
+{
+    struct sherd_system *living, *joining;
+    char text[64];
+    const char *seeds[] = { text, NULL };
+    uint64_t let_go_at;
+
+    (void)state;
+    atomic_store(&is_let_go, true);
+    living = start_one("slow.example", SHERD_PORT_ANY, NULL); /* which binds to it */
+    wait_for_members(living, 1);
+    atomic_store(&is_let_go, false);
+    atomic_store(&asked, 0);
+    (void)snprintf(text, sizeof text, "slow.example:%u",
+                   (unsigned)sherd_port(living));
+    joining = start_one("127.0.0.1", SHERD_PORT_ANY, seeds);
+    for (int i = 0; i < PATIENCE_MS / 10 && !was_logged("no answer in time"); i++)
+        uv_sleep(10);
+    assert_true(was_logged("look up: no answer in time"));
+    assert_int_equal(members(joining), 0);
+    let_go_at = uv_hrtime();
+    atomic_store(&is_let_go, true);
+    wait_for_members(joining, 2);
+    if (uv_hrtime() - let_go_at < LOOKUP_KEPT_MS * UINT64_C(1000000)) /* else the answer may be asked for anew */
+        assert_int_equal(atomic_load(&asked), 1);
+    sherd_close(joining);
+    sherd_close(living);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_joins_behind_names_without_an_answer),
         cmocka_unit_test(the_first_seed_joins_behind_names_without_an_answer),
+        cmocka_unit_test(an_answer_that_comes_late_is_not_lost),
     };
 
+    assert_int_equal(uv_mutex_init(&log_mutex), 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
