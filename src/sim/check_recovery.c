@@ -4,12 +4,16 @@
 #include <inttypes.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/map.h"
+#include "journal/record.h"
 #include "sim/verdict.h"
 
 struct replay {
     uint32_t node;
-    uint64_t events; /* that it had */
+    uint64_t events; /* that it had so far */
+    uint64_t hash;   /* of them */
+    bool is_whole;   /* else more of it is to come */
 };
 
 struct check_recovery {
@@ -51,7 +55,32 @@ static void begin_key(struct check_recovery *check, uint32_t node)
     buf_put_u32(&check->key, node);
 }
 
-/* The last chunk tells how many there are; one that failed, nothing. */
+uint64_t check_recovery_fold(uint64_t before, uint32_t event_type,
+                             struct slice event)
+{
+    return (before + hash_bytes(event)) * UINT64_C(0x9e3779b97f4a7c15) +
+           event_type + 1;
+}
+
+static void take_in(struct replay *replay, const struct store_request *request)
+{
+    uint64_t key = record_key(store_slice(request, request->id));
+
+    for (uint32_t i = 0; i < request->records.count; i++) {
+        const struct store_record *stored = &request->records.items[i];
+        struct record record;
+
+        (void)record_decode(store_slice(request, stored->bytes), key,
+                            stored->seq,
+                            &record); /* one that is wrong is found elsewhere */
+        replay->hash = check_recovery_fold(replay->hash, record.event_type,
+                                           record.payload);
+    }
+    replay->events = request->from - 1 + request->records.count;
+    replay->is_whole = !request->more;
+}
+
+/* A replay comes in chunks, the first from event 1; of one that failed nothing is known. */
 static void answered(void *user, uint32_t node,
                      const struct store_request *request)
 {
@@ -62,12 +91,17 @@ static void answered(void *user, uint32_t node,
         return;
     begin_key(check, node);
     buf_put_slice(&check->key, store_slice(request, request->id));
-    mem_free(take(check)); /* nobody starts from an earlier one any more */
-    if (request->result != STORE_DONE || request->more)
+    replay = take(check);
+    if (replay && (request->from == 1 || request->result != STORE_DONE)) {
+        mem_free(replay); /* nobody starts from an earlier one any more */
+        replay = NULL;
+    }
+    if (request->result != STORE_DONE)
         return;
-    replay = mem_alloc(sizeof *replay);
+    if (!replay)
+        replay = mem_alloc(sizeof *replay);
     replay->node = node;
-    replay->events = request->from - 1 + request->records.count;
+    take_in(replay, request);
     (void)map_put(&check->replays, buf_slice(&check->key),
                   replay); /* was taken out */
 }
@@ -90,7 +124,8 @@ struct disk_store_observer check_recovery_observer(struct check_recovery *check)
 }
 
 void check_recovery_started(struct check_recovery *check, uint32_t node,
-                            const char *type, const char *id, uint64_t events)
+                            const char *type, const char *id, uint64_t events,
+                            uint64_t hash)
 {
     struct replay *replay;
 
@@ -99,7 +134,7 @@ void check_recovery_started(struct check_recovery *check, uint32_t node,
     buf_put_u8(&check->key, '|');
     buf_put_text(&check->key, id);
     replay = take(check);
-    if (!replay)
+    if (!replay || !replay->is_whole)
         violation(check->verdict, "I4", node,
                   "%s of %s starts with %" PRIu64 " events and has had no "
                   "replay",
@@ -109,5 +144,10 @@ void check_recovery_started(struct check_recovery *check, uint32_t node,
                   "%s of %s recovered with %" PRIu64 " events, its replay "
                   "had %" PRIu64,
                   id, type, events, replay->events);
+    else if (replay->hash != hash)
+        violation(check->verdict, "I29", node,
+                  "%s of %s was given other events than its replay had, or "
+                  "in another order; there are %" PRIu64,
+                  id, type, events);
     mem_free(replay);
 }

@@ -2,6 +2,7 @@
  * has read, by a replay of its own.
  *
  *   I4   a recovered entity has as many events as its replay had; it has had one
+ *   I29  it was given those events, in that order: their types and their bytes
  *
  * That a replay has all that was durable when it was asked for is I30
  * (check_journal.h); the two together say that nothing acknowledged is missing.
@@ -26,9 +27,12 @@ void check_recovery_free(struct check_recovery *check); /* null is fine */
 struct disk_store_observer
 check_recovery_observer(struct check_recovery *check);
 
-/* An entity has started with so many events. type and id are texts; lent. */
+/* The hash of a sequence of events: that of the ones before, 0 for none, and the next one. */
+uint64_t check_recovery_fold(uint64_t before, uint32_t event_type,
+                             struct slice event);
+/* An entity has started with so many events, of that hash. type and id are texts; lent. */
 void check_recovery_started(struct check_recovery *check, uint32_t node,
                             const char *type, const char *id,
-                            uint64_t events);
+                            uint64_t events, uint64_t hash);
 
 #endif

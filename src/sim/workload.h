@@ -7,7 +7,7 @@
  *   watch  SHERD_TERMINATED comes exactly once for each watch of an actor that ended, and never after an unwatch
  *   I27    timers, answers and the ends of jobs belong to the incarnation that asked for them
  *   job    a job is run at most once, not before its event is stored, and is released when its node or its actor has ended
- *   I29    a recovered entity has applied as many events as are stored
+ *   I29    a recovered entity has applied as many events as are stored, and those
  *   I9     what waits in a region is within its buffer
  *   I34    an entity that answers is the one that was asked
  *
@@ -92,9 +92,10 @@ struct workload_hooks {
     void (*acknowledged)(void *user, uint32_t node, const char *type,
                          const char *id, uint64_t seq, uint32_t event_type,
                          struct slice event);
-    /* An entity of a type that persists has started, with so many events stored. As before. */
+    /* An entity of a type that persists has started, with so many events stored; hash: of those that it was given
+     * (check_recovery_fold). As before. */
     void (*recovered)(void *user, uint32_t node, const char *type,
-                      const char *id, uint64_t events);
+                      const char *id, uint64_t events, uint64_t hash);
 };
 
 struct workload_counts {

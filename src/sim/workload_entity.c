@@ -1,4 +1,5 @@
 /* The entities: they do what they are asked, and look at what they are given. */
+#include "sim/check_recovery.h"
 #include "sim/workload_follow.h"
 #include "sim/workload_inside.h"
 
@@ -15,6 +16,7 @@ struct entity {
     uint32_t jobs; /* open */
     struct sherd_ref self;
     uint64_t events; /* applied */
+    uint64_t hash;   /* of them */
     struct following *following; /* null: it does not follow the cluster */
 };
 
@@ -68,7 +70,7 @@ static void started(struct workload *workload, struct sherd_ctx *ctx,
     if (workload->hooks.recovered)
         workload->hooks.recovered(workload->hooks.user, entity->node,
                                   sherd_type(ctx), workload_id(text, entity->id),
-                                  sherd_sequence(ctx));
+                                  sherd_sequence(ctx), entity->hash);
 }
 
 /* What it sends on its own has an order only when it is sent at once: what waits for an event is emitted later. */
@@ -379,9 +381,9 @@ static void apply(void *self, uint32_t type, struct sherd_bytes event)
 {
     struct entity *entity = self;
 
-    (void)type;
-    (void)event;
     entity->events++;
+    entity->hash = check_recovery_fold(entity->hash, type,
+                                       slice_of(event.data, event.size));
 }
 
 static void release(void *self)

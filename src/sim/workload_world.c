@@ -160,12 +160,12 @@ static void acknowledged(void *user, uint32_t node, const char *type,
 }
 
 static void recovered(void *user, uint32_t node, const char *type,
-                      const char *id, uint64_t events)
+                      const char *id, uint64_t events, uint64_t hash)
 {
     struct workload_world *of = user;
 
     check_recovery_started(of->recoveries[store_of(of, node)], node, type, id,
-                           events);
+                           events, hash);
 }
 
 /* ---- replicas of remembered entities ---- */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/check.h"
+#include "journal/record.h"
 #include "sim/check_recovery.h"
 #include "sim/verdict.h"
 
@@ -40,6 +41,25 @@ static int bench_end(void **state)
     return 0;
 }
 
+static uint8_t event_byte(uint64_t seq)
+{
+    return (uint8_t)(seq * 7);
+}
+
+static void add_record(struct store_request *request, uint64_t seq)
+{
+    uint8_t byte = event_byte(seq);
+    struct record record = { .event_type = (uint32_t)(byte + 3),
+                             .payload = slice_of(&byte, 1) };
+    struct store_record stored = { .seq = seq };
+    struct buf bytes = { 0 };
+
+    record_encode(&bytes, record_key(slice_text("T|x")), seq, &record);
+    stored.bytes = store_put(request, buf_slice(&bytes));
+    vec_push(&request->records, stored);
+    buf_fini(&bytes);
+}
+
 /* One chunk of a replay of T|x comes back to a node. */
 static void answered(struct bench *bench, uint32_t node, uint64_t from,
                      uint32_t count, bool more, enum store_result result)
@@ -50,14 +70,32 @@ static void answered(struct bench *bench, uint32_t node, uint64_t from,
     request->result = result;
     request->more = more;
     for (uint32_t i = 0; i < count; i++)
-        vec_push(&request->records, ((struct store_record){ .seq = from + i }));
+        add_record(request, from + i);
     bench->told.answered(bench->told.user, node, request);
     store_request_free(request);
 }
 
+static uint64_t hash_of(uint64_t events, uint64_t swapped)
+{
+    uint64_t hash = 0;
+
+    for (uint64_t seq = 1; seq <= events; seq++) {
+        uint8_t byte = event_byte(seq == swapped       ? seq + 1
+                                  : seq == swapped + 1 ? seq - 1
+                                                       : seq);
+
+        hash = check_recovery_fold(hash, (uint32_t)(byte + 3),
+                                   slice_of(&byte, 1));
+    }
+    return hash;
+}
+
+#define NONE 1000 /* is swapped */
+
 static void started(struct bench *bench, uint32_t node, uint64_t events)
 {
-    check_recovery_started(bench->check, node, "T", "x", events);
+    check_recovery_started(bench->check, node, "T", "x", events,
+                           hash_of(events, NONE));
 }
 
 static uint32_t violations(const struct bench *bench)
@@ -104,6 +142,28 @@ static void an_event_that_is_left_out_is_found(void **state)
     answered(bench, 1, 1, 46, false, STORE_DONE);
     started(bench, 1, 45);
     assert_i4(bench, "recovered with 45 events, its replay had 46");
+}
+
+static void assert_i29(struct bench *bench, uint64_t hash)
+{
+    answered(bench, 1, 1, 100, true, STORE_DONE);
+    answered(bench, 1, 101, 7, false, STORE_DONE);
+    check_recovery_started(bench->check, 1, "T", "x", 107, hash);
+    assert_int_equal(violations(bench), 1);
+    assert_string_equal(verdict_at(bench->verdict, 0)->invariant, "I29");
+}
+
+static void events_in_another_order_are_found(void **state)
+{
+    assert_i29(*state, hash_of(107, 100));
+}
+
+static void an_event_of_another_type_is_found(void **state)
+{
+    uint8_t byte = event_byte(107);
+
+    assert_i29(*state, check_recovery_fold(hash_of(106, NONE), 1,
+                                           slice_of(&byte, 1)));
 }
 
 static void a_recovery_from_a_part_is_found(void **state)
@@ -156,6 +216,8 @@ int main(void)
         on_bench(what_was_read_is_there),
         on_bench(a_sleeper_may_start_an_entity_of_the_past),
         on_bench(an_event_that_is_left_out_is_found),
+        on_bench(events_in_another_order_are_found),
+        on_bench(an_event_of_another_type_is_found),
         on_bench(a_recovery_from_a_part_is_found),
         on_bench(a_recovery_from_a_failed_replay_is_found),
         on_bench(a_second_start_from_one_replay_is_found),

@@ -228,14 +228,27 @@ static void an_event_that_is_not_applied_is_found(void **state)
     run_until_found("I29", "recovered with 0 events applied");
 }
 
+static void rubbish(void *self, uint32_t type, struct sherd_bytes event)
+{
+    event.size = 0;
+    honest->apply(self, type, event);
+}
+
+static void an_event_that_is_given_without_its_bytes_is_found(void **state)
+{
+    (void)state;
+    begin(NULL, rubbish);
+    run_until_found("I29", "was given other events than its replay had");
+}
+
 static void (*truth)(void *user, uint32_t node, const char *type,
-                     const char *id, uint64_t events);
+                     const char *id, uint64_t events, uint64_t hash);
 
 /* As an entity that was given all events but the last. */
 static void one_less(void *user, uint32_t node, const char *type,
-                     const char *id, uint64_t events)
+                     const char *id, uint64_t events, uint64_t hash)
 {
-    truth(user, node, type, id, events ? events - 1 : 0);
+    truth(user, node, type, id, events ? events - 1 : 0, hash);
 }
 
 static void an_event_that_a_recovery_leaves_out_is_found(void **state)
@@ -366,6 +379,7 @@ int main(void)
         cmocka_unit_test(a_timer_of_a_former_incarnation_is_found),
         cmocka_unit_test(an_answer_to_nothing_is_found),
         cmocka_unit_test(an_event_that_is_not_applied_is_found),
+        cmocka_unit_test(an_event_that_is_given_without_its_bytes_is_found),
         cmocka_unit_test(an_event_that_a_recovery_leaves_out_is_found),
         cmocka_unit_test(an_ask_that_ends_twice_is_found),
         cmocka_unit_test(an_ask_that_never_ends_is_found),
