@@ -292,24 +292,61 @@ static size_t draw_padding(struct workload *workload)
     return (size_t)rng_below(&workload->rng, most + 1);
 }
 
+/* Of a message with that number: each byte of what is before the padding, and the number, make another one. */
+static uint64_t padding_seed(const uint8_t head[PARCEL_SIZE], uint64_t number)
+{
+    return hash_bytes(slice_of(head, PARCEL_SIZE)) ^ number;
+}
+
+/* The word of the padding that begins at that byte. None of its bytes begins a token: these are searched for in all that is written. */
+static uint64_t padding_word(uint64_t seed, size_t at)
+{
+    uint64_t word = (seed + at) * UINT64_C(0x9e3779b97f4a7c15);
+
+    return (word ^ word >> 32) & UINT64_C(0x7f7f7f7f7f7f7f7f);
+}
+
+static void pad(uint8_t *bytes, size_t size, uint64_t seed)
+{
+    for (size_t at = 0; at < size; at += 8) {
+        uint64_t word = padding_word(seed, at);
+
+        for (size_t i = at; i < size && i < at + 8; i++, word >>= 8)
+            bytes[i] = (uint8_t)word;
+    }
+}
+
+static bool is_padded(const uint8_t *bytes, size_t size, uint64_t seed)
+{
+    for (size_t at = 0; at < size; at += 8) {
+        uint64_t word = padding_word(seed, at);
+
+        for (size_t i = at; i < size && i < at + 8; i++, word >>= 8)
+            if (bytes[i] != (uint8_t)word)
+                return false;
+    }
+    return true;
+}
+
 struct sherd_bytes workload_body(struct workload *workload, uint32_t node,
                                  uint64_t stream, struct sherd_ref to,
                                  const struct parcel *parcel)
 {
     struct buf *body = &workload->body;
     size_t padding = draw_padding(workload);
+    uint64_t number = check_message_sent(workload->check,
+                                         workload_now(workload), node, stream,
+                                         to);
 
     buf_clear(body);
-    buf_put_u32(body, parcel->type);
+    buf_put_u32(body, parcel->type | (uint32_t)padding << TYPE_BITS);
     buf_put_u32(body, parcel->id);
     buf_put_u64(body, parcel->value);
     buf_put_u64(body, parcel->ref.node);
     buf_put_u64(body, parcel->ref.actor);
-    memset(buf_reserve(body, padding), '.', padding);
+    pad(buf_reserve(body, padding), padding, padding_seed(body->data, number));
     body->size += padding;
-    token_put(buf_reserve(body, TOKEN_SIZE),
-              check_message_sent(workload->check, workload_now(workload), node,
-                                 stream, to));
+    token_put(buf_reserve(body, TOKEN_SIZE), number);
     body->size += TOKEN_SIZE;
     return (struct sherd_bytes){ body->data, body->size };
 }
@@ -318,12 +355,32 @@ bool workload_read(struct sherd_bytes body, struct parcel *parcel)
 {
     struct cursor cursor = cursor_of(slice_of(body.data, body.size));
 
-    parcel->type = cursor_u32(&cursor);
+    parcel->type = cursor_u32(&cursor) & ((1u << TYPE_BITS) - 1);
     parcel->id = cursor_u32(&cursor);
     parcel->value = cursor_u64(&cursor);
     parcel->ref.node = cursor_u64(&cursor);
     parcel->ref.actor = cursor_u64(&cursor);
     return !cursor.failed && cursor_left(&cursor) >= TOKEN_SIZE;
+}
+
+/* Is it, behind its token's number, what was sent? */
+static void look_at_body(struct workload *workload, uint32_t node,
+                         struct sherd_bytes body, uint64_t number)
+{
+    const uint8_t *bytes = body.data;
+    struct cursor cursor = cursor_of(slice_of(body.data, body.size));
+    uint32_t padding = cursor_u32(&cursor) >> TYPE_BITS;
+
+    if (body.size != (size_t)PARCEL_SIZE + padding + TOKEN_SIZE)
+        workload_violation(workload, "body", node,
+                           "message %llu has a body of %zu bytes, not of %u",
+                           (unsigned long long)number, body.size,
+                           PARCEL_SIZE + padding + TOKEN_SIZE);
+    else if (!is_padded(bytes + PARCEL_SIZE, padding,
+                        padding_seed(bytes, number)))
+        workload_violation(workload, "body", node,
+                           "message %llu has another body than was sent, of %zu bytes",
+                           (unsigned long long)number, body.size);
 }
 
 bool workload_delivered(struct workload *workload, uint32_t node,
@@ -333,6 +390,7 @@ bool workload_delivered(struct workload *workload, uint32_t node,
 
     if (!token_of(slice_of(msg->body.data, msg->body.size), &number))
         return false;
+    look_at_body(workload, node, msg->body, number);
     check_message_delivered(workload->check, node, number, receiver);
     return true;
 }

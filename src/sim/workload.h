@@ -9,6 +9,7 @@
  *   job    a job is run at most once, not before its event is stored, and is released when its node or its actor has ended
  *   I29    a recovered entity has applied as many events as are stored, and those
  *   I9     what waits in a region is within its buffer
+ *   body   a message has the body that was sent
  *   I34    an entity that answers is the one that was asked
  *
  * Behaviors are constants without a user pointer, so there is one workload of a process at a time: workload_new to

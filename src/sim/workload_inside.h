@@ -24,6 +24,7 @@ struct parcel {
 };
 
 #define PARCEL_SIZE 32
+#define TYPE_BITS 8 /* of the word that says the type; above them is the padding's size */
 #define EVENT_SIZE 16
 
 /* A place where nodes run. */

@@ -180,6 +180,59 @@ static void a_message_for_another_is_found(void **state)
     run_until_found("I34", "was given what is for k");
 }
 
+/* A body that was changed at that place, from its end if that is negative, and is as long as is said. */
+static enum sherd_next changed(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg, size_t at,
+                               size_t shorter)
+{
+    uint8_t body[4096];
+    struct sherd_msg other = *msg;
+
+    if (msg->kind == SHERD_MESSAGE && msg->body.size > 60 &&
+        msg->body.size <= sizeof body) {
+        memcpy(body, msg->body.data, msg->body.size);
+        memmove(body + at, body + at + shorter, msg->body.size - at - shorter);
+        body[at] ^= !shorter;
+        other.body.data = body;
+        other.body.size -= shorter;
+    }
+    return honest->receive(ctx, self, &other);
+}
+
+static enum sherd_next flipped(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg)
+{
+    return changed(ctx, self, msg, 40, 0);
+}
+
+static enum sherd_next flipped_at_its_head(struct sherd_ctx *ctx, void *self,
+                                           const struct sherd_msg *msg)
+{
+    return changed(ctx, self, msg, 30, 0);
+}
+
+static enum sherd_next cut(struct sherd_ctx *ctx, void *self,
+                           const struct sherd_msg *msg)
+{
+    return changed(ctx, self, msg, 33, 2);
+}
+
+static void a_body_that_was_changed_is_found(void **state)
+{
+    (void)state;
+    begin(flipped, NULL);
+    run_until_found("body", "has another body than was sent");
+    begin(flipped_at_its_head, NULL);
+    run_until_found("body", "has another body than was sent");
+}
+
+static void a_body_that_was_cut_is_found(void **state)
+{
+    (void)state;
+    begin(cut, NULL);
+    run_until_found("body", "has a body of ");
+}
+
 static enum sherd_next of_before(struct sherd_ctx *ctx, void *self,
                                  const struct sherd_msg *msg)
 {
@@ -376,6 +429,8 @@ int main(void)
         cmocka_unit_test(a_message_that_is_not_given_is_found),
         cmocka_unit_test(messages_that_are_given_in_another_order_are_found),
         cmocka_unit_test(a_message_for_another_is_found),
+        cmocka_unit_test(a_body_that_was_changed_is_found),
+        cmocka_unit_test(a_body_that_was_cut_is_found),
         cmocka_unit_test(a_timer_of_a_former_incarnation_is_found),
         cmocka_unit_test(an_answer_to_nothing_is_found),
         cmocka_unit_test(an_event_that_is_not_applied_is_found),
