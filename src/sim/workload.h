@@ -6,7 +6,8 @@
  *   ask    each ask of a living asker ends exactly once, with an answer or without
  *   watch  SHERD_TERMINATED comes exactly once for each watch of an actor that ended, and never after an unwatch
  *   I27    timers, answers and the ends of jobs belong to the incarnation that asked for them
- *   job    a job is run at most once, not before its event is stored, and is released when its node or its actor has ended
+ *   job    a job is run at most once, not before its event is stored, and is released when its node or its actor has ended;
+ *          an actor that lives hears of its end
  *   I29    a recovered entity has applied as many events as are stored, and those
  *   I9     what waits in a region is within its buffer
  *   body   a message has the body that was sent

@@ -14,6 +14,8 @@ struct entity {
     uint32_t id;
     uint32_t asks; /* open */
     uint32_t jobs; /* open */
+    uint32_t unheard; /* that were released, and it has not heard of them */
+    struct chore *chores; /* their arguments */
     struct sherd_ref self;
     uint64_t events; /* applied */
     uint64_t hash;   /* of them */
@@ -139,6 +141,9 @@ static void talk(struct workload *workload, struct sherd_ctx *ctx,
 
 /* What a job is given. */
 struct chore {
+    struct entity *of; /* null: it has heard of the job's end, or has ended */
+    struct chore *next; /* of the same entity, as the next */
+    struct chore **link;
     uint32_t node;
     uint32_t incarnation;
     uint32_t runs;
@@ -157,11 +162,36 @@ static void do_chore(void *arg)
                              chore->parcel.value);
 }
 
+static void own_chore(struct entity *entity, struct chore *chore)
+{
+    chore->of = entity;
+    chore->next = entity->chores;
+    chore->link = &entity->chores;
+    if (chore->next)
+        chore->next->link = &chore->next;
+    entity->chores = chore;
+}
+
+static void disown_chore(struct chore *chore)
+{
+    if (!chore->of)
+        return;
+    *chore->link = chore->next;
+    if (chore->next)
+        chore->next->link = chore->link;
+    chore->of = NULL;
+}
+
 static void release_chore(void *arg)
 {
+    struct chore *chore = arg;
+
+    if (chore->of) /* of a node that crashes jobs are released before actors */
+        chore->of->unheard++;
+    disown_chore(chore);
     if (workload_current)
         workload_current->jobs--;
-    mem_free(arg);
+    mem_free(chore);
 }
 
 static void start_job(struct workload *workload, struct sherd_ctx *ctx,
@@ -184,16 +214,18 @@ static void start_job(struct workload *workload, struct sherd_ctx *ctx,
     workload->counts.jobs++;
     if (sherd_job_start(ctx, &job, chore, entity->incarnation))
         return; /* its asker waits in vain */
+    own_chore(entity, chore);
     entity->jobs++;
 }
 
 static void job_ended(struct workload *workload, struct sherd_ctx *ctx,
                       struct entity *entity, const struct sherd_msg *msg)
 {
-    const struct chore *chore = sherd_job_arg(msg);
+    struct chore *chore = sherd_job_arg(msg);
     struct sherd_msg asked = *msg;
 
     workload->counts.jobs_heard++;
+    disown_chore(chore);
     if (!entity->jobs || msg->tag != entity->incarnation ||
         chore->incarnation != entity->incarnation) {
         workload_violation(workload, "I27", entity->node,
@@ -209,6 +241,17 @@ static void job_ended(struct workload *workload, struct sherd_ctx *ctx,
                            entity->id, sherd_type(ctx), chore->runs);
     asked.msg = WORKLOAD_JOB;
     answer(workload, ctx, entity, &asked);
+}
+
+/* It is given a message: it lives. */
+static void look_at_unheard(struct workload *workload, struct sherd_ctx *ctx,
+                            struct entity *entity)
+{
+    workload_violation(workload, "job", entity->node,
+                       "k%u of %s, incarnation %u, has not heard of %u jobs that are over",
+                       entity->id, sherd_type(ctx), entity->incarnation,
+                       entity->unheard);
+    entity->unheard = 0;
 }
 
 /* ---- messages ---- */
@@ -354,6 +397,8 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
     if (!entity->incarnation)
         workload_violation(workload, "I27", 0, "an entity was given message %u before it was started",
                            msg->msg);
+    if (entity->unheard)
+        look_at_unheard(workload, ctx, entity);
     switch (msg->kind) {
     case SHERD_MESSAGE:
         if (msg->msg != STOP_MESSAGE)
@@ -391,6 +436,8 @@ static void release(void *self)
     struct entity *entity = self;
 
     follow_entity_released(entity->following);
+    while (entity->chores)
+        disown_chore(entity->chores);
     if (!workload_current || !entity->incarnation)
         return;
     workload_current->entity_asks -= entity->asks;

@@ -265,6 +265,20 @@ static void an_answer_to_nothing_is_found(void **state)
     run_until_found("I27", "hears of an ask of");
 }
 
+static enum sherd_next deaf(struct sherd_ctx *ctx, void *self,
+                            const struct sherd_msg *msg)
+{
+    return msg->kind == SHERD_JOB ? SHERD_CONTINUE
+                                  : honest->receive(ctx, self, msg);
+}
+
+static void a_job_whose_end_nobody_hears_is_found(void **state)
+{
+    (void)state;
+    begin(deaf, NULL);
+    run_until_found("job", "has not heard of 1 jobs that are over");
+}
+
 /* ---- lies about events ---- */
 
 static void forgets(void *self, uint32_t type, struct sherd_bytes event)
@@ -433,6 +447,7 @@ int main(void)
         cmocka_unit_test(a_body_that_was_cut_is_found),
         cmocka_unit_test(a_timer_of_a_former_incarnation_is_found),
         cmocka_unit_test(an_answer_to_nothing_is_found),
+        cmocka_unit_test(a_job_whose_end_nobody_hears_is_found),
         cmocka_unit_test(an_event_that_is_not_applied_is_found),
         cmocka_unit_test(an_event_that_is_given_without_its_bytes_is_found),
         cmocka_unit_test(an_event_that_a_recovery_leaves_out_is_found),
