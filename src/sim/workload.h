@@ -3,7 +3,8 @@
  * They are ordinary behaviors of sherd/actor.h on production nodes. Every message and answer carries a token (token.h) and is
  * told to the checker of messages; what else the actors can see for themselves is checked here:
  *
- *   ask    each ask of a living asker ends exactly once, with an answer or without
+ *   ask    each ask of a living asker ends exactly once, with an answer or without; that its time is over not before its
+ *          time-out, and then before what runs out later
  *   watch  SHERD_TERMINATED comes exactly once for each watch of an actor that ended, and never after an unwatch
  *   I27    timers, answers and the ends of jobs belong to the incarnation that asked for them
  *   job    a job is run at most once, not before its event is stored, and is released when its node or its actor has ended;

@@ -12,10 +12,14 @@ void client_free(struct client *client)
     mem_free(client);
 }
 
-static void tick_later(struct workload *workload, struct sherd_ctx *ctx)
+static void tick_later(struct workload *workload, struct sherd_ctx *ctx,
+                       struct client *client)
 {
-    sherd_timer(ctx, TICK,
-                1 + rng_below(&workload->rng, WORKLOAD_WAIT_MAX(workload)));
+    uint64_t delay =
+        1 + rng_below(&workload->rng, WORKLOAD_WAIT_MAX(workload));
+
+    client->round_due = sherd_now(ctx) + delay;
+    sherd_timer(ctx, TICK, delay);
 }
 
 /* ---- sending ---- */
@@ -71,8 +75,10 @@ bool client_ask(struct workload *workload, struct sherd_ctx *ctx,
                               .type = parcel->type,
                               .id = parcel->id,
                               .serial = parcel->value,
-                              .asked_at = workload_now(workload) };
-    client->open++;
+                              .asked_at = workload_now(workload),
+                              .due = sherd_now(ctx) + timeout };
+    if (!client->open++ || ask->due < client->first_due)
+        client->first_due = ask->due;
     workload->counts.asks++;
     sherd_entity_ask(ctx, workload_type_text(parcel->type),
                      workload_id(id, parcel->id), op,
@@ -195,12 +201,43 @@ static void do_op(struct workload *workload, struct sherd_ctx *ctx,
     }
 }
 
+/* What runs out first comes first, however late its node is: when a client's round comes, its asks that were due before have ended. */
+static void look_for_late(struct workload *workload,
+                          const struct sherd_ctx *ctx, struct client *client)
+{
+    uint64_t now = client->round_due;
+    uint64_t first = UINT64_MAX;
+
+    if (sherd_now(ctx) < now)
+        workload_violation(workload, "timer", client->node,
+                           "a client's timer comes %llu ms too early",
+                           (unsigned long long)(now - sherd_now(ctx)));
+    if (!client->open || client->first_due + WORKLOAD_DUE_MS >= now)
+        return;
+    for (uint32_t i = 0; i < OPEN_ASKS_MAX; i++) {
+        const struct open_ask *ask = &client->asks[i];
+
+        if (!ask->is_open)
+            continue;
+        if (ask->due + WORKLOAD_DUE_MS < now)
+            workload_violation(workload, "ask", client->node,
+                               "an ask (%s) of entity k%u of %s is open %llu ms after its time-out",
+                               workload_op_text((enum workload_op)ask->op),
+                               ask->id, workload_type_text(ask->type),
+                               (unsigned long long)(now - ask->due));
+        if (ask->due < first)
+            first = ask->due;
+    }
+    client->first_due = first;
+}
+
 static void burst(struct workload *workload, struct sherd_ctx *ctx,
                   struct client *client)
 {
     uint64_t count = 1 + rng_below(&workload->rng, workload->settings.burst_max);
 
-    tick_later(workload, ctx);
+    look_for_late(workload, ctx, client);
+    tick_later(workload, ctx, client);
     while (!workload->is_stopped && count--)
         do_op(workload, ctx, client);
     if (workload->is_stopped)
@@ -299,14 +336,22 @@ static void answered(struct workload *workload, struct sherd_ctx *ctx,
         watch(workload, ctx, client, parcel.ref);
 }
 
-static void not_answered(struct workload *workload, struct client *client,
+static void not_answered(struct workload *workload,
+                         const struct sherd_ctx *ctx, struct client *client,
                          const struct sherd_msg *msg)
 {
     const struct open_ask *ask = take_ask(workload, client, msg->tag);
 
     workload->counts.no_answers[msg->reason]++;
-    if (ask)
-        roll_ended(workload, ask->type, ask->id, msg->reason);
+    if (!ask)
+        return;
+    roll_ended(workload, ask->type, ask->id, msg->reason);
+    if (msg->reason == SHERD_REASON_TIMEOUT && sherd_now(ctx) < ask->due)
+        workload_violation(workload, "ask", client->node,
+                           "an ask (%s) of entity k%u of %s runs out %llu ms too early",
+                           workload_op_text((enum workload_op)ask->op),
+                           ask->id, workload_type_text(ask->type),
+                           (unsigned long long)(ask->due - sherd_now(ctx)));
 }
 
 /* ---- life ---- */
@@ -319,7 +364,7 @@ static void started(struct workload *workload, struct sherd_ctx *ctx,
     (*self)->started = true;
     (*self)->stream = workload_stream(sherd_self(ctx));
     workload->counts.clients++;
-    tick_later(workload, ctx);
+    tick_later(workload, ctx, *self);
 }
 
 static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
@@ -339,7 +384,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
         answered(workload, ctx, client, msg);
         break;
     case SHERD_NO_ANSWER:
-        not_answered(workload, client, msg);
+        not_answered(workload, ctx, client, msg);
         break;
     case SHERD_CLUSTER:
     case SHERD_SHUTDOWN:

@@ -48,7 +48,11 @@ struct open_ask {
     uint32_t id;
     uint64_t serial;
     uint64_t asked_at; /* ns */
+    uint64_t due; /* ms by its node's clock: may run out then */
 };
+
+/* Times by a node's clock are cut to ms, on both sides. */
+#define WORKLOAD_DUE_MS 1
 
 /* From a client's round to its next one, at most; ms. */
 #define WORKLOAD_WAIT_MAX(workload) (2 * (workload)->settings.interval_ms)
@@ -72,6 +76,8 @@ struct client {
     uint32_t next_tag;
     uint32_t open;  /* asks */
     struct open_ask asks[OPEN_ASKS_MAX]; /* by tag */
+    uint64_t first_due; /* no open one is due before it; as open_ask's */
+    uint64_t round_due; /* when the timer of its next round runs out */
     VEC(struct sherd_ref) watches;
     struct client *self; /* what the actor is given */
 };

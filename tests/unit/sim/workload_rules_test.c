@@ -329,6 +329,14 @@ static void an_event_that_a_recovery_leaves_out_is_found(void **state)
 
 /* ---- a book that is wrong ---- */
 
+static enum sherd_next not_to_ask(struct sherd_ctx *ctx, void *self,
+                                  const struct sherd_msg *msg)
+{
+    return msg->kind == SHERD_MESSAGE && msg->msg == WORKLOAD_ECHO
+               ? SHERD_CONTINUE
+               : honest->receive(ctx, self, msg);
+}
+
 static struct client *client_with_ask(struct open_ask **ask)
 {
     for (int turn = 0; turn < 100000; turn++) {
@@ -355,6 +363,54 @@ static void an_ask_that_ends_twice_is_found(void **state)
     run_until_found("ask", "that is not open has ended");
 }
 
+static struct open_ask *open_another(struct client *client,
+                                     const struct open_ask *ask)
+{
+    struct open_ask *other =
+        &client->asks[(ask->tag + OPEN_ASKS_MAX / 2) % OPEN_ASKS_MAX];
+
+    client->open++;
+    other->is_open = true;
+    return other;
+}
+
+static void an_ask_that_outlives_its_time_out_is_found(void **state)
+{
+    struct client *client;
+    struct open_ask *ask;
+
+    (void)state;
+    begin(NULL, NULL);
+    client = client_with_ask(&ask);
+    ask = open_another(client, ask);
+    client->first_due = ask->due = 1;
+    run_until_found("ask", " ms after its time-out");
+}
+
+static void an_ask_that_runs_out_too_early_is_found(void **state)
+{
+    (void)state;
+    begin(not_to_ask, NULL);
+    for (int turn = 0; turn < 100 && !found("ask"); turn++) {
+        struct open_ask *ask;
+
+        (void)client_with_ask(&ask);
+        ask->due += 3600000;
+        world_run(world, SECOND);
+    }
+    run_until_found("ask", " ms too early");
+}
+
+static void a_clients_timer_that_comes_too_early_is_found(void **state)
+{
+    struct open_ask *ask;
+
+    (void)state;
+    begin(NULL, NULL);
+    client_with_ask(&ask)->round_due += 1000;
+    run_until_found("timer", "a client's timer comes ");
+}
+
 static void an_ask_that_never_ends_is_found(void **state)
 {
     struct client *client;
@@ -363,8 +419,8 @@ static void an_ask_that_never_ends_is_found(void **state)
     (void)state;
     begin(NULL, NULL);
     client = client_with_ask(&ask);
-    client->open++;
-    client->asks[(ask->tag + OPEN_ASKS_MAX / 2) % OPEN_ASKS_MAX].is_open = true;
+    ask = open_another(client, ask);
+    ask->due = UINT64_MAX / 2;
     assert_false(workload_world_drain(load, 30 * SECOND));
     assert_found("ask", "has not ended");
     end();
@@ -452,6 +508,9 @@ int main(void)
         cmocka_unit_test(an_event_that_is_given_without_its_bytes_is_found),
         cmocka_unit_test(an_event_that_a_recovery_leaves_out_is_found),
         cmocka_unit_test(an_ask_that_ends_twice_is_found),
+        cmocka_unit_test(an_ask_that_outlives_its_time_out_is_found),
+        cmocka_unit_test(an_ask_that_runs_out_too_early_is_found),
+        cmocka_unit_test(a_clients_timer_that_comes_too_early_is_found),
         cmocka_unit_test(an_ask_that_never_ends_is_found),
         cmocka_unit_test(the_end_of_an_actor_that_is_not_watched_is_found),
         cmocka_unit_test(a_watcher_that_is_not_told_is_found),
