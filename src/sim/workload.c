@@ -556,7 +556,7 @@ static uint64_t open_watches(struct workload *workload,
 
 uint64_t workload_drained(struct workload *workload)
 {
-    uint64_t open = 0;
+    uint64_t open = entities_drained(workload);
 
     for (uint32_t i = 0; i < workload->clients.count; i++) {
         const struct client *client = workload->clients.items[i];

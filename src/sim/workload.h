@@ -7,6 +7,8 @@
  *          time-out, and then before what runs out later
  *   watch  SHERD_TERMINATED comes exactly once for each watch of an actor that ended, and never after an unwatch
  *   I27    timers, answers and the ends of jobs belong to the incarnation that asked for them
+ *   timer  a timer that is set, and neither cancelled nor replaced, comes not before it is due by its node's clock, and before
+ *          what is due later, or its incarnation ends
  *   job    a job is run at most once, not before its event is stored, and is released when its node or its actor has ended;
  *          an actor that lives hears of its end
  *   I29    a recovered entity has applied as many events as are stored, and those
@@ -155,7 +157,7 @@ uint64_t workload_roll_begin(struct workload *workload, uint32_t count);
 uint32_t workload_roll_missing(const struct workload *workload, char *text,
                                size_t size);
 bool workload_idle(struct workload *workload); /* no ask is open, no watcher of an ended actor waits for its notice */
-/* After a stop, when everything had its time: asks and watches that are still open are violations. Returns how many. */
+/* After a stop, when everything had its time: asks, watches and timers that are still open are violations. Returns how many. */
 uint64_t workload_drained(struct workload *workload);
 /* A node's status, at any time between its turns. buffer_size and lanes as in its settings. */
 void workload_status(struct workload *workload, uint32_t node,

@@ -1,8 +1,11 @@
 /* The entities: they do what they are asked, and look at what they are given. */
+#include "base/timers.h"
 #include "sim/check_recovery.h"
+#include "sim/clock.h"
 #include "sim/workload_follow.h"
 #include "sim/workload_inside.h"
 
+#define TIMERS_LATE (60 * SECOND) /* in a drain */
 #define TAG_KINDS 4 /* timer tags of one incarnation; its number is above them */
 
 enum tag { TAG_STOP, TAG_FIRST, TAG_SECOND, TAG_CANCELLED };
@@ -16,6 +19,11 @@ struct entity {
     uint32_t jobs; /* open */
     uint32_t unheard; /* that were released, and it has not heard of them */
     struct chore *chores; /* their arguments */
+    uint64_t due[TAG_KINDS]; /* of its timers, by its node's clock, ms; 0: not set */
+    uint64_t ask_due; /* the same of its ask */
+    uint64_t timers_over; /* ns: by then they have come, whatever its clock does */
+    struct entity *next; /* of all that live, as the next */
+    struct entity **link;
     struct sherd_ref self;
     uint64_t events; /* applied */
     uint64_t hash;   /* of them */
@@ -26,6 +34,55 @@ static uint32_t tag_of(const struct entity *entity, enum tag tag)
 {
     return entity->incarnation * TAG_KINDS + (uint32_t)tag;
 }
+
+/* ---- all that live ---- */
+
+static void list(struct workload *workload, struct entity *entity)
+{
+    entity->next = workload->entities;
+    entity->link = &workload->entities;
+    if (entity->next)
+        entity->next->link = &entity->next;
+    workload->entities = entity;
+}
+
+static void unlist(struct entity *entity)
+{
+    *entity->link = entity->next;
+    if (entity->next)
+        entity->next->link = entity->link;
+}
+
+static uint64_t first_due(const struct entity *entity)
+{
+    uint64_t first = 0;
+
+    for (uint32_t i = 0; i < TAG_KINDS; i++)
+        if (entity->due[i] && (!first || entity->due[i] < first))
+            first = entity->due[i];
+    return first;
+}
+
+uint64_t entities_drained(struct workload *workload)
+{
+    uint64_t open = 0;
+
+    for (const struct entity *entity = workload->entities; entity;
+         entity = entity->next) {
+        if (!first_due(entity) ||
+            workload_now(workload) < entity->timers_over + TIMERS_LATE)
+            continue;
+        open++;
+        workload_violation(workload, "timer", entity->node,
+                           "a timer of k%u of %s, incarnation %u, has not come due=%llu",
+                           entity->id, workload_type_text(entity->type),
+                           entity->incarnation,
+                           (unsigned long long)first_due(entity));
+    }
+    return open;
+}
+
+/* ---- life ---- */
 
 static uint32_t type_number(const char *name)
 {
@@ -46,6 +103,7 @@ static void started(struct workload *workload, struct sherd_ctx *ctx,
 
     workload->counts.started++;
     entity->incarnation = ++workload->incarnations;
+    list(workload, entity);
     entity->self = sherd_self(ctx);
     place = workload_place(workload, entity->self.node);
     entity->node = place ? place->index : 0;
@@ -96,15 +154,27 @@ static void answer(struct workload *workload, struct sherd_ctx *ctx,
                 workload_body(workload, entity->node, 0, msg->sender, &parcel));
 }
 
+static void set_timer(struct workload *workload, struct sherd_ctx *ctx,
+                      struct entity *entity, enum tag tag, uint64_t delay)
+{
+    uint64_t over =
+        workload_now(workload) + delay * MS * CLOCK_RATE / CLOCK_RATE_MIN;
+
+    entity->due[tag] = sherd_now(ctx) + delay;
+    if (over > entity->timers_over)
+        entity->timers_over = over;
+    sherd_timer(ctx, tag_of(entity, tag), delay);
+}
+
 static void set_timers(struct workload *workload, struct sherd_ctx *ctx,
-                       const struct entity *entity)
+                       struct entity *entity)
 {
     struct rng *rng = &workload->rng;
 
-    sherd_timer(ctx, tag_of(entity, TAG_FIRST), 1 + rng_below(rng, 3000));
-    sherd_timer(ctx, tag_of(entity, TAG_SECOND), 1 + rng_below(rng, 100));
+    set_timer(workload, ctx, entity, TAG_FIRST, 1 + rng_below(rng, 3000));
+    set_timer(workload, ctx, entity, TAG_SECOND, 1 + rng_below(rng, 100));
     if (rng_below(rng, 2)) /* replaced */
-        sherd_timer(ctx, tag_of(entity, TAG_SECOND), 1 + rng_below(rng, 5000));
+        set_timer(workload, ctx, entity, TAG_SECOND, 1 + rng_below(rng, 5000));
     sherd_timer(ctx, tag_of(entity, TAG_CANCELLED), 1);
     sherd_timer_cancel(ctx, tag_of(entity, TAG_CANCELLED));
 }
@@ -130,6 +200,7 @@ static void talk(struct workload *workload, struct sherd_ctx *ctx,
     if (rng_below(&workload->rng, 2) || entity->asks)
         return;
     entity->asks++;
+    entity->ask_due = sherd_now(ctx) + timeout;
     workload->entity_asks++;
     sherd_entity_ask(ctx, type, id, WORKLOAD_ECHO,
                      workload_body(workload, entity->node, stream_of(entity),
@@ -343,7 +414,7 @@ static enum sherd_next message(struct workload *workload,
 /* Obeys its stop message late, by a timer. */
 static enum sherd_next stop_message(struct workload *workload,
                                     struct sherd_ctx *ctx,
-                                    const struct entity *entity)
+                                    struct entity *entity)
 {
     uint64_t most = workload->settings.slow_stop_ms;
 
@@ -351,13 +422,39 @@ static enum sherd_next stop_message(struct workload *workload,
         return SHERD_STOP;
     if (entity->id % 16 == 0 && workload->settings.stubborn_ms > most)
         most = workload->settings.stubborn_ms;
-    sherd_timer(ctx, tag_of(entity, TAG_STOP),
-                1 + rng_below(&workload->rng, most));
+    set_timer(workload, ctx, entity, TAG_STOP,
+              1 + rng_below(&workload->rng, most));
     return SHERD_CONTINUE;
 }
 
+/* What runs out first comes first, however late its node is. */
+static void look_at_due(struct workload *workload, struct sherd_ctx *ctx,
+                        struct entity *entity, uint32_t tag)
+{
+    uint64_t now = sherd_now(ctx);
+    uint64_t due = entity->due[tag];
+    uint64_t first;
+
+    entity->due[tag] = 0;
+    first = first_due(entity);
+    if (entity->ask_due && (!first || entity->ask_due < first))
+        first = entity->ask_due;
+    if (!due || now < due)
+        workload_violation(workload, "timer", entity->node,
+                           "timer %u of k%u of %s, incarnation %u, comes too early due=%llu now=%llu",
+                           tag, entity->id, sherd_type(ctx),
+                           entity->incarnation, (unsigned long long)due,
+                           (unsigned long long)now);
+    if (due && first && first + WORKLOAD_DUE_MS < due)
+        workload_violation(workload, "timer", entity->node,
+                           "timer %u of k%u of %s, incarnation %u, comes before one, or an ask, that runs out earlier due=%llu earlier=%llu",
+                           tag, entity->id, sherd_type(ctx),
+                           entity->incarnation, (unsigned long long)due,
+                           (unsigned long long)first);
+}
+
 static enum sherd_next timer(struct workload *workload, struct sherd_ctx *ctx,
-                             const struct entity *entity, uint32_t tag)
+                             struct entity *entity, uint32_t tag)
 {
     workload->counts.timers++;
     if (tag / TAG_KINDS != entity->incarnation || tag % TAG_KINDS == TAG_CANCELLED)
@@ -365,6 +462,8 @@ static enum sherd_next timer(struct workload *workload, struct sherd_ctx *ctx,
                            "k%u of %s, incarnation %u, was given a timer of incarnation %u, number %u",
                            entity->id, sherd_type(ctx), entity->incarnation,
                            tag / TAG_KINDS, tag % TAG_KINDS);
+    else
+        look_at_due(workload, ctx, entity, tag % TAG_KINDS);
     return tag % TAG_KINDS == TAG_STOP ? SHERD_STOP : SHERD_CONTINUE;
 }
 
@@ -380,6 +479,14 @@ static void ask_ended(struct workload *workload, struct sherd_ctx *ctx,
                            msg->tag, entity->asks);
         return;
     }
+    if (msg->kind == SHERD_NO_ANSWER && msg->reason == SHERD_REASON_TIMEOUT &&
+        sherd_now(ctx) < entity->ask_due)
+        workload_violation(workload, "ask", entity->node,
+                           "an ask of k%u of %s runs out %llu ms too early",
+                           entity->id, sherd_type(ctx),
+                           (unsigned long long)(entity->ask_due -
+                                                sherd_now(ctx)));
+    entity->ask_due = 0;
     entity->asks--;
     workload->entity_asks--;
 }
@@ -440,6 +547,7 @@ static void release(void *self)
         disown_chore(entity->chores);
     if (!workload_current || !entity->incarnation)
         return;
+    unlist(entity);
     workload_current->entity_asks -= entity->asks;
     watched_released(workload_current, entity->self);
 }

@@ -102,6 +102,7 @@ struct workload {
     VEC(uint32_t) narrow;  /* ids of the one shard */
     VEC(struct rolled) roll; /* empty: no roll call */
     uint32_t roll_next;
+    struct entity *entities; /* those that live: a list of workload_entity.c's */
     uint32_t entity_asks;  /* open asks of running entities */
     uint32_t jobs;         /* not released */
     struct buf body;
@@ -161,6 +162,7 @@ void roll_ended(struct workload *workload, uint32_t type, uint32_t id,
 /* ---- workload_entity.c ---- */
 extern const struct sherd_behavior workload_entity_plain;
 extern const struct sherd_behavior workload_entity_persistent;
+uint64_t entities_drained(struct workload *workload); /* as workload_drained, of their timers */
 
 /* ---- workload_client.c ---- */
 extern const struct sherd_behavior workload_client_behavior;

@@ -250,6 +250,58 @@ static void a_timer_of_a_former_incarnation_is_found(void **state)
     run_until_found("I27", "was given a timer of incarnation");
 }
 
+/* The actor's clock cannot be lied about: one timer's end is told as another one's, the other way round, or not at all. */
+static enum sherd_next of_another(struct sherd_ctx *ctx, void *self,
+                                  const struct sherd_msg *msg)
+{
+    struct sherd_msg other = *msg;
+
+    if (msg->kind == SHERD_TIMER && msg->tag % 4 != 0)
+        other.tag = msg->tag / 4 * 4 + 3 - msg->tag % 4;
+    return honest->receive(ctx, self, &other);
+}
+
+static enum sherd_next not_the_second(struct sherd_ctx *ctx, void *self,
+                                      const struct sherd_msg *msg)
+{
+    return msg->kind == SHERD_TIMER && msg->tag % 4 == 2
+               ? SHERD_CONTINUE
+               : honest->receive(ctx, self, msg);
+}
+
+static enum sherd_next no_timer(struct sherd_ctx *ctx, void *self,
+                                const struct sherd_msg *msg)
+{
+    return msg->kind == SHERD_TIMER ? SHERD_CONTINUE
+                                    : honest->receive(ctx, self, msg);
+}
+
+static void a_timer_that_comes_too_early_is_found(void **state)
+{
+    (void)state;
+    begin(of_another, NULL);
+    run_until_found("timer", "comes too early");
+}
+
+static void a_timer_that_is_passed_by_another_is_found(void **state)
+{
+    (void)state;
+    begin(not_the_second, NULL);
+    run_until_found("timer", "comes before one, or an ask, that runs out earlier");
+}
+
+static void a_timer_that_never_comes_is_found(void **state)
+{
+    (void)state;
+    begin(no_timer, NULL);
+    world_run(world, 20 * SECOND);
+    workload_stop(workload);
+    world_run(world, 70 * SECOND);
+    (void)workload_world_drain(load, 20 * SECOND);
+    assert_found("timer", "has not come");
+    end();
+}
+
 static enum sherd_next unasked(struct sherd_ctx *ctx, void *self,
                                const struct sherd_msg *msg)
 {
@@ -502,6 +554,9 @@ int main(void)
         cmocka_unit_test(a_body_that_was_changed_is_found),
         cmocka_unit_test(a_body_that_was_cut_is_found),
         cmocka_unit_test(a_timer_of_a_former_incarnation_is_found),
+        cmocka_unit_test(a_timer_that_comes_too_early_is_found),
+        cmocka_unit_test(a_timer_that_is_passed_by_another_is_found),
+        cmocka_unit_test(a_timer_that_never_comes_is_found),
         cmocka_unit_test(an_answer_to_nothing_is_found),
         cmocka_unit_test(a_job_whose_end_nobody_hears_is_found),
         cmocka_unit_test(an_event_that_is_not_applied_is_found),
