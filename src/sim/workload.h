@@ -5,7 +5,8 @@
  *
  *   ask    each ask of a living asker ends exactly once, with an answer or without; that its time is over not before its
  *          time-out, and then before what runs out later
- *   watch  SHERD_TERMINATED comes exactly once for each watch of an actor that ended, and never after an unwatch
+ *   watch  SHERD_TERMINATED comes exactly once for each watch of an actor that ended, and never after an unwatch, nor of an actor
+ *          that lives, unless its node or the watcher's is given up or on its way out
  *   I27    timers, answers and the ends of jobs belong to the incarnation that asked for them
  *   timer  a timer that is set, and neither cancelled nor replaced, comes not before it is due by its node's clock, and before
  *          what is due later, or its incarnation ends
@@ -93,6 +94,8 @@ struct workload_hooks {
     void *user;
     check_violation *violation;
     uint64_t (*now)(void *user); /* ns, for reports */
+    /* May others take that node, which runs, for gone? It was given up, or is on its way out. Null: none. */
+    bool (*is_parting)(void *user, uint32_t node);
     /* A client of that node has heard that an entity stored an event. type and id are texts; lent. */
     void (*acknowledged)(void *user, uint32_t node, const char *type,
                          const char *id, uint64_t seq, uint32_t event_type,

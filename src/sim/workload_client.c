@@ -275,6 +275,23 @@ static void watch(struct workload *workload, struct sherd_ctx *ctx,
     sherd_watch(ctx, ref);
 }
 
+static bool is_parting(const struct workload *workload, uint32_t node)
+{
+    return workload->hooks.is_parting &&
+           workload->hooks.is_parting(workload->hooks.user, node);
+}
+
+/* Is it on a node that runs, and that the watcher's node has no reason to take for gone? */
+static bool must_live(struct workload *workload, const struct client *client,
+                      struct sherd_ref ref)
+{
+    const struct place *place = workload_place(workload, ref.node);
+
+    return !watched_has_ended(workload, ref) && place && place->runs &&
+           !is_parting(workload, place->index) &&
+           !is_parting(workload, client->node);
+}
+
 static void terminated(struct workload *workload, struct client *client,
                        struct sherd_ref ref)
 {
@@ -288,6 +305,11 @@ static void terminated(struct workload *workload, struct client *client,
                            (unsigned long long)ref.node);
         return;
     }
+    if (must_live(workload, client, ref))
+        workload_violation(workload, "watch", client->node,
+                           "the end of actor %llx of node %llx, which lives, was told",
+                           (unsigned long long)ref.actor,
+                           (unsigned long long)ref.node);
     watched_end(workload, ref);
     vec_remove(&client->watches, at);
 }

@@ -101,8 +101,9 @@ static void arrived(void *user, uint64_t pipe, uint32_t from, uint32_t to,
 }
 
 /* Given up by the cluster, or on its way out: who hears of that closes what leads there. */
-static bool is_parting(const struct workload_world *of, uint32_t node)
+static bool is_parting(void *user, uint32_t node)
 {
+    const struct workload_world *of = user;
     const struct world_node *place = world_node(of->world, node);
 
     return (of->safety && of->safety->outside[node]) ||
@@ -300,6 +301,7 @@ struct workload_world *workload_world_new(struct world *world,
     struct workload_hooks hooks = { .user = of,
                                     .violation = violated,
                                     .now = now,
+                                    .is_parting = is_parting,
                                     .acknowledged = acknowledged,
                                     .recovered = recovered };
     struct world_observer observer = { .user = of,

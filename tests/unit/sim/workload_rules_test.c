@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/check.h"
 #include "base/timers.h"
 #include "sim/verdict.h"
 #include "sim/workload_inside.h"
@@ -498,6 +499,33 @@ static void the_end_of_an_actor_that_is_not_watched_is_found(void **state)
     run_until_found("watch", "which is not watched");
 }
 
+static bool names_nobody;
+
+static enum sherd_next unnamed(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg)
+{
+    return names_nobody && msg->kind == SHERD_MESSAGE &&
+                   msg->msg == WORKLOAD_WATCH
+               ? SHERD_CONTINUE
+               : honest->receive(ctx, self, msg);
+}
+
+static void the_end_of_an_actor_that_lives_is_found(void **state)
+{
+    struct sherd_ref ref;
+
+    (void)state;
+    begin(unnamed, NULL);
+    (void)client_with_watch();
+    names_nobody = true;
+    world_run(world, SECOND);
+    ref = client_with_watch()->watches.items[0];
+    mem_free(map_take(&workload->watched,
+                      slice_of(&ref, sizeof ref))); /* its end is not booked */
+    run_until_found("watch", ", which lives, was told");
+    names_nobody = false;
+}
+
 static void a_watcher_that_is_not_told_is_found(void **state)
 {
     struct sherd_ref nobody = { 77, 78 };
@@ -568,6 +596,7 @@ int main(void)
         cmocka_unit_test(a_clients_timer_that_comes_too_early_is_found),
         cmocka_unit_test(an_ask_that_never_ends_is_found),
         cmocka_unit_test(the_end_of_an_actor_that_is_not_watched_is_found),
+        cmocka_unit_test(the_end_of_an_actor_that_lives_is_found),
         cmocka_unit_test(a_watcher_that_is_not_told_is_found),
         cmocka_unit_test(a_buffer_over_its_limit_is_found),
         cmocka_unit_test(a_buffer_that_was_over_its_limit_is_found),
