@@ -19,6 +19,8 @@ void deltas_init(struct deltas *deltas, uint32_t size_max)
 void deltas_fini(struct deltas *deltas)
 {
     check(!deltas->active.count);
+    for (uint32_t i = 0; i < deltas->slots.count; i++)
+        mem_free(deltas->slots.items[i].address);
     map_fini(&deltas->active);
     vec_fini(&deltas->slots);
 }
@@ -93,6 +95,12 @@ uint32_t deltas_begin(struct deltas *deltas, uint32_t count, uint32_t *first)
     return size;
 }
 
+static bool is_of(const struct delta_node *slot, const struct node_id *node)
+{
+    return slot->address && slot->uid == node->uid &&
+           kept_address_equal(slot->address, &node->address);
+}
+
 uint32_t deltas_slot(struct deltas *deltas, const struct node_id *node)
 {
     uint32_t unused = deltas->slots.count;
@@ -100,16 +108,17 @@ uint32_t deltas_slot(struct deltas *deltas, const struct node_id *node)
     for (uint32_t i = 0; i < deltas->slots.count; i++) {
         const struct delta_node *slot = &deltas->slots.items[i];
 
-        if (slot->is_used && node_equal(&slot->node, node))
+        if (is_of(slot, node))
             return i;
-        if (!slot->is_used && i < unused)
+        if (!slot->address && i < unused)
             unused = i;
     }
     if (unused == deltas->slots.count) {
         vec_grow(&deltas->slots);
         deltas->slots.count++;
     }
-    deltas->slots.items[unused] = (struct delta_node){ *node, true };
+    deltas->slots.items[unused] =
+        (struct delta_node){ node->uid, address_keep(&node->address) };
     return unused;
 }
 
@@ -208,10 +217,14 @@ static uint32_t slots_of(const struct deltas *deltas,
 
     for (uint32_t i = 0; i < deltas->slots.count; i++) {
         const struct delta_node *slot = &deltas->slots.items[i];
-        uint32_t at =
-            sorted_place(nodes, count, sizeof *nodes, node_order, &slot->node);
+        struct node_id node;
+        uint32_t at;
 
-        if (slot->is_used && at < count && node_equal(&nodes[at], &slot->node))
+        if (!slot->address)
+            continue;
+        node = (struct node_id){ address_again(slot->address), slot->uid };
+        at = sorted_place(nodes, count, sizeof *nodes, node_order, &node);
+        if (at < count && node_equal(&nodes[at], &node))
             slots[found++] = i;
     }
     return found;
@@ -263,9 +276,10 @@ void deltas_remove(struct deltas *deltas, const struct node_id *node)
     for (uint32_t i = 0; i < deltas->slots.count; i++) {
         struct delta_node *slot = &deltas->slots.items[i];
 
-        if (!slot->is_used || !node_equal(&slot->node, node))
+        if (!is_of(slot, node))
             continue;
-        slot->is_used = false;
+        mem_free(slot->address);
+        slot->address = NULL;
         forget_slot(deltas, i);
         return;
     }

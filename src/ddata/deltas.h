@@ -33,8 +33,8 @@ struct delta_log {
 };
 
 struct delta_node {
-    struct node_id node;
-    bool is_used;
+    uint64_t uid;
+    struct kept_address *address; /* null: the slot is free */
 };
 
 /* Zero is an empty one; set size_max. */

@@ -15,6 +15,7 @@
 #include "artery/link.h"
 #include "artery/origin.h"
 #include "artery/unique_address.h"
+#include "base/check.h"
 #include "base/rng.h"
 #include "base/timers.h"
 
@@ -29,7 +30,7 @@ struct side {
     struct origins *origins;
     struct own_tables own;
     struct peer_tables tables;
-    struct address there; /* of the other side, as its links know it */
+    struct kept_address *there; /* of the other side, as its links know it */
     struct link *links[2];   /* control, ordinary */
     struct link_sender senders[2]; /* theirs */
     struct buf scratch;
@@ -63,6 +64,7 @@ static void side_open(struct side *side, uint64_t uid, uint16_t port,
     options.tables = &side->own;
     side->associations = associations_new(&options);
     side->origins = origins_new(NULL, NULL);
+    side->there = address_keep(&(struct address){"h", peer_port});
     for (uint32_t i = 0; i < 2; i++) {
         struct link_options link = {.sender = &side->senders[i],
                                     .stream = i == 0 ? STREAM_CONTROL
@@ -76,8 +78,7 @@ static void side_open(struct side *side, uint64_t uid, uint16_t port,
                                                 .magic = "AKKA",
                                                 .scratch = &side->scratch};
 
-        address_set(&side->there, "h", 1, peer_port);
-        link.peer = &side->there;
+        link.peer = side->there;
         side->links[i] = link_new(&link);
     }
 }
@@ -94,6 +95,7 @@ static void side_close(struct side *side)
         inlet_free(side->inlets[i]);
         buf_fini(&side->wires[i]);
     }
+    mem_free(side->there);
 }
 
 static void send_all(struct side *side, uint64_t now, struct outbox *outbox)

@@ -12,6 +12,7 @@
 #include "artery/link.h"
 #include "artery/origin.h"
 #include "artery/sequence.h"
+#include "base/check.h"
 #include "base/timers.h"
 
 static struct identity me = { "akka", "S", { { "h", 1 }, 100 } };
@@ -342,11 +343,12 @@ static void a_control_queue_has_a_limit_of_bytes(void **state)
                                 .serializer = 4,
                                 .stream = STREAM_CONTROL };
     struct link_news news;
+    struct kept_address *there;
     struct link *link;
     uint32_t count = 0;
     (void)state;
 
-    options.peer = &(struct address){ "h", 2 };
+    options.peer = there = address_keep(&(struct address){ "h", 2 });
     link = link_new(&options);
     while (link_send(link, 1, NULL, &message))
         count++;
@@ -356,6 +358,7 @@ static void a_control_queue_has_a_limit_of_bytes(void **state)
     assert_true(link_next_news(link, &news));
     assert_int_equal(news.kind, LINK_NEWS_OVERFLOW);
     link_free(link);
+    mem_free(there);
     buf_fini(&scratch);
 }
 
@@ -374,11 +377,12 @@ static void a_large_link_has_limits(void **state)
     struct outbound message = { .recipient = slice_text("/user/x"),
                                 .serializer = 4,
                                 .stream = STREAM_LARGE };
+    struct kept_address *there;
     struct link *link;
     uint32_t count = 0;
     (void)state;
 
-    options.peer = &(struct address){ "h", 2 };
+    options.peer = there = address_keep(&(struct address){ "h", 2 });
     link = link_new(&options);
     message.payload = slice_of(body, sizeof body);
     assert_false(link_send(link, 1, NULL, &message)); /* with its head */
@@ -399,6 +403,7 @@ static void a_large_link_has_limits(void **state)
         assert_int_equal(link_room(link), LINK_LARGE_FRAMES - count - 1);
     assert_int_equal(count, LINK_LARGE_FRAMES);
     link_free(link);
+    mem_free(there);
     buf_fini(&scratch);
 }
 

@@ -14,6 +14,7 @@
 #include "artery/extension.h"
 #include "artery/inlet.h"
 #include "artery/link.h"
+#include "base/check.h"
 #include "base/rng.h"
 #include "base/timers.h"
 
@@ -23,6 +24,21 @@ static const struct identity peer = {"akka", "S", {{"b", 2}, 22}};
 #define PEER_UID 22
 
 static uint64_t left_out[REPEATS_COUNT];
+static struct kept_address *kept; /* the peer's */
+
+static int keep(void **state)
+{
+    (void)state;
+    kept = address_keep(&peer.node.address);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    mem_free(kept);
+    return 0;
+}
 
 static struct link *make(enum stream stream)
 {
@@ -38,7 +54,7 @@ static struct link *make(enum stream stream)
     };
     struct link_options options = {
         .sender = &sender,
-        .peer = &peer.node.address,
+        .peer = kept,
         .stream = stream,
         .seed = 1,
     };
@@ -747,5 +763,5 @@ int main(void)
         cmocka_unit_test(random_use_keeps_order_and_counts),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, keep, forget);
 }

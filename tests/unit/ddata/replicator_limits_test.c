@@ -260,8 +260,8 @@ static void reads_have_so_much_memory(void **state)
     }
     assert_true(bench.replicator->aggregator_bytes <=
                 REPLICATOR_AGGREGATOR_BYTES_MAX + 4096);
-    assert_in_range(count, REPLICATOR_AGGREGATOR_BYTES_MAX / 1000 / 200,
-                    REPLICATOR_AGGREGATOR_BYTES_MAX / 1000 / 100);
+    assert_in_range(count, REPLICATOR_AGGREGATOR_BYTES_MAX / 1000 / 400,
+                    REPLICATOR_AGGREGATOR_BYTES_MAX / 1000 / 200);
     end(&bench);
 }
 

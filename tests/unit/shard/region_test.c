@@ -1026,7 +1026,7 @@ static void fill_crowd(struct fixture *fixture, struct rng *rng)
 /* A list is read with its members by address, single homes without. */
 static void a_list_says_what_single_homes_say(void **state)
 {
-    static char refs[20][400], shards[20][4];
+    static char refs[20][HOST_MAX + 128], shards[20][4];
     struct shard_home homes[20];
     struct fixture *fixture = *state;
     struct node_id ids[2][10];
