@@ -6,21 +6,25 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <uv.h>
-
 #include "base/check.h"
 #include "base/limits.h"
 #include "host/file.h"
+#include "host/looks.h"
+
+/* All that a look needs: it may outlive the finder. */
+struct subject {
+    struct finder_options options; /* its texts are these */
+    char *texts[5];
+    _Atomic bool stopped;
+    struct seed_list *list; /* of the last look, until it is handed over; and why it is so */
+    char why[FINDER_WHY_MAX];
+};
 
 struct finder {
-    struct finder_options options;
-    char *texts[5]; /* that the options name */
+    struct finder_options options; /* texts lent by the subject */
     char said[FINDER_WHY_MAX];
-    uv_thread_t thread;
-    uv_mutex_t mutex;
-    uv_cond_t changed;
-    bool wanted; /* under the mutex */
-    _Atomic bool stopped; /* set under it */
+    _Atomic bool *stopped; /* the subject's */
+    struct looks *looks;
 };
 
 /* ---- files ---- */
@@ -147,90 +151,112 @@ struct seed_list *finder_read_file(const char *path, const char *protocol,
 
 /* ---- the thread ---- */
 
-static void look(struct finder *finder)
+/* It stands in quotes in the log. */
+static void quote_less(char *why)
 {
-    const struct finder_options *options = &finder->options;
-    char why[FINDER_WHY_MAX] = "";
-    struct seed_list *list;
+    for (; *why; why++)
+        if (*why == '"')
+            *why = '\'';
+}
 
+static void look(void *context)
+{
+    struct subject *subject = context;
+    const struct finder_options *options = &subject->options;
+    char *why = subject->why;
+
+    why[0] = 0;
     if (options->file)
-        list = finder_read_file(options->file, options->protocol,
-                                options->system, why);
+        subject->list = finder_read_file(options->file, options->protocol,
+                                         options->system, why);
     else
-        list = finder_ask_dns(&options->dns, &finder->stopped, why);
-    for (char *at = why; *at; at++)
-        if (*at == '"')
-            *at = '\''; /* it stands in quotes in the log */
-    if (why[0] && strcmp(why, finder->said) != 0 &&
-        !atomic_load(&finder->stopped))
-        options->say(options->context,
-                     list->count ? TRACE_INFO : TRACE_WARNING, why);
-    memcpy(finder->said, why, sizeof why);
-    options->done(options->context, list);
+        subject->list =
+            finder_ask_dns(&options->dns, &subject->stopped, why);
+    quote_less(why);
 }
 
-static void run(void *arg)
+static void on_look(void *context, void *looked_at)
 {
-    struct finder *finder = arg;
+    struct finder *finder = context;
+    struct subject *subject = looked_at;
+    struct seed_list *list = subject->list;
 
-    uv_mutex_lock(&finder->mutex);
-    while (!atomic_load(&finder->stopped)) {
-        if (!finder->wanted) {
-            uv_cond_wait(&finder->changed, &finder->mutex);
-            continue;
-        }
-        finder->wanted = false;
-        uv_mutex_unlock(&finder->mutex);
-        look(finder);
-        uv_mutex_lock(&finder->mutex);
-    }
-    uv_mutex_unlock(&finder->mutex);
+    if (subject->why[0] && strcmp(subject->why, finder->said) != 0 &&
+        !atomic_load(&subject->stopped))
+        finder->options.say(finder->options.context,
+                            list->count ? TRACE_INFO : TRACE_WARNING,
+                            subject->why);
+    memcpy(finder->said, subject->why, sizeof finder->said);
+    subject->list = NULL;
+    finder->options.done(finder->options.context, list);
 }
 
-static void free_finder(struct finder *finder)
+static void subject_free(void *context)
 {
-    uv_cond_destroy(&finder->changed);
-    uv_mutex_destroy(&finder->mutex);
-    for (size_t i = 0; i < sizeof finder->texts / sizeof *finder->texts; i++)
-        mem_free(finder->texts[i]);
-    mem_free(finder);
+    struct subject *subject = context;
+
+    mem_free(subject->list);
+    for (size_t i = 0; i < sizeof subject->texts / sizeof *subject->texts; i++)
+        mem_free(subject->texts[i]);
+    mem_free(subject);
+}
+
+static struct subject *subject_new(const struct finder_options *options)
+{
+    struct subject *subject = mem_alloc(sizeof *subject);
+    struct finder_options *own = &subject->options;
+
+    *own = *options;
+    own->file = subject->texts[0] = mem_text(options->file);
+    own->protocol = subject->texts[1] = mem_text(options->protocol);
+    own->system = subject->texts[2] = mem_text(options->system);
+    own->dns.name = subject->texts[3] = mem_text(options->dns.name);
+    own->dns.servers = subject->texts[4] = mem_text(options->dns.servers);
+    return subject;
 }
 
 struct finder *finder_open(const struct finder_options *options)
 {
     struct finder *finder = mem_alloc(sizeof *finder);
-    struct finder_options *own = &finder->options;
+    struct subject *subject = subject_new(options);
+    const struct looks_options looks = { .name = "seeds",
+                                         .run = look,
+                                         .done = on_look,
+                                         .release = subject_free,
+                                         .context = finder };
 
-    *own = *options;
-    own->file = finder->texts[0] = mem_text(options->file);
-    own->protocol = finder->texts[1] = mem_text(options->protocol);
-    own->system = finder->texts[2] = mem_text(options->system);
-    own->dns.name = finder->texts[3] = mem_text(options->dns.name);
-    own->dns.servers = finder->texts[4] = mem_text(options->dns.servers);
-    check(uv_mutex_init(&finder->mutex) == 0);
-    check(uv_cond_init(&finder->changed) == 0);
-    if (uv_thread_create(&finder->thread, run, finder) == 0)
+    finder->options = subject->options;
+    finder->stopped = &subject->stopped;
+    finder->looks = looks_open(&looks, subject);
+    if (finder->looks)
         return finder;
-    free_finder(finder);
+    mem_free(finder);
     return NULL;
 }
 
 void finder_look(struct finder *finder)
 {
-    uv_mutex_lock(&finder->mutex);
-    finder->wanted = true;
-    uv_cond_signal(&finder->changed);
-    uv_mutex_unlock(&finder->mutex);
+    looks_ask(finder->looks);
+}
+
+void finder_watch(struct finder *finder)
+{
+    char why[FINDER_WHY_MAX];
+
+    /* DNS says so itself, when its time is up. */
+    if (!finder || !finder->options.file || !looks_are_late(finder->looks))
+        return;
+    (void)snprintf(why, sizeof why, "%s: it does not answer",
+                   finder->options.file);
+    quote_less(why);
+    finder->options.say(finder->options.context, TRACE_WARNING, why);
 }
 
 void finder_close(struct finder *finder)
 {
     if (!finder)
         return;
-    uv_mutex_lock(&finder->mutex);
-    atomic_store(&finder->stopped, true);
-    uv_cond_signal(&finder->changed);
-    uv_mutex_unlock(&finder->mutex);
-    check(uv_thread_join(&finder->thread) == 0);
-    free_finder(finder);
+    atomic_store(finder->stopped, true);
+    (void)looks_close(finder->looks); /* what is left behind needs no word at the end */
+    mem_free(finder);
 }

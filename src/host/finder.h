@@ -41,7 +41,9 @@ struct finder;
 /* Starts the thread. Null when it cannot start. */
 struct finder *finder_open(const struct finder_options *options);
 void finder_look(struct finder *finder); /* any thread; done follows, once for one or more of these */
-void finder_close(struct finder *finder); /* ends a look under way, without a list. Null is fine */
+void finder_watch(struct finder *finder); /* says, once, that a file has not answered for 5 s. Null is fine */
+/* Ends a look under way, without a list; one at a file that does not answer is left behind after 2 s. Null is fine. */
+void finder_close(struct finder *finder);
 
 #define FINDER_WHY_MAX 512 /* bytes of a reason, with the zero */
 

@@ -93,7 +93,8 @@ static void *run(void *argument)
     bool goes_on = true;
     bool is_last;
 
-    (void)snprintf(name, sizeof name, "sherd-pool-%u",
+    (void)snprintf(name, sizeof name, "sherd-%.5s-%u",
+                   pool->options.name ? pool->options.name : "pool",
                    (unsigned)worker->number % 1000); /* fits */
     (void)pthread_setname_np(pthread_self(), name);  /* for people only */
     lock(pool);

@@ -5,7 +5,7 @@
  *
  * The queue has no limit of its own: each lane's is ACTOR_JOBS_MAX, refused where a job is started.
  *
- * Who calls: host/system.c; the threads of a system submit. */
+ * Who calls: host/system.c; the threads of a system submit. host/looks.c has pools of one thread, for its own. */
 #ifndef SHERD_HOST_POOL_H
 #define SHERD_HOST_POOL_H
 
@@ -18,6 +18,7 @@ struct pool;
 
 struct pool_options {
     uint32_t threads;
+    const char *name; /* of the threads, at most 5 bytes; null: "pool". A literal */
     uint64_t patience; /* ns that pool_close waits for what runs */
     /* A job whose function has returned; given. On a thread of the pool; not any more once pool_close has returned. */
     void (*done)(void *context, struct job *job);

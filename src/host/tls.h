@@ -8,8 +8,8 @@
  * said early: who wants to is refused. TLS 1.3, and 1.2 only where settings ask for it. Where there is a secret of
  * the cluster, who dials proves that it knows it, before anything else is read of it.
  *
- * The files are read again: at most every reload_after, when a connection is made or it is time to look (tls_look), if one
- * of them has changed. Connections that are open keep what they have, but for those of peers that are revoked by then: their
+ * The files are read again, on a thread of their own, as they may not answer: at most every reload_after, when a connection is made or
+ * it is time to look (tls_look), if one of them has changed. Connections that are open keep what they have, but for those of peers that are revoked by then: their
  * owner asks (tls_revokes) and closes them. Files that cannot be used are reported, and what was read last stays in
  * use; a list by which the own certificate is revoked is used, as it may name others, too.
  *
@@ -47,17 +47,19 @@ struct tls_options {
     void *owner;
 };
 
-/* Reads the files. 0, or -1 with one line in error: a file that cannot be read or used, a key that does not fit, a
+/* Reads the files, waiting for them, and starts their thread. 0, or -1 with one line in error: a file that cannot be read or used, a key that does not fit, a
  * certificate that other nodes would refuse (time, host, CA, use, revoked), a revocation list that has expired, an unknown
  * cipher suite. */
 int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
              char *error, size_t size);
-void tls_close(struct tls *tls); /* after its last end was freed; null is fine */
+/* After its last end was freed. Who reads files that do not answer is left behind after 2 s. Null is fine. */
+void tls_close(struct tls *tls);
 bool tls_verifies_names(const struct tls *tls);
 
-/* Reads the files again if it is time and they have changed. The result is another number whenever others are in use. Any
- * thread. */
+/* Has the files read again, if it is time; they are in use some time later, if they have changed. The result is another number
+ * whenever others are in use. Any thread. */
 uint64_t tls_look(struct tls *tls, uint64_t now);
+void tls_wait(struct tls *tls); /* until the files are not being read; for tests */
 /* How often to look, in ns: a bad file is told then, and open connections may depend on a list. */
 uint64_t tls_look_interval(const struct tls *tls);
 /* Whether a list that is in use names the certificate of the peer of an open end, or one between it and its CA. Then it is

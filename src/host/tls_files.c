@@ -13,6 +13,7 @@
 #include "base/line.h"
 #include "base/vec.h"
 #include "host/file.h"
+#include "host/looks.h"
 #include "host/tls_inside.h"
 
 #define FILES 6
@@ -35,15 +36,25 @@ struct content {
     bool is_open;    /* everybody on the machine may read the key */
 };
 
-struct tls {
+/* All that reading the files needs: it may outlive the rest. */
+struct reading {
     struct tls_options options; /* texts are ours */
     VEC(const char *) algorithms;
     VEC(const char *) pins;
+    struct stamp stamps[FILES]; /* of the files that were read last, with success or not */
+    bool is_changed; /* they were read in the last look; what follows is what came of it */
+    bool is_right;
+    struct content content; /* until it is handed over */
+    char error[ERROR_MAX];
+};
+
+struct tls {
+    struct tls_options options; /* texts lent by the reading */
+    struct looks *looks;        /* that have the reading */
     uv_mutex_t mutex;
     _Atomic uint64_t revoked;   /* open connections, found so */
     struct content content;     /* this and what follows: under the mutex */
     uint64_t version;           /* of the content */
-    struct stamp stamps[FILES]; /* of the files that were read last, with success or not */
     uint64_t looked_at;
 };
 
@@ -420,39 +431,70 @@ static bool are_same(const struct stamp left[FILES],
     return same;
 }
 
-/* Under the mutex. The stamps are taken first: a file that changes meanwhile is read once more. */
-static void look_again(struct tls *tls, uint64_t now)
+/* The stamps are taken first: a file that changes meanwhile is read once more. */
+static void read_again(void *subject)
 {
+    struct reading *reading = subject;
     struct stamp stamps[FILES];
-    struct content content;
-    char error[ERROR_MAX], text[ERROR_MAX + 128];
 
-    if (now - tls->looked_at < tls->options.reload_after)
+    take_stamps(&reading->options, stamps);
+    reading->is_changed = !are_same(stamps, reading->stamps);
+    if (!reading->is_changed)
         return;
-    tls->looked_at = now;
-    take_stamps(&tls->options, stamps);
-    if (are_same(stamps, tls->stamps))
+    memcpy(reading->stamps, stamps, sizeof stamps);
+    reading->is_right = content_init(&reading->content, &reading->options,
+                                     reading->error);
+}
+
+/* Takes what was read into use. */
+static void take_content(struct tls *tls, struct reading *reading)
+{
+    struct content before;
+
+    uv_mutex_lock(&tls->mutex);
+    before = tls->content;
+    tls->content = reading->content;
+    tls->version++;
+    uv_mutex_unlock(&tls->mutex);
+    content_fini(&before); /* connections that use the context keep it */
+    OPENSSL_cleanse(&reading->content, sizeof reading->content); /* handed over */
+}
+
+static void on_read(void *context, void *subject)
+{
+    struct tls *tls = context;
+    struct reading *reading = subject;
+    char text[ERROR_MAX + 128];
+    bool is_revoked = reading->content.is_revoked;
+
+    if (!reading->is_changed)
         return;
-    memcpy(tls->stamps, stamps, sizeof stamps);
-    if (!content_init(&content, &tls->options, error)) {
+    if (!reading->is_right) {
         line_format(text, sizeof text,
                     "changed TLS files are not used, the ones before are "
                     "why=\"%s\"",
-                    error);
-        tls->options.log(tls->options.owner, TRACE_ERROR, text);
+                    reading->error);
+        tls_log(tls, TRACE_ERROR, text);
         return;
     }
-    content_fini(&tls->content); /* connections that use the context keep it */
-    tls->content = content;
-    tls_secrets_wipe(&content.secrets);
-    tls->version++;
-    tls->options.log(tls->options.owner,
-                     content.is_revoked ? TRACE_ERROR : TRACE_INFO,
-                     content.is_revoked
-                         ? "changed TLS files are in use, and this node's "
-                           "certificate is revoked: others refuse it"
-                         : "changed TLS files are in use");
+    take_content(tls, reading);
+    tls_log(tls, is_revoked ? TRACE_ERROR : TRACE_INFO,
+            is_revoked ? "changed TLS files are in use, and this node's "
+                         "certificate is revoked: others refuse it"
+                       : "changed TLS files are in use");
     report(tls);
+}
+
+/* Under the mutex. Files may be on a mount that stands still: nobody waits for them here. */
+static void look_again(struct tls *tls, uint64_t now)
+{
+    if (looks_are_late(tls->looks))
+        tls_log(tls, TRACE_ERROR,
+                "TLS files do not answer: the ones before stay in use");
+    if (now - tls->looked_at < tls->options.reload_after)
+        return;
+    tls->looked_at = now;
+    looks_ask(tls->looks);
 }
 
 SSL *tls_new_ssl(struct tls *tls, uint64_t now)
@@ -520,66 +562,112 @@ static const char *text_or_null(const char *text)
     return text ? mem_text(text) : NULL;
 }
 
+static struct reading *reading_new(const struct tls_options *options)
+{
+    struct reading *reading = mem_alloc(sizeof *reading);
+    struct tls_options *own = &reading->options;
+
+    *own = *options;
+    if (!options->handshake_bytes_max)
+        own->handshake_bytes_max = TLS_HANDSHAKE_BYTES_MAX;
+    own->certificate = mem_text(options->certificate);
+    own->key = mem_text(options->key);
+    own->ca = mem_text(options->ca);
+    own->crl = text_or_null(options->crl);
+    own->secret = text_or_null(options->secret);
+    own->pins_file = text_or_null(options->pins_file);
+    own->host = text_or_null(options->host);
+    for (uint32_t i = 0; i < options->algorithm_count; i++)
+        vec_push(&reading->algorithms, mem_text(options->algorithms[i]));
+    own->algorithms = reading->algorithms.items;
+    for (uint32_t i = 0; i < options->pin_count; i++)
+        vec_push(&reading->pins, mem_text(options->pins[i]));
+    own->pins = reading->pins.items;
+    return reading;
+}
+
+static void reading_free(void *subject)
+{
+    struct reading *reading = subject;
+
+    content_fini(&reading->content);
+    for (uint32_t i = 0; i < reading->algorithms.count; i++)
+        mem_free((void *)(uintptr_t)reading->algorithms.items[i]);
+    vec_fini(&reading->algorithms);
+    for (uint32_t i = 0; i < reading->pins.count; i++)
+        mem_free((void *)(uintptr_t)reading->pins.items[i]);
+    vec_fini(&reading->pins);
+    mem_free((void *)(uintptr_t)reading->options.certificate);
+    mem_free((void *)(uintptr_t)reading->options.key);
+    mem_free((void *)(uintptr_t)reading->options.ca);
+    mem_free((void *)(uintptr_t)reading->options.crl);
+    mem_free((void *)(uintptr_t)reading->options.secret);
+    mem_free((void *)(uintptr_t)reading->options.pins_file);
+    mem_free((void *)(uintptr_t)reading->options.host);
+    mem_free(reading);
+}
+
+/* The reading is given. False: a thread cannot start. */
+static bool start_looks(struct tls *tls, struct reading *reading)
+{
+    const struct looks_options options = { .name = "tls",
+                                           .run = read_again,
+                                           .done = on_read,
+                                           .release = reading_free,
+                                           .context = tls };
+
+    tls->looks = looks_open(&options, reading);
+    return tls->looks != NULL;
+}
+
 int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
              char *error, size_t size)
 {
     struct tls *opened = mem_alloc(sizeof *opened);
-    char why[ERROR_MAX];
+    struct reading *reading = reading_new(options);
+    char *why = reading->error;
     bool right;
 
-    opened->options = *options;
-    if (!options->handshake_bytes_max)
-        opened->options.handshake_bytes_max = TLS_HANDSHAKE_BYTES_MAX;
-    opened->options.certificate = mem_text(options->certificate);
-    opened->options.key = mem_text(options->key);
-    opened->options.ca = mem_text(options->ca);
-    opened->options.crl = text_or_null(options->crl);
-    opened->options.secret = text_or_null(options->secret);
-    opened->options.pins_file = text_or_null(options->pins_file);
-    opened->options.host = text_or_null(options->host);
-    for (uint32_t i = 0; i < options->algorithm_count; i++)
-        vec_push(&opened->algorithms, mem_text(options->algorithms[i]));
-    opened->options.algorithms = opened->algorithms.items;
-    for (uint32_t i = 0; i < options->pin_count; i++)
-        vec_push(&opened->pins, mem_text(options->pins[i]));
-    opened->options.pins = opened->pins.items;
+    *tls = NULL;
+    opened->options = reading->options;
     check(uv_mutex_init(&opened->mutex) == 0);
     opened->looked_at = now;
-    take_stamps(&opened->options, opened->stamps);
-    right = content_init(&opened->content, &opened->options, why);
-    if (right && opened->content.is_revoked)
+    take_stamps(&reading->options, reading->stamps);
+    right = content_init(&reading->content, &reading->options, why);
+    if (right && reading->content.is_revoked)
         right = fault(why, options->certificate, "the certificate is revoked");
-    if (right) {
-        report(opened);
-        *tls = opened;
-        return 0;
+    if (!right) {
+        (void)snprintf(error, size, "TLS: %s", why);
+        reading_free(reading);
+        tls_close(opened);
+        return -1;
     }
-    (void)snprintf(error, size, "TLS: %s", why);
-    tls_close(opened);
-    *tls = NULL;
-    return -1;
+    take_content(opened, reading);
+    if (!start_looks(opened, reading)) {
+        (void)snprintf(error, size, "TLS: a thread cannot start");
+        tls_close(opened);
+        return -1;
+    }
+    report(opened);
+    *tls = opened;
+    return 0;
 }
 
 void tls_close(struct tls *tls)
 {
     if (!tls)
         return;
+    if (looks_close(tls->looks))
+        tls_log(tls, TRACE_WARNING,
+                "TLS files do not answer: who reads them is left behind");
     content_fini(&tls->content);
     uv_mutex_destroy(&tls->mutex);
-    for (uint32_t i = 0; i < tls->algorithms.count; i++)
-        mem_free((void *)(uintptr_t)tls->algorithms.items[i]);
-    vec_fini(&tls->algorithms);
-    for (uint32_t i = 0; i < tls->pins.count; i++)
-        mem_free((void *)(uintptr_t)tls->pins.items[i]);
-    vec_fini(&tls->pins);
-    mem_free((void *)(uintptr_t)tls->options.certificate);
-    mem_free((void *)(uintptr_t)tls->options.key);
-    mem_free((void *)(uintptr_t)tls->options.ca);
-    mem_free((void *)(uintptr_t)tls->options.crl);
-    mem_free((void *)(uintptr_t)tls->options.secret);
-    mem_free((void *)(uintptr_t)tls->options.pins_file);
-    mem_free((void *)(uintptr_t)tls->options.host);
     mem_free(tls);
+}
+
+void tls_wait(struct tls *tls)
+{
+    looks_wait(tls->looks);
 }
 
 uint32_t tls_handshake_bytes_max(const struct tls *tls)

@@ -68,6 +68,12 @@ struct tls *tls_open_keys(const struct keys *keys)
     return tls_open_with(&options);
 }
 
+void tls_look_now(struct tls *tls, uint64_t now)
+{
+    (void)tls_look(tls, now);
+    tls_wait(tls);
+}
+
 void tls_not_opened(const struct tls_options *options, const char *why)
 {
     char error[600] = "";
@@ -143,11 +149,13 @@ void peer_pump(struct peer *peer, struct tls_end *end)
 
 void tls_refuses(struct tls *tls, uint64_t now, const struct certificate *shown, bool accepts, const char *why)
 {
-    struct tls_end *end = accepts ? tls_accept(tls, now) : tls_connect(tls, now, "127.0.0.1");
+    struct tls_end *end;
     struct slice alert;
     struct peer peer;
     uint8_t plain[16];
 
+    tls_look_now(tls, now);
+    end = accepts ? tls_accept(tls, now) : tls_connect(tls, now, "127.0.0.1");
     peer_init(&peer, shown, !accepts);
     peer_pump(&peer, end);
     if (tls_end_state(end) != TLS_FAILED || !strstr(tls_end_why(end), why))

@@ -24,6 +24,8 @@ struct tls_options tls_options_of(const struct keys *keys);
 /* At time 0; fails the test when it cannot be opened. */
 struct tls *tls_open_with(const struct tls_options *options);
 struct tls *tls_open_keys(const struct keys *keys);
+/* What a look at this time finds, if it is time for one, is in use. */
+void tls_look_now(struct tls *tls, uint64_t now);
 /* It is not opened, and the error has this in it. */
 void tls_not_opened(const struct tls_options *options, const char *why);
 

@@ -476,6 +476,13 @@ static void who_is_not_pinned_or_has_no_secret_leaves_nothing(void **state)
 }
 
 /* The list is written while the listener is there. */
+static void write_list(struct place *place, const struct crl_options *options)
+{
+    certificate_write_crl(place->keys.ca, options, place->keys.crl_path);
+    (void)tls_look(place->tls, uv_hrtime());
+    tls_wait(place->tls);
+}
+
 static void a_revoked_certificate_is_refused(void **state)
 {
     const struct certificate_options good = { .names = "IP:127.0.0.1" };
@@ -488,7 +495,7 @@ static void a_revoked_certificate_is_refused(void **state)
     place_open(&place, false);
     shown = certificate_new(place.keys.ca, &good);
     options.revoked = shown;
-    certificate_write_crl(place.keys.ca, &options, place.keys.crl_path);
+    write_list(&place, &options);
     caller_init(&caller, &place, 1, shown);
     caller_says(&caller, &place, "AKKA\1");
     is_refused(&place, dup(caller.fd), "certificate revoked");
@@ -507,8 +514,8 @@ static void an_expired_list_lets_nobody_in(void **state)
     (void)state;
 
     place_open(&place, false);
-    certificate_write_crl(place.keys.ca, &options, place.keys.crl_path);
-    serves(&place); /* reads it */
+    write_list(&place, &options);
+    serves(&place);
     while (!count(&place).refused) {
         struct caller caller;
 
@@ -520,7 +527,7 @@ static void an_expired_list_lets_nobody_in(void **state)
     }
     assert_non_null(strstr(place.logged, "CRL has expired"));
     options.to_s = 86400;
-    certificate_write_crl(place.keys.ca, &options, place.keys.crl_path);
+    write_list(&place, &options);
     serves(&place);
     place_close(&place);
 }

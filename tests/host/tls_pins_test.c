@@ -129,10 +129,12 @@ static const char *pins_path(void)
 
 static bool is_heard(struct tls *tls, uint64_t now, const struct certificate *shown)
 {
-    struct tls_end *end = tls_accept(tls, now);
+    struct tls_end *end;
     struct peer peer;
     bool heard;
 
+    tls_look_now(tls, now);
+    end = tls_accept(tls, now);
     peer_init(&peer, shown, false);
     peer_pump(&peer, end);
     heard = tls_end_state(end) == TLS_OPEN;

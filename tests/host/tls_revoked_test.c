@@ -47,6 +47,7 @@ static void write_list(const struct keys *keys, const struct certificate *revoke
 static void judges(struct tls *tls, uint64_t now, const struct certificate *shown, const struct certificate *between,
                    const char *why)
 {
+    tls_look_now(tls, now);
     for (int accepts = 0; accepts < 2; accepts++) {
         struct tls_end *end = accepts ? tls_accept(tls, now) : tls_connect(tls, now, "127.0.0.1");
         struct peer peer;
@@ -304,18 +305,22 @@ static void who_is_revoked_while_it_is_connected_is_told(void **state)
     meet(&goes, tls, left, NULL);
     meet(&far, tls, leaf, between);
     version = tls_look(tls, 2 * SECOND);
+    tls_wait(tls);
     assert_false(is_revoked(tls, &stays) || is_revoked(tls, &goes) || is_revoked(tls, &far));
 
     write_list(&keys, left);
     certificate_write_crl(between, &more, keys.crl_path);
     assert_false(is_revoked(tls, &goes)); /* nobody has looked */
+    tls_look_now(tls, 4 * SECOND);
     assert_true(tls_look(tls, 4 * SECOND) != version);
     assert_true(is_revoked(tls, &goes));
     assert_false(is_revoked(tls, &stays) || is_revoked(tls, &far));
 
     version = tls_look(tls, 6 * SECOND);
+    tls_wait(tls);
     write_list(&keys, between);
     certificate_write_crl(between, &more, keys.crl_path);
+    tls_look_now(tls, 8 * SECOND);
     assert_true(tls_look(tls, 8 * SECOND) != version);
     assert_true(is_revoked(tls, &far)); /* with its CA */
     assert_false(is_revoked(tls, &stays) || is_revoked(tls, &goes));
@@ -351,7 +356,6 @@ static void a_list_of_somebody_else_closes_nothing(void **state)
     more.revoked = leaf;
     write_list(&keys, NULL);
     certificate_write_crl(other, &more, keys.crl_path);
-    assert_true(tls_look(tls, 2 * SECOND) > 0);
     judges(tls, 2 * SECOND, leaf, between, "CRL signature failure");
     assert_false(is_revoked(tls, &far));
     part(&far);

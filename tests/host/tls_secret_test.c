@@ -98,6 +98,8 @@ static bool says_so(struct tls *dials, struct tls *reads, uint64_t now, size_t p
 
 static bool meets(struct tls *dials, struct tls *reads, uint64_t now)
 {
+    tls_look_now(dials, now);
+    tls_look_now(reads, now);
     return says_so(dials, reads, now, 1000, HELLO, sizeof HELLO - 1);
 }
 

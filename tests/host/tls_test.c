@@ -675,9 +675,11 @@ static void files_that_cannot_be_used_are_refused(void **state)
 /* A connection that is made at this time is by a certificate with this name. */
 static void serves(struct tls *tls, uint64_t now, const char *host)
 {
-    struct tls_end *link = tls_connect(tls, now, host);
-    struct tls_end *conn = tls_accept(tls, now);
+    struct tls_end *link, *conn;
 
+    tls_look_now(tls, now);
+    link = tls_connect(tls, now, host);
+    conn = tls_accept(tls, now);
     tls_pump(link, conn, 1000);
     if (tls_end_state(link) != TLS_OPEN)
         fail_msg("%s at %u s: %s", host, (unsigned)(now / SECOND), tls_end_why(link));

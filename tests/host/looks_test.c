@@ -1,0 +1,170 @@
+/* Files on a mount that stands still: whoever looks at one waits for as long as that lasts, and nobody waits for who looks. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <uv.h>
+
+#include "base/check.h"
+#include "host/finder.h"
+#include "host/looks.h"
+#include "mount.h"
+
+/* ---- any look ---- */
+
+struct subject {
+    _Atomic int *released; /* the test's */
+    int runs;
+};
+
+struct counts {
+    _Atomic int done;
+};
+
+static void run(void *context)
+{
+    struct subject *subject = context;
+    struct stat about;
+
+    subject->runs++;
+    (void)fstat(0, &about);
+}
+
+static void done(void *context, void *subject)
+{
+    struct counts *counts = context;
+
+    assert_true(((struct subject *)subject)->runs == atomic_fetch_add(&counts->done, 1) + 1);
+}
+
+static void release(void *context)
+{
+    struct subject *subject = context;
+
+    atomic_fetch_add(subject->released, 1);
+    mem_free(subject);
+}
+
+static struct looks *open_looks(struct counts *counts, _Atomic int *released)
+{
+    const struct looks_options options = { .name = "looks", .run = run, .done = done, .release = release, .context = counts };
+    struct subject *subject = mem_alloc(sizeof *subject);
+    struct looks *looks;
+
+    subject->released = released;
+    looks = looks_open(&options, subject);
+    assert_non_null(looks);
+    return looks;
+}
+
+static void looks_follow_each_other(void **state)
+{
+    static _Atomic int released;
+    struct counts counts = { 0 };
+    struct looks *looks = open_looks(&counts, &released);
+    (void)state;
+
+    mount_stop();
+    looks_ask(looks);
+    mount_holds(1);
+    for (int i = 0; i < 10; i++)
+        looks_ask(looks);
+    assert_false(looks_are_late(looks));
+    mount_go_on();
+    looks_wait(looks);
+    assert_int_equal(counts.done, 2); /* one for all that was asked meanwhile */
+    looks_ask(looks);
+    looks_wait(looks);
+    assert_int_equal(counts.done, 3);
+    assert_int_equal(released, 0);
+    looks_ask(looks);
+    assert_false(looks_close(looks));
+    assert_int_equal(released, 1);
+    assert_false(looks_close(NULL));
+}
+
+static void a_look_that_does_not_end_is_left_behind(void **state)
+{
+    static _Atomic int released;
+    struct counts counts = { 0 };
+    struct looks *looks = open_looks(&counts, &released);
+    (void)state;
+
+    mount_stop();
+    looks_ask(looks);
+    mount_holds(1);
+    looks_ask(looks);
+    assert_true(looks_close(looks));
+    assert_int_equal(released, 0);
+    mount_go_on();
+    while (!atomic_load(&released))
+        uv_sleep(1);
+    assert_int_equal(counts.done, 0); /* nobody hears of it */
+}
+
+/* ---- seed nodes ---- */
+
+struct heard {
+    _Atomic int lists, lines;
+};
+
+static void found(void *context, struct seed_list *list)
+{
+    struct heard *heard = context;
+
+    atomic_fetch_add(&heard->lists, 1);
+    mem_free(list);
+}
+
+static void say(void *context, enum trace_level level, const char *text)
+{
+    struct heard *heard = context;
+
+    assert_int_equal(level, TRACE_WARNING);
+    assert_string_equal(text, "/dev/null: it does not answer");
+    atomic_fetch_add(&heard->lines, 1);
+}
+
+static void seed_nodes_that_do_not_answer(void **state)
+{
+    struct heard heard = { 0 };
+    struct finder_options options = { .file = "/dev/null", .protocol = "akka", .system = "Shop",
+                                      .done = found, .say = say, .context = &heard };
+    struct finder *finder = finder_open(&options);
+    (void)state;
+
+    assert_non_null(finder);
+    finder_watch(NULL);
+    mount_stop();
+    finder_look(finder);
+    mount_holds(1);
+    for (int i = 0; i < 20000 && !heard.lines; i++) {
+        finder_watch(finder);
+        uv_sleep(1);
+    }
+    finder_watch(finder);
+    assert_int_equal(heard.lines, 1);
+    finder_close(finder);
+    assert_int_equal(heard.lists, 0);
+    mount_go_on();
+    mount_holds(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(looks_follow_each_other),
+        cmocka_unit_test(a_look_that_does_not_end_is_left_behind),
+        cmocka_unit_test(seed_nodes_that_do_not_answer),
+    };
+
+    return cmocka_run_group_tests_name("looks", tests, NULL, NULL);
+}
