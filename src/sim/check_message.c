@@ -759,6 +759,14 @@ struct check_message_counts check_message_counts(const struct check_message *che
     return check->counts;
 }
 
+bool check_message_never_left(const struct check_message *check,
+                              uint64_t number)
+{
+    const struct token *token = open_token(check, number);
+
+    return token && !token->in_pipe && !token->came_by;
+}
+
 bool check_message_oldest(const struct check_message *check, uint64_t now,
                           char *text, size_t size)
 {

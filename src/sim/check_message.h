@@ -112,6 +112,9 @@ void check_message_status(struct check_message *check, uint32_t node,
 /* Actors whose messages have no tokens send some, too: a node's counters are at least the table's. */
 void check_message_others(struct check_message *check);
 struct check_message_counts check_message_counts(const struct check_message *check);
+/* Is it open, and was not written to a connection so far? */
+bool check_message_never_left(const struct check_message *check,
+                              uint64_t number);
 /* What and where the oldest open token is, for a report; false when none is open. text: size bytes. */
 bool check_message_oldest(const struct check_message *check, uint64_t now,
                           char *text, size_t size);

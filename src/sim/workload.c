@@ -339,7 +339,8 @@ struct sherd_bytes workload_body(struct workload *workload, uint32_t node,
                                          to);
 
     buf_clear(body);
-    buf_put_u32(body, parcel->type | (uint32_t)padding << TYPE_BITS);
+    buf_put_u32(body, parcel->type | (parcel->tells ? TYPE_TELLS : 0) |
+                          (uint32_t)padding << TYPE_BITS);
     buf_put_u32(body, parcel->id);
     buf_put_u64(body, parcel->value);
     buf_put_u64(body, parcel->ref.node);
@@ -354,8 +355,11 @@ struct sherd_bytes workload_body(struct workload *workload, uint32_t node,
 bool workload_read(struct sherd_bytes body, struct parcel *parcel)
 {
     struct cursor cursor = cursor_of(slice_of(body.data, body.size));
+    uint32_t type;
 
-    parcel->type = cursor_u32(&cursor) & ((1u << TYPE_BITS) - 1);
+    type = cursor_u32(&cursor);
+    parcel->type = type & TYPE_MASK;
+    parcel->tells = type & TYPE_TELLS;
     parcel->id = cursor_u32(&cursor);
     parcel->value = cursor_u64(&cursor);
     parcel->ref.node = cursor_u64(&cursor);
@@ -393,6 +397,44 @@ bool workload_delivered(struct workload *workload, uint32_t node,
     look_at_body(workload, node, msg->body, number);
     check_message_delivered(workload->check, node, number, receiver);
     return true;
+}
+
+bool workload_is_parting(const struct workload *workload, uint32_t node)
+{
+    return workload->hooks.is_parting &&
+           workload->hooks.is_parting(workload->hooks.user, node);
+}
+
+void workload_message_ended(struct workload *workload, uint32_t node,
+                            struct slice body)
+{
+    struct parcel parcel;
+    uint64_t number;
+
+    if (token_of(body, &number) &&
+        workload_read((struct sherd_bytes){ body.data, body.size }, &parcel) &&
+        parcel.tells && check_message_never_left(workload->check, number))
+        workload->places.items[node]->ended_here++;
+}
+
+/* Whoever is on a node hears of all that ends there; of what has been sent to others the word may be lost, as the message may. */
+static uint64_t unsaid(struct workload *workload)
+{
+    uint64_t open = 0;
+
+    for (uint32_t i = 0; i < workload->places.count; i++) {
+        const struct place *place = workload->places.items[i];
+
+        if (!place->runs || place->undelivered >= place->ended_here ||
+            workload_is_parting(workload, i))
+            continue;
+        open++;
+        workload_violation(workload, "undelivered", i,
+                           "%llu tells have ended where they were sent, and who wants to hear of it was told of %llu",
+                           (unsigned long long)place->ended_here,
+                           (unsigned long long)place->undelivered);
+    }
+    return open;
 }
 
 /* ---- events ---- */
@@ -447,6 +489,7 @@ void workload_node_started(struct workload *workload, uint32_t node,
         map_take(&workload->by_uid, map_u64(&place->uid));
     place->uid = uid;
     place->runs = true;
+    place->ended_here = place->undelivered = 0;
     map_put(&workload->by_uid, map_u64(&uid), place);
     check_message_node_started(workload->check, node);
 }
@@ -556,7 +599,7 @@ static uint64_t open_watches(struct workload *workload,
 
 uint64_t workload_drained(struct workload *workload)
 {
-    uint64_t open = entities_drained(workload);
+    uint64_t open = entities_drained(workload) + unsaid(workload);
 
     for (uint32_t i = 0; i < workload->clients.count; i++) {
         const struct client *client = workload->clients.items[i];

@@ -14,6 +14,7 @@
  *          an actor that lives hears of its end
  *   I29    a recovered entity has applied as many events as are stored, and those
  *   I9     what waits in a region is within its buffer
+ *   undelivered  who wants to hear of what is not delivered is told of each such message that has not left its node
  *   body   a message has the body that was sent
  *   I34    an entity that answers is the one that was asked
  *
@@ -144,6 +145,9 @@ void workload_node_started(struct workload *workload, uint32_t node,
                            uint64_t uid);
 void workload_node_ended(struct workload *workload, uint32_t node,
                          enum check_end end);
+/* A message was not delivered and ends at that node; before the checker of messages is told. body: lent. */
+void workload_message_ended(struct workload *workload, uint32_t node,
+                            struct slice body);
 /* What a client is made of, to be spawned on a node that was started: behavior, and in *init the bytes that it is given. */
 const struct sherd_behavior *workload_client(struct workload *workload,
                                              uint32_t node,

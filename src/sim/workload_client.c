@@ -50,11 +50,13 @@ static void tell(struct workload *workload, struct sherd_ctx *ctx,
                  const struct client *client, enum workload_op op,
                  const struct parcel *parcel)
 {
+    struct parcel told = *parcel;
     char id[ID_TEXT_MAX];
 
+    told.tells = true;
     sherd_entity_tell(ctx, workload_type_text(parcel->type),
                       workload_id(id, parcel->id), op,
-                      body_of(workload, client, parcel));
+                      body_of(workload, client, &told));
 }
 
 bool client_ask(struct workload *workload, struct sherd_ctx *ctx,
@@ -275,12 +277,6 @@ static void watch(struct workload *workload, struct sherd_ctx *ctx,
     sherd_watch(ctx, ref);
 }
 
-static bool is_parting(const struct workload *workload, uint32_t node)
-{
-    return workload->hooks.is_parting &&
-           workload->hooks.is_parting(workload->hooks.user, node);
-}
-
 /* Is it on a node that runs, and that the watcher's node has no reason to take for gone? */
 static bool must_live(struct workload *workload, const struct client *client,
                       struct sherd_ref ref)
@@ -288,8 +284,8 @@ static bool must_live(struct workload *workload, const struct client *client,
     const struct place *place = workload_place(workload, ref.node);
 
     return !watched_has_ended(workload, ref) && place && place->runs &&
-           !is_parting(workload, place->index) &&
-           !is_parting(workload, client->node);
+           !workload_is_parting(workload, place->index) &&
+           !workload_is_parting(workload, client->node);
 }
 
 static void terminated(struct workload *workload, struct client *client,
@@ -418,6 +414,8 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
         break;
     case SHERD_UNDELIVERED:
         workload->counts.undelivered++;
+        if (msg->reason != SHERD_REASON_HANDLER_FAILED) /* it was delivered */
+            workload->places.items[client->node]->undelivered++;
         break;
     case SHERD_MESSAGE:
         (void)workload_delivered(workload, client->node, msg, sherd_self(ctx));

@@ -19,12 +19,16 @@
 struct parcel {
     uint32_t type;   /* who is asked, or who answers: enum workload_type */
     uint32_t id;
+    bool tells;      /* a client's, no ask */
     uint64_t value;  /* of a request: its serial number; of an answer: the entity's events */
     struct sherd_ref ref; /* of an answer: the entity */
 };
 
 #define PARCEL_SIZE 32
-#define TYPE_BITS 8 /* of the word that says the type; above them is the padding's size */
+/* The word that says the type has, above it, the mark of a tell of a client, which wants to hear of its end, and the padding's size. */
+#define TYPE_BITS 8
+#define TYPE_TELLS 0x80u
+#define TYPE_MASK 0x7fu
 #define EVENT_SIZE 16
 
 /* A place where nodes run. */
@@ -32,6 +36,8 @@ struct place {
     uint32_t index;
     uint64_t uid; /* of the last one */
     bool runs;
+    uint64_t ended_here;  /* tells of its clients that it has not sent to others, as the next of this life */
+    uint64_t undelivered; /* SHERD_UNDELIVERED that its clients were given */
 };
 
 /* An entity that somebody watches, or may. */
@@ -137,6 +143,7 @@ bool workload_read(struct sherd_bytes body, struct parcel *parcel);
 /* An actor was given a message: told to the checker. False: it is none of the workload's. */
 bool workload_delivered(struct workload *workload, uint32_t node,
                         const struct sherd_msg *msg, struct sherd_ref receiver);
+bool workload_is_parting(const struct workload *workload, uint32_t node); /* as the hook */
 /* The event that a request makes. */
 struct slice workload_event(uint8_t bytes[EVENT_SIZE], const struct parcel *parcel);
 void workload_acknowledge(struct workload *workload, uint32_t node,

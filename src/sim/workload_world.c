@@ -136,6 +136,8 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     struct workload_world *of = user;
 
     (void)machine;
+    if (probe->kind == PROBE_MESSAGE_ENDED)
+        workload_message_ended(of->workload, node, probe->bytes);
     if (probe->kind == PROBE_MESSAGE_ENDED || probe->kind == PROBE_FRAME_ENDED)
         check_message_ended(of->check, node, probe->bytes,
                             (enum sherd_reason)probe->reason);

@@ -526,6 +526,17 @@ static void the_end_of_an_actor_that_lives_is_found(void **state)
     names_nobody = false;
 }
 
+static void who_is_not_told_of_a_message_that_ended_is_found(void **state)
+{
+    (void)state;
+    begin(NULL, NULL);
+    world_run(world, 10 * SECOND);
+    workload->places.items[0]->ended_here++;
+    (void)workload_world_drain(load, 30 * SECOND);
+    assert_found("undelivered", "1 tells have ended where they were sent, and who wants to hear of it was told of 0");
+    end();
+}
+
 static void a_watcher_that_is_not_told_is_found(void **state)
 {
     struct sherd_ref nobody = { 77, 78 };
@@ -597,6 +608,7 @@ int main(void)
         cmocka_unit_test(an_ask_that_never_ends_is_found),
         cmocka_unit_test(the_end_of_an_actor_that_is_not_watched_is_found),
         cmocka_unit_test(the_end_of_an_actor_that_lives_is_found),
+        cmocka_unit_test(who_is_not_told_of_a_message_that_ended_is_found),
         cmocka_unit_test(a_watcher_that_is_not_told_is_found),
         cmocka_unit_test(a_buffer_over_its_limit_is_found),
         cmocka_unit_test(a_buffer_that_was_over_its_limit_is_found),
