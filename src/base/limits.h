@@ -205,6 +205,7 @@
 #define REMEMBER_READS_MAX 1024 /* sets of remembered entities that a node reads at the same time: 200 shards */
 #define REMEMBER_READS_FIRST 64 /* the same at first: on a network of 1 ms all of 10,000 shards in a second */
 #define REMEMBER_READS_MIN 4 /* the same where too few answer in time */
+#define REMEMBER_FOLLOWED_MAX 262144 /* keys of remembered entities that a node is told of: as many as a replicator has (REPLICATOR_KEYS_MAX), five for each of 52,428 shards */
 #define REMEMBER_PART_SIZE_MAX (64 * 1024) /* bytes of ids in one record, give or take one id: far below an event's limit */
 #define STORE_CUT_MAX 10000 /* records of a stream that one commit deletes: others' events wait for it. More are deleted with later ones */
 #define JOURNAL_EVENT_SIZE_MAX (1024 * 1024) /* bytes of one event: a chunk of a replay holds at least one */
@@ -281,7 +282,7 @@
 #define REPLICATOR_INFLATE_SIZE_MAX (8 * 1024 * 1024) /* bytes of a gossip after gunzip: ten times 500 entries of 1.5 KiB */
 #define REPLICATOR_AGGREGATORS_MAX 65536 /* writes and reads on their way: 13,000 a second that time out after 5 s */
 #define REPLICATOR_AGGREGATOR_BYTES_MAX (64 * 1024 * 1024) /* of them: 272 bytes for each replica asked */
-#define REPLICATOR_SUBSCRIPTIONS_MAX 65536 /* each change of a key is a notice to each of its subscribers */
+#define REPLICATOR_SUBSCRIPTIONS_MAX (REMEMBER_FOLLOWED_MAX + 65536) /* each change of a key is a notice to each of its subscribers. Those of remembered entities have a limit of their own, below it: coordinators always have a place */
 #define REPLICATOR_WAITING_MAX 65536 /* commands while the durable entries are loaded */
 #define REPLICATOR_STORES_MAX 16384 /* entries on their way to the durable store whose answer is waited for */
 #define REPLICATOR_DELTAS_MAX 1000 /* of one key that some replica has not been sent; beyond it gossip carries the entry */

@@ -27,6 +27,8 @@ struct remember_data {
     uint64_t number;  /* of the last read of a type's shards */
     uint32_t waiting; /* types whose shards are read again */
     uint8_t doublings; /* of the time that a key's write has: so many failed for want of time, less those that took a quarter of it */
+    bool is_crowded;   /* a key was not followed, since there are too many; said once */
+    uint32_t followed; /* keys of shards: remember_follow.h */
     struct read_window window;   /* of reads of shards' keys */
     VEC(uint64_t) queue;         /* tokens of those that wait for it */
     uint32_t head;               /* of the queue: those before it have begun */

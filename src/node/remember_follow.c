@@ -1,6 +1,7 @@
 /* What others change of remembered entities in distributed data, on control. See remember_follow.h. */
 #include "node/remember_follow.h"
 
+#include "base/bound.h"
 #include "base/zoo.h"
 #include "node/control.h"
 #include "node/remember_data.h"
@@ -14,6 +15,9 @@
 #define KEY_AT 16
 
 _Static_assert(ACTOR_TYPES_MAX <= 1 << KEY_AT, "a type");
+_Static_assert(REMEMBER_FOLLOWED_MAX + 3 * ACTOR_TYPES_MAX <=
+                   REPLICATOR_SUBSCRIPTIONS_MAX,
+               "each coordinator has its two keys and the set of shards");
 _Static_assert(REMEMBER_KEYS <= 1 << (LANE_AT - KEY_AT), "a key");
 _Static_assert(LANES_MAX <= 1 << (PLACE_AT - LANE_AT), "a lane");
 
@@ -54,11 +58,29 @@ void remember_follow_list(struct control *control, uint32_t type)
     buf_fini(&key);
 }
 
+/* False: there are too many. */
+static bool follow_key(struct control *control, struct replicator *replicator,
+                       uint64_t token, struct slice key)
+{
+    struct remember_data *data = &control->remember_data;
+    bool is_new = !replicator_is_subscribed(replicator, token, key);
+
+    if (is_new && data->followed >= REMEMBER_FOLLOWED_MAX)
+        return false;
+    if (!replicator_subscribe(replicator, token, key))
+        return false;
+    data->followed += is_new;
+    BOUNDED("keys of remembered entities that are followed", data->followed,
+            REMEMBER_FOLLOWED_MAX);
+    return true;
+}
+
 static void follow(struct control *control, uint32_t lane,
                    const struct letter *letter)
 {
     struct replicator *replicator =
         shard_data_replicator(control, letter->type);
+    struct remember_data *data = &control->remember_data;
     struct buf key = { 0 };
     bool is_told = true;
 
@@ -66,18 +88,18 @@ static void follow(struct control *control, uint32_t lane,
         buf_clear(&key);
         remember_key_put(&key, name_of(control, letter->type), letter->shard,
                          i);
-        is_told &= replicator_subscribe(replicator,
-                                        token_of(letter, lane, i),
-                                        buf_slice(&key));
+        is_told &= follow_key(control, replicator, token_of(letter, lane, i),
+                              buf_slice(&key));
     }
-    if (!is_told)
+    if (!is_told && !data->is_crowded)
         trace_put(control->machine->trace, TRACE_WARNING, "shard",
                   "remembered entities cannot be followed, there are too many "
-                  "keys: who is taken out late by a former node of the shard "
-                  "lives on and is not started again "
+                  "keys: who is taken out or put in late by a former node of "
+                  "a shard is seen by its next read only; others are not said "
                   "type=%s shard=%d keys_max=%d",
                   name_of(control, letter->type), letter->shard,
-                  REPLICATOR_SUBSCRIPTIONS_MAX);
+                  REMEMBER_FOLLOWED_MAX);
+    data->is_crowded |= !is_told;
     buf_fini(&key);
 }
 
@@ -86,14 +108,20 @@ static void follow_no_more(struct control *control, uint32_t lane,
 {
     struct replicator *replicator =
         shard_data_replicator(control, letter->type);
+    struct remember_data *data = &control->remember_data;
     struct buf key = { 0 };
 
     for (uint32_t i = 0; i < REMEMBER_KEYS; i++) {
+        uint64_t token = token_of(letter, lane, i);
+
         buf_clear(&key);
         remember_key_put(&key, name_of(control, letter->type), letter->shard,
                          i);
-        replicator_unsubscribe(replicator, token_of(letter, lane, i),
-                               buf_slice(&key));
+        if (!replicator_is_subscribed(replicator, token, buf_slice(&key)))
+            continue;
+        replicator_unsubscribe(replicator, token, buf_slice(&key));
+        data->followed--;
+        data->is_crowded = false;
     }
     buf_fini(&key);
 }

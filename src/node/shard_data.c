@@ -435,7 +435,7 @@ void shard_data_begin(struct control *control, uint32_t type)
         struct buf key = { 0 };
 
         key_put(control, &key, type, i);
-        replicator_unsubscribe_all(replicator, token); /* of the life before */
+        replicator_unsubscribe(replicator, token, buf_slice(&key)); /* of the life before */
         if (!replicator_subscribe(replicator, token, buf_slice(&key)))
             trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
                       "the coordinator's state cannot be followed type=%s",

@@ -12,6 +12,7 @@
 #include "lone.h"
 #include "node/control.h"
 #include "node/lane.h"
+#include "node/remember_follow.h"
 
 static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
 
@@ -258,11 +259,54 @@ static void what_strangers_may_say_is_set(void **state)
     node_free(node);
 }
 
+static void follow_shard(struct control *control, int32_t shard,
+                         enum remember_verb verb)
+{
+    remember_follow_letter(control, 0,
+                           &(struct letter){ .kind = LETTER_REMEMBER,
+                                             .shard = shard,
+                                             .count = verb });
+}
+
+/* Keys of remembered entities, on a node with more shards than there may be of them; a coordinator's have their places. */
+static void so_many_keys_of_remembered_entities_are_followed(void **state)
+{
+    struct node *node = lone_node(
+        (struct node_settings){ .identity = self,
+                                .lanes = 1,
+                                .buffer_size = 100,
+                                .remember_entities = true,
+                                .remembers_in_data = true },
+        SHARDS_MAX);
+    struct control *control = node_machine(node, 0)->control;
+    struct replicator *replicator = shard_data_replicator(control, 0);
+    (void)state;
+
+    for (int32_t shard = 0; shard < SHARDS_MAX; shard++)
+        follow_shard(control, shard, REMEMBER_FOLLOW);
+    assert_int_equal(control->remember_data.followed, REMEMBER_FOLLOWED_MAX);
+    assert_int_equal(replicator_counters(replicator)->refused, 0);
+    assert_true(control->remember_data.is_crowded);
+    follow_shard(control, 0, REMEMBER_FOLLOW); /* it is told again how they are */
+    assert_int_equal(control->remember_data.followed, REMEMBER_FOLLOWED_MAX);
+    for (uint64_t i = 0; i < 3 * ACTOR_TYPES_MAX; i++)
+        assert_true(replicator_subscribe(replicator, i,
+                                         slice_of(&i, sizeof i)));
+    follow_shard(control, SHARDS_MAX - 1, REMEMBER_GIVE_UP); /* it has none */
+    assert_true(control->remember_data.is_crowded);
+    follow_shard(control, 7, REMEMBER_GIVE_UP);
+    assert_false(control->remember_data.is_crowded);
+    follow_shard(control, SHARDS_MAX - 1, REMEMBER_FOLLOW);
+    assert_int_equal(control->remember_data.followed, REMEMBER_FOLLOWED_MAX);
+    node_free(node);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_oldest_of_those_downed_is_forgotten),
         cmocka_unit_test(so_many_asks_from_elsewhere_are_looked_after),
+        cmocka_unit_test(so_many_keys_of_remembered_entities_are_followed),
         cmocka_unit_test(what_a_link_refuses_ends_for_its_true_reason),
         cmocka_unit_test(a_sender_is_a_path_for_who_can_read_it),
         cmocka_unit_test(what_strangers_may_say_is_set),
