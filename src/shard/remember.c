@@ -116,6 +116,8 @@ struct remembered *remember_add(struct remember *remember,
     memcpy(entity->id, id.data, id.size);
     (void)map_put(&at->ids, remembered_id(entity), entity); /* it was absent */
     remember->ids++;
+    if (remember->options.changes_only)
+        at->of_key[remember_key_of(id)]++;
     return entity;
 }
 
@@ -124,6 +126,8 @@ static void drop(struct remember *remember, struct remember_shard *at,
 {
     remember_due_drop(remember, at, entity);
     remember_move_drop(remember, at, entity);
+    if (remember->options.changes_only)
+        at->of_key[remember_key_of(remembered_id(entity))]--;
     (void)map_take(&at->ids, remembered_id(entity)); /* itself */
     mem_free(entity);
     remember->ids--;
@@ -140,6 +144,7 @@ static void shard_clear(struct remember *remember, struct remember_shard *at)
         remember->ids--;
     }
     map_fini(&at->ids);
+    memset(at->of_key, 0, sizeof at->of_key);
     at->ids.is_lent = true;
     vec_fini(&at->queue);
     vec_fini(&at->flying);

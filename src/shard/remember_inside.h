@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "shard/remember.h"
+#include "shard/remember_keys.h"
 
 #define REMEMBER_RECORD_VERSION 1
 #define REMEMBER_WINDOW 16u /* PACED: of the first batch */
@@ -45,6 +46,7 @@ struct remember_shard {
     uint32_t failures; /* in a row */
     uint32_t parts;  /* stored since the newest base, with it; 0 = there is none */
     struct map ids;  /* struct remembered; keys lie in them */
+    uint32_t of_key[REMEMBER_KEYS]; /* how many of them, where others change the store, too (changes_only) */
     VEC(struct remembered *) queue;  /* changes for the next write */
     VEC(struct remembered *) flying;
     VEC(struct remembered *) dues;   /* to be restarted; null: taken out */

@@ -35,13 +35,13 @@ static struct remembered *comes_late(struct remember *remember,
     return entity;
 }
 
-/* Marks who is in the store. Returns how many are new. */
+/* Marks who is in the store. Returns how many of the key's ids that are. */
 static uint32_t take_starts(struct remember *remember,
                             struct remember_shard *at, uint32_t key,
                             struct slice record)
 {
     struct remember_changes changes = remember_changes_of(record);
-    uint64_t before = remember->counters.late;
+    uint32_t count = 0;
     struct slice id;
     bool is_start;
 
@@ -50,13 +50,29 @@ static uint32_t take_starts(struct remember *remember,
 
         if (!entity)
             entity = comes_late(remember, at, key, id);
-        if (entity)
-            entity->is_there = true;
+        if (!entity || entity->is_there)
+            continue;
+        entity->is_there = true;
+        count += remember_key_of(id) == key;
     }
-    return (uint32_t)(remember->counters.late - before);
+    return count;
 }
 
-/* Of those who are not marked. */
+static void unmark(const struct remember_shard *at, struct slice record)
+{
+    struct remember_changes changes = remember_changes_of(record);
+    struct slice id;
+    bool is_start;
+
+    while (remember_changes_next(&changes, &id, &is_start)) {
+        struct remembered *entity = remember_find(at, id);
+
+        if (entity)
+            entity->is_there = false;
+    }
+}
+
+/* Of those who are not marked. Goes through all ids: where somebody is missing, or on the way into the store, only. */
 static uint32_t queue_missing(struct remember *remember,
                               struct remember_shard *at, uint32_t key)
 {
@@ -84,12 +100,15 @@ void remember_changed(struct remember *remember, uint64_t now, int32_t shard,
     struct remember_shard *at = remember_here(remember, shard);
     struct trace *trace = remember->options.trace;
     bool is_lined_up;
+    uint64_t late = remember->counters.late;
+    uint32_t there;
     uint32_t count;
 
     if (!at || at->state != REMEMBER_READY)
         return; /* once it is read it is told anew how the keys are */
     is_lined_up = at->dues.count > 0;
-    count = take_starts(remember, at, key, record);
+    there = take_starts(remember, at, key, record);
+    count = (uint32_t)(remember->counters.late - late);
     if (count)
         trace_put(trace, TRACE_INFO, "shard",
                   "remembered entities that a former node of their shard has "
@@ -97,6 +116,10 @@ void remember_changed(struct remember *remember, uint64_t now, int32_t shard,
                   remember->options.type, shard, count);
     if (count && !is_lined_up)
         remember_line_up(remember, now, at, shard);
+    if (there == at->of_key[key]) {
+        unmark(at, record);
+        return;
+    }
     count = queue_missing(remember, at, key);
     if (count)
         trace_put(trace, TRACE_INFO, "shard",
