@@ -184,6 +184,14 @@ static const struct kind late_removal_kind = {
       "store_us=100", "link_mean_us=1000", "nodes=3" }
 };
 
+/* Of another one: nodes die with starts that some of more than five have, and others read without those. */
+static const struct kind late_start_kind = {
+    ZOO_D6T, MODE_SBR,
+    { "remember=1", "remember_in_data=1", "number_of_shards=8", "nodes=8",
+      "fault_crash=10", "fault_cut=3", "load=15", "entities=3000",
+      "store_us=100", "link_mean_us=20000" }
+};
+
 #define REMEMBER_DATA_KINDS \
     (sizeof remember_data_kinds / sizeof *remember_data_kinds)
 #define REMEMBER_DATA_FIRST ZOO_D6W /* of them: these up to the replicator's */
@@ -284,6 +292,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &store_kinds[seed % STORE_KINDS];
     if (mutant == late_removal_kind.made_for)
         return &late_removal_kind;
+    if (mutant == late_start_kind.made_for)
+        return &late_start_kind;
     if (mutant == durable_kind.made_for || mutant == ZOO_D7S)
         return &durable_kind;
     if (mutant == expiry_kind.made_for)

@@ -224,6 +224,9 @@
     X(D6L, "behaviour 19.3",                                                   \
       "Who lives is remembered, also when a former node of the shard takes it out late.", \
       "I8")                                                                    \
+    X(D6T, "behaviour 19.3",                                                   \
+      "Who comes to light in a key of a shard that has been read starts.",     \
+      "I8")                                                                    \
     X(A9, "akka#22870",                                                        \
       "A read of several replicas has what each of them has.",                 \
       "I16")                                                                   \
