@@ -707,8 +707,6 @@ bool link_pending(struct link *link, uint64_t now, struct slice *bytes)
 
 void link_wrote(struct link *link, uint64_t now, size_t size)
 {
-    uint32_t written;
-
     (void)now; /* all inputs carry the time */
     if (link->state != LINK_HANDSHAKING && link->state != LINK_OPEN)
         return;
@@ -720,9 +718,9 @@ void link_wrote(struct link *link, uint64_t now, size_t size)
             greeting_end(link);
         return;
     }
-    written = chunks_wrote(&link->chunks, size);
-    link->frames += written;
-    pass(link, written);
+    size = chunks_wrote(&link->chunks, size);
+    link->frames += size;
+    pass(link, (uint32_t)size);
 }
 
 enum link_want link_next_want(struct link *link)

@@ -232,7 +232,7 @@ static void read_key(struct control *control, const struct remember_call *call,
         shard_data_majority(control, (time ? time : READ_TIMEOUT) / MS);
     struct buf key = { 0 };
 
-    if (ZOO(D6R))
+    if (remember_reads_few())
         majority.level = CONSISTENCY_LOCAL;
     key_put(control, call, index, &key);
     replicator_get(shard_data_replicator(control, call->type), machine->now,

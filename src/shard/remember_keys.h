@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "base/zoo.h"
 
 #define REMEMBER_KEYS 5 /* of a shard */
 
@@ -18,6 +19,12 @@ void remember_key_put(struct buf *buf, const char *type, int32_t shard,
 void remember_shards_key_put(struct buf *buf, const char *type);
 /* Which of the five an id is in: |hash % 5|, of String.hashCode. */
 uint32_t remember_key_of(struct slice id);
+
+/* A bug of the zoo: a shard is read from this node alone. */
+static inline bool remember_reads_few(void)
+{
+    return ZOO(D6R);
+}
 
 /* The changes in records of one shard, which may follow one another without anything between them. */
 struct remember_changes {
