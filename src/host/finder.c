@@ -239,17 +239,20 @@ void finder_look(struct finder *finder)
     looks_ask(finder->looks);
 }
 
-void finder_watch(struct finder *finder)
+bool finder_watch(struct finder *finder)
 {
     char why[FINDER_WHY_MAX];
 
     /* DNS says so itself, when its time is up. */
-    if (!finder || !finder->options.file || !looks_are_late(finder->looks))
-        return;
+    if (!finder || !finder->options.file)
+        return false;
+    if (!looks_are_late(finder->looks))
+        return true;
     (void)snprintf(why, sizeof why, "%s: it does not answer",
                    finder->options.file);
     quote_less(why);
     finder->options.say(finder->options.context, TRACE_WARNING, why);
+    return true;
 }
 
 void finder_close(struct finder *finder)

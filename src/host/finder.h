@@ -41,7 +41,8 @@ struct finder;
 /* Starts the thread. Null when it cannot start. */
 struct finder *finder_open(const struct finder_options *options);
 void finder_look(struct finder *finder); /* any thread; done follows, once for one or more of these */
-void finder_watch(struct finder *finder); /* says, once, that a file has not answered for 5 s. Null is fine */
+/* Says, once, that a file has not answered for 5 s. False: there is no file, and no need to be called again. Null is fine. */
+bool finder_watch(struct finder *finder);
 /* Ends a look under way, without a list; one at a file that does not answer is left behind after 2 s. Null is fine. */
 void finder_close(struct finder *finder);
 

@@ -380,7 +380,8 @@ static uint64_t watch_others(struct thread *thread)
 
     if (thread->index != 0)
         return NEVER_AT;
-    finder_watch(system->finder);
+    if (finder_watch(system->finder))
+        next = thread->now + STALLED_NS;
     /* The whole process stood still, perhaps: that is no lane's fault. */
     slept = thread->now - thread->watched_at > 2 * STALLED_NS;
     thread->watched_at = thread->now;
