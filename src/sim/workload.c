@@ -497,8 +497,10 @@ void workload_node_started(struct workload *workload, uint32_t node,
 void workload_node_ended(struct workload *workload, uint32_t node,
                          enum check_end end)
 {
-    if (node < workload->places.count)
+    if (node < workload->places.count) {
         workload->places.items[node]->runs = false;
+        told_excuse(workload, node);
+    }
     check_message_node_ended(workload->check, node, end);
     for (uint32_t i = 0; i < workload->clients.count;) {
         struct client *client = workload->clients.items[i];
@@ -600,6 +602,8 @@ static uint64_t open_watches(struct workload *workload,
 uint64_t workload_drained(struct workload *workload)
 {
     uint64_t open = entities_drained(workload) + unsaid(workload);
+
+    told_drained(workload);
 
     for (uint32_t i = 0; i < workload->clients.count; i++) {
         const struct client *client = workload->clients.items[i];

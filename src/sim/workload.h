@@ -15,6 +15,7 @@
  *   I29    a recovered entity has applied as many events as are stored, and those
  *   I9     what waits in a region is within its buffer
  *   undelivered  who wants to hear of what is not delivered is told of each such message that has not left its node
+ *   stopping  an entity that does not persist is told before it is ended, unless its time is over, its shard fenced off or its node gone
  *   body   a message has the body that was sent
  *   I34    an entity that answers is the one that was asked
  *
@@ -148,6 +149,8 @@ void workload_node_ended(struct workload *workload, uint32_t node,
 /* A message was not delivered and ends at that node; before the checker of messages is told. body: lent. */
 void workload_message_ended(struct workload *workload, uint32_t node,
                             struct slice body);
+/* A node's log has a line, behind the turn that wrote it. text: lent. */
+void workload_line(struct workload *workload, uint32_t node, const char *text);
 /* What a client is made of, to be spawned on a node that was started: behavior, and in *init the bytes that it is given. */
 const struct sherd_behavior *workload_client(struct workload *workload,
                                              uint32_t node,

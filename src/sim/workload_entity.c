@@ -17,6 +17,7 @@ struct entity {
     uint32_t id;
     uint32_t asks; /* open */
     uint32_t jobs; /* open */
+    bool is_told; /* that it ends, or it ends itself */
     uint32_t unheard; /* that were released, and it has not heard of them */
     struct chore *chores; /* their arguments */
     uint64_t due[TAG_KINDS]; /* of its timers, by its node's clock, ms; 0: not set */
@@ -491,11 +492,10 @@ static void ask_ended(struct workload *workload, struct sherd_ctx *ctx,
     workload->entity_asks--;
 }
 
-static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
-                               const struct sherd_msg *msg)
+static enum sherd_next given(struct sherd_ctx *ctx, struct entity *entity,
+                             const struct sherd_msg *msg)
 {
     struct workload *workload = workload_current;
-    struct entity *entity = self;
 
     if (msg->kind == SHERD_STARTED) {
         started(workload, ctx, entity);
@@ -529,6 +529,17 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
+static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg)
+{
+    struct entity *entity = self;
+    enum sherd_next next = given(ctx, entity, msg);
+
+    entity->is_told |= next != SHERD_CONTINUE || msg->kind == SHERD_STOPPING ||
+                       (msg->kind == SHERD_MESSAGE && msg->msg == STOP_MESSAGE);
+    return next;
+}
+
 static void apply(void *self, uint32_t type, struct sherd_bytes event)
 {
     struct entity *entity = self;
@@ -548,6 +559,12 @@ static void release(void *self)
     if (!workload_current || !entity->incarnation)
         return;
     unlist(entity);
+    if (!entity->is_told && !workload_type_persists(entity->type))
+        told_released(workload_current,
+                      (struct untold){ .type = entity->type,
+                                       .id = entity->id,
+                                       .incarnation = entity->incarnation },
+                      entity->node);
     workload_current->entity_asks -= entity->asks;
     watched_released(workload_current, entity->self);
 }

@@ -31,6 +31,14 @@ struct parcel {
 #define TYPE_MASK 0x7fu
 #define EVENT_SIZE 16
 
+/* An entity that has ended without a word. */
+struct untold {
+    uint64_t at; /* ns; 0: none */
+    uint32_t type;
+    uint32_t id;
+    uint32_t incarnation;
+};
+
 /* A place where nodes run. */
 struct place {
     uint32_t index;
@@ -38,6 +46,7 @@ struct place {
     bool runs;
     uint64_t ended_here;  /* tells of its clients that it has not sent to others, as the next of this life */
     uint64_t undelivered; /* SHERD_UNDELIVERED that its clients were given */
+    struct untold untold; /* the last one that is not judged */
 };
 
 /* An entity that somebody watches, or may. */
@@ -159,6 +168,12 @@ void watched_end(struct workload *workload, struct sherd_ref entity);   /* a cli
 void watched_released(struct workload *workload, struct sherd_ref entity); /* the entity has ended */
 bool watched_has_ended(struct workload *workload, struct sherd_ref entity);
 void watched_fini(struct workload *workload);
+
+/* ---- workload_told.c: which entities end without a word ---- */
+void told_released(struct workload *workload, struct untold untold,
+                   uint32_t node); /* one has, now */
+void told_excuse(struct workload *workload, uint32_t node); /* those that do so there now may: their node says why, or has ended */
+void told_drained(struct workload *workload);
 
 /* ---- workload_roll.c ---- */
 void roll_ask(struct workload *workload, struct sherd_ctx *ctx,

@@ -147,6 +147,13 @@ static void probe(void *user, uint32_t node, uint32_t machine,
         check_remember_probe(of->remember, node, probe);
 }
 
+static void line(void *user, uint32_t node, const struct trace_line *line)
+{
+    struct workload_world *of = user;
+
+    workload_line(of->workload, node, line->text);
+}
+
 static uint32_t store_of(const struct workload_world *of, uint32_t node)
 {
     return node % of->stores;
@@ -309,6 +316,7 @@ struct workload_world *workload_world_new(struct world *world,
     struct world_observer observer = { .user = of,
                                        .node_started = node_started,
                                        .node_ended = node_ended,
+                                       .line = line,
                                        .written = written,
                                        .arrived = arrived,
                                        .pipe_closed = pipe_closed,

@@ -19,6 +19,7 @@ typedef enum sherd_next lie(struct sherd_ctx *ctx, void *self,
 
 static const struct sherd_behavior *honest = &workload_entity_persistent;
 
+static uint32_t entity_type = WORKLOAD_COUNTER; /* of the entities */
 static struct world *world;
 static struct workload_world *load;
 static struct workload *workload;
@@ -28,7 +29,7 @@ static void begin(lie *receive, void (*apply)(void *, uint32_t,
                                               struct sherd_bytes))
 {
     struct world_settings settings = { .seed = 1 };
-    struct workload_settings what = { .types = 1 << WORKLOAD_COUNTER,
+    struct workload_settings what = { .types = 1u << entity_type,
                                       .ids = 5 };
     struct node_settings node;
 
@@ -301,6 +302,23 @@ static void a_timer_that_never_comes_is_found(void **state)
     (void)workload_world_drain(load, 20 * SECOND);
     assert_found("timer", "has not come");
     end();
+}
+
+static enum sherd_next without_a_word(struct sherd_ctx *ctx, void *self,
+                                      const struct sherd_msg *msg)
+{
+    return msg->kind == SHERD_STOPPING
+               ? SHERD_CONTINUE
+               : workload_entity_plain.receive(ctx, self, msg);
+}
+
+static void an_entity_that_ends_without_a_word_is_found(void **state)
+{
+    (void)state;
+    entity_type = WORKLOAD_STREAM;
+    begin(without_a_word, NULL);
+    run_until_found("stopping", ", was ended at ");
+    entity_type = WORKLOAD_COUNTER;
 }
 
 static enum sherd_next unasked(struct sherd_ctx *ctx, void *self,
@@ -596,6 +614,7 @@ int main(void)
         cmocka_unit_test(a_timer_that_comes_too_early_is_found),
         cmocka_unit_test(a_timer_that_is_passed_by_another_is_found),
         cmocka_unit_test(a_timer_that_never_comes_is_found),
+        cmocka_unit_test(an_entity_that_ends_without_a_word_is_found),
         cmocka_unit_test(an_answer_to_nothing_is_found),
         cmocka_unit_test(a_job_whose_end_nobody_hears_is_found),
         cmocka_unit_test(an_event_that_is_not_applied_is_found),

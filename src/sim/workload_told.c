@@ -1,0 +1,54 @@
+/* Which entities have ended without a word, and may not have: neither SHERD_STOPPING nor their stop message came, they did not end
+ * themselves, their node goes on and does not say why. It says so in the turn in which they end, its lines are seen behind that: so the
+ * first of a moment is kept until the moment is over. */
+#include "sim/workload_inside.h"
+
+/* How lines begin that say why entities end at once. */
+static const char *const excuses[] = { "entities did not stop in time",
+                                       "shard fenced: its entities end" };
+
+static void judge(struct workload *workload, struct place *place)
+{
+    const struct untold *untold = &place->untold;
+
+    if (!untold->at || untold->at == workload_now(workload))
+        return;
+    workload_violation(workload, "stopping", place->index,
+                       "k%u of %s, incarnation %u, was ended at %llu ns and not told before",
+                       untold->id, workload_type_text(untold->type),
+                       untold->incarnation, (unsigned long long)untold->at);
+    place->untold.at = 0;
+}
+
+void told_released(struct workload *workload, struct untold untold,
+                   uint32_t node)
+{
+    struct place *place = workload->places.items[node];
+
+    judge(workload, place);
+    untold.at = workload_now(workload);
+    place->untold = untold;
+}
+
+void told_excuse(struct workload *workload, uint32_t node)
+{
+    struct place *place = workload->places.items[node];
+
+    if (place->untold.at == workload_now(workload))
+        place->untold.at = 0;
+    judge(workload, place);
+}
+
+void workload_line(struct workload *workload, uint32_t node, const char *text)
+{
+    for (size_t i = 0; i < sizeof excuses / sizeof *excuses; i++)
+        if (node < workload->places.count &&
+            strncmp(text, excuses[i], strlen(excuses[i])) == 0)
+            told_excuse(workload, node);
+}
+
+void told_drained(struct workload *workload)
+{
+    for (uint32_t i = 0; i < workload->places.count; i++)
+        judge(workload, workload->places.items[i]);
+}
