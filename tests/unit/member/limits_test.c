@@ -305,7 +305,7 @@ static void free_texts(char **texts, uint32_t count)
     mem_free(texts);
 }
 
-/* What is read of a gossip of members with these roles and version, which all have them. */
+/* What is read of a gossip of members with these roles and version, which all have them; nothing when it is refused. */
 static enum verdict read_members(char **roles, uint32_t role_count,
                                  const char *version, uint32_t member_count,
                                  struct gossip *read)
@@ -326,6 +326,8 @@ static enum verdict read_members(char **roles, uint32_t role_count,
     }
     wire_put_gossip(&test_identity, &packed, &gossip);
     verdict = wire_get_gossip(&test_identity, buf_slice(&packed), &known, read);
+    if (verdict != WIRE_OK)
+        gossip_fini(read);
     buf_fini(&packed);
     gossip_fini(&gossip);
     return verdict;
