@@ -413,8 +413,10 @@ void workload_message_ended(struct workload *workload, uint32_t node,
 
     if (token_of(body, &number) &&
         workload_read((struct sherd_bytes){ body.data, body.size }, &parcel) &&
-        parcel.tells && check_message_never_left(workload->check, number))
+        parcel.tells && check_message_never_left(workload->check, number)) {
         workload->places.items[node]->ended_here++;
+        workload->places.items[node]->ended_at = workload_now(workload);
+    }
 }
 
 /* Whoever is on a node hears of all that ends there; of what has been sent to others the word may be lost, as the message may. */
@@ -426,7 +428,8 @@ static uint64_t unsaid(struct workload *workload)
         const struct place *place = workload->places.items[i];
 
         if (!place->runs || place->undelivered >= place->ended_here ||
-            workload_is_parting(workload, i))
+            workload_is_parting(workload, i) ||
+            workload_now(workload) < place->ended_at + SECOND) /* the word is on its way to another lane */
             continue;
         open++;
         workload_violation(workload, "undelivered", i,

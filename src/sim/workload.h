@@ -15,7 +15,7 @@
  *   I29    a recovered entity has applied as many events as are stored, and those
  *   I9     what waits in a region is within its buffer
  *   undelivered  who wants to hear of what is not delivered is told of each such message that has not left its node
- *   stopping  an entity that does not persist is told before it is ended, unless its time is over, its shard fenced off or its node gone
+ *   stopping  an entity that neither persists nor is remembered is told before it is ended, unless its time is over or its node gone
  *   body   a message has the body that was sent
  *   I34    an entity that answers is the one that was asked
  *

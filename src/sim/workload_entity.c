@@ -559,7 +559,8 @@ static void release(void *self)
     if (!workload_current || !entity->incarnation)
         return;
     unlist(entity);
-    if (!entity->is_told && !workload_type_persists(entity->type))
+    if (!entity->is_told && !workload_type_persists(entity->type) &&
+        !workload_type_remembers(entity->type))
         told_released(workload_current,
                       (struct untold){ .type = entity->type,
                                        .id = entity->id,

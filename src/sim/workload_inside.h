@@ -45,8 +45,9 @@ struct place {
     uint64_t uid; /* of the last one */
     bool runs;
     uint64_t ended_here;  /* tells of its clients that it has not sent to others, as the next of this life */
+    uint64_t ended_at;    /* ns: the last of them */
     uint64_t undelivered; /* SHERD_UNDELIVERED that its clients were given */
-    struct untold untold; /* the last one that is not judged */
+    struct untold untold; /* the first one that is not judged */
 };
 
 /* An entity that somebody watches, or may. */
@@ -172,7 +173,7 @@ void watched_fini(struct workload *workload);
 /* ---- workload_told.c: which entities end without a word ---- */
 void told_released(struct workload *workload, struct untold untold,
                    uint32_t node); /* one has, now */
-void told_excuse(struct workload *workload, uint32_t node); /* those that do so there now may: their node says why, or has ended */
+void told_excuse(struct workload *workload, uint32_t node); /* those that have done so there may: their node says why, or has ended */
 void told_drained(struct workload *workload);
 
 /* ---- workload_roll.c ---- */

@@ -1,7 +1,10 @@
 /* Which entities have ended without a word, and may not have: neither SHERD_STOPPING nor their stop message came, they did not end
- * themselves, their node goes on and does not say why. It says so in the turn in which they end, its lines are seen behind that: so the
- * first of a moment is kept until the moment is over. */
+ * themselves, their node goes on and does not say why. It says so in the turn in which they end, or in the one behind it, and its lines
+ * are seen after that: so the first one is kept for a while. */
+#include "base/timers.h"
 #include "sim/workload_inside.h"
+
+#define EXCUSE_WAIT (5 * SECOND)
 
 /* How lines begin that say why entities end at once. */
 static const char *const excuses[] = { "entities did not stop in time",
@@ -11,12 +14,13 @@ static void judge(struct workload *workload, struct place *place)
 {
     const struct untold *untold = &place->untold;
 
-    if (!untold->at || untold->at == workload_now(workload))
+    if (!untold->at || workload_now(workload) < untold->at + EXCUSE_WAIT)
         return;
     workload_violation(workload, "stopping", place->index,
-                       "k%u of %s, incarnation %u, was ended at %llu ns and not told before",
+                       "k%u of %s, incarnation %u, was ended at_ms=%llu and not told before",
                        untold->id, workload_type_text(untold->type),
-                       untold->incarnation, (unsigned long long)untold->at);
+                       untold->incarnation,
+                       (unsigned long long)(untold->at / MS));
     place->untold.at = 0;
 }
 
@@ -26,17 +30,15 @@ void told_released(struct workload *workload, struct untold untold,
     struct place *place = workload->places.items[node];
 
     judge(workload, place);
+    if (place->untold.at)
+        return;
     untold.at = workload_now(workload);
     place->untold = untold;
 }
 
 void told_excuse(struct workload *workload, uint32_t node)
 {
-    struct place *place = workload->places.items[node];
-
-    if (place->untold.at == workload_now(workload))
-        place->untold.at = 0;
-    judge(workload, place);
+    workload->places.items[node]->untold.at = 0;
 }
 
 void workload_line(struct workload *workload, uint32_t node, const char *text)

@@ -512,7 +512,7 @@ static void hosts_that_cannot_be(void **state)
     static const struct record records[] = {
         { "n1.shop.test", 0 },
         { "a-name-of-more-than-a-hundred-and-eleven-bytes.a-name-of-more-than-a-hundred-and-eleven-bytes."
-          "a-name-of-more-than-a-hundred-and-eleven-bytes", 1 },
+          "a-name-of-more-than-a-hundred-and-eleven-bytes", 1 }, /* this one can */
         { "n2.shop.test", 2551 }, { NULL, 0 },
     };
     struct seed_list *list;
@@ -521,9 +521,9 @@ static void hosts_that_cannot_be(void **state)
 
     start(&dns, DNS_ANSWER, records);
     list = ask(&dns, true);
-    assert_int_equal(list->count, 1);
-    assert_true(is_at(list, 0, "n2.shop.test", 2551));
-    assert_non_null(strstr(why, "2 of its hosts"));
+    assert_int_equal(list->count, 2);
+    assert_true(is_at(list, 1, "n2.shop.test", 2551));
+    assert_non_null(strstr(why, "1 of its hosts"));
     mem_free(list);
 }
 

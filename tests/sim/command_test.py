@@ -236,15 +236,15 @@ def a_run_that_dies_is_told():
             "--set", "remember=0", "--set", "store_us=1000000",
             "--set", "shutdown_region_timeout_ms=1000", "--set", "ask_ms=4401",
             "--mutant", "D4"]
-    line = (r"^FAIL seed=1 inv=crash t=0h\d\dm\d\d\.\ds event=\d+ node=[0-5] : "
-            r"ended by signal 6: sherd: broken invariant at .*:\d+: .+ \| sherd-sim replay 1 .+$")
-    status, out, err = run("replay", "1", *dies)
+    line = (r"^FAIL seed=2 inv=crash t=0h\d\dm\d\d\.\ds event=\d+ node=[0-5] : "
+            r"ended by signal 6: sherd: broken invariant at .*:\d+: .+ \| sherd-sim replay 2 .+$")
+    status, out, err = run("replay", "2", *dies)
     expect("a replay that dies has its line, and the last one", status == 1 and
            re.search(line, out, re.M) and out.endswith("\n0 passed, 1 failed\n") and
            not err, status, out, err)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "a.case")
-        status, out, _ = run("shrink", "1", *dies, "--budget", "1s", "-o", path)
+        status, out, _ = run("shrink", "2", *dies, "--budget", "1s", "-o", path)
         expect("so has what it shrinks to", status == 1 and re.search(line, out, re.M) and
                "the process" not in out, status, out)
 
@@ -425,7 +425,7 @@ def who_is_stopped_tells_what_it_has():
                re.search("^[1-9][0-9]* passed, 0 failed$", out, re.M) and "\nstopped " in out and
                "\nverdict " in kept, process.returncode, out, kept)
         expect("with its marks", run("cover", folder)[0] == 0)
-        words = ["shrink", "28", "--mutant", "B10", "--nodes", "5", "--length", "10m", "--budget", "300s", "-o", path]
+        words = ["shrink", "34", "--mutant", "B10", "--nodes", "5", "--length", "10m", "--budget", "300s", "-o", path]
         with subprocess.Popen([sys.argv[1], *words], stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
             waited(lambda: children(process.pid))
             first = children(process.pid)

@@ -630,7 +630,7 @@ static bool is_reading(struct world *world, void *arg)
 static void what_expires_before_its_answer_is_not_there(void **state)
 {
     static const struct replicator_expiry expiry = { "flags", 10000 };
-    struct world *world = cast_new(62);
+    struct world *world = cast_new(63);
     struct node_settings settings;
     struct voice writer, reader;
 

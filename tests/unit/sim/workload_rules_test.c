@@ -317,7 +317,7 @@ static void an_entity_that_ends_without_a_word_is_found(void **state)
     (void)state;
     entity_type = WORKLOAD_STREAM;
     begin(without_a_word, NULL);
-    run_until_found("stopping", ", was ended at ");
+    run_until_found("stopping", "and not told before");
     entity_type = WORKLOAD_COUNTER;
 }
 
