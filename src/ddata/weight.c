@@ -3,7 +3,7 @@
 #include "ddata/inside.h"
 
 #define POINTERS (2 * sizeof(void *)) /* of one item in its list, which has room for more */
-#define TEXT 4 /* times its bytes: of these a sixteenth of what a value may take may be text */
+#define TEXT 4 /* times its bytes, which are to be unpacked, too: a quarter of DDATA_WEIGHT_MAX of text is all that a value may have */
 
 static uint64_t weight_of_text(uint64_t size)
 {
