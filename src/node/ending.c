@@ -10,7 +10,7 @@
 #define TASKS_TIME (5 * SECOND) /* default-phase-timeout of the reference */
 #define LEAVE_TIME (60 * SECOND) /* until this node is seen exiting: others may be unreachable for a while */
 #define EXITING_TIME (10 * SECOND)
-#define GIVE_UP_TIME (4 * SECOND) /* for singletons that nobody took over: they end, and a coordinator waits 3 s for its last orders */
+#define GIVE_UP_TIME (4 * SECOND) /* for singletons that nobody took over: they end, and a coordinator waits 3 s for its last answers */
 #define DONE_TIME (10 * SECOND) /* for the own removal */
 #define LANES_TIME (10 * SECOND) /* for the actors' last messages */
 #define TOGETHER_TIME (10 * SECOND) /* to be seen exiting where the whole cluster ends */

@@ -260,7 +260,7 @@ static struct consistency consistency_of(const struct control *control,
     if (is_read ? ZOO(A9R) : ZOO(A9W))
         return (struct consistency){ .level = CONSISTENCY_LOCAL };
     return (struct consistency){
-        .level = plus == STATE_ALL ? CONSISTENCY_ALL
+        .level = plus == STATE_ALL || want->to_all ? CONSISTENCY_ALL
                                    : CONSISTENCY_MAJORITY_PLUS,
         .count = plus == STATE_ALL || plus == STATE_NONE ? 0 : plus,
         .cap_min = settings->state_majority_min ? settings->state_majority_min

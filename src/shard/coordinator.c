@@ -13,7 +13,7 @@
 
 #define ATTEMPTS_OF_TERM_BITS 20 /* a million hand-offs in a term keep their numbers below the next one's */
 
-#define LAST_ORDERS (3 * SECOND)
+#define LAST_ANSWERS (3 * SECOND)
 
 static void fill_in_defaults(struct coordinator_settings *settings)
 {
@@ -179,14 +179,23 @@ static bool has_orders_out(const struct coordinator *coordinator)
 
 /* Others send already to a home that was announced. If its region reports to the next coordinator before HostShard is there,
  * the shard is given away once more, and what was sent has no home. */
+static bool waits_for_answers(struct coordinator *coordinator)
+{
+    bool hands_over = keeping_hands_over(coordinator);
+
+    if (!coordinator->is_active || !has_orders_out(coordinator))
+        return hands_over;
+    REACHED("a coordinator that stops has given orders that are not answered");
+    return true;
+}
+
 static void end(struct coordinator *coordinator, uint64_t now)
 {
     if (telling_waits(coordinator))
         return; /* all that was decided is said */
-    if (coordinator->is_active && has_orders_out(coordinator)) {
-        REACHED("a coordinator that stops has given orders that are not answered");
+    if (waits_for_answers(coordinator)) {
         if (!coordinator->ends_at) {
-            coordinator->ends_at = now + LAST_ORDERS;
+            coordinator->ends_at = now + LAST_ANSWERS;
             timers_put(&coordinator->timers, coordinator->ends_at, TIMER_END, 0, 0);
         }
         if (now < coordinator->ends_at)

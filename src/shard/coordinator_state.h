@@ -177,7 +177,7 @@ struct coordinator {
     bool has_opened;       /* once everybody had answered: shards may move */
     bool has_members;      /* min_members were reached once */
     bool is_stopping;
-    bool is_ending; /* own region and all else is done: it decides nothing more, and waits for its last orders' answers */
+    bool is_ending; /* own region and all else is done: it decides nothing more, and waits for the answers to its last orders and its last write */
     bool is_stopped;
     uint64_t ends_at; /* with is_ending: at the latest; 0 = nothing to wait for yet */
     bool is_cluster_stopping; /* a member prepares for full shutdown: no rebalance */

@@ -252,11 +252,12 @@ bool coordinator_next_want(struct coordinator *coordinator,
     join_parts(coordinator);
     keeping->writing = keeping->version;
     want->kind = COORDINATOR_WANT_WRITE;
+    want->to_all = keeping->hands_over;
     want->timeout_ms =
         timeout_of(keeping, coordinator->settings.updating_state_timeout_ms);
-    if (!is_kept(coordinator, keeping->state_version))
+    if (want->to_all || !is_kept(coordinator, keeping->state_version))
         want->state = buf_slice(&keeping->state);
-    if (!is_kept(coordinator, keeping->fences_version))
+    if (want->to_all || !is_kept(coordinator, keeping->fences_version))
         want->fences = buf_slice(&keeping->fences);
     probe(coordinator, PROBE_STATE_SENT, want->ticket, want->state);
     probe(coordinator, PROBE_FENCES_SENT, want->ticket, want->fences);
@@ -273,15 +274,31 @@ void keeping_settle(struct coordinator *coordinator)
 
     if (keeping->is_read && coordinator->term && !coordinator->is_stopped &&
         !keeping->is_asked && !keeping->is_paused && !comes_more &&
-        !is_kept(coordinator, keeping->version))
+        (keeping->hands_over ? !keeping->has_handed_over
+                             : !is_kept(coordinator, keeping->version)))
         keeping->wants = true;
+}
+
+bool keeping_hands_over(struct coordinator *coordinator)
+{
+    struct keeping *keeping = &coordinator->keeping;
+
+    if (!coordinator->is_active || keeping->has_handed_over || ZOO(D8H))
+        return false;
+    if (!keeping->hands_over && !keeping->is_asked) {
+        keeping->hands_over = true;
+        keeping->failures = 0; /* one try, and a short one */
+        keeping->is_paused = false;
+        keeping->generation++;
+    }
+    return true;
 }
 
 void keeping_hurry(struct coordinator *coordinator, uint64_t now)
 {
     struct keeping *keeping = &coordinator->keeping;
 
-    if (!keeping->is_asked && !keeping->is_paused)
+    if ((!keeping->is_asked && !keeping->is_paused) || keeping->hands_over)
         return;
     if (now < keeping->hurry_after) {
         keeping->hurried = keeping->ticket;
@@ -358,9 +375,14 @@ void coordinator_written(struct coordinator *coordinator, uint64_t now,
 
     if (!is_awaited(coordinator, ticket))
         return;
+    keeping->has_handed_over = keeping->hands_over;
+    SOMETIMES("a coordinator ends and some member has not confirmed its state",
+              keeping->has_handed_over && !is_good);
     if (!is_good) {
         coordinator->counters.failed_writes++;
-        failed(coordinator, now, "written");
+        if (!keeping->has_handed_over)
+            failed(coordinator, now, "written");
+        coordinator_settle(coordinator, now, outbox);
         return;
     }
     coordinator->counters.writes++;

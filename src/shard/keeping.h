@@ -33,6 +33,8 @@ struct keeping {
     bool wants;    /* coordinator_next_want has one */
     bool is_asked; /* its answer is to come */
     bool is_paused; /* after a failure, until the timer */
+    bool hands_over; /* it ends: the next write goes to all, and is the last one */
+    bool has_handed_over; /* that was answered, whatever with */
     bool is_hurry_due; /* who is asked has changed again: a timer begins `hurried` anew */
     uint64_t hurried;  /* ticket */
     uint64_t hurry_after; /* not before then */
@@ -55,6 +57,10 @@ void keep_regions(struct coordinator *coordinator, uint32_t first); /* the one t
 void keep_term(struct coordinator *coordinator);
 
 bool is_kept(const struct coordinator *coordinator, uint64_t version);
+
+/* Before it ends, what is stored goes to all members once more: those that confirmed it may be on their way out, and the next coordinator
+ * asks none who exits. True while that is under way: it is tried once. */
+bool keeping_hands_over(struct coordinator *coordinator);
 
 /* Asks for a write when there is something to write. At the end of every input. */
 void keeping_settle(struct coordinator *coordinator);

@@ -196,6 +196,8 @@ void options_insist(struct options *options, enum sim_mode mode)
         value[OPTION_CONTROL_QUEUE] = choices[OPTION_CONTROL_QUEUE].usual;
         value[OPTION_LARGE_QUEUE] = choices[OPTION_LARGE_QUEUE].usual;
         value[OPTION_PHASE] = choices[OPTION_PHASE].usual;
+        if (value[OPTION_PARTED] < choices[OPTION_PARTED].usual)
+            value[OPTION_PARTED] = choices[OPTION_PARTED].usual;
     }
     if (mode == MODE_SCALE) {
         value[OPTION_LOAD] = 1;

@@ -16,6 +16,7 @@
 
 #define READ_MIN 5 /* majority-min-cap of what sharding keeps */
 #define GENTLE_STORE (2 * MS)
+#define GENTLE_PARTED_MS 5000 /* the last words of who left come through a pipe that is full, on a slow link */
 
 void run_form(struct run *run)
 {
@@ -57,8 +58,8 @@ void run_split(struct run *run)
                           "after the cut, no agreement on the members");
 }
 
-/* Nodes only leave and come back, entities stop when they are told to, the store does not keep them from it for so long that they
- * are ended, and hand-offs and regions had all the time that they needed. */
+/* Nodes only leave and come back and are heard for a while after that, entities stop when they are told to, the store does not keep them
+ * from it for so long that they are ended, and hand-offs and regions had all the time that they needed. */
 static bool is_gentle(const struct run *run, const struct schedule *schedule)
 {
     const struct check_coordinator_counts moves =
@@ -70,6 +71,7 @@ static bool is_gentle(const struct run *run, const struct schedule *schedule)
             schedule->faults.items[i].verb != FAULT_VERB_START)
             return false;
     return !value[OPTION_STUBBORN] && !value[OPTION_PHASE] && !run->has_begun_again &&
+           value[OPTION_PARTED] >= GENTLE_PARTED_MS &&
            value[OPTION_STORE] * 1000 <= GENTLE_STORE && !moves.forced &&
            !moves.failed && !moves.given_up &&
            !check_member_counts(run->checks->member).downed;

@@ -1054,6 +1054,7 @@ static void a_coordinator_without_own_region_stops_at_once(void **state)
 
     peer_removed(scene, 0);
     coordinator_stop(scene->coordinator, scene->now, &scene->outbox);
+    scene_drain(scene);
     assert_true(has_news(scene, COORDINATOR_NEWS_STOPPED));
     coordinator_stop(scene->coordinator, scene->now, &scene->outbox);
     assert_false(has_news(scene, COORDINATOR_NEWS_STOPPED));

@@ -35,6 +35,12 @@ static void takes_over(struct scene *scene, int count)
     forget_sent(scene);
 }
 
+static void stops(struct scene *scene)
+{
+    coordinator_stop(scene->coordinator, scene->now, &scene->outbox);
+    scene_drain(scene);
+}
+
 static void nothing_is_told_before_it_is_stored(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
@@ -537,7 +543,71 @@ static void a_stopping_coordinator_waits_for_no_home_that_has_not_registered(
     give_term(scene, 2);
     peer_removed(scene, 0);
     assert_true(coordinator_is_active(scene->coordinator));
-    coordinator_stop(scene->coordinator, scene->now, &scene->outbox);
+    stops(scene);
+    assert_true(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    scene_free(scene);
+}
+
+/* Those that confirmed a write may be on their way out, and the next coordinator asks none who exits. */
+static void a_coordinator_that_ends_writes_to_all_who_stay(void **state)
+{
+    struct scene *scene = scene_with(3, NULL);
+    uint32_t writes;
+    (void)state;
+
+    assert_false(scene->want.to_all);
+    peer_removed(scene, 0);
+    writes = scene->writes;
+    scene->is_held = true;
+    stops(scene);
+    assert_int_equal(scene->writes, writes + 1);
+    assert_true(scene->want.to_all);
+    assert_true(scene->wanted_state.size && scene->wanted_fences.size);
+    assert_true(scene->want.timeout_ms <= 1000);
+    assert_false(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    tells(scene, true);
+    assert_true(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    assert_int_equal(scene->writes, writes + 1);
+    scene_free(scene);
+}
+
+/* Who does not answer is not waited for: it is tried once, behind the write that was on its way, and not begun anew by members that
+ * change. */
+static void a_last_write_that_fails_holds_nobody_up(void **state)
+{
+    struct scene *scene = scene_with(3, NULL);
+    uint32_t writes;
+    (void)state;
+
+    scene->is_held = true;
+    peer_removed(scene, 0);
+    writes = scene->writes;
+    stops(scene);
+    assert_false(scene->want.to_all);
+    tells(scene, false);
+    assert_int_equal(scene->writes, writes + 1);
+    assert_true(scene->want.to_all);
+    peer_removed(scene, 2);
+    assert_int_equal(scene->writes, writes + 1);
+    assert_false(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    tells(scene, false);
+    assert_true(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    assert_int_equal(scene->writes, writes + 1);
+    scene_free(scene);
+}
+
+/* Nor is a write that is not answered at all. */
+static void a_last_write_without_an_answer_ends_in_time(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    peer_removed(scene, 0);
+    scene->is_held = true;
+    stops(scene);
+    passes(scene, 2999);
+    assert_false(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    passes(scene, 1);
     assert_true(has_news(scene, COORDINATOR_NEWS_STOPPED));
     scene_free(scene);
 }
@@ -877,6 +947,9 @@ int main(void)
         cmocka_unit_test(nobody_is_dismissed_under_a_term_that_is_not_stored),
         cmocka_unit_test(
             a_stopping_coordinator_waits_for_no_home_that_has_not_registered),
+        cmocka_unit_test(a_coordinator_that_ends_writes_to_all_who_stay),
+        cmocka_unit_test(a_last_write_that_fails_holds_nobody_up),
+        cmocka_unit_test(a_last_write_without_an_answer_ends_in_time),
         cmocka_unit_test(a_state_that_cannot_be_read_is_made_anew),
         cmocka_unit_test(who_hosts_under_the_last_fence_has_the_shard),
         cmocka_unit_test(the_state_of_a_jvm_is_taken_over),
