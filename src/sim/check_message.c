@@ -50,6 +50,7 @@ struct pipe {
     uint32_t closed_by; /* without a cause; NOBODY */
     bool is_over;
     bool is_broken;
+    bool is_orphan; /* its writer's life is over */
 };
 
 /* The connections of a node's lives. */
@@ -441,6 +442,20 @@ static void judge_full(struct check_message *check, uint32_t node,
         tell(check, "I3", node, number, text);
 }
 
+static struct pipe *pipe_of(const struct check_message *check, uint64_t number)
+{
+    return number < check->pipes.count ? check->pipes.items[number] : NULL;
+}
+
+/* Where its home was when it was written, and the one that hears of moves for it is gone. */
+static bool is_last_word(const struct check_message *check, uint64_t number)
+{
+    const struct pipe *pipe =
+        pipe_of(check, open_token(check, number)->came_by);
+
+    return pipe && pipe->is_orphan;
+}
+
 static void ended(struct check_message *check, uint32_t node, uint64_t number,
                   enum sherd_reason reason)
 {
@@ -458,6 +473,8 @@ static void ended(struct check_message *check, uint32_t node, uint64_t number,
             return;
         if (reason == SHERD_REASON_MAILBOX_FULL)
             judge_full(check, node, number);
+        check->counts.last_words_moved +=
+            reason == SHERD_REASON_HANDED_OFF && is_last_word(check, number);
         close_token(check, number, ENDED);
     }
     check->counts.undelivered[reason]++;
@@ -491,11 +508,6 @@ static bool was_cut(const struct check_message *check, uint64_t number)
                 return true;
     }
     return false;
-}
-
-static struct pipe *pipe_of(const struct check_message *check, uint64_t number)
-{
-    return number < check->pipes.count ? check->pipes.items[number] : NULL;
 }
 
 /* A token is lost with a connection. */
@@ -675,9 +687,23 @@ void check_message_node_started(struct check_message *check, uint32_t node)
     free_pipes_of(check, node); /* of the node before */
 }
 
+static void orphan_pipes_of(struct check_message *check, uint32_t node)
+{
+    if (node >= check->writers.count)
+        return;
+    for (uint32_t i = 0; i < check->writers.items[node].pipes.count; i++) {
+        struct pipe *pipe =
+            pipe_of(check, check->writers.items[node].pipes.items[i]);
+
+        if (pipe && pipe != &check->control)
+            pipe->is_orphan = true;
+    }
+}
+
 void check_message_node_ended(struct check_message *check, uint32_t node,
                               enum check_end end)
 {
+    orphan_pipes_of(check, node);
     for (uint64_t number = oldest(check); number < check->next;
          number = next_open(check, number + 1)) {
         const struct token *token = open_token(check, number);

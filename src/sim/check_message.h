@@ -39,6 +39,7 @@ struct check_message_counts {
     uint64_t lost_to_entities;   /* of those three, the ones for entities: none without a crash or a broken connection */
     uint64_t open;
     uint64_t undelivered_total;
+    uint64_t last_words_moved; /* of those that ended since their shard had moved: whose sender's life was over */
 };
 
 /* How a node ended. */

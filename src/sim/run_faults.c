@@ -78,12 +78,14 @@ static bool is_gentle(const struct run *run, const struct schedule *schedule)
 }
 
 /* A shard stops when the markers are there, and they come behind all messages: none meets a home that is none any more. A region
- * whose time to shut down is over stops without them. */
+ * whose time to shut down is over stops without them, and who was removed sends none: what is on its way yet is read, and its shard may
+ * have gone. */
 static void judge_moves(struct run *run)
 {
     const struct check_message_counts messages =
         check_message_counts(workload_check(workload_world_of(run->load)));
-    uint64_t moved = messages.undelivered[SHERD_REASON_HANDED_OFF];
+    uint64_t moved = messages.undelivered[SHERD_REASON_HANDED_OFF] -
+                     messages.last_words_moved;
 
     run->result->is_gentle = true;
     if (moved)

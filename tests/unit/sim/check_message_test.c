@@ -239,6 +239,32 @@ static void a_node_that_leaves_loses_nothing(void **state)
     check_message_free(check);
 }
 
+/* A shard that moves waits for nobody who is gone. */
+static void last_words_may_find_their_shard_moved(void **state)
+{
+    struct check_message *check = fresh();
+    struct buf buf = { 0 };
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        (void)send(check, 1);
+        buf_clear(&buf);
+        put_preamble(&buf);
+        put_frame(&buf, i);
+        check_message_written(check, 9 + i, NODE, buf_slice(&buf));
+        if (i)
+            check_message_node_ended(check, NODE, CHECK_LEFT);
+        check_message_arrived(check, 9 + i, 5, buf.size);
+        check_message_ended(check, 5, body(i), SHERD_REASON_HANDED_OFF);
+        assert_int_equal(check_message_counts(check).last_words_moved, i);
+    }
+    assert_int_equal(
+        check_message_counts(check).undelivered[SHERD_REASON_HANDED_OFF], 2);
+    assert_int_equal(seen.count, 0);
+    buf_fini(&buf);
+    check_message_free(check);
+}
+
 /* What is in a connection outlives the node that wrote it, and not the connection. */
 static void bytes_outlive_their_writer(void **state)
 {
@@ -664,6 +690,7 @@ int main(void)
         cmocka_unit_test(a_message_that_vanishes_is_told_with_its_place),
         cmocka_unit_test(a_node_that_leaves_loses_nothing),
         cmocka_unit_test(bytes_outlive_their_writer),
+        cmocka_unit_test(last_words_may_find_their_shard_moved),
         cmocka_unit_test(what_is_written_into_a_dead_connection_is_lost),
         cmocka_unit_test(a_frame_written_in_part_stays),
         cmocka_unit_test(a_frame_written_twice_is_told),
