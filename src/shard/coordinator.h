@@ -127,7 +127,7 @@ struct coordinator_want {
     uint64_t timeout_ms;
     struct slice state; /* both lent until the next call */
     struct slice fences;
-    bool to_all; /* a last write, of a coordinator that ends: every member that stays should have it */
+    bool to_all; /* a last write, of a coordinator that ends: every member that is not exiting should have it */
 };
 
 /* False also when it is not packed yet: then the coordinator is busy. */

@@ -12,6 +12,7 @@
 #define PAUSE (100 * MS) /* after a failure; doubled with each */
 #define PAUSE_DOUBLINGS 5
 #define HURRY_INTERVAL (200 * MS) /* members that change at once: after a cut or a crash, as their connections are made */
+#define ALL_MEMBERS 100 /* up to so many have the last write; of more, as many as any: some that leave at once are few of them */
 #define FIRST_TIMEOUT_MS 1000 /* of a try, doubled up to the setting: what was lost with a connection is said again soon */
 
 static void probe(const struct coordinator *coordinator, enum probe_kind kind,
@@ -252,12 +253,13 @@ bool coordinator_next_want(struct coordinator *coordinator,
     join_parts(coordinator);
     keeping->writing = keeping->version;
     want->kind = COORDINATOR_WANT_WRITE;
-    want->to_all = keeping->hands_over;
+    want->to_all =
+        keeping->hands_over && coordinator->members.count <= ALL_MEMBERS;
     want->timeout_ms =
         timeout_of(keeping, coordinator->settings.updating_state_timeout_ms);
-    if (want->to_all || !is_kept(coordinator, keeping->state_version))
+    if (keeping->hands_over || !is_kept(coordinator, keeping->state_version))
         want->state = buf_slice(&keeping->state);
-    if (want->to_all || !is_kept(coordinator, keeping->fences_version))
+    if (keeping->hands_over || !is_kept(coordinator, keeping->fences_version))
         want->fences = buf_slice(&keeping->fences);
     probe(coordinator, PROBE_STATE_SENT, want->ticket, want->state);
     probe(coordinator, PROBE_FENCES_SENT, want->ticket, want->fences);

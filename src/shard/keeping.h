@@ -58,7 +58,7 @@ void keep_term(struct coordinator *coordinator);
 
 bool is_kept(const struct coordinator *coordinator, uint64_t version);
 
-/* Before it ends, what is stored goes to all members once more: those that confirmed it may be on their way out, and the next coordinator
+/* Before it ends, what is stored goes to all members (of more than a hundred, to a majority that stays) once more: those that confirmed it may be on their way out, and the next coordinator
  * asks none who exits. True while that is under way: it is tried once. */
 bool keeping_hands_over(struct coordinator *coordinator);
 

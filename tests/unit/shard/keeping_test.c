@@ -571,6 +571,22 @@ static void a_coordinator_that_ends_writes_to_all_who_stay(void **state)
     scene_free(scene);
 }
 
+/* Of many members a majority has it, as ever, of those that are not exiting by then. */
+static void the_last_write_in_a_large_cluster_goes_to_a_majority(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    for (int n = 2; n <= 101; n++)
+        peer_up(scene, n);
+    peer_removed(scene, 0);
+    stops(scene);
+    assert_true(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    assert_false(scene->want.to_all);
+    assert_true(scene->wanted_state.size && scene->wanted_fences.size);
+    scene_free(scene);
+}
+
 /* Who does not answer is not waited for: it is tried once, behind the write that was on its way, and not begun anew by members that
  * change. */
 static void a_last_write_that_fails_holds_nobody_up(void **state)
@@ -948,6 +964,8 @@ int main(void)
         cmocka_unit_test(
             a_stopping_coordinator_waits_for_no_home_that_has_not_registered),
         cmocka_unit_test(a_coordinator_that_ends_writes_to_all_who_stay),
+        cmocka_unit_test(
+            the_last_write_in_a_large_cluster_goes_to_a_majority),
         cmocka_unit_test(a_last_write_that_fails_holds_nobody_up),
         cmocka_unit_test(a_last_write_without_an_answer_ends_in_time),
         cmocka_unit_test(a_state_that_cannot_be_read_is_made_anew),
