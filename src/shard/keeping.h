@@ -11,6 +11,7 @@
 
 struct shard;
 struct registrant;
+struct stored;
 
 /* Neighbours in coordinator.shards, packed by themselves. */
 struct kept_part {
@@ -61,6 +62,9 @@ bool is_kept(const struct coordinator *coordinator, uint64_t version);
 /* Before it ends, what is stored goes to all members (of more than a hundred, to a majority that stays) once more: those that confirmed it may be on their way out, and the next coordinator
  * asks none who exits. True while that is under way: it is tried once. */
 bool keeping_hands_over(struct coordinator *coordinator);
+
+/* What was read becomes the coordinator's, as stored: it is not written again. */
+void keeping_load(struct coordinator *coordinator, const struct stored *stored);
 
 /* Asks for a write when there is something to write. At the end of every input. */
 void keeping_settle(struct coordinator *coordinator);

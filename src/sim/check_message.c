@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/vec.h"
+#include "sim/orders.h"
 #include "sim/token.h"
 
 #define CHUNK 1024u
@@ -33,13 +34,6 @@ struct chunk {
     struct token *tokens; /* null: none of them is open */
     uint32_t open;
     uint8_t states[CHUNK / 4];
-};
-
-/* The last message of a stream that a receiver was handed. */
-struct order {
-    uint64_t stream; /* 0: free */
-    struct sherd_ref to;
-    uint64_t last;
 };
 
 /* A connection. Once it is over, all that its writer still writes is lost; then it goes with its writer. */
@@ -70,9 +64,7 @@ struct check_message {
     VEC(struct chunk *) chunks;
     uint32_t oldest_chunk; /* all before it are closed */
     uint64_t next;
-    struct order *orders;
-    uint32_t order_slots; /* a power of two, or 0 */
-    uint32_t order_count;
+    struct orders orders;
     VEC(struct node) nodes;
     VEC(struct pipe *) pipes;    /* by number; null: not known; control: that of no messages */
     VEC(struct writer) writers;  /* by node */
@@ -135,7 +127,7 @@ void check_message_free(struct check_message *check)
         vec_fini(&check->writers.items[i].pipes);
     vec_fini(&check->writers);
     vec_fini(&check->cut);
-    mem_free(check->orders);
+    orders_fini(&check->orders);
     vec_fini(&check->nodes);
     mem_free(check);
 }
@@ -285,44 +277,6 @@ static struct token *token_at(struct check_message *check, uint32_t node,
 
 /* ---- order ---- */
 
-static uint32_t order_slot(const struct order *orders, uint32_t slots,
-                           uint64_t stream, struct sherd_ref to)
-{
-    uint64_t mixed = stream * UINT64_C(0x9e3779b97f4a7c15) ^
-                     (to.actor + to.node * UINT64_C(0xbf58476d1ce4e5b9)) *
-                         UINT64_C(0x94d049bb133111eb);
-    uint32_t at = (uint32_t)((mixed ^ mixed >> 31) & (slots - 1));
-
-    while (orders[at].stream &&
-           (orders[at].stream != stream || orders[at].to.node != to.node ||
-            orders[at].to.actor != to.actor))
-        at = (at + 1) & (slots - 1);
-    return at;
-}
-
-/* Forgets streams whose last delivery is older than every open token: nothing that may still be delivered comes before it.
- * Then there is room for at least as many again. */
-static void sweep_orders(struct check_message *check)
-{
-    struct order *old = check->orders;
-    uint32_t old_slots = check->order_slots;
-    uint64_t first = oldest(check);
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < old_slots; i++)
-        kept += old[i].stream && old[i].last >= first;
-    check->order_slots = 1024;
-    while (check->order_slots < kept * 4)
-        check->order_slots *= 2;
-    check->orders = mem_alloc(check->order_slots * sizeof *check->orders);
-    check->order_count = kept;
-    for (uint32_t i = 0; i < old_slots; i++)
-        if (old[i].stream && old[i].last >= first)
-            check->orders[order_slot(check->orders, check->order_slots,
-                                     old[i].stream, old[i].to)] = old[i];
-    mem_free(old);
-}
-
 void check_message_safety(struct check_message *check,
                           const struct check_safety *safety)
 {
@@ -332,30 +286,24 @@ void check_message_safety(struct check_message *check,
 static void in_order(struct check_message *check, uint32_t node,
                      uint64_t number, const struct token *token)
 {
-    struct order *order;
+    uint64_t *last;
     char text[TEXT_MAX];
 
     /* What a downed node still reads may be older than what runs elsewhere has read. */
     if (!token->stream || (check->safety && check->safety->outside[node]))
         return;
-    if (check->order_count * 2 >= check->order_slots)
-        sweep_orders(check);
-    order = &check->orders[order_slot(check->orders, check->order_slots,
-                                      token->stream, token->to)];
-    if (!order->stream) {
-        *order = (struct order){ token->stream, token->to, number };
-        check->order_count++;
-        return;
-    }
-    if (number < order->last) {
+    if (orders_full(&check->orders))
+        orders_sweep(&check->orders, oldest(check));
+    last = orders_last(&check->orders, token->stream, token->to);
+    if (*last && number < *last - 1) {
         (void)snprintf(text, sizeof text,
                        "is delivered after %llu, which was sent later on stream %llx",
-                       (unsigned long long)order->last,
+                       (unsigned long long)*last - 1,
                        (unsigned long long)token->stream);
         tell(check, "I2", node, number, text);
         return;
     }
-    order->last = number;
+    *last = number + 1;
 }
 
 /* ---- facts ---- */
@@ -815,7 +763,7 @@ bool check_message_oldest(const struct check_message *check, uint64_t now,
 size_t check_message_memory(const struct check_message *check)
 {
     size_t size = check->chunks.count * sizeof(struct chunk) +
-                  check->order_slots * sizeof(struct order);
+                  orders_memory(&check->orders);
 
     for (uint32_t i = check->oldest_chunk; i < check->chunks.count; i++)
         if (check->chunks.items[i]->tokens)

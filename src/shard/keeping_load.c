@@ -1,0 +1,212 @@
+/* Taking over what a coordinator before has stored: its regions, homes and fences, beside what was reported since. */
+#include "base/limits.h"
+#include "base/mark.h"
+#include "base/zoo.h"
+#include "shard/coordinator_state.h"
+#include "shard/keeping.h"
+#include "shard/stored.h"
+
+/* What a thousand stored regions are looked up in, instead of in lists. */
+struct loading {
+    struct map members; /* port and host -> the first member there */
+    struct map nodes;   /* uids of nodes with a registrant -> the coordinator */
+    struct map regions; /* ref -> what was loaded */
+};
+
+static void put_place(struct buf *key, const struct address *address)
+{
+    buf_clear(key);
+    buf_put_u32(key, address->port);
+    buf_put_text(key, address->host);
+}
+
+static void begin_loading(struct coordinator *coordinator,
+                          struct loading *loading)
+{
+    struct buf key = { 0 };
+
+    for (uint32_t i = coordinator->members.count; i-- > 0;) {
+        struct coordinator_member *member = coordinator->members.items[i];
+
+        put_place(&key, &member->peer.node.address);
+        (void)map_put(&loading->members, buf_slice(&key), member); /* the first one stays */
+    }
+    for (uint32_t i = 0; i < coordinator->regions.count; i++)
+        (void)map_put(&loading->nodes,
+                      map_u64(&coordinator->regions.items[i]->node.uid),
+                      coordinator); /* may have two */
+    buf_fini(&key);
+}
+
+static void end_loading(struct loading *loading)
+{
+    map_fini(&loading->members);
+    map_fini(&loading->nodes);
+    map_fini(&loading->regions);
+}
+
+static struct coordinator_member *member_at(const struct loading *loading,
+                                            const struct address *address)
+{
+    struct buf key = { 0 };
+    struct coordinator_member *member;
+
+    put_place(&key, address);
+    member = map_get(&loading->members, buf_slice(&key));
+    buf_fini(&key);
+    return member;
+}
+
+/* As registrant_of. */
+static struct registrant *loaded_of(const struct coordinator *coordinator,
+                                    const struct loading *loading,
+                                    const struct node_id *node,
+                                    struct slice path)
+{
+    return map_get(&loading->nodes, map_u64(&node->uid))
+               ? registrant_of(coordinator, node, path)
+               : NULL;
+}
+
+/* A region that is stored, as a registrant that has not registered yet; null when it cannot be there any more. */
+static struct registrant *load_region(struct coordinator *coordinator,
+                                      struct loading *loading,
+                                      struct slice ref, bool is_proxy)
+{
+    const struct coordinator_member *member;
+    struct registrant *region;
+    struct address address;
+    struct slice path;
+
+    if (!ref_parse(coordinator->identity, ref, &address, &path))
+        return NULL;
+    member = member_at(loading, &address);
+    if (!member || (!is_proxy && !member->peer.has_role))
+        return NULL;
+    region = loaded_of(coordinator, loading, &member->peer.node, path);
+    if (region && region->is_proxy == is_proxy)
+        region->version = 0; /* it registered already, and is stored */
+    if (!region &&
+        loaded_of(coordinator, loading, &member->peer.node, path_plain(path)))
+        return NULL; /* a former life of one that has registered */
+    if (region || coordinator->regions.count >= COORDINATOR_REGIONS_MAX)
+        return region;
+    (void)map_put(&loading->nodes, map_u64(&member->peer.node.uid),
+                  coordinator); /* its region and its proxy */
+    return registrant_load(coordinator, &member->peer.node, ref, path,
+                           is_proxy);
+}
+
+static void load_home(struct coordinator *coordinator,
+                      struct registrant *region, struct slice id)
+{
+    struct shard *shard = shard_get(coordinator, id);
+
+    if (!shard)
+        return;
+    /* It went with the coordinator, or a region had the shard after it and has gone again since it reported that. */
+    if (!region || region->is_proxy ||
+        (!shard->home && fence_compare(shard->loaded, shard->fence) < 0)) {
+        if (!shard->home) {
+            shard->is_pushed = true;
+            shard_want(coordinator, shard);
+        }
+        return;
+    }
+    /* A region that has registered meanwhile reported a newer home, or an older one. */
+    if (shard->home && shard->home != region) {
+        SOMETIMES("a region reports another home than the one that is stored",
+                  true);
+        if (fence_compare(shard->loaded, shard->fence) <= 0)
+            return;
+        shard_unlink(coordinator, shard, PROBE_HOME_CONTESTED);
+    }
+    if (!shard->home)
+        shard_link(coordinator, shard, region, shard->loaded,
+                   PROBE_HOME_STORED);
+    else if (fence_compare(shard->loaded, shard->fence) > 0)
+        shard_raise(coordinator, shard, shard->loaded);
+    else
+        return;
+    shard->is_started = false;
+    /* Its report lacked the shard, or had an older fence: as in a later one, the next fence is a higher one. */
+    shard->is_refused = region->is_registered && region->lanes;
+    coordinator->counters.loaded++;
+    shard->version = 0; /* it is what is stored */
+}
+
+static void load_fences(struct coordinator *coordinator,
+                        const struct stored *stored)
+{
+    for (uint32_t i = 0; i < stored->fence_count && !ZOO(D8); i++) {
+        struct fence fence = stored->fences[i].fence;
+        struct shard *shard;
+
+        if (fence.term > FENCE_PART_MAX || fence.epoch > FENCE_PART_MAX) {
+            coordinator->counters.malformed++;
+            continue;
+        }
+        shard = shard_get(coordinator, stored->fences[i].shard);
+        if (!shard)
+            continue;
+        if (fence_compare(fence, shard->loaded) > 0)
+            shard->loaded = fence;
+        if (!shard->home && fence_compare(fence, shard->fence) > 0)
+            shard->fence = fence;
+        if (fence.term > coordinator->term_seen)
+            coordinator->term_seen = fence.term;
+    }
+    if (stored->term > FENCE_PART_MAX)
+        coordinator->counters.malformed++;
+    else if (stored->term > coordinator->term_seen)
+        coordinator->term_seen = stored->term;
+}
+
+/* A home that was reported before the stored fences were known, and that is older: as in a report that comes later. */
+static void refuse_older(struct coordinator *coordinator, struct shard *shard)
+{
+    struct registrant *region = shard->home;
+
+    if (!region || fence_compare(shard->fence, shard->loaded) >= 0)
+        return;
+    REACHED("a region reported a shard that another one had after it");
+    coordinator->counters.conflicts++;
+    shard_unlink(coordinator, shard, PROBE_HOME_CONTESTED);
+    shard->fence = shard->loaded;
+    shard_wait(shard, region);
+    shard_want(coordinator, shard);
+}
+
+void keeping_load(struct coordinator *coordinator, const struct stored *stored)
+{
+    struct loading loading = { .members = { 0 } };
+
+    begin_loading(coordinator, &loading);
+    load_fences(coordinator, stored);
+    for (uint32_t i = 0; i < stored->region_count + stored->proxy_count; i++) {
+        bool is_proxy = i >= stored->region_count;
+        struct slice ref =
+            is_proxy ? stored->proxies[i - stored->region_count]
+                     : stored->regions[i];
+        struct registrant *region =
+            map_get(&loading.regions, ref)
+                ? NULL
+                : load_region(coordinator, &loading, ref, is_proxy);
+
+        if (region)
+            (void)map_put(&loading.regions, region->ref, region);
+    }
+    for (uint32_t i = 0; i < stored->home_count; i++)
+        load_home(coordinator, map_get(&loading.regions, stored->homes[i].region),
+                  stored->homes[i].shard);
+    for (uint32_t i = 0; i < coordinator->shards.count; i++)
+        refuse_older(coordinator, coordinator->shards.items[i]);
+    for (uint32_t i = 0; i < stored->unallocated_count; i++) {
+        struct shard *shard =
+            shard_get(coordinator, stored->unallocated[i]);
+
+        if (shard && !shard->home)
+            shard_want(coordinator, shard);
+    }
+    end_loading(&loading);
+}
