@@ -69,6 +69,7 @@ static int look_around(void *context, curl_off_t down_total, curl_off_t down,
 static void set_up(struct etcd_calls *calls, const struct etcd_options *options)
 {
     SET(calls, CURLOPT_NOSIGNAL, 1L);
+    SET(calls, CURLOPT_QUICK_EXIT, 1L); /* else a name that DNS is silent about is waited for beyond all limits */
     SET(calls, CURLOPT_PROTOCOLS_STR, "http,https");
     SET(calls, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(calls, CURLOPT_PROXY, ""); /* whatever the environment says */

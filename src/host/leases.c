@@ -3,6 +3,7 @@
 #include "host/leases.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,14 +17,22 @@
 #include "host/lease_etcd.h"
 #include "lease/book.h"
 
+#define PATIENCE_NS UINT64_C(2000000000) /* of leases_close, for what does not answer */
+
+/* Lives until the thread has ended, which may be after leases_close. */
 struct leases {
     struct leases_options options;
     char *directory;
     struct lease_etcd *etcd;
-    uv_thread_t thread;
-    uv_mutex_t mutex;
-    uv_cond_t changed;
-    bool closing;                        /* under the mutex, as the next */
+    pthread_t thread;
+    uv_mutex_t mutex;   /* of everything below */
+    uv_cond_t changed;  /* something waits, or it closes */
+    uv_cond_t settled;  /* is_asking or has_ended changed */
+    bool closing;
+    bool is_asking; /* the thread waits for files or servers, and knows nothing of the owner's meanwhile */
+    bool has_ended; /* the thread, but for its last lines */
+    bool is_left;   /* nobody waits for the thread: it frees all */
+    struct lease_request *asked; /* of which the thread has a copy while it asks */
     VEC(struct lease_request *) waiting; /* in order */
 };
 
@@ -37,54 +46,128 @@ static void init_book(void)
     check(uv_mutex_init(&book_mutex) == 0);
 }
 
-static void warn(struct leases *leases)
+static void warn(struct leases *leases, const char *text)
+{
+    if (leases->options.warn)
+        leases->options.warn(leases->options.context, text);
+}
+
+static void warn_of_etcd(struct leases *leases)
 {
     char text[640];
 
     line_format(text, sizeof text, "etcd does not answer why=\"%s\"",
                 lease_etcd_why(leases->etcd));
-    if (leases->options.warn)
-        leases->options.warn(leases->options.context, text);
+    warn(leases, text);
 }
 
-static void answer(struct leases *leases, struct lease_request *request)
+/* What follows may not come back. Under the mutex, which is free until end_asking. */
+static void begin_asking(struct leases *leases)
 {
-    if (leases->etcd) {
-        if (!lease_etcd_do(leases->etcd, request))
-            warn(leases);
-    } else if (leases->directory) {
+    leases->is_asking = true;
+    uv_cond_broadcast(&leases->settled);
+    uv_mutex_unlock(&leases->mutex);
+}
+
+/* False: leases_close did not wait, and nobody is to be told. */
+static bool end_asking(struct leases *leases)
+{
+    uv_mutex_lock(&leases->mutex);
+    leases->is_asking = false;
+    uv_cond_broadcast(&leases->settled);
+    return !leases->is_left;
+}
+
+/* False: nobody knows the answer, and etcd can say why. */
+static bool do_request(struct leases *leases, struct lease_request *request)
+{
+    if (leases->etcd)
+        return lease_etcd_do(leases->etcd, request);
+    if (leases->directory) {
         lease_file_do(leases->directory, uv_hrtime(), request);
     } else {
         uv_mutex_lock(&book_mutex);
         lease_book_do(&book, uv_hrtime(), request);
         uv_mutex_unlock(&book_mutex);
     }
-    leases->options.done(leases->options.context, request);
-    if (leases->etcd)
-        lease_etcd_tidy(leases->etcd);
+    return true;
 }
 
-static void run(void *arg)
+/* Under the mutex, as the next. False: the thread was left behind. */
+static bool answer(struct leases *leases)
+{
+    struct lease_request *request = leases->waiting.items[0];
+    struct lease_request copy = *request;
+    bool is_known;
+
+    vec_remove(&leases->waiting, 0);
+    leases->asked = request;
+    begin_asking(leases);
+    is_known = do_request(leases, &copy);
+    if (!end_asking(leases))
+        return false;
+    leases->asked = NULL;
+    uv_mutex_unlock(&leases->mutex);
+    *request = copy;
+    if (!is_known)
+        warn_of_etcd(leases);
+    leases->options.done(leases->options.context, request);
+    uv_mutex_lock(&leases->mutex);
+    if (!leases->etcd)
+        return true;
+    begin_asking(leases);
+    lease_etcd_tidy(leases->etcd);
+    return end_asking(leases);
+}
+
+static bool look_at_etcd(struct leases *leases)
+{
+    bool is_there;
+
+    begin_asking(leases);
+    is_there = lease_etcd_look(leases->etcd);
+    if (!end_asking(leases))
+        return false;
+    uv_mutex_unlock(&leases->mutex);
+    if (!is_there)
+        warn_of_etcd(leases);
+    uv_mutex_lock(&leases->mutex);
+    return true;
+}
+
+static void leases_free(struct leases *leases)
+{
+    uv_cond_destroy(&leases->settled);
+    uv_cond_destroy(&leases->changed);
+    uv_mutex_destroy(&leases->mutex);
+    vec_fini(&leases->waiting);
+    lease_etcd_close(leases->etcd);
+    mem_free(leases->directory);
+    mem_free(leases);
+}
+
+static void *run(void *arg)
 {
     struct leases *leases = arg;
+    bool goes_on = true, is_left;
 
-    if (leases->etcd && !lease_etcd_look(leases->etcd))
-        warn(leases);
+    (void)pthread_setname_np(pthread_self(), "sherd-lease"); /* for people only */
     uv_mutex_lock(&leases->mutex);
-    while (!leases->closing || leases->waiting.count) {
-        struct lease_request *request;
-
-        if (!leases->waiting.count) {
+    if (leases->etcd)
+        goes_on = look_at_etcd(leases);
+    while (goes_on && (!leases->closing || leases->waiting.count)) {
+        if (leases->waiting.count)
+            goes_on = answer(leases);
+        else
             uv_cond_wait(&leases->changed, &leases->mutex);
-            continue;
-        }
-        request = leases->waiting.items[0];
-        vec_remove(&leases->waiting, 0);
-        uv_mutex_unlock(&leases->mutex);
-        answer(leases, request);
-        uv_mutex_lock(&leases->mutex);
     }
+    leases->has_ended = true;
+    is_left = leases->is_left;
+    uv_cond_broadcast(&leases->settled);
     uv_mutex_unlock(&leases->mutex);
+    if (is_left)
+        leases_free(leases);
+    return NULL;
 }
 
 static bool usable(const char *directory, char *error, size_t size)
@@ -122,7 +205,8 @@ int leases_open(struct leases **opened, const struct leases_options *options,
     leases->directory = mem_text(options->directory);
     check(uv_mutex_init(&leases->mutex) == 0);
     check(uv_cond_init(&leases->changed) == 0);
-    check(uv_thread_create(&leases->thread, run, leases) == 0);
+    check(uv_cond_init(&leases->settled) == 0);
+    check(pthread_create(&leases->thread, NULL, run, leases) == 0);
     *opened = leases;
     return 0;
 }
@@ -135,6 +219,46 @@ void leases_submit(struct leases *leases, struct lease_request *request)
     uv_mutex_unlock(&leases->mutex);
 }
 
+/* Under the mutex. Whether the thread is left behind; else it has ended. */
+static bool wait_for_end(struct leases *leases)
+{
+    uint64_t until = uv_hrtime() + PATIENCE_NS;
+
+    while (!leases->has_ended && !leases->is_left) {
+        uint64_t now = uv_hrtime();
+
+        if (now < until)
+            (void)uv_cond_timedwait(&leases->settled, &leases->mutex, until - now);
+        else if (leases->is_asking)
+            leases->is_left = true;
+        else
+            uv_cond_wait(&leases->settled, &leases->mutex); /* it tells somebody */
+    }
+    return leases->is_left;
+}
+
+/* What nobody waits for any more has come back before, as unknown. */
+static void leave_behind(struct leases *leases)
+{
+    const struct leases_options options = leases->options;
+    pthread_t thread = leases->thread;
+    VEC(struct lease_request *) open = { 0 };
+
+    if (leases->asked)
+        vec_push(&open, leases->asked);
+    for (uint32_t i = 0; i < leases->waiting.count; i++)
+        vec_push(&open, leases->waiting.items[i]);
+    leases->waiting.count = 0;
+    warn(leases, "the keeper of leases does not answer: who asks it is left behind");
+    uv_mutex_unlock(&leases->mutex); /* from here on it is the thread's */
+    check(pthread_detach(thread) == 0);
+    for (uint32_t i = 0; i < open.count; i++) {
+        open.items[i]->answer = LEASE_UNKNOWN;
+        options.done(options.context, open.items[i]);
+    }
+    vec_fini(&open);
+}
+
 void leases_close(struct leases *leases)
 {
     if (!leases)
@@ -144,12 +268,11 @@ void leases_close(struct leases *leases)
     uv_mutex_lock(&leases->mutex);
     leases->closing = true;
     uv_cond_signal(&leases->changed);
+    if (wait_for_end(leases)) {
+        leave_behind(leases);
+        return;
+    }
     uv_mutex_unlock(&leases->mutex);
-    check(uv_thread_join(&leases->thread) == 0);
-    uv_cond_destroy(&leases->changed);
-    uv_mutex_destroy(&leases->mutex);
-    vec_fini(&leases->waiting);
-    lease_etcd_close(leases->etcd);
-    mem_free(leases->directory);
-    mem_free(leases);
+    check(pthread_join(leases->thread, NULL) == 0);
+    leases_free(leases);
 }

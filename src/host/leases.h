@@ -36,7 +36,8 @@ int leases_open(struct leases **leases, const struct leases_options *options,
     __attribute__((warn_unused_result));
 /* given; any thread. Bounded by its callers: one each */
 void leases_submit(struct leases *leases, struct lease_request *request);
-/* Ends the thread; every request has come back before, one that waits for a server as unknown. Null is fine. */
+/* Ends the thread; every request has come back before, one that waits for a server as unknown. A thread that files or names of servers
+ * do not answer for 2 s is left behind, and frees what is its own when they do; that is warned of. Null is fine. */
 void leases_close(struct leases *leases);
 
 /* One request at a file of this directory, at a time of the monotonic clock; for leases.c and tests. */

@@ -1,9 +1,10 @@
-/* fstat that returns when the test lets it. */
+/* fstat and flock that return when the test lets them. */
 #define _GNU_SOURCE
 #include "mount.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <uv.h>
@@ -13,14 +14,27 @@ static _Atomic int held;
 
 int __real_fstat(int fd, struct stat *about);
 int __wrap_fstat(int fd, struct stat *about);
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
 
-int __wrap_fstat(int fd, struct stat *about)
+static void pass(void)
 {
     atomic_fetch_add(&held, 1);
     while (atomic_load(&stopped))
         uv_sleep(1);
     atomic_fetch_sub(&held, 1);
+}
+
+int __wrap_fstat(int fd, struct stat *about)
+{
+    pass();
     return __real_fstat(fd, about);
+}
+
+int __wrap_flock(int fd, int operation)
+{
+    pass();
+    return __real_flock(fd, operation);
 }
 
 void mount_stop(void)

@@ -1,4 +1,5 @@
-/* A mount that stands still, for tests that are linked with --wrap=fstat: whoever opens a file by file_open waits meanwhile. */
+/* A mount that stands still, for tests that are linked with --wrap=fstat,--wrap=flock: whoever opens a file by file_open, or locks
+ * one, waits meanwhile. */
 #ifndef TESTS_HOST_MOUNT_H
 #define TESTS_HOST_MOUNT_H
 

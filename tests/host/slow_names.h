@@ -33,7 +33,8 @@ static void wait_until_let_go(void)
     atomic_fetch_sub(&waiting, 1);
 }
 
-int getaddrinfo(const char *node, const char *service,
+/* Visible, so that libraries call it, too. */
+__attribute__((visibility("default"))) int getaddrinfo(const char *node, const char *service,
                 const struct addrinfo *hints, struct addrinfo **found)
 {
     look_up_function real =

@@ -1,0 +1,202 @@
+/* Keepers of leases that do not answer, neither with a no: files on a mount that stands still, and an etcd whose name DNS is silent about.
+ * Nobody who closes waits for them. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <uv.h>
+
+#include "base/check.h"
+#include "base/timers.h"
+#include "host/leases.h"
+#include "mount.h"
+#include "slow_names.h"
+
+#define MANY 3 /* requests, of which one is under way */
+
+struct told {
+    uv_mutex_t mutex;
+    uint32_t count; /* of answers */
+    enum lease_answer last;
+    char warning[256];
+};
+
+static void done(void *context, struct lease_request *request)
+{
+    struct told *told = context;
+
+    uv_mutex_lock(&told->mutex);
+    told->count++;
+    told->last = request->answer;
+    uv_mutex_unlock(&told->mutex);
+    mem_free(request);
+}
+
+static void warn(void *context, const char *text)
+{
+    struct told *told = context;
+
+    uv_mutex_lock(&told->mutex);
+    (void)snprintf(told->warning, sizeof told->warning, "%s", text); /* cut */
+    uv_mutex_unlock(&told->mutex);
+}
+
+static uint32_t answers(struct told *told)
+{
+    uint32_t count;
+
+    uv_mutex_lock(&told->mutex);
+    count = told->count;
+    uv_mutex_unlock(&told->mutex);
+    return count;
+}
+
+static struct leases *open_for(struct told *told, const char *directory, const struct etcd_options *etcd)
+{
+    struct leases_options options = { .directory = directory, .etcd = etcd, .done = done, .warn = warn, .context = told };
+    struct leases *leases;
+    char error[256];
+
+    assert_int_equal(uv_mutex_init(&told->mutex), 0);
+    if (leases_open(&leases, &options, error, sizeof error) != 0)
+        fail_msg("%s", error);
+    return leases;
+}
+
+static void submit(struct leases *leases, enum lease_verb verb)
+{
+    struct lease_request *request = mem_alloc(sizeof *request);
+
+    request->verb = verb;
+    request->ttl = 60 * SECOND;
+    (void)snprintf(request->name, sizeof request->name, "L");
+    (void)snprintf(request->owner, sizeof request->owner, "a:1");
+    leases_submit(leases, request);
+}
+
+/* Long before whoever is asked answers. */
+static void closes_in_time(struct leases *leases)
+{
+    uint64_t start = uv_hrtime();
+
+    leases_close(leases);
+    assert_true(uv_hrtime() - start < (SLOW_SECONDS / 2) * SECOND);
+}
+
+static void a_mount_that_stands_still(void **state)
+{
+    char directory[] = "/tmp/sherd-leases-XXXXXX", command[64];
+    struct told told = { .count = 0 };
+    struct leases *leases;
+
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    leases = open_for(&told, directory, NULL);
+    mount_stop();
+    for (int i = 0; i < MANY; i++)
+        submit(leases, LEASE_TAKE);
+    mount_holds(1);
+    closes_in_time(leases);
+    assert_int_equal(told.count, MANY); /* each has come back */
+    assert_int_equal(told.last, LEASE_UNKNOWN);
+    assert_string_equal(told.warning, "the keeper of leases does not answer: who asks it is left behind");
+    mount_go_on();
+    mount_holds(0);
+    assert_int_equal(told.count, MANY); /* and not again */
+    (void)snprintf(command, sizeof command, "rm -r %s", directory);
+    assert_int_equal(system(command), 0);
+    uv_mutex_destroy(&told.mutex);
+}
+
+/* What waits in line when it is closed is done, where files answer. */
+static void what_was_asked_before_the_end_is_done(void **state)
+{
+    char directory[] = "/tmp/sherd-leases-XXXXXX", command[64];
+    struct told told = { .count = 0 };
+    struct leases *leases;
+
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    leases = open_for(&told, directory, NULL);
+    mount_stop();
+    submit(leases, LEASE_TAKE);
+    submit(leases, LEASE_GIVE_UP);
+    mount_holds(1);
+    mount_go_on();
+    closes_in_time(leases);
+    assert_int_equal(told.count, 2);
+    assert_int_equal(told.last, LEASE_GRANTED);
+    assert_string_equal(told.warning, "");
+    (void)snprintf(command, sizeof command, "rm -r %s", directory);
+    assert_int_equal(system(command), 0);
+    uv_mutex_destroy(&told.mutex);
+}
+
+static void waits_for_names(uint32_t count)
+{
+    for (int i = 0; i < SLOW_SECONDS * 1000 && atomic_load(&waiting) < count; i++)
+        uv_sleep(1);
+    assert_true(atomic_load(&waiting) >= count);
+}
+
+static void a_name_that_dns_is_silent_about(void **state)
+{
+    const char *const endpoints[] = { "http://slow.etcd:2379" };
+    const struct etcd_options etcd = { .endpoints = endpoints, .endpoint_count = 1, .request_timeout = 600 * SECOND, .patience = 600 * SECOND };
+    struct told told = { .count = 0 };
+    struct leases *leases = open_for(&told, NULL, &etcd);
+
+    (void)state;
+    waits_for_names(1);
+    submit(leases, LEASE_TAKE);
+    closes_in_time(leases);
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.last, LEASE_UNKNOWN);
+    uv_mutex_destroy(&told.mutex);
+}
+
+/* The time limits of a request hold for look-ups, too: the next endpoint is asked. */
+static void a_silent_name_does_not_hold_up_a_request(void **state)
+{
+    const char *const endpoints[] = { "http://slow.etcd:2379", "http://nobody.etcd:2379" };
+    const struct etcd_options etcd = { .endpoints = endpoints, .endpoint_count = 2, .request_timeout = 50 * MS, .patience = 300 * MS };
+    struct told told = { .count = 0 };
+    struct leases *leases = open_for(&told, NULL, &etcd);
+    uint64_t until = uv_hrtime() + (SLOW_SECONDS / 2) * SECOND;
+
+    (void)state;
+    submit(leases, LEASE_TAKE);
+    while (!answers(&told) && uv_hrtime() < until)
+        uv_sleep(1);
+    assert_int_equal(answers(&told), 1);
+    closes_in_time(leases);
+    uv_mutex_destroy(&told.mutex);
+}
+
+/* What was left behind ends when it can: else a sanitizer finds it. */
+static int let_go(void **state)
+{
+    (void)state;
+    atomic_store(&is_let_go, true);
+    while (atomic_load(&waiting))
+        uv_sleep(1);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mount_that_stands_still),
+        cmocka_unit_test(what_was_asked_before_the_end_is_done),
+        cmocka_unit_test(a_name_that_dns_is_silent_about),
+        cmocka_unit_test(a_silent_name_does_not_hold_up_a_request),
+    };
+
+    return cmocka_run_group_tests_name("leases mount", tests, NULL, let_go);
+}
