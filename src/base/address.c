@@ -89,6 +89,31 @@ bool address_set(struct address *address, const char *host, size_t host_size,
     return true;
 }
 
+bool address_set_named(struct address *address, const char *host,
+                       size_t host_size, uint32_t port)
+{
+    char text[HOST_MAX + 1];
+
+    if (!memchr(host, ':', host_size) || host[0] == '[')
+        return address_set(address, host, host_size, port);
+    if (host_size > HOST_MAX - 2)
+        return false;
+    text[0] = '[';
+    memcpy(text + 1, host, host_size);
+    text[host_size + 1] = ']';
+    return address_set(address, text, host_size + 2, port);
+}
+
+void address_bare_host(char *bare, const char *host)
+{
+    size_t size = strlen(host);
+
+    if (size > 2 && host[0] == '[' && host[size - 1] == ']')
+        (void)snprintf(bare, HOST_MAX + 1, "%.*s", (int)(size - 2), host + 1);
+    else
+        (void)snprintf(bare, HOST_MAX + 1, "%s", host);
+}
+
 char *address_text(const struct address *address, char *text, size_t size)
 {
     (void)snprintf(text, size, "%s:%u", address->host,
@@ -156,7 +181,7 @@ bool address_parse(struct address *address, const char *text,
         port = port * 10 + (uint32_t)(*p - '0');
     }
     return is_host(text, (size_t)(colon - text)) &&
-           address_set(address, text, (size_t)(colon - text), port);
+           address_set_named(address, text, (size_t)(colon - text), port);
 }
 
 bool address_is_system(const char *text)

@@ -28,6 +28,12 @@ int address_compare(const struct address *left, const struct address *right);
 int node_compare(const struct node_id *left, const struct node_id *right);
 bool address_set(struct address *address, const char *host, size_t host_size,
                  uint32_t port); /* false: host empty or too long, or port 0 or above 65535 */
+/* As address_set, of a host that people or DNS name: addresses of IPv6 get the brackets that they have in refs (wire 1.1), if they have
+ * none. */
+bool address_set_named(struct address *address, const char *host,
+                       size_t host_size, uint32_t port);
+/* The host as sockets and certificates have it: without those brackets. bare: of HOST_MAX + 1 bytes; a longer host is cut. */
+void address_bare_host(char *bare, const char *host);
 
 /* Short names are compared as one word. */
 static inline bool address_equal(const struct address *left,

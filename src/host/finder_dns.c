@@ -44,7 +44,7 @@ static void put(struct asking *asking, const char *host, uint32_t port)
 
     if (size && host[size - 1] == '.')
         size--;
-    if (!address_set(&address, host, size, port)) {
+    if (!address_set_named(&address, host, size, port)) {
         asking->unfit++;
         return;
     }

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/line.h"
@@ -109,12 +110,13 @@ int listener_open(struct listener **listener, const char *host, uint16_t port,
     struct addrinfo *found = NULL;
     struct sockaddr_storage name = { 0 };
     socklen_t name_size = sizeof name;
-    char text[8];
+    char text[8], bare[HOST_MAX + 1];
     int status, fd = -1, reason = 0;
 
     *listener = NULL;
     (void)snprintf(text, sizeof text, "%u", (unsigned)port);
-    status = getaddrinfo(host, text, &hints, &found);
+    address_bare_host(bare, host);
+    status = getaddrinfo(bare, text, &hints, &found);
     if (status != 0) {
         (void)snprintf(error, size, "cannot listen on %s:%u: %s", host,
                        (unsigned)port, gai_strerror(status));

@@ -129,10 +129,12 @@ static struct found *look_up(const char *host)
 
 struct found *lookup_number(const char *host)
 {
+    char bare[HOST_MAX + 1];
     struct addrinfo *list;
     struct found *found;
 
-    if (ask(host, AI_NUMERICHOST, &list) != 0)
+    address_bare_host(bare, host);
+    if (ask(bare, AI_NUMERICHOST, &list) != 0)
         return NULL;
     found = found_from(list);
     freeaddrinfo(list);

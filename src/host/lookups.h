@@ -38,7 +38,7 @@ struct found {
 /* Found is given; of no address when it failed. */
 typedef void (*lookup_done)(void *context, struct found *found);
 
-/* The address that a text is, given; null: it is a name. Asks nobody. */
+/* The address that a text is, given, of IPv6 also in brackets; null: it is a name. Asks nobody. */
 struct found *lookup_number(const char *host);
 
 struct lookups *lookups_new(void);

@@ -170,8 +170,8 @@ static int read_self(struct settings *settings, char *error, size_t size)
                       "is \"%s\"; it must be " ADDRESS_SYSTEM_FORM,
                       identity->system);
     /* The port is set when it was bound; 1 stands for it until then. */
-    if (!address_set(&identity->node.address, host, strlen(host),
-                     port == 0 ? 1 : (uint32_t)port)) {
+    if (!address_set_named(&identity->node.address, host, strlen(host),
+                           port == 0 ? 1 : (uint32_t)port)) {
         return settings_refuse(settings, error, size,
                       "remote.artery.canonical.hostname",
                       "is \"%s\", which is not a host's name (1 to %d bytes)",

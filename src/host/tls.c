@@ -9,6 +9,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include "base/address.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "host/tls_inside.h"
@@ -120,17 +121,6 @@ struct tls_end *tls_accept(struct tls *tls, uint64_t now)
     return new_end(tls, now, true);
 }
 
-/* Writes an address without the brackets that IPv6 has in URLs. */
-static void bare_host(char *bare, size_t size, const char *host)
-{
-    size_t length = strlen(host);
-
-    if (length > 2 && host[0] == '[' && host[length - 1] == ']')
-        (void)snprintf(bare, size, "%.*s", (int)(length - 2), host + 1);
-    else
-        (void)snprintf(bare, size, "%s", host);
-}
-
 static bool is_address(const char *host)
 {
     uint8_t address[16];
@@ -143,10 +133,10 @@ struct tls_end *tls_connect(struct tls *tls, uint64_t now, const char *host)
 {
     struct tls_end *end = new_end(tls, now, false);
     X509_VERIFY_PARAM *rules = SSL_get0_param(end->ssl);
-    char bare[256];
+    char bare[HOST_MAX + 1];
     bool right;
 
-    bare_host(bare, sizeof bare, host);
+    address_bare_host(bare, host);
     right = bare[0] && bare[0] != '.';
     if (right && tls_verifies_names(tls)) {
         X509_VERIFY_PARAM_set_hostflags(rules, TLS_NAME_FLAGS);
@@ -354,9 +344,9 @@ const char *tls_end_why(const struct tls_end *end)
 
 bool tls_certificate_covers(X509 *certificate, const char *host)
 {
-    char bare[256];
+    char bare[HOST_MAX + 1];
 
-    bare_host(bare, sizeof bare, host);
+    address_bare_host(bare, host);
     if (!bare[0] || bare[0] == '.')
         return false; /* OpenSSL takes a first dot for any name below it */
     if (is_address(bare))

@@ -463,7 +463,7 @@ static void addresses_with_a_port(void **state)
     assert_int_equal(list->count, 3);
     assert_true(is_at(list, 0, "10.0.0.10", 2552)); /* as texts, the order of members */
     assert_true(is_at(list, 1, "10.0.0.9", 2552));
-    assert_true(is_at(list, 2, "fd00::1", 2552));
+    assert_true(is_at(list, 2, "[fd00::1]", 2552)); /* as in refs */
     mem_free(list);
 }
 

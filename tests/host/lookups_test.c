@@ -107,6 +107,7 @@ static void numbers_ask_nobody(void **state)
     static const char *const names[] = { "", "127.0.0.1.example", "localhost", ":" };
     struct found *four = lookup_number("127.0.0.1");
     struct found *six = lookup_number("::1");
+    struct found *in_brackets = lookup_number("[::1]"); /* as in refs */
 
     (void)state;
     assert_int_equal(four->count, 1);
@@ -115,8 +116,12 @@ static void numbers_ask_nobody(void **state)
     assert_int_equal(six->count, 1);
     assert_int_equal(six->addresses[0].any.sa_family, AF_INET6);
     assert_memory_equal(&six->addresses[0].v6.sin6_addr, &in6addr_loopback, 16);
+    assert_non_null(in_brackets);
+    assert_int_equal(in_brackets->count, 1);
+    assert_memory_equal(&in_brackets->addresses[0].v6.sin6_addr, &in6addr_loopback, 16);
     mem_free(four);
     mem_free(six);
+    mem_free(in_brackets);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_null(lookup_number(names[i]));
     assert_int_equal(atomic_load(&asked), 0);

@@ -479,11 +479,11 @@ def centers(cluster):
 # The longest first, for runs of several beside each other.
 SHORT = [life, secured, founded, talks]
 LONG = [patient, reborn, silent, centers, weakly, widowed, sharding.shared, large, crowd, linked, refused]
-TRAPS = [partitions.majority, partitions.eldest, partitions.thirds, partitions.disowned, resolved, traps.pruned, traps.prepared, traps.paused, traps.told, traps.impatient, traps.parted, traps.lingering, traps.mistaken, traps.versioned, traps.seeded, traps.flood, traps.outside, traps.counted]
+TRAPS = [partitions.majority, partitions.eldest, partitions.thirds, partitions.disowned, resolved, traps.pruned, traps.prepared, traps.paused, traps.told, traps.impatient, traps.parted, traps.lingering, traps.mistaken, traps.bracketed, traps.versioned, traps.seeded, traps.flood, traps.outside, traps.counted]
 DDATA = [replicas.divided, replicas.replicated, replicas.inherited, remembering.remembered, remembering.kept, expiry.expires, stored.stored, damaged.damaged]
 SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "ddata": DDATA}
 # Both kinds found, or one of them does by what the case is about.
-FOUNDED_BOTH_WAYS = {"founded", "crowd", "linked", "refused", "mistaken", "seeded", "versioned", "divided", "replicated", "inherited", "remembered", "kept", "expires", "stored", "damaged", "outside", "majority", "eldest", "thirds", "disowned"}
+FOUNDED_BOTH_WAYS = {"founded", "crowd", "linked", "refused", "mistaken", "bracketed", "seeded", "versioned", "divided", "replicated", "inherited", "remembered", "kept", "expires", "stored", "damaged", "outside", "majority", "eldest", "thirds", "disowned"}
 # One after the other on one cluster of JVM nodes: the first one needs ports below theirs.
 SHARED = ["life", "talks"]
 IDLE = {"patient"}  # they do so little that each runs beside all others

@@ -222,7 +222,7 @@ class Node:
 
     def uid(self):
         """Of its incarnation, as every node writes it."""
-        found = self.find(f"event Member.* {self.address} (-?[0-9]+)$")
+        found = self.find(f"event Member.* {re.escape(self.address)} (-?[0-9]+)$")
         if not found:
             raise Failed(f"{self.name} is no member")
         return found[1]

@@ -1,6 +1,7 @@
 """What a member can do wrong for a long time before anybody notices: the rest of the traps of note 008."""
 import contextlib
 import os
+import re
 import time
 
 from nodes import PACKAGES, PAUSE, PATIENCE, Failed, free_ports, never, pace, wait
@@ -55,6 +56,26 @@ def mistaken(cluster):
     for node in wrong[2:]:
         node.expect("^log WARNING .*no seed node took this node in")
     check_outside(cluster, wrong, "asked by wrong names")
+
+
+def bracketed(cluster):
+    """Addresses of IPv6, which both kinds write in brackets: nodes of both kinds at such addresses, either of them first, and a
+    message with its answer; one of ours is told its own address without."""
+    for kinds in ((cluster.toolkit, "sherd"), ("sherd", cluster.toolkit)):
+        ports = free_ports(3)
+        nodes = {}
+        for number, (port, kind) in enumerate(zip(ports, (*kinds, "sherd"))):
+            bare = ['remote.artery.canonical.hostname="::1"'] if number == 2 else []
+            nodes[number] = cluster.start(f"n{number}-{kinds[0]}", kind, port, [f"[::1]:{ports[0]}"], bare, host="[::1]")
+            cluster.wait_up(f"at an address of IPv6 ({kind})")
+        jvm, sherd = (nodes[kinds.index(kind)] for kind in (cluster.toolkit, "sherd"))
+        jvm.say(f"number {sherd.path()} 1 10")
+        jvm.expect(f"^got number 2 10 ([0-9]+) from {re.escape(sherd.path())}$")
+        cluster.holds(2, "three at addresses of IPv6")
+        cluster.check_no_quarantine()
+        for node in list(cluster.nodes):
+            cluster.drop(node)
+            node.kill()
 
 
 def versioned(cluster):

@@ -238,6 +238,7 @@ static void timers_of_one_moment_fire_in_the_order_they_were_set(void **state)
 
 static void addresses_order_as_text_then_port(void **state)
 {
+    char bare[HOST_MAX + 1], longest[HOST_MAX];
     struct address ten, nine, other;
     (void)state;
 
@@ -250,6 +251,18 @@ static void addresses_order_as_text_then_port(void **state)
     assert_false(address_parse(&other, "akka://D@h:1", "akka", "C"));
     assert_true(address_parse(&other, "a_b.c-d.org:1", NULL, NULL));
     assert_true(address_parse(&other, "[fe80::1%eth0]:1", NULL, NULL));
+    assert_string_equal(other.host, "[fe80::1%eth0]");
+    assert_true(address_parse(&other, "C@fe80::1:77", NULL, NULL));
+    assert_string_equal(other.host, "[fe80::1]");
+    assert_int_equal(other.port, 77);
+    address_bare_host(bare, other.host);
+    assert_string_equal(bare, "fe80::1");
+    address_bare_host(bare, "h.org");
+    assert_string_equal(bare, "h.org");
+    memset(longest, ':', sizeof longest);
+    assert_true(address_set_named(&other, longest, HOST_MAX - 2, 1));
+    assert_int_equal(strlen(other.host), HOST_MAX);
+    assert_false(address_set_named(&other, longest, HOST_MAX - 1, 1));
     assert_false(address_parse(&other, "docker_host:1", NULL, NULL));
     assert_false(address_parse(&other, "a.docker_host:1", NULL, NULL));
     assert_false(address_parse(&other, "ho st:1", NULL, NULL));
