@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -126,6 +127,7 @@ static void locked(int fd, uint64_t now, struct lease_request *request)
 }
 
 void lease_file_do(const char *directory, uint64_t now,
+                   const _Atomic bool *is_left,
                    struct lease_request *request)
 {
     char path[PATH_SIZE];
@@ -140,7 +142,7 @@ void lease_file_do(const char *directory, uint64_t now,
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
         return;
-    if (lock(fd))
+    if (lock(fd) && !(is_left && atomic_load(is_left)))
         locked(fd, now, request);
     (void)close(fd); /* gives the lock back; nothing is buffered */
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,7 +32,7 @@ struct leases {
     bool closing;
     bool is_asking; /* the thread waits for files or servers, and knows nothing of the owner's meanwhile */
     bool has_ended; /* the thread, but for its last lines */
-    bool is_left;   /* nobody waits for the thread: it frees all */
+    _Atomic bool is_left; /* nobody waits for the thread: it does nothing more, and frees all. Set under the mutex */
     struct lease_request *asked; /* of which the thread has a copy while it asks */
     VEC(struct lease_request *) waiting; /* in order */
 };
@@ -84,7 +85,8 @@ static bool do_request(struct leases *leases, struct lease_request *request)
     if (leases->etcd)
         return lease_etcd_do(leases->etcd, request);
     if (leases->directory) {
-        lease_file_do(leases->directory, uv_hrtime(), request);
+        lease_file_do(leases->directory, uv_hrtime(), &leases->is_left,
+                      request);
     } else {
         uv_mutex_lock(&book_mutex);
         lease_book_do(&book, uv_hrtime(), request);

@@ -40,8 +40,10 @@ void leases_submit(struct leases *leases, struct lease_request *request);
  * do not answer for 2 s is left behind, and frees what is its own when they do; that is warned of. Null is fine. */
 void leases_close(struct leases *leases);
 
-/* One request at a file of this directory, at a time of the monotonic clock; for leases.c and tests. */
+/* One request at a file of this directory, at a time of the monotonic clock; for leases.c and tests. is_left: once it is true, nothing is
+ * done: a later life under the owner's name may hold the lease by then. Null: it never is. */
 void lease_file_do(const char *directory, uint64_t now,
+                   const _Atomic bool *is_left,
                    struct lease_request *request);
 
 /* What stands in such a file; boot names the host's start. What is empty, or of another start, is nobody's; only the token

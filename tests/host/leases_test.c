@@ -45,7 +45,7 @@ static struct lease_request ask(uint64_t now, enum lease_verb verb,
 
     (void)snprintf(request.name, sizeof request.name, "%s", name);
     (void)snprintf(request.owner, sizeof request.owner, "%s", owner);
-    lease_file_do(directory, now, &request);
+    lease_file_do(directory, now, NULL, &request);
     return request;
 }
 

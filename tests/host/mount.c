@@ -17,24 +17,31 @@ int __wrap_fstat(int fd, struct stat *about);
 int __real_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation);
 
-static void pass(void)
+static void enter(void)
 {
     atomic_fetch_add(&held, 1);
     while (atomic_load(&stopped))
         uv_sleep(1);
-    atomic_fetch_sub(&held, 1);
 }
 
 int __wrap_fstat(int fd, struct stat *about)
 {
-    pass();
-    return __real_fstat(fd, about);
+    int result;
+
+    enter();
+    result = __real_fstat(fd, about);
+    atomic_fetch_sub(&held, 1);
+    return result;
 }
 
 int __wrap_flock(int fd, int operation)
 {
-    pass();
-    return __real_flock(fd, operation);
+    int result;
+
+    enter();
+    result = __real_flock(fd, operation);
+    atomic_fetch_sub(&held, 1);
+    return result;
 }
 
 void mount_stop(void)
