@@ -98,12 +98,28 @@ def silent(cluster):
 
 def talks(cluster):
     """Actors of both kinds write to each other and watch each other, in one cluster."""
-    j1, j2, s1, start = trio(cluster)
+    talk(cluster, *trio(cluster))
+
+
+def talk(cluster, j1, j2, s1, start):
     messages(cluster, j1, s1)
     strangers(cluster, j1, s1)
     watches(cluster, j1, j2, s1)
     cluster.check_quiet(start)
     cluster.check_no_quarantine()
+
+
+def laned(cluster):
+    """As `talks`, with JVM nodes that write ordinary messages by four lanes, read by eight, and know no compression."""
+    advanced = "remote.artery.advanced"
+    lanes = [f"{advanced}.outbound-lanes=4", f"{advanced}.inbound-lanes=8", f"{advanced}.compression.actor-refs.max=off",
+             f"{advanced}.compression.manifests.max=off"]
+    ports = free_ports(3)
+    j1, j2 = (cluster.start(name, cluster.toolkit, port, [f"127.0.0.1:{ports[0]}"], lanes) for name, port in zip(("j1", "j2"), ports))
+    start = time.monotonic()
+    s1 = cluster.start("s1", "sherd", ports[2], [j1.address])
+    cluster.wait_up("it joined JVM nodes of several lanes")
+    talk(cluster, j1, j2, s1, start)
 
 
 def messages(cluster, j1, s1):
@@ -479,11 +495,11 @@ def centers(cluster):
 # The longest first, for runs of several beside each other.
 SHORT = [life, secured, founded, talks]
 LONG = [patient, reborn, silent, centers, weakly, widowed, sharding.shared, large, crowd, linked, refused]
-TRAPS = [partitions.majority, partitions.eldest, partitions.thirds, partitions.disowned, resolved, traps.pruned, traps.prepared, traps.paused, traps.told, traps.impatient, traps.parted, traps.lingering, traps.mistaken, traps.bracketed, traps.versioned, traps.seeded, traps.flood, traps.outside, traps.counted]
+TRAPS = [partitions.majority, partitions.eldest, partitions.thirds, partitions.disowned, resolved, traps.pruned, traps.prepared, traps.paused, traps.told, traps.impatient, traps.parted, traps.lingering, traps.mistaken, traps.bracketed, traps.versioned, traps.seeded, traps.flood, laned, traps.outside, traps.counted]
 DDATA = [replicas.divided, replicas.replicated, replicas.inherited, remembering.remembered, remembering.kept, expiry.expires, stored.stored, damaged.damaged]
 SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "ddata": DDATA}
 # Both kinds found, or one of them does by what the case is about.
-FOUNDED_BOTH_WAYS = {"founded", "crowd", "linked", "refused", "mistaken", "bracketed", "seeded", "versioned", "divided", "replicated", "inherited", "remembered", "kept", "expires", "stored", "damaged", "outside", "majority", "eldest", "thirds", "disowned"}
+FOUNDED_BOTH_WAYS = {"founded", "crowd", "linked", "refused", "mistaken", "bracketed", "laned", "seeded", "versioned", "divided", "replicated", "inherited", "remembered", "kept", "expires", "stored", "damaged", "outside", "majority", "eldest", "thirds", "disowned"}
 # One after the other on one cluster of JVM nodes: the first one needs ports below theirs.
 SHARED = ["life", "talks"]
 IDLE = {"patient"}  # they do so little that each runs beside all others
