@@ -16,14 +16,20 @@
 #include <sherd/sherd.h>
 #include <uv.h>
 
+#include "certificates.h"
+
 #define WAITS 3000 /* of 10 ms */
 
-static struct sherd_system *start(const char *host, const char *seed)
+/* keys: null: plain. */
+static struct sherd_system *start(const char *host, const char *seed, const struct keys *keys)
 {
     const char *seeds[] = { seed, NULL };
     struct sherd_options options = {
         .name = "Six",
         .host = host,
+        .certificate = keys ? keys->node_path : NULL,
+        .key = keys ? keys->key_path : NULL,
+        .ca = keys ? keys->ca_path : NULL,
         .port = SHERD_PORT_ANY,
         .alone = !seed,
         .seed_nodes = seed ? seeds : NULL,
@@ -61,21 +67,50 @@ static void wait_for(struct sherd_system *system, uint32_t count)
     assert_int_equal(members_up(system), count);
 }
 
-static void nodes_find_each_other_with_and_without_brackets(void **state)
+static void three_find_each_other(const struct keys *keys)
 {
     struct sherd_system *systems[3];
     char seed[64];
 
-    (void)state;
-    systems[0] = start("[::1]", NULL);
+    systems[0] = start("[::1]", NULL, keys);
     (void)snprintf(seed, sizeof seed, "[::1]:%u", (unsigned)sherd_port(systems[0]));
-    systems[1] = start("::1", seed);
+    systems[1] = start("::1", seed, keys);
     (void)snprintf(seed, sizeof seed, "::1:%u", (unsigned)sherd_port(systems[0]));
-    systems[2] = start("[::1]", seed);
+    systems[2] = start("[::1]", seed, keys);
     for (int i = 0; i < 3; i++)
         wait_for(systems[i], 3);
     for (int i = 0; i < 3; i++)
         sherd_close(systems[i]);
+}
+
+static void nodes_find_each_other_with_and_without_brackets(void **state)
+{
+    (void)state;
+    three_find_each_other(NULL);
+}
+
+/* Each verifies the address that it dials, and the one that a peer claims. */
+static void nodes_find_each_other_over_tls(void **state)
+{
+    const struct certificate_options six = { .names = "IP:::1" };
+    struct keys keys;
+
+    (void)state;
+    keys_init(&keys);
+    keys_replace(&keys, NULL, &six);
+    three_find_each_other(&keys);
+    keys_fini(&keys);
+}
+
+static void a_port_that_others_reach_is_not_plain(void **state)
+{
+    struct sherd_options options = { .name = "Six", .host = "[::]", .port = SHERD_PORT_ANY, .alone = 1, .log_level = 1 };
+    struct sherd_system *system;
+
+    (void)state;
+    assert_int_equal(sherd_open(&system, &options), SHERD_ECONFIG);
+    options.host = "::";
+    assert_int_equal(sherd_open(&system, &options), SHERD_ECONFIG);
 }
 
 static int has_ipv6(void)
@@ -93,6 +128,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_find_each_other_with_and_without_brackets),
+        cmocka_unit_test(nodes_find_each_other_over_tls),
+        cmocka_unit_test(a_port_that_others_reach_is_not_plain),
     };
 
     if (!has_ipv6()) {
