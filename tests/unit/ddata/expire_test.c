@@ -632,6 +632,40 @@ static void a_change_behind_the_cut_adds_to_it_too(void **state)
     }
 }
 
+/* What nobody else had when it was hidden is there after the others have given the key back, and that was forgotten, too, with nothing changed in
+ * between: it is added to what is hidden, and does not take its place. (A G-set has nothing of a node in it, and is not hidden.) */
+static void what_comes_back_takes_nothing_from_it(void **state)
+{
+    (void)state;
+
+    for (size_t kind = 0; kind < CHANGE_KINDS; kind++) {
+        struct cluster *c;
+
+        if (changes[kind].kind == DD_GSET)
+            continue;
+        c = cluster_with(24, 3);
+        change_with(c, 0, kind, 0, to_all(1000));
+        change_with(c, 1, kind, 1, to_all(1000));
+        cluster_split(c, 1);
+        change_with(c, 0, kind, 2, local);
+        use_for(c, 15);
+        assert_null(value_at(c, 0, "x"));
+        cluster_heal(c);
+        for (int i = 0; i < 20 && !value_at(c, 0, "x"); i++)
+            use_for(c, 1);
+        assert_int_equal(changes_at(c, 0), 2);
+        cluster_split(c, 1);
+        use_for(c, 15);
+        assert_null(value_at(c, 0, "x"));
+        change_with(c, 0, kind, 3, local);
+        cluster_heal(c);
+        use_for(c, 15);
+        for (uint32_t k = 0; k < 3; k++)
+            assert_int_equal(changes_at(c, k), 4);
+        cluster_free(c);
+    }
+}
+
 /* What others took away while it was hidden is no part of it any more: this one has acknowledged that, too. */
 static void what_came_meanwhile_is_in_it(void **state)
 {
@@ -930,6 +964,47 @@ static void what_cannot_be_hidden_is_not_forgotten(void **state)
     lone_free(lone);
 }
 
+/* Nor does a change begin anew where the table has no room for what is hidden: it is refused until there is. */
+static void what_has_no_place_stays_hidden(void **state)
+{
+    struct lone *lone =
+        lone_expiring(expiries, sizeof expiries / sizeof expiries[0]);
+    const struct dd_value *current;
+    struct replicator_news news;
+    char key[16];
+    (void)state;
+
+    lone_put(lone, slice_text("x"));
+    lone_put(lone, slice_text("x"));
+    replicator_wall(lone->replicator, CLUSTER_WALL_MS + AFTER);
+    replicator_step(lone->replicator, 10 * SECOND, &lone->outbox);
+    assert_null(replicator_look(lone->replicator, slice_text("x")));
+    for (uint32_t i = 1; i < REPLICATOR_KEYS_MAX; i++) {
+        (void)snprintf(key, sizeof key, "%u", i);
+        lone_put(lone, slice_text(key));
+    }
+    lone_put(lone, slice_text("short"));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(replicator_update_begin(lone->replicator, 0, 1,
+                                                 slice_text("x"), &current,
+                                                 &lone->outbox),
+                         REPLICATOR_ANSWERED);
+        assert_true(replicator_next_news(lone->replicator, &news));
+        assert_int_equal(news.answer, REPLICATOR_FULL);
+        assert_null(replicator_look(lone->replicator, slice_text("x")));
+    }
+    replicator_wall(lone->replicator, CLUSTER_WALL_MS + 2 * AFTER);
+    replicator_step(lone->replicator, 20 * SECOND, &lone->outbox);
+    assert_null(replicator_look(lone->replicator, slice_text("short")));
+    while (replicator_next_news(lone->replicator, &news))
+        continue;
+    lone_put(lone, slice_text("x")); /* it looked before that was in sight: its one is among the two */
+    assert_int_equal(
+        dd_gcounter_get(replicator_look(lone->replicator, slice_text("x"))).low,
+        2);
+    lone_free(lone);
+}
+
 /* A set with one long text; copies of it have its bytes, and are not packed again. */
 static struct dd_value *large_set(struct lone *lone)
 {
@@ -996,6 +1071,7 @@ int main(void)
         cmocka_unit_test(what_is_over_is_not_taken),
         cmocka_unit_test(a_change_after_it_adds_to_what_others_have),
         cmocka_unit_test(a_change_behind_the_cut_adds_to_it_too),
+        cmocka_unit_test(what_comes_back_takes_nothing_from_it),
         cmocka_unit_test(what_came_meanwhile_is_in_it),
         cmocka_unit_test(what_is_refused_does_not_bring_it_back),
         cmocka_unit_test(what_was_pruned_meanwhile_is_counted_once),
@@ -1005,6 +1081,7 @@ int main(void)
         cmocka_unit_test(as_long_as_somebody_has_it_it_stays_hidden),
         cmocka_unit_test(a_deletion_ends_it),
         cmocka_unit_test(what_cannot_be_hidden_is_not_forgotten),
+        cmocka_unit_test(what_has_no_place_stays_hidden),
         cmocka_unit_test(nor_is_what_is_too_large),
     };
 

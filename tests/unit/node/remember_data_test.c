@@ -343,10 +343,12 @@ static uint64_t failures(struct world *world, uint32_t node)
     return sum;
 }
 
-static void cut(struct world *world, bool on)
+/* One of three nodes from the others. */
+static void cut(struct world *world, uint32_t node, bool on)
 {
-    net_part(world, 0, 1, on);
-    net_part(world, 0, 2, on);
+    for (uint32_t i = 0; i < 3; i++)
+        if (i != node)
+            net_part(world, node, i, on);
 }
 
 /* Of a shard that is on that node, whose entities are others. */
@@ -378,11 +380,11 @@ static void nothing_is_delivered_before_a_majority_has_it(void **state)
     (void)state;
     cast_wake(world, types[0].name, ENTITIES);
     player_spawn(&player, world, 0, 0);
-    cut(world, true);
+    cut(world, 0, true);
     ask_new(&player, world, id);
     world_run(world, 2 * SECOND);
     assert_int_equal(cast.started, 0);
-    cut(world, false);
+    cut(world, 0, false);
     assert_non_null(player_hears(&player, 60 * SECOND));
     assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
     assert_int_equal(cast.started, 1);
@@ -414,34 +416,46 @@ static bool all_have(struct world *world, uint32_t nodes, const char *id)
     return count == nodes;
 }
 
-/* It stops on a node that is cut off, and nobody else hears of that; the node is downed, and it starts elsewhere. Then the node's disk comes back,
- * with the removal. */
-static void a_late_removal_takes_nobody_who_lives(void **state)
+/* Three nodes with durable keys; the player is on the last one. */
+static struct world *begin_three(uint64_t seed, struct player *player)
 {
     struct world *world;
-    struct player player;
-    char id[16];
 
-    (void)state;
     is_durable = true;
-    world = begin(9, 3);
+    world = begin(seed, 3);
     cast_wake(world, types[0].name, ENTITIES);
-    player_spawn(&player, world, 2, 0);
-    (void)snprintf(id, sizeof id, "%s", cast_id_at(&player, "E", 2));
-    net_part(world, 2, 0, true);
-    net_part(world, 2, 1, true);
-    player_tell(&player, "E", id, QUIET);
-    world_run(world, 2 * SECOND);
-    assert_false(all_have(world, 3, id));
+    player_spawn(player, world, 2, 0);
+    return world;
+}
+
+/* The last one, which is cut off, is killed, downed, and its shards are elsewhere, with all who were there; then it starts again, with its disk. */
+static void lose_and_start_it(struct world *world)
+{
     world_crash_as(world, 2, WORLD_KILLED);
     world_down(world, 1, 2);
     world_run(world, 20 * SECOND);
     assert_int_equal(cast_running(world, 0), ENTITIES);
-    net_part(world, 2, 0, false);
-    net_part(world, 2, 1, false);
+    cut(world, 2, false);
     start(world, 2);
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
     world_run(world, 60 * SECOND);
+}
+
+/* It stops on a node that is cut off, and nobody else hears of that; the node is downed, and it starts elsewhere. Then the node's disk comes back,
+ * with the removal. */
+static void a_late_removal_takes_nobody_who_lives(void **state)
+{
+    struct player player;
+    struct world *world = begin_three(9, &player);
+    char id[16];
+
+    (void)state;
+    (void)snprintf(id, sizeof id, "%s", cast_id_at(&player, "E", 2));
+    cut(world, 2, true);
+    player_tell(&player, "E", id, QUIET);
+    world_run(world, 2 * SECOND);
+    assert_false(all_have(world, 3, id));
+    lose_and_start_it(world);
     assert_true(all_have(world, 3, id));
     restart_all(world, 3, WORLD_KILLED);
     cast_await_running(world, 0, ENTITIES);
@@ -452,29 +466,16 @@ static void a_late_removal_takes_nobody_who_lives(void **state)
 /* It is to start on a node that is cut off, whose disk alone has it; the node is downed, and its shard is read elsewhere. Then that disk comes back. */
 static void who_comes_to_light_late_starts(void **state)
 {
-    struct world *world;
     struct player player;
+    struct world *world = begin_three(11, &player);
     char id[16];
 
     (void)state;
-    is_durable = true;
-    world = begin(11, 3);
-    cast_wake(world, types[0].name, ENTITIES);
-    player_spawn(&player, world, 2, 0);
-    net_part(world, 2, 0, true);
-    net_part(world, 2, 1, true);
+    cut(world, 2, true);
     ask_new_at(&player, world, 2, id);
     world_run(world, 2 * SECOND);
     assert_int_equal(cast.started, 0);
-    world_crash_as(world, 2, WORLD_KILLED);
-    world_down(world, 1, 2);
-    world_run(world, 20 * SECOND);
-    assert_int_equal(cast_running(world, 0), ENTITIES);
-    net_part(world, 2, 0, false);
-    net_part(world, 2, 1, false);
-    start(world, 2);
-    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
-    world_run(world, 60 * SECOND);
+    lose_and_start_it(world);
     assert_true(all_have(world, 3, id));
     assert_int_equal(cast_running(world, 0), ENTITIES + 1);
     world_free(world);
@@ -491,11 +492,11 @@ static void a_read_that_too_few_answer_is_made_again(void **state)
     (void)state;
     cast_wake(world, types[0].name, ENTITIES);
     player_spawn(&player, world, 0, 0);
-    cut(world, true);
+    cut(world, 0, true);
     ask_new(&player, world, id);
     world_run(world, 9 * SECOND); /* the first reads of 2 s are over */
     assert_int_equal(failures(world, 0), 1);
-    cut(world, false);
+    cut(world, 0, false);
     assert_non_null(player_hears(&player, 4 * SECOND));
     assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
     assert_int_equal(failures(world, 0), 1);
@@ -610,6 +611,37 @@ static void an_id_that_is_no_text_is_refused(void **state)
     world_free(world);
 }
 
+static void start_texts_and_others(struct sherd_ctx *ctx, struct player *player)
+{
+    char id[12];
+
+    (void)player;
+    for (uint32_t i = 0; i < MANY; i++) {
+        (void)snprintf(id, sizeof id, "e%u\xff", i);
+        sherd_entity_start(ctx, "P", id);
+        (void)snprintf(id, sizeof id, "e%u", i);
+        sherd_entity_start(ctx, "P", id);
+    }
+}
+
+/* Of one shard, so they are in the same writes, and of each of its keys there are both. */
+static void texts_beside_it_are_stored_alone(void **state)
+{
+    struct world *world;
+    struct player player;
+
+    (void)state;
+    shards = 1;
+    world = begin(13, 2);
+    player_spawn(&player, world, 0, 0);
+    player_do(&player, start_texts_and_others);
+    cast_await_running(world, 1, MANY);
+    for (uint32_t i = 0; i < 2; i++)
+        check_stored(world, i, 1, 0);
+    world_free(world);
+    shards = SHARDS;
+}
+
 /* Of up to five members all must have it, as sharding sets it: so any of their disks will do. With a lower minimum two of three. */
 static void so_many_have_it_as_is_set(void **state)
 {
@@ -620,16 +652,14 @@ static void so_many_have_it_as_is_set(void **state)
         struct player player;
 
         cast_wake(world, types[1].name, ENTITIES); /* each shard has its home */
-        net_part(world, 0, 2, true);
-        net_part(world, 1, 2, true);
+        cut(world, 2, true);
         cast_begin();
         player_spawn(&player, world, 0, 0);
         player_do(&player, start_many);
         world_run(world, 3 * SECOND);
         if (least ? cast.started == 0 : cast.started > 0)
             fail_msg("%u entities have started", (unsigned)cast.started);
-        net_part(world, 0, 2, false);
-        net_part(world, 1, 2, false);
+        cut(world, 2, false);
         cast_await_running(world, 1, MANY);
         world_free(world);
     }
@@ -686,6 +716,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_starts_nothing),
         cmocka_unit_test(a_slow_disk_is_waited_for),
         cmocka_unit_test(an_id_that_is_no_text_is_refused),
+        cmocka_unit_test(texts_beside_it_are_stored_alone),
         cmocka_unit_test(so_many_have_it_as_is_set),
         cmocka_unit_test(a_key_that_is_full_refuses),
     };
