@@ -1,21 +1,13 @@
-/* Pruning of removed members, while nobody is unreachable (behaviour 13.8). */
+/* Pruning of removed members, while nobody is unreachable (behaviour 13.8). All entries are looked at, in as many steps as it takes: what changes places
+ * in the table meanwhile is looked at the next time. */
 #include "ddata/replicator_inside.h"
 
 #include "base/limits.h"
 #include "base/mark.h"
 
-static bool next_entry(const struct replicator *replicator, uint32_t *at,
-                       struct entry **entry)
-{
-    struct map_entry item;
-
-    while (map_next(&replicator->entries, at, &item)) {
-        *entry = item.value;
-        if (entry_is_there(*entry))
-            return true;
-    }
-    return false;
-}
+/* What it costs to look at an entry, and at each member that has left something in it, in bytes hashed. */
+#define LOOK_COST 128
+#define NODE_COST 64
 
 static void add_owners(const struct pruning *pruning, struct dd_nodes *nodes)
 {
@@ -24,54 +16,53 @@ static void add_owners(const struct pruning *pruning, struct dd_nodes *nodes)
             dd_nodes_add(nodes, &pruning->marks.items[i].owner);
 }
 
-/* A member that was removed before this node came is known by what it left in the data, or had begun to prune. */
-static void find_removed(struct replicator *replicator)
-{
-    struct dd_nodes nodes = { 0 };
-    struct entry *entry;
-    uint32_t at = 0;
-
-    while (next_entry(replicator, &at, &entry)) {
-        dd_add_modified_by(entry->envelope.value, &nodes);
-        add_owners(&entry->envelope.pruning, &nodes);
-    }
-    for (uint32_t i = 0; i < nodes.items.count; i++) {
-        const struct node_id *node = &nodes.items.items[i];
-
-        if (!replicas_know(&replicator->replicas, node) &&
-            !replicas_is_removed(&replicator->replicas, node)) {
-            REACHED("data has something of a member that was never seen");
-            replicas_note_found(&replicator->replicas, node);
-        }
-    }
-    replicator->counters.forgotten = replicator->replicas.forgotten;
-    vec_fini(&nodes.items);
-}
-
 /* Whose mark stays when both meet, also where addresses alone are compared. */
 static bool is_before(const struct node_id *owner, const struct node_id *self)
 {
     return address_compare(&owner->address, &self->address) <= 0;
 }
 
-static void begin(struct replicator *replicator, const struct node_id *removed)
+static void begin(struct replicator *replicator, struct entry *entry,
+                  const struct node_id *removed)
 {
     const struct node_id *self = &replicator->replicas.self;
-    struct entry *entry;
-    uint32_t at = 0;
+    const struct pruning *pruning = &entry->envelope.pruning;
+    const struct pruning_mark *mark = pruning_find(pruning, removed);
 
-    while (next_entry(replicator, &at, &entry)) {
-        const struct pruning *pruning = &entry->envelope.pruning;
-        const struct pruning_mark *mark = pruning_find(pruning, removed);
+    if (mark ? mark->is_performed || is_before(&mark->owner, self)
+             : pruning->marks.count >= REPLICATOR_PRUNING_MAX)
+        return;
+    if (!dd_needs_pruning(entry->envelope.value, removed))
+        return;
+    REACHED("a member is about to be pruned");
+    envelope_prune_begin(&entry->envelope, removed, self);
+    entry_set(replicator, entry, false);
+}
 
-        if (mark ? mark->is_performed || is_before(&mark->owner, self)
-                 : pruning->marks.count >= REPLICATOR_PRUNING_MAX)
+/* Whoever has left something in it, or had begun to prune it, and is no member. A member that was removed before this node came is known by
+ * that alone. How many were removed does not matter: there may be a thousand, and a hundred thousand keys. nodes: for its use. */
+static void find_removed(struct replicator *replicator, struct entry *entry,
+                         struct dd_nodes *nodes)
+{
+    struct replicas *replicas = &replicator->replicas;
+    uint64_t wait = replicator->settings.pruning_dissemination_ms * MS;
+
+    nodes->items.count = 0;
+    dd_add_modified_by(entry->envelope.value, nodes);
+    add_owners(&entry->envelope.pruning, nodes);
+    (void)room_is_spent(replicator, nodes->items.count * NODE_COST); /* its turn has come */
+    for (uint32_t i = 0; i < nodes->items.count; i++) {
+        const struct node_id *node = &nodes->items.items[i];
+
+        if (replicas_know(replicas, node))
             continue;
-        if (!dd_needs_pruning(entry->envelope.value, removed))
-            continue;
-        REACHED("a member is about to be pruned");
-        envelope_prune_begin(&entry->envelope, removed, self);
-        entry_set(replicator, entry, false);
+        if (replicas_is_long_gone(replicas, node, wait)) {
+            begin(replicator, entry, node);
+        } else if (!replicas_is_removed(replicas, node)) {
+            REACHED("data has something of a member that was never seen");
+            replicas_note_found(replicas, node);
+            replicator->counters.forgotten = replicas->forgotten;
+        }
     }
 }
 
@@ -149,6 +140,7 @@ static void perform(struct replicator *replicator, struct entry *entry)
     }
     if (!is_changed)
         return;
+    (void)room_is_taken(replicator, entry); /* its turn has come */
     leave_gap(replicator, entry);
     entry_set(replicator, entry, true);
     if (entry->is_durable)
@@ -175,23 +167,37 @@ static void drop_obsolete(struct replicator *replicator, struct entry *entry)
         entry_set(replicator, entry, false);
 }
 
-void prune_tick(struct replicator *replicator)
+void prune_go_on(struct replicator *replicator)
 {
-    struct replicas *replicas = &replicator->replicas;
-    uint64_t wait = replicator->settings.pruning_dissemination_ms * MS;
-    struct entry *entry;
-    uint32_t at = 0;
+    struct dd_nodes nodes = { 0 };
+    struct map_entry item;
+    bool is_first = true;
 
-    if (replicas->unreachable_count)
-        return;
-    if (replicas_leads(replicas)) {
-        find_removed(replicator);
-        for (uint32_t i = 0; i < replicas->removed.count; i++)
-            if (replicas->clock - replicas->removed.items[i].at > wait)
-                begin(replicator, &replicas->removed.items[i].node);
-    }
-    while (next_entry(replicator, &at, &entry)) {
+    if (replicator->replicas.unreachable_count)
+        replicator->is_pruning = false;
+    while (replicator->is_pruning &&
+           (room_is_spent(replicator, LOOK_COST) || is_first)) {
+        struct entry *entry;
+
+        is_first = false;
+        replicator->is_pruning =
+            map_next(&replicator->entries, &replicator->prune_at, &item);
+        entry = replicator->is_pruning ? item.value : NULL;
+        if (!entry_is_there(entry))
+            continue;
+        if (replicas_leads(&replicator->replicas))
+            find_removed(replicator, entry, &nodes);
         perform(replicator, entry);
         drop_obsolete(replicator, entry);
     }
+    vec_fini(&nodes.items);
+}
+
+/* One that is not over goes on in its place. */
+void prune_tick(struct replicator *replicator)
+{
+    if (!replicator->is_pruning)
+        replicator->prune_at = 0;
+    replicator->is_pruning = true;
+    prune_go_on(replicator);
 }

@@ -234,6 +234,8 @@ struct replicator {
     VEC(struct arrival) arrivals; /* that wait, in the order in which they came */
     uint64_t arrival_bytes;       /* of their payloads */
     bool is_round_first; /* at the next step: digests for the own status before what comes */
+    bool is_pruning;     /* not all entries were looked at since the last tick of it */
+    uint32_t prune_at;   /* where the next step looks on, in the table */
 
     struct replicator_room *room; /* lent, or own */
     struct replicator_room own_room;
@@ -468,6 +470,8 @@ void turns_end(struct replicator *replicator); /* what waits is dropped */
 bool replicator_waits(const struct replicator *replicator); /* the next step is due at once */
 /* Is there room to pack an entry? It is taken then. */
 bool room_is_taken(struct replicator *replicator, const struct entry *entry);
+/* Or to spend so much, as bytes that are hashed? */
+bool room_is_spent(struct replicator *replicator, size_t cost);
 /* And for so many bytes that came, perhaps packed? */
 bool room_is_spent_on(struct replicator *replicator, size_t size);
 
@@ -491,6 +495,7 @@ void filling_flush(struct replicator *replicator,
 void filling_fini(struct gossip_filling *filling);
 void deltas_tick(struct replicator *replicator, struct outbox *outbox);
 void prune_tick(struct replicator *replicator);
+void prune_go_on(struct replicator *replicator); /* with the entries that the last step had no room for */
 void notify_flush(struct replicator *replicator);
 void notify_change(struct replicator *replicator, struct entry *entry);
 void notify_forget(struct replicator *replicator, struct entry *entry); /* it goes: its last change is not told */

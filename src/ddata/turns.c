@@ -105,7 +105,7 @@ static size_t cost_of(const struct entry *entry)
                               : 1);
 }
 
-static bool take_room(struct replicator *replicator, size_t cost)
+bool room_is_spent(struct replicator *replicator, size_t cost)
 {
     if (!replicator->room->digested)
         return false;
@@ -115,12 +115,12 @@ static bool take_room(struct replicator *replicator, size_t cost)
 
 bool room_is_taken(struct replicator *replicator, const struct entry *entry)
 {
-    return take_room(replicator, cost_of(entry));
+    return room_is_spent(replicator, cost_of(entry));
 }
 
 bool room_is_spent_on(struct replicator *replicator, size_t size)
 {
-    return take_room(replicator, size * DEFLATION);
+    return room_is_spent(replicator, size * DEFLATION);
 }
 
 /* ---- steps ---- */
@@ -128,7 +128,7 @@ bool room_is_spent_on(struct replicator *replicator, size_t size)
 bool replicator_waits(const struct replicator *replicator)
 {
     return replicator->sendings.count || replicator->round.is_waiting ||
-           arrive_is_busy(replicator);
+           replicator->is_pruning || arrive_is_busy(replicator);
 }
 
 static void round_go_on(struct replicator *replicator, struct outbox *outbox)
@@ -138,7 +138,7 @@ static void round_go_on(struct replicator *replicator, struct outbox *outbox)
 }
 
 /* Of those that share a room each has one value of its own at least, and the own status and what comes are first in turns: what
- * changes all the time somewhere keeps nobody else waiting. */
+ * changes all the time somewhere keeps nobody else waiting. Pruning comes last, and has one entry at least, too. */
 void turns_step(struct replicator *replicator, struct outbox *outbox)
 {
     bool is_round_first = replicator->is_round_first;
@@ -153,6 +153,7 @@ void turns_step(struct replicator *replicator, struct outbox *outbox)
     arrive_go_on(replicator, outbox);
     if (!is_round_first)
         round_go_on(replicator, outbox);
+    prune_go_on(replicator);
 }
 
 void turns_forget(struct replicator *replicator, const struct node_id *node)
@@ -168,7 +169,7 @@ void turns_end(struct replicator *replicator)
         buf_fini(&replicator->sendings.items[i].payload);
     vec_fini(&replicator->sendings);
     replicator->sending_bytes = 0;
-    replicator->round.is_waiting = false;
+    replicator->round.is_waiting = replicator->is_pruning = false;
     arrive_forget(replicator, NULL);
     vec_fini(&replicator->arrivals);
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -211,6 +212,72 @@ static void no_delta_alone_says_that_what_was_taken_over_was_seen(void **state)
     lone_free(lone);
 }
 
+#define MANY 5000 /* keys: more than a step looks at */
+
+/* So many counters have something of the ghost, which was a member and is gone; there is nobody else. */
+static struct lone *alone_with_many(void)
+{
+    struct lone *lone = lone_new(
+        &(struct replicator_settings){ .gossip_off = true,
+                                       .gossip_interval_ms = 200,
+                                       .pruning_interval_ms = 1000,
+                                       .pruning_dissemination_ms = 500 });
+    char key[16];
+
+    lone_tell(lone, &ghost, PEER_UP, true);
+    for (uint32_t i = 0; i < MANY; i++) {
+        (void)snprintf(key, sizeof key, "%u", i);
+        lone_update(lone, slice_text(key), counter_of(&ghost, 1), &local);
+    }
+    replicator_peer_removed(lone->replicator, 0, &ghost);
+    replicator_peer_removed(lone->replicator, 0, &lone->peer);
+    for (uint64_t ms = 300; ms < 1000; ms += 300)
+        replicator_step(lone->replicator, ms * MS, &lone->outbox);
+    assert_int_equal(lone_counters(lone)->pruned, 0);
+    return lone;
+}
+
+/* A step of control is short, however many keys there are: it is due again at once. */
+static void many_are_pruned_in_several_steps(void **state)
+{
+    struct lone *lone = alone_with_many();
+    uint64_t now = 1100 * MS, before = 0;
+    uint32_t steps = 0;
+    (void)state;
+
+    do {
+        assert_true(steps == 0 || replicator_deadline(lone->replicator) == 0);
+        replicator_step(lone->replicator, now++, &lone->outbox);
+        assert_in_range(lone_counters(lone)->pruned, before + 1, before + MANY / 4);
+        before = lone_counters(lone)->pruned;
+        steps++;
+    } while (before < MANY);
+    assert_in_range(steps, 4, MANY / 20);
+    lone_free(lone);
+}
+
+/* Not while a member cannot be reached, which may come to be between two steps. */
+static void who_cannot_be_reached_stops_it(void **state)
+{
+    struct lone *lone = alone_with_many();
+    uint64_t before;
+    (void)state;
+
+    replicator_step(lone->replicator, 1100 * MS, &lone->outbox);
+    before = lone_counters(lone)->pruned;
+    assert_in_range(before, 1, MANY - 1);
+    lone_tell(lone, &lone->peer, PEER_UP, false);
+    for (uint64_t i = 1; i < MANY; i++)
+        replicator_step(lone->replicator, 1100 * MS + i, &lone->outbox);
+    assert_int_equal(lone_counters(lone)->pruned, before);
+    assert_true(replicator_deadline(lone->replicator) > 1101 * MS);
+    replicator_peer_removed(lone->replicator, 1200 * MS, &lone->peer);
+    for (uint64_t i = 1; i < MANY; i++)
+        replicator_step(lone->replicator, 2100 * MS + i, &lone->outbox);
+    assert_int_equal(lone_counters(lone)->pruned, MANY);
+    lone_free(lone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +285,8 @@ int main(void)
         cmocka_unit_test(a_delta_of_one_half_has_both_that_were_taken_over),
         cmocka_unit_test(a_write_has_what_was_taken_over),
         cmocka_unit_test(no_delta_alone_says_that_what_was_taken_over_was_seen),
+        cmocka_unit_test(many_are_pruned_in_several_steps),
+        cmocka_unit_test(who_cannot_be_reached_stops_it),
     };
 
     return cmocka_run_group_tests_name("ddata_prune", tests, NULL, NULL);
