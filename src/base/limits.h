@@ -281,7 +281,7 @@
 #define REPLICATOR_MESSAGE_MEMORY_MAX (16 * 1024 * 1024) /* bytes allocated to read one message, without its values */
 #define REPLICATOR_INFLATE_SIZE_MAX (8 * 1024 * 1024) /* bytes of a gossip after gunzip: ten times 500 entries of 1.5 KiB */
 #define REPLICATOR_AGGREGATORS_MAX 65536 /* writes and reads on their way: 13,000 a second that time out after 5 s */
-#define REPLICATOR_AGGREGATOR_BYTES_MAX (64 * 1024 * 1024) /* of them: 272 bytes for each replica asked */
+#define REPLICATOR_AGGREGATOR_BYTES_MAX (128 * 1024 * 1024) /* of them: 272 bytes for each replica asked; 490 of all in a cluster of a thousand */
 #define REPLICATOR_SUBSCRIPTIONS_MAX (REMEMBER_FOLLOWED_MAX + 65536) /* each change of a key is a notice to each of its subscribers. Those of remembered entities have a limit of their own, below it: coordinators always have a place */
 #define REPLICATOR_WAITING_MAX 65536 /* commands while the durable entries are loaded */
 #define REPLICATOR_STORES_MAX 16384 /* entries on their way to the durable store whose answer is waited for */
