@@ -7,12 +7,17 @@
  * have been reachable for as long as news take (as a removed member is pruned then), and none has told that it has the key: who had it would have.
  *
  * Of what is counted only the own share is hidden. Members do not forget at the same time: one that has may have begun anew below a share of its own
- * that is hidden elsewhere, and what it counts would be covered, were that shown again. */
+ * that is hidden elsewhere, and what it counts would be covered, were that shown again.
+ *
+ * All keys are looked at in as many steps as it takes: a hundred thousand may be over at once. */
 #include "base/bound.h"
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
 #include "ddata/replicator_inside.h"
+
+#define STEP_LOOKS 8192 /* at keys, in one step: half a ms. What there is room for else has nothing to do with it: what is over shall go, and not be sent */
+#define FORGET_LOOKS 32 /* that is as much as to forget one */
 
 struct hidden {
     struct envelope envelope; /* empty while a change is made of it, in the table; or where nothing in it was this node's */
@@ -230,26 +235,22 @@ void hidden_back(struct replicator *replicator, struct slice key)
     entry_forget(replicator, entry);
 }
 
-/* Ticks are counted, not time: who slept has heard of nobody meanwhile. */
-static void drop_what_nobody_has(struct replicator *replicator)
+/* Both say how many looks that was worth. */
+static uint32_t drop_if_nobody_has(struct replicator *replicator,
+                                   struct slice key,
+                                   const struct hidden *hidden)
 {
     uint64_t wait = replicator->settings.pruning_dissemination_ms /
                     replicator->settings.gossip_interval_ms;
-    struct map_entry item;
-    uint32_t at = 0;
+    struct entry *entry;
 
-    replicator->steady_ticks += !replicator->replicas.unreachable_count;
-    while (map_next(&replicator->hidden, &at, &item)) {
-        const struct hidden *hidden = item.value;
-        struct entry *entry;
-
-        if (replicator->steady_ticks - hidden->at <= wait)
-            continue;
-        entry = entry_find(replicator, item.key);
-        if (entry && !entry->log.version)
-            entry->log.version = hidden->version; /* others gave it back, and know that one */
-        hidden_drop(replicator, item.key);
-    }
+    if (replicator->steady_ticks - hidden->at <= wait)
+        return 1;
+    entry = entry_find(replicator, key);
+    if (entry && !entry->log.version)
+        entry->log.version = hidden->version; /* others gave it back, and know that one */
+    hidden_drop(replicator, key);
+    return FORGET_LOOKS;
 }
 
 void hidden_fini(struct replicator *replicator)
@@ -261,31 +262,50 @@ void hidden_fini(struct replicator *replicator)
     map_fini(&replicator->hidden);
 }
 
+static uint32_t forget_if_over(struct replicator *replicator,
+                               struct entry *entry)
+{
+    if (!is_over(replicator, entry->expires_after, entry->used_ms) ||
+        !hide(replicator, entry))
+        return 1;
+    REACHED("a key is forgotten that nobody used");
+    replicator->counters.expired++;
+    probes_put(replicator->probes,
+               &(struct probe){ .kind = PROBE_DATA_FORGOTTEN,
+                                .type = PROBE_TYPE_NONE,
+                                .bytes = entry->key });
+    notify_forget(replicator, entry);
+    notify_expired(replicator, entry);
+    if (entry->is_durable)
+        store_forget(replicator, entry->key);
+    entry_forget(replicator, entry);
+    return FORGET_LOOKS;
+}
+
+void expire_go_on(struct replicator *replicator)
+{
+    struct expiring *expiring = &replicator->expiring;
+    struct map_entry item;
+    uint32_t looks = 0;
+
+    while (expiring->is_on && looks < STEP_LOOKS) {
+        if (map_next(&replicator->hidden, &expiring->hidden_at, &item))
+            looks += drop_if_nobody_has(replicator, item.key, item.value);
+        else if (map_next(&replicator->entries, &expiring->at, &item))
+            looks += forget_if_over(replicator, item.value);
+        else
+            expiring->is_on = false;
+    }
+}
+
+/* Ticks are counted, not time: who slept has heard of nobody meanwhile. A look at all that is not over goes on in its place. */
 void expire_tick(struct replicator *replicator)
 {
-    struct map_entry item;
-    uint32_t at = 0;
-
     if (!replicator->expiries.count)
         return;
-    drop_what_nobody_has(replicator);
+    replicator->steady_ticks += !replicator->replicas.unreachable_count;
     hold_tick(replicator);
-    while (map_next(&replicator->entries, &at, &item)) {
-        struct entry *entry = item.value;
-
-        if (!is_over(replicator, entry->expires_after, entry->used_ms) ||
-            !hide(replicator, entry))
-            continue;
-        REACHED("a key is forgotten that nobody used");
-        replicator->counters.expired++;
-        probes_put(replicator->probes,
-                   &(struct probe){ .kind = PROBE_DATA_FORGOTTEN,
-                                    .type = PROBE_TYPE_NONE,
-                                    .bytes = entry->key });
-        notify_forget(replicator, entry);
-        notify_expired(replicator, entry);
-        if (entry->is_durable)
-            store_forget(replicator, entry->key);
-        entry_forget(replicator, entry);
-    }
+    if (!replicator->expiring.is_on)
+        replicator->expiring = (struct expiring){ .is_on = true };
+    expire_go_on(replicator);
 }

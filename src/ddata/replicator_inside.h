@@ -151,6 +151,13 @@ struct gossip_taking {
     struct gossip_filling answer;
 };
 
+/* A look at all keys, whether they are over. What changes places in the tables meanwhile is looked at the next time. */
+struct expiring {
+    bool is_on;
+    uint32_t hidden_at; /* where the next step looks on: first in the table of hidden keys */
+    uint32_t at;        /* then in that of entries */
+};
+
 enum store_purpose { STORE_FOR_COMMAND, STORE_FOR_AGGREGATOR, STORE_FOR_PEER };
 
 /* An entry on its way to the durable store. */
@@ -260,6 +267,7 @@ struct replicator {
     struct map hidden;  /* key -> struct hidden: what was forgotten, and perhaps is not elsewhere, see expire.c */
     uint64_t hidden_bytes;
     uint64_t steady_ticks; /* of gossip, while everybody was reachable */
+    struct expiring expiring;
     VEC(struct waiting) waiting;
     uint32_t waiting_head;
     bool is_modifying; /* the first that waits has been asked to begin again */
@@ -421,6 +429,7 @@ void entry_use(const struct replicator *replicator, struct entry *entry,
 void key_use(const struct replicator *replicator, struct slice key,
              int64_t used_ms); /* of its entry, or as it is held; fine if it is not here */
 void expire_tick(struct replicator *replicator);
+void expire_go_on(struct replicator *replicator); /* with the keys that the last step had no room for */
 /* Before a change of the key: what is hidden of it, if anything is, is in the table. False: at a limit. Then hidden_drop when it was made, or
  * hidden_back when it was not: nothing was changed, and nothing is shown. */
 bool hidden_show(struct replicator *replicator, struct slice key);

@@ -128,7 +128,8 @@ bool room_is_spent_on(struct replicator *replicator, size_t size)
 bool replicator_waits(const struct replicator *replicator)
 {
     return replicator->sendings.count || replicator->round.is_waiting ||
-           replicator->is_pruning || arrive_is_busy(replicator);
+           replicator->is_pruning || replicator->expiring.is_on ||
+           arrive_is_busy(replicator);
 }
 
 static void round_go_on(struct replicator *replicator, struct outbox *outbox)
@@ -144,6 +145,7 @@ void turns_step(struct replicator *replicator, struct outbox *outbox)
     bool is_round_first = replicator->is_round_first;
 
     replicator_room_fill(&replicator->own_room);
+    expire_go_on(replicator);
     if (!replicator->room->digested)
         replicator->room->digested = 1;
     send_on(replicator, outbox);
@@ -170,6 +172,7 @@ void turns_end(struct replicator *replicator)
     vec_fini(&replicator->sendings);
     replicator->sending_bytes = 0;
     replicator->round.is_waiting = replicator->is_pruning = false;
+    replicator->expiring.is_on = false;
     arrive_forget(replicator, NULL);
     vec_fini(&replicator->arrivals);
 }

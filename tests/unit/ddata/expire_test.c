@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/limits.h"
+#include "ddata/replicator_inside.h"
 #include "lone.h"
 
 #define AFTER 10000 /* ms */
@@ -34,6 +35,18 @@ static struct cluster *cluster_with(uint64_t seed, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         (void)cluster_add(c);
     return c;
+}
+
+/* And the steps that are due at once then; how many. */
+static uint32_t step(struct lone *lone, uint64_t now)
+{
+    uint32_t steps = 0;
+
+    do {
+        replicator_step(lone->replicator, now, &lone->outbox);
+        steps++;
+    } while (replicator_deadline(lone->replicator) <= now);
+    return steps;
 }
 
 static uint32_t told_count(const struct cluster *c, uint32_t index,
@@ -269,7 +282,7 @@ static void what_is_over_is_not_taken(void **state)
     gossip(lone, "xe", 0);
     assert_int_equal(replicator_view(lone->replicator).keys, 3);
     replicator_wall(lone->replicator, CLUSTER_WALL_MS + AFTER + 1);
-    replicator_step(lone->replicator, 60 * SECOND, &lone->outbox);
+    (void)step(lone, 60 * SECOND);
     assert_null(replicator_look(lone->replicator, slice_text("xc")));
     /* Of these no use is known. */
     assert_non_null(replicator_look(lone->replicator, slice_text("xd")));
@@ -904,7 +917,7 @@ static void as_long_as_somebody_has_it_it_stays_hidden(void **state)
         lone_put(lone, slice_text("x"));
         replicator_wall(lone->replicator, CLUSTER_WALL_MS + AFTER);
         for (uint64_t i = 1; i < 400; i++) {
-            replicator_step(lone->replicator, 2 * i * SECOND, &lone->outbox);
+            (void)step(lone, 2 * i * SECOND);
             if (i % 100 == 0 && !silent)
                 lone_receive(lone, &status);
         }
@@ -951,16 +964,47 @@ static void what_cannot_be_hidden_is_not_forgotten(void **state)
         lone_put(lone, slice_text(key));
     }
     replicator_wall(lone->replicator, wall);
-    replicator_step(lone->replicator, 10 * SECOND, &lone->outbox);
+    (void)step(lone, 10 * SECOND);
     assert_int_equal(replicator_view(lone->replicator).keys, 10);
     assert_int_equal(lone_counters(lone)->unforgotten, 10);
     assert_int_equal(lone_counters(lone)->expired, REPLICATOR_HIDDEN_MAX);
-    replicator_step(lone->replicator, 400 * SECOND, &lone->outbox); /* it slept */
+    (void)step(lone, 400 * SECOND); /* it slept */
     assert_int_equal(replicator_view(lone->replicator).keys, 10);
     for (uint64_t i = 1; i < 160; i++)
-        replicator_step(lone->replicator, (400 + 2 * i) * SECOND,
-                        &lone->outbox);
+        (void)step(lone, (400 + 2 * i) * SECOND);
     assert_int_equal(replicator_view(lone->replicator).keys, 0);
+    lone_free(lone);
+}
+
+/* A step of control is short, however many keys are over at once; so it is when what is hidden goes. */
+static void many_are_forgotten_in_several_steps(void **state)
+{
+    struct lone *lone =
+        lone_expiring(expiries, sizeof expiries / sizeof expiries[0]);
+    const uint32_t many = 10000;
+    uint64_t before = 0;
+    uint32_t steps = 0;
+    char key[16];
+    (void)state;
+
+    for (uint32_t i = 0; i < many; i++) {
+        (void)snprintf(key, sizeof key, "x-%u", i);
+        lone_put(lone, slice_text(key));
+    }
+    replicator_wall(lone->replicator, CLUSTER_WALL_MS + AFTER);
+    for (; before < many && steps < many; steps++) {
+        replicator_step(lone->replicator, 10 * SECOND, &lone->outbox);
+        assert_in_range(lone_counters(lone)->expired, before, before + many / 10);
+        before = lone_counters(lone)->expired;
+        assert_true(before == many || replicator_deadline(lone->replicator) == 0);
+    }
+    assert_int_equal(before, many);
+    assert_in_range(steps, 10, many / 100);
+    steps = 0;
+    for (uint64_t i = 1; i < 160; i++)
+        steps += step(lone, (10 + 2 * i) * SECOND);
+    assert_int_equal(lone->replicator->hidden.count, 0);
+    assert_in_range(steps, 160, 160 * 4);
     lone_free(lone);
 }
 
@@ -977,7 +1021,7 @@ static void what_has_no_place_stays_hidden(void **state)
     lone_put(lone, slice_text("x"));
     lone_put(lone, slice_text("x"));
     replicator_wall(lone->replicator, CLUSTER_WALL_MS + AFTER);
-    replicator_step(lone->replicator, 10 * SECOND, &lone->outbox);
+    (void)step(lone, 10 * SECOND);
     assert_null(replicator_look(lone->replicator, slice_text("x")));
     for (uint32_t i = 1; i < REPLICATOR_KEYS_MAX; i++) {
         (void)snprintf(key, sizeof key, "%u", i);
@@ -994,7 +1038,7 @@ static void what_has_no_place_stays_hidden(void **state)
         assert_null(replicator_look(lone->replicator, slice_text("x")));
     }
     replicator_wall(lone->replicator, CLUSTER_WALL_MS + 2 * AFTER);
-    replicator_step(lone->replicator, 20 * SECOND, &lone->outbox);
+    (void)step(lone, 20 * SECOND);
     assert_null(replicator_look(lone->replicator, slice_text("short")));
     while (replicator_next_news(lone->replicator, &news))
         continue;
@@ -1046,7 +1090,7 @@ static void nor_is_what_is_too_large(void **state)
     } while (count < fit + 3);
     dd_free(large);
     replicator_wall(lone->replicator, CLUSTER_WALL_MS + AFTER);
-    replicator_step(lone->replicator, 10 * SECOND, &lone->outbox);
+    (void)step(lone, 10 * SECOND);
     assert_int_equal(lone_counters(lone)->expired, fit);
     assert_int_equal(lone_counters(lone)->unforgotten, 3);
     lone_free(lone);
@@ -1081,6 +1125,7 @@ int main(void)
         cmocka_unit_test(as_long_as_somebody_has_it_it_stays_hidden),
         cmocka_unit_test(a_deletion_ends_it),
         cmocka_unit_test(what_cannot_be_hidden_is_not_forgotten),
+        cmocka_unit_test(many_are_forgotten_in_several_steps),
         cmocka_unit_test(what_has_no_place_stays_hidden),
         cmocka_unit_test(nor_is_what_is_too_large),
     };
