@@ -683,6 +683,27 @@ static void what_nobody_uses_is_forgotten(void **state)
     }
 }
 
+/* It is a use: what is released expires. */
+static void nor_does_what_is_released_stay_for_ever(void **state)
+{
+    static const struct replicator_expiry expiries[] = { { "dur*", 10000 } };
+    struct lone *lone = lone_durable_expiring(expiries, 1);
+    struct buf bytes = { 0 };
+    (void)state;
+
+    put_set(&bytes, &former, 1);
+    replicator_hold(lone->replicator, 0, KEY, buf_slice(&bytes));
+    buf_fini(&bytes);
+    replicator_loaded(lone->replicator, 0, true, &lone->outbox);
+    tick(lone, 5);
+    replicator_release(lone->replicator, 1, KEY);
+    tick(lone, 12);
+    assert_non_null(replicator_look(lone->replicator, KEY));
+    tick(lone, 20);
+    assert_null(replicator_look(lone->replicator, KEY));
+    lone_free(lone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -705,6 +726,7 @@ int main(void)
         cmocka_unit_test(calls_wait_until_it_is_known_what_is_held),
         cmocka_unit_test(what_cannot_be_read_is_nothing),
         cmocka_unit_test(what_nobody_uses_is_forgotten),
+        cmocka_unit_test(nor_does_what_is_released_stay_for_ever),
     };
 
     return cmocka_run_group_tests_name("ddata_held", tests, NULL, NULL);

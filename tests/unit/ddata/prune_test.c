@@ -16,6 +16,9 @@ static const struct replicator_settings pruning = { .gossip_off = true,
                                                     .pruning_interval_ms =
                                                         1000 };
 
+static const struct consistency to_both = { .level = CONSISTENCY_ALL,
+                                            .timeout_ms = 1000 };
+
 static void receive_write(struct lone *lone, struct envelope *envelope)
 {
     struct message_entry entry = { .key = slice_text("C") };
@@ -119,8 +122,6 @@ static void a_delta_of_one_half_has_both_that_were_taken_over(void **state)
 /* Also one that is sent at once, with a write. */
 static void a_write_has_what_was_taken_over(void **state)
 {
-    const struct consistency both = { .level = CONSISTENCY_ALL,
-                                      .timeout_ms = 1000 };
     struct lone *lone = lone_new(&pruning);
     struct envelope delta = { 0 };
     struct message message;
@@ -129,7 +130,7 @@ static void a_write_has_what_was_taken_over(void **state)
     receive_marked(lone, counted_both_ways(&ghost, 30, 5));
     replicator_step(lone->replicator, 1100 * MS, &lone->outbox);
     lone_update(lone, slice_text("C"),
-                counted_both_ways(&lone->identity.node, 0, 6), &both);
+                counted_both_ways(&lone->identity.node, 0, 6), &to_both);
     assert_true(lone_next(lone, &message));
     assert_int_equal(message.kind, MESSAGE_WRITE);
     assert_true(envelope_decode(message.entries[0].bytes, &delta));
@@ -212,6 +213,83 @@ static void no_delta_alone_says_that_what_was_taken_over_was_seen(void **state)
     lone_free(lone);
 }
 
+/* What it added anew is numbered behind the deltas that others know, also where it has forgotten how many it made: else they would take those that
+ * follow for repeats. */
+static void what_was_taken_over_has_the_next_number(void **state)
+{
+    struct lone *lone = lone_new(&pruning);
+    struct dd_writer gone = { .node = ghost };
+    struct envelope known = { .value = set_of(&gone, "ghost's") };
+    struct dd_element added = dd_text("added");
+    struct message message;
+    struct dd_value *set;
+    (void)state;
+
+    versions_set(&known.versions, &lone->identity.node, 5);
+    envelope_prune_begin(&known, &ghost, &lone->identity.node);
+    (void)pruning_see_all(&known.pruning, &lone->peer.address);
+    receive_write(lone, &known);
+    replicator_step(lone->replicator, 1100 * MS, &lone->outbox);
+    assert_int_equal(lone_counters(lone)->pruned, 1);
+    set = dd_copy(replicator_look(lone->replicator, slice_text("C")));
+    dd_orset_add(set, &lone->writer, &added);
+    lone_update(lone, slice_text("C"), set, &to_both);
+    assert_true(lone_next(lone, &message));
+    assert_int_equal(message.kind, MESSAGE_DELTAS);
+    assert_int_equal(message.entries[0].from, 7);
+    message_fini(&message);
+    lone_free(lone);
+}
+
+/* Who follows the key is told, though nothing was added. */
+static void what_is_cleaned_away_is_told(void **state)
+{
+    struct lone *lone = lone_new(&pruning);
+    struct envelope counted = { .value = counter_of(&ghost, 3) };
+    struct envelope taken_over = { .value = counter_of(&lone->peer, 3) };
+    struct envelope marked = { .value = counter_of(&lone->peer, 3) };
+    struct dd_writer peer = { .node = lone->peer };
+    struct replicator_news news;
+    uint32_t told = 0;
+    (void)state;
+
+    receive_write(lone, &counted);
+    receive_write(lone, &taken_over);
+    assert_true(replicator_subscribe(lone->replicator, 1, slice_text("C")));
+    replicator_flush(lone->replicator);
+    while (replicator_next_news(lone->replicator, &news))
+        told++;
+    assert_int_equal(told, 1);
+    envelope_prune_begin(&marked, &ghost, &lone->peer);
+    envelope_prune(&marked, &ghost, &peer, CLUSTER_WALL_MS + 1000000);
+    receive_write(lone, &marked);
+    replicator_flush(lone->replicator);
+    assert_true(replicator_next_news(lone->replicator, &news));
+    assert_int_equal(news.kind, REPLICATOR_NEWS_CHANGED);
+    assert_int_equal(dd_gcounter_get(news.value).low, 3);
+    lone_free(lone);
+}
+
+/* Else it would differ from what others have for ever. */
+static void a_mark_that_has_served_its_time_is_in_no_digest(void **state)
+{
+    struct lone *lone = lone_new(&pruning);
+    uint8_t before[DIGEST_SIZE], after[DIGEST_SIZE];
+    struct entry *entry;
+    (void)state;
+
+    receive_marked(lone, counter_of(&ghost, 3));
+    replicator_step(lone->replicator, 1100 * MS, &lone->outbox);
+    entry = entry_find(lone->replicator, slice_text("C"));
+    memcpy(before, entry_digest(lone->replicator, entry).data, DIGEST_SIZE);
+    replicator_wall(lone->replicator, CLUSTER_WALL_MS + 7 * INT64_C(3600000));
+    replicator_step(lone->replicator, 2200 * MS, &lone->outbox);
+    assert_int_equal(entry->envelope.pruning.marks.count, 0);
+    memcpy(after, entry_digest(lone->replicator, entry).data, DIGEST_SIZE);
+    assert_memory_not_equal(before, after, DIGEST_SIZE);
+    lone_free(lone);
+}
+
 #define MANY 5000 /* keys: more than a step looks at */
 
 /* So many counters have something of the ghost, which was a member and is gone; there is nobody else. */
@@ -266,7 +344,7 @@ static void who_cannot_be_reached_stops_it(void **state)
     replicator_step(lone->replicator, 1100 * MS, &lone->outbox);
     before = lone_counters(lone)->pruned;
     assert_in_range(before, 1, MANY - 1);
-    lone_tell(lone, &lone->peer, PEER_UP, false);
+    lone_tell(lone, &lone->peer, PEER_JOINING, false); /* whose word is not waited for */
     for (uint64_t i = 1; i < MANY; i++)
         replicator_step(lone->replicator, 1100 * MS + i, &lone->outbox);
     assert_int_equal(lone_counters(lone)->pruned, before);
@@ -285,6 +363,9 @@ int main(void)
         cmocka_unit_test(a_delta_of_one_half_has_both_that_were_taken_over),
         cmocka_unit_test(a_write_has_what_was_taken_over),
         cmocka_unit_test(no_delta_alone_says_that_what_was_taken_over_was_seen),
+        cmocka_unit_test(what_was_taken_over_has_the_next_number),
+        cmocka_unit_test(what_is_cleaned_away_is_told),
+        cmocka_unit_test(a_mark_that_has_served_its_time_is_in_no_digest),
         cmocka_unit_test(many_are_pruned_in_several_steps),
         cmocka_unit_test(who_cannot_be_reached_stops_it),
     };
