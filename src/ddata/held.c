@@ -6,14 +6,18 @@
  * came, or it was damaged on more disks than this one. A mere change says nothing of what its sender has. */
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/sort.h"
+#include "base/sorted.h"
 #include "ddata/replicator_inside.h"
+
+typedef VEC(uint64_t) uid_list;
 
 struct hold {
     struct buf left;      /* what the store has, perhaps nothing */
     struct envelope come; /* what others have, merged; empty: nothing came */
     uint64_t size;        /* of that in bytes, at most */
     int64_t used_ms;      /* last, by the wall clock */
-    VEC(struct node_id) heard; /* who said all that it has, perhaps nothing */
+    uid_list heard;       /* who said all that it has, perhaps nothing; in order. Of many members half, for each key of a disk */
 };
 
 static struct hold *hold_of(const struct replicator *replicator,
@@ -140,12 +144,29 @@ static bool collect(struct replicator *replicator, struct hold *hold,
     return true;
 }
 
+static int uid_order(const void *item, const void *key)
+{
+    uint64_t uid = *(const uint64_t *)item, other = *(const uint64_t *)key;
+
+    return uid < other ? -1 : uid > other;
+}
+
+static bool was_heard(const struct hold *hold, uint64_t uid, uint32_t *at)
+{
+    *at = sorted_vec_place(&hold->heard, uid_order, &uid);
+    return *at < hold->heard.count && hold->heard.items[*at] == uid;
+}
+
 static void note_heard(struct hold *hold, const struct node_id *from)
 {
-    for (uint32_t i = 0; i < hold->heard.count; i++)
-        if (node_equal(&hold->heard.items[i], from))
-            return;
-    vec_push(&hold->heard, *from);
+    uint32_t at;
+
+    if (was_heard(hold, from->uid, &at))
+        return;
+    vec_push(&hold->heard, 0);
+    memmove(&hold->heard.items[at + 1], &hold->heard.items[at],
+            (hold->heard.count - 1 - at) * sizeof *hold->heard.items);
+    hold->heard.items[at] = from->uid;
 }
 
 /* Of those that count for writes. Those that are no members any more are forgotten. */
@@ -153,17 +174,20 @@ static bool is_enough(const struct replicator *replicator, struct hold *hold)
 {
     const struct replicas *replicas = &replicator->replicas;
     uint32_t members = replicas->up_count + 1;
-    uint32_t count = 0;
+    uid_list still = { 0 };
+    uint32_t count = 0, at;
 
-    for (uint32_t i = hold->heard.count; i-- > 0;) {
-        const struct replica *replica =
-            replicas_find(replicas, &hold->heard.items[i]);
+    for (uint32_t i = 0; i < replicas->items.count; i++) {
+        const struct replica *replica = &replicas->items.items[i];
 
-        if (!replica)
-            vec_remove(&hold->heard, i);
-        else
-            count += replica->group == REPLICA_UP;
+        if (!was_heard(hold, replica->peer.uid, &at))
+            continue;
+        vec_push(&still, replica->peer.uid);
+        count += replica->group == REPLICA_UP;
     }
+    sort_stable(still.items, still.count, sizeof *still.items, uid_order);
+    vec_fini(&hold->heard);
+    hold->heard = still;
     return count >= members - members / 2;
 }
 
