@@ -11,16 +11,20 @@
 #include <sherd/sim.h>
 #include <sherd/store.h>
 
+#include "base/limits.h"
+
 #define NODES 6
 #define LEAVES (NODES - 1)
 #define KEYS 200
+#define PARTS 40 /* of many keys: so many times that */
 
 /* What the test's actors leave: one simulation, one thread. */
 static struct sherd_sim *sim;
 static struct sherd_ref stores[NODES];
 static uint32_t good, bad; /* answers */
 static uint32_t replicas; /* of a store that is opened from here on; 0: as many as is usual */
-static uint64_t members;  /* that were seen last */
+static uint64_t counts[SHERD_STORE_COUNTER_COUNT]; /* of a broker, that were seen last */
+static uint32_t many; /* which part of many keys */
 
 typedef enum sherd_next receiver(struct sherd_ctx *ctx, void *self,
                                  const struct sherd_msg *msg);
@@ -83,15 +87,14 @@ static int teardown(void **state)
     assert_null(sherd_sim_violation(sim));
     sherd_sim_close(sim);
     replicas = 0;
-    members = 0;
     return 0;
 }
 
 static const char *key_of(uint32_t index)
 {
-    static char key[16];
+    static char key[24];
 
-    (void)snprintf(key, sizeof key, "k%u", index); /* fits */
+    (void)snprintf(key, sizeof key, "k%u-%u", many, index); /* fits */
     return key;
 }
 
@@ -218,29 +221,62 @@ static enum sherd_next counter(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-/* How many members the broker of the first node has on its ring, in a ms. */
+/* What its node's broker counts, in a ms. */
 static enum sherd_next looker(struct sherd_ctx *ctx, void *self,
                               const struct sherd_msg *msg)
 {
-    uint64_t counts[SHERD_STORE_COUNTER_COUNT];
-
     (void)self;
     if (msg->kind == SHERD_STARTED)
-        sherd_store_status(ctx, stores[0], 1);
+        sherd_store_status(ctx, stores[*(const uint32_t *)msg->body.data], 1);
     if (msg->kind != SHERD_ANSWER)
         return SHERD_CONTINUE;
     assert_true(sherd_store_counts(msg, counts));
-    members = counts[SHERD_STORE_MEMBERS];
     return SHERD_STOP;
+}
+
+static uint64_t count_of(uint32_t node, enum sherd_store_counter counter)
+{
+    counts[counter] = UINT64_MAX;
+    spawn(node, looker);
+    for (uint32_t i = 0; i < 1000 && counts[counter] == UINT64_MAX; i++)
+        sherd_sim_run(sim, 1);
+    return counts[counter];
 }
 
 static void await_members(uint64_t wanted)
 {
-    for (uint32_t i = 0; i < 60000 && members != wanted; i++) {
-        spawn(0, looker);
+    for (uint32_t i = 0; i < 60000 && count_of(0, SHERD_STORE_MEMBERS) != wanted; i++)
         sherd_sim_run(sim, 1);
+    assert_int_equal(counts[SHERD_STORE_MEMBERS], wanted);
+}
+
+/* Each has its replicas' keys, and no others: so many moves that the walks over them go on while keys are dropped. */
+static void many_keys_are_where_they_belong(void **state)
+{
+    uint64_t sum = 0;
+
+    (void)state;
+    replicas = 1;
+    reopen();
+    assert_int_equal(sherd_sim_leave(sim, LEAVES), 0);
+    await_members(NODES - 1);
+    sherd_sim_run(sim, 20000);
+    for (many = 0; many < PARTS; many++) {
+        spawn(0, writer);
+        sherd_sim_run(sim, 1000);
     }
-    assert_int_equal(members, wanted);
+    many = 0;
+    assert_int_equal(good, PARTS * KEYS);
+    assert_int_equal(sherd_sim_start(sim, LEAVES), 0);
+    assert_int_equal(sherd_sim_heal(sim, 120000), 0);
+    spawn(LEAVES, opener);
+    sherd_sim_run(sim, 60000);
+    for (uint32_t i = 0; i < NODES; i++) {
+        sum += count_of(i, SHERD_STORE_KEYS);
+        assert_int_equal(counts[SHERD_STORE_MOVING], 0);
+    }
+    assert_int_equal(sum, PARTS * KEYS);
+    assert_true(count_of(LEAVES, SHERD_STORE_KEYS) > 2 * STORE_MOVES_MAX);
 }
 
 /* A broker that is a replica again of what it had given away writes a key before the others send it what they have: that covers nothing of what
@@ -260,7 +296,6 @@ static void what_it_writes_as_a_replica_again_is_beside_what_it_wrote(void **sta
     assert_int_equal(sherd_sim_heal(sim, 120000), 0);
     spawn(LEAVES, opener);
     sherd_sim_run(sim, 60000); /* keys have moved */
-    members = 0;
     await_members(NODES);
     assert_int_equal(sherd_sim_crash(sim, LEAVES), 0);
     assert_int_equal(sherd_sim_down(sim, 0, LEAVES), 0);
@@ -284,6 +319,7 @@ int main(void)
         TEST(puts_go_on_while_a_replica_leaves),
         TEST(who_leaves_gives_away_what_nobody_else_has),
         TEST(what_it_writes_as_a_replica_again_is_beside_what_it_wrote),
+        TEST(many_keys_are_where_they_belong),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

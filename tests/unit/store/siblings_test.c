@@ -214,6 +214,15 @@ static void bytes_are_read_back(void **state)
     bytes.data[bytes.size - 1] ^= 1;
     buf_put_u8(&bytes, 0);
     assert_false(siblings_get(buf_slice(&bytes), &two));
+    buf_clear(&bytes);
+    one.versions.items[1].dot = one.versions.items[0].dot; /* one version twice, and then out of order */
+    siblings_put(&one, &bytes);
+    assert_false(siblings_get(buf_slice(&bytes), &two));
+    buf_clear(&bytes);
+    one.versions.items[1].dot = one.versions.items[2].dot;
+    one.versions.items[2].dot = (struct dot){ 5, 6, 7 };
+    siblings_put(&one, &bytes);
+    assert_false(siblings_get(buf_slice(&bytes), &two));
     buf_fini(&bytes);
     history_fini(&one.history); /* a version that its clock does not cover could not be replaced */
     siblings_put(&one, &bytes);
