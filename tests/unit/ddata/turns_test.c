@@ -313,6 +313,30 @@ static void digests_are_made_in_several_steps(void **state)
     lone_free(lone);
 }
 
+/* To pack a value costs something, however small it is. */
+static void small_values_are_packed_in_several_steps(void **state)
+{
+    struct replicator_settings settings = { .deltas_off = true };
+    struct lone *lone = lone_new(&settings);
+    uint32_t count = 0, before = 0;
+    (void)state;
+
+    for (uint32_t i = 0; i < NAMED; i++)
+        put_elements(lone, i, i, 1);
+    for (uint32_t steps = 0; steps < NAMED && count < NAMED; steps++) {
+        struct map_entry item;
+        uint32_t at = 0;
+
+        replicator_step(lone->replicator, 2 * SECOND, &lone->outbox);
+        for (count = 0; map_next(&lone->replicator->entries, &at, &item);)
+            count += ((const struct entry *)item.value)->has_digest;
+        assert_in_range(count - before, 1, 20);
+        before = count;
+    }
+    assert_int_equal(count, NAMED);
+    lone_free(lone);
+}
+
 /* All changes before each step: the status is sent after some of them nevertheless. */
 static void what_changes_all_the_time_is_told_too(void **state)
 {
@@ -832,6 +856,7 @@ int main(void)
         cmocka_unit_test(what_waits_has_a_limit),
         cmocka_unit_test(a_replicator_that_ends_sends_no_more),
         cmocka_unit_test(digests_are_made_in_several_steps),
+        cmocka_unit_test(small_values_are_packed_in_several_steps),
         cmocka_unit_test(what_changes_all_the_time_is_told_too),
         cmocka_unit_test(no_step_makes_all_that_is_left),
         cmocka_unit_test(a_status_is_compared_in_several_steps),
