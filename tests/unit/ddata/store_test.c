@@ -292,6 +292,34 @@ static void a_delta_that_is_known_is_acknowledged_when_it_is_stored(void **state
     }
 }
 
+/* A command that had to wait until the durable keys were there is as strict as it was asked for. */
+static void what_waited_asks_as_many_as_it_was_to(void **state)
+{
+    const struct consistency both = { .level = CONSISTENCY_ALL,
+                                      .timeout_ms = TIMEOUT_MS };
+    (void)state;
+
+    for (int deletes = 0; deletes < 2; deletes++) {
+        struct lone *lone = lone_with(&quiet, true);
+
+        if (deletes)
+            replicator_delete(lone->replicator, 0, 1, slice_text("k"), &both,
+                              &lone->outbox);
+        else
+            replicator_get(lone->replicator, 0, 1, slice_text("k"), &both,
+                           &lone->outbox);
+        assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
+        replicator_loaded(lone->replicator, 0, true, &lone->outbox);
+        assert_int_equal(lone_next_kind(lone),
+                         deletes ? MESSAGE_WRITE : MESSAGE_READ);
+        assert_silent(lone);
+        time_is_over(lone);
+        assert_answer(lone, deletes ? REPLICATOR_DELETE_FAILURE
+                                    : REPLICATOR_GET_FAILURE);
+        lone_free(lone);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +330,7 @@ int main(void)
         cmocka_unit_test(a_local_change_is_answered_by_the_store),
         cmocka_unit_test(a_key_that_is_not_durable_needs_no_store),
         cmocka_unit_test(a_delta_that_is_known_is_acknowledged_when_it_is_stored),
+        cmocka_unit_test(what_waited_asks_as_many_as_it_was_to),
     };
 
     return cmocka_run_group_tests_name("ddata_store", tests, NULL, NULL);
