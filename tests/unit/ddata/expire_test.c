@@ -976,6 +976,35 @@ static void what_cannot_be_hidden_is_not_forgotten(void **state)
     lone_free(lone);
 }
 
+/* Nor does a change that turns out to be none for what it finds. */
+static void what_is_given_up_does_not_bring_it_back(void **state)
+{
+    struct lone *lone =
+        lone_expiring(expiries, sizeof expiries / sizeof expiries[0]);
+    const struct dd_value *current;
+    struct replicator_news news;
+    (void)state;
+
+    lone_put(lone, slice_text("x"));
+    replicator_wall(lone->replicator, CLUSTER_WALL_MS + AFTER);
+    (void)step(lone, 10 * SECOND);
+    assert_null(replicator_look(lone->replicator, slice_text("x")));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(replicator_update_begin(lone->replicator, 0, 1,
+                                                 slice_text("x"), &current,
+                                                 &lone->outbox),
+                         REPLICATOR_MODIFY);
+        assert_non_null(current);
+        replicator_update_fail(lone->replicator, 0, 1, slice_text("x"),
+                               &lone->outbox);
+        assert_null(replicator_look(lone->replicator, slice_text("x")));
+        assert_true(replicator_next_news(lone->replicator, &news));
+        assert_int_equal(news.answer, REPLICATOR_MODIFY_FAILURE);
+        assert_false(replicator_next_news(lone->replicator, &news));
+    }
+    lone_free(lone);
+}
+
 /* A step of control is short, however many keys are over at once; so it is when what is hidden goes. */
 static void many_are_forgotten_in_several_steps(void **state)
 {
@@ -1125,6 +1154,7 @@ int main(void)
         cmocka_unit_test(as_long_as_somebody_has_it_it_stays_hidden),
         cmocka_unit_test(a_deletion_ends_it),
         cmocka_unit_test(what_cannot_be_hidden_is_not_forgotten),
+        cmocka_unit_test(what_is_given_up_does_not_bring_it_back),
         cmocka_unit_test(many_are_forgotten_in_several_steps),
         cmocka_unit_test(what_has_no_place_stays_hidden),
         cmocka_unit_test(nor_is_what_is_too_large),
