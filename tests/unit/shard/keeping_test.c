@@ -833,6 +833,38 @@ static void who_hosts_under_the_last_fence_has_the_shard(void **state)
     scene_free(scene);
 }
 
+/* What is packed in parts, of 64 regions or 256 shards, has each of them once. */
+static void assert_stored(const struct scene *scene, uint32_t regions,
+                          uint32_t shards)
+{
+    struct stored stored;
+
+    assert_true(stored_read(&stored, buf_slice(&scene->state),
+                            buf_slice(&scene->fences)));
+    assert_int_equal(stored.region_count, regions);
+    assert_int_equal(stored.home_count, shards);
+    assert_int_equal(stored.fence_count, shards);
+    stored_fini(&stored);
+}
+
+static void each_is_in_one_part(void **state)
+{
+    const int regions = 150, shards = 600;
+    struct scene *scene = scene_with(regions, NULL);
+    char id[8];
+    (void)state;
+
+    for (int i = 0; i < shards; i++) {
+        (void)snprintf(id, sizeof id, "%d", i);
+        asks(scene, i % regions, id);
+    }
+    assert_stored(scene, (uint32_t)regions, (uint32_t)shards);
+    peer_removed(scene, 3);
+    asks(scene, 0, "more");
+    assert_stored(scene, (uint32_t)regions - 1, (uint32_t)shards + 1);
+    scene_free(scene);
+}
+
 /* A JVM's coordinator has no fences, and its regions report nothing. */
 static void the_state_of_a_jvm_is_taken_over(void **state)
 {
@@ -970,6 +1002,7 @@ int main(void)
         cmocka_unit_test(a_last_write_without_an_answer_ends_in_time),
         cmocka_unit_test(a_state_that_cannot_be_read_is_made_anew),
         cmocka_unit_test(who_hosts_under_the_last_fence_has_the_shard),
+        cmocka_unit_test(each_is_in_one_part),
         cmocka_unit_test(the_state_of_a_jvm_is_taken_over),
         cmocka_unit_test(a_coordinator_may_go_in_every_step_of_a_hand_off),
     };
