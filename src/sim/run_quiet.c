@@ -18,7 +18,7 @@
 #define ROLL 32 /* entities of each type that must answer */
 #define FOLLOWED (30 * SECOND) /* mail of one node; followers begin to follow and end meanwhile */
 #define SILENCE (60 * SECOND)
-#define GROWN_PIECES 64 /* pieces of memory more in a third of it, and one for each pair */
+#define GROWN_PIECES 64 /* pieces of memory more in the half of it that counts, and one for each pair */
 #define GROWN_BYTES 1024 /* of each */
 #define STORE_SETTLE (120 * SECOND) /* a minute of asks that run out, and keys that move */
 
@@ -184,7 +184,7 @@ static uint64_t rest_bound(const struct options *options)
            TRIES * CHECK_LIVE_TRIED_NS;
 }
 
-/* A minute in which nothing is asked. I26: no node grows in each third of it; by how much each pair of nodes and each node may is below
+/* A minute in which nothing is asked. I26: no node grows all the time; by how much each pair of nodes and each node may is below
  * what one piece kept of each heartbeat would be. Where links are slower than the detectors are patient what is on its way is more than
  * that. */
 static void silence(struct run *run, bool is_steady)
