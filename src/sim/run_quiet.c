@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "ddata/replicator.h"
+#include "sim/check_balance.h"
 #include "sim/check_quiet.h"
 #include "sim/check_remember.h"
 #include "sim/checks.h"
@@ -220,6 +221,8 @@ void run_roll_call(struct run *run)
     if (!run_until_holds(run, shards_rest, "L9", rest_bound(run->options),
                          "in the quiet, shards stay where they are"))
         return;
+    if (is_steady) /* who sees members lost and back moves nothing */
+        check_balance_judge(run->verdict, run->world, run->options);
     check_live_still(live, true);
     if (is_steady)
         check_live_silent(live, true);

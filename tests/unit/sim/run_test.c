@@ -357,6 +357,36 @@ static void L2_a_coordinator_that_never_begins_is_found(void **state)
     assert_non_null(strstr(result.lines[0], "in the liveness phase, no coordinator that all know and that tells all homes"));
 }
 
+/* A node comes back when all shards have homes, and none moves to it (B15). */
+static void balance_of_a_newcomer_without_shards_is_found(void **state)
+{
+    static const char faults[] = "at 20s leave 1\nat 40s start 1\n";
+    struct schedule schedule = { { 0 } };
+    char error[SCHEDULE_ERROR_MAX];
+    struct options options;
+    struct run_settings settings = { .options = &options,
+                                     .schedule = &schedule,
+                                     .stops_at_violation = true };
+    struct run_result result;
+
+    (void)state;
+    assert_true(schedule_read(&schedule, slice_text(faults), error,
+                              sizeof error));
+    for (uint64_t absolute_limit = 0; absolute_limit < 2; absolute_limit++) {
+        set(&options, 4);
+        options.value[OPTION_REBALANCE_ABSOLUTE] = absolute_limit;
+        run_seed(&settings, &result);
+        if (result.violations)
+            fail_msg("%s", result.lines[0]);
+        zoo_choose(ZOO_B15);
+        run_seed(&settings, &result);
+        zoo_choose(ZOO_NONE);
+        assert_true(broke(&result, "balance"));
+        assert_non_null(strstr(result.lines[0], "in the quiet, of type"));
+    }
+    schedule_fini(&schedule);
+}
+
 /* A shard whose home died with its node gets no other one (C10): who asks for it asks for ever. */
 static void L2_a_home_that_is_never_told_is_found(void **state)
 {
@@ -924,6 +954,7 @@ int main(void)
         cmocka_unit_test(L1_a_node_that_nobody_hears_is_found),
         cmocka_unit_test(L2_a_coordinator_that_never_begins_is_found),
         cmocka_unit_test(L2_a_home_that_is_never_told_is_found),
+        cmocka_unit_test(balance_of_a_newcomer_without_shards_is_found),
         cmocka_unit_test(follow_what_actors_do_not_hear_is_found),
         cmocka_unit_test(a_run_that_differs_from_its_first_one_is_seen),
         cmocka_unit_test(I26_what_is_kept_is_found),

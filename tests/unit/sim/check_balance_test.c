@@ -1,0 +1,81 @@
+/* How evenly shards must be spread where nothing moves any more. */
+#include "sim/check_balance.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char text[200];
+
+static bool holds(uint32_t absolute_limit, uint32_t threshold, uint32_t a,
+                  uint32_t b, uint32_t c)
+{
+    const struct check_balance_limits limits = { absolute_limit, threshold };
+    const uint32_t shards[] = { a, b, c };
+
+    text[0] = 0;
+    return check_balance_holds(&limits, shards, 3, text, sizeof text);
+}
+
+/* The older algorithm (behaviour 15.3). */
+static void the_fullest_has_a_threshold_more_than_the_emptiest(void **state)
+{
+    (void)state;
+    assert_true(holds(0, 1, 4, 3, 3));
+    assert_true(holds(0, 3, 5, 3, 2));
+    assert_true(holds(0, 10, 10, 0, 0));
+    assert_true(holds(0, 1, 0, 0, 0));
+}
+
+static void balance_more_than_the_threshold_is_found(void **state)
+{
+    (void)state;
+    assert_false(holds(0, 1, 5, 3, 3));
+    assert_false(holds(0, 1, 3, 3, 5));
+    assert_string_equal(text, "11 shards on 3 regions, 3 to 5 on each");
+    assert_false(holds(0, 3, 3, 7, 4));
+}
+
+/* The newer one (15.2), whatever the threshold is. */
+static void all_have_their_part_or_one_less(void **state)
+{
+    (void)state;
+    assert_true(holds(1, 1, 4, 3, 3));
+    assert_true(holds(1, 1, 4, 4, 4));
+    assert_true(holds(100, 1, 0, 0, 1));
+    assert_true(holds(1, 1, 0, 0, 0));
+}
+
+static void balance_more_or_less_than_their_part_is_found(void **state)
+{
+    (void)state;
+    assert_false(holds(1, 10, 5, 4, 3));
+    assert_false(holds(1, 10, 4, 4, 2)); /* one above would be none too many for the older one */
+    assert_string_equal(text, "10 shards on 3 regions, 2 to 4 on each");
+    assert_false(holds(5, 10, 12, 0, 0));
+}
+
+static void a_region_alone_has_all(void **state)
+{
+    const struct check_balance_limits limits = { 1, 1 };
+    const uint32_t shards[] = { 1000 };
+
+    (void)state;
+    assert_true(check_balance_holds(&limits, shards, 1, text, sizeof text));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_fullest_has_a_threshold_more_than_the_emptiest),
+        cmocka_unit_test(balance_more_than_the_threshold_is_found),
+        cmocka_unit_test(all_have_their_part_or_one_less),
+        cmocka_unit_test(balance_more_or_less_than_their_part_is_found),
+        cmocka_unit_test(a_region_alone_has_all),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
