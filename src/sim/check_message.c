@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/vec.h"
-#include "sim/orders.h"
+#include "sim/check_order.h"
 #include "sim/token.h"
 
 #define CHUNK 1024u
@@ -64,7 +64,7 @@ struct check_message {
     VEC(struct chunk *) chunks;
     uint32_t oldest_chunk; /* all before it are closed */
     uint64_t next;
-    struct orders orders;
+    struct check_order order;
     VEC(struct node) nodes;
     VEC(struct pipe *) pipes;    /* by number; null: not known; control: that of no messages */
     VEC(struct writer) writers;  /* by node */
@@ -127,7 +127,7 @@ void check_message_free(struct check_message *check)
         vec_fini(&check->writers.items[i].pipes);
     vec_fini(&check->writers);
     vec_fini(&check->cut);
-    orders_fini(&check->orders);
+    check_order_fini(&check->order);
     vec_fini(&check->nodes);
     mem_free(check);
 }
@@ -286,24 +286,22 @@ void check_message_safety(struct check_message *check,
 static void in_order(struct check_message *check, uint32_t node,
                      uint64_t number, const struct token *token)
 {
-    uint64_t *last;
+    uint64_t later;
     char text[TEXT_MAX];
 
     /* What a downed node still reads may be older than what runs elsewhere has read. */
     if (!token->stream || (check->safety && check->safety->outside[node]))
         return;
-    if (orders_full(&check->orders))
-        orders_sweep(&check->orders, oldest(check));
-    last = orders_last(&check->orders, token->stream, token->to);
-    if (*last && number < *last - 1) {
-        (void)snprintf(text, sizeof text,
-                       "is delivered after %llu, which was sent later on stream %llx",
-                       (unsigned long long)*last - 1,
-                       (unsigned long long)token->stream);
-        tell(check, "I2", node, number, text);
+    if (check_order_is_full(&check->order))
+        check_order_sweep(&check->order, oldest(check));
+    if (check_order_take(&check->order, token->stream, token->to, number,
+                         &later))
         return;
-    }
-    *last = number + 1;
+    (void)snprintf(text, sizeof text,
+                   "is delivered after %llu, which was sent later on stream %llx",
+                   (unsigned long long)later,
+                   (unsigned long long)token->stream);
+    tell(check, "I2", node, number, text);
 }
 
 /* ---- facts ---- */
@@ -330,29 +328,53 @@ uint64_t check_message_sent(struct check_message *check, uint64_t now,
     return number;
 }
 
+/* The open token that the receiver has at that node; null: told. */
+static struct token *token_for(struct check_message *check, uint32_t node,
+                               uint64_t number, struct sherd_ref receiver)
+{
+    struct token *token = token_at(check, node, number, "is delivered");
+    char text[TEXT_MAX];
+    char who[TARGET_TEXT_MAX];
+
+    if (token && (token->to.node != receiver.node ||
+                  token->to.actor != receiver.actor)) {
+        target_text(receiver, who, sizeof who);
+        (void)snprintf(text, sizeof text, "is delivered to %s", who);
+        tell(check, "I34", node, number, text);
+    }
+    return token;
+}
+
 void check_message_delivered(struct check_message *check, uint32_t node,
                              uint64_t number, struct sherd_ref receiver)
 {
     struct token *token;
-    char text[TEXT_MAX];
-    char who[TARGET_TEXT_MAX];
 
     if (number < check->next && state_of(check, number) == DELIVERED) {
         tell(check, "I13", node, number, "is delivered twice");
         return;
     }
-    token = token_at(check, node, number, "is delivered");
+    token = token_for(check, node, number, receiver);
     if (!token)
         return;
-    if (token->to.node != receiver.node || token->to.actor != receiver.actor) {
-        target_text(receiver, who, sizeof who);
-        (void)snprintf(text, sizeof text, "is delivered to %s", who);
-        tell(check, "I34", node, number, text);
-    }
     in_order(check, node, number, token);
     close_token(check, number, DELIVERED);
     check->counts.delivered++;
     node_of(check, node)->delivered++;
+}
+
+void check_message_passed(struct check_message *check, uint32_t node,
+                          uint64_t number, struct sherd_ref receiver,
+                          struct sherd_ref to)
+{
+    struct token *token = token_for(check, node, number, receiver);
+
+    if (!token)
+        return;
+    in_order(check, node, number, token);
+    token->to = to;
+    token->stream = 0;
+    node_of(check, node)->delivered++; /* as the node counts it */
 }
 
 /* How many messages for that entity are at the node, and not delivered. */
@@ -763,7 +785,7 @@ bool check_message_oldest(const struct check_message *check, uint64_t now,
 size_t check_message_memory(const struct check_message *check)
 {
     size_t size = check->chunks.count * sizeof(struct chunk) +
-                  orders_memory(&check->orders);
+                  check_order_memory(&check->order);
 
     for (uint32_t i = check->oldest_chunk; i < check->chunks.count; i++)
         if (check->chunks.items[i]->tokens)

@@ -74,6 +74,10 @@ uint64_t check_message_sent(struct check_message *check, uint64_t now,
 /* The receiver is handed the message, at a node. */
 void check_message_delivered(struct check_message *check, uint32_t node,
                              uint64_t number, struct sherd_ref receiver);
+/* The receiver is handed the message and passes it on: it is open still, for another one, in no order. */
+void check_message_passed(struct check_message *check, uint32_t node,
+                          uint64_t number, struct sherd_ref receiver,
+                          struct sherd_ref to);
 /* A message ended at a node without delivery, or its handler failed on it (then it was delivered before). bytes: whatever
  * holds its token, or several. Bytes without a token are nobody's business. */
 void check_message_ended(struct check_message *check, uint32_t node,

@@ -650,6 +650,43 @@ static void a_wrong_receiver_is_found(void **state)
     check_message_free(check);
 }
 
+static void what_is_passed_on_is_open_for_another_one(void **state)
+{
+    struct check_message *check = fresh();
+    struct sherd_ref first = { 11, 12 };
+    struct sherd_ref second = { 13, 14 };
+
+    (void)state;
+    (void)check_message_sent(check, 0, NODE, 5, first);
+    check_message_passed(check, NODE, 0, first, second);
+    assert_int_equal(seen.count, 0);
+    assert_int_equal(check_message_counts(check).open, 1);
+    check_message_delivered(check, NODE, 0, second);
+    assert_int_equal(seen.count, 0);
+    assert_int_equal(check_message_counts(check).delivered, 1);
+    assert_int_equal(check_message_counts(check).open, 0);
+    check_message_passed(check, NODE, 0, second, first);
+    assert_seen("I3", "message 0 is delivered, but it is delivered");
+    check_message_free(check);
+}
+
+static void who_passes_on_what_is_not_for_it_is_found(void **state)
+{
+    struct check_message *check = fresh();
+    struct sherd_ref first = { 11, 12 };
+    struct sherd_ref second = { 13, 14 };
+
+    (void)state;
+    (void)check_message_sent(check, 0, NODE, 5, first);
+    check_message_passed(check, NODE, 0, second, first);
+    assert_seen("I34", "is delivered to actor e of node d");
+    (void)check_message_sent(check, 0, NODE, 5, first);
+    check_message_passed(check, NODE, 1, first, second);
+    check_message_delivered(check, NODE, 1, first); /* its first receiver, again */
+    assert_seen("I34", "is delivered to actor c of node b");
+    check_message_free(check);
+}
+
 static void a_nodes_own_counters_are_compared(void **state)
 {
     struct check_message *check = fresh();
@@ -710,6 +747,8 @@ int main(void)
         cmocka_unit_test(a_swap_is_found),
         cmocka_unit_test(a_late_swap_is_found_among_many_streams),
         cmocka_unit_test(a_wrong_receiver_is_found),
+        cmocka_unit_test(what_is_passed_on_is_open_for_another_one),
+        cmocka_unit_test(who_passes_on_what_is_not_for_it_is_found),
         cmocka_unit_test(a_nodes_own_counters_are_compared),
     };
 
