@@ -26,6 +26,7 @@ enum command_bit {
 #define ON_MANY (ON_RUN | ON_ZOO | ON_COVER)
 #define ON_SEEDS (ON_MANY | ON_REPLAY | ON_SHRINK)
 #define ANY_WORDS (-1)
+#define SEED_LAST_MAX (UINT64_MAX - 1) /* of many: one more is still a number */
 
 static const struct {
     const char *name;
@@ -130,9 +131,10 @@ static bool set_seeds(struct command *command, const char *text)
     if (!strstr(text, "..")) { /* how many, from 1 on */
         command->seed_first = 1;
         return parse_number(text, &end, &command->seed_last) && !*end &&
-               command->seed_last > 0;
+               command->seed_last > 0 && command->seed_last <= SEED_LAST_MAX;
     }
-    return parse_range(text, &command->seed_first, &command->seed_last);
+    return parse_range(text, &command->seed_first, &command->seed_last) &&
+           command->seed_last <= SEED_LAST_MAX;
 }
 
 static bool set_time(struct command *command, const char *text)
@@ -271,7 +273,7 @@ static bool set_mutant(struct command *command, const char *text)
 
 static bool set_seeds_max(struct command *command, const char *text)
 {
-    return parse_whole(text, 1, UINT64_MAX, &command->seeds_max);
+    return parse_whole(text, 1, SEED_LAST_MAX, &command->seeds_max);
 }
 
 static const struct {

@@ -26,7 +26,7 @@ struct sherd_sim;
 
 #define SHERD_SIM_NODES_MAX 1000
 
-/* What goes wrong by itself, drawn from the seed, until sherd_sim_heal; to be joined by |. */
+/* What goes wrong by itself, drawn from the seed, until sherd_sim_heal, and in the first six simulated hours; to be joined by |. */
 enum sherd_sim_fault {
     SHERD_SIM_CRASHES = 1,    /* nodes end without notice and are started again, later, under the same address */
     SHERD_SIM_PAUSES = 2,     /* nodes stand still for up to minutes, and go on */

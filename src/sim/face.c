@@ -57,9 +57,17 @@ static void run_to(struct sherd_sim *sim, uint64_t end)
     }
 }
 
+/* In so many ms: never, where the world's time does not go so far. */
+static uint64_t in_ms(const struct sherd_sim *sim, uint64_t ms)
+{
+    uint64_t now = world_now(sim->world);
+
+    return ms < (NEVER - now) / MS ? now + ms * MS : NEVER;
+}
+
 void sherd_sim_run(struct sherd_sim *sim, uint64_t ms)
 {
-    run_to(sim, world_now(sim->world) + ms * MS);
+    run_to(sim, in_ms(sim, ms));
     checks_look(sim->checks);
 }
 
@@ -113,7 +121,7 @@ static void restart_strays(struct sherd_sim *sim)
 
 int sherd_sim_heal(struct sherd_sim *sim, uint64_t limit_ms)
 {
-    uint64_t end = world_now(sim->world) + limit_ms * MS;
+    uint64_t end = in_ms(sim, limit_ms);
 
     nemesis_end(sim->nemesis);
     disk_store_reopen(world_store(sim->world), world_now(sim->world));
@@ -170,6 +178,7 @@ static void draw_faults(struct sherd_sim *sim, uint32_t faults)
         { OPTION_DRIFT, SHERD_SIM_CLOCKS },
         { OPTION_DISK_STALL, SHERD_SIM_DISK },
         { OPTION_DISK_ERROR, SHERD_SIM_DISK },
+        { OPTION_DISK_FULL, SHERD_SIM_DISK },
         { OPTION_DISK_SYNC, SHERD_SIM_DISK },
         { OPTION_POWER, SHERD_SIM_DISK },
         { OPTION_LEAVE, SHERD_SIM_LEAVES },
@@ -178,7 +187,7 @@ static void draw_faults(struct sherd_sim *sim, uint32_t faults)
 
     options_default(&options, world_seed(sim->world));
     options.value[OPTION_NODES] = sim->cluster.nodes;
-    options.value[OPTION_LENGTH] = 6 * 3600;
+    options.value[OPTION_LENGTH] = 6 * 3600; /* as the header says */
     options.value[OPTION_FAULTS] = 200;
     options.value[OPTION_FAULT_LENGTH] = 10;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

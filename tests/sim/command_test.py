@@ -37,6 +37,8 @@ def wrong_options_are_refused():
             (["run", "--seeds", "x"], "--seeds x: wanted is A..B|N"),
             (["run", "--seeds", "9..3"], "wanted is A..B|N"),
             (["run", "--seeds", "0"], "wanted is A..B|N"),
+            (["run", "--seeds", f"3..{2**64 - 1}"], "wanted is A..B|N"),
+            (["zoo", "--max-seeds", f"{2**64 - 1}"], "wanted is N"),
             (["run", "--frob", "1"], "no option --frob"),
             (["run", "--seeds", "3", "--nodes", "0"], "--nodes 0"),
             (["run", "--seeds", "3", "--nodes", "1001"], "--nodes 1001: wanted is A..B|N, 1 to 1000"),

@@ -560,6 +560,34 @@ static void healing_ends_every_fault_or_says_that_it_did_not(void **state)
     sherd_sim_close(sim);
 }
 
+static void healing_may_take_as_long_as_it_takes(void **state)
+{
+    struct sherd_sim *sim = opened(13, SHERD_SIM_ALL);
+
+    (void)state;
+    sherd_sim_run(sim, 60000);
+    assert_int_equal(sherd_sim_heal(sim, UINT64_MAX), 0);
+    sherd_sim_close(sim);
+}
+
+/* What the header says that a disk does. */
+static void disks_are_slow_fail_are_full_and_lose(void **state)
+{
+    struct sherd_sim *sim = opened(14, SHERD_SIM_DISK);
+    bool met[FAULT_VERBS] = { false };
+
+    (void)state;
+    for (uint32_t i = 0; i < sim->schedule.faults.count; i++)
+        met[sim->schedule.faults.items[i].verb] = true;
+    assert_true(met[FAULT_VERB_DISK_STALL]);
+    assert_true(met[FAULT_VERB_DISK_ERROR]);
+    assert_true(met[FAULT_VERB_DISK_FULL]);
+    assert_true(met[FAULT_VERB_DISK_SYNC]);
+    assert_true(met[FAULT_VERB_POWER]);
+    assert_false(met[FAULT_VERB_PAUSE]);
+    sherd_sim_close(sim);
+}
+
 /* ---- actors, status, closing ---- */
 
 static enum sherd_next teller_receive(struct sherd_ctx *ctx, void *self,
@@ -966,6 +994,8 @@ int main(void)
         cmocka_unit_test(who_is_downed_ends),
         cmocka_unit_test(who_is_made_to_leave_by_another_leaves),
         cmocka_unit_test(healing_ends_every_fault_or_says_that_it_did_not),
+        cmocka_unit_test(healing_may_take_as_long_as_it_takes),
+        cmocka_unit_test(disks_are_slow_fail_are_full_and_lose),
         cmocka_unit_test(actors_start_with_what_they_are_given),
         cmocka_unit_test(a_simulation_is_closed_with_asks_open),
         cmocka_unit_test(status_is_that_of_the_node),
