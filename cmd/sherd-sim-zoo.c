@@ -324,6 +324,7 @@ static struct command hunted(const struct search *search, uint64_t seed)
         vec_push(&own.sets, "data_load=0"); /* it finds none of their bugs, and costs time */
         vec_push(&own.sets, "remember=0");  /* so does this */
     }
+    vec_push(&own.sets, "callers=0"); /* and these */
     if (own.wish.mode == MODE_SWARM) {
         own.wish.mode = kind->mode;
         for (uint32_t i = 0; i < KIND_SETS_MAX && kind->sets[i]; i++)

@@ -237,7 +237,8 @@ enum sim_resolver {
     X(STORES_MUCH, "stores_much", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 0, 1))        \
     X(POWER_OFF, "fault_power_off", 0, 0, 5, 10)                               \
     X(FOREIGN, "fault_foreign", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 0, 1))          \
-    X(FOLLOWERS, "followers", 1, 2, 2, 2, 0, 1, 5)
+    X(FOLLOWERS, "followers", 1, 2, 2, 2, 0, 1, 5)                             \
+    X(CALLERS, "callers", 0, 0, 0, 0, 0, 0, 0, 1, 2)
 
 /* data_durable: half of the keys' types are kept on each node's disk. data_expire_ms: what counts, and the OR-set, is forgotten where it was not
  * used for so long, and where clocks are right; 0: nothing is. */
@@ -255,6 +256,8 @@ enum sim_resolver {
 /* no_entities: nodes have no entity types, and no clients that talk to any */
 /* followers: actors of a life that follow the cluster, at most; where there are any one entity in 32 may, too, and nodes have a role each. Of more
  * than eight nodes about eight have followers */
+/* callers: actors of a life that talk to each other by ref and by path, pass messages on, and stop actors; where there are two they start
+ * entities, too, of which the counters of nodes cannot be compared exactly */
 /* seeds_found: nodes look for their seed nodes, in a list that follows who comes and goes with a delay */
 /* coordinator_...: how many replicas beyond a majority have a coordinator's state, or are read for it, and the least majority; where
  * entities are remembered in distributed data the last is as by default, since it is theirs, too. */

@@ -159,6 +159,8 @@ static struct workload_settings load_settings(const struct options *options)
         .slow_stop_ms = (uint32_t)value[OPTION_SLOW_STOP],
         .stubborn_ms = (uint32_t)value[OPTION_STUBBORN],
         .has_no_types = value[OPTION_NO_ENTITIES],
+        .callers = (uint32_t)value[OPTION_CALLERS],
+        .callers_start = value[OPTION_CALLERS] > 1,
     };
 
     if (value[OPTION_REMEMBER])
@@ -254,7 +256,7 @@ static void make_world(struct run *run)
         data_load_safety(run->data, &run->checks->safety,
                          run->checks->member);
     workload_world_safety(run->load, &run->checks->safety);
-    if (run->store)
+    if (run->store || value[OPTION_CALLERS] > 1)
         check_message_others(workload_check(workload_world_of(run->load)));
     run->cluster.world = run->world;
     run->cluster.checks = run->checks;

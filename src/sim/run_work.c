@@ -157,10 +157,23 @@ static void put_cluster(const struct run_work *work, struct buf *text)
     buf_put_text(text, line);
 }
 
+static void put_load(const struct workload_counts *load, struct buf *text)
+{
+    buf_put_text(text, "\nwork    ");
+    put(text, "asks", load->asks);
+    put(text, "answers", load->answers);
+    put(text, "acknowledged events", load->acknowledged);
+    put(text, "entities started", load->started);
+    put(text, "watches", load->watches);
+    put(text, "timers", load->timers);
+    put(text, "calls", load->calls);
+    put(text, "passed on", load->calls_passed);
+    put(text, "stopped", load->calls_stopped);
+}
+
 void run_work_put(const struct run_work *work, struct buf *text)
 {
     const struct check_message_counts *messages = &work->messages;
-    const struct workload_counts *load = &work->load;
     const struct data_load_counts *data = &work->data;
     const struct store_load_counts *store = &work->store;
     const struct check_follow_counts *follow = &work->follow;
@@ -178,13 +191,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "lost in a connection", messages->lost_in_connection);
     put(text, "open", messages->open);
     put_reasons(text, messages->undelivered);
-    buf_put_text(text, "\nwork    ");
-    put(text, "asks", load->asks);
-    put(text, "answers", load->answers);
-    put(text, "acknowledged events", load->acknowledged);
-    put(text, "entities started", load->started);
-    put(text, "watches", load->watches);
-    put(text, "timers", load->timers);
+    put_load(&work->load, text);
     buf_put_text(text, "\nremember");
     put(text, "records", work->remembered.records);
     put(text, "bases", work->remembered.bases);

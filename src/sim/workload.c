@@ -121,6 +121,7 @@ struct workload *workload_new(const struct workload_settings *settings,
             add_type(workload, i);
     for (uint32_t i = 0; i < WORKLOAD_OP_COUNT; i++)
         workload->weights_sum += workload->settings.weights[i];
+    calls_init(workload);
     workload_current = workload;
     return workload;
 }
@@ -137,6 +138,7 @@ void workload_free(struct workload *workload)
     vec_fini(&workload->places);
     map_fini(&workload->by_uid);
     watched_fini(workload);
+    calls_fini(workload);
     vec_fini(&workload->narrow);
     vec_fini(&workload->roll);
     buf_fini(&workload->body);
@@ -399,6 +401,16 @@ bool workload_delivered(struct workload *workload, uint32_t node,
     return true;
 }
 
+void workload_passed(struct workload *workload, uint32_t node,
+                     const struct sherd_msg *msg, struct sherd_ref receiver,
+                     struct sherd_ref to)
+{
+    uint64_t number;
+
+    if (token_of(slice_of(msg->body.data, msg->body.size), &number))
+        check_message_passed(workload->check, node, number, receiver, to);
+}
+
 bool workload_is_parting(const struct workload *workload, uint32_t node)
 {
     return workload->hooks.is_parting &&
@@ -535,6 +547,14 @@ const struct sherd_behavior *workload_client(struct workload *workload,
     return &workload_client_behavior;
 }
 
+const struct sherd_behavior *workload_caller(const struct workload *workload,
+                                             const uint32_t *node,
+                                             struct sherd_bytes *init)
+{
+    *init = (struct sherd_bytes){ node, sizeof *node };
+    return &workload->caller;
+}
+
 /* ---- a run ---- */
 
 void workload_stop(struct workload *workload)
@@ -604,7 +624,8 @@ static uint64_t open_watches(struct workload *workload,
 
 uint64_t workload_drained(struct workload *workload)
 {
-    uint64_t open = entities_drained(workload) + unsaid(workload);
+    uint64_t open = entities_drained(workload) + unsaid(workload) +
+                    calls_drained(workload);
 
     told_drained(workload);
 

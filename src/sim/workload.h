@@ -17,6 +17,7 @@
  *   undelivered  who wants to hear of what is not delivered is told of each such message that has not left its node
  *   stopping  an entity that neither persists nor is remembered is told before it is ended, unless its time is over or its node gone
  *   body   a message has the body that was sent
+ *   stop   an actor that is stopped is given all that it was told before, and ends
  *   I34    an entity that answers is the one that was asked
  *
  * Behaviors are constants without a user pointer, so there is one workload of a process at a time: workload_new to
@@ -88,6 +89,8 @@ struct workload_settings {
     uint64_t idle_ms;
     uint32_t slow_stop_ms; /* how long at most an entity with a stop message takes to end; default 2000 */
     bool has_no_types;    /* no entity types, and no clients */
+    uint32_t callers;      /* plain actors of each node that talk to each other, and so on; 0: none */
+    bool callers_start;    /* they start entities, too */
     uint32_t stubborn_ms;  /* the same of one in sixteen, when that is longer; 0: none of them */
 };
 
@@ -124,6 +127,9 @@ struct workload_counts {
     uint64_t jobs;         /* started */
     uint64_t jobs_heard;   /* whose ends entities were given */
     uint64_t clients;      /* ever started */
+    uint64_t calls;        /* acts of callers */
+    uint64_t calls_passed; /* messages that they passed on */
+    uint64_t calls_stopped; /* actors that they stopped */
 };
 
 /* check: lent for life; settings and hooks copied. Free the nodes first. */
@@ -154,6 +160,11 @@ void workload_line(struct workload *workload, uint32_t node, const char *text);
 /* What a client is made of, to be spawned on a node that was started: behavior, and in *init the bytes that it is given. */
 const struct sherd_behavior *workload_client(struct workload *workload,
                                              uint32_t node,
+                                             struct sherd_bytes *init);
+
+/* The same of a caller: *init has the node's number, lent. */
+const struct sherd_behavior *workload_caller(const struct workload *workload,
+                                             const uint32_t *node,
                                              struct sherd_bytes *init);
 
 /* ---- a run ---- */

@@ -98,6 +98,8 @@ struct client {
     struct client *self; /* what the actor is given */
 };
 
+struct calls;
+
 struct workload {
     struct workload_settings settings;
     struct workload_hooks hooks;
@@ -119,6 +121,9 @@ struct workload {
     VEC(struct rolled) roll; /* empty: no roll call */
     uint32_t roll_next;
     struct entity *entities; /* those that live: a list of workload_entity.c's */
+    struct calls *calls; /* workload_calls.c's */
+    struct sherd_behavior caller; /* of callers */
+    struct sherd_behavior called; /* of the actors that they spawn */
     uint32_t entity_asks;  /* open asks of running entities */
     uint32_t jobs;         /* not released */
     struct buf body;
@@ -153,6 +158,10 @@ bool workload_read(struct sherd_bytes body, struct parcel *parcel);
 /* An actor was given a message: told to the checker. False: it is none of the workload's. */
 bool workload_delivered(struct workload *workload, uint32_t node,
                         const struct sherd_msg *msg, struct sherd_ref receiver);
+/* Likewise, and it is passed on to another one. */
+void workload_passed(struct workload *workload, uint32_t node,
+                     const struct sherd_msg *msg, struct sherd_ref receiver,
+                     struct sherd_ref to);
 bool workload_is_parting(const struct workload *workload, uint32_t node); /* as the hook */
 /* The event that a request makes. */
 struct slice workload_event(uint8_t bytes[EVENT_SIZE], const struct parcel *parcel);
@@ -175,6 +184,11 @@ void told_released(struct workload *workload, struct untold untold,
                    uint32_t node); /* one has, now */
 void told_excuse(struct workload *workload, uint32_t node); /* those that have done so there may: their node says why, or has ended */
 void told_drained(struct workload *workload);
+
+/* ---- workload_calls.c ---- */
+void calls_init(struct workload *workload); /* with the behaviors; a caller is given the number of its node */
+void calls_fini(struct workload *workload);
+uint64_t calls_drained(struct workload *workload); /* as workload_drained, of what callers have stopped */
 
 /* ---- workload_roll.c ---- */
 void roll_ask(struct workload *workload, struct sherd_ctx *ctx,

@@ -61,6 +61,15 @@ static void spawn(struct workload_world *of, uint32_t node)
 
         world_spawn(of->world, node, i % lanes, behavior, init.data, init.size);
     }
+    for (uint32_t i = 0; !settings->has_no_types && i < settings->callers;
+         i++) {
+        struct sherd_bytes init;
+        const struct sherd_behavior *behavior =
+            workload_caller(of->workload, &node, &init);
+
+        world_spawn(of->world, node, (clients + i) % lanes, behavior,
+                    init.data, init.size);
+    }
 }
 
 static void node_started(void *user, uint32_t node, uint64_t uid)
