@@ -204,6 +204,27 @@ struct repeated {
     struct run_result result;
 };
 
+/* When an event happens, by a run that ends behind it; 0: it does not. */
+static uint64_t time_of_event(const struct command *command,
+                              const struct options *options,
+                              const struct schedule *schedule,
+                              struct repeated *repeated)
+{
+    const struct run_settings settings = { .options = options,
+                                           .schedule = schedule,
+                                           .until_event =
+                                               command->until_event,
+                                           .place = &repeated->words.place };
+    struct run_result result;
+
+    run_seed(&settings, &result);
+    if (!result.event_at)
+        (void)usage_error("--until event=%llu: the run has %llu events",
+                          (unsigned long long)command->until_event,
+                          (unsigned long long)result.events);
+    return result.event_at;
+}
+
 static int replay(const struct command *command, const struct options *options,
                   const struct schedule *schedule, struct looks *looks,
                   struct repeated *repeated)
@@ -219,6 +240,9 @@ static int replay(const struct command *command, const struct options *options,
     struct run_result again;
     char line[VERDICT_LINE_MAX];
 
+    if (command->until_event &&
+        !(settings.until = time_of_event(command, options, schedule, repeated)))
+        return EXIT_USAGE;
     settings.is_verbose = looks->level == TRACE_DEBUG;
     print_beginning(options);
     run_seed(&settings, result);
@@ -241,6 +265,38 @@ static int replay(const struct command *command, const struct options *options,
     return result->violations ? 1 : 0;
 }
 
+/* How nodes and counts stood before the event that ended the run's process: another run, of a process that may end likewise where it
+ * goes on behind that time. */
+static void print_before(const struct options *options,
+                         const struct schedule *schedule, struct looks *looks,
+                         uint64_t died_at)
+{
+    struct run_settings settings = { .options = options,
+                                     .schedule = schedule,
+                                     .until = died_at - 1,
+                                     .looks_back = look_back,
+                                     .user = looks };
+    struct repeated *before = shared_new(sizeof *before);
+    struct buf text = { 0 };
+    pid_t process;
+    int status;
+
+    (void)fflush(stdout);
+    process = child_fork();
+    if (!process) {
+        words_keep(&before->words, 0);
+        run_seed(&settings, &before->result);
+        run_work_put(&before->result.work, &text);
+        printf("%.*s", (int)text.size, (const char *)text.data);
+        buf_fini(&text);
+        _exit(output_status(0));
+    }
+    check(waitpid(process, &status, 0) == process);
+    if (!WIFEXITED(status))
+        printf("what was before is not known: a run that is to end before dies, too\n");
+    shared_free(before, sizeof *before);
+}
+
 /* In a process of its own: one that dies is told, too. */
 static int replay_apart(const struct command *command,
                         const struct options *options,
@@ -258,6 +314,8 @@ static int replay_apart(const struct command *command,
     }
     check(waitpid(process, &status, 0) == process);
     if (!WIFEXITED(status)) {
+        if (repeated->words.place.now)
+            print_before(options, schedule, looks, repeated->words.place.now);
         print_violations(command, &repeated->result);
         words_line(&repeated->words, options->seed, status, line, sizeof line);
         print_failure(command, options->seed, line);

@@ -204,6 +204,12 @@ static bool set_fail_fast(struct command *command, const char *text)
 
 static bool set_until(struct command *command, const char *text)
 {
+    if (strncmp(text, "event=", 6) == 0) {
+        command->until = 0;
+        return parse_seed(text + 6, &command->until_event) &&
+               command->until_event > 0;
+    }
+    command->until_event = 0;
     return time_parse(slice_text(text), &command->until) && command->until > 0;
 }
 
@@ -301,8 +307,8 @@ static const struct {
       "simulated time of the phase of faults, as 2m..20m" },
     { "set", 0, ON_SEEDS | ON_BENCH, "NAME=VALUE", set_set,
       "sets one option of the run; replay prints them all" },
-    { "until", 0, ON_REPLAY, "TIME", set_until,
-      "ends at this time of the world" },
+    { "until", 0, ON_REPLAY, "TIME|event=N", set_until,
+      "ends at this time of the world, or at that of an event" },
     { "log", 0, ON_REPLAY, "SPEC", set_log,
       "what nodes log: node=N,level=debug,from=TIME, each as wanted" },
     { "dump", 0, ON_REPLAY, "node=N", set_dump,

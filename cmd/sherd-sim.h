@@ -25,6 +25,7 @@ struct command {
     const char *report;       /* a folder */
     bool fails_fast;
     uint64_t until;           /* ns */
+    uint64_t until_event;     /* 0: until, or the end */
     const char *log;          /* a specification */
     const char *dump;
     bool twice;

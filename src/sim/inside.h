@@ -193,6 +193,8 @@ struct world {
     struct world_place own_place;
     uint64_t digest;
     uint64_t events_done;
+    uint64_t told_event; /* world_tells_event; 0: none */
+    uint64_t *told_at;
     uint64_t pipes; /* made so far */
     uint32_t paused; /* nodes that are */
     struct worker *ready; /* its turn follows the input that is being given; null: nobody's */

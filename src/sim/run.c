@@ -235,6 +235,9 @@ static void make_world(struct run *run)
     struct workload_settings load = load_settings(run->options);
 
     run->world = world_new(&settings);
+    if (run->settings->until_event)
+        world_tells_event(run->world, run->settings->until_event,
+                          &run->result->event_at);
     run->verdict = world_verdict(run->world);
     verdict_listens(run->verdict, keep_violation, run->result);
     run->load = workload_world_new(run->world, &load);

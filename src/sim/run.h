@@ -44,6 +44,7 @@ struct run_settings {
     const struct options *options;
     const struct schedule *schedule; /* null: drawn from the options */
     uint64_t until; /* world's time, ns: the run ends there, before the next phase; 0: at its end */
+    uint64_t until_event; /* the run ends soon behind it, likewise; 0: at its end */
     bool stops_at_violation; /* not only at the end of a phase */
     /* Called once the world is there, for those who look on; may be null. */
     void (*looks_on)(void *user, struct world *world);
@@ -102,6 +103,7 @@ struct run_result {
     uint64_t digest;
     uint64_t ended_at;  /* world's time, ns */
     uint64_t events;    /* that happened in it */
+    uint64_t event_at;  /* of until_event, world's time; 0: it has not happened */
     uint64_t violation_at; /* of the first one, world's time; 0: none */
     bool is_early;      /* `until` has cut it off: what it has not come to may be broken */
     bool is_dead;       /* run_work_starved: the run shows little */

@@ -33,6 +33,7 @@ bool run_is_over(const struct run *run)
     uint64_t until = run->settings->until;
 
     return (until && world_now(run->world) >= until) ||
+           run->result->event_at ||
            (run->settings->stops_at_violation && verdict_count(run->verdict));
 }
 

@@ -51,6 +51,12 @@ void world_release(struct world *world, struct event_list *list)
         events_put(&world->events, event, world_soon(world));
 }
 
+static void count_event(struct world *world)
+{
+    if (++world->events_done == world->told_event)
+        *world->told_at = world->now;
+}
+
 /* ---- turns ---- */
 
 void worker_turn_at(struct world *world, struct worker *worker, uint64_t at)
@@ -391,7 +397,7 @@ static void turn_ready(struct world *world)
     world->ready = NULL;
     if (!worker)
         return;
-    world->events_done++;
+    count_event(world);
     turn(world, worker);
 }
 
@@ -429,6 +435,13 @@ static void look_ahead(const struct world *world)
     }
 }
 
+void world_tells_event(struct world *world, uint64_t event, uint64_t *at)
+{
+    *at = 0;
+    world->told_event = event;
+    world->told_at = at;
+}
+
 void world_run(struct world *world, uint64_t duration)
 {
     uint64_t end = world->now + duration;
@@ -439,7 +452,7 @@ void world_run(struct world *world, uint64_t duration)
     while ((event = events_take(&world->events, end))) {
         if (event->at > world->now)
             world->now = event->at;
-        world->events_done++;
+        count_event(world);
         look_ahead(world);
         happen(world, event);
         turn_ready(world);

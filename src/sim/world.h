@@ -55,6 +55,8 @@ struct world *world_new(const struct world_settings *settings); /* the caller's 
 void world_free(struct world *world); /* nodes that run are gone; observers are not told */
 uint64_t world_seed(const struct world *world);
 uint64_t world_now(const struct world *world); /* begins at one second */
+/* Once that event happens, as they are counted, its time is written to *at, which is 0 before; lent until then. */
+void world_tells_event(struct world *world, uint64_t event, uint64_t *at);
 uint64_t world_clock(const struct world *world, uint32_t index); /* what a node's monotonic clock shows */
 /* Of all that happened: time, node, kind of event, hash of what was carried. */
 uint64_t world_digest(const struct world *world);

@@ -53,8 +53,9 @@ def wrong_options_are_refused():
             (["run", "--seeds", "3", "--set", "nodes"], "NAME=VALUE"),
             (["run", "--seeds", "3", "--set", "nods=3"], "no such option"),
             (["run", "--seeds", "3", "-j", "257"], "--jobs 257: wanted is N, 1 to 256"),
-            (["replay", "3", "--until", "721h"], "wanted is TIME, more than 0, at most 720h, as 240s"),
-            (["replay", "3", "--until", "0s"], "wanted is TIME, more than 0"),
+            (["replay", "3", "--until", "721h"], "wanted is TIME|event=N, more than 0, at most 720h, as 240s"),
+            (["replay", "3", "--until", "event=0"], "wanted is TIME|event=N"),
+            (["replay", "3", "--until", "0s"], "wanted is TIME|event=N, more than 0"),
             (["run", "--seeds", "3", "--length", "0s"], "wanted is A..B|TIME, more than 0, at most 720h, as 2m..20m"),
             (["run", "--seeds", "3", "--time", "5"], "--time 5"),
             (["run", "--seeds", "3", "more"], "usage"),
@@ -240,10 +241,12 @@ def a_run_that_dies_is_told():
             "--mutant", "D4"]
     line = (r"^FAIL seed=2 inv=crash t=0h\d\dm\d\d\.\ds event=\d+ node=[0-5] : "
             r"ended by signal 6: sherd: broken invariant at .*:\d+: .+ \| sherd-sim replay 2 .+$")
-    status, out, err = run("replay", "2", *dies)
+    status, out, err = run("replay", "2", *dies, "--dump", "node=0")
     expect("a replay that dies has its line, and the last one", status == 1 and
            re.search(line, out, re.M) and out.endswith("\n0 passed, 1 failed\n") and
            not err, status, out, err)
+    expect("and says how it was before", "\nnode 0: life " in out and "\nmessages  sent " in out and
+           out.index("\nmessages  sent ") < out.index("\nFAIL "), out)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "a.case")
         status, out, _ = run("shrink", "2", *dies, "--budget", "1s", "-o", path)
@@ -284,6 +287,10 @@ def what_is_asked_for_is_seen():
     expect("a node's state", "node 0: life 1" in out and
            "member n" in out, out)
     expect("the end", "ended early, at 20s" in out, out)
+    _, event, err = run("replay", "7", *SMALL, "--until", "event=2000", "--dump", "node=0")
+    expect("at an event", re.search(r"ended early, at \d+(\.\d+)?s", event) and "node 0: life 1" in event and not err, event, err)
+    status, _, err = run("replay", "7", *SMALL, "--until", "event=99999999999")
+    expect("that does not happen", status == 2 and "--until event=99999999999: the run has " in err, status, err)
     expect("which is no proof", out.endswith("\n0 passed, 0 failed\n"), out)
     _, fine, _ = run("replay", "7", *SMALL, "--until", "20s", "--log",
                      "node=1,level=debug")
