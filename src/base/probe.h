@@ -98,7 +98,7 @@ enum probe_handoff {
 
 enum probe_down {
     PROBE_DOWN_COMMAND,  /* an operator's */
-    PROBE_DOWN_REPLACED, /* another incarnation at the address wants to join */
+    PROBE_DOWN_REPLACED, /* another incarnation at the address wants to join, or is a member */
     PROBE_DOWN_REMOTE,   /* another node asked for it */
     PROBE_DOWN_DECIDED   /* this node's split brain resolver */
 };

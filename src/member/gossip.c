@@ -140,6 +140,22 @@ struct gossip_member *gossip_find_address(const struct gossip *gossip,
     return first;
 }
 
+struct gossip_member *gossip_find_other_life(const struct gossip *gossip,
+                                             const struct node_id *node)
+{
+    struct node_id first = { node->address, (uint64_t)INT64_MIN };
+
+    for (uint32_t at = lower_bound(gossip, &first);
+         at < gossip->members.count &&
+         address_equal(&gossip->members.items[at].profile->node.address,
+                       &node->address);
+         at++)
+        if (gossip->members.items[at].profile->node.uid != node->uid &&
+            gossip->members.items[at].status != MEMBER_DOWN)
+            return &gossip->members.items[at];
+    return NULL;
+}
+
 struct gossip_member *gossip_add(struct gossip *gossip, struct profile *profile,
                                  enum member_status status, int32_t up_number)
 {

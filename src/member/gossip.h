@@ -48,6 +48,9 @@ struct gossip_member *gossip_find(const struct gossip *gossip,
  * all of them have to go before the address can be used again. */
 struct gossip_member *gossip_find_address(const struct gossip *gossip,
                                           const struct address *address);
+/* Another incarnation at a node's address that is not down. */
+struct gossip_member *gossip_find_other_life(const struct gossip *gossip,
+                                             const struct node_id *node);
 /* The index of a member by its profile, without a search: rows of observations name members again and again. UINT32_MAX
  * when none. */
 uint32_t gossip_index(const struct gossip *gossip,

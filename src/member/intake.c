@@ -221,6 +221,8 @@ static void follow_up(struct member *member, enum member_status before,
         SOMETIMES("the leader reads that it is down", member_is_leader(member));
         leave_check_down(member, outbox);
     }
+    if (member->phase == PHASE_INSIDE)
+        leave_down_other_lives(member);
 }
 
 static void fini_brought(struct brought *brought)

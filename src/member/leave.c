@@ -60,6 +60,25 @@ bool leave_down_address(struct member *member, const struct address *address,
     return true;
 }
 
+/* Two lives that joined through two members who had not heard of each other's are both in when that is merged. Nobody takes the former for
+ * unreachable by its silence alone, as who asks at its address gets an answer. In the reference it stays. */
+void leave_down_other_lives(struct member *member)
+{
+    const struct gossip_member *own = member_own_entry(member);
+    struct gossip_member *other;
+
+    if (member->is_exiting || own->status == MEMBER_DOWN)
+        return;
+    while ((other = gossip_find_other_life(&member->gossip,
+                                           &member->self->node))) {
+        REACHED("another life of this node is a member, too");
+        (void)reachability_change(&member->gossip.reachability, own->profile,
+                                  other->profile, TERMINATED);
+        set_down(member, other, PROBE_DOWN_REPLACED);
+        member_gossip_changed(member);
+    }
+}
+
 uint32_t leave_down_all(struct member *member, const struct node_id *nodes,
                         uint32_t count, struct outbox *outbox)
 {

@@ -947,6 +947,34 @@ static void an_old_life_is_over_when_a_new_one_joins(void **state)
     fini(&fixture);
 }
 
+/* Two lives that joined through two members at once, as this node has its address. */
+static void another_life_of_this_node_is_over(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct profile *former = test_profile("b", 2552, 1, NULL);
+    struct profile *later = test_profile("b", 2552, 3, NULL);
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'c', MEMBER_UP, 2);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "c up");
+    (void)gossip_add(&fixture.gossip, former, MEMBER_UP, 3);
+    (void)gossip_add(&fixture.gossip, later, MEMBER_JOINING, INT32_MAX);
+    told_by_peer(&fixture);
+    assert_int_equal(member_find(fixture.member, &former->node)->status,
+                     MEMBER_DOWN);
+    assert_int_equal(member_find(fixture.member, &later->node)->status,
+                     MEMBER_DOWN);
+    assert_int_equal(member_find(fixture.member, &own_identity.node)->status,
+                     MEMBER_UP);
+    assert_false(member_is_stopped(fixture.member));
+    profile_drop(former);
+    profile_drop(later);
+    fini(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -971,6 +999,7 @@ int main(void)
         cmocka_unit_test(who_has_handed_over_says_so_to_the_leader_and_the_next),
         cmocka_unit_test(who_is_exiting_takes_nobody_in),
         cmocka_unit_test(an_old_life_is_over_when_a_new_one_joins),
+        cmocka_unit_test(another_life_of_this_node_is_over),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
