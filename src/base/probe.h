@@ -25,7 +25,7 @@
     X(PROBE_SHARD_STOPPING, "shard stopping") /* its entities are told to stop. type, shard, fence */ \
     X(PROBE_SHARD_ENDED, "shard ended")       /* and runs none of them any more. type, shard */ \
     X(PROBE_SHARD_SAID_STOPPED, "shard said to be stopped") /* by a region to the coordinator. type, shard, fence; first: attempt */ \
-    X(PROBE_REGION_STOPPED, "region stopped") /* type; first: shards that it still hosts; second: 1 = its time was over */ \
+    X(PROBE_REGION_STOPPED, "region stopped") /* type; first: shards that it still hosts; second: 1 = its time was over, 2 = and it had shards */ \
     X(PROBE_REGISTERED, "region registered")  /* with another coordinator. type; first: its term; node: where it is */ \
     X(PROBE_DIRECTIVE_TAKEN, "directive taken") /* by a region. type, shard, fence; first: attempt; second: enum probe_directive */ \
     X(PROBE_DIRECTIVE_STALE, "stale directive refused") /* by a region. type; shard: unless it is of no shard */ \

@@ -68,6 +68,9 @@
     X(B12, "akka#29124",                                                       \
       "What returns from a shard that stopped leaves before what came later.", \
       "I2")                                                                    \
+    X(B13, "behaviour 16.4",                                                   \
+      "The shards of a region that leaves are handed off.",                    \
+      "L5")                                                                    \
     X(B15, "behaviour 15",                                                     \
       "Shards move to who comes later and has fewer.",                         \
       "balance")                                                               \

@@ -411,6 +411,8 @@ void handoff_fill(struct coordinator *coordinator, uint64_t now,
     bool any = false;
 
     coordinator->is_filling = false;
+    if (ZOO(B13))
+        return;
     for (uint32_t i = 0; coordinator->may_fill && i < coordinator->regions.count; i++) {
         struct registrant *region = coordinator->regions.items[i];
 

@@ -356,7 +356,7 @@ static void stop(struct region *region)
     struct probe probe = { .kind = PROBE_REGION_STOPPED,
                            .type = region->type_index,
                            .first = region->hosted_count,
-                           .second = region->forced };
+                           .second = region->forced + region->had_shards };
 
     region_say_stopped(region);
     probes_put(region->probes, &probe);
@@ -449,6 +449,7 @@ void region_dismiss(struct region *region, uint64_t now, uint64_t term,
 static void force_stop(struct region *region, uint64_t now)
 {
     region->forced = true;
+    region->had_shards = region->hosted_count > 0;
     region->shutdown_at = NEVER;
     for (uint32_t i = 0; i < region->entry_count; i++) {
         const struct entry *entry = &region->entries[i];

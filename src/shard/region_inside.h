@@ -114,6 +114,7 @@ struct region {
     bool shutting_down;
     bool preparing;
     bool forced; /* the time to shut down is over: the shards that are left end at once */
+    bool had_shards; /* with forced: there were some */
     bool stopped; /* hosts nothing any more */
     bool holds_on; /* stopped, but still holds shards for hand-offs, as a proxy does, until its node is gone */
     uint64_t shutdown_at;

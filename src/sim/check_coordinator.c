@@ -733,7 +733,8 @@ void check_coordinator_node_ended(struct check_coordinator *check,
 static void region_stopped(struct check_coordinator *check, uint32_t node,
                            const struct probe *probe)
 {
-    check->counts.forced += probe->second;
+    check->counts.forced += probe->second > 0;
+    check->counts.left_over += probe->second > 1;
     (void)facts_of(&check->saids,
                    (struct fact_key){ { check->uids[node], probe->type, 1 } },
                    sizeof(struct said));

@@ -30,6 +30,7 @@ struct check_coordinator_counts {
     uint64_t given_up;
     uint64_t stale;     /* directives refused */
     uint64_t forced;    /* regions that stopped because their time was over */
+    uint64_t left_over; /* of them those that had shards */
 };
 
 /* verdict and safety are lent for life. */

@@ -59,7 +59,7 @@ void run_split(struct run *run)
 }
 
 /* Nodes only leave and come back and are heard for a while after that, entities stop when they are told to, the store does not keep them
- * from it for so long that they are ended, and hand-offs and regions had all the time that they needed. */
+ * from it for so long that they are ended, and hand-offs had all the time that they needed. */
 static bool is_gentle(const struct run *run, const struct schedule *schedule)
 {
     const struct check_coordinator_counts moves =
@@ -72,8 +72,8 @@ static bool is_gentle(const struct run *run, const struct schedule *schedule)
             return false;
     return !value[OPTION_STUBBORN] && !value[OPTION_PHASE] && !run->has_begun_again &&
            value[OPTION_PARTED] >= GENTLE_PARTED_MS &&
-           value[OPTION_STORE] * 1000 <= GENTLE_STORE && !moves.forced &&
-           !moves.failed && !moves.given_up &&
+           value[OPTION_STORE] * 1000 <= GENTLE_STORE && !moves.failed &&
+           !moves.given_up &&
            !check_member_counts(run->checks->member).downed;
 }
 
@@ -98,6 +98,19 @@ static void judge_moves(struct run *run)
                   (unsigned long long)messages.lost_to_entities);
 }
 
+/* Where every hand-off that was begun ended well, a region that had shards when its time was over was not asked for them. */
+static bool all_handed_off(struct run *run)
+{
+    const struct check_coordinator_counts moves =
+        check_coordinator_counts(run->checks->coordinator);
+
+    if (moves.left_over)
+        violation(run->verdict, "L5", VERDICT_NO_NODE,
+                  "%llu regions had shards when their time was over, and nothing was wrong",
+                  (unsigned long long)moves.left_over);
+    return !moves.forced;
+}
+
 void run_safety(struct run *run)
 {
     uint64_t length = run->options->value[OPTION_LENGTH] * SECOND;
@@ -113,7 +126,7 @@ void run_safety(struct run *run)
     run->has_operator = true;
     run_until(run, world_now(run->world) + length);
     nemesis_end(run->nemesis);
-    if (is_gentle(run, schedule))
+    if (is_gentle(run, schedule) && all_handed_off(run))
         judge_moves(run);
 }
 

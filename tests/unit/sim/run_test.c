@@ -387,6 +387,33 @@ static void balance_of_a_newcomer_without_shards_is_found(void **state)
     schedule_fini(&schedule);
 }
 
+static void L5_shards_that_are_not_handed_off_are_found(void **state)
+{
+    struct schedule schedule = { { 0 } };
+    char error[SCHEDULE_ERROR_MAX];
+    struct options options;
+    struct run_settings settings = { .options = &options,
+                                     .schedule = &schedule,
+                                     .stops_at_violation = true };
+    struct run_result result;
+
+    (void)state;
+    assert_true(schedule_read(&schedule, slice_text("at 20s leave 1\n"), error,
+                              sizeof error));
+    set(&options, 4);
+    options.value[OPTION_LENGTH] = 120;
+    run_seed(&settings, &result);
+    if (result.violations)
+        fail_msg("%s", result.lines[0]);
+    assert_true(result.is_gentle);
+    zoo_choose(ZOO_B13);
+    run_seed(&settings, &result);
+    zoo_choose(ZOO_NONE);
+    schedule_fini(&schedule);
+    assert_true(broke(&result, "L5"));
+    assert_non_null(strstr(result.lines[0], "regions had shards when their time was over"));
+}
+
 /* A shard whose home died with its node gets no other one (C10): who asks for it asks for ever. */
 static void L2_a_home_that_is_never_told_is_found(void **state)
 {
@@ -960,6 +987,7 @@ int main(void)
         cmocka_unit_test(I26_what_is_kept_is_found),
         cmocka_unit_test(I26_what_grows_in_the_quiet_is_found),
         cmocka_unit_test(one_side_of_a_cut_goes_on),
+        cmocka_unit_test(L5_shards_that_are_not_handed_off_are_found),
         cmocka_unit_test(I21_both_sides_of_a_cut_are_found),
         cmocka_unit_test(L6_a_side_that_is_kept_and_ends_is_found),
         cmocka_unit_test(
