@@ -326,8 +326,8 @@ bool leave_address(struct member *member, const struct address *address,
                    struct outbox *outbox);
 bool leave_down_address(struct member *member, const struct address *address,
                         enum probe_down why, struct outbox *outbox);
-/* Those that the resolver has decided on, as one change; how many are members. */
 void leave_down_other_lives(struct member *member); /* at this node's address, which it has */
+/* Those that the resolver has decided on, as one change; how many are members. */
 uint32_t leave_down_all(struct member *member, const struct node_id *nodes,
                         uint32_t count, struct outbox *outbox);
 void leave_begin_exiting(struct member *member);

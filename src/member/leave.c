@@ -60,8 +60,8 @@ bool leave_down_address(struct member *member, const struct address *address,
     return true;
 }
 
-/* Two lives that joined through two members who had not heard of each other's are both in when that is merged. Nobody takes the former for
- * unreachable by its silence alone, as who asks at its address gets an answer. In the reference it stays. */
+/* Two lives that joined through two members who had not heard of each other's are both in when that is merged. The former would be
+ * unreachable for ever, since a command names both by their address. In the reference it stays. */
 void leave_down_other_lives(struct member *member)
 {
     const struct gossip_member *own = member_own_entry(member);
