@@ -15,6 +15,8 @@
 #include "sim/workload_world.h"
 #include "sim/world.h"
 
+#define CROWDED 10 /* messages that fit into a mailbox */
+
 /* ---- nodes ---- */
 
 /* By turns, so that there are leaders of roles to hear of. */
@@ -212,6 +214,7 @@ static struct follow_load *follow_of(const struct run *run)
         .most = (uint32_t)value[OPTION_FOLLOWERS],
         .nodes = (uint32_t)value[OPTION_NODES],
         .centers = (uint32_t)value[OPTION_CENTERS],
+        .is_crowded = value[OPTION_MAILBOX] < CROWDED,
     };
 
     return follow_load_new(run->world, &settings);

@@ -180,6 +180,14 @@ static bool has_element(const struct data_load *load, uint32_t node,
     return is_there; /* deleted since */
 }
 
+/* A node of another cluster that took a node's place has no disk. */
+static bool is_durable_at(const struct data_load *load, uint32_t node,
+                          uint32_t key)
+{
+    return load->settings.is_durable && data_key_is_durable(load, key) &&
+           world_node(load->world, node)->settings.durable_key_count;
+}
+
 /* On the node's disk. */
 static bool has_stored(const struct data_load *load, uint32_t node,
                        const struct call *call)
@@ -238,8 +246,7 @@ void data_look_up(struct data_load *load, const struct call *call,
 {
     enum sherd_data_type type = check_data_type(load->check, call->key);
     uint64_t have = check_data_ends_since(load->check, call->number);
-    bool is_durable =
-        load->settings.is_durable && data_key_is_durable(load, call->key);
+    bool is_durable = is_durable_at(load, node, call->key);
 
     if ((type != SHERD_G_SET && type != SHERD_OR_SET) ||
         !check_data_is_firm(load->check, call->number))
@@ -315,7 +322,7 @@ static void look_at_disk(struct data_load *load,
 
     if (check_data_has_forgotten(load->check, replica->index, key))
         return; /* what was there before may not be erased yet */
-    if (!load->settings.is_durable || !data_key_is_durable(load, key) ||
+    if (!is_durable_at(load, replica->index, key) ||
         !world_durable_value(load->world, replica->index, key_slice(load, key),
                              &bytes))
         return;

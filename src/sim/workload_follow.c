@@ -443,7 +443,7 @@ static bool is_here(const struct following *following, uint32_t node)
            !following->is_gone;
 }
 
-/* A small mailbox may be full for long: entities have more time. */
+/* A small mailbox may be full for long: entities have more time, and as much as the load lasts where it holds hardly anything. */
 static void look_at_follower(struct follow_load *load,
                              struct following *following,
                              const struct picture *held)
@@ -453,7 +453,8 @@ static void look_at_follower(struct follow_load *load,
     uint64_t late = following->is_entity ? LATE_ENTITY : LATE;
     char text[160] = "it waits for a state";
 
-    if (now < place->since + late || now < following->changed_at + late ||
+    if ((following->is_entity && load->settings.is_crowded) ||
+        now < place->since + late || now < following->changed_at + late ||
         (check_follow_is_told(following->follower) &&
          check_follow_equals(following->follower, held, text, sizeof text)))
         return;

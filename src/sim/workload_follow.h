@@ -24,6 +24,7 @@ struct follow_load_settings {
     uint32_t most;    /* followers of a life, at most; of large clusters few lives have any */
     uint32_t nodes;
     uint32_t centers; /* data centers: node n is in number n modulo that; 0: one */
+    bool is_crowded;  /* mailboxes hold so few messages that they may be full whenever something is to be heard: entities are looked at in the quiet alone */
 };
 
 struct follow_load *follow_load_new(struct world *world,
