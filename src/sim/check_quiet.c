@@ -147,11 +147,10 @@ uint64_t quiet_coordinate_bound(const struct options *options)
            10 * options_answer_ms(options) * MS + carrying(options);
 }
 
-/* The time that agreement has at the end of the faults, whatever they left: connections that a kernel gives up, and those behind them that nothing was written
- * to before, four changes of ten rounds. */
+/* The time that agreement has at the end of the faults, whatever they left: connections that a kernel gives up, four changes of ten rounds. */
 uint64_t quiet_converge_bound(const struct options *options)
 {
-    return 30 * SECOND + 2 * options->value[OPTION_GIVE_UP] * SECOND +
+    return 30 * SECOND + options->value[OPTION_GIVE_UP] * SECOND +
            margin(options) + 4 * longer(options, OPTION_READ_STATE) +
            4 * longer(options, OPTION_WRITE_STATE) + finding(options) + across(options) + detection(options) + joining(options) + 40 * round_time(options) +
            2 * log2_of(options->value[OPTION_NODES]) * SECOND;
