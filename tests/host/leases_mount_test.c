@@ -18,6 +18,8 @@
 #include "mount.h"
 #include "slow_names.h"
 
+#define DIRECTORY "/tmp/sherd-leases-XXXXXX" /* mkdtemp puts letters in place of the last six */
+
 #define MANY 3 /* requests, of which one is under way */
 
 struct told {
@@ -89,17 +91,35 @@ static void closes_in_time(struct leases *leases)
     assert_true(uv_hrtime() - start < (SLOW_SECONDS / 2) * SECOND);
 }
 
+/* directory: DIRECTORY, which gets a name of its own. */
+static struct leases *open_on_stopped(struct told *told, char *directory)
+{
+    struct leases *leases;
+
+    assert_non_null(mkdtemp(directory));
+    leases = open_for(told, directory, NULL);
+    mount_stop();
+    return leases;
+}
+
+static void end(struct told *told, const char *directory)
+{
+    char command[64];
+
+    (void)snprintf(command, sizeof command, "rm -r %s", directory);
+    assert_int_equal(system(command), 0);
+    uv_mutex_destroy(&told->mutex);
+}
+
 static void a_mount_that_stands_still(void **state)
 {
-    char directory[] = "/tmp/sherd-leases-XXXXXX", command[64];
+    char directory[] = DIRECTORY;
     struct lease_request other = { .verb = LEASE_TAKE, .name = "L", .owner = "b:1", .ttl = SECOND };
     struct told told = { .count = 0 };
     struct leases *leases;
 
     (void)state;
-    assert_non_null(mkdtemp(directory));
-    leases = open_for(&told, directory, NULL);
-    mount_stop();
+    leases = open_on_stopped(&told, directory);
     for (int i = 0; i < MANY; i++)
         submit(leases, LEASE_TAKE);
     mount_holds(1);
@@ -112,22 +132,18 @@ static void a_mount_that_stands_still(void **state)
     assert_int_equal(told.count, MANY); /* and not again */
     lease_file_do(directory, uv_hrtime(), NULL, &other); /* behind who was left, which has the lock */
     assert_int_equal(other.answer, LEASE_GRANTED); /* what came back as unknown is not done any more: a later life may have the name */
-    (void)snprintf(command, sizeof command, "rm -r %s", directory);
-    assert_int_equal(system(command), 0);
-    uv_mutex_destroy(&told.mutex);
+    end(&told, directory);
 }
 
 /* What waits in line when it is closed is done, where files answer. */
 static void what_was_asked_before_the_end_is_done(void **state)
 {
-    char directory[] = "/tmp/sherd-leases-XXXXXX", command[64];
+    char directory[] = DIRECTORY;
     struct told told = { .count = 0 };
     struct leases *leases;
 
     (void)state;
-    assert_non_null(mkdtemp(directory));
-    leases = open_for(&told, directory, NULL);
-    mount_stop();
+    leases = open_on_stopped(&told, directory);
     submit(leases, LEASE_TAKE);
     submit(leases, LEASE_GIVE_UP);
     mount_holds(1);
@@ -136,9 +152,7 @@ static void what_was_asked_before_the_end_is_done(void **state)
     assert_int_equal(told.count, 2);
     assert_int_equal(told.last, LEASE_GRANTED);
     assert_string_equal(told.warning, "");
-    (void)snprintf(command, sizeof command, "rm -r %s", directory);
-    assert_int_equal(system(command), 0);
-    uv_mutex_destroy(&told.mutex);
+    end(&told, directory);
 }
 
 static void waits_for_names(uint32_t count)
