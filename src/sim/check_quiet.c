@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/timers.h"
 #include "member/clock.h"
 #include "member/member.h"
@@ -213,6 +214,12 @@ uint64_t quiet_drain_bound(const struct options *options)
            20 * ms_of(options, OPTION_SLOW_STOP) +
            stop_time(options) +
            100 * options->value[OPTION_STORE] * 1000;
+}
+
+uint64_t quiet_recover_bound(const struct options *options, uint64_t open)
+{
+    return 2 * open * options->value[OPTION_STORE] * 1000 /
+           JOURNAL_REPLAYS_MAX;
 }
 
 /* L4 is 5 s after L2 (reliability 3.3), for an entity that runs, or can. In the quiet shards still move to where there are fewer: one

@@ -31,6 +31,8 @@ uint64_t quiet_leave_bound(const struct options *options);
 
 /* ns until every message and ask must have ended once no new ones come: hand-offs, stops of entities, asks. */
 uint64_t quiet_drain_bound(const struct options *options);
+/* ns beyond it that slow stores need while so many messages are open: an entity recovers before it answers, so many at a time. */
+uint64_t quiet_recover_bound(const struct options *options, uint64_t open);
 
 /* ns from a cut until the side that is not kept must have ended: detection, the resolver's waits, and the ends of its nodes. */
 uint64_t quiet_split_bound(const struct options *options);

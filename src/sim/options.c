@@ -389,7 +389,7 @@ static void keep_kept(const struct options *options, uint64_t *value)
 {
     bool on_disks = options_remember_in_data(options);
     uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
-    uint64_t answer = on_disks ? options_answer_ms(options) : 10 * way / 1000;
+    uint64_t answer = 10 * way / 1000; /* there and back behind what else is on the way */
     uint64_t keys = 2 + (on_disks ? KEPT_SETS * value[OPTION_SHARDS] : 0);
     uint64_t parts = keys / (value[OPTION_KEPT_ELEMENTS] * STATUSES_MAX) + 1;
     uint64_t spread =
@@ -397,6 +397,8 @@ static void keep_kept(const struct options *options, uint64_t *value)
         log_rounds(value) *
             (value[OPTION_GOSSIP] + value[OPTION_KEPT_GOSSIP] * parts);
 
+    if (on_disks)
+        at_least(&answer, options_answer_ms(options));
     at_least(&value[OPTION_READ_STATE],
              answer + (on_disks ? load_ms(value) : 0));
     at_least(&value[OPTION_WRITE_STATE], (on_disks ? 4 : 2) * answer);

@@ -43,7 +43,7 @@ struct buf;
 struct run_settings {
     const struct options *options;
     const struct schedule *schedule; /* null: drawn from the options */
-    uint64_t until; /* world's time, ns: the run ends there, before the next phase; 0: at its end */
+    uint64_t until; /* world's time, ns: the run ends there, or behind the roll call in which that is; 0: at its end */
     uint64_t until_event; /* the run ends soon behind it, likewise; 0: at its end */
     bool stops_at_violation; /* not only at the end of a phase */
     /* Called once the world is there, for those who look on; may be null. */

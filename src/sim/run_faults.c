@@ -266,6 +266,19 @@ static void judge_waiting(struct run *run)
     }
 }
 
+/* Connections that hang one behind the other are given up one after the other: nothing was written to the later ones before. */
+static void wait_to_agree(struct run *run)
+{
+    char text[VERDICT_TEXT_MAX];
+    uint64_t end;
+
+    run_until(run, world_now(run->world) + quiet_converge_bound(run->options));
+    end = world_now(run->world) + run->options->value[OPTION_GIVE_UP] * SECOND;
+    while (!run_is_over(run) && world_now(run->world) < end &&
+           !run_is_converged(run, text, sizeof text))
+        run_until(run, world_now(run->world) + SECOND);
+}
+
 /* First who is dead is downed, so that the others work again; who leaves has its time. Then the others die, and are downed by the
  * operator or the resolver, then the core comes back: a node that is started while all others are dead begins a cluster. */
 void run_heal(struct run *run)
@@ -276,7 +289,7 @@ void run_heal(struct run *run)
     bool agreed;
 
     down_the_dead(run);
-    run_until(run, world_now(run->world) + quiet_converge_bound(run->options));
+    wait_to_agree(run);
     (void)run_until_holds(run, nobody_ends, "L5",
                           2 * quiet_leave_bound(run->options),
                           "when the faults are over, who leaves is gone"); /* found late before */

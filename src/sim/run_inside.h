@@ -53,6 +53,7 @@ void run_work_own_disk(struct durable_counters *sum,
 
 /* run_time.c */
 bool run_is_over(const struct run *run);
+void run_pass(struct run *run, uint64_t time); /* ns, without faults and looks at rules */
 void run_until(struct run *run, uint64_t end); /* world's time; with the faults that come meanwhile */
 /* What must come about; text says what is missing. */
 typedef bool run_condition(struct run *run, char *text, size_t size);

@@ -16,6 +16,7 @@
 #include "sim/workload_world.h"
 #include "sim/world.h"
 
+#define ROUND (100 * MS) /* between two looks while draining */
 #define ROLL 32 /* entities of each type that must answer */
 #define FOLLOWED (30 * SECOND) /* mail of one node; followers begin to follow and end meanwhile */
 #define SILENCE (60 * SECOND)
@@ -146,13 +147,27 @@ static bool is_followed(struct run *run, char *text, size_t size)
                               size);
 }
 
+static void drain(struct run *run)
+{
+    uint64_t end = world_now(run->world) + quiet_drain_bound(run->options) +
+                   quiet_recover_bound(run->options,
+                                       workload_world_open(run->load));
+
+    workload_world_stop(run->load);
+    while (!workload_world_is_drained(run->load) && !run_is_over(run) &&
+           world_now(run->world) < end)
+        run_pass(run, ROUND);
+    if (!run_is_over(run))
+        workload_world_drained(run->load);
+}
+
 void run_drain(struct run *run)
 {
     if (run->data)
         data_load_stop(run->data);
     if (run->store)
         store_load_stop(run->store);
-    (void)workload_world_drain(run->load, quiet_drain_bound(run->options));
+    drain(run);
     if (run->follow)
         (void)run_until_holds(run, is_followed, "follow", FOLLOWED,
                               "followers of the cluster that have heard what is");

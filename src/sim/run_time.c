@@ -37,6 +37,16 @@ bool run_is_over(const struct run *run)
            (run->settings->stops_at_violation && verdict_count(run->verdict));
 }
 
+void run_pass(struct run *run, uint64_t time)
+{
+    uint64_t until = run->settings->until;
+
+    if (until && until < world_now(run->world) + time)
+        time = until > world_now(run->world) ? until - world_now(run->world) : 0;
+    if (time)
+        world_run(run->world, time);
+}
+
 static bool has_member(const struct run *run)
 {
     for (uint32_t i = 0; i < run->cluster.nodes; i++)

@@ -408,10 +408,25 @@ void workload_world_sample(struct workload_world *of)
     }
 }
 
-static bool is_drained(struct workload_world *of)
+void workload_world_stop(struct workload_world *of)
 {
-    return workload_idle(of->workload) &&
-           !check_message_counts(of->check).open;
+    workload_stop(of->workload);
+}
+
+uint64_t workload_world_open(const struct workload_world *of)
+{
+    return check_message_counts(of->check).open;
+}
+
+bool workload_world_is_drained(const struct workload_world *of)
+{
+    return workload_idle(of->workload) && !workload_world_open(of);
+}
+
+void workload_world_drained(struct workload_world *of)
+{
+    (void)check_message_drained(of->check); /* told by the verdict, as below */
+    (void)workload_drained(of->workload);
 }
 
 bool workload_world_drain(struct workload_world *of, uint64_t limit)
@@ -419,11 +434,11 @@ bool workload_world_drain(struct workload_world *of, uint64_t limit)
     uint64_t end = world_now(of->world) + limit;
     bool drained;
 
-    workload_stop(of->workload);
-    while (!(drained = is_drained(of)) && world_now(of->world) < end)
+    workload_world_stop(of);
+    while (!(drained = workload_world_is_drained(of)) &&
+           world_now(of->world) < end)
         world_run(of->world, ROUND);
-    (void)check_message_drained(of->check); /* told by the verdict, as below */
-    (void)workload_drained(of->workload);
+    workload_world_drained(of);
     return drained;
 }
 

@@ -485,6 +485,41 @@ static void follow_what_actors_do_not_hear_is_found(void **state)
     assert_non_null(strstr(result.lines[0], "unreachable"));
 }
 
+/* ---- the end of a run that is wanted early ---- */
+
+static void note_phase(void *user, const char *phase, uint64_t now)
+{
+    uint64_t *times = user;
+
+    if (!strcmp(phase, "agree"))
+        times[0] = now;
+    else if (!strcmp(phase, "drain"))
+        times[1] = now;
+}
+
+static void a_drain_ends_early_too(void **state)
+{
+    uint64_t times[2] = { 0 };
+    struct options options;
+    struct run_settings settings = { .options = &options,
+                                     .user = times,
+                                     .phase_ended = note_phase };
+    struct run_result result;
+
+    (void)state;
+    set(&options, 1);
+    options.value[OPTION_STORE] = 1000000; /* there is something to drain */
+    run_seed(&settings, &result);
+    assert_false(result.is_early);
+    assert_true(times[1] > times[0] + 150 * MS);
+    settings.phase_ended = NULL;
+    settings.until = times[0] + 50 * MS; /* within its first look */
+    run_seed(&settings, &result);
+    assert_true(result.is_early);
+    assert_int_equal(result.ended_at, settings.until);
+    assert_int_equal(result.violations, 0); /* of what was open just then */
+}
+
 /* ---- digests ---- */
 
 static void a_run_that_differs_from_its_first_one_is_seen(void **state)
@@ -983,6 +1018,7 @@ int main(void)
         cmocka_unit_test(L2_a_home_that_is_never_told_is_found),
         cmocka_unit_test(balance_of_a_newcomer_without_shards_is_found),
         cmocka_unit_test(follow_what_actors_do_not_hear_is_found),
+        cmocka_unit_test(a_drain_ends_early_too),
         cmocka_unit_test(a_run_that_differs_from_its_first_one_is_seen),
         cmocka_unit_test(I26_what_is_kept_is_found),
         cmocka_unit_test(I26_what_grows_in_the_quiet_is_found),
