@@ -15,6 +15,7 @@
 #include <sherd/sherd.h>
 
 #include "kept_log.h"
+#include "members.h"
 
 #define PATIENCE_MS 60000
 
@@ -84,17 +85,6 @@ static void it_is_not_ready_once_it_has_left_its_cluster_of_one(void **state)
     assert_false(status.up);
     sherd_status_free(&status);
     sherd_close(system);
-}
-
-static uint32_t member_count(struct sherd_system *system)
-{
-    struct sherd_status status;
-    uint32_t count;
-
-    assert_int_equal(sherd_get_status(system, &status), 0);
-    count = status.member_count;
-    sherd_status_free(&status);
-    return count;
 }
 
 /* The one that leads tells the other one, then itself. */

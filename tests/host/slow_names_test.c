@@ -14,6 +14,7 @@
 #include <uv.h>
 
 #include "kept_log.h"
+#include "members.h"
 #include "slow_names.h"
 
 #define SLOW 20 /* names: more than libuv's pool has threads, and than a machine has processors */
@@ -41,22 +42,11 @@ static struct sherd_system *start_one(const char *host, uint16_t port,
     return system;
 }
 
-static uint32_t members(struct sherd_system *system)
-{
-    struct sherd_status status;
-    uint32_t count;
-
-    assert_int_equal(sherd_get_status(system, &status), 0);
-    count = status.member_count;
-    sherd_status_free(&status);
-    return count;
-}
-
 static void wait_for_members(struct sherd_system *system, uint32_t count)
 {
-    for (int i = 0; i < PATIENCE_MS / 10 && members(system) < count; i++)
+    for (int i = 0; i < PATIENCE_MS / 10 && member_count(system) < count; i++)
         uv_sleep(10);
-    assert_int_equal(members(system), count);
+    assert_int_equal(member_count(system), count);
 }
 
 /* A port that was free a moment ago: the first seed is in its own list. */
@@ -137,7 +127,7 @@ static void an_answer_that_comes_late_is_not_lost(void **state)
     for (int i = 0; i < PATIENCE_MS / 10 && !was_logged("no answer in time"); i++)
         uv_sleep(10);
     assert_true(was_logged("look up: no answer in time"));
-    assert_int_equal(members(joining), 0);
+    assert_int_equal(member_count(joining), 0);
     let_go_at = uv_hrtime();
     atomic_store(&is_let_go, true);
     wait_for_members(joining, 2);

@@ -15,6 +15,8 @@
 
 #include <sherd/sherd.h>
 
+#include "members.h"
+
 #define PATIENCE_MS 60000
 
 static atomic_int blocks, blocked, said;
@@ -71,17 +73,6 @@ static struct sherd_system *start(uint16_t seed)
     assert_false(sherd_is_ready(system));
     assert_int_equal(sherd_start(system), 0);
     return system;
-}
-
-static uint32_t member_count(struct sherd_system *system)
-{
-    struct sherd_status status;
-    uint32_t count;
-
-    assert_int_equal(sherd_get_status(system, &status), 0);
-    count = status.member_count;
-    sherd_status_free(&status);
-    return count;
 }
 
 static bool are_ready(struct sherd_system *const *systems)
