@@ -36,7 +36,7 @@ struct link {
     uint8_t refusal;     /* enum sherd_reason; a count, as those below: see struct link_counts */
     bool want_connect : 1;
     bool want_close : 1;
-    bool overflowed : 1; /* refusals of control frames were told */
+    bool overflowed : 1; /* that control frames are refused was logged */
     bool is_named : 1;   /* the peer's answer named this connection */
     bool begun : 1;
     bool has_rng : 1;    /* it failed once */
@@ -505,7 +505,6 @@ static void refuse(struct link *link)
     if (!is_control(link) || link->overflowed)
         return;
     link->overflowed = true;
-    tell(link, LINK_NEWS_OVERFLOW, 1);
     say(link, TRACE_WARNING, "control queue full", NULL);
 }
 

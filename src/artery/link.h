@@ -40,7 +40,6 @@ enum link_news_kind {
     LINK_NEWS_OPEN,     /* the peer's incarnation is confirmed on this connection; uid is set */
     LINK_NEWS_LOST,     /* the connection was lost or could not be made */
     LINK_NEWS_RENEWED,  /* another incarnation answered: frames for the old one were dropped */
-    LINK_NEWS_OVERFLOW, /* a control frame was refused by the full queue: the peer is as good as gone */
 };
 
 struct link_news {

@@ -662,15 +662,6 @@ static void look(struct contacts *contacts, struct contact *contact,
         machine_want(machine, &want);
     }
     while (link_next_news(link, &news)) {
-        if (news.kind == LINK_NEWS_OVERFLOW)
-            trace_put(machine->trace, TRACE_WARNING, "node",
-                      "control queue full peer=%s:%u",
-                      contact->address->host, contact->address->port);
-        if (news.kind == LINK_NEWS_OVERFLOW && machine->control) {
-            const struct node_id node = contact_node(contact);
-
-            control_overflow(machine->control, &node);
-        }
         if (news.kind == LINK_NEWS_LOST && index)
             doubt(machine, contact, link);
     }

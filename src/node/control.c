@@ -377,12 +377,6 @@ void control_fetch(const struct control *control, uint32_t step)
     associations_fetch(control->associations);
 }
 
-void control_overflow(struct control *control, const struct node_id *node)
-{
-    if (node->uid)
-        member_quarantined(control->member, control->machine->now, node);
-}
-
 void control_stored(struct control *control, struct store_request *request)
 {
     struct machine *machine = control->machine;

@@ -142,7 +142,6 @@ struct association_place control_place(const struct control *control,
 void control_expect(struct control *control,
                     const struct association_place *place);
 void control_fetch(const struct control *control, uint32_t step); /* a step of machine_fetch: 0 itself, 1 its cores */
-void control_overflow(struct control *control, const struct node_id *node); /* its control queue is full: as good as gone */
 void control_stored(struct control *control, struct store_request *request);
 void control_leased(struct control *control, struct lease_request *request); /* downing.c */
 void control_durable(struct control *control, struct durable_request *request); /* data_store.c */

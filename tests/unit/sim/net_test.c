@@ -150,6 +150,32 @@ static void a_half_open_connection_is_noticed_by_its_silence(void **state)
     end(world, traffic);
 }
 
+/* What was refused meanwhile are heartbeats and gossip, which come again. */
+static void a_connection_that_hung_until_its_queue_was_full_heals(void **state)
+{
+    struct traffic *traffic;
+    struct world *world = world_of(
+        16, 0, &traffic, (struct world_settings){ .give_up = 100 * SECOND });
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct node_settings settings = world_node_settings(world, i, NULL, 0);
+
+        settings.lanes = 1;
+        settings.heartbeat_interval = 5 * MS;
+        world_start(world, i, &settings);
+    }
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    net_half_open(world, 0, 1);
+    world_run(world, 90 * SECOND);
+    assert_true(world_logged(world, 0, "control queue full"));
+    assert_false(sees(world, 0, 1));
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    assert_true(sees(world, 0, 1));
+    assert_true(sees(world, 1, 0));
+    end(world, traffic);
+}
+
 static void a_reset_loses_what_is_on_its_way(void **state)
 {
     struct traffic *traffic;
@@ -378,6 +404,7 @@ int main(void)
         cmocka_unit_test(only_one_stream_is_cut),
         cmocka_unit_test(a_cut_need_not_be_transitive),
         cmocka_unit_test(a_half_open_connection_is_noticed_by_its_silence),
+        cmocka_unit_test(a_connection_that_hung_until_its_queue_was_full_heals),
         cmocka_unit_test(a_reset_loses_what_is_on_its_way),
         cmocka_unit_test(a_clogged_path_is_late),
         cmocka_unit_test(a_clog_that_ends_early_holds_nothing_back),
