@@ -53,6 +53,8 @@
     X(PROBE_TOMBSTONES_DROPPED, "tombstones dropped") /* by the leader: they are old by its clock of the day */ \
     X(PROBE_VERSION_TAKEN, "gossip version taken") /* another gossip than the own is held from here on. first: entries of the own version; bytes: those, then
                                                      those of the new one, struct probe_version */ \
+    X(PROBE_VERSION_HELD, "gossip version held") /* by this node from here on, taken, merged or made by it. first: hash of the version; second: of what it
+                                                    says, but for who has seen it */ \
     X(PROBE_MEMBER_DOWNED, "member downed") /* by this node. node; first: enum probe_down */ \
     X(PROBE_LEADER_ACTED, "leader acted") /* it changes members. first: 1 = without convergence; second: hash of the version; bytes: struct probe_evidence */ \
     X(PROBE_TAKEN, "taken from a peer") /* by control: what another node said has an effect. node: that life of it; first: enum probe_taken */ \

@@ -2,7 +2,8 @@
  *
  * The files by duty: member.c verbs and dispatch, finding.c seeds that are found from outside, seeds.c finding a cluster,
  * join.c entering it, spread.c gossip rounds, intake.c arriving gossip, brief.c the short forms of the own library, centers.c
- * other data centers, leader.c the leader's actions, leave.c leaving and downing, news.c what is told. */
+ * other data centers, leader.c the leader's actions, leave.c leaving and downing, news.c what is told, fact.c what checkers are told of
+ * versions. */
 #ifndef SHERD_MEMBER_INSIDE_H
 #define SHERD_MEMBER_INSIDE_H
 
@@ -216,6 +217,11 @@ void member_repeat(struct member *member, const struct node_id *to,
                    struct slice path, enum stream stream,
                    const char *manifest, const struct buf *payload,
                    struct outbox *outbox);
+
+/* fact.c. A hash of a version, as probes name it. */
+uint64_t fact_hash_version(const struct clock *clock);
+/* Leaves the fact that the gossip is that version from here on. */
+void fact_version_held(const struct member *member);
 
 /* seeds.c */
 void seeds_start(struct member *member, uint64_t now, struct outbox *outbox);

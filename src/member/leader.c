@@ -2,7 +2,6 @@
 #include "member/inside.h"
 
 #include "base/check.h"
-#include "base/hash.h"
 #include "base/mark.h"
 #include "base/zoo.h"
 
@@ -28,19 +27,6 @@ struct evidence {
     uint64_t version; /* a hash of it */
 };
 
-_Static_assert(sizeof(struct clock_entry) == CLOCK_KEY_SIZE + sizeof(int64_t),
-               "hashed without padding");
-
-static uint64_t hash_version(const struct clock *clock)
-{
-    uint64_t hash = 0;
-
-    for (uint32_t i = 0; i < clock->entries.count; i++)
-        hash = 31 * hash + hash_bytes(slice_of(&clock->entries.items[i],
-                                               sizeof clock->entries.items[i]));
-    return hash;
-}
-
 static void evidence_begin(const struct member *member,
                            struct evidence *evidence)
 {
@@ -50,7 +36,7 @@ static void evidence_begin(const struct member *member,
 
     if (!member->settings.probes)
         return;
-    evidence->version = hash_version(&gossip->clock);
+    evidence->version = fact_hash_version(&gossip->clock);
     all = state_reach(gossip, member->self, ALL_OBSERVERS);
     trusted = state_reach(gossip, member->self, OBSERVERS_NOT_DOWN);
     for (uint32_t i = 0; i < gossip->members.count; i++) {

@@ -295,6 +295,7 @@ void member_gossip_replaced(struct member *member)
     member->has_version = false;
     head_clear(&member->head);
     intake_forget_brought(member);
+    fact_version_held(member);
 }
 
 struct gossip_member *member_own_entry(const struct member *member)

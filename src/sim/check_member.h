@@ -2,7 +2,7 @@
  *
  *   I18  a member's status at a node goes only the allowed ways; removed is final: it is not seen there again; no node takes an
  *        older version of the gossip for its own, nor a concurrent one without what its own has
- *   I20  members are changed only by the leader, when all who must have seen the gossip have, and only in a leader's ways; whoever acts
+ *   I20  members are changed only by the leader, when all who must have seen the gossip have by its word (check_seen.h), and only in a leader's ways; whoever acts
  *        on one version of the gossip sees the same members there
  *   I21  a member is down only because an operator said so, because another incarnation came to its address after its end, or
  *        by a node's resolver where there is one

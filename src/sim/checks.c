@@ -175,6 +175,7 @@ static void node_started(void *user, uint32_t node, uint64_t uid)
     check_entity_node_started(checks->entity, node, uid);
     check_coordinator_node_started(checks->coordinator, node, uid);
     check_member_node_started(checks->member, node, uid);
+    check_seen_node_started(checks->seen, node, uid);
     check_former_node_started(checks->former, node, uid);
     check_stored_node_started(checks->stored, node);
     check_margin_node_started(
@@ -193,6 +194,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     check_entity_node_ended(checks->entity, world_now(checks->world), node);
     check_coordinator_node_ended(checks->coordinator, node);
     check_member_node_ended(checks->member, node);
+    check_seen_node_ended(checks->seen, node);
     check_live_node_ended(checks->live, node, crashed, error);
     check_lease_node_ended(checks->lease, node);
     check_kept_node_ended(checks->kept, node);
@@ -258,6 +260,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     check_entity_probe(checks->entity, world_now(checks->world), node, probe);
     check_coordinator_probe(checks->coordinator, node, probe);
     check_member_probe(checks->member, node, probe);
+    check_seen_probe(checks->seen, node, probe);
     check_former_probe(checks->former, node, probe);
     check_live_probe(checks->live, world_now(checks->world), node, probe);
     check_lease_probe(checks->lease, node, probe);
@@ -420,6 +423,7 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
     checks->entity = check_entity_new(verdict, &checks->safety, stop_ns);
     checks->coordinator = check_coordinator_new(verdict, &checks->safety);
     checks->member = check_member_new(verdict);
+    checks->seen = check_seen_new(verdict);
     checks->former = check_former_new(verdict);
     checks->safety.are_together = are_together;
     checks->safety.user = checks;
@@ -443,6 +447,7 @@ void checks_free(struct checks *checks)
     check_entity_free(checks->entity);
     check_coordinator_free(checks->coordinator);
     check_member_free(checks->member);
+    check_seen_free(checks->seen);
     check_former_free(checks->former);
     check_live_free(checks->live);
     check_homes_free(checks->homes);

@@ -18,6 +18,7 @@
 #include "sim/check_margin.h"
 #include "sim/check_member.h"
 #include "sim/check_outside.h"
+#include "sim/check_seen.h"
 #include "sim/check_sides.h"
 #include "sim/check_stored.h"
 
@@ -40,6 +41,7 @@ struct checks {
     struct check_entity *entity;
     struct check_coordinator *coordinator;
     struct check_member *member;
+    struct check_seen *seen;
     struct check_former *former;
     struct check_live *live;
     struct check_homes *homes;

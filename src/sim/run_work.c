@@ -140,6 +140,8 @@ static void put_cluster(const struct run_work *work, struct buf *text)
     put(text, "downed", work->members.downed);
     put(text, "removed", work->members.removed);
     put(text, "leaders acted", work->members.actions);
+    put(text, "who has seen judged", work->seen.judged);
+    put(text, "excused", work->seen.excused);
     buf_put_text(text, "\nshards  ");
     put(text, "coordinators", shards->active);
     put(text, "allocated", shards->allocated);

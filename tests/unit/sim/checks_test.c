@@ -144,6 +144,8 @@ static void a_calm_cluster_keeps_the_rules(void **state)
     assert_int_equal(members.founded, 1);
     assert_int_equal(members.joined, 2);
     assert_true(members.actions >= 2);
+    assert_true(check_seen_counts(scene.checks->seen).judged >= 3);
+    assert_int_equal(check_seen_counts(scene.checks->seen).excused, 0);
     assert_int_equal(check_entity_counts(scene.checks->entity).live, 2 * IDS / 2);
     close_scene(&scene);
 }
