@@ -41,6 +41,12 @@
     X(A13C, "orl#10262",                                                       \
       "A concurrent version of the membership is merged, not taken instead.",  \
       "I18")                                                                   \
+    X(A13M, "behaviour 2.4",                                                   \
+      "Nobody has seen what two versions of the membership are merged to.",    \
+      "I20")                                                                   \
+    X(A13S, "behaviour 2.3",                                                   \
+      "Who has seen an older version of the membership has not seen this one.",\
+      "I20")                                                                   \
     X(B1, "akka#30957",                                                        \
       "A shard stops when every region's marker has come.",                    \
       "I2")                                                                    \

@@ -488,7 +488,7 @@ static void merge_members(struct merging *merging, const struct gossip *left,
 
             copy.profile =
                 profile_hold(order == 0 ? a->profile : picked->profile);
-            copy.seen = false;
+            copy.seen = picked->seen && ZOO(A13M);
             vec_push(&result->members, copy);
         }
         l += order <= 0;

@@ -188,6 +188,8 @@ static enum outcome take_in(struct member *member, struct gossip *remote)
     case CLOCK_BEFORE:
         if (ZOO(A13))
             replace_gossip(member, remote);
+        if (ZOO(A13S))
+            unite_seen(member, remote);
         return OUTCOME_TALK_BACK;
     case CLOCK_AFTER:
         replace_gossip(member, remote);
