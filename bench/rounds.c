@@ -1,7 +1,7 @@
 /* How many rounds of gossip membership takes: cores alone in virtual time, without sockets, links or types, so that thousands fit into
  * one process. bench/scale --rounds runs it beside its limit (limits/gossip.c).
  *
- * usage: rounds NODES SEED PAUSE_MS [SLOW BLOCKED_MS RUNNING_MS MINUTES still|cut]
+ * usage: rounds NODES SEED PAUSE_MS [SLOW BLOCKED_MS RUNNING_MS MINUTES still|cut [down|patient [lowest]]]
  *
  * Prints "name value" lines; PAUSE_MS is acceptable-heartbeat-pause, all else the reference's: gossip and heartbeats each second, so
  * that seconds are rounds. start: all start at once, the first three are the seeds; until each sees all up. crash_first, crash_all:
@@ -10,7 +10,12 @@
  *
  * With more arguments: so many nodes stand still again and again (slow.h), and nobody is downed. fine_told, slow_told: how often one took one of the
  * others, or of those, for unreachable; fine_failed: somebody did, after nobody did; fine_downed: of those, somebody for 20 s, so that a
- * resolver might down it. limits/swim.c says the same of SWIM. */
+ * resolver might down it. limits/swim.c says the same of SWIM.
+ *
+ * down: each has a split brain resolver (judge.h); patient: with down-all-when-unstable off. lowest: those that are slow have the lowest
+ * addresses, so that the leader is one of them. Who reads that it is down, or that it was removed, ends and starts at once with a new uid,
+ * as who is dead in SWIM refutes that. fine_ended, slow_ended: such ends of a life; fine_by_slow and so on: whose resolver had decided on it
+ * first; decisions: how often one downed somebody, unstable: of these, since nothing was stable. */
 #include "limits/limits.h"
 
 #include <stdio.h>
@@ -18,8 +23,10 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/map.h"
 #include "base/rng.h"
 #include "base/timers.h"
+#include "judge.h"
 #include "member/member.h"
 #include "slow.h"
 
@@ -31,9 +38,13 @@
 #define WAY_SPREAD MS
 #define LOOK (20 * MS)
 #define PATIENCE (200 * SECOND)
+#define NO_SERIALIZER (-1)
 #define STILL_MS 60000 /* between two of the leader's looks where it shall do nothing */
 
 enum kind { STEP, ARRIVAL };
+
+/* Who may have decided on the end of a life, as counts are indexed. */
+enum judges { BY_FINE, BY_SLOW, BY_ITSELF, BY_NOBODY, JUDGES };
 
 struct place {
     struct cluster *cluster;
@@ -43,13 +54,26 @@ struct place {
     uint64_t due;  /* its step */
     uint32_t generation; /* of the timer for that */
     bool is_dead;
+    struct judge judge; /* where there are any */
+    enum judges decided; /* by whom it is downed */
+    struct map removed; /* uids of lives that were downed: each of them a place */
+    uint64_t told_at; /* one of these that it was */
 };
 
 struct message {
-    uint32_t from, to;
-    int32_t serializer;
+    uint32_t from, to; /* indexes of places */
+    uint64_t from_uid;
+    uint64_t to_uid; /* 0: any */
+    int32_t serializer; /* NO_SERIALIZER: it was removed, says who sends it */
     struct buf bytes; /* sender, recipient, manifest, payload */
     size_t sizes[4];
+};
+
+/* With resolvers; by whether it is a slow node. */
+struct ends {
+    uint64_t by[2][JUDGES]; /* lives that ended, and who had decided on it */
+    uint64_t decisions[2];  /* of such nodes */
+    uint64_t unstable[2];   /* of these: since nothing was stable */
 };
 
 struct cluster {
@@ -63,13 +87,29 @@ struct cluster {
     uint32_t differed; /* who is asked first whether all agree */
     const struct slow *slow; /* null: nobody is */
     struct doubts doubts;
+    struct member_settings settings;
+    bool has_judges, is_patient;
+    bool is_reversed; /* the last place has the lowest address */
+    struct ends ends;
 };
 
 /* ---- messages ---- */
 
-static uint32_t index_of(const struct node_id *node)
+/* Of the port that a place has, and the other way round. */
+static uint32_t turned(const struct cluster *cluster, uint32_t index)
 {
-    return (uint32_t)node->address.port - PORT;
+    return cluster->is_reversed ? cluster->count - 1 - index : index;
+}
+
+static uint32_t index_of(const struct cluster *cluster,
+                         const struct node_id *node)
+{
+    return turned(cluster, (uint32_t)node->address.port - PORT);
+}
+
+static bool is_slow(const struct cluster *cluster, uint32_t index)
+{
+    return cluster->slow && slow_is(cluster->slow, index);
 }
 
 static void meet(struct place *place, uint32_t other)
@@ -81,7 +121,7 @@ static void meet(struct place *place, uint32_t other)
 static enum peer_form form_of(const void *user, const struct node_id *node)
 {
     const struct place *place = user;
-    uint32_t other = index_of(node);
+    uint32_t other = index_of(place->cluster, node);
 
     return place->met[other / 64] >> other % 64 & 1 ? PEER_BRIEF
                                                     : PEER_UNKNOWN;
@@ -92,26 +132,34 @@ static uint64_t wall_ms(const struct cluster *cluster)
     return WALL_MS + cluster->now / MS;
 }
 
+static void post(struct cluster *cluster, struct message *message)
+{
+    uint64_t leaves = cluster->slow ? slow_until(cluster->slow, message->from,
+                                                 cluster->now)
+                                    : cluster->now;
+
+    message->from_uid = cluster->places[message->from].identity.node.uid;
+    timers_put(&cluster->timers,
+               leaves + WAY_MIN + rng_below(&cluster->rng, WAY_SPREAD),
+               ARRIVAL, (uint64_t)(uintptr_t)message, 0);
+}
+
 static void send(struct cluster *cluster, uint32_t from,
                  const struct outbound *out)
 {
     struct message *message = mem_alloc(sizeof *message);
-    uint64_t leaves = cluster->slow
-                          ? slow_until(cluster->slow, from, cluster->now)
-                          : cluster->now;
     const struct slice parts[4] = { out->sender, out->recipient, out->manifest,
                                     out->payload };
 
     message->from = from;
-    message->to = index_of(&out->to);
+    message->to = index_of(cluster, &out->to);
+    message->to_uid = out->to.uid;
     message->serializer = out->serializer;
     for (uint32_t i = 0; i < 4; i++) {
         buf_put_slice(&message->bytes, parts[i]);
         message->sizes[i] = parts[i].size;
     }
-    timers_put(&cluster->timers,
-               leaves + WAY_MIN + rng_below(&cluster->rng, WAY_SPREAD),
-               ARRIVAL, (uint64_t)(uintptr_t)message, 0);
+    post(cluster, message);
 }
 
 static void free_message(struct message *message)
@@ -124,12 +172,50 @@ static void free_message(struct message *message)
 static void heard(struct cluster *cluster, uint32_t by,
                   const struct member_news *news)
 {
+    uint32_t about = index_of(cluster, &news->node);
+
+    if (news->kind == MEMBER_NEWS_REMOVED && news->previous == MEMBER_DOWN)
+        (void)map_put(&cluster->places[by].removed,
+                      map_u64(&news->node.uid), &cluster->places[about]);
     if (!cluster->doubts.since)
         return;
     if (news->kind == MEMBER_NEWS_UNREACHABLE)
-        doubt_begins(&cluster->doubts, by, index_of(&news->node), cluster->now);
-    else if (news->kind == MEMBER_NEWS_REACHABLE)
-        doubt_ends(&cluster->doubts, by, index_of(&news->node), cluster->now);
+        doubt_begins(&cluster->doubts, by, about, cluster->now);
+    else if (news->kind == MEMBER_NEWS_REACHABLE ||
+             news->kind == MEMBER_NEWS_REMOVED)
+        doubt_ends(&cluster->doubts, by, about, cluster->now);
+}
+
+static void open_place(struct cluster *cluster, uint32_t index);
+static void close_place(struct cluster *cluster, uint32_t index);
+static void settle(struct cluster *cluster, uint32_t index);
+
+/* Whoever is downed ends, and is there again at once. */
+static void start_again(struct cluster *cluster, uint32_t index)
+{
+    struct place *place = &cluster->places[index];
+
+    cluster->ends.by[is_slow(cluster, index)][place->decided]++;
+    for (uint32_t i = 0; i < cluster->count; i++) {
+        if (cluster->doubts.since)
+            doubt_ends(&cluster->doubts, index, i, cluster->now);
+        cluster->places[i].met[index / 64] &= ~(UINT64_C(1) << index % 64);
+    }
+    close_place(cluster, index);
+    open_place(cluster, index);
+    member_start(place->member, cluster->now, wall_ms(cluster),
+                 &cluster->outbox);
+    settle(cluster, index);
+}
+
+static uint64_t deadline(const struct place *place)
+{
+    uint64_t due = member_deadline(place->member);
+    uint64_t judged = NEVER;
+
+    if (place->cluster->has_judges)
+        judged = judge_deadline(&place->judge, place->member);
+    return judged < due ? judged : due;
 }
 
 /* After each call of a core. */
@@ -138,19 +224,60 @@ static void settle(struct cluster *cluster, uint32_t index)
     struct place *place = &cluster->places[index];
     struct member_news news;
     struct outbound out;
+    bool is_told = false;
     uint64_t due;
 
-    while (member_next_news(place->member, &news))
+    while (member_next_news(place->member, &news)) {
         heard(cluster, index, &news);
+        is_told = true;
+    }
+    if (is_told && cluster->has_judges)
+        judge_see(&place->judge, place->member, cluster->now);
     while (outbox_next(&cluster->outbox, &out))
         send(cluster, index, &out);
-    due = member_deadline(place->member);
+    if (member_is_stopped(place->member) && cluster->has_judges) {
+        start_again(cluster, index);
+        return;
+    }
+    due = deadline(place);
     if (due == place->due)
         return;
     place->due = due;
     place->generation++;
     if (due != NEVER)
         timers_put(&cluster->timers, due, STEP, index, place->generation);
+}
+
+/* Of each life the first decision counts. */
+static void decided(struct cluster *cluster, uint32_t by,
+                    const struct judgement *judgement)
+{
+    bool by_slow = is_slow(cluster, by);
+
+    cluster->ends.decisions[by_slow]++;
+    cluster->ends.unstable[by_slow] += judgement->is_unstable;
+    for (uint32_t i = 0; i < judgement->downed.count; i++) {
+        const struct node_id *node = &judgement->downed.items[i];
+        uint32_t index = index_of(cluster, node);
+        struct place *place = &cluster->places[index];
+
+        if (place->identity.node.uid == node->uid &&
+            place->decided == BY_NOBODY)
+            place->decided = index == by ? BY_ITSELF
+                             : by_slow   ? BY_SLOW
+                                         : BY_FINE;
+    }
+}
+
+static void step_judge(struct cluster *cluster, uint32_t index)
+{
+    struct place *place = &cluster->places[index];
+    struct judgement judgement = { .is_unstable = false };
+
+    if (judge_step(&place->judge, place->member, cluster->now,
+                   &cluster->outbox, &judgement))
+        decided(cluster, index, &judgement);
+    vec_fini(&judgement.downed);
 }
 
 static void step(struct cluster *cluster, const struct timer *timer)
@@ -162,7 +289,41 @@ static void step(struct cluster *cluster, const struct timer *timer)
     place->due = NEVER;
     member_step(place->member, cluster->now, wall_ms(cluster),
                 &cluster->outbox);
+    if (cluster->has_judges)
+        step_judge(cluster, (uint32_t)timer->id);
     settle(cluster, (uint32_t)timer->id);
+}
+
+/* As node/removed.c: who was removed and goes on is told so. */
+static void tell_removed(struct cluster *cluster, struct place *by,
+                         const struct message *of)
+{
+    struct message *message;
+
+    if (cluster->now < by->told_at + SECOND || of->serializer == NO_SERIALIZER)
+        return;
+    by->told_at = cluster->now;
+    message = mem_alloc(sizeof *message);
+    message->from = of->to;
+    message->to = of->from;
+    message->to_uid = of->from_uid;
+    message->serializer = NO_SERIALIZER;
+    post(cluster, message);
+}
+
+/* Between lives that are over nothing is said: a connection is to a life. */
+static bool is_late(struct cluster *cluster, const struct message *message)
+{
+    struct place *to = &cluster->places[message->to];
+    const struct place *from = &cluster->places[message->from];
+
+    if (to->is_dead || message->from_uid != from->identity.node.uid ||
+        (message->to_uid && message->to_uid != to->identity.node.uid))
+        return true;
+    if (!map_get(&to->removed, map_u64(&message->from_uid)))
+        return false;
+    tell_removed(cluster, to, message);
+    return true;
 }
 
 static void arrive(struct cluster *cluster, struct message *message)
@@ -179,38 +340,46 @@ static void arrive(struct cluster *cluster, struct message *message)
     inbound.recipient = slice_of(at += message->sizes[0], message->sizes[1]);
     inbound.manifest = slice_of(at += message->sizes[1], message->sizes[2]);
     inbound.payload = slice_of(at += message->sizes[2], message->sizes[3]);
-    if (!to->is_dead) {
-        meet(to, message->from);
-        meet(from, message->to);
+    if (is_late(cluster, message)) {
+        free_message(message);
+        return;
+    }
+    meet(to, message->from);
+    meet(from, message->to);
+    if (message->serializer == NO_SERIALIZER)
+        member_refused(to->member, cluster->now, &from->identity.node);
+    else
         member_receive(to->member, cluster->now, wall_ms(cluster), &inbound,
                        &cluster->outbox);
-        settle(cluster, message->to);
-    }
+    settle(cluster, message->to);
     free_message(message);
 }
 
 /* ---- the cluster ---- */
 
-static struct address address_at(uint32_t index)
+static struct address address_at(const struct cluster *cluster, uint32_t index)
 {
     struct address address;
 
-    check(address_set(&address, "10.0.0.1", 8, PORT + index));
+    check(address_set(&address, "10.0.0.1", 8,
+                      (uint16_t)(PORT + turned(cluster, index))));
     return address;
 }
 
-static void open_place(struct cluster *cluster, uint32_t index,
-                       struct member_settings settings)
+static void open_place(struct cluster *cluster, uint32_t index)
 {
     struct place *place = &cluster->places[index];
+    struct member_settings settings = cluster->settings;
 
     place->cluster = cluster;
     place->due = NEVER;
+    place->generation++;
+    place->decided = BY_NOBODY;
     place->met = mem_alloc((cluster->count / 64 + 1) * sizeof *place->met);
     place->identity = (struct identity){
         .protocol = "akka",
         .system = "Rounds",
-        .node = { address_at(index), rng_next(&cluster->rng) | 1 },
+        .node = { address_at(cluster, index), rng_next(&cluster->rng) | 1 },
     };
     settings.seeds = cluster->seeds;
     settings.seed_count = cluster->count < SEEDS ? cluster->count : SEEDS;
@@ -218,10 +387,22 @@ static void open_place(struct cluster *cluster, uint32_t index,
     settings.user = place;
     place->member = member_new(&place->identity, &settings,
                                rng_next(&cluster->rng), NULL);
+    if (cluster->has_judges)
+        judge_open(&place->judge, &place->identity.node, cluster->is_patient,
+                   cluster->now);
 }
 
-static struct cluster *cluster_new(uint32_t count, uint64_t seed,
-                                   const struct member_settings *settings)
+static void close_place(struct cluster *cluster, uint32_t index)
+{
+    struct place *place = &cluster->places[index];
+
+    member_free(place->member);
+    judge_close(&place->judge);
+    map_fini(&place->removed);
+    mem_free(place->met);
+}
+
+static struct cluster *cluster_new(uint32_t count, uint64_t seed)
 {
     struct cluster *cluster = mem_alloc(sizeof *cluster);
 
@@ -229,16 +410,20 @@ static struct cluster *cluster_new(uint32_t count, uint64_t seed,
     cluster->now = SECOND;
     cluster->count = count;
     cluster->places = mem_alloc(count * sizeof *cluster->places);
+    return cluster;
+}
+
+static void cluster_start(struct cluster *cluster)
+{
     for (uint32_t i = 0; i < SEEDS; i++)
-        cluster->seeds[i] = address_at(i);
-    for (uint32_t i = 0; i < count; i++)
-        open_place(cluster, i, *settings);
-    for (uint32_t i = 0; i < count; i++) {
+        cluster->seeds[i] = address_at(cluster, i);
+    for (uint32_t i = 0; i < cluster->count; i++)
+        open_place(cluster, i);
+    for (uint32_t i = 0; i < cluster->count; i++) {
         member_start(cluster->places[i].member, cluster->now, wall_ms(cluster),
                      &cluster->outbox);
         settle(cluster, i);
     }
-    return cluster;
 }
 
 static void cluster_free(struct cluster *cluster)
@@ -248,10 +433,8 @@ static void cluster_free(struct cluster *cluster)
     while (timers_take(&cluster->timers, NEVER, &timer))
         if (timer.kind == ARRIVAL)
             free_message((struct message *)(uintptr_t)timer.id);
-    for (uint32_t i = 0; i < cluster->count; i++) {
-        member_free(cluster->places[i].member);
-        mem_free(cluster->places[i].met);
-    }
+    for (uint32_t i = 0; i < cluster->count; i++)
+        close_place(cluster, i);
     mem_free(cluster->places);
     timers_fini(&cluster->timers);
     outbox_fini(&cluster->outbox);
@@ -390,11 +573,12 @@ static void draw_time(struct cluster *cluster)
 
 static void start_and_crash(uint32_t count, uint64_t seed, uint32_t pause_ms)
 {
-    const struct member_settings settings = { .heartbeat_pause_ms = pause_ms };
     uint64_t cpu = bench_now(), since;
-    struct cluster *cluster = cluster_new(count, seed, &settings);
+    struct cluster *cluster = cluster_new(count, seed);
     uint32_t dead = count - 1;
 
+    cluster->settings.heartbeat_pause_ms = pause_ms;
+    cluster_start(cluster);
     report("start", wait_for(cluster, SECOND, sees_all_up, 0, true));
     report("start_cpu_s", (double)(bench_now() - cpu) / SECOND);
     report("start_rss_mib", (double)bench_rss() / (1024 * 1024));
@@ -410,12 +594,13 @@ static void start_and_crash(uint32_t count, uint64_t seed, uint32_t pause_ms)
 /* The leader moves all to up at its second look; the third is far. */
 static void change(uint32_t count, uint64_t seed)
 {
-    const struct member_settings settings = { .leader_interval_ms = STILL_MS };
-    struct cluster *cluster = cluster_new(count, seed, &settings);
+    struct cluster *cluster = cluster_new(count, seed);
     uint32_t leaves = count - 1;
-    struct address address = address_at(leaves);
+    struct address address = address_at(cluster, leaves);
     uint64_t since;
 
+    cluster->settings.leader_interval_ms = STILL_MS;
+    cluster_start(cluster);
     (void)wait_for(cluster, SECOND, sees_all_up, 0, true);
     draw_time(cluster);
     since = cluster->now;
@@ -428,12 +613,31 @@ static void change(uint32_t count, uint64_t seed)
     cluster_free(cluster);
 }
 
-static void be_slow(uint32_t count, uint64_t seed, uint32_t pause_ms,
-                    const struct slow *slow, uint64_t length)
+static void report_ends(const struct ends *ends)
 {
-    const struct member_settings settings = { .heartbeat_pause_ms = pause_ms };
-    struct cluster *cluster = cluster_new(count, seed, &settings);
+    static const char *const by[JUDGES] = { "fine", "slow", "itself",
+                                            "nobody" };
 
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "slow" : "fine";
+        uint64_t ended = 0;
+
+        for (int k = 0; k < JUDGES; k++)
+            ended += ends->by[i][k];
+        printf("%s_ended %llu\n", name, (unsigned long long)ended);
+        for (int k = 0; k < JUDGES; k++)
+            printf("%s_by_%s %llu\n", name, by[k],
+                   (unsigned long long)ends->by[i][k]);
+        printf("%s_decisions %llu\n%s_unstable %llu\n", name,
+               (unsigned long long)ends->decisions[i], name,
+               (unsigned long long)ends->unstable[i]);
+    }
+}
+
+static void be_slow(struct cluster *cluster, const struct slow *slow,
+                    uint64_t length)
+{
+    cluster_start(cluster);
     (void)wait_for(cluster, SECOND, sees_all_up, 0, true);
     run(cluster, cluster->now + 20 * SECOND);
     cluster->slow = slow;
@@ -443,27 +647,53 @@ static void be_slow(uint32_t count, uint64_t seed, uint32_t pause_ms,
     doubts_print(&cluster->doubts);
     doubts_close(&cluster->doubts);
     cluster->doubts.since = NULL;
+    if (cluster->has_judges)
+        report_ends(&cluster->ends);
+}
+
+/* How slow ones are judged, and which they are. False: a word is wrong. */
+static bool read_how(struct cluster *cluster, int count, char **words)
+{
+    cluster->has_judges = count > 0;
+    cluster->is_patient = count > 0 && strcmp(words[0], "patient") == 0;
+    cluster->is_reversed = count > 1;
+    return (count < 1 || cluster->is_patient || !strcmp(words[0], "down")) &&
+           (count < 2 || !strcmp(words[1], "lowest"));
+}
+
+static bool slow_cluster(uint32_t count, int argc, char **argv)
+{
+    struct cluster *cluster;
+    struct slow slow;
+    uint64_t length;
+    bool good;
+
+    if (!slow_read(&slow, count, argv + 4, &length))
+        return false;
+    cluster = cluster_new(count, strtoull(argv[2], NULL, 10));
+    cluster->settings.heartbeat_pause_ms = (uint32_t)strtoul(argv[3], NULL, 10);
+    good = read_how(cluster, argc - 9, argv + 9);
+    if (good)
+        be_slow(cluster, &slow, length);
     cluster_free(cluster);
+    return good;
 }
 
 int main(int argc, char **argv)
 {
-    unsigned long count = argc == 4 || argc == 9 ? strtoul(argv[1], NULL, 10) : 0;
+    bool is_right = argc == 4 || (argc >= 9 && argc <= 11);
+    unsigned long count = is_right ? strtoul(argv[1], NULL, 10) : 0;
     int help = argc > 1 && !strcmp(argv[1], "--help");
-    uint64_t length;
-    struct slow slow;
 
     if (count <= SEEDS || count > NODES_MAX ||
-        (argc == 9 && !slow_read(&slow, (uint32_t)count, argv + 4, &length))) {
+        (argc > 4 && !slow_cluster((uint32_t)count, argc, argv))) {
         fprintf(help ? stdout : stderr,
-                "usage: rounds NODES SEED PAUSE_MS [" SLOW_USAGE "]\n");
+                "usage: rounds NODES SEED PAUSE_MS [" SLOW_USAGE
+                " [down|patient [lowest]]]\n");
         return help ? 0 : 2;
     }
-    if (argc == 9) {
-        be_slow((uint32_t)count, strtoull(argv[2], NULL, 10),
-                (uint32_t)strtoul(argv[3], NULL, 10), &slow, length);
+    if (argc > 4)
         return 0;
-    }
     start_and_crash((uint32_t)count, strtoull(argv[2], NULL, 10),
                     (uint32_t)strtoul(argv[3], NULL, 10));
     change((uint32_t)count, strtoull(argv[2], NULL, 10));
