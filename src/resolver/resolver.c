@@ -41,6 +41,7 @@ struct resolver {
     uint64_t changes;   /* of reachability since first_at; 0: none that still matters */
     uint64_t first_at;
     uint64_t latest_at;
+    bool is_doubted; /* a member took this node for unreachable since first_at */
     enum phase phase;
     enum decision waiting; /* PHASE_DELAYED, PHASE_ASKING: what the lease is for */
     uint64_t acquire_at;   /* PHASE_DELAYED */
@@ -242,14 +243,42 @@ static void trace_decision(const struct resolver *resolver, uint64_t now,
 
 /* ---- acting: 8.5 ---- */
 
+static bool is_self(const struct resolver *resolver, uint32_t member)
+{
+    return node_equal(&resolver->members.items[member].node, &resolver->self);
+}
+
+static uint32_t find_targets(const struct resolver *resolver,
+                             enum decision decision, bool *down)
+{
+    const struct side side = resolver_side(resolver);
+    uint32_t found = 0;
+
+    if (decision != DECISION_SELF)
+        return strategy_targets(&resolver->settings.strategy, &side, decision,
+                                down);
+    for (uint32_t i = 0; i < side.member_count; i++) {
+        down[i] = is_self(resolver, i) &&
+                  side.members[i].status != PEER_EXITING &&
+                  side.members[i].status != PEER_DOWN; /* it goes anyway */
+        found += down[i];
+    }
+    return found;
+}
+
+static void forget_changes(struct resolver *resolver)
+{
+    resolver->changes = 0;
+    resolver->is_doubted = false;
+}
+
 /* Downs whom the decision means; the flags of the members in it, which the caller frees. Returns how many. */
 static uint32_t act(struct resolver *resolver, uint64_t now,
                     enum decision decision, const char *reason, bool **flags)
 {
     const struct side side = resolver_side(resolver);
     bool *down = mem_alloc((side.member_count + 1) * sizeof *down);
-    uint32_t count = strategy_targets(&resolver->settings.strategy, &side,
-                                      decision, down);
+    uint32_t count = find_targets(resolver, decision, down);
     const struct node_id *self = NULL;
 
     *flags = down;
@@ -259,14 +288,14 @@ static uint32_t act(struct resolver *resolver, uint64_t now,
     for (uint32_t i = 0; i < side.member_count; i++) {
         if (!down[i])
             continue;
-        if (node_equal(&side.members[i].node, &resolver->self))
+        if (is_self(resolver, i))
             self = &side.members[i].node;
         else
             put_news(resolver, RESOLVER_NEWS_DOWN, &side.members[i].node);
     }
     if (self) /* it may stop this node at once */
         put_news(resolver, RESOLVER_NEWS_DOWN, self);
-    resolver->changes = 0;
+    forget_changes(resolver);
     resolver->stable_at = now + resolver->settings.stable_after;
     resolver->counters.decisions++;
     resolver->counters.downed += count;
@@ -388,6 +417,14 @@ static bool is_calm(const struct resolver *resolver)
     return true;
 }
 
+static bool is_observed(const struct resolver *resolver)
+{
+    for (uint32_t i = 0; i < resolver->records.count; i++)
+        if (is_self(resolver, resolver->records.items[i].subject))
+            return true;
+    return false;
+}
+
 static bool sees_unreachable(const struct resolver *resolver)
 {
     for (uint32_t i = 0; i < resolver->members.count; i++)
@@ -432,7 +469,9 @@ void resolver_see(struct resolver *resolver, uint64_t now,
     compare_all(resolver, now, &view->side);
     keep_side(resolver, &view->side);
     if (is_calm(resolver))
-        resolver->changes = 0;
+        forget_changes(resolver);
+    else if (resolver->changes && is_observed(resolver))
+        resolver->is_doubted = true;
     warn_too_many(resolver);
     set_tick(resolver, now);
 }
@@ -522,6 +561,15 @@ bool resolver_keeps_lease(const struct resolver *resolver, uint64_t *until)
 
 /* ---- the tick: 8.4 ---- */
 
+/* Who is itself one of those that come and go may not see that the others' picture is calm in between. The reference's downs them all,
+ * here it goes alone: each of the others judges for itself, and to it that is as if this one had crashed. */
+static enum decision decide_unstable(const struct resolver *resolver)
+{
+    SOMETIMES("a resolver for which nothing was stable downs itself alone",
+              resolver->is_doubted);
+    return resolver->is_doubted ? DECISION_SELF : DECISION_ALL;
+}
+
 /* Each node judges this, not only the leader: when nothing holds, nobody may be sure of who leads. */
 static void judge_stability(struct resolver *resolver, uint64_t now)
 {
@@ -537,9 +585,11 @@ static void judge_stability(struct resolver *resolver, uint64_t now)
         REACHED("nothing was stable for so long that all are downed");
         resolver->counters.unstable++;
         put_news(resolver, RESOLVER_NEWS_UNSTABLE, NULL);
-        act_plainly(resolver, now, DECISION_ALL, " reason=unstable");
+        act_plainly(resolver, now, decide_unstable(resolver),
+                    " reason=unstable");
+        forget_changes(resolver);
     } else if (now - resolver->latest_at > 2 * settings->stable_after) {
-        resolver->changes = 0;
+        forget_changes(resolver);
     }
 }
 

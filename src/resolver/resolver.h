@@ -18,7 +18,7 @@
 struct resolver_settings {
     struct strategy strategy;
     uint64_t stable_after; /* ns without a change before it decides */
-    uint64_t unstable_after; /* ns of changes, beyond stable_after, before it downs all: down-all-when-unstable; 0 = off */
+    uint64_t unstable_after; /* ns of changes, beyond stable_after, before it downs all, or itself alone where others took it for unreachable meanwhile: down-all-when-unstable; 0 = off */
     uint64_t release_after; /* lease-majority: ns that the lease is kept when those it was taken against are removed */
 };
 
@@ -33,7 +33,7 @@ struct resolver_view {
     X(RESOLVER_NEWS_DOWN, "down") /* that member; this node comes last */      \
     X(RESOLVER_NEWS_ACQUIRE, "acquire") /* the lease; then call resolver_acquired */ \
     X(RESOLVER_NEWS_RELEASE, "release") /* it; then call resolver_released */ \
-    X(RESOLVER_NEWS_UNSTABLE, "unstable") /* nothing was stable for too long: the news behind it down all */
+    X(RESOLVER_NEWS_UNSTABLE, "unstable") /* nothing was stable for too long: the news behind it down all, or this node alone */
 
 enum resolver_news_kind {
 #define X(name, text) name,
@@ -49,7 +49,7 @@ struct resolver_news {
 #define RESOLVER_COUNTERS(X)                                                   \
     X(decisions, "decisions that downed somebody")                             \
     X(downed, "members downed")                                                \
-    X(unstable, "times that nothing was stable and all were downed")           \
+    X(unstable, "times that nothing was stable and all were downed, or this node")           \
     X(reversed, "decisions turned round: the lease was not got")
 
 struct resolver_counters {

@@ -418,6 +418,8 @@ static bool is_target(const struct side *side, enum decision decision,
         return indirect;
     case DECISION_REVERSE_INDIRECT:
         return indirect || member->reachable;
+    case DECISION_SELF:
+        break;
     }
     return false;
 }

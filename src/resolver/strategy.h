@@ -67,7 +67,8 @@ struct side {
     X(DECISION_INDIRECT, "down-indirectly-connected")                          \
     X(DECISION_LEASE_UNREACHABLE, "down-unreachable-by-lease")                 \
     X(DECISION_LEASE_INDIRECT, "down-indirectly-connected-by-lease")           \
-    X(DECISION_REVERSE_INDIRECT, "down-reachable-and-indirectly-connected")
+    X(DECISION_REVERSE_INDIRECT, "down-reachable-and-indirectly-connected")    \
+    X(DECISION_SELF, "down-self") /* who decides, alone; no strategy's */
 
 enum decision {
 #define X(name, text) name,
@@ -86,7 +87,7 @@ enum decision strategy_decide(const struct strategy *strategy,
 /* How long to wait before asking for the lease: longer on the side with fewer members; ns. */
 uint64_t strategy_lease_delay(const struct strategy *strategy,
                               const struct side *side);
-/* Marks the members that the decision downs: down has room for side->member_count. Returns how many. Indirectly connected
+/* Marks the members that the decision, not DECISION_SELF, downs: down has room for side->member_count. Returns how many. Indirectly connected
  * nodes behind indirectly connected nodes have no sound answer: then all are downed. Behaviour 8.5, 8.6. */
 uint32_t strategy_targets(const struct strategy *strategy,
                           const struct side *side, enum decision decision,

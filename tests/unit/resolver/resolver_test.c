@@ -352,6 +352,58 @@ static void down_all_when_unstable(void **state) /* 093, 094 */
     assert_int_equal(resolver_counters(scene->resolver)->unstable, 1);
 }
 
+/* E comes and goes for longer than 35 s; doubts: some time in it B takes this node for unreachable. */
+static void be_unstable(struct scene *scene, bool doubts)
+{
+    record(scene, "A", "E");
+    for (int i = 0; i < 6; i++) {
+        if (doubts && i == 2)
+            record(scene, "B", "A");
+        else
+            scene->view.side.record_count = 1;
+        run(scene, 5000);
+        assert_string_equal(scene->said, "");
+        scene->members[1].reachable = !scene->members[1].reachable;
+        see(scene);
+    }
+    run(scene, 6500);
+}
+
+/* Not in the reference: there it downs all others, too, who may all have seen a calm picture. */
+static void who_is_doubted_downs_itself_alone(void **state)
+{
+    struct scene *scene = *state;
+
+    scene->view.is_leader = false;
+    see(scene);
+    be_unstable(scene, true);
+    assert_string_equal(scene->said, "A");
+    assert_int_equal(resolver_counters(scene->resolver)->unstable, 1);
+}
+
+static void who_is_doubted_and_goes_downs_nobody(void **state)
+{
+    struct scene *scene = *state;
+
+    scene->members[0].status = PEER_EXITING;
+    see(scene);
+    be_unstable(scene, true);
+    assert_string_equal(scene->said, "");
+    assert_int_equal(resolver_counters(scene->resolver)->unstable, 1);
+}
+
+static void a_doubt_that_is_over_is_forgotten(void **state)
+{
+    struct scene *scene = *state;
+
+    see(scene);
+    record(scene, "AB", "EA");
+    run(scene, 5000);
+    mend(scene);
+    be_unstable(scene, false);
+    assert_string_equal(scene->said, "BCDEA");
+}
+
 static void not_when_that_is_off(void **state)
 {
     struct scene *scene = *state;
@@ -794,6 +846,18 @@ static void that_nothing_was_stable_is_said(void **state)
     assert_non_null(strstr(text, "it was decided from members=A:2550/u1,"));
 }
 
+static void that_it_goes_alone_is_said(void **state)
+{
+    static char text[4096];
+    struct scene *scene = *state;
+
+    see(scene);
+    be_unstable(scene, true);
+    read_lines(scene->trace, text, sizeof text);
+    assert_non_null(strstr(text, "decides decision=down-self strategy=keep-majority reason=unstable members=5 counted=5 "));
+    assert_non_null(strstr(text, " downs=A:2550,\n"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set, unset)
 
 int main(void)
@@ -815,6 +879,9 @@ int main(void)
         TEST(indirectly_connected),
         TEST(exiting_are_left_alone),
         TEST(down_all_when_unstable),
+        TEST(who_is_doubted_downs_itself_alone),
+        TEST(who_is_doubted_and_goes_downs_nobody),
+        TEST(a_doubt_that_is_over_is_forgotten),
         TEST(who_never_came_up_makes_nothing_unstable),
         TEST(not_when_that_is_off),
         TEST(what_healed_is_not_counted),
@@ -833,6 +900,7 @@ int main(void)
         TEST(a_decision_is_explained),
         cmocka_unit_test(a_decision_of_many_is_explained),
         TEST(that_nothing_was_stable_is_said),
+        TEST(that_it_goes_alone_is_said),
         TEST(what_became_of_the_lease_is_said),
         TEST(that_a_lease_was_granted_is_said),
     };
