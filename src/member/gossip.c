@@ -61,6 +61,22 @@ struct gossip_member *gossip_find(const struct gossip *gossip,
     return &gossip->members.items[at];
 }
 
+struct gossip_member *gossip_find_near(const struct gossip *gossip,
+                                       const struct profile *profile,
+                                       uint32_t *index)
+{
+    struct gossip_member *found;
+
+    if (*index < gossip->members.count &&
+        (gossip->members.items[*index].profile == profile ||
+         is_at(gossip, *index, &profile->node)))
+        return &gossip->members.items[*index];
+    found = gossip_find(gossip, &profile->node);
+    if (found)
+        *index = (uint32_t)(found - gossip->members.items);
+    return found;
+}
+
 /* Spreads what is alike but for its low bits. */
 static uint32_t first_place(const struct gossip *gossip,
                             const struct profile *profile)

@@ -44,6 +44,10 @@ void gossip_fini(struct gossip *gossip);
 
 struct gossip_member *gossip_find(const struct gossip *gossip,
                                   const struct node_id *node); /* null when none; lent until members change */
+/* The same of one that was at that index before, which is looked at first and is where it is now. */
+struct gossip_member *gossip_find_near(const struct gossip *gossip,
+                                       const struct profile *profile,
+                                       uint32_t *index);
 /* The first at that address that is not down, else the first: gossips that are merged bring two incarnations together, and
  * all of them have to go before the address can be used again. */
 struct gossip_member *gossip_find_address(const struct gossip *gossip,

@@ -147,6 +147,7 @@ struct member {
     uint64_t give_up_at;    /* NEVER = never */
 
     struct gossip gossip;
+    uint32_t own_at;   /* this node's index among its members, when it was last looked for */
     bool is_exiting;   /* hand-over under way: this node does not mark versions as seen (behaviour 6.2) */
     bool is_preparing; /* for full shutdown: no joins, nobody moves to up */
     VEC(struct node_id) confirmed; /* exiting members that have handed over */

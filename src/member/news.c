@@ -506,7 +506,10 @@ const struct member_view *member_find(const struct member *member,
 
 const struct member_view *member_self(const struct member *member)
 {
-    return member_find(member, &member->self->node);
+    const struct gossip_member *own = member_own_entry(member);
+
+    return own ? &member->views.items[own - member->gossip.members.items]
+               : NULL;
 }
 
 bool member_is_in(const struct member *member)

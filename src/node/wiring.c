@@ -325,14 +325,14 @@ static void association_up(struct control *control,
 
     contact_describe(contact, news->capabilities, news->lanes);
     machine_post_lanes(machine, &letter, &news->peer, sizeof news->peer);
-    if (!news->capabilities) {
-        control->meets_foreign = true;
-        control_check_foreign(control);
-    }
+    if (news->capabilities)
+        return;
+    control->meets_foreign = true;
+    control_check_foreign(control);
     view = member_find(control->member, &news->peer);
-    for (uint32_t i = 0; view && !news->capabilities && i < control->type_count; i++)
+    for (uint32_t i = 0; view && i < control->type_count; i++)
         tell_region(control, view, i);
-    for (uint32_t i = 0; !news->capabilities && i < control->type_count; i++)
+    for (uint32_t i = 0; i < control->type_count; i++)
         if (control->types[i].coordinator) {
             control->stirred = true;
             coordinator_peer_foreign(control->types[i].coordinator,
