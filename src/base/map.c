@@ -121,6 +121,23 @@ void *map_get(const struct map *map, struct slice key)
     return index == UINT32_MAX ? NULL : map->items[index].value;
 }
 
+void map_fetch(const struct map *map, struct slice key, uint32_t step)
+{
+    uint32_t mask = map->slot_count - 1;
+    uint32_t hash, slot;
+
+    if (!map->count)
+        return;
+    hash = hash_key(key);
+    if (step == 0) {
+        __builtin_prefetch(&map->slots[hash & mask]);
+        return;
+    }
+    slot = map->slots[hash & mask]; /* nearly always the one */
+    if (slot & mask)
+        __builtin_prefetch(&map->items[(slot & mask) - 1]);
+}
+
 void *map_put(struct map *map, struct slice key, void *value)
 {
     uint32_t hash = hash_key(key);

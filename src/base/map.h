@@ -29,6 +29,9 @@ struct map {
 
 void map_fini(struct map *map); /* frees keys and tables, not the values */
 void *map_get(const struct map *map, struct slice key); /* null when absent */
+/* Asks for the memory that map_get will look at, in two steps, some time apart: 0, and then 1, which needs what 0 has asked for. For
+ * several keys at once: else each is waited for (base/fetch.h). */
+void map_fetch(const struct map *map, struct slice key, uint32_t step);
 void *map_put(struct map *map, struct slice key, void *value); /* value must not be null; returns the value replaced, or null */
 void *map_take(struct map *map, struct slice key); /* removes; returns the value, or null */
 bool map_next(const struct map *map, uint32_t *at, struct map_entry *entry); /* start with *at = 0; the current entry may be taken meanwhile */

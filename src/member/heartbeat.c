@@ -2,12 +2,14 @@
 #include "member/heartbeat.h"
 
 #include "base/check.h"
+#include "base/fetch.h"
 #include "base/sorted.h"
 #include "base/timers.h"
 #include "base/zoo.h"
 #include "member/brief.h"
 #include "member/wire.h"
 
+#define FETCHED_MAX 16 /* peers at a time */
 #define SENDER_PATH MEMBER_DAEMON_PATH "/heartbeatSender"
 
 int32_t ring_hash(uint64_t uid)
@@ -72,12 +74,11 @@ static uint32_t lower_bound(const struct heart *heart,
 
 static struct peer *find(const struct heart *heart, const struct node_id *node)
 {
-    uint32_t at = lower_bound(heart, node);
-
-    if (at == heart->peers.count ||
-        !node_equal(&heart->peers.items[at].profile->node, node))
-        return NULL;
-    return &heart->peers.items[at];
+    for (uint32_t i = 0; i < heart->peers.count; i++)
+        if (heart->peers.items[i].uid == node->uid &&
+            node_equal(&heart->peers.items[i].profile->node, node))
+            return &heart->peers.items[i];
+    return NULL;
 }
 
 const struct peer *heart_peer(const struct heart *heart,
@@ -224,6 +225,7 @@ static void monitor(struct heart *heart, struct profile *profile)
     struct peer *peer = find(heart, &profile->node);
     struct peer added = {
         .profile = profile,
+        .uid = profile->node.uid,
         .is_in_ring = true,
     };
     uint32_t at;
@@ -331,6 +333,28 @@ static void discount(struct heart *heart, const struct heart_settings *settings,
     heart->last_at += length; /* once */
 }
 
+void heart_fetch(const struct heart *heart)
+{
+    fetch_memory(heart->peers.items,
+                 heart->peers.count * sizeof *heart->peers.items);
+}
+
+/* One peer's memory is waited for instead of each one's. */
+static void fetch_round(const struct heart *heart,
+                        const struct heart_settings *settings)
+{
+    uint64_t uids[FETCHED_MAX];
+    uint32_t count = 0;
+
+    for (; count < heart->peers.count && count < FETCHED_MAX; count++) {
+        uids[count] = heart->peers.items[count].uid;
+        fetch_memory(heart->peers.items[count].profile,
+                     sizeof *heart->peers.items->profile);
+    }
+    if (settings->fetch)
+        settings->fetch(settings->user, uids, count);
+}
+
 static void send_round(struct heart *heart,
                        const struct heart_settings *settings,
                        const struct identity *identity, uint64_t now,
@@ -356,6 +380,7 @@ static void send_round(struct heart *heart,
     };
     struct buf payload = { 0 };
 
+    fetch_round(heart, settings);
     wire_put_heartbeat(identity, &payload, &heartbeat);
     message.payload = buf_slice(&payload);
     for (uint32_t i = 0; i < heart->peers.count; i++) {

@@ -19,13 +19,15 @@ struct heart_settings {
     uint64_t interval; /* ns between heartbeats */
     uint64_t expected; /* ns until the first answer is missed */
     uint32_t monitored_by;
-    enum peer_form (*form_of)(const void *user, const struct node_id *node); /* as in member_settings */
+    enum peer_form (*form_of)(const void *user, const struct node_id *node); /* as in member_settings, as the next */
+    void (*fetch)(const void *user, const uint64_t *uids, uint32_t count);
     const void *user;
 };
 
 /* One that is monitored. */
 struct peer {
     struct profile *profile; /* held */
+    uint64_t uid; /* the profile's: others need not be looked at, which lie elsewhere in memory */
     struct phi phi;
     bool is_in_ring; /* else it fell out of the ring while silent */
 };
@@ -57,6 +59,7 @@ uint32_t heart_step(struct heart *heart, const struct heart_settings *settings,
                     const struct identity *identity, struct trace *trace,
                     uint64_t now, struct outbox *outbox);
 uint64_t heart_deadline(const struct heart *heart);
+void heart_fetch(const struct heart *heart); /* asks for the memory that a response needs */
 /* A response came from the node; false when it is not monitored. */
 bool heart_response(struct heart *heart, const struct heart_settings *settings,
                     const struct node_id *node, struct trace *trace,

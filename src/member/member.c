@@ -173,6 +173,7 @@ heart_settings_of(const struct member_settings *settings)
         .expected = settings->heartbeat_expected_ms * MS,
         .monitored_by = settings->monitored_by,
         .form_of = settings->form_of,
+        .fetch = settings->fetch,
         .user = settings->user,
     };
 }
@@ -717,10 +718,13 @@ static uint64_t earlier(uint64_t left, uint64_t right)
 }
 
 /* What never changes stands at the front. */
-void member_fetch(const struct member *member)
+void member_fetch(const struct member *member, uint32_t step)
 {
-    fetch_memory(&member->self,
-                 sizeof *member - offsetof(struct member, self));
+    if (step == 0)
+        fetch_memory(&member->self,
+                     sizeof *member - offsetof(struct member, self));
+    else
+        heart_fetch(&member->heart);
 }
 
 uint64_t member_deadline(const struct member *member)

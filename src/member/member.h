@@ -112,6 +112,8 @@ struct member_settings {
     struct probes *probes; /* lent for the member's life [none] */
     /* Asked when something is to be sent to that incarnation [all are PEER_USUAL] */
     enum peer_form (*form_of)(const void *user, const struct node_id *node);
+    /* Asks for the memory that this and sending need, of several that are to be sent to [nothing is asked for] */
+    void (*fetch)(const void *user, const uint64_t *uids, uint32_t count);
     const void *user; /* lent for the member's life */
 };
 
@@ -247,7 +249,8 @@ void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
  * of the node, and its news had better wait for the next one; a few times in a row at most. */
 bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
                  struct outbox *outbox);
-void member_fetch(const struct member *member); /* asks for the memory that a message and a step need */
+/* Asks for the memory that a message and a step need, in two steps, some time apart: 0, and then 1, which needs what 0 has asked for. */
+void member_fetch(const struct member *member, uint32_t step);
 uint64_t member_deadline(const struct member *member); /* when to call member_step next; NEVER when stopped */
 
 /* The next thing to tell, in the reference's order (behaviour 7): removals, changes, unreachable, reachable, the same of data

@@ -503,24 +503,45 @@ const struct envelope_head *contact_head(struct contacts *contacts,
     return fits ? head : NULL;
 }
 
-/* A heartbeat goes to nine others: one is waited for instead of each. */
-void contacts_fetch(const struct contacts *contacts,
-                    const struct outbox *outbox)
+/* Each step asks for what the one before it has made known, of all: one is waited for instead of each. */
+void contacts_fetch(const struct contacts *contacts, const uint64_t *uids,
+                    uint32_t count)
 {
-    const struct contact *found[FETCHED_MAX];
+    const struct contact *contact;
+
+    for (uint32_t step = 0; step < 2; step++)
+        for (uint32_t i = 0; i < count; i++)
+            map_fetch(&contacts->by_uid, map_u64(&uids[i]), step);
+    for (uint32_t i = 0; i < count; i++)
+        if ((contact = map_get(&contacts->by_uid, map_u64(&uids[i]))))
+            fetch_memory(contact, sizeof *contact);
+    for (uint32_t i = 0; i < count; i++)
+        if ((contact = map_get(&contacts->by_uid, map_u64(&uids[i]))))
+            contact_fetch(contacts, contact);
+}
+
+void contact_fetch(const struct contacts *contacts,
+                   const struct contact *contact)
+{
+    __builtin_prefetch(contact->address);
+    __builtin_prefetch(&contacts->all.items[contact->index]);
+    if (contact->links[0])
+        fetch_memory(contact->links[0], FETCH_LINK);
+}
+
+/* A heartbeat goes to nine others. */
+void contacts_fetch_outbox(const struct contacts *contacts,
+                           const struct outbox *outbox)
+{
+    uint64_t uids[FETCHED_MAX];
     const struct node_id *to;
     uint32_t count = 0;
 
     if (!outbox_to(outbox, 1))
         return;
-    for (; count < FETCHED_MAX && (to = outbox_to(outbox, count)); count++) {
-        found[count] = map_get(&contacts->by_uid, map_u64(&to->uid));
-        if (found[count])
-            __builtin_prefetch(&found[count]->links[0]);
-    }
-    for (uint32_t i = 0; i < count; i++)
-        if (found[i] && found[i]->links[0])
-            fetch_memory(found[i]->links[0], FETCH_LINK);
+    for (; count < FETCHED_MAX && (to = outbox_to(outbox, count)); count++)
+        uids[count] = to->uid;
+    contacts_fetch(contacts, uids, count);
 }
 
 /* A region's or replicator's path is the same in each life of a node: what was meant for one before, as an order to host a shard, the

@@ -188,9 +188,14 @@ const struct envelope_head *contact_head(struct contacts *contacts,
 /* Whether frames to nodes that have not left wait on other links than control's. */
 bool contacts_waiting(const struct contacts *contacts);
 
-/* Has the memory fetched that sending these needs, of several at a time: in a process of many nodes it is in no cache. */
-void contacts_fetch(const struct contacts *contacts,
-                    const struct outbox *outbox);
+/* Has the memory fetched that sending to these needs, of several at a time: in a process of many nodes it is in no cache. */
+void contacts_fetch(const struct contacts *contacts, const uint64_t *uids,
+                    uint32_t count);
+void contacts_fetch_outbox(const struct contacts *contacts,
+                           const struct outbox *outbox);
+/* The same of one whose own memory is there. */
+void contact_fetch(const struct contacts *contacts,
+                   const struct contact *contact);
 /* Sends a message of the control plane. */
 void contacts_send(struct contacts *contacts, const struct outbound *message);
 

@@ -373,8 +373,9 @@ void control_fetch(const struct control *control, uint32_t step)
         fetch_memory(control, sizeof *control);
         return;
     }
-    member_fetch(control->member);
-    associations_fetch(control->associations);
+    member_fetch(control->member, step - 1);
+    if (step == 1)
+        associations_fetch(control->associations);
 }
 
 void control_stored(struct control *control, struct store_request *request)

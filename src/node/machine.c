@@ -179,7 +179,7 @@ void machine_flush_outbox(struct machine *machine,
         struct outbox taken = machine->outbox;
 
         machine->outbox = (struct outbox){ 0 };
-        contacts_fetch(&machine->contacts, &taken);
+        contacts_fetch_outbox(&machine->contacts, &taken);
         while (outbox_next(&taken, &message)) {
             if (address_equal(&message.to.address,
                               &machine->self->node.address))
@@ -522,11 +522,18 @@ void machine_fetch(const struct machine *machine, uint32_t step)
         fetch_memory(machine, FETCH_MACHINE);
     else if (machine->control)
         control_fetch(machine->control, step - 1);
+    if (step != 1)
+        return;
+    __builtin_prefetch(&machine->self->node);
+    __builtin_prefetch(machine->trace);
+    __builtin_prefetch(machine->probes);
 }
 
 void machine_fetch_place(const struct inlet_slot *slot, uint32_t step)
 {
     machine_fetch(slot->machine, step);
+    if (step == 1 && slot->contact)
+        contact_fetch(&slot->machine->contacts, slot->contact);
     if (step > 0)
         return;
     fetch_memory(slot->inlet, FETCH_INLET);

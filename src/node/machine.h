@@ -141,7 +141,7 @@ struct association_place control_place(const struct control *control,
                                        uint64_t uid); /* see associations_place, as the next */
 void control_expect(struct control *control,
                     const struct association_place *place);
-void control_fetch(const struct control *control, uint32_t step); /* a step of machine_fetch: 0 itself, 1 its cores */
+void control_fetch(const struct control *control, uint32_t step); /* a step of machine_fetch: 0 itself, 1 its cores, 2 what they point to */
 void control_stored(struct control *control, struct store_request *request);
 void control_leased(struct control *control, struct lease_request *request); /* downing.c */
 void control_durable(struct control *control, struct durable_request *request); /* data_store.c */

@@ -65,6 +65,14 @@ static enum peer_form form_of(const void *user, const struct node_id *node)
     return contact->capabilities & CAPABILITY_BRIEF ? PEER_BRIEF : PEER_USUAL;
 }
 
+static void fetch_contacts(const void *user, const uint64_t *uids,
+                           uint32_t count)
+{
+    const struct control *control = user;
+
+    contacts_fetch(&control->machine->contacts, uids, count);
+}
+
 static struct member *make_member(struct control *control)
 {
     const struct node_settings *from = control->machine->settings;
@@ -121,6 +129,7 @@ static struct member *make_member(struct control *control)
         .log_info_off = from->log_info_off,
         .probes = control->machine->probes,
         .form_of = form_of,
+        .fetch = fetch_contacts,
         .user = control,
     };
 

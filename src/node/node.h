@@ -249,7 +249,7 @@ struct inlet_slot;
 struct inlet_slot *machine_place(const struct machine *machine, uint64_t conn);
 /* Asks for the memory that a turn, or bytes there and the turn behind them, will need. A step needs what the step before it has asked for: to
  * be called with 0 to MACHINE_FETCH_STEPS - 1, some time apart. */
-#define MACHINE_FETCH_STEPS 3
+#define MACHINE_FETCH_STEPS 4
 void machine_fetch(const struct machine *machine, uint32_t step);
 void machine_fetch_place(const struct inlet_slot *place, uint32_t step);
 void machine_bytes_at(struct machine *machine, uint64_t now,

@@ -125,6 +125,8 @@ static void carry_out_one(struct world *world, struct worker *worker,
         refuse_conn(world, site, want->conn);
         break;
     case WANT_WRITE:
+        if (want->link < worker->links.count)
+            __builtin_prefetch(&worker->links.items[want->link]);
         vec_push(&worker->writing, want->link);
         break;
     case WANT_STORE:
