@@ -38,14 +38,25 @@ int node_compare(const struct node_id *left, const struct node_id *right)
     return order ? order : (a > b) - (a < b);
 }
 
-struct kept_address *address_keep(const struct address *address)
+size_t kept_address_size(const struct address *address)
+{
+    return sizeof(struct kept_address) + strlen(address->host) + 1;
+}
+
+void address_keep_at(struct kept_address *kept, const struct address *address)
 {
     size_t size = strlen(address->host);
-    struct kept_address *kept = mem_alloc(sizeof *kept + size + 1);
 
     kept->port = address->port;
     kept->host_size = (uint8_t)size;
-    memcpy(kept->host, address->host, size);
+    memcpy(kept->host, address->host, size + 1);
+}
+
+struct kept_address *address_keep(const struct address *address)
+{
+    struct kept_address *kept = mem_alloc(kept_address_size(address));
+
+    address_keep_at(kept, address);
     return kept;
 }
 
@@ -64,6 +75,21 @@ int kept_address_compare(const struct kept_address *left,
 
     return order ? order
                  : (left->port > right->port) - (left->port < right->port);
+}
+
+bool kept_addresses_equal(const struct kept_address *left,
+                          const struct kept_address *right)
+{
+    return left->port == right->port && left->host_size == right->host_size &&
+           !memcmp(left->host, right->host, left->host_size);
+}
+
+int kept_addresses_compare(const struct kept_address *left,
+                           const struct kept_address *right)
+{
+    int order = strcmp(left->host, right->host);
+
+    return order ? order : (left->port > right->port) - (left->port < right->port);
 }
 
 void address_key_of(struct address_key *key, const struct address *address)

@@ -81,6 +81,15 @@ static inline bool kept_address_equal(const struct kept_address *left,
            !memcmp(left->host, right->host, (size_t)left->host_size + 1);
 }
 
+/* As address_equal, and as address_compare. */
+bool kept_addresses_equal(const struct kept_address *left,
+                          const struct kept_address *right);
+int kept_addresses_compare(const struct kept_address *left,
+                           const struct kept_address *right);
+/* The bytes that one takes, and that it becomes where there are so many. */
+size_t kept_address_size(const struct address *address);
+void address_keep_at(struct kept_address *kept, const struct address *address);
+
 /* The same address, lent for as long as whoever asks lives: to be kept instead of a copy. */
 typedef const struct kept_address *
 address_lasting(void *user, const struct address *address);

@@ -29,7 +29,7 @@ void brief_version_of(struct brief_version *version,
     }
     /* Bits go by index: the list of members must be the same, whatever a clock says. */
     for (uint32_t i = 0; i < gossip->members.count; i++)
-        buf_put_u64(&bytes, gossip->members.items[i].profile->node.uid);
+        buf_put_u64(&bytes, gossip->members.items[i].profile->uid);
     SHA1Init(&sha1);
     SHA1Update(&sha1, bytes.data, bytes.size);
     SHA1Final(version->digest, &sha1);

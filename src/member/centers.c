@@ -18,8 +18,7 @@ static bool is_among_oldest(const struct member *member)
     state_find_oldest(&member->gossip, member->self->traits->data_center,
                       &oldest);
     for (uint32_t i = 0; i < oldest.members.count && !found; i++)
-        found = node_equal(&oldest.members.items[i]->profile->node,
-                           &member->self->node);
+        found = profile_same(oldest.members.items[i]->profile, member->self);
     vec_fini(&oldest.members);
     return found;
 }

@@ -26,8 +26,7 @@ void cross_fini(struct cross *cross)
 
 static int order_of_peer(const void *peer, const void *node)
 {
-    return node_compare(&((const struct cross_peer *)peer)->profile->node,
-                        node);
+    return profile_order(((const struct cross_peer *)peer)->profile, node);
 }
 
 static struct cross_peer *find(const struct cross *cross,
@@ -36,7 +35,7 @@ static struct cross_peer *find(const struct cross *cross,
     uint32_t at = sorted_vec_place(&cross->peers, order_of_peer, node);
 
     return at < cross->peers.count &&
-                   node_equal(&cross->peers.items[at].profile->node, node)
+                   profile_is(cross->peers.items[at].profile, node)
                ? &cross->peers.items[at]
                : NULL;
 }
@@ -45,9 +44,9 @@ static void monitor(struct cross *cross, struct profile *profile)
 {
     struct cross_peer added = { .is_monitoring = false };
     uint32_t at =
-        sorted_vec_place(&cross->peers, order_of_peer, &profile->node);
+        sorted_vec_place(&cross->peers, order_of_peer, PROFILE_NODE(profile));
 
-    if (find(cross, &profile->node))
+    if (find(cross, PROFILE_NODE(profile)))
         return;
     added.profile = profile_hold(profile);
     vec_push(&cross->peers, added);
@@ -66,8 +65,8 @@ static bool is_among_oldest(const struct gossip *gossip,
     state_find_oldest(gossip, profile->traits->data_center, &oldest);
     for (uint32_t i = 0; i < oldest.members.count && !found; i++)
         found = oldest.members.items[i]->profile == profile ||
-                node_equal(&oldest.members.items[i]->profile->node,
-                           &profile->node);
+                profile_is(oldest.members.items[i]->profile,
+                           PROFILE_NODE(profile));
     vec_fini(&oldest.members);
     return found;
 }
@@ -112,8 +111,7 @@ static void follow_receivers(struct cross *cross,
         bool keep = false;
 
         for (uint32_t k = 0; k < all.members.count && !keep; k++)
-            keep = node_equal(&all.members.items[k]->profile->node,
-                              &cross->peers.items[i].profile->node);
+            keep = profile_same(all.members.items[k]->profile, cross->peers.items[i].profile);
         if (!keep)
             drop_peer(cross, &cross->peers.items[i]);
     }
@@ -143,7 +141,7 @@ static void miss_first(struct cross *cross, uint64_t now)
     const struct profile *profile;
 
     while ((profile = expect_due(&cross->expect, now)) != NULL) {
-        struct cross_peer *peer = find(cross, &profile->node);
+        struct cross_peer *peer = find(cross, PROFILE_NODE(profile));
 
         if (peer->is_monitoring)
             continue;
@@ -191,7 +189,7 @@ uint32_t cross_step(struct cross *cross, const struct cross_settings *settings,
     for (uint32_t i = 0; i < cross->peers.count; i++) {
         struct cross_peer *peer = &cross->peers.items[i];
 
-        message.to = peer->profile->node;
+        message.to = profile_node(peer->profile);
         outbox_put(outbox, &message);
         if (!peer->is_monitoring)
             expect_first(&cross->expect, peer->profile,

@@ -76,7 +76,7 @@ static void take_list(struct member *member, uint64_t now,
     member->finding.listed_at = now;
     member->finding.is_settled = false;
     for (uint32_t i = 0; i < count; i++)
-        is_among |= address_equal(&seeds[i], &member->self->node.address);
+        is_among |= address_equal(&seeds[i], &member->identity->node.address);
     trace_put(member->trace, member->info_level, "member",
               "found seed nodes count=%u first=%s self=%s", count,
               address_text(&seeds[0], first, sizeof first),

@@ -28,8 +28,8 @@ void gossip_fini(struct gossip *gossip)
 
 static int order_of_member(const void *member, const void *node)
 {
-    return node_compare(
-        &((const struct gossip_member *)member)->profile->node, node);
+    return profile_order(
+        ((const struct gossip_member *)member)->profile, node);
 }
 
 /* The index of the first member that is not before the node. */
@@ -43,7 +43,7 @@ static bool is_at(const struct gossip *gossip, uint32_t at,
                   const struct node_id *node)
 {
     return at < gossip->members.count &&
-           node_equal(&gossip->members.items[at].profile->node, node);
+           profile_is(gossip->members.items[at].profile, node);
 }
 
 struct gossip_member *gossip_find(const struct gossip *gossip,
@@ -68,13 +68,25 @@ struct gossip_member *gossip_find_near(const struct gossip *gossip,
     struct gossip_member *found;
 
     if (*index < gossip->members.count &&
-        (gossip->members.items[*index].profile == profile ||
-         is_at(gossip, *index, &profile->node)))
+        (profile_same(gossip->members.items[*index].profile, profile)))
         return &gossip->members.items[*index];
-    found = gossip_find(gossip, &profile->node);
+    found = gossip_find_profile(gossip, profile);
     if (found)
         *index = (uint32_t)(found - gossip->members.items);
     return found;
+}
+
+struct gossip_member *gossip_find_profile(const struct gossip *gossip,
+                                          const struct profile *profile)
+{
+    for (uint32_t at = gossip->last_found;
+         at < gossip->members.count && at <= gossip->last_found + 1; at++) {
+        if (!profile_same(gossip->members.items[at].profile, profile))
+            continue;
+        ((struct gossip *)(uintptr_t)gossip)->last_found = at;
+        return &gossip->members.items[at];
+    }
+    return gossip_find(gossip, PROFILE_NODE(profile));
 }
 
 /* Spreads what is alike but for its low bits. */
@@ -131,7 +143,7 @@ uint32_t gossip_index(const struct gossip *gossip,
     if (index)
         return index - 1;
     /* Another profile of the same incarnation. */
-    found = gossip_find(gossip, &profile->node);
+    found = gossip_find_profile(gossip, profile);
     return found ? (uint32_t)(found - gossip->members.items) : UINT32_MAX;
 }
 
@@ -144,7 +156,7 @@ struct gossip_member *gossip_find_address(const struct gossip *gossip,
 
     for (uint32_t at = lower_bound(gossip, &node);
          at < gossip->members.count &&
-         address_equal(&gossip->members.items[at].profile->node.address,
+         kept_address_equal(gossip->members.items[at].profile->address,
                        address);
          at++) {
         struct gossip_member *found = &gossip->members.items[at];
@@ -163,10 +175,10 @@ struct gossip_member *gossip_find_other_life(const struct gossip *gossip,
 
     for (uint32_t at = lower_bound(gossip, &first);
          at < gossip->members.count &&
-         address_equal(&gossip->members.items[at].profile->node.address,
+         kept_address_equal(gossip->members.items[at].profile->address,
                        &node->address);
          at++)
-        if (gossip->members.items[at].profile->node.uid != node->uid &&
+        if (gossip->members.items[at].profile->uid != node->uid &&
             gossip->members.items[at].status != MEMBER_DOWN)
             return &gossip->members.items[at];
     return NULL;
@@ -176,11 +188,11 @@ struct gossip_member *gossip_add(struct gossip *gossip, struct profile *profile,
                                  enum member_status status, int32_t up_number)
 {
     struct gossip_member added = { profile, up_number, status, false };
-    uint32_t at = lower_bound(gossip, &profile->node);
+    uint32_t at = lower_bound(gossip, PROFILE_NODE(profile));
 
     check(
         at == gossip->members.count ||
-        !node_equal(&gossip->members.items[at].profile->node, &profile->node));
+        !profile_same(gossip->members.items[at].profile, profile));
     (void)profile_hold(profile);
     forget_places(gossip);
     vec_push(&gossip->members, added);
@@ -325,7 +337,7 @@ static void remove_members(struct gossip *gossip, const bool *goes,
             continue;
         }
         tombstones[gone++] =
-            (struct tombstone){ member.profile->node, wall_ms };
+            (struct tombstone){ profile_node(member.profile), wall_ms };
         profile_drop(member.profile);
     }
     gossip->members.count = kept;
@@ -463,7 +475,7 @@ static bool is_going(enum member_status status)
 static const struct gossip_member *
 pick_single(struct merging *merging, const struct gossip_member *member)
 {
-    const struct node_id *node = &member->profile->node;
+    const struct node_id *node = PROFILE_NODE(member->profile);
     bool is_gone = gossip_is_tombstoned(merging->result, node);
 
     merging->differs = true;
@@ -494,7 +506,7 @@ static void merge_members(struct merging *merging, const struct gossip *left,
                     : !b ? -1
                     : a->profile == b->profile
                         ? 0
-                        : node_compare(&a->profile->node, &b->profile->node);
+                        : profile_compare(a->profile, b->profile);
         const struct gossip_member *picked =
             order == 0 ? pick_member(a, b)
                        : pick_single(merging, order < 0 ? a : b);
@@ -611,8 +623,7 @@ bool member_status_may_follow(enum member_status earlier,
 static bool sorted(const struct gossip *gossip)
 {
     for (uint32_t i = 1; i < gossip->members.count; i++)
-        if (node_compare(&gossip->members.items[i - 1].profile->node,
-                         &gossip->members.items[i].profile->node) >= 0)
+        if (profile_compare(gossip->members.items[i - 1].profile, gossip->members.items[i].profile) >= 0)
             return false;
     for (uint32_t i = 1; i < gossip->tombstones.count; i++)
         if (node_compare(&gossip->tombstones.items[i - 1].node,
@@ -644,12 +655,12 @@ static bool nobody_is_tombstoned(const struct gossip *gossip)
     uint32_t gone = 0;
 
     for (uint32_t i = 0; i < gossip->members.count; i++) {
-        const struct node_id *node = &gossip->members.items[i].profile->node;
-        int order = -1;
+        const struct profile *profile = gossip->members.items[i].profile;
+        int order = 1;
 
         while (gone < gossip->tombstones.count &&
-               (order = node_compare(&gossip->tombstones.items[gone].node,
-                                     node)) < 0)
+               (order = profile_order(
+                    profile, &gossip->tombstones.items[gone].node)) > 0)
             gone++;
         if (gone < gossip->tombstones.count && !order)
             return false;

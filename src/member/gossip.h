@@ -44,6 +44,9 @@ void gossip_fini(struct gossip *gossip);
 
 struct gossip_member *gossip_find(const struct gossip *gossip,
                                   const struct node_id *node); /* null when none; lent until members change */
+struct gossip_member *
+gossip_find_profile(const struct gossip *gossip,
+                    const struct profile *profile); /* of the same incarnation */
 /* The same of one that was at that index before, which is looked at first and is where it is now. */
 struct gossip_member *gossip_find_near(const struct gossip *gossip,
                                        const struct profile *profile,

@@ -34,7 +34,7 @@ struct run {
 
 /* A node of the address table. */
 struct named {
-    const struct node_id *node;
+    const struct node_id *node; /* null when there is a profile */
     struct profile *profile; /* of that incarnation, when it is known; not held */
     uint32_t known;          /* its index there + 1; 0 = not known as a member */
     uint32_t gone;           /* the same of known tombstones */
@@ -202,6 +202,31 @@ static bool is_node(const struct node_id *node, const struct raw_node *raw)
            !node->address.host[raw->host.size];
 }
 
+static bool is_profile(const struct profile *profile,
+                       const struct raw_node *raw)
+{
+    return profile->uid == raw->uid && profile->address->port == raw->port &&
+           profile->address->host_size == raw->host.size &&
+           !memcmp(profile->address->host, raw->host.data, raw->host.size);
+}
+
+/* As node_compare. */
+static int compare_named(const struct named *left, const struct named *right)
+{
+    if (left->profile && right->profile)
+        return profile_compare(left->profile, right->profile);
+    if (left->profile)
+        return profile_order(left->profile, right->node);
+    if (right->profile)
+        return -profile_order(right->profile, left->node);
+    return node_compare(left->node, right->node);
+}
+
+static struct node_id node_of(const struct named *named)
+{
+    return named->profile ? profile_node(named->profile) : *named->node;
+}
+
 /* All lists of nodes have one order: most often it is the known one behind that which was found last, or some were removed
  * before it. */
 static bool is_next_known(struct reading *reading, const struct raw_node *raw,
@@ -212,11 +237,10 @@ static bool is_next_known(struct reading *reading, const struct raw_node *raw,
     uint32_t gone = reading->gone_next;
 
     while (at < known->members.count && at - reading->known_next < KNOWN_AHEAD &&
-           !is_node(&known->members.items[at].profile->node, raw))
+           !is_profile(known->members.items[at].profile, raw))
         at++;
     if (at < known->members.count && at - reading->known_next < KNOWN_AHEAD) {
         named->profile = known->members.items[at].profile;
-        named->node = &named->profile->node;
         named->known = reading->known_next = at + 1;
         return true;
     }
@@ -237,7 +261,7 @@ static void look_for(struct reading *reading, struct named *named)
     if (!found)
         return;
     named->profile = found->profile;
-    named->node = &found->profile->node;
+    named->node = NULL;
     named->known = reading->known_next =
         (uint32_t)(found - reading->known->members.items) + 1;
 }
@@ -299,15 +323,21 @@ static bool take_names(struct reading *reading, const struct given_names *given)
     for (uint32_t i = 0; i < given->member_count; i++) {
         struct named *named = &reading->named[i];
         uint32_t at = reading->known_next;
+        struct node_id *node;
 
-        *named = (struct named){ .node = &given->members[i]->node };
+        *named = (struct named){ .node = NULL };
         if (at < known->members.count &&
             known->members.items[at].profile == given->members[i]) {
             named->profile = given->members[i];
             named->known = reading->known_next = at + 1;
-        } else {
-            look_for(reading, named);
+            continue;
         }
+        node = allocate(reading, 1, sizeof *node);
+        if (!node)
+            return false;
+        *node = profile_node(given->members[i]);
+        named->node = node;
+        look_for(reading, named);
     }
     for (uint32_t i = 0; i < given->gone_count; i++) {
         struct named *named = &reading->named[given->member_count + i];
@@ -433,7 +463,7 @@ static bool is_behind(const struct named *last, const struct named *named)
         return true;
     if (last->known && named->known)
         return last->known < named->known;
-    return node_compare(last->node, named->node) < 0;
+    return compare_named(last, named) < 0;
 }
 
 static bool read_members(struct reading *reading)
@@ -661,8 +691,10 @@ static bool read_clock(struct reading *reading)
 static bool is_member_too(const struct reading *reading,
                           const struct named *named)
 {
+    const struct node_id node = node_of(named);
+
     return named->member || ((!named->gone || reading->new_count) &&
-                             gossip_find(reading->gossip, named->node));
+                             gossip_find(reading->gossip, &node));
 }
 
 static bool read_tombstones(struct reading *reading)
@@ -686,11 +718,11 @@ static bool read_tombstones(struct reading *reading)
             return false;
         named = &reading->named[address];
         if (is_member_too(reading, named) ||
-            (last && node_compare(last->node, named->node) >= 0))
+            (last && compare_named(last, named) >= 0))
             return false;
         last = named;
         vec_push(&reading->gossip->tombstones,
-                 ((struct tombstone){ *named->node, at }));
+                 ((struct tombstone){ node_of(named), at }));
     }
     return true;
 }

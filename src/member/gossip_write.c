@@ -93,7 +93,7 @@ void gossip_write_names(struct buf *buf, const struct identity *identity,
                         const struct gossip *gossip)
 {
     for (uint32_t i = 0; i < gossip->members.count; i++)
-        put_node(buf, identity, &gossip->members.items[i].profile->node);
+        put_node(buf, identity, PROFILE_NODE(gossip->members.items[i].profile));
     for (uint32_t i = 0; i < gossip->tombstones.count; i++)
         put_node(buf, identity, &gossip->tombstones.items[i].node);
 }

@@ -292,11 +292,15 @@ named_nodes(struct arena *arena, const struct gossip_names *names)
     const struct node_id **nodes =
         allocator->alloc(allocator->allocator_data,
                          (members + names->gone.count) * sizeof *nodes);
+    struct node_id *copies = allocator->alloc(allocator->allocator_data,
+                                              members * sizeof *copies);
 
-    if (!nodes)
+    if (!nodes || !copies)
         return NULL;
-    for (uint32_t i = 0; i < members; i++)
-        nodes[i] = &names->members.items[i]->node;
+    for (uint32_t i = 0; i < members; i++) {
+        copies[i] = profile_node(names->members.items[i]);
+        nodes[i] = &copies[i];
+    }
     for (uint32_t i = 0; i < names->gone.count; i++)
         nodes[members + i] = &names->gone.items[i];
     return nodes;

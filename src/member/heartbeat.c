@@ -26,12 +26,12 @@ static int compare_in_ring(const struct ring_place *left,
         return left->hash < right->hash ? -1 : 1;
     if (left->profile == right->profile)
         return 0;
-    return node_compare(&left->profile->node, &right->profile->node);
+    return profile_compare(left->profile, right->profile);
 }
 
 static struct ring_place place_of(struct profile *profile)
 {
-    return (struct ring_place){ profile, ring_hash(profile->node.uid) };
+    return (struct ring_place){ profile, ring_hash(profile->uid) };
 }
 
 static void fini_peer(struct peer *peer)
@@ -62,8 +62,7 @@ void heart_fini(struct heart *heart)
 
 static int order_of_peer(const void *peer, const void *node)
 {
-    return node_compare(&((const struct peer *)peer)->profile->node,
-                        node);
+    return profile_order(((const struct peer *)peer)->profile, node);
 }
 
 static uint32_t lower_bound(const struct heart *heart,
@@ -76,7 +75,7 @@ static struct peer *find(const struct heart *heart, const struct node_id *node)
 {
     for (uint32_t i = 0; i < heart->peers.count; i++)
         if (heart->peers.items[i].uid == node->uid &&
-            node_equal(&heart->peers.items[i].profile->node, node))
+            profile_is(heart->peers.items[i].profile, node))
             return &heart->peers.items[i];
     return NULL;
 }
@@ -105,7 +104,7 @@ static bool is_in_ring(const struct heart *heart, struct profile *profile)
     uint32_t at = ring_index(heart, &place);
 
     return at < heart->ring.count &&
-           node_equal(&heart->ring.items[at].profile->node, &profile->node);
+           profile_same(heart->ring.items[at].profile, profile);
 }
 
 /* What changed in the ring since it was made. */
@@ -146,7 +145,7 @@ static void find_changes(const struct heart *heart, const struct gossip *gossip,
         int order = before == now ? 0
                     : !before     ? 1
                     : !now        ? -1
-                                  : node_compare(&before->node, &now->node);
+                                  : profile_compare(before, now);
 
         if (before != now && order <= 0 && profile_same_center(before, self))
             put_place(&change->gone, before);
@@ -222,10 +221,10 @@ static void follow_members(struct heart *heart, const struct gossip *gossip,
 
 static void monitor(struct heart *heart, struct profile *profile)
 {
-    struct peer *peer = find(heart, &profile->node);
+    struct peer *peer = find(heart, PROFILE_NODE(profile));
     struct peer added = {
         .profile = profile,
-        .uid = profile->node.uid,
+        .uid = profile->uid,
         .is_in_ring = true,
     };
     uint32_t at;
@@ -234,7 +233,7 @@ static void monitor(struct heart *heart, struct profile *profile)
         peer->is_in_ring = true;
         return;
     }
-    at = lower_bound(heart, &profile->node);
+    at = lower_bound(heart, PROFILE_NODE(profile));
     (void)profile_hold(profile);
     vec_push(&heart->peers, added);
     memmove(&heart->peers.items[at + 1], &heart->peers.items[at],
@@ -268,7 +267,7 @@ static void choose_peers(struct heart *heart, uint32_t wanted,
             heart->ring.items[(start + i) % count].profile;
         bool good;
 
-        if (node_equal(&profile->node, &self->node))
+        if (profile_same(profile, self))
             continue;
         good = is_reachable(gossip, reach, profile);
         if (all || good || chosen < wanted) {
@@ -306,7 +305,7 @@ static void miss_first(struct heart *heart,
     const struct profile *profile;
 
     while ((profile = expect_due(&heart->expect, now)) != NULL) {
-        struct peer *peer = find(heart, &profile->node);
+        struct peer *peer = find(heart, PROFILE_NODE(profile));
 
         if (!peer->phi.is_monitoring)
             phi_heartbeat(&peer->phi, &settings->phi, now);
@@ -389,10 +388,10 @@ static void send_round(struct heart *heart,
         struct outbound *chosen = &message;
 
         if (settings->form_of &&
-            settings->form_of(settings->user, &peer->profile->node) ==
+            settings->form_of(settings->user, PROFILE_NODE(peer->profile)) ==
                 PEER_BRIEF)
             chosen = &brief;
-        chosen->to = peer->profile->node;
+        chosen->to = profile_node(peer->profile);
         outbox_put(outbox, chosen);
         if (!peer->phi.is_monitoring)
             expect_first(&heart->expect, peer->profile,
@@ -431,7 +430,7 @@ static void warn_if_late(const struct peer *peer,
 {
     const struct phi_settings *phi = &settings->phi;
     uint64_t after = now / MS - peer->phi.last_ms;
-    const struct address *address = &peer->profile->node.address;
+    const struct kept_address *address = peer->profile->address;
 
     if (!peer->phi.is_monitoring || after < phi->pause_ms / 3 * 2 ||
         after < phi->interval_ms / 2 * 3 ||

@@ -14,9 +14,10 @@ static bool misquotes(const struct member *member, const struct gossip *remote,
 {
     const struct profile *self = member->self;
     const struct observer *own =
-        reachability_observer(&member->gossip.reachability, &self->node);
+        reachability_observer(&member->gossip.reachability,
+                              &member->identity->node);
     const struct observer *told =
-        reachability_observer(&remote->reachability, &self->node);
+        reachability_observer(&remote->reachability, &member->identity->node);
     int64_t own_version = own ? own->version : 0;
     int64_t told_version = told ? told->version : 0;
 
@@ -30,11 +31,12 @@ static bool misquotes(const struct member *member, const struct gossip *remote,
         return false;
     for (uint32_t i = 0; i < told->rows.count; i++) {
         const struct observation *row = &told->rows.items[i];
-        const struct node_id *subject = &row->subject->node;
+        const struct node_id *subject = PROFILE_NODE(row->subject);
 
         /* Rows about members that were removed here went without a version. */
         if (gossip_find(&member->gossip, subject) &&
-            reachability_by(&member->gossip.reachability, &self->node,
+            reachability_by(&member->gossip.reachability,
+                            &member->identity->node,
                             subject) != row->status)
             return true;
     }
@@ -53,11 +55,11 @@ static bool goes_back(const struct gossip *local, const struct gossip *remote)
             local->members.items[at].profile == theirs->profile)
             ours = &local->members.items[at];
         else
-            ours = gossip_find(local, &theirs->profile->node);
+            ours = gossip_find_profile(local, theirs->profile);
         if (ours)
             at = (uint32_t)(ours - local->members.items) + 1;
         if (ours ? !member_status_may_follow(ours->status, theirs->status)
-                 : gossip_is_tombstoned(local, &theirs->profile->node))
+                 : gossip_is_tombstoned(local, PROFILE_NODE(theirs->profile)))
             return true;
     }
     return false;
@@ -79,7 +81,7 @@ static void probe_versions(const struct member *member,
 {
     struct probe probe = { .kind = PROBE_VERSION_TAKEN,
                            .type = PROBE_TYPE_NONE,
-                           .node = member->self->node,
+                           .node = profile_node(member->self),
                            .first = member->gossip.clock.entries.count };
     struct buf versions = { 0 };
 
@@ -108,7 +110,7 @@ static void unite_seen(struct member *member, const struct gossip *remote)
     for (uint32_t i = 0; i < remote->members.count; i++) {
         const struct gossip_member *theirs = &remote->members.items[i];
         struct gossip_member *ours =
-            gossip_find(&member->gossip, &theirs->profile->node);
+            gossip_find_profile(&member->gossip, theirs->profile);
 
         if (!ours || ours->seen || !theirs->seen)
             continue;
@@ -136,7 +138,7 @@ static bool merge_gossip(struct member *member, struct gossip *remote)
 
     good = merged.members.count <= GOSSIP_MEMBERS_MAX &&
            row_count(&merged.reachability) <= MEMBER_ROWS_MAX &&
-           gossip_find(&merged, &member->self->node) && gossip_valid(&merged);
+           gossip_find(&merged, &member->identity->node) && gossip_valid(&merged);
     SOMETIMES("concurrent gossips are merged", good);
     SOMETIMES("a merge would leave this node out or break a rule", !good);
     if (good) {
@@ -162,7 +164,7 @@ static enum outcome take_in(struct member *member, struct gossip *remote)
 {
     enum clock_order order =
         clock_compare(&remote->clock, &member->gossip.clock);
-    const struct gossip_member *own = gossip_find(remote, &member->self->node);
+    const struct gossip_member *own = gossip_find(remote, &member->identity->node);
     bool must_answer = own && !own->seen && !member->is_exiting;
 
     if (!own) {
@@ -407,7 +409,7 @@ void intake_receive(struct member *member, uint64_t now,
         member->counters.dropped_hostile++;
     else if (verdict != WIRE_OK)
         member->counters.dropped_malformed++;
-    else if (!node_equal(&to, &member->self->node))
+    else if (!node_equal(&to, &member->identity->node))
         member->counters.dropped_misdirected++;
     else if (!node_equal(&from, &inbound->from))
         member->counters.dropped_hostile++;

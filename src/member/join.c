@@ -63,7 +63,7 @@ static void found_cluster(struct member *member, uint64_t now,
     forget_gossip(member); /* that of one which it was about to leave */
     intake_forget(member);
     member_become_inside(member, now);
-    member_probe(member, PROBE_CLUSTER_FOUNDED, &member->self->node, 0);
+    member_probe(member, PROBE_CLUSTER_FOUNDED, &member->identity->node, 0);
     add_member(member, member->self);
     member_settle(member, now);
     leader_act(member, now, outbox);
@@ -77,7 +77,7 @@ bool join_may_move(const struct member *member, const struct address *address)
     return member->phase == PHASE_INSIDE && !member->is_preparing &&
            member->gossip.members.count == 1 && own &&
            (own->status == MEMBER_UP || own->status == MEMBER_JOINING) &&
-           !address_equal(address, &member->self->node.address);
+           !kept_address_equal(member->self->address, address);
 }
 
 /* It is in no cluster from here on, so that nobody is taken into one that is about to end; what is seen of it stays until the
@@ -101,7 +101,7 @@ void join_address(struct member *member, uint64_t now,
     intake_forget(member); /* it was read for another contact, or another cluster */
     member->contact = *address;
     member->is_by_seeds = by_seeds;
-    if (address_equal(address, &member->self->node.address)) {
+    if (kept_address_equal(member->self->address, address)) {
         found_cluster(member, now, outbox);
         return;
     }
@@ -140,7 +140,7 @@ void join_step(struct member *member, uint64_t now, struct outbox *outbox)
 static void replace(struct member *member, struct gossip_member *old,
                     struct outbox *outbox)
 {
-    const struct address address = old->profile->node.address;
+    const struct address address = address_again(old->profile->address);
     const struct gossip_member *own = member_own_entry(member);
 
     if (old->status == MEMBER_DOWN || old == own)
@@ -157,23 +157,23 @@ static void take_in(struct member *member, uint64_t now,
                     struct outbox *outbox)
 {
     struct gossip_member *known =
-        gossip_find_address(&member->gossip, &profile->node.address);
+        gossip_find_address(&member->gossip, &PROFILE_NODE(profile)->address);
     char text[ADDRESS_TEXT_MAX];
 
     (void)now;
-    if (gossip_find(&member->gossip, &profile->node)) {
+    if (gossip_find(&member->gossip, PROFILE_NODE(profile))) {
         spread_welcome(member, &inbound->from, inbound->sender, outbox); /* the first was lost */
     } else if (known) {
         replace(member, known, outbox);
     } else if (member->gossip.members.count >= GOSSIP_MEMBERS_MAX ||
-               gossip_is_tombstoned(&member->gossip, &profile->node)) {
+               gossip_is_tombstoned(&member->gossip, PROFILE_NODE(profile))) {
         member->counters.dropped_full++;
     } else {
         add_member(member, profile);
         spread_welcome(member, &inbound->from, inbound->sender, outbox);
         trace_put(member->trace, member->info_level, "member",
                   "member joins member=%s",
-                  address_text(&profile->node.address, text, sizeof text));
+                  kept_address_text(profile->address, text, sizeof text));
     }
 }
 
@@ -205,12 +205,12 @@ void join_receive(struct member *member, uint64_t now,
     else if (verdict != WIRE_OK)
         member->counters.dropped_malformed++;
     else if (!inbound->sender.size ||
-             !node_equal(&profile->node, &inbound->from) ||
-             node_equal(&profile->node, &member->self->node))
+             !profile_is(profile, &inbound->from) ||
+             profile_is(profile, &member->identity->node))
         member->counters.dropped_hostile++;
     else if (member->is_preparing || !own || own->status == MEMBER_DOWN ||
              own->status == MEMBER_EXITING)
-        ignore(member, &profile->node);
+        ignore(member, PROFILE_NODE(profile));
     else {
         member->counters.join_received++;
         take_in(member, now, profile, inbound, outbox);
@@ -222,7 +222,7 @@ bool join_crosses(const struct member *member, const struct inbound *inbound)
 {
     return member->phase == PHASE_JOINING && member->gossip.members.count &&
            address_equal(&inbound->from.address, &member->contact) &&
-           address_compare(&member->self->node.address, &member->contact) < 0;
+           kept_address_compare(member->self->address, &member->contact) < 0;
 }
 
 void join_receive_crossing(struct member *member, uint64_t now,
@@ -239,11 +239,11 @@ static bool is_own_welcome(const struct member *member,
                            const struct gossip *gossip,
                            const struct node_id *from)
 {
-    const struct gossip_member *own = gossip_find(gossip, &member->self->node);
+    const struct gossip_member *own = gossip_find(gossip, &member->identity->node);
 
     return own && gossip_find(gossip, from) &&
            !clock_get(&gossip->clock, &member->self->key) &&
-           !reachability_observer(&gossip->reachability, &member->self->node);
+           !reachability_observer(&gossip->reachability, &member->identity->node);
 }
 
 /* The gossip becomes ours, with us among those who have seen it. */
@@ -344,7 +344,7 @@ void join_receive_gossip(struct member *member, uint64_t now,
     enum verdict verdict = wire_get_envelope(member->identity, inbound->payload,
                                              &from, &to, &packed);
 
-    if (verdict == WIRE_OK && !node_equal(&to, &member->self->node)) {
+    if (verdict == WIRE_OK && !node_equal(&to, &member->identity->node)) {
         member->counters.dropped_misdirected++;
     } else if (member->waiting.count) {
         member->counters.dropped_state++;

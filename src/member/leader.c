@@ -13,10 +13,10 @@ struct action {
 };
 
 static bool is_confirmed(const struct member *member,
-                         const struct node_id *node)
+                         const struct profile *profile)
 {
     for (uint32_t i = 0; i < member->confirmed.count; i++)
-        if (node_equal(&member->confirmed.items[i], node))
+        if (profile_is(profile, &member->confirmed.items[i]))
             return true;
     return false;
 }
@@ -42,12 +42,12 @@ static void evidence_begin(const struct member *member,
     for (uint32_t i = 0; i < gossip->members.count; i++) {
         const struct gossip_member *other = &gossip->members.items[i];
         struct probe_evidence item = {
-            .uid = other->profile->node.uid,
+            .uid = other->profile->uid,
             .status = (uint8_t)other->status,
             .seen = other->seen,
             .reachable = all[i] == REACHABLE,
             .trusted = trusted[i] == REACHABLE,
-            .confirmed = is_confirmed(member, &other->profile->node),
+            .confirmed = is_confirmed(member, other->profile),
             .is_far = !profile_same_center(other->profile, member->self),
         };
 
@@ -64,7 +64,7 @@ static void evidence_end(struct member *member, struct evidence *evidence,
     const struct gossip *gossip = &member->gossip;
     struct probe probe = { .kind = PROBE_LEADER_ACTED,
                            .type = PROBE_TYPE_NONE,
-                           .node = member->self->node,
+                           .node = profile_node(member->self),
                            .first = !converged,
                            .second = evidence->version };
     uint32_t at = 0;
@@ -75,7 +75,7 @@ static void evidence_end(struct member *member, struct evidence *evidence,
 
         item->after = MEMBER_REMOVED;
         if (at < gossip->members.count &&
-            other->profile->node.uid == item->uid) {
+            other->profile->uid == item->uid) {
             item->after = (uint8_t)other->status;
             at++;
         }
@@ -133,12 +133,12 @@ static void find_removed(const struct member *member, struct action *action)
         bool is_going =
             other->status == MEMBER_DOWN || other->status == MEMBER_EXITING;
 
-        if (!is_going || node_equal(&other->profile->node, &member->self->node))
+        if (!is_going || profile_same(other->profile, member->self))
             continue;
         if (!ours || reach[i] != REACHABLE ||
             (other->status == MEMBER_EXITING &&
-             is_confirmed(member, &other->profile->node)))
-            vec_push(&action->removed, other->profile->node);
+             is_confirmed(member, other->profile)))
+            vec_push(&action->removed, profile_node(other->profile));
     }
     mem_free(reach);
 }
@@ -150,7 +150,7 @@ static void trace_moved(struct member *member,
 
     trace_put(member->trace, member->info_level, "member",
               "leader moves member=%s status=%s",
-              address_text(&other->profile->node.address, text, sizeof text),
+              kept_address_text(other->profile->address, text, sizeof text),
               member_status_text(other->status));
 }
 
@@ -191,7 +191,7 @@ static void send_to_oldest(struct member *member, const char *role,
 
     for (uint32_t i = 0; i < count; i++)
         if (state_is_target(&member->gossip, member->self, oldest[i]))
-            spread_send(member, &oldest[i]->profile->node, slice_text(""),
+            spread_send(member, PROFILE_NODE(oldest[i]->profile), slice_text(""),
                         outbox);
 }
 
@@ -249,7 +249,7 @@ void leader_act(struct member *member, uint64_t now, struct outbox *outbox)
     if (gossip_prune_tombstones(&member->gossip, member->wall_ms,
                                 member->settings.tombstone_ttl_ms)) {
         action.changed = true;
-        member_probe(member, PROBE_TOMBSTONES_DROPPED, &member->self->node, 0);
+        member_probe(member, PROBE_TOMBSTONES_DROPPED, &member->identity->node, 0);
     }
     own = member_own_entry(member);
     /* Before the version is made: an exiting node does not mark it as seen (behaviour 5.2). */
@@ -342,14 +342,14 @@ static void trace_reach(struct member *member, const struct profile *subject,
                         enum reach status)
 {
     const struct gossip_member *peer =
-        gossip_find(&member->gossip, &subject->node);
+        gossip_find_profile(&member->gossip, subject);
     bool ends = peer && peer->status == MEMBER_EXITING;
     char text[ADDRESS_TEXT_MAX];
 
     trace_put(member->trace, ends ? member->info_level : TRACE_WARNING,
               "member", "member is %s member=%s",
               status == REACHABLE ? "reachable again" : "unreachable",
-              address_text(&subject->node.address, text, sizeof text));
+              kept_address_text(subject->address, text, sizeof text));
 }
 
 /* Takes one observation into the table; false when it changes nothing. */
@@ -368,9 +368,9 @@ static bool is_available(const struct member *member,
 {
     return profile_same_center(other, member->self)
                ? heart_is_available(&member->heart, &member->heart_settings,
-                                    &other->node, now)
+                                    PROFILE_NODE(other), now)
                : cross_is_available(&member->cross, &member->cross_settings,
-                                    &other->node, now);
+                                    PROFILE_NODE(other), now);
 }
 
 /* Those that were unreachable and answer, or are monitored by this node no more. */
@@ -378,7 +378,7 @@ static bool observe_returned(struct member *member, struct profile *self,
                              uint64_t now)
 {
     const struct observer *own =
-        reachability_observer(&member->gossip.reachability, &self->node);
+        reachability_observer(&member->gossip.reachability, PROFILE_NODE(self));
     VEC(struct profile *) returned = { 0 };
     bool changed = false;
 

@@ -30,7 +30,7 @@ bool leave_address(struct member *member, const struct address *address,
 static void set_down(struct member *member, struct gossip_member *found,
                      enum probe_down why)
 {
-    const struct node_id *node = &found->profile->node;
+    const struct node_id *node = PROFILE_NODE(found->profile);
     char text[ADDRESS_TEXT_MAX];
 
     found->status = MEMBER_DOWN;
@@ -50,10 +50,10 @@ bool leave_down_address(struct member *member, const struct address *address,
         return false;
     if (found->status == MEMBER_DOWN)
         return true;
-    node = found->profile->node;
+    node = profile_node(found->profile);
     set_down(member, found, why);
     member_gossip_changed(member);
-    if (node_equal(&node, &member->self->node))
+    if (node_equal(&node, &member->identity->node))
         spread_to_some(member, NEWS_SPREAD, outbox);
     else if (state_is_target(&member->gossip, member->self, found))
         spread_later(member, &node, outbox); /* it stops when it reads this */
@@ -70,7 +70,7 @@ void leave_down_other_lives(struct member *member)
     if (member->is_exiting || own->status == MEMBER_DOWN)
         return;
     while ((other = gossip_find_other_life(&member->gossip,
-                                           &member->self->node))) {
+                                           &member->identity->node))) {
         REACHED("another life of this node is a member, too");
         (void)reachability_change(&member->gossip.reachability, own->profile,
                                   other->profile, TERMINATED);
@@ -100,7 +100,7 @@ uint32_t leave_down_all(struct member *member, const struct node_id *nodes,
         const struct gossip_member *found =
             is_new[i] ? gossip_find(&member->gossip, &nodes[i]) : NULL;
 
-        if (found && node_equal(&nodes[i], &member->self->node))
+        if (found && node_equal(&nodes[i], &member->identity->node))
             spread_to_some(member, NEWS_SPREAD, outbox);
         else if (found && state_is_target(&member->gossip, member->self, found))
             spread_later(member, &nodes[i], outbox); /* it stops when it reads this */
@@ -120,21 +120,21 @@ void leave_begin_exiting(struct member *member)
 /* The leader that the others will see when this node is gone, and the one after it. */
 static void confirm_exiting(struct member *member, struct outbox *outbox)
 {
-    struct node_id without[2] = { member->self->node };
+    struct node_id without[2] = { profile_node(member->self) };
     uint8_t *reach = state_reach(&member->gossip, member->self, ALL_OBSERVERS);
     struct buf payload = { 0 };
 
-    wire_put_node(member->identity, &payload, &member->self->node);
+    wire_put_node(member->identity, &payload, &member->identity->node);
     for (uint32_t i = 0; i < 2; i++) {
         const struct gossip_member *leader = state_leader_without(
             &member->gossip, member->self, reach, without, i + 1);
 
         if (!leader)
             break;
-        member_send(member, &leader->profile->node, slice_text(""), "EC",
+        member_send(member, PROFILE_NODE(leader->profile), slice_text(""), "EC",
                     &payload, outbox);
         if (i == 0)
-            without[1] = leader->profile->node;
+            without[1] = profile_node(leader->profile);
     }
     buf_fini(&payload);
     mem_free(reach);
@@ -240,10 +240,10 @@ void leave_check_refused(struct member *member)
     reach = state_reach(gossip, member->self, ALL_OBSERVERS);
     for (uint32_t i = 0; i < gossip->members.count; i++) {
         const struct gossip_member *other = &gossip->members.items[i];
-        bool says = is_refuser(member, &other->profile->node);
+        bool says = is_refuser(member, PROFILE_NODE(other->profile));
 
         if (other->status == MEMBER_DOWN || other->status == MEMBER_EXITING ||
-            node_equal(&other->profile->node, &member->self->node))
+            profile_same(other->profile, member->self))
             continue;
         voices += says;
         electors += says || (reach[i] == REACHABLE &&

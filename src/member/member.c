@@ -514,7 +514,7 @@ static void receive_heartbeat(struct member *member,
         return;
     }
     member->counters.heartbeat_received++;
-    heartbeat.from = member->self->node;
+    heartbeat.from = profile_node(member->self);
     wire_put_response(member->identity, &payload, &heartbeat);
     message.payload = buf_slice(&payload);
     outbox_put(outbox, &message);

@@ -108,7 +108,7 @@ static void settle_roles(struct member *member, const uint8_t *reach)
         const struct gossip_member *leader = state_role_leader(
             &member->gossip, member->self, reach, role->role);
 
-        role->node = leader ? leader->profile->node : (struct node_id){ 0 };
+        role->node = leader ? profile_node(leader->profile) : (struct node_id){ 0 };
         if (role->node.uid || role->told.uid)
             continue;
         mem_free((void *)(uintptr_t)role->role);
@@ -170,9 +170,9 @@ static bool is_folded(const struct member *member, const uint8_t *reach,
                       const struct member_view *view, const struct told *told)
 {
     const struct gossip_member *found =
-        gossip_find(&member->gossip, &view->profile->node);
+        gossip_find_profile(&member->gossip, view->profile);
     bool tells_reach = profile_same_center(view->profile, member->self) &&
-                       !node_equal(&view->profile->node, &member->self->node);
+                       !profile_same(view->profile, member->self);
     struct tellable was = { MEMBER_REMOVED, 0, false };
     struct tellable is = { view->status, view->up_number,
                            tells_reach && !view->reachable };
@@ -203,12 +203,10 @@ static void count_folded(struct member *member, const uint8_t *reach)
         const struct told *told = NULL;
 
         while (at < news->members.count &&
-               node_compare(&news->members.items[at].profile->node,
-                            &view->profile->node) < 0)
+               profile_compare(news->members.items[at].profile, view->profile) < 0)
             at++;
         if (at < news->members.count &&
-            node_equal(&news->members.items[at].profile->node,
-                       &view->profile->node))
+            profile_same(news->members.items[at].profile, view->profile))
             told = &news->members.items[at];
         member->counters.folded += is_folded(member, reach, view, told);
     }
@@ -230,7 +228,7 @@ void member_settle(struct member *member, uint64_t now)
     count_folded(member, reach);
     view_members(member, reach);
     leader = state_leader(&member->gossip, member->self, reach);
-    member->leader = leader ? leader->profile->node : (struct node_id){ 0 };
+    member->leader = leader ? profile_node(leader->profile) : (struct node_id){ 0 };
     if (member->news.tells_roles)
         settle_roles(member, reach);
     centers_settle(member, reach);
@@ -268,7 +266,7 @@ static bool tell(struct member_news *told, enum member_news_kind kind,
 {
     *told = (struct member_news){ .kind = kind, .view = view, .detail = "" };
     if (view)
-        told->node = view->profile->node;
+        told->node = profile_node(view->profile);
     return true;
 }
 
@@ -279,10 +277,10 @@ static bool tell_removed(struct member *member, struct member_news *told)
     for (; news->at < news->members.count; news->at++) {
         struct told *old = &news->members.items[news->at];
 
-        if (gossip_find(&member->gossip, &old->profile->node))
+        if (gossip_find_profile(&member->gossip, old->profile))
             continue;
         (void)tell(told, MEMBER_NEWS_REMOVED, NULL);
-        told->node = old->profile->node;
+        told->node = profile_node(old->profile);
         told->previous = old->status;
         member_probe(member, PROBE_MEMBER_SEEN, &told->node, MEMBER_REMOVED);
         profile_drop(old->profile);
@@ -304,7 +302,7 @@ static bool tell_members(struct member *member, struct member_news *told)
                                ? &news->members.items[news->at]
                                : NULL;
 
-        if (old && node_equal(&old->profile->node, &from->profile->node)) {
+        if (old && profile_same(old->profile, from->profile)) {
             if (old->status == from->status &&
                 old->up_number == from->up_number)
                 continue;
@@ -320,7 +318,7 @@ static bool tell_members(struct member *member, struct member_news *told)
         }
         old->status = from->status;
         old->up_number = from->up_number;
-        member_probe(member, PROBE_MEMBER_SEEN, &from->profile->node,
+        member_probe(member, PROBE_MEMBER_SEEN, PROFILE_NODE(from->profile),
                      from->status);
         return tell(told, MEMBER_NEWS_MEMBER, &member->views.items[news->at++]);
     }
@@ -339,7 +337,7 @@ static bool tell_reach(struct member *member, struct member_news *told,
 
         if (old->is_unreachable == unreachable ||
             view->reachable == unreachable ||
-            node_equal(&view->profile->node, &member->self->node) ||
+            profile_same(view->profile, member->self) ||
             !profile_same_center(old->profile, member->self))
             continue;
         old->is_unreachable = unreachable;
@@ -530,7 +528,7 @@ const struct member_view *member_leader(const struct member *member)
 bool member_is_leader(const struct member *member)
 {
     return member->phase == PHASE_INSIDE &&
-           node_equal(&member->leader, &member->self->node);
+           node_equal(&member->leader, &member->identity->node);
 }
 
 bool member_is_converged(const struct member *member)
@@ -558,8 +556,8 @@ int member_compare_age(const struct member_view *left,
 {
     if (left->up_number != right->up_number)
         return left->up_number < right->up_number ? -1 : 1;
-    return address_compare(&left->profile->node.address,
-                           &right->profile->node.address);
+    return kept_addresses_compare(left->profile->address,
+                                  right->profile->address);
 }
 
 const struct member_view *member_oldest(const struct member *member,

@@ -134,9 +134,13 @@ struct profile *profile_new(const struct identity *identity,
                             const char *const *roles, uint32_t role_count,
                             const char *app_version)
 {
-    struct profile *profile = mem_alloc(sizeof *profile);
+    struct profile *profile =
+        mem_alloc(sizeof *profile + kept_address_size(&node->address));
+    struct kept_address *address = (struct kept_address *)(profile + 1);
 
-    profile->node = *node;
+    address_keep_at(address, &node->address);
+    profile->address = address;
+    profile->uid = node->uid;
     profile->key = clock_key_of(identity, node);
     profile->holders = 1;
     profile->traits = traits_new(roles, role_count, app_version);
@@ -166,6 +170,40 @@ void profile_drop(struct profile *profile)
         return;
     traits_drop(profile->traits);
     mem_free(profile);
+}
+
+struct node_id profile_node(const struct profile *profile)
+{
+    return (struct node_id){ address_again(profile->address), profile->uid };
+}
+
+static int compare_uids(uint64_t left, uint64_t right)
+{
+    int64_t a = (int64_t)left;
+    int64_t b = (int64_t)right;
+
+    return (a > b) - (a < b);
+}
+
+int profile_order(const struct profile *profile, const struct node_id *node)
+{
+    int order = kept_address_compare(profile->address, &node->address);
+
+    return order ? order : compare_uids(profile->uid, node->uid);
+}
+
+int profile_compare(const struct profile *left, const struct profile *right)
+{
+    int order = kept_addresses_compare(left->address, right->address);
+
+    return order ? order : compare_uids(left->uid, right->uid);
+}
+
+bool profile_same(const struct profile *left, const struct profile *right)
+{
+    return left == right ||
+           (left->uid == right->uid &&
+            kept_addresses_equal(left->address, right->address));
 }
 
 bool profile_has_role(const struct profile *profile, const char *role)

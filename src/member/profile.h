@@ -26,8 +26,10 @@ struct traits {
     uint32_t holders; /* profiles */
 };
 
+/* A node keeps a thousand: its name takes no more room than its text. */
 struct profile {
-    struct node_id node;
+    uint64_t uid;
+    const struct kept_address *address; /* behind it, in the same memory */
     struct clock_key key;
     struct traits *traits;
     uint32_t holders;
@@ -43,6 +45,22 @@ struct profile *profile_new(const struct identity *identity,
 void profile_share(struct profile *profile, const struct profile *other);
 struct profile *profile_hold(struct profile *profile); /* one more holder; returns it */
 void profile_drop(struct profile *profile); /* the last holder frees; null is fine */
+
+struct node_id profile_node(const struct profile *profile);
+/* The same as what is pointed to, until the block ends that it is written in. */
+#define PROFILE_NODE(profile) ((const struct node_id[]){ profile_node(profile) })
+int profile_order(const struct profile *profile,
+                  const struct node_id *node); /* as node_compare, like the next */
+int profile_compare(const struct profile *left, const struct profile *right);
+bool profile_same(const struct profile *left,
+                  const struct profile *right); /* of one incarnation */
+
+static inline bool profile_is(const struct profile *profile,
+                              const struct node_id *node)
+{
+    return profile->uid == node->uid &&
+           kept_address_equal(profile->address, &node->address);
+}
 
 bool profile_has_role(const struct profile *profile, const char *role);
 bool profile_same_center(const struct profile *left,

@@ -9,14 +9,12 @@
 
 static int order_of_observer(const void *observer, const void *node)
 {
-    return node_compare(&((const struct observer *)observer)->profile->node,
-                        node);
+    return profile_order(((const struct observer *)observer)->profile, node);
 }
 
 static int order_of_row(const void *row, const void *node)
 {
-    return node_compare(&((const struct observation *)row)->subject->node,
-                        node);
+    return profile_order(((const struct observation *)row)->subject, node);
 }
 
 /* at: where it stands or would stand; may be null. */
@@ -29,7 +27,7 @@ static struct observer *find(const struct reachability *table,
     if (at)
         *at = place;
     return place < table->observers.count &&
-                   node_equal(&table->observers.items[place].profile->node,
+                   profile_is(table->observers.items[place].profile,
                               node)
                ? &table->observers.items[place]
                : NULL;
@@ -44,7 +42,7 @@ static struct observation *find_row(const struct observer *observer,
     if (at)
         *at = place;
     return place < observer->rows.count &&
-                   node_equal(&observer->rows.items[place].subject->node, node)
+                   profile_is(observer->rows.items[place].subject, node)
                ? &observer->rows.items[place]
                : NULL;
 }
@@ -55,7 +53,7 @@ static struct observer *insert(struct reachability *table,
     struct observer observer = { .profile = profile, .version = version };
     uint32_t at = 0;
 
-    check(find(table, &profile->node, &at) == NULL);
+    check(find(table, PROFILE_NODE(profile), &at) == NULL);
     (void)profile_hold(profile);
     vec_push(&table->observers, observer);
     memmove(&table->observers.items[at + 1], &table->observers.items[at],
@@ -70,7 +68,7 @@ static void insert_row(struct observer *observer, struct profile *subject,
     struct observation row = { subject, version, status };
     uint32_t at = 0;
 
-    check(find_row(observer, &subject->node, &at) == NULL);
+    check(find_row(observer, PROFILE_NODE(subject), &at) == NULL);
     (void)profile_hold(subject);
     vec_push(&observer->rows, row);
     memmove(&observer->rows.items[at + 1], &observer->rows.items[at],
@@ -136,7 +134,7 @@ void reachability_copy(struct reachability *table,
 bool reachability_add_observer(struct reachability *table,
                                struct profile *observer, int64_t version)
 {
-    if (find(table, &observer->node, NULL))
+    if (find(table, PROFILE_NODE(observer), NULL))
         return false;
     (void)insert(table, observer, version);
     return true;
@@ -149,7 +147,7 @@ bool reachability_add_row(struct reachability *table,
 {
     struct observer *found = find(table, observer, NULL);
 
-    if (!found || find_row(found, &subject->node, NULL))
+    if (!found || find_row(found, PROFILE_NODE(subject), NULL))
         return false;
     insert_row(found, subject, status, version);
     return true;
@@ -169,7 +167,7 @@ static bool others_reachable(const struct observer *observer,
 bool reachability_change(struct reachability *table, struct profile *observer,
                          struct profile *subject, enum reach status)
 {
-    struct observer *found = find(table, &observer->node, NULL);
+    struct observer *found = find(table, PROFILE_NODE(observer), NULL);
     struct observation *row;
 
     if (!found || !found->rows.count) {
@@ -180,7 +178,7 @@ bool reachability_change(struct reachability *table, struct profile *observer,
         insert_row(found, subject, status, ++found->version);
         return true;
     }
-    row = find_row(found, &subject->node, NULL);
+    row = find_row(found, PROFILE_NODE(subject), NULL);
     if (row && (row->status == TERMINATED || row->status == status))
         return false;
     found->version++;
@@ -293,7 +291,7 @@ void reachability_merge(struct reachability *result,
                     : !b ? -1
                     : a->profile == b->profile
                         ? 0
-                        : node_compare(&a->profile->node, &b->profile->node);
+                        : profile_compare(a->profile, b->profile);
 
         merge_observer(result, order <= 0 ? a : NULL, order >= 0 ? b : NULL,
                        keep, context);
@@ -337,7 +335,7 @@ enum reach reachability_of(const struct reachability *table,
 static bool equal_observers(const struct observer *left,
                             const struct observer *right)
 {
-    if (!node_equal(&left->profile->node, &right->profile->node) ||
+    if (!profile_same(left->profile, right->profile) ||
         left->version != right->version ||
         left->rows.count != right->rows.count)
         return false;
@@ -345,7 +343,7 @@ static bool equal_observers(const struct observer *left,
         const struct observation *a = &left->rows.items[i];
         const struct observation *b = &right->rows.items[i];
 
-        if (!node_equal(&a->subject->node, &b->subject->node) ||
+        if (!profile_same(a->subject, b->subject) ||
             a->status != b->status || a->version != b->version)
             return false;
     }

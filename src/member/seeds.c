@@ -11,7 +11,7 @@
 
 static bool is_self(const struct member *member, const struct address *address)
 {
-    return address_equal(address, &member->self->node.address);
+    return address_equal(address, &member->identity->node.address);
 }
 
 static uint32_t find_seed(const struct member *member,
@@ -126,7 +126,7 @@ void seeds_start(struct member *member, uint64_t now, struct outbox *outbox)
     memset(seeding->heard, 0, member->settings.seed_count);
     if (seeding->is_first && member->finding.is_settled &&
         member->settings.seed_count == 1) {
-        join_address(member, now, &member->self->node.address, true, outbox);
+        join_address(member, now, &member->identity->node.address, true, outbox);
         return;
     }
     ask(member, now, outbox);
@@ -142,7 +142,7 @@ void seeds_step(struct member *member, uint64_t now, struct outbox *outbox)
         return;
     }
     if (seeding->is_first && seeding->found_at <= now)
-        join_address(member, now, &member->self->node.address, true, outbox);
+        join_address(member, now, &member->identity->node.address, true, outbox);
     else if (seeding->next_at <= now)
         ask(member, now, outbox);
 }
@@ -161,7 +161,7 @@ static void send_nack(struct member *member, const struct inbound *inbound,
 {
     struct buf payload = { 0 };
 
-    wire_put_address(member->identity, &payload, &member->self->node.address);
+    wire_put_address(member->identity, &payload, &member->identity->node.address);
     member_send(member, &inbound->from, inbound->sender, "IJN", &payload,
                 outbox);
     buf_fini(&payload);
@@ -311,7 +311,7 @@ static void take_nack(struct member *member, uint64_t now, uint32_t at,
     }
     seeding->refused[at] = true;
     if (member->finding.is_settled && all_refused(member))
-        join_address(member, now, &member->self->node.address, true, outbox);
+        join_address(member, now, &member->identity->node.address, true, outbox);
 }
 
 void seeds_receive_nack(struct member *member, uint64_t now,

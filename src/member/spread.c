@@ -20,7 +20,7 @@ static void send_gossip(struct member *member, const struct node_id *to,
     if (!member->packed.size)
         head_put_gossip(member->identity, &member->packed, &member->gossip,
                         &member->head);
-    wire_put_envelope(member->identity, &payload, &member->self->node, to,
+    wire_put_envelope(member->identity, &payload, &member->identity->node, to,
                       buf_slice(&member->packed));
     if (repeats)
         member_repeat(member, to, path, STREAM_ORDINARY, "GE", &payload,
@@ -51,7 +51,7 @@ static void send_status(struct member *member, const struct node_id *to,
                         struct outbox *outbox)
 {
     if (!member->status.size)
-        wire_put_status(member->identity, &member->status, &member->self->node,
+        wire_put_status(member->identity, &member->status, &member->identity->node,
                         &member->gossip, seen_digest(member));
     member_repeat(member, to, path, stream, "GS", &member->status, outbox);
     member->counters.status_sent++;
@@ -126,7 +126,7 @@ static void send_welcome(struct member *member, const struct node_id *to,
                          struct outbox *outbox)
 {
     if (!packed->size)
-        wire_put_welcome(member->identity, packed, &member->self->node,
+        wire_put_welcome(member->identity, packed, &member->identity->node,
                          &member->gossip);
     member_send(member, to, path, "W", packed, outbox);
 }
@@ -195,7 +195,7 @@ static void send_round(struct member *member,
                        const struct gossip_member *target,
                        struct outbox *outbox)
 {
-    const struct node_id *to = &target->profile->node;
+    const struct node_id *to = PROFILE_NODE(target->profile);
     enum peer_form form = brief_form(member, to);
     uint32_t count = member->gossip.members.count;
     bool is_large = count >= HEAD_MEMBERS_MIN;
@@ -231,7 +231,7 @@ static struct candidates candidates_of(const struct member *member,
 {
     const struct gossip *gossip = &member->gossip;
     const struct observer *observer =
-        reachability_observer(&gossip->reachability, &member->self->node);
+        reachability_observer(&gossip->reachability, &member->identity->node);
     struct candidates among = {
         .own = member_own_entry(member),
         .all_near = !centers_are_several(member),
@@ -330,7 +330,7 @@ void spread_to_some(struct member *member, uint32_t count,
     uint32_t left = 0;
 
     if (across && count) {
-        spread_send(member, &across->profile->node, slice_text(""), outbox);
+        spread_send(member, PROFILE_NODE(across->profile), slice_text(""), outbox);
         count--;
     }
     for (uint32_t i = 0; i < member->gossip.members.count; i++)
@@ -342,7 +342,7 @@ void spread_to_some(struct member *member, uint32_t count,
             continue;
         /* Each of those left has the same chance: count of left. */
         if (rng_below(&member->rng, left--) < count) {
-            spread_send(member, &other->profile->node, slice_text(""), outbox);
+            spread_send(member, PROFILE_NODE(other->profile), slice_text(""), outbox);
             count--;
         }
     }
@@ -377,7 +377,7 @@ bool spread_is_from_member(struct member *member, const struct node_id *from)
         member->counters.dropped_stranger++;
         return false;
     }
-    if (reachability_by(&member->gossip.reachability, &member->self->node,
+    if (reachability_by(&member->gossip.reachability, &member->identity->node,
                         from) != REACHABLE) {
         REACHED("a gossip comes from a member that is unreachable here");
         member->counters.dropped_unreachable++;

@@ -62,10 +62,10 @@ static int leader_rank(enum member_status status)
 }
 
 static bool contains(const struct node_id *nodes, uint32_t count,
-                     const struct node_id *node)
+                     const struct profile *profile)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (node_equal(&nodes[i], node))
+        if (profile_is(profile, &nodes[i]))
             return true;
     return false;
 }
@@ -81,14 +81,14 @@ static struct gossip_member *choose_leader(const struct gossip *gossip,
 
     for (uint32_t i = 0; i < gossip->members.count; i++) {
         struct gossip_member *member = &gossip->members.items[i];
-        bool is_self = node_equal(&member->profile->node, &self->node);
+        bool is_self = profile_same(member->profile, self);
 
         if (member->status == MEMBER_DOWN && is_self && ZOO(E7))
             return member;
         if (member->status == MEMBER_DOWN ||
             (reach[i] != REACHABLE && !is_self) ||
             !profile_same_center(member->profile, self) ||
-            contains(without, count, &member->profile->node) ||
+            contains(without, count, member->profile) ||
             (role && !profile_has_role(member->profile, role)))
             continue;
         if (!best || leader_rank(member->status) < leader_rank(best->status))
@@ -156,14 +156,14 @@ bool state_is_converged(const struct gossip *gossip, const struct profile *self,
 
     for (uint32_t i = 0; i < gossip->members.count && converged; i++) {
         const struct gossip_member *member = &gossip->members.items[i];
-        bool is_self = node_equal(&member->profile->node, &self->node);
+        bool is_self = profile_same(member->profile, self);
         bool unreachable = reach[i] != REACHABLE && !is_self &&
                            profile_same_center(member->profile, self) &&
                            member->status != MEMBER_DOWN &&
                            member->status != MEMBER_EXITING;
 
         if ((unreachable || hinders(member, self, first)) &&
-            !contains(confirmed, confirmed_count, &member->profile->node))
+            !contains(confirmed, confirmed_count, member->profile))
             converged = false;
     }
     mem_free(reach);
@@ -173,9 +173,9 @@ bool state_is_converged(const struct gossip *gossip, const struct profile *self,
 bool state_is_target(const struct gossip *gossip, const struct profile *self,
                      const struct gossip_member *member)
 {
-    return !node_equal(&member->profile->node, &self->node) &&
-           reachability_by(&gossip->reachability, &self->node,
-                           &member->profile->node) == REACHABLE;
+    return !profile_same(member->profile, self) &&
+           reachability_by(&gossip->reachability, PROFILE_NODE(self),
+                           PROFILE_NODE(member->profile)) == REACHABLE;
 }
 
 int state_compare_ages(const struct gossip_member *left,
@@ -183,8 +183,8 @@ int state_compare_ages(const struct gossip_member *left,
 {
     if (left->up_number != right->up_number)
         return left->up_number < right->up_number ? -1 : 1;
-    return address_compare(&left->profile->node.address,
-                           &right->profile->node.address);
+    return kept_addresses_compare(left->profile->address,
+                                  right->profile->address);
 }
 
 uint32_t state_two_oldest(const struct gossip *gossip,

@@ -223,7 +223,7 @@ void wire_put_join(const struct identity *identity, struct buf *buf,
     Cluster__Join message = CLUSTER__JOIN__INIT;
     struct node_part node;
 
-    part_init_node(&node, identity, &profile->node);
+    part_init_node(&node, identity, PROFILE_NODE(profile));
     message.node = &node.node;
     message.n_roles = profile->traits->role_count;
     message.roles = (char **)(uintptr_t)profile->traits->roles;
@@ -335,7 +335,7 @@ void wire_seen_digest(const struct identity *identity,
             continue;
         if (text.size)
             buf_put_text(&text, ",");
-        ref_put(&text, identity, &member->profile->node.address,
+        ref_put(&text, identity, &PROFILE_NODE(member->profile)->address,
                 slice_text(""));
     }
     SHA1Update(&sha1, text.data, text.size);

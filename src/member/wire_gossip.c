@@ -253,7 +253,7 @@ static bool get_observer(struct decoding *decoding,
         if (!subject || subject == observer || row->status < 0 ||
             row->status > TERMINATED || row->version < 0 ||
             row->version > part->version ||
-            !reachability_add_row(table, &observer->node, subject,
+            !reachability_add_row(table, PROFILE_NODE(observer), subject,
                                   (enum reach)row->status, row->version))
             return false;
     }
@@ -270,7 +270,7 @@ static bool get_overview(struct decoding *decoding)
 
         if (!profile)
             return false;
-        gossip_find(decoding->gossip, &profile->node)->seen = true;
+        gossip_find_profile(decoding->gossip, profile)->seen = true;
     }
     for (size_t i = 0; i < part->n_observers; i++) {
         rows += part->observers[i]->n_subjects;

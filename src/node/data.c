@@ -80,9 +80,9 @@ static struct peer peer_of(const struct control *control,
                            const struct member_view *view)
 {
     return (struct peer){
-        .node = view->profile->node,
+        .node = profile_node(view->profile),
         .lasting = contacts_lasting(&control->machine->contacts,
-                                    &view->profile->node.address),
+                                    &PROFILE_NODE(view->profile)->address),
         .up_number = view->up_number,
         .status = (enum peer_status)view->status,
         .reachable = view->reachable,

@@ -77,9 +77,9 @@ static void put_members(struct control *control)
     control->side_members.count = control->side_places.count = 0;
     for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);
-        bool is_self = node_equal(&view->profile->node, &machine->self->node);
+        bool is_self = profile_is(view->profile, &machine->self->node);
         struct side_member member = {
-            .node = view->profile->node,
+            .node = profile_node(view->profile),
             .up_number = view->up_number,
             .status = (enum peer_status)view->status,
             .has_role =

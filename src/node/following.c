@@ -75,13 +75,13 @@ static void post_member(struct control *control, uint64_t lanes,
 {
     struct cluster_change change = {
         .kind = kind,
-        .node = view->profile->node,
+        .node = profile_node(view->profile),
         .status = control_status_of(view->status),
         .up_number = view->up_number == UP_NUMBER_NONE
                          ? 0
                          : (uint32_t)view->up_number,
         .is_self =
-            node_equal(&view->profile->node, &control->machine->self->node),
+            profile_is(view->profile, &control->machine->self->node),
     };
     struct buf texts = { 0 };
 
@@ -101,7 +101,7 @@ static void post_leader(struct control *control, uint64_t lanes,
     struct buf texts = { 0 };
 
     if (leader)
-        change.node = leader->profile->node;
+        change.node = profile_node(leader->profile);
     if (role)
         put_text(&texts, role);
     post(control, lanes, &change, &texts);
@@ -145,7 +145,7 @@ static void post_state(struct control *control, uint64_t lanes)
         const struct member_view *view = member_at(member, i);
 
         post_member(control, lanes, CLUSTER_MEMBER, view);
-        if (!view->reachable && !node_equal(&view->profile->node, self) &&
+        if (!view->reachable && !profile_is(view->profile, self) &&
             strcmp(view->profile->traits->data_center,
                    control->machine->settings->data_center) == 0)
             post_member(control, lanes, CLUSTER_UNREACHABLE, view);
@@ -164,7 +164,7 @@ static void post_seen(struct control *control, uint64_t lanes)
 
     for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);
-        struct cluster_seen seen = { .uid = view->profile->node.uid,
+        struct cluster_seen seen = { .uid = view->profile->uid,
                                      .seen = view->seen };
 
         buf_put(&texts, &seen, sizeof seen);

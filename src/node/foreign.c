@@ -8,7 +8,7 @@
 bool control_is_foreign(struct control *control,
                         const struct member_view *view)
 {
-    const struct node_id *node = &view->profile->node;
+    const struct node_id *node = PROFILE_NODE(view->profile);
 
     /* Of the association, not of the contact, which is told later in the turn. */
     return associations_uid(control->associations, &node->address) ==
@@ -20,7 +20,7 @@ bool control_is_foreign(struct control *control,
 static bool report(struct control *control, const struct member_view *view)
 {
     struct machine *machine = control->machine;
-    const struct node_id *node = &view->profile->node;
+    const struct node_id *node = PROFILE_NODE(view->profile);
     struct contact *contact = contacts_uid(&machine->contacts, node->uid);
     bool shares = false;
 

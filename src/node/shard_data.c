@@ -97,9 +97,9 @@ static void tell_peer(struct control *control, struct shard_replicator *of,
 {
     struct machine *machine = control->machine;
     struct peer peer = {
-        .node = view->profile->node,
+        .node = profile_node(view->profile),
         .lasting = contacts_lasting(&machine->contacts,
-                                    &view->profile->node.address),
+                                    &PROFILE_NODE(view->profile)->address),
         .up_number = view->up_number,
         .status = (enum peer_status)view->status,
         .reachable = view->reachable,

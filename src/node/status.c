@@ -5,9 +5,9 @@
 
 static void put_member(struct sherd_member *to, const struct member_view *view)
 {
-    (void)address_text(&view->profile->node.address, to->address,
+    (void)kept_address_text(view->profile->address, to->address,
                        sizeof to->address); /* fits */
-    to->uid = view->profile->node.uid;
+    to->uid = view->profile->uid;
     to->status = control_status_of(view->status);
     to->reachable = view->reachable;
     to->seen = view->seen;

@@ -22,7 +22,7 @@ static struct peer peer_of(const struct control *control,
 {
     struct version version = { { 0 }, "" };
     struct peer peer = {
-        .node = view->profile->node,
+        .node = profile_node(view->profile),
         .up_number = view->up_number,
         .status = (enum peer_status)view->status,
         .reachable = view->reachable,
@@ -31,7 +31,7 @@ static struct peer peer_of(const struct control *control,
     peer.is_far = strcmp(view->profile->traits->data_center,
                          control->machine->settings->data_center) != 0;
     peer.lasting = contacts_lasting(&control->machine->contacts,
-                                    &view->profile->node.address);
+                                    &PROFILE_NODE(view->profile)->address);
     (void)version_parse(&version, view->profile->traits->app_version); /* checked when it was taken in */
     memcpy(peer.version.numbers, version.numbers, sizeof version.numbers);
     peer.version.rest = version.rest;
@@ -71,7 +71,7 @@ static void tell_coordinator(struct control *control,
     coordinator_peer(coordinator, machine->now, peer, &machine->outbox);
     if (control_is_foreign(control, view))
         coordinator_peer_foreign(coordinator, machine->now,
-                                 &view->profile->node, &machine->outbox);
+                                 PROFILE_NODE(view->profile), &machine->outbox);
 }
 
 /* On a node that is not of this library no coordinator is looked for: a JVM's would take this region in, and give it shards. */
@@ -120,9 +120,9 @@ static void member_leaves(struct control *control,
     default:
         return;
     }
-    contacts_leaves(&machine->contacts, &view->profile->node);
-    machine_post_lanes(machine, &letter, &view->profile->node,
-                       sizeof view->profile->node);
+    contacts_leaves(&machine->contacts, PROFILE_NODE(view->profile));
+    machine_post_lanes(machine, &letter, PROFILE_NODE(view->profile),
+                       sizeof(struct node_id));
 }
 
 /* The cluster as a whole ends: no shard has to go anywhere. */
@@ -262,7 +262,7 @@ static void wire_member(struct control *control, uint32_t max)
         case MEMBER_NEWS_REACHABLE:
             tell_types(control, news.view);
             member_leaves(control, news.view);
-            control_replaces_parted(control, &news.view->profile->node);
+            control_replaces_parted(control, PROFILE_NODE(news.view->profile));
             cluster_ends(control, news.view);
             control->is_changed = true;
             break;

@@ -393,7 +393,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
 
 static uint64_t uid_of(const struct member_view *view)
 {
-    return view ? view->profile->node.uid : 0;
+    return view ? view->profile->uid : 0;
 }
 
 static void hold_members(struct picture *held, const struct member *member,

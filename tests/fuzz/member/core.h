@@ -59,11 +59,11 @@ static inline void core_check(struct member *member, enum member_status before,
     struct member_news news;
 
     check(self != NULL);
-    check(node_equal(&self->profile->node, &core_identity.node));
+    check(profile_is(self->profile, &core_identity.node));
     check(member_status_may_follow(before, self->status));
     for (uint32_t i = 1; i < member_count(member); i++)
-        check(node_compare(&member_at(member, i - 1)->profile->node,
-                           &member_at(member, i)->profile->node) < 0);
+        check(profile_compare(member_at(member, i - 1)->profile,
+                              member_at(member, i)->profile) < 0);
     while (member_next_news(member, &news))
         ;
     for (uint64_t now = 2 * SECOND; now < 12 * SECOND; now += SECOND / 3)

@@ -112,7 +112,7 @@ static void each_has_its_leader_and_ages(void **state)
 
         assert_non_null(leader);
         assert_string_equal(leader->profile->traits->data_center, names[i / 2]);
-        assert_int_equal(leader->profile->node.address.port, 2551 + i / 2 * 2);
+        assert_int_equal(leader->profile->address->port, 2551 + i / 2 * 2);
         for (uint32_t k = 0; k < 5; k++)
             assert_string_equal(view(net, i, k)->profile->traits->data_center,
                                 names[k / 2]);

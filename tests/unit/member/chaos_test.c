@@ -37,7 +37,7 @@ static void look(struct history *history, const struct net *net, uint64_t seed)
         }
         for (uint32_t k = 0; k < member_count(member); k++) {
             const struct member_view *view = member_at(member, k);
-            struct slice key = map_u64(&view->profile->node.uid);
+            struct slice key = map_u64(&view->profile->uid);
             uintptr_t before = (uintptr_t)map_get(&history->statuses[i], key);
             uintptr_t after = (uintptr_t)view->status + 1;
 
@@ -78,10 +78,10 @@ static void down_unreachable(struct net *net)
             continue;
         for (uint32_t k = 0; k < member_count(member); k++) {
             const struct member_view *view = member_at(member, k);
-            struct address address = view->profile->node.address;
+            struct address address = address_again(view->profile->address);
 
             if (!view->reachable && view->status != MEMBER_DOWN &&
-                !node_equal(&view->profile->node, &net->nodes[i].identity.node))
+                !profile_is(view->profile, &net->nodes[i].identity.node))
                 (void)member_down(member, net->now, &address, &outbox);
         }
         net_flush(net, i, &outbox);
@@ -201,7 +201,7 @@ static void show(const struct net *net)
                member_is_stopped(member) ? " stopped" : "");
         for (uint32_t k = 0; k < member_count(member); k++)
             printf(" %u/%s%s%s",
-                   member_at(member, k)->profile->node.address.port - 2551,
+                   member_at(member, k)->profile->address->port - 2551,
                    member_status_text(member_at(member, k)->status),
                    member_at(member, k)->reachable ? "" : "!",
                    member_at(member, k)->seen ? "" : "?");

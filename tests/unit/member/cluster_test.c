@@ -33,12 +33,12 @@ static void five_nodes_converge(void **state)
 
         assert_int_equal(net_told(net, i, MEMBER_NEWS_WELCOME, 0), 1);
         assert_int_equal(net_told(net, i, MEMBER_NEWS_SELF_UP, 0), 1);
-        assert_int_equal(member_leader(member)->profile->node.address.port,
+        assert_int_equal(member_leader(member)->profile->address->port,
                          2551);
         assert_int_equal(member_is_leader(member), i == 0);
         assert_true(member_is_converged(member));
         assert_int_equal(
-            member_oldest(member, NULL)->profile->node.address.port, 2551);
+            member_oldest(member, NULL)->profile->address->port, 2551);
     }
     /* The first is number 1; the others follow in the order of addresses per change. */
     assert_int_equal(member_at(first, 0)->up_number, 1);
@@ -191,14 +191,14 @@ static void cut_off_node_comes_back(void **state)
     /* Alone it takes itself for the leader; it may do nothing without convergence. */
     assert_true(member_is_leader(net->nodes[2].member));
     assert_int_equal(
-        member_leader(net->nodes[0].member)->profile->node.address.port,
+        member_leader(net->nodes[0].member)->profile->address->port,
         2551);
     net->cut[2] = false;
     assert_true(net_converge(net, 30 * SECOND));
     assert_int_equal(net_told(net, 0, MEMBER_NEWS_REACHABLE, 2553), 1);
     assert_int_equal(net_told(net, 2, MEMBER_NEWS_REACHABLE, 0), 4);
     assert_int_equal(
-        member_leader(net->nodes[2].member)->profile->node.address.port,
+        member_leader(net->nodes[2].member)->profile->address->port,
         2551);
     net_free(net);
 }
@@ -235,7 +235,7 @@ static void leaving_passes_through_all_statuses(void **state)
     assert_true(net_converge(net, 20 * SECOND));
     assert_true(member_is_stopped(net->nodes[0].member));
     assert_int_equal(
-        member_leader(net->nodes[3].member)->profile->node.address.port,
+        member_leader(net->nodes[3].member)->profile->address->port,
         2552);
     assert_true(leave(net, 1, 1));
     assert_true(net_converge(net, 20 * SECOND));
@@ -315,7 +315,7 @@ static void exiting_is_told_to_the_oldest_at_once(void **state)
     }
     assert_true(net_converge(net, 120 * SECOND));
     leader = net->nodes[0].member;
-    assert_int_equal(member_leader(leader)->profile->node.address.port, 2551);
+    assert_int_equal(member_leader(leader)->profile->address->port, 2551);
     for (uint32_t i = 1; i < 7; i++)
         assert_true(
             member_find(leader, &net->nodes[i - 1].identity.node)->up_number <
@@ -436,7 +436,7 @@ static void nobody_is_up_before_the_minimum(void **state)
     assert_true(net_converge(net, 20 * SECOND));
     assert_true(member_has_role(member_self(net->nodes[3].member), "store"));
     assert_int_equal(
-        member_oldest(net->nodes[1].member, "store")->profile->node.address.port,
+        member_oldest(net->nodes[1].member, "store")->profile->address->port,
         2551);
     net_free(net);
 }
@@ -783,7 +783,7 @@ static void clusters_of_one_are_linked(void **state)
     assert_true(net_converge(net, 30 * SECOND));
     assert_int_equal(member_count(net->nodes[0].member), 3);
     assert_int_equal(
-        member_oldest(net->nodes[2].member, NULL)->profile->node.address.port,
+        member_oldest(net->nodes[2].member, NULL)->profile->address->port,
         net_address(0).port);
     assert_int_equal(net_told(net, 2, MEMBER_NEWS_REMOVED, 0), 0);
     assert_false(join(net, 1, 2)); /* there are others in its cluster */

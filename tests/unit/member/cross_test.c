@@ -189,7 +189,7 @@ static void the_removed_are_forgotten(void **state)
     cross_follow(&cross, &settings, &gossip, a, 50 * SECOND);
     assert_true(cross_is_available(&cross, &settings, &d, 50 * SECOND));
     assert_true(
-        cross_is_available(&cross, &settings, &again->node, 50 * SECOND));
+        cross_is_available(&cross, &settings, PROFILE_NODE(again), 50 * SECOND));
     assert_true(cross.is_active);
     (void)sent(&cross, 50 * SECOND, letters);
     assert_string_equal(letters, "d");
@@ -212,8 +212,8 @@ static void the_oldest_of_a_center(void **state)
     (void)add(&gossip, 'a', MEMBER_UP, 1);
     state_find_oldest(&gossip, "west", &oldest);
     assert_int_equal(oldest.members.count, 2);
-    assert_int_equal(oldest.members.items[0]->profile->node.uid, 'g' - 'a' + 1);
-    assert_int_equal(oldest.members.items[1]->profile->node.uid, 'e' - 'a' + 1);
+    assert_int_equal(oldest.members.items[0]->profile->uid, 'g' - 'a' + 1);
+    assert_int_equal(oldest.members.items[1]->profile->uid, 'e' - 'a' + 1);
     vec_fini(&oldest.members);
     gossip_fini(&gossip);
 }

@@ -15,15 +15,28 @@
 
 static uint64_t compared;
 
-int __real_node_compare(const struct node_id *left,
-                        const struct node_id *right);
-int __wrap_node_compare(const struct node_id *left,
-                        const struct node_id *right);
+int __real_profile_order(const struct profile *profile,
+                         const struct node_id *node);
+int __wrap_profile_order(const struct profile *profile,
+                         const struct node_id *node);
 
-int __wrap_node_compare(const struct node_id *left, const struct node_id *right)
+int __wrap_profile_order(const struct profile *profile,
+                         const struct node_id *node)
 {
     compared++;
-    return __real_node_compare(left, right);
+    return __real_profile_order(profile, node);
+}
+
+int __real_profile_compare(const struct profile *left,
+                           const struct profile *right);
+int __wrap_profile_compare(const struct profile *left,
+                           const struct profile *right);
+
+int __wrap_profile_compare(const struct profile *left,
+                           const struct profile *right)
+{
+    compared++;
+    return __real_profile_compare(left, right);
 }
 
 static enum peer_form all_brief(const void *user, const struct node_id *node)
@@ -95,8 +108,8 @@ static void put_gossip(struct member *member, uint32_t from, bool is_newer,
     buf_clear(&packed);
     head_clear(&head);
     head_put_gossip(&test_identity, &packed, &theirs, &head);
-    wire_put_envelope(&test_identity, payload, &by->profile->node,
-                      &member->self->node, buf_slice(&packed));
+    wire_put_envelope(&test_identity, payload, PROFILE_NODE(by->profile),
+                      PROFILE_NODE(member->self), buf_slice(&packed));
     if (!is_newer) /* now both have something that the other has not */
         member_gossip_changed(member);
     member_settle(member, 2);
@@ -117,7 +130,7 @@ static uint64_t effort(uint32_t count, bool is_newer)
 
     drain(member, &outbox);
     put_gossip(member, 7, is_newer, &payload);
-    inbound.from = member->gossip.members.items[7].profile->node;
+    inbound.from = profile_node(member->gossip.members.items[7].profile);
     inbound.payload = buf_slice(&payload);
     compared = 0;
     member_receive(member, 3, 3, &inbound, &outbox);

@@ -30,7 +30,7 @@ static char leader(const struct gossip *gossip, char self)
     const struct gossip_member *found = state_leader(gossip, profile, reach);
 
     mem_free(reach);
-    return found ? found->profile->node.address.host[0] : '-';
+    return found ? found->profile->address->host[0] : '-';
 }
 
 static void observe(struct gossip *gossip, char observer, char subject,
@@ -214,13 +214,13 @@ static void merge_prefers_what_is_further(void **state)
     assert_int_equal(merged.members.count, 5);
     assert_int_equal(merged.members.items[0].status, MEMBER_UP);
     assert_int_equal(merged.members.items[1].status, MEMBER_LEAVING);
-    assert_int_equal(merged.members.items[2].profile->node.address.host[0],
+    assert_int_equal(merged.members.items[2].profile->address->host[0],
                      'd');
     assert_int_equal(merged.members.items[3].up_number, 5);
     assert_int_equal(merged.members.items[4].status, MEMBER_READY_FOR_SHUTDOWN);
     assert_int_equal(gossip_seen_count(&merged), 0);
     assert_int_equal(
-        reachability_of(&merged.reachability, &profile_at(&merged, 'a')->node),
+        reachability_of(&merged.reachability, PROFILE_NODE(profile_at(&merged, 'a'))),
         UNREACHABLE);
     gossip_fini(&one);
     gossip_fini(&two);
@@ -307,7 +307,7 @@ static void who_is_going_here_and_unknown_there_is_removed(void **state)
         assert_int_equal(merged.members.count, 1);
         assert_int_equal(merged.clock.entries.count, 0);
         assert_int_equal(reachability_of(&merged.reachability,
-                                         &profile_at(&merged, 'a')->node),
+                                         PROFILE_NODE(profile_at(&merged, 'a'))),
                          REACHABLE);
         assert_true(gossip_is_tombstoned(&merged, &b));
         assert_true(gossip_is_tombstoned(&merged, &c));
@@ -405,7 +405,7 @@ static bool equal(const struct gossip *left, const struct gossip *right)
         const struct gossip_member *a = &left->members.items[i];
         const struct gossip_member *b = &right->members.items[i];
 
-        if (!node_equal(&a->profile->node, &b->profile->node) ||
+        if (!profile_same(a->profile, b->profile) ||
             a->status != b->status || a->up_number != b->up_number ||
             a->seen != b->seen)
             return false;
@@ -541,8 +541,8 @@ static void ages_and_order(void **state)
     (void)test_add(&gossip, 'c', MEMBER_UP, 2, true);
     (void)test_add(&gossip, 'd', MEMBER_JOINING, UP_NUMBER_NONE, true);
     assert_int_equal(state_two_oldest(&gossip, self, NULL, oldest), 2);
-    assert_int_equal(oldest[0]->profile->node.address.host[0], 'b');
-    assert_int_equal(oldest[1]->profile->node.address.host[0], 'c');
+    assert_int_equal(oldest[0]->profile->address->host[0], 'b');
+    assert_int_equal(oldest[1]->profile->address->host[0], 'c');
     assert_int_equal(state_two_oldest(&gossip, self, "none", oldest), 0);
     gossip_fini(&gossip);
 }
@@ -584,7 +584,7 @@ static void members_are_ordered_by_address(void **state)
                (int32_t)i)
             ->status = i % 2 ? MEMBER_DOWN : MEMBER_UP;
     for (size_t i = 0; i < 10; i++) {
-        const struct node_id *node = &gossip.members.items[i].profile->node;
+        const struct node_id *node = PROFILE_NODE(gossip.members.items[i].profile);
 
         assert_string_equal(node->address.host, order[i].host);
         assert_int_equal(node->address.port, order[i].port);
@@ -620,7 +620,7 @@ static void leaders_follow_each_other_by_status(void **state)
     reach = state_reach(&gossip, self, ALL_OBSERVERS);
     for (uint32_t i = 0; i < 6; i++)
         assert_int_equal(state_leader_without(&gossip, self, reach, gone, i)
-                             ->profile->node.address.port,
+                             ->profile->address->port,
                          order[i].port);
     assert_null(state_leader_without(&gossip, self, reach, gone, 6));
     mem_free(reach);
@@ -635,9 +635,9 @@ static void expect_oldest(const struct gossip *gossip, const char *role,
                                       role, oldest);
 
     assert_int_equal(count, second ? 2 : 1);
-    assert_int_equal(oldest[0]->profile->node.address.port, first);
+    assert_int_equal(oldest[0]->profile->address->port, first);
     if (second)
-        assert_int_equal(oldest[1]->profile->node.address.port, second);
+        assert_int_equal(oldest[1]->profile->address->port, second);
 }
 
 /* B4, MEM-173, MEM-174: who is told first that a5 and a6 exit: the two oldest
@@ -694,14 +694,14 @@ static void who_is_not_down_is_found_at_an_address(void **state)
     struct profile *profile;
 
     (void)state;
-    node = test_add(&gossip, 'a', MEMBER_DOWN, 1, true)->node;
+    node = profile_node(test_add(&gossip, 'a', MEMBER_DOWN, 1, true));
     profile = test_profile(node.address.host, node.address.port, node.uid + 1, NULL);
     (void)gossip_add(&gossip, profile, MEMBER_WEAKLY_UP, UP_NUMBER_NONE);
     profile_drop(profile);
     late = gossip_find_address(&gossip, &node.address);
-    assert_int_equal(late->profile->node.uid, node.uid + 1);
+    assert_int_equal(late->profile->uid, node.uid + 1);
     late->status = MEMBER_DOWN;
-    assert_int_equal(gossip_find_address(&gossip, &node.address)->profile->node.uid, node.uid);
+    assert_int_equal(gossip_find_address(&gossip, &node.address)->profile->uid, node.uid);
     assert_null(gossip_find_address(&gossip, &other));
     gossip_fini(&gossip);
 }
@@ -713,7 +713,7 @@ static void expect_indexes(const struct gossip *gossip)
     for (uint32_t i = 0; i < gossip->members.count; i++) {
         const struct profile *profile = gossip->members.items[i].profile;
         struct profile *other =
-            profile_new(&test_identity, &profile->node, NULL, 0, "0.0.0");
+            profile_new(&test_identity, PROFILE_NODE(profile), NULL, 0, "0.0.0");
 
         assert_int_equal(gossip_index(gossip, profile), i);
         assert_int_equal(gossip_index(gossip, other), i);
@@ -737,9 +737,9 @@ static void profiles_are_found_by_what_they_are(void **state)
         struct profile *profile = test_profile(
             "host", 2551, 1 + rng_below(&rng, 1000000), NULL);
 
-        if (!gossip_find(&gossip, &profile->node))
+        if (!gossip_find(&gossip, PROFILE_NODE(profile)))
             (void)gossip_add(&gossip, profile, MEMBER_UP, 1);
-        if (i % 3 && !gossip_find(&other, &profile->node))
+        if (i % 3 && !gossip_find(&other, PROFILE_NODE(profile)))
             (void)gossip_add(&other, profile, MEMBER_UP, 1);
         profile_drop(profile);
         if (i % 16 == 0)
@@ -747,9 +747,9 @@ static void profiles_are_found_by_what_they_are(void **state)
     }
     while (gossip.members.count > 100) {
         struct node_id node =
-            gossip.members
-                .items[rng_below(&rng, gossip.members.count)]
-                .profile->node;
+            profile_node(gossip.members
+                             .items[rng_below(&rng, gossip.members.count)]
+                             .profile);
 
         assert_true(gossip_remove(&gossip, &node, 1));
         if (gossip.members.count % 16 == 0)
@@ -798,8 +798,7 @@ static void expect_equal(const struct gossip *one, const struct gossip *two)
     assert_true(gossip_valid(one));
     assert_int_equal(one->members.count, two->members.count);
     for (uint32_t i = 0; i < one->members.count; i++)
-        assert_true(node_equal(&one->members.items[i].profile->node,
-                               &two->members.items[i].profile->node));
+        assert_true(profile_same(one->members.items[i].profile, two->members.items[i].profile));
     assert_int_equal(one->tombstones.count, two->tombstones.count);
     for (uint32_t i = 0; i < one->tombstones.count; i++) {
         assert_true(node_equal(&one->tombstones.items[i].node,
@@ -825,7 +824,7 @@ static void many_go_as_each_would_alone(void **state)
         make_crowd(&one, seed);
         for (uint32_t i = 0; i < CROWD; i++)
             if (rng_below(&rng, 100) < seed * 2)
-                nodes[count++] = all.members.items[i].profile->node;
+                nodes[count++] = profile_node(all.members.items[i].profile);
         nodes[count++] = test_node("nobody", 1, 1);
         for (uint32_t i = count; i-- > 0;)
             found += gossip_remove(&one, &nodes[i], 77);

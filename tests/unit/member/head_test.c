@@ -308,7 +308,7 @@ static void known_names_are_not_read(void **state)
     expect_reads(&packed, &parts.gossip);
     /* Other nodes: one is gone, and one has a tombstone in place of another. */
     (void)gossip_remove(&parts.gossip,
-                        &parts.gossip.members.items[5].profile->node, 1);
+                        PROFILE_NODE(parts.gossip.members.items[5].profile), 1);
     head_clear(&other);
     put(&packed, &parts.gossip, &other);
     expect_reads(&packed, &parts.gossip);

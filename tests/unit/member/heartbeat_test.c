@@ -260,7 +260,7 @@ static void expect_some_peers(uint32_t wanted, char self,
     heart_follow(&heart, &settings, &gossip, reach,
                  gossip.members.items[self - 'a'].profile, SECOND);
     for (uint32_t i = 0; i < heart.peers.count; i++)
-        text[i] = heart.peers.items[i].profile->node.address.host[0];
+        text[i] = heart.peers.items[i].profile->address->host[0];
     assert_string_equal(text, expected);
     heart_fini(&heart);
     gossip_fini(&gossip);
@@ -333,9 +333,10 @@ static void a_ring_follows_as_if_it_were_made_anew(void **state)
         for (uint64_t i = rng_below(&rng, 12);
              i > 0 && gossip.members.count > 1; i--) {
             struct node_id gone =
-                gossip.members.items[1 + rng_below(&rng, gossip.members.count -
-                                                             1)]
-                    .profile->node;
+                profile_node(
+                    gossip.members.items[1 + rng_below(&rng, gossip.members.count -
+                                                                 1)]
+                        .profile);
 
             (void)gossip_remove(&gossip, &gone, 1);
         }

@@ -36,7 +36,7 @@ static void down(struct net *net, uint32_t by, uint32_t index)
 
 static uint32_t leader_port(const struct net *net, uint32_t index)
 {
-    return member_leader(net->nodes[index].member)->profile->node.address.port;
+    return member_leader(net->nodes[index].member)->profile->address->port;
 }
 
 static void the_next_leads_when_the_leader_is_down(void **state)

@@ -123,8 +123,8 @@ static void a_jvm_welcome_is_read(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         const struct gossip_member *member = &gossip.members.items[i];
 
-        assert_true(member->profile->node.uid == members[i].uid);
-        assert_int_equal(member->profile->node.address.port, members[i].port);
+        assert_true(member->profile->uid == members[i].uid);
+        assert_int_equal(member->profile->address->port, members[i].port);
         assert_int_equal(member->status, members[i].status);
         assert_string_equal(member->profile->traits->app_version, "0.0.0");
     }
@@ -204,7 +204,7 @@ static void a_jvm_gossip_may_name_the_longest_host(void **state)
     assert_int_equal(
         wire_get_gossip(&second, buf_slice(&longer), &none, &gossip), WIRE_OK);
     assert_int_equal(gossip.members.count, 2);
-    assert_string_equal(gossip.members.items[1].profile->node.address.host,
+    assert_string_equal(gossip.members.items[1].profile->address->host,
                         host);
     part->addresses[1]->address->hostname = before;
     cluster__gossip__free_unpacked(part, NULL);

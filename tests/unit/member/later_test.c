@@ -38,7 +38,7 @@ static struct node_id receive_change(struct member *member, uint32_t index,
                                      struct outbox *outbox)
 {
     struct gossip_member *by = &member->gossip.members.items[index];
-    struct inbound inbound = { .from = by->profile->node,
+    struct inbound inbound = { .from = profile_node(by->profile),
                                .sender = slice_text("/a"),
                                .manifest = slice_text("GE"),
                                .serializer = MEMBER_SERIALIZER };
@@ -54,7 +54,7 @@ static struct node_id receive_change(struct member *member, uint32_t index,
     buf_clear(&packed);
     wire_put_gossip(&test_identity, &packed, &theirs);
     wire_put_envelope(&test_identity, &payload, &inbound.from,
-                      &member->self->node, buf_slice(&packed));
+                      PROFILE_NODE(member->self), buf_slice(&packed));
     inbound.payload = buf_slice(&payload);
     member_receive(member, 2, 2, &inbound, outbox);
     buf_fini(&packed);
@@ -122,7 +122,7 @@ static void receive_join(struct member *member, uint32_t number,
 {
     struct profile *profile = test_profile("joins", number, number, NULL);
     struct buf payload = { 0 };
-    struct inbound inbound = { .from = profile->node,
+    struct inbound inbound = { .from = profile_node(profile),
                                .sender = slice_text("/a"),
                                .manifest = slice_text("J"),
                                .serializer = MEMBER_SERIALIZER };
@@ -146,7 +146,7 @@ static void who_joins_together_is_told_one_version(void **state)
     for (uint32_t i = 1; i <= 3; i++)
         for (int twice = 0; twice < 2; twice++)
             receive_join(member, i, &outbox);
-    spread_later(member, &member->gossip.members.items[1].profile->node,
+    spread_later(member, PROFILE_NODE(member->gossip.members.items[1].profile),
                  &outbox);
     assert_false(outbox_next(&outbox, &out));
     assert_true(member_step(member, 2, 2, &outbox));

@@ -484,7 +484,7 @@ static struct member *among_members(struct node_id *nodes,
         struct profile *profile = test_profile("z", i + 1, i + 2, NULL);
 
         gossip_add(&member->gossip, profile, MEMBER_UP, (int32_t)i + 2);
-        nodes[i] = profile->node;
+        nodes[i] = profile_node(profile);
         profile_drop(profile);
     }
     member_gossip_changed(member);

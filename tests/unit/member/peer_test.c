@@ -319,7 +319,7 @@ static void leaders_of_roles_are_told(void **state)
     expect_news(&fixture, "d down, role-leader front nobody");
     assert_true(member_role_at(fixture.member, 0, &role, &leader));
     assert_string_equal(role, "back");
-    assert_string_equal(leader->profile->node.address.host, "b");
+    assert_string_equal(leader->profile->address->host, "b");
     told_by_peer(&fixture); /* nobody leads it: it is kept no more */
     expect_news(&fixture, "");
     assert_false(member_role_at(fixture.member, 1, &role, &leader));
@@ -813,7 +813,7 @@ static void to_other_data_centers_goes_the_status_first(void **state)
         fixture.now = member_deadline(fixture.member);
         member_step(fixture.member, fixture.now, 0, &fixture.outbox);
         while (outbox_next(&fixture.outbox, &out)) {
-            if (!node_equal(&out.to, &x->node))
+            if (!profile_is(x, &out.to))
                 continue;
             assert_false(slice_is(out.manifest, "GE"));
             statuses += slice_is(out.manifest, "GS");
@@ -921,7 +921,7 @@ static void an_old_life_is_over_when_a_new_one_joins(void **state)
     struct member_observation observation;
     struct buf payload = { 0 };
     struct inbound inbound = {
-        .from = again->node,
+        .from = profile_node(again),
         .sender = slice_text(MEMBER_DAEMON_PATH "#1"),
         .recipient = slice_text(MEMBER_DAEMON_PATH),
         .manifest = slice_text("J"),
@@ -939,8 +939,8 @@ static void an_old_life_is_over_when_a_new_one_joins(void **state)
     expect_news(&fixture, "c down, !c");
     assert_true(member_next_observation(fixture.member, &walk, &observation));
     assert_true(observation.terminated);
-    assert_true(node_equal(
-        &member_at(fixture.member, observation.observer)->profile->node,
+    assert_true(profile_is(
+        member_at(fixture.member, observation.observer)->profile,
         &own_identity.node));
     buf_fini(&payload);
     profile_drop(again);
@@ -963,9 +963,9 @@ static void another_life_of_this_node_is_over(void **state)
     (void)gossip_add(&fixture.gossip, former, MEMBER_UP, 3);
     (void)gossip_add(&fixture.gossip, later, MEMBER_JOINING, INT32_MAX);
     told_by_peer(&fixture);
-    assert_int_equal(member_find(fixture.member, &former->node)->status,
+    assert_int_equal(member_find(fixture.member, PROFILE_NODE(former))->status,
                      MEMBER_DOWN);
-    assert_int_equal(member_find(fixture.member, &later->node)->status,
+    assert_int_equal(member_find(fixture.member, PROFILE_NODE(later))->status,
                      MEMBER_DOWN);
     assert_int_equal(member_find(fixture.member, &own_identity.node)->status,
                      MEMBER_UP);

@@ -39,7 +39,7 @@ static void draw_members(struct rng *rng, struct gossip *gossip, uint64_t count)
         enum member_status status =
             (enum member_status)rng_below(rng, MEMBER_REMOVED);
 
-        if (!gossip_find(gossip, &profile->node))
+        if (!gossip_find(gossip, PROFILE_NODE(profile)))
             gossip_add(gossip, profile, status,
                        status ? 1 + (int32_t)rng_below(rng, 100000)
                               : UP_NUMBER_NONE)
@@ -73,8 +73,8 @@ static void draw_gossip(struct rng *rng, struct gossip *gossip)
     for (uint64_t i = rng_below(rng, 30); i > 0; i--) {
         struct profile *gone = draw_profile(rng);
 
-        if (!gossip_find(gossip, &gone->node))
-            (void)gossip_add_tombstone(gossip, &gone->node, rng_next(rng) >> 20);
+        if (!gossip_find(gossip, PROFILE_NODE(gone)))
+            (void)gossip_add_tombstone(gossip, PROFILE_NODE(gone), rng_next(rng) >> 20);
         profile_drop(gone);
     }
 }
@@ -182,7 +182,7 @@ static void expect_read(struct slice bytes, const struct gossip *known,
     assert_true(same(&generally, expected));
     for (uint32_t i = 0; i < by_hand.members.count; i++) {
         const struct gossip_member *own = gossip_find(
-            known, &by_hand.members.items[i].profile->node);
+            known, PROFILE_NODE(by_hand.members.items[i].profile));
 
         if (own)
             assert_ptr_equal(by_hand.members.items[i].profile, own->profile);
@@ -208,8 +208,9 @@ static void the_usual_form_is_read(void **state)
         (void)read_generally(buf_slice(&bytes), &none, &some);
         for (uint32_t i = 0; some.members.count > 1 && i < 5; i++) {
             struct node_id node =
-                some.members.items[rng_below(&rng, some.members.count)]
-                    .profile->node;
+                profile_node(
+                    some.members.items[rng_below(&rng, some.members.count)]
+                        .profile);
 
             (void)gossip_remove(&some, &node, 1);
         }

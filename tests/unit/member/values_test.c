@@ -358,14 +358,14 @@ static void change(struct reach_fixture *fixture, struct reachability *table,
 static enum reach reach_of(struct reach_fixture *fixture,
                            const struct reachability *table, char subject)
 {
-    return reachability_of(table, &fixture->profiles[subject - 'A']->node);
+    return reachability_of(table, PROFILE_NODE(fixture->profiles[subject - 'A']));
 }
 
 static int64_t version_of(struct reach_fixture *fixture,
                           const struct reachability *table, char observer)
 {
     const struct observer *found =
-        reachability_observer(table, &fixture->profiles[observer - 'A']->node);
+        reachability_observer(table, PROFILE_NODE(fixture->profiles[observer - 'A']));
 
     return found ? found->version : 0;
 }
@@ -376,7 +376,7 @@ static struct profile *keep_all(const void *context,
     const struct reach_fixture *fixture = context;
 
     for (int i = 0; i < 5; i++)
-        if (node_equal(&fixture->profiles[i]->node, &profile->node))
+        if (profile_same(fixture->profiles[i], profile))
             return fixture->profiles[i];
     return NULL;
 }
@@ -384,7 +384,7 @@ static struct profile *keep_all(const void *context,
 static struct profile *keep_abce(const void *context,
                                  const struct profile *profile)
 {
-    return profile->node.address.host[0] == 'D' ? NULL
+    return profile->address->host[0] == 'D' ? NULL
                                                 : keep_all(context, profile);
 }
 
@@ -392,7 +392,7 @@ static struct profile *keep_abce(const void *context,
 static struct profile *keep_others(const void *context,
                                    const struct profile *profile)
 {
-    return node_equal(&((const struct profile *)context)->node, &profile->node)
+    return profile_same(context, profile)
                ? NULL
                : (struct profile *)(uintptr_t)profile;
 }
@@ -412,10 +412,10 @@ static void reachability_changes(void **state)
     assert_int_equal(reach_of(&fixture, &table, 'C'), UNREACHABLE);
     assert_int_equal(reach_of(&fixture, &table, 'A'), REACHABLE);
     assert_int_equal(version_of(&fixture, &table, 'D'), 1);
-    b = reachability_observer(&table, &fixture.profiles[1]->node);
+    b = reachability_observer(&table, PROFILE_NODE(fixture.profiles[1]));
     assert_int_equal(b->rows.count, 0);
     change(&fixture, &table, "B>D:U B>E:U");
-    b = reachability_observer(&table, &fixture.profiles[1]->node);
+    b = reachability_observer(&table, PROFILE_NODE(fixture.profiles[1]));
     assert_int_equal(b->rows.items[0].version, 5);
     assert_int_equal(b->rows.items[1].version, 6);
     assert_false(reachability_change(&table, fixture.profiles[1],
@@ -458,8 +458,8 @@ static void reachability_merges_by_version(void **state)
     reachability_merge(&merged, &one, &two, keep_all, &fixture);
     reachability_merge(&reverse, &two, &one, keep_all, &fixture);
     assert_true(reachability_equal(&merged, &reverse));
-    assert_int_equal(reachability_by(&merged, &fixture.profiles[1]->node,
-                                     &fixture.profiles[0]->node),
+    assert_int_equal(reachability_by(&merged, PROFILE_NODE(fixture.profiles[1]),
+                                     PROFILE_NODE(fixture.profiles[0])),
                      REACHABLE);
     assert_int_equal(reach_of(&fixture, &merged, 'A'), UNREACHABLE);
     assert_int_equal(reach_of(&fixture, &merged, 'D'), UNREACHABLE);
@@ -496,7 +496,7 @@ static void add_row(struct reach_fixture *fixture, struct reachability *table,
     struct profile *observer = fixture->profiles[text[0] - 'A'];
 
     (void)reachability_add_observer(table, observer, version);
-    assert_true(reachability_add_row(table, &observer->node,
+    assert_true(reachability_add_row(table, PROFILE_NODE(observer),
                                      fixture->profiles[text[2] - 'A'],
                                      text[4] == 'U'   ? UNREACHABLE
                                      : text[4] == 'T' ? TERMINATED
@@ -535,18 +535,18 @@ static void reachability_takes_the_worst_word(void **state)
     change(&fixture, &table,
            "B>A:U C>A:U D>A:U C>B:U C>B:R D>B:U D>C:U D>C:R E>D:R A>E:U "
            "B>E:T");
-    e = &fixture.profiles[4]->node;
-    assert_int_equal(reachability_by(&table, &fixture.profiles[0]->node, e),
+    e = PROFILE_NODE(fixture.profiles[4]);
+    assert_int_equal(reachability_by(&table, PROFILE_NODE(fixture.profiles[0]), e),
                      UNREACHABLE);
-    assert_int_equal(reachability_by(&table, &fixture.profiles[1]->node, e),
+    assert_int_equal(reachability_by(&table, PROFILE_NODE(fixture.profiles[1]), e),
                      TERMINATED);
-    assert_int_equal(reachability_by(&table, &fixture.profiles[3]->node, e),
+    assert_int_equal(reachability_by(&table, PROFILE_NODE(fixture.profiles[3]), e),
                      REACHABLE);
-    assert_int_equal(reachability_by(&table, &fixture.profiles[3]->node,
-                                     &fixture.profiles[1]->node),
+    assert_int_equal(reachability_by(&table, PROFILE_NODE(fixture.profiles[3]),
+                                     PROFILE_NODE(fixture.profiles[1])),
                      UNREACHABLE);
-    assert_int_equal(reachability_by(&table, &fixture.profiles[3]->node,
-                                     &fixture.profiles[2]->node),
+    assert_int_equal(reachability_by(&table, PROFILE_NODE(fixture.profiles[3]),
+                                     PROFILE_NODE(fixture.profiles[2])),
                      REACHABLE);
     reachability_fini(&table);
     fixture_fini(&fixture);

@@ -154,7 +154,7 @@ static void expect_equal(const struct gossip *left, const struct gossip *right)
         const struct gossip_member *a = &left->members.items[i];
         const struct gossip_member *b = &right->members.items[i];
 
-        assert_true(node_equal(&a->profile->node, &b->profile->node));
+        assert_true(profile_same(a->profile, b->profile));
         assert_int_equal(a->status, b->status);
         assert_int_equal(a->up_number, b->up_number);
         assert_int_equal(a->seen, b->seen);
@@ -363,7 +363,7 @@ static void a_join_without_data_center(void **state)
     assert_string_equal(profile->traits->data_center, "default");
     assert_int_equal(profile->traits->role_count, 1);
     assert_string_equal(profile->traits->roles[0], "dc-default");
-    assert_true(node_equal(&profile->node, &b));
+    assert_true(node_equal(PROFILE_NODE(profile), &b));
     profile_drop(profile);
     buf_fini(&node);
     buf_fini(&buf);
@@ -603,7 +603,7 @@ static void the_longest_host_is_taken_in_each_message(void **state)
     wire_put_join(&test_identity, &buf, profile);
     assert_int_equal(wire_get_join(&test_identity, buf_slice(&buf), &joined),
                      WIRE_OK);
-    assert_true(node_equal(&joined->node, &node));
+    assert_true(profile_is(joined, &node));
     profile_drop(profile);
     profile_drop(joined);
     buf_fini(&buf);
