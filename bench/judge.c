@@ -33,11 +33,11 @@ static void put_members(struct judge *judge, const struct member *member)
     for (uint32_t i = 0; i < member_count(member); i++) {
         const struct member_view *view = member_at(member, i);
         const struct side_member put = {
-            .node = view->profile->node,
+            .node = profile_node(view->profile),
             .up_number = view->up_number,
             .status = (enum peer_status)view->status,
             .has_role = true,
-            .reachable = node_equal(&view->profile->node, &judge->self) ||
+            .reachable = profile_is(view->profile, &judge->self) ||
                          (view->reachable && view->status != MEMBER_DOWN),
             .seen = view->seen,
         };

@@ -43,7 +43,7 @@ void fact_version_held(const struct member *member)
 {
     struct probe probe = { .kind = PROBE_VERSION_HELD,
                            .type = PROBE_TYPE_NONE,
-                           .node = member->self->node };
+                           .node = profile_node(member->self) };
 
     if (!member->settings.probes)
         return;
