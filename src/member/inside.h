@@ -173,6 +173,7 @@ struct member {
     struct gossip_head head;
     struct brought brought; /* what became our gossip: the head may be taken over from it */
     VEC(struct waiting) waiting; /* gossips, the first to come first */
+    VEC(struct gossip) over; /* large ones that were replaced: freed by later steps */
     enum step_kind last_step;
     struct buf packed; /* the gossip compressed; empty = to be made */
     struct buf status; /* the status payload; empty = to be made */
@@ -301,6 +302,7 @@ void intake_receive(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox);
 /* Takes one in that waits; false: none does. */
 bool intake_step(struct member *member, struct outbox *outbox);
+bool intake_let_go_step(struct member *member); /* frees one that was replaced; false: there is none */
 void intake_forget(struct member *member); /* those that wait */
 /* Takes the head over from the gossip that became ours, if that came and this was not done yet. */
 void intake_take_head(struct member *member);

@@ -94,11 +94,33 @@ static void probe_versions(const struct member *member,
     buf_fini(&versions);
 }
 
+/* To free a large one takes a third of what taking it in does. */
+static void let_go(struct member *member, struct gossip *gossip)
+{
+    if (gossip->members.count < HEAD_MEMBERS_MIN ||
+        member->over.count == MEMBER_OVER_MAX) {
+        gossip_fini(gossip);
+        return;
+    }
+    vec_push(&member->over, *gossip);
+    BOUNDED("gossips that wait to be freed", member->over.count,
+            MEMBER_OVER_MAX);
+    *gossip = (struct gossip){ 0 };
+}
+
+bool intake_let_go_step(struct member *member)
+{
+    if (!member->over.count)
+        return false;
+    gossip_fini(&member->over.items[--member->over.count]);
+    return true;
+}
+
 static void replace_gossip(struct member *member, struct gossip *with)
 {
     probe_versions(member, with);
     with->forgotten += member->gossip.forgotten;
-    gossip_fini(&member->gossip);
+    let_go(member, &member->gossip);
     member->gossip = *with;
     *with = (struct gossip){ 0 };
     member_gossip_replaced(member);
@@ -333,6 +355,7 @@ bool intake_step(struct member *member, struct outbox *outbox)
     vec_remove(&member->waiting, 0);
     if (spread_is_from_member(member, &first.from))
         take_waiting(member, &first, outbox);
+    let_go(member, &first.gossip);
     fini_waiting(&first);
     return true;
 }

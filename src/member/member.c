@@ -257,6 +257,9 @@ void member_free(struct member *member)
     vec_fini(&member->replies);
     intake_forget(member);
     vec_fini(&member->waiting);
+    while (intake_let_go_step(member))
+        ;
+    vec_fini(&member->over);
     buf_fini(&member->packed);
     head_fini(&member->head);
     intake_forget_brought(member);
@@ -670,6 +673,8 @@ bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
                  struct outbox *outbox)
 {
     member->wall_ms = wall_ms;
+    if (intake_let_go_step(member))
+        return true;
     finding_step(member, now);
     if (member->phase != PHASE_INSIDE && member->waiting.count) {
         join_enter_step(member, now, outbox);
@@ -731,7 +736,7 @@ uint64_t member_deadline(const struct member *member)
 {
     uint64_t at = NEVER;
 
-    if (member->waiting.count)
+    if (member->waiting.count || member->over.count)
         return 0;
     switch (member->phase) {
     case PHASE_OUTSIDE:
