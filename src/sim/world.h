@@ -96,7 +96,7 @@ enum world_crash {
 /* The process is gone; how it looks is drawn: one half killed, one quarter each of the others. */
 void world_crash(struct world *world, uint32_t index);
 void world_crash_as(struct world *world, uint32_t index, enum world_crash how);
-/* Its threads do not run; its kernel still accepts and buffers. */
+/* Its threads do not run; its kernel still accepts and buffers, and what it is told from outside waits. */
 void world_pause(struct world *world, uint32_t index, bool paused);
 uint32_t world_paused(const struct world *world); /* how many nodes are */
 /* Each turn takes it that many times 10 us, and 1 us for each input; meanwhile nothing reaches that machine. 0: no time. */

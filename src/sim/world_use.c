@@ -242,6 +242,17 @@ bool world_node_ended(struct world *world, void *index)
 
 /* ---- from outside actors ---- */
 
+/* No machine has mail for itself: it comes by that channel, which rests with the node. */
+static void give_later(struct world *world, struct site *site, uint32_t to,
+                       struct mail mail)
+{
+    struct channel *channel = &site->channels[to * site->machines + to];
+
+    vec_push(&channel->mail, ((struct piped_mail){ mail, world->now }));
+    if (!event_waits(&channel->event))
+        events_put(&world->events, &channel->event, world->now);
+}
+
 static void give(struct world *world, uint32_t index, uint32_t to,
                  struct mail mail)
 {
@@ -249,6 +260,10 @@ static void give(struct world *world, uint32_t index, uint32_t to,
     struct worker *worker;
 
     check(site->face.node != NULL);
+    if (site->face.is_paused) {
+        give_later(world, site, to, mail);
+        return;
+    }
     worker = &site->workers[to];
     machine_mail(worker->machine, site_runs(world, site), &mail,
                  1);

@@ -93,6 +93,51 @@ static void a_zombie_resumes(void **state)
     world_free(world);
 }
 
+/* An order waits for a process that stands still, and what it takes counts from when it goes on: its other machines have had no time
+ * before. */
+static void what_a_sleeper_is_told_is_heard_when_it_goes_on(void **state)
+{
+    struct world_settings settings = { .seed = 1, .keep_lines = true };
+    struct world *world = world_new(&settings);
+    uint32_t second = 1;
+
+    (void)state;
+    begin_nodes(world, 1);
+    net_part(world, 0, 1, true); /* it waits to be taken in: nobody else has a part in its end */
+    begin_node(world, 1);
+    world_run(world, 5 * SECOND);
+    world_pause(world, 1, true);
+    world_leave(world, 1);
+    world_run(world, 60 * SECOND);
+    assert_false(world_node_ended(world, &second));
+    world_pause(world, 1, false);
+    assert_true(world_until(world, world_node_ended, &second, 20 * SECOND));
+    assert_false(world_logged(world, 1, "not done in time"));
+    world_free(world);
+}
+
+/* And goes with it. */
+static void what_a_sleeper_is_told_goes_with_it(void **state)
+{
+    struct world_settings settings = { .seed = 1 };
+    uint64_t before = mem_live();
+    struct world *world = world_new(&settings);
+
+    (void)state;
+    begin_nodes(world, 2);
+    world_pause(world, 1, true);
+    world_leave(world, 1);
+    world_run(world, SECOND);
+    world_crash(world, 1);
+    begin_node(world, 1);
+    world_run(world, 20 * SECOND);
+    assert_non_null(world_node(world, 1)->node);
+    world_pause(world, 1, true);
+    world_leave(world, 1);
+    world_free(world);
+    assert_int_equal(mem_live(), before);
+}
+
 static uint64_t turns_at_rate(uint32_t ppm)
 {
     struct world_settings settings = { .seed = 2 };
@@ -226,6 +271,8 @@ int main(void)
         cmocka_unit_test(equal_seeds_give_equal_worlds),
         cmocka_unit_test(facts_are_told_before_a_status_is),
         cmocka_unit_test(a_zombie_resumes),
+        cmocka_unit_test(what_a_sleeper_is_told_is_heard_when_it_goes_on),
+        cmocka_unit_test(what_a_sleeper_is_told_goes_with_it),
         cmocka_unit_test(a_fast_clock_makes_more_turns),
         cmocka_unit_test(the_wall_jumps_and_nothing_else),
         cmocka_unit_test(a_slow_node_falls_behind),
