@@ -198,7 +198,7 @@ uint64_t quiet_leave_bound(const struct options *options)
            4 * ms_of(options, OPTION_PHASE);
 }
 
-/* Entities that do not stop are ended. */
+/* Entities that do not stop are ended with their shard. */
 static uint64_t stop_time(const struct options *options)
 {
     uint64_t stubborn = ms_of(options, OPTION_STUBBORN);
@@ -224,14 +224,16 @@ uint64_t quiet_recover_bound(const struct options *options, uint64_t open)
 
 /* L4 is 5 s after L2 (reliability 3.3), for an entity that runs, or can. In the quiet shards still move to where there are fewer: one
  * that does holds what comes until its hand-off is over, whose time-out is drawn. An order to host it may come before its region can follow, and is repeated
- * after shard-start-timeout. An entity that stops just then takes its time, or is ended. And a store that takes 1 s raises the shard's
- * fence and reads the entity's events, after those of others, as few are read at a time. */
+ * after shard-start-timeout. An entity that stops just then takes its time: only with its shard would it be ended, and not where it is
+ * passivated. And a store that takes 1 s raises the shard's fence and reads the entity's events, after those of others, as few are read
+ * at a time. */
 uint64_t quiet_answer_bound(const struct options *options)
 {
     return 5 * SECOND + ms_of(options, OPTION_HANDOFF) * 9 / 8 +
            ms_of(options, OPTION_SHARD_START) +
            2 * ms_of(options, OPTION_RETRY) +
-           2 * ms_of(options, OPTION_SLOW_STOP) + stop_time(options) +
+           2 * ms_of(options, OPTION_SLOW_STOP) +
+           ms_of(options, OPTION_STUBBORN) +
            10 * options_answer_ms(options) * MS + carrying(options) +
            100 * options->value[OPTION_STORE] * 1000;
 }

@@ -93,6 +93,20 @@ static void bounds_follow_from_the_settings(void **state)
     assert_true(quiet_answer_bound(&options) > answer + 100 * SECOND);
 }
 
+/* Only a shard that moves ends an entity that takes long to stop. One that is passivated has all its time, and what comes for it waits. */
+static void who_is_passivated_has_its_time(void **state)
+{
+    struct options options;
+    uint64_t answer;
+
+    (void)state;
+    options_default(&options, 1);
+    options.value[OPTION_HANDOFF] = 1000;
+    answer = quiet_answer_bound(&options);
+    options.value[OPTION_STUBBORN] = 100000;
+    assert_true(quiet_answer_bound(&options) >= answer + 100 * SECOND);
+}
+
 /* Who downs all when nothing comes to rest may do so while a slow lease is asked for. */
 static void a_slow_lease_wants_patience(void **state)
 {
@@ -119,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_follow_from_the_settings),
+        cmocka_unit_test(who_is_passivated_has_its_time),
         cmocka_unit_test(a_slow_lease_wants_patience),
         cmocka_unit_test(the_dead_are_found_one_after_the_other),
     };
