@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/limits.h"
 #include "base/timers.h"
 #include "sim/check_quiet.h"
 #include "sim/checks.h"
@@ -107,6 +108,22 @@ static void who_is_passivated_has_its_time(void **state)
     assert_true(quiet_answer_bound(&options) >= answer + 100 * SECOND);
 }
 
+/* Each message that is open may be for an entity that recovers first, by two requests to its store. */
+static void slow_stores_have_time_for_what_is_open(void **state)
+{
+    struct options options;
+
+    (void)state;
+    options_default(&options, 1);
+    options.value[OPTION_STORE] = 1000000;
+    assert_int_equal(quiet_recover_bound(&options, 0), 0);
+    assert_true(quiet_recover_bound(&options, 40 * JOURNAL_REPLAYS_MAX) ==
+                80 * SECOND);
+    options.value[OPTION_STORE] = 100;
+    assert_true(quiet_recover_bound(&options, 40 * JOURNAL_REPLAYS_MAX) <
+                SECOND);
+}
+
 /* Who downs all when nothing comes to rest may do so while a slow lease is asked for. */
 static void a_slow_lease_wants_patience(void **state)
 {
@@ -134,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_follow_from_the_settings),
         cmocka_unit_test(who_is_passivated_has_its_time),
+        cmocka_unit_test(slow_stores_have_time_for_what_is_open),
         cmocka_unit_test(a_slow_lease_wants_patience),
         cmocka_unit_test(the_dead_are_found_one_after_the_other),
     };

@@ -325,6 +325,28 @@ static void what_is_kept_can_be_reached(void **state)
     }
 }
 
+/* Few worlds have all of it: entities that are remembered on fast disks, slow links, and little time to read. */
+static void who_reads_from_fast_disks_waits_for_the_way(void **state)
+{
+    const struct options_wish wish = { .mode = MODE_SBR };
+    uint32_t count = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 4000; seed++) {
+        struct options options;
+        uint64_t way;
+
+        options_draw(&options, seed, &wish);
+        way = options.value[OPTION_LINK_MIN] + options.value[OPTION_LINK_MEAN];
+        if (!options_remember_in_data(&options) || way < 50000 ||
+            options.value[OPTION_STORE] > 2000)
+            continue;
+        count++;
+        assert_true(options.value[OPTION_READ_STATE] >= 10 * way / 1000);
+    }
+    assert_true(count > 20);
+}
+
 /* The defaults become a mode's, and nothing else is drawn. */
 static void what_a_mode_insists_on_is_set_in_the_defaults(void **state)
 {
@@ -547,6 +569,7 @@ int main(void)
         cmocka_unit_test(members_are_told_in_time),
         cmocka_unit_test(resolvers_have_their_time),
         cmocka_unit_test(what_is_kept_can_be_reached),
+        cmocka_unit_test(who_reads_from_fast_disks_waits_for_the_way),
         cmocka_unit_test(what_a_mode_insists_on_is_set_in_the_defaults),
         cmocka_unit_test(a_world_is_the_same_without_the_weights_of_faults),
         cmocka_unit_test(marks_outlast_clocks_that_are_set_by_hand),
