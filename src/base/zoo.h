@@ -167,9 +167,6 @@
     X(B10S, "reliability 2",                                                   \
       "Whose sender is known is not closed when the time of strangers is over.",\
       "I3")                                                                    \
-    X(D8H, "akka#19282",                                                       \
-      "Who stays has what the coordinator that leaves has stored.",            \
-      "I3")                                                                    \
     X(D8L, "akka#19282",                                                       \
       "A coordinator goes on with what the one before has stored.",            \
       "L2")                                                                    \

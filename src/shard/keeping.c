@@ -284,7 +284,7 @@ bool keeping_hands_over(struct coordinator *coordinator)
 {
     struct keeping *keeping = &coordinator->keeping;
 
-    if (!coordinator->is_active || keeping->has_handed_over || ZOO(D8H))
+    if (!coordinator->is_active || keeping->has_handed_over)
         return false;
     if (!keeping->hands_over && !keeping->is_asked) {
         keeping->hands_over = true;
