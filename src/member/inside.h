@@ -114,17 +114,33 @@ struct brought {
     struct head_opened opened;
 };
 
+/* What a gossip that came and ours give together. */
+struct merged {
+    struct gossip gossip;
+    bool is_good; /* else nothing is to be changed */
+    bool removes; /* somebody, as gossip_merge says */
+};
+
 /* A large gossip that was read, and is taken in by a later step; outside, what came for a newcomer. */
 struct waiting {
     struct node_id from;
     struct buf path; /* of who sent it */
     struct gossip gossip;
     struct brought brought;
+    struct merged merged; /* with ours, once it was */
+    bool is_merged;       /* with ours as it is now */
+    bool was_merged;      /* once: if ours changed since, it is merged when it is taken in */
 };
 
-/* What is much work has a step of its own; after at most one of each comes one for all else that is due, so that nothing is late
- * where that does not end. */
-enum step_kind { STEP_OF_ALL, STEP_TAKES_IN, STEP_REPLIES };
+/* What is much work has a step of its own. After at most one of each, in this order, and a second to take in what was merged, comes one for
+ * all else that is due, so that nothing is late where that does not end. */
+enum step_kind {
+    STEP_OF_ALL,
+    STEP_TAKES_IN,
+    STEP_PACKS,
+    STEP_REPLIES,
+    STEP_LEADS
+};
 
 struct member {
     const struct identity *identity;
@@ -292,16 +308,21 @@ void spread_later(struct member *member, const struct node_id *to,
 /* The same of a welcome, so that those who join together are told one version, which is packed once. */
 void spread_welcome(struct member *member, const struct node_id *to,
                     struct slice path, struct outbox *outbox);
+/* Packs the gossip if one of those that wait is to be told it; false: that is done, or not needed. */
+bool spread_pack_step(struct member *member);
 /* Those that wait, as many as one step has room for; false: none waits. */
 bool spread_replies(struct member *member, struct outbox *outbox);
 void spread_forget_replies(struct member *member);
 void spread_tell_stats(struct member *member, uint64_t now); /* a line of the log when it is due */
 
-/* intake.c. A gossip of many members takes three steps: it is read, then taken in, and then what is packed of it is taken over. */
+/* intake.c. A gossip of many members takes steps of their own: it is read, merged if it is concurrent, taken in, and then what is packed of it is
+ * taken over. */
 void intake_receive(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox);
-/* Takes one in that waits; false: none does. */
+/* Merges one that waits, or takes it in; false: none waits. */
 bool intake_step(struct member *member, struct outbox *outbox);
+bool intake_has_merged(const struct member *member); /* one waits only to be taken in */
+void intake_forget_merged(struct member *member); /* ours has changed */
 bool intake_let_go_step(struct member *member); /* frees one that was replaced; false: there is none */
 void intake_forget(struct member *member); /* those that wait */
 /* Takes the head over from the gossip that became ours, if that came and this was not done yet. */

@@ -150,26 +150,33 @@ static uint64_t row_count(const struct reachability *table)
     return count;
 }
 
-/* False when the merged value would pass a limit, or would leave this node out; then nothing is changed. */
-static bool merge_gossip(struct member *member, struct gossip *remote)
+static void merge(const struct member *member, const struct gossip *remote,
+                  struct merged *merged)
 {
-    struct gossip merged = { 0 };
-    bool removes =
-        gossip_merge(&merged, &member->gossip, remote, member->wall_ms);
-    bool good;
+    struct gossip *gossip = &merged->gossip;
 
-    good = merged.members.count <= GOSSIP_MEMBERS_MAX &&
-           row_count(&merged.reachability) <= MEMBER_ROWS_MAX &&
-           gossip_find(&merged, &member->identity->node) && gossip_valid(&merged);
+    merged->removes =
+        gossip_merge(gossip, &member->gossip, remote, member->wall_ms);
+    merged->is_good = gossip->members.count <= GOSSIP_MEMBERS_MAX &&
+                      row_count(&gossip->reachability) <= MEMBER_ROWS_MAX &&
+                      gossip_find(gossip, &member->identity->node) &&
+                      gossip_valid(gossip);
+}
+
+/* False when the merged value would pass a limit, or would leave this node out; then nothing is changed. It is used up. */
+static bool take_merged(struct member *member, struct merged *merged)
+{
+    bool good = merged->is_good;
+
     SOMETIMES("concurrent gossips are merged", good);
     SOMETIMES("a merge would leave this node out or break a rule", !good);
     if (good) {
         member->counters.merged++;
-        replace_gossip(member, &merged);
-        if (removes)
+        replace_gossip(member, &merged->gossip);
+        if (merged->removes)
             member_gossip_changed(member);
     }
-    gossip_fini(&merged);
+    gossip_fini(&merged->gossip);
     return good;
 }
 
@@ -182,8 +189,9 @@ enum outcome {
     OUTCOME_TALK_BACK
 };
 
-static enum outcome take_in(struct member *member, struct gossip *remote)
+static enum outcome take_in(struct member *member, struct waiting *waiting)
 {
+    struct gossip *remote = &waiting->gossip;
     enum clock_order order =
         clock_compare(&remote->clock, &member->gossip.clock);
     const struct gossip_member *own = gossip_find(remote, &member->identity->node);
@@ -223,8 +231,11 @@ static enum outcome take_in(struct member *member, struct gossip *remote)
             replace_gossip(member, remote);
             return OUTCOME_TALK_BACK;
         }
-        return merge_gossip(member, remote) ? OUTCOME_TALK_BACK
-                                            : OUTCOME_REFUSED;
+        if (!waiting->is_merged)
+            merge(member, remote, &waiting->merged);
+        waiting->is_merged = false;
+        return take_merged(member, &waiting->merged) ? OUTCOME_TALK_BACK
+                                                     : OUTCOME_REFUSED;
     }
     return must_answer ? OUTCOME_SEEN : OUTCOME_TAKEN;
 }
@@ -323,11 +334,10 @@ static void finish(struct member *member, const struct node_id *from,
 static void take_waiting(struct member *member, struct waiting *waiting,
                          struct outbox *outbox)
 {
-    struct gossip *remote = &waiting->gossip;
     enum member_status before = member_own_entry(member)->status;
-    bool is_newer = clock_compare(&remote->clock, &member->gossip.clock) ==
-                    CLOCK_AFTER;
-    enum outcome outcome = take_in(member, remote);
+    bool is_newer = clock_compare(&waiting->gossip.clock,
+                                  &member->gossip.clock) == CLOCK_AFTER;
+    enum outcome outcome = take_in(member, waiting);
 
     if (is_newer && (outcome == OUTCOME_TAKEN || outcome == OUTCOME_SEEN) &&
         member->gossip.members.count >= HEAD_MEMBERS_MIN) {
@@ -343,20 +353,53 @@ static void fini_waiting(struct waiting *waiting)
     buf_fini(&waiting->path);
     gossip_fini(&waiting->gossip);
     fini_brought(&waiting->brought);
+    gossip_fini(&waiting->merged.gossip);
 }
 
-bool intake_step(struct member *member, struct outbox *outbox)
+bool intake_has_merged(const struct member *member)
 {
-    struct waiting first;
+    return member->waiting.count && member->waiting.items[0].is_merged;
+}
 
-    if (!member->waiting.count)
-        return false;
-    first = member->waiting.items[0];
+void intake_forget_merged(struct member *member)
+{
+    if (!intake_has_merged(member))
+        return;
+    let_go(member, &member->waiting.items[0].merged.gossip);
+    member->waiting.items[0].is_merged = false;
+}
+
+static void take_first(struct member *member, struct outbox *outbox)
+{
+    struct waiting first = member->waiting.items[0];
+
     vec_remove(&member->waiting, 0);
     if (spread_is_from_member(member, &first.from))
         take_waiting(member, &first, outbox);
     let_go(member, &first.gossip);
     fini_waiting(&first);
+}
+
+/* To merge takes about as long as to take in what was merged. Once: if ours changes each time in between, it is taken in nevertheless. */
+static bool merge_first(struct member *member)
+{
+    struct waiting *first = &member->waiting.items[0];
+
+    if (first->was_merged ||
+        clock_compare(&first->gossip.clock, &member->gossip.clock) !=
+            CLOCK_CONCURRENT)
+        return false;
+    merge(member, &first->gossip, &first->merged);
+    first->is_merged = first->was_merged = true;
+    return true;
+}
+
+bool intake_step(struct member *member, struct outbox *outbox)
+{
+    if (!member->waiting.count)
+        return false;
+    if (!merge_first(member))
+        take_first(member, outbox);
     return true;
 }
 
@@ -372,7 +415,7 @@ static bool wait(struct member *member, const struct waiting *read,
                  struct outbox *outbox)
 {
     if (member->waiting.count == MEMBER_WAITING_MAX)
-        (void)intake_step(member, outbox); /* one waits */
+        take_first(member, outbox);
     if (member->phase != PHASE_INSIDE)
         return false;
     vec_push(&member->waiting, *read);

@@ -299,6 +299,7 @@ void member_gossip_replaced(struct member *member)
     member->has_version = false;
     head_clear(&member->head);
     intake_forget_brought(member);
+    intake_forget_merged(member);
     fact_version_held(member);
 }
 
@@ -659,14 +660,35 @@ void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
                   (unsigned long long)count);
 }
 
-/* What was done, or STEP_OF_ALL: nothing. */
-static enum step_kind much_work(struct member *member, struct outbox *outbox)
+/* Where somebody hears of each change, who is unreachable is told before the leader removes it: the leader acts in the next step. */
+static bool leads_now(const struct member *member, uint64_t now)
 {
-    if (member->last_step == STEP_OF_ALL && intake_step(member, outbox))
+    return member->leader_at <= now &&
+           !(member->news.tells_roles && member_has_news(member));
+}
+
+/* Of many, the leader's acts are much work. */
+static bool leads_many(const struct member *member)
+{
+    return member->gossip.members.count >= HEAD_MEMBERS_MIN &&
+           member_is_leader(member);
+}
+
+/* What was done, or STEP_OF_ALL: nothing. */
+static enum step_kind much_work(struct member *member, uint64_t now,
+                                struct outbox *outbox)
+{
+    if ((member->last_step == STEP_OF_ALL || intake_has_merged(member)) &&
+        intake_step(member, outbox))
         return STEP_TAKES_IN;
-    if (member->last_step != STEP_REPLIES && spread_replies(member, outbox))
+    if (member->last_step < STEP_PACKS && spread_pack_step(member))
+        return STEP_PACKS;
+    if (member->last_step < STEP_REPLIES && spread_replies(member, outbox))
         return STEP_REPLIES;
-    return STEP_OF_ALL;
+    if (!leads_many(member) || !leads_now(member, now))
+        return STEP_OF_ALL;
+    leader_step(member, now, outbox);
+    return STEP_LEADS;
 }
 
 bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
@@ -690,7 +712,7 @@ bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
         member_settle(member, now);
         return false;
     }
-    member->last_step = much_work(member, outbox);
+    member->last_step = much_work(member, now, outbox);
     if (member->last_step != STEP_OF_ALL) {
         member_settle(member, now);
         return true;
@@ -708,13 +730,11 @@ bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
         reaper_step(member, now);
     spread_tell_stats(member, now);
     member_settle(member, now);
-    /* Where somebody hears of each change, who is unreachable is told before the leader removes it: the leader acts in the next step. */
-    if (member->leader_at > now ||
-        (member->news.tells_roles && member_has_news(member)))
-        return false;
-    leader_step(member, now, outbox);
-    member_settle(member, now);
-    return member->gossip.members.count >= HEAD_MEMBERS_MIN;
+    if (!leads_many(member) && leads_now(member, now)) {
+        leader_step(member, now, outbox);
+        member_settle(member, now);
+    }
+    return false;
 }
 
 static uint64_t earlier(uint64_t left, uint64_t right)

@@ -10,16 +10,21 @@
 #define MANY UINT32_C(1000000)
 #define TRIES 8 /* draws of a target before the candidates are counted */
 
+static void pack(struct member *member)
+{
+    intake_take_head(member);
+    if (!member->packed.size)
+        head_put_gossip(member->identity, &member->packed, &member->gossip,
+                        &member->head);
+}
+
 /* repeats: the next round says it again. */
 static void send_gossip(struct member *member, const struct node_id *to,
                         struct slice path, bool repeats, struct outbox *outbox)
 {
     struct buf payload = { 0 };
 
-    intake_take_head(member);
-    if (!member->packed.size)
-        head_put_gossip(member->identity, &member->packed, &member->gossip,
-                        &member->head);
+    pack(member);
     wire_put_envelope(member->identity, &payload, &member->identity->node, to,
                       buf_slice(&member->packed));
     if (repeats)
@@ -148,6 +153,25 @@ void spread_welcome(struct member *member, const struct node_id *to,
             return;
     buf_put_slice(&reply.path, path);
     put_reply(member, &reply);
+}
+
+bool spread_pack_step(struct member *member)
+{
+    if (member->packed.size)
+        return false;
+    for (uint32_t i = 0;
+         i < member->replies.count && i < MEMBER_REPLIES_OF_STEP; i++) {
+        const struct reply *reply = &member->replies.items[i];
+
+        if (reply->is_welcome)
+            break;
+        if (reply->only_seen &&
+            brief_form(member, &reply->to) == PEER_BRIEF)
+            continue;
+        pack(member);
+        return true;
+    }
+    return false;
 }
 
 /* Each is a copy of a gossip of a thousand members; a step packs only once. */

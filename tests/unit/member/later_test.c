@@ -89,8 +89,8 @@ static void so_many_gossips_wait(void **state)
     (void)receive_change(member, MEMBER_WAITING_MAX + 1, &outbox);
     assert_int_equal(counters->gossip_received, 1);
     assert_int_equal(member->over.count, 1); /* a newer one took its place */
-    /* what is over, a gossip, what it leaves over, an answer */
-    assert_int_equal(step_all(member, &outbox), 3 + MEMBER_OVER_MAX);
+    /* what is over, a gossip in two steps, what it leaves over, an answer in two steps */
+    assert_int_equal(step_all(member, &outbox), 5 + MEMBER_OVER_MAX);
     assert_int_equal(member->over.count, 0);
     assert_int_equal(counters->gossip_received, MEMBER_WAITING_MAX + 1);
     for (uint32_t i = 1; i <= MEMBER_WAITING_MAX + 1; i++)
@@ -98,6 +98,93 @@ static void so_many_gossips_wait(void **state)
             clock_get(&member->gossip.clock,
                       &member->gossip.members.items[i].profile->key),
             1);
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
+static void let_go(struct member *member, struct outbox *outbox)
+{
+    while (member->over.count)
+        assert_true(member_step(member, 2, 2, outbox));
+}
+
+/* The second to come is concurrent with what the first one made ours. */
+static struct member *among_two_changes(struct outbox *outbox)
+{
+    struct member *member = among_members(outbox);
+
+    (void)receive_change(member, 1, outbox);
+    (void)receive_change(member, 2, outbox);
+    while (member->waiting.count == 2)
+        assert_true(member_step(member, 2, 2, outbox));
+    assert_true(member_counters(member)->gossip_received == 1);
+    while (!intake_has_merged(member))
+        (void)member_step(member, 2, 2, outbox);
+    return member;
+}
+
+static void a_concurrent_gossip_is_merged_in_one_step_and_taken_in_in_the_next(
+    void **state)
+{
+    struct outbox outbox = { 0 };
+    struct member *member = among_two_changes(&outbox);
+    const struct member_counters *counters = member_counters(member);
+    const struct gossip_member *second = &member->gossip.members.items[2];
+    (void)state;
+
+    assert_int_equal(counters->gossip_received, 1);
+    assert_int_equal(counters->merged, 0);
+    assert_int_equal(clock_get(&member->gossip.clock, &second->profile->key), 0);
+    assert_true(member_step(member, 2, 2, &outbox));
+    second = &member->gossip.members.items[2];
+    assert_int_equal(counters->gossip_received, 2);
+    assert_int_equal(counters->merged, 1);
+    assert_int_equal(clock_get(&member->gossip.clock, &second->profile->key), 1);
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
+/* In between our own gossip changes: what was merged is worth nothing, and what changed is not lost. */
+static void what_was_merged_with_another_gossip_is_not_taken(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct member *member = among_two_changes(&outbox);
+    const struct member_counters *counters = member_counters(member);
+    struct node_id gone = profile_node(member->gossip.members.items[5].profile);
+    struct profile *second = member->gossip.members.items[2].profile;
+    (void)state;
+
+    (void)receive_change(member, 3, &outbox); /* waits behind it */
+    assert_true(intake_has_merged(member));
+    member_quarantined(member, 2, &gone);
+    assert_false(intake_has_merged(member));
+    assert_int_equal(member->over.count, 1);
+    let_go(member, &outbox);
+    while (counters->gossip_received < 2)
+        (void)member_step(member, 2, 2, &outbox);
+    assert_int_equal(member->waiting.count, 1);
+    assert_int_equal(counters->merged, 1);
+    assert_int_equal(clock_get(&member->gossip.clock, &second->key), 1);
+    assert_int_equal(reachability_of(&member->gossip.reachability, &gone),
+                     TERMINATED);
+    (void)step_all(member, &outbox);
+    assert_int_equal(counters->gossip_received, 3);
+    assert_int_equal(counters->merged, 2);
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
+/* One that was merged in advance is freed with its member, and where it is forgotten. */
+static void what_was_merged_is_freed(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct member *member = among_two_changes(&outbox);
+    (void)state;
+
+    intake_forget(member);
+    assert_false(intake_has_merged(member));
+    member_free(member);
+    member = among_two_changes(&outbox);
     outbox_fini(&outbox);
     member_free(member);
 }
@@ -232,13 +319,46 @@ static void a_newcomer_reads_in_one_step_and_enters_in_the_next(void **state)
     member_free(member);
 }
 
+/* What the leader of many does has a step of its own: a round of gossip and heartbeats is due at the same time. */
+static void the_leader_of_many_acts_in_a_step_of_its_own(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct member *member = among_members(&outbox);
+    uint64_t at = 5000 * MS;
+    (void)state;
+
+    for (uint32_t i = 1; i < MEMBERS; i++)
+        member->gossip.members.items[i].seen = true;
+    member->gossip.members.items[1].status = MEMBER_DOWN;
+    (void)reachability_change(&member->gossip.reachability, member->self,
+                              member->gossip.members.items[1].profile,
+                              UNREACHABLE);
+    member_seen_changed(member);
+    assert_true(member_is_leader(member));
+    assert_true(member->leader_at < at && member->gossip_at < at);
+    assert_true(member_step(member, at, 2, &outbox));
+    assert_true(member->leader_at > at);
+    assert_true(member->gossip_at < at);
+    assert_int_equal(member_count(member), MEMBERS - 1);
+    while (member_step(member, at, 2, &outbox))
+        ;
+    assert_true(member->gossip_at > at);
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(so_many_gossips_wait),
+        cmocka_unit_test(
+            a_concurrent_gossip_is_merged_in_one_step_and_taken_in_in_the_next),
+        cmocka_unit_test(what_was_merged_with_another_gossip_is_not_taken),
+        cmocka_unit_test(what_was_merged_is_freed),
         cmocka_unit_test(who_goes_while_its_gossip_waits_is_not_heard),
         cmocka_unit_test(who_joins_together_is_told_one_version),
         cmocka_unit_test(a_newcomer_reads_in_one_step_and_enters_in_the_next),
+        cmocka_unit_test(the_leader_of_many_acts_in_a_step_of_its_own),
     };
 
     return cmocka_run_group_tests_name("member_later", tests, NULL, NULL);

@@ -530,6 +530,8 @@ static void all_that_are_downed_by_command_are_told_in_steps(void **state)
         assert_true(member_down(member, 2, &nodes[i].address, &outbox));
     assert_int_equal(take_all(&outbox), 0);
     assert_true(member_step(member, 2, 2, &outbox));
+    assert_int_equal(take_all(&outbox), 0); /* it is packed */
+    assert_true(member_step(member, 2, 2, &outbox));
     assert_true(outbox_next(&outbox, &out));
     assert_true(node_equal(&out.to, &nodes[0]));
     assert_false(out.repeats);
