@@ -443,6 +443,8 @@ static void step_types(struct control *control)
     if (!control->stirred)
         return;
     coordinator_room_fill(&control->room);
+    if (control->walks_turn)
+        return;
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
 
@@ -484,6 +486,8 @@ static void step_member(struct control *control)
     struct machine *machine = control->machine;
     bool has_waited = control->step_waited;
 
+    if (control->walks_turn)
+        return;
     control->step_waited = false;
     if (member_deadline(control->member) > machine->now)
         return;
@@ -511,6 +515,7 @@ bool control_turn(struct control *control)
         control->news_told = 0;
     control->turn_ended = false;
     control->stirred = control->stirred || control->has_walks;
+    control->walks_turn = control->has_walks && !control->walks_turn; /* and so nothing else waits for long */
     control->has_walks = false;
     step_member(control);
     if (member_wants_seeds(control->member))

@@ -78,6 +78,7 @@ struct control {
     uint64_t types_due;  /* no type's core is due before, unless one is stirred */
     uint32_t walked;     /* members, for coordinators that have started, read or written in this turn */
     bool has_walks;      /* that may wait for the next turn */
+    bool walks_turn;     /* this turn is theirs: nobody is told of members, membership and types do not step */
     uint32_t news_told;  /* of members, since the last turn's end; a removal counts as several where they are many */
     uint32_t told_count; /* of members, when all were told last */
     bool step_waited;    /* membership's, as much was told in its turn: the next one has it */
@@ -123,7 +124,7 @@ uint64_t control_parted_deadline(const struct control *control);
 
 /* wiring.c: carries all news of all cores to where they belong, until none is left. */
 void control_wire(struct control *control);
-/* Is there room in this turn to walk the members once more for a coordinator? Else the next one follows at once. */
+/* Is there room in this turn to walk the members for a coordinator? Not beside much else. Else the next one follows at once, and is for that. */
 bool control_may_walk(struct control *control);
 /* All news of members that wait for the next turn: for what must not be done by a part of them. */
 void control_tell_all(struct control *control);

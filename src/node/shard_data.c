@@ -450,7 +450,8 @@ void shard_data_wants(struct control *control, uint32_t type)
     struct coordinator *coordinator = control->types[type].coordinator;
     struct coordinator_want want;
 
-    while (coordinator && control_may_walk(control) &&
+    while (coordinator && coordinator_wants(coordinator) &&
+           control_may_walk(control) &&
            coordinator_next_want(coordinator, &want)) {
         bool has_state, has_fences;
 

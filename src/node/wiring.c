@@ -523,12 +523,13 @@ static void start_coordinator(struct control *control, uint32_t index)
     }
 }
 
-/* Where all types' coordinators start, or write, at once, that is done in several turns. */
+/* Where all types' coordinators start, or write, at once, that is done in several turns, none of which told as much as a turn may. */
 bool control_may_walk(struct control *control)
 {
-    bool may = !control->walked ||
-               control->walked + member_count(control->member) <=
-                   WALKS_OF_TURN_MAX;
+    bool is_full = control->news_told >= NEWS_OF_TURN_MAX && !control->walks_turn;
+    bool may = !is_full && (!control->walked ||
+                            control->walked + member_count(control->member) <=
+                                WALKS_OF_TURN_MAX);
 
     control->has_walks = control->has_walks || !may;
     return may;
@@ -540,9 +541,10 @@ static void wire_singleton(struct control *control, uint32_t index)
     struct control_type *type = &control->types[index];
     enum singleton_news news;
 
-    if (!control_may_walk(control))
+    if (!type->singleton || !singleton_has_news(type->singleton) ||
+        !control_may_walk(control))
         return;
-    while (type->singleton && singleton_next_news(type->singleton, &news)) {
+    while (singleton_next_news(type->singleton, &news)) {
         switch (news) {
         case SINGLETON_NEWS_START:
             start_coordinator(control, index);
@@ -758,7 +760,7 @@ void control_wire(struct control *control)
 {
     wire_associations(control);
     downing_wire(control);
-    wire_member(control, NEWS_OF_TURN_MAX);
+    wire_member(control, control->walks_turn ? 0 : NEWS_OF_TURN_MAX);
     data_wire(control);
     do { /* a state that only this node has is there at once */
         shard_data_wire(control);

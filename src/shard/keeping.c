@@ -1,6 +1,7 @@
 /* Reading and writing a coordinator's state: the order of things, and what is said when it is stored. */
 #include "shard/keeping.h"
 
+#include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
 #include "shard/coordinator_state.h"
@@ -163,13 +164,23 @@ static bool pack_regions(struct coordinator *coordinator, struct buf *bytes)
             stored_region_put(bytes, coordinator->regions.items[i]->ref,
                               coordinator->regions.items[i]->is_proxy);
         gzip_part_set(&keeping->regions.items[part], buf_slice(bytes));
-        keeping->regions_packed = end;
+        keeping->regions_packed = (part + 1) * PART_REGIONS;
     }
-    keeping->regions_packed = count;
     return true;
 }
 
-/* What has changed. False: there is more, which is for the next step. */
+/* To write a large state takes as long as to pack what a step may: neither is done beside the other. */
+static bool may_write(const struct coordinator *coordinator)
+{
+    const struct keeping *keeping = &coordinator->keeping;
+
+    return keeping->is_hasty ||
+           coordinator->telling.room->packs == COORDINATOR_PACKS_MAX ||
+           keeping->parts.count + keeping->regions.count <=
+               COORDINATOR_PACKS_MAX;
+}
+
+/* What has changed. False: there is more, or all is to be written, in the next step. */
 static bool pack_parts(struct coordinator *coordinator)
 {
     struct keeping *keeping = &coordinator->keeping;
@@ -190,6 +201,7 @@ static bool pack_parts(struct coordinator *coordinator)
     }
     buf_fini(&bytes);
     SOMETIMES("a coordinator's state is packed in more than a step", !is_all);
+    is_all = is_all && may_write(coordinator);
     if (is_all)
         keeping->pack_steps = 0;
     else if (has_room || !keeping->pack_steps)
@@ -228,6 +240,11 @@ static uint64_t timeout_of(const struct keeping *keeping, uint64_t most)
                        << (keeping->failures < 8 ? keeping->failures : 8);
 
     return timeout < most ? timeout : most;
+}
+
+bool coordinator_wants(const struct coordinator *coordinator)
+{
+    return coordinator->keeping.wants;
 }
 
 bool coordinator_next_want(struct coordinator *coordinator,

@@ -41,7 +41,7 @@ struct keeping {
     uint64_t hurry_after; /* not before then */
     VEC(struct kept_part *) parts;
     VEC(struct gzip_part) regions; /* the same of coordinator.regions */
-    uint32_t regions_packed; /* of those, as they are */
+    uint32_t regions_packed; /* of those, as they are: up to a part's end */
     uint32_t pack_steps; /* in which the next write was packed, and is not whole yet; 0 = none */
     bool is_hasty; /* so many that it packs all in one */
     struct buf state; /* as written last */

@@ -87,6 +87,11 @@ bool singleton_next_news(struct singleton *singleton, enum singleton_news *news)
     return true;
 }
 
+bool singleton_has_news(const struct singleton *singleton)
+{
+    return singleton->news_head < singleton->news.count;
+}
+
 static void send(struct singleton *singleton, const struct node_id *to,
                  struct slice recipient, const char *manifest, bool selection,
                  struct outbox *outbox)

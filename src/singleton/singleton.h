@@ -107,6 +107,7 @@ void singleton_step(struct singleton *singleton, uint64_t now,
 uint64_t singleton_deadline(const struct singleton *singleton);
 bool singleton_next_news(struct singleton *singleton,
                          enum singleton_news *news);
+bool singleton_has_news(const struct singleton *singleton);
 
 enum singleton_state singleton_state(const struct singleton *singleton);
 const char *singleton_state_text(enum singleton_state state); /* a literal */

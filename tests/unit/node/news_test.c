@@ -477,6 +477,8 @@ static void one_coordinator_of_many_members_starts_or_reads_in_a_turn(void **sta
         started = coordinators(machine) - started;
         asked = machine->control->shard_data.calls.count - asked;
         assert_in_range(started + asked / 2, 0, 1); /* of a state and its fences */
+        assert_true(!(started + asked) ||
+                    machine->control->news_told < NEWS_OF_TURN_MAX);
         turns++;
     }
     assert_int_equal(coordinators(machine), 3);

@@ -865,6 +865,27 @@ static void each_is_in_one_part(void **state)
     scene_free(scene);
 }
 
+/* The last one of a part that is not full, and one in its place; then the only one of a part. */
+static void who_came_last_may_go_first(void **state)
+{
+    struct scene *scene = scene_with(66, NULL);
+    (void)state;
+
+    asks(scene, 0, "1");
+    assert_stored(scene, 66, 1);
+    peer_removed(scene, 65);
+    assert_stored(scene, 65, 1);
+    peer_up(scene, 66);
+    registers(scene, 66);
+    assert_stored(scene, 66, 1);
+    peer_removed(scene, 66);
+    peer_removed(scene, 64);
+    assert_stored(scene, 64, 1);
+    peer_removed(scene, 63);
+    assert_stored(scene, 63, 1);
+    scene_free(scene);
+}
+
 /* A JVM's coordinator has no fences, and its regions report nothing. */
 static void the_state_of_a_jvm_is_taken_over(void **state)
 {
@@ -1003,6 +1024,7 @@ int main(void)
         cmocka_unit_test(a_state_that_cannot_be_read_is_made_anew),
         cmocka_unit_test(who_hosts_under_the_last_fence_has_the_shard),
         cmocka_unit_test(each_is_in_one_part),
+        cmocka_unit_test(who_came_last_may_go_first),
         cmocka_unit_test(the_state_of_a_jvm_is_taken_over),
         cmocka_unit_test(a_coordinator_may_go_in_every_step_of_a_hand_off),
     };

@@ -276,7 +276,7 @@ static void a_step_looks_no_more_regions_up_than_it_may(void **state)
     scene_free(scene);
 }
 
-/* A node goes while the state is packed: what is written is as it is then. */
+/* A node goes while the state is packed: what is written is as it is then. The step that writes it packs nothing. */
 static void a_step_packs_no_more_than_it_may(void **state)
 {
     struct coordinator_settings settings = { .number_of_shards = 10000 };
@@ -304,6 +304,8 @@ static void a_step_packs_no_more_than_it_may(void **state)
         passes(scene, 0);
     }
     assert_in_range(count, 1, 8);
+    assert_int_equal(scene->coordinator->telling.room->packs,
+                     COORDINATOR_PACKS_MAX);
     scene->is_stepped = false;
     scene_drain(scene);
     scene_coordinator(scene, &settings);

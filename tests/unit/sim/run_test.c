@@ -632,7 +632,7 @@ static void move(enum zoo_mutant bug, enum sim_option option, uint64_t value,
                                      .stops_at_violation = true };
 
     set(&options, 5);
-    options.value[OPTION_LOAD] = 100;
+    options.value[OPTION_LOAD] = 200;
     options.value[OPTION_OPS] = 1 << WORKLOAD_TELL;
     options.value[OPTION_SHARDS] = 2;
     options.value[OPTION_LINK_MEAN] = 100000;
