@@ -86,8 +86,6 @@ static void make_names(const struct identity *identity,
 {
     struct buf bytes = { 0 };
 
-    if (names_fit(names, gossip))
-        return;
     forget_names(names);
     gossip_write_names(&bytes, identity, gossip);
     pack_part(&names->bytes, buf_slice(&bytes), 0, false);
@@ -104,17 +102,28 @@ static void measure(struct gossip_head *head, size_t rest_size,
                                         (z_off_t)rest_size);
 }
 
-static void make(const struct identity *identity, const struct gossip *gossip,
-                 struct gossip_head *head)
+/* Behind its names. */
+static void make_rest(const struct gossip *gossip, struct gossip_head *head)
 {
     struct buf bytes = { 0 };
     size_t digits = write_rest(&bytes, gossip);
 
-    make_names(identity, gossip, &head->names);
     buf_put_slice(&head->bytes, buf_slice(&head->names.bytes));
     pack_part(&head->bytes, buf_slice(&bytes), digits, false);
     measure(head, bytes.size, crc_of(buf_slice(&bytes)));
     buf_fini(&bytes);
+}
+
+bool head_make_step(const struct identity *identity, const struct gossip *gossip,
+                    struct gossip_head *head)
+{
+    if (head->bytes.size)
+        return false;
+    if (!names_fit(&head->names, gossip))
+        make_names(identity, gossip, &head->names);
+    else
+        make_rest(gossip, head);
+    return true;
 }
 
 void head_put_gossip(const struct identity *identity, struct buf *packed,
@@ -126,8 +135,8 @@ void head_put_gossip(const struct identity *identity, struct buf *packed,
         wire_put_gossip(identity, packed, gossip);
         return;
     }
-    if (!head->bytes.size)
-        make(identity, gossip, head);
+    while (head_make_step(identity, gossip, head))
+        ;
     gossip_write_seen(&tail, gossip);
     buf_put(packed, header, HEADER_SIZE);
     buf_put_slice(packed, buf_slice(&head->bytes));

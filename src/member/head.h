@@ -36,6 +36,9 @@ void head_clear(struct gossip_head *head); /* to be made again; the names are ke
  * gossip otherwise. */
 void head_put_gossip(const struct identity *identity, struct buf *packed,
                      const struct gossip *gossip, struct gossip_head *head);
+/* Makes a part of a head that is to be made, which each takes long: the names, then the rest. False: it is made. */
+bool head_make_step(const struct identity *identity, const struct gossip *gossip,
+                    struct gossip_head *head);
 /* Whether a compressed gossip is the one that the head is of, but for who has seen it; then `seen` tells for each
  * member whether it has. False says nothing: it may still be the same. */
 bool head_get_seen(struct slice packed, const struct gossip *gossip,

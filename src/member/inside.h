@@ -132,8 +132,8 @@ struct waiting {
     bool was_merged;      /* once: if ours changed since, it is merged when it is taken in */
 };
 
-/* What is much work has a step of its own. After at most one of each, in this order, and a second to take in what was merged, comes one for
- * all else that is due, so that nothing is late where that does not end. */
+/* What is much work has a step of its own. After at most one of each, in this order, a second to take in what was merged, and as many as
+ * PACK_STEPS_MAX to pack, comes one for all else that is due, so that nothing is late where that does not end. */
 enum step_kind {
     STEP_OF_ALL,
     STEP_TAKES_IN,
@@ -141,6 +141,8 @@ enum step_kind {
     STEP_REPLIES,
     STEP_LEADS
 };
+
+#define PACK_STEPS_MAX 3 /* the head of what came is looked at, names, the rest */
 
 struct member {
     const struct identity *identity;
@@ -191,6 +193,7 @@ struct member {
     VEC(struct waiting) waiting; /* gossips, the first to come first */
     VEC(struct gossip) over; /* large ones that were replaced: freed by later steps */
     enum step_kind last_step;
+    uint32_t pack_steps; /* in a row */
     struct buf packed; /* the gossip compressed; empty = to be made */
     struct buf status; /* the status payload; empty = to be made */
     struct buf brief;  /* the same for brief_send_version */
@@ -308,7 +311,7 @@ void spread_later(struct member *member, const struct node_id *to,
 /* The same of a welcome, so that those who join together are told one version, which is packed once. */
 void spread_welcome(struct member *member, const struct node_id *to,
                     struct slice path, struct outbox *outbox);
-/* Packs the gossip if one of those that wait is to be told it; false: that is done, or not needed. */
+/* Packs a part of the gossip if one of those that wait is to be told it; false: all that takes long is done, or not needed. */
 bool spread_pack_step(struct member *member);
 /* Those that wait, as many as one step has room for; false: none waits. */
 bool spread_replies(struct member *member, struct outbox *outbox);

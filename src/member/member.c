@@ -681,7 +681,8 @@ static enum step_kind much_work(struct member *member, uint64_t now,
     if ((member->last_step == STEP_OF_ALL || intake_has_merged(member)) &&
         intake_step(member, outbox))
         return STEP_TAKES_IN;
-    if (member->last_step < STEP_PACKS && spread_pack_step(member))
+    if (member->last_step <= STEP_PACKS &&
+        member->pack_steps < PACK_STEPS_MAX && spread_pack_step(member))
         return STEP_PACKS;
     if (member->last_step < STEP_REPLIES && spread_replies(member, outbox))
         return STEP_REPLIES;
@@ -713,6 +714,8 @@ bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
         return false;
     }
     member->last_step = much_work(member, now, outbox);
+    member->pack_steps =
+        member->last_step == STEP_PACKS ? member->pack_steps + 1 : 0;
     if (member->last_step != STEP_OF_ALL) {
         member_settle(member, now);
         return true;

@@ -155,23 +155,31 @@ void spread_welcome(struct member *member, const struct node_id *to,
     put_reply(member, &reply);
 }
 
-bool spread_pack_step(struct member *member)
+/* Is one of those that the next step answers to be told the gossip itself? */
+static bool owes_gossip(const struct member *member)
 {
-    if (member->packed.size)
-        return false;
     for (uint32_t i = 0;
          i < member->replies.count && i < MEMBER_REPLIES_OF_STEP; i++) {
         const struct reply *reply = &member->replies.items[i];
 
         if (reply->is_welcome)
-            break;
-        if (reply->only_seen &&
-            brief_form(member, &reply->to) == PEER_BRIEF)
-            continue;
-        pack(member);
-        return true;
+            return false;
+        if (!reply->only_seen ||
+            brief_form(member, &reply->to) != PEER_BRIEF)
+            return true;
     }
     return false;
+}
+
+bool spread_pack_step(struct member *member)
+{
+    if (member->packed.size || !owes_gossip(member))
+        return false;
+    if (!member->brought.packed.size)
+        return head_make_step(member->identity, &member->gossip,
+                              &member->head);
+    intake_take_head(member);
+    return true;
 }
 
 /* Each is a copy of a gossip of a thousand members; a step packs only once. */

@@ -529,8 +529,10 @@ static void all_that_are_downed_by_command_are_told_in_steps(void **state)
     for (uint32_t i = 0; i < MEMBERS; i++)
         assert_true(member_down(member, 2, &nodes[i].address, &outbox));
     assert_int_equal(take_all(&outbox), 0);
-    assert_true(member_step(member, 2, 2, &outbox));
-    assert_int_equal(take_all(&outbox), 0); /* it is packed */
+    for (int packed = 0; packed < 2; packed++) { /* names, then the rest */
+        assert_true(member_step(member, 2, 2, &outbox));
+        assert_int_equal(take_all(&outbox), 0);
+    }
     assert_true(member_step(member, 2, 2, &outbox));
     assert_true(outbox_next(&outbox, &out));
     assert_true(node_equal(&out.to, &nodes[0]));
