@@ -434,7 +434,8 @@ static void tell_coordinators(struct control *control)
     }
 }
 
-static void step_types(struct control *control)
+/* is_busy: this turn has done much already: they step in a later one. */
+static void step_types(struct control *control, bool is_busy)
 {
     struct machine *machine = control->machine;
     uint64_t now = machine->now;
@@ -443,7 +444,7 @@ static void step_types(struct control *control)
     if (!control->stirred)
         return;
     coordinator_room_fill(&control->room);
-    if (control->walks_turn)
+    if (is_busy || control->walks_turn)
         return;
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
@@ -480,27 +481,30 @@ static uint64_t types_deadline(const struct control *control)
     return deadline;
 }
 
-/* What there is to tell comes first; after a turn's worth of it the step waits for the next turn, and has that for itself. */
-static void step_member(struct control *control)
+/* What there is to tell comes first; after a turn's worth of it the step waits for the next turn, and has that for itself. Gives whether the
+ * step was much work. */
+static bool step_member(struct control *control)
 {
     struct machine *machine = control->machine;
     bool has_waited = control->step_waited;
+    bool is_much;
 
     if (control->walks_turn)
-        return;
+        return false;
     control->step_waited = false;
     if (member_deadline(control->member) > machine->now)
-        return;
+        return false;
     if (!has_waited)
         control_tell_changes(control);
     control->step_waited = !has_waited &&
                            control->news_told >= NEWS_OF_TURN_MAX;
     if (control->step_waited)
-        return;
-    if (member_step(control->member, machine->now, (uint64_t)machine->wall_ms,
-                    &machine->outbox) ||
-        has_waited)
+        return false;
+    is_much = member_step(control->member, machine->now,
+                          (uint64_t)machine->wall_ms, &machine->outbox);
+    if (is_much || has_waited)
         control->news_told = NEWS_OF_TURN_MAX;
+    return is_much;
 }
 
 /* Most turns are about heartbeats: the types' cores are looked at when there was something for one of them. */
@@ -509,20 +513,22 @@ bool control_turn(struct control *control)
     struct machine *machine = control->machine;
     uint64_t now = machine->now;
     enum ending ending;
+    bool is_busy;
 
     control->walked = 0;
     if (control->turn_ended)
         control->news_told = 0;
     control->turn_ended = false;
-    control->stirred = control->stirred || control->has_walks;
+    control->stirred =
+        control->stirred || control->has_walks || control->has_writes;
     control->walks_turn = control->has_walks && !control->walks_turn; /* and so nothing else waits for long */
-    control->has_walks = false;
-    step_member(control);
+    control->has_walks = control->has_writes = false;
+    is_busy = step_member(control);
     if (member_wants_seeds(control->member))
         machine_want(machine, &(struct want){ .kind = WANT_SEEDS });
     if (associations_deadline(control->associations) <= now)
         associations_tick(control->associations, now, &machine->outbox);
-    step_types(control);
+    step_types(control, is_busy);
     data_step(control);
     shard_data_step(control);
     remember_data_step(control);

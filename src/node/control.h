@@ -79,6 +79,8 @@ struct control {
     uint32_t walked;     /* members, for coordinators that have started, read or written in this turn */
     bool has_walks;      /* that may wait for the next turn */
     bool walks_turn;     /* this turn is theirs: nobody is told of members, membership and types do not step */
+    uint64_t crowd_until; /* what coordinators write waits until a crowd of members is told, but not after this; 0: there is none */
+    bool has_writes;     /* that wait for it */
     uint32_t news_told;  /* of members, since the last turn's end; a removal counts as several where they are many */
     uint32_t told_count; /* of members, when all were told last */
     bool step_waited;    /* membership's, as much was told in its turn: the next one has it */
@@ -126,6 +128,9 @@ uint64_t control_parted_deadline(const struct control *control);
 void control_wire(struct control *control);
 /* Is there room in this turn to walk the members for a coordinator? Not beside much else. Else the next one follows at once, and is for that. */
 bool control_may_walk(struct control *control);
+/* Are many members being told? Then what a coordinator writes waits until all are: each of them changes it, and would have it packed
+ * and sent again. */
+bool control_tells_crowd(struct control *control);
 /* All news of members that wait for the next turn: for what must not be done by a part of them. */
 void control_tell_all(struct control *control);
 /* Before anything that may change the membership: followers hear of each change, and what is not told yet would be told together with the

@@ -449,8 +449,10 @@ void shard_data_wants(struct control *control, uint32_t type)
     struct type_keeping *keeping = &control->types[type].keeping;
     struct coordinator *coordinator = control->types[type].coordinator;
     struct coordinator_want want;
+    bool is_write;
 
-    while (coordinator && coordinator_wants(coordinator) &&
+    while (coordinator && coordinator_wants(coordinator, &is_write) &&
+           !(is_write && control_tells_crowd(control)) &&
            control_may_walk(control) &&
            coordinator_next_want(coordinator, &want)) {
         bool has_state, has_fences;

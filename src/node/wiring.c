@@ -10,6 +10,8 @@
 #include "base/zoo.h"
 #include "journal/store.h"
 
+#define CROWD_WAIT SECOND /* several crowds, one after the other, delay a write no longer */
+
 static uint32_t owning_machine(const struct control *control, uint32_t type,
                                int32_t shard)
 {
@@ -224,6 +226,7 @@ static void members_told(struct control *control)
             singleton_peers_done(control->types[i].singleton, machine->now,
                                  &machine->outbox);
     control->is_told = control->is_changed = false;
+    control->crowd_until = 0;
     control->told_count = member_count(control->member);
 }
 
@@ -533,6 +536,19 @@ bool control_may_walk(struct control *control)
 
     control->has_walks = control->has_walks || !may;
     return may;
+}
+
+bool control_tells_crowd(struct control *control)
+{
+    uint64_t now = control->machine->now;
+    bool is_crowd = member_has_news(control->member) &&
+                    control->told_count >= NEWS_OF_TURN_MAX;
+
+    if (is_crowd && !control->crowd_until)
+        control->crowd_until = now + CROWD_WAIT;
+    is_crowd = is_crowd && now < control->crowd_until;
+    control->has_writes = control->has_writes || is_crowd;
+    return is_crowd;
 }
 
 static void wire_singleton(struct control *control, uint32_t index)

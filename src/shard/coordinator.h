@@ -130,8 +130,8 @@ struct coordinator_want {
     bool to_all; /* a last write, of a coordinator that ends: every member that is not exiting should have it */
 };
 
-/* Is there one, also if it is not packed yet? */
-bool coordinator_wants(const struct coordinator *coordinator);
+/* Is there one, also if it is not packed yet? is_write: what kind it is. */
+bool coordinator_wants(const struct coordinator *coordinator, bool *is_write);
 /* False also when it is not packed yet: then the coordinator is busy. */
 bool coordinator_next_want(struct coordinator *coordinator,
                            struct coordinator_want *want);

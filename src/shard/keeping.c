@@ -242,8 +242,9 @@ static uint64_t timeout_of(const struct keeping *keeping, uint64_t most)
     return timeout < most ? timeout : most;
 }
 
-bool coordinator_wants(const struct coordinator *coordinator)
+bool coordinator_wants(const struct coordinator *coordinator, bool *is_write)
 {
+    *is_write = coordinator->keeping.is_read;
     return coordinator->keeping.wants;
 }
 

@@ -505,6 +505,29 @@ static void a_turn_filled_by_its_last_removal_delays_a_coordinator_by_one(void *
     node_free(node);
 }
 
+/* Each of a crowd changes what coordinators write: that waits until all are told, or for a second. */
+static void what_is_written_waits_for_a_crowd(void **state)
+{
+    struct node *node = welcomed_with(1);
+    struct machine *machine = node_machine(node, 0);
+    struct control *control = machine->control;
+    (void)state;
+
+    while (machine_turn(machine, 1, 1))
+        ;
+    assert_false(control_tells_crowd(control));
+    remove_others(machine, 0, OTHERS - 1);
+    assert_true(control_tells_crowd(control));
+    assert_true(machine_turn(machine, SECOND, 1));
+    assert_true(control_tells_crowd(control));
+    assert_true(machine_turn(machine, SECOND + 1, 1));
+    assert_false(control_tells_crowd(control));
+    while (machine_turn(machine, SECOND + 1, 1))
+        ;
+    assert_int_equal(control->crowd_until, 0); /* the next one has a second of its own */
+    node_free(node);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -514,6 +537,7 @@ int main(void)
         cmocka_unit_test(removals_hide_no_change_where_members_are_few),
         cmocka_unit_test(one_coordinator_of_many_members_starts_or_reads_in_a_turn),
         cmocka_unit_test(a_turn_filled_by_its_last_removal_delays_a_coordinator_by_one),
+        cmocka_unit_test(what_is_written_waits_for_a_crowd),
         cmocka_unit_test(a_hand_over_meanwhile_is_decided_by_all_members),
         cmocka_unit_test(who_follows_meanwhile_hears_of_each_member_once),
         cmocka_unit_test(what_two_gossips_say_is_told_twice),
