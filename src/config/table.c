@@ -323,7 +323,7 @@ static const struct row rows[] = {
     SWITCH("cluster.log-info-verbose", "off", YES,
            "each member's changes are among it, on every node; off: at debug")
     TIME("cluster.periodic-tasks-initial-delay", "1s", NULL, YES,
-         "first gossip and checks after this time")
+         "first gossip, heartbeats and checks after this time, and not before their own interval")
     SPAN_MS("cluster.gossip-interval", "1s", NULL, YES, "sends gossip this often")
     TIME("cluster.gossip-time-to-live", "2s", NULL, NOT_YET,
          "none is kept here: it is read when it arrives")

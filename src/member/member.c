@@ -321,20 +321,25 @@ void member_gossip_changed(struct member *member)
     member_gossip_replaced(member);
 }
 
+/* Behaviour 1.6. */
+static uint64_t first_round(const struct member *member, uint64_t now, uint32_t interval_ms)
+{
+    uint32_t delay_ms = member->settings.initial_delay_ms;
+
+    return now + (delay_ms > interval_ms ? delay_ms : interval_ms) * MS;
+}
+
 void member_become_inside(struct member *member, uint64_t now)
 {
     const struct member_settings *settings = &member->settings;
-    uint64_t delay = settings->initial_delay_ms * MS;
 
     member->phase = PHASE_INSIDE;
     member->retry_at = member->give_up_at = NEVER;
-    member->gossip_at = now + delay;
-    member->leader_at = now + delay;
-    member->reaper_at = now + delay;
-    member->stats_at = settings->stats_interval_ms
-                           ? now + settings->stats_interval_ms * MS
-                           : NEVER;
-    member->heart.next_at = now + delay;
+    member->gossip_at = first_round(member, now, settings->gossip_interval_ms);
+    member->leader_at = first_round(member, now, settings->leader_interval_ms);
+    member->reaper_at = first_round(member, now, settings->reaper_interval_ms);
+    member->stats_at = settings->stats_interval_ms ? first_round(member, now, settings->stats_interval_ms) : NEVER;
+    member->heart.next_at = first_round(member, now, settings->heartbeat_interval_ms);
     member->heart.last_at = 0; /* outside no round was due */
 }
 
@@ -619,8 +624,7 @@ static void take_in(struct member *member, uint64_t now,
 
 static uint64_t unreadable(const struct member *member)
 {
-    return member->counters.dropped_malformed +
-           member->counters.dropped_hostile;
+    return member->counters.dropped_malformed + member->counters.dropped_hostile;
 }
 
 void member_cannot_read(struct member *member, enum verdict verdict,

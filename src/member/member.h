@@ -89,7 +89,7 @@ struct member_settings {
     uint32_t leader_interval_ms; /* leader's actions [1000] */
     uint32_t reaper_interval_ms; /* look at the failure detectors [1000] */
     uint32_t stats_interval_ms; /* between two lines of the log on gossip [0 = none] */
-    uint32_t initial_delay_ms; /* before the first of the three above [1000] */
+    uint32_t initial_delay_ms; /* before the first of the four above and the first heartbeat, which come after their own interval at the earliest [1000] */
     uint32_t weakly_up_after_ms; /* without convergence [7000] */
     bool weakly_up_off;
     bool one_word_ends; /* this node ends when one member takes it for removed [when more than half do] */

@@ -73,6 +73,33 @@ static void who_finds_no_cluster_says_which_seeds_are_silent(void **state)
     net_free(net);
 }
 
+/* Behaviour 1.6: after the delay for all of them, and not before the own interval. */
+static void first_rounds_wait_for_the_delay_and_for_their_interval(void **state)
+{
+    struct member_settings settings = { .initial_delay_ms = 2000,
+                                        .gossip_interval_ms = 3000,
+                                        .leader_interval_ms = 4000,
+                                        .reaper_interval_ms = 5000,
+                                        .heartbeat_interval_ms = 6000,
+                                        .stats_interval_ms = 1000 };
+    struct net *net = net_new(1);
+    struct member *member;
+    struct outbox outbox = { 0 };
+    struct address own = net_address(0);
+    (void)state;
+
+    net_add(net, 0, &settings);
+    member = net->nodes[0].member;
+    assert_true(member_join(member, 7 * MS, 1, &own, &outbox));
+    assert_true(member->gossip_at == 3007 * MS);
+    assert_true(member->leader_at == 4007 * MS);
+    assert_true(member->reaper_at == 5007 * MS);
+    assert_true(member->heart.next_at == 6007 * MS);
+    assert_true(member->stats_at == 2007 * MS);
+    outbox_fini(&outbox);
+    net_free(net);
+}
+
 /* Of the node that wants them. */
 static void statistics_are_told_as_often_as_is_set(void **state)
 {
@@ -980,6 +1007,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(five_nodes_converge),
         cmocka_unit_test(who_finds_no_cluster_says_which_seeds_are_silent),
+        cmocka_unit_test(first_rounds_wait_for_the_delay_and_for_their_interval),
         cmocka_unit_test(statistics_are_told_as_often_as_is_set),
         cmocka_unit_test(loss_and_reordering_only_delay),
         cmocka_unit_test(crashed_node_is_unreachable_then_removed),
