@@ -366,6 +366,7 @@ void intake_forget_merged(struct member *member)
     if (!intake_has_merged(member))
         return;
     let_go(member, &member->waiting.items[0].merged.gossip);
+    member->waiting.items[0].merged = (struct merged){ .is_good = false }; /* it is merged anew */
     member->waiting.items[0].is_merged = false;
 }
 

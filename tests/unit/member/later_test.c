@@ -174,6 +174,27 @@ static void what_was_merged_with_another_gossip_is_not_taken(void **state)
     member_free(member);
 }
 
+/* Also where as much as may waits to be freed, and what was merged is freed at once. */
+static void of_what_was_merged_in_vain_nothing_is_left(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct member *member = among_two_changes(&outbox);
+    struct node_id gone = profile_node(member->gossip.members.items[5].profile);
+    (void)state;
+
+    while (member->over.count < MEMBER_OVER_MAX)
+        vec_push(&member->over, ((struct gossip){ .forgotten = 0 }));
+    member->waiting.items[0].merged.gossip.forgotten = 1;
+    member_quarantined(member, 2, &gone);
+    assert_false(intake_has_merged(member));
+    assert_int_equal(member->waiting.items[0].merged.gossip.forgotten, 0);
+    (void)step_all(member, &outbox);
+    assert_int_equal(member_counters(member)->merged, 1);
+    assert_int_equal(member_counters(member)->forgotten, 0);
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
 /* One that was merged in advance is freed with its member, and where it is forgotten. */
 static void what_was_merged_is_freed(void **state)
 {
@@ -354,6 +375,7 @@ int main(void)
         cmocka_unit_test(
             a_concurrent_gossip_is_merged_in_one_step_and_taken_in_in_the_next),
         cmocka_unit_test(what_was_merged_with_another_gossip_is_not_taken),
+        cmocka_unit_test(of_what_was_merged_in_vain_nothing_is_left),
         cmocka_unit_test(what_was_merged_is_freed),
         cmocka_unit_test(who_goes_while_its_gossip_waits_is_not_heard),
         cmocka_unit_test(who_joins_together_is_told_one_version),
