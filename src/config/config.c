@@ -251,6 +251,50 @@ static bool put_setting(struct config *config, const struct row *row,
     return true;
 }
 
+/* The name as the index of a list's item; false: it is none. */
+static bool read_index(const char *name, uint32_t *index)
+{
+    size_t size = strspn(name, "0123456789");
+
+    *index = 0;
+    for (size_t i = 0; i < size && size < 10; i++)
+        *index = *index * 10 + (uint32_t)(name[i] - '0');
+    return size > 0 && size < 10 && !name[size];
+}
+
+/* HOCON: where a list is wanted, an object is one whose names are numbers, which order it ("seed-nodes.0 = ..."). Else the node itself. */
+static const struct node *list_of(struct tree *tree, const char *key,
+                                  const struct node *node)
+{
+    const struct row *row = known_find(key);
+    struct node *list;
+    uint32_t index, next = 0;
+
+    if (node->kind != NODE_OBJECT || !node->fields || !row ||
+        row->type != ROW_LIST)
+        return node;
+    for (const struct field *at = node->fields; at; at = at->next)
+        if (!read_index(at->name, &index))
+            return node;
+    list = tree_new_node(tree, NODE_ARRAY, node->place);
+    for (bool found = true; found && !tree_is_full(tree);) {
+        const struct field *first = NULL;
+        uint32_t lowest = UINT32_MAX;
+
+        for (const struct field *at = node->fields; at; at = at->next)
+            if (read_index(at->name, &index) && index >= next &&
+                index < lowest) {
+                lowest = index;
+                first = at;
+            }
+        found = first != NULL;
+        if (found)
+            tree_add_item(tree, list, first->value);
+        next = lowest + 1;
+    }
+    return list;
+}
+
 /* One name of the resolved tree, with everything below it. key holds the names
  * around it, without the prefix. */
 static bool flatten(struct config *config, const struct field *field,
@@ -270,6 +314,7 @@ static bool flatten(struct config *config, const struct field *field,
     buf_put_text(key, field->name);
     buf_put_u8(key, '\0');
     key->size--; /* the zero byte stands behind the text */
+    node = list_of(&config->tree, (const char *)key->data, node);
     if (node->kind != NODE_OBJECT || !node->fields)
         row = known_find((const char *)key->data);
     if (row) {

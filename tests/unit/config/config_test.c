@@ -329,6 +329,32 @@ static void the_grammar_is_understood(void **state)
     config_free(c);
 }
 
+/* As one item after the other is set in the reference: -Dakka.cluster.seed-nodes.0=... */
+static void numbers_make_a_list(void **state)
+{
+    struct config *c = read_all(
+        "akka.cluster.roles = [before]\n"
+        "akka.cluster.roles { 10 = c, 2 = b }\n"
+        "akka.cluster.roles.0 = a\n"
+        "akka.cluster.seed-nodes.1 = \"akka://s@b:2\"\n"
+        "pekko.cluster.seed-nodes.0 = \"akka://s@a:1\"\n");
+    (void)state;
+
+    assert_int_equal(config_list(c, "cluster.roles"), 3);
+    assert_string_equal(config_list_at(c, "cluster.roles", 0), "a");
+    assert_string_equal(config_list_at(c, "cluster.roles", 1), "b");
+    assert_string_equal(config_list_at(c, "cluster.roles", 2), "c");
+    assert_int_equal(config_list(c, "cluster.seed-nodes"), 2);
+    assert_string_equal(config_list_at(c, "cluster.seed-nodes", 0),
+                        "akka://s@a:1");
+    assert_int_equal(config_origin(c, "cluster.seed-nodes").line, 5);
+    config_free(c);
+    refused("akka.cluster.roles { 0 = a, one = b }", 1, 22, "unknown key");
+    refused("akka.cluster.roles { 0 = { x = y } }", 1, 26, "an item of");
+    refused("akka.cluster.min-nr-of-members.0 = 3", 1, 1, "unknown key");
+    refused("akka.cluster.roles.4294967296 = a", 1, 1, "unknown key");
+}
+
 static void later_wins_and_sections_merge(void **state)
 {
     struct config *config = config_new();
@@ -974,6 +1000,7 @@ int main(void)
         cmocka_unit_test(ineffective_keys_are_named),
         cmocka_unit_test(prefixes_are_one),
         cmocka_unit_test(the_grammar_is_understood),
+        cmocka_unit_test(numbers_make_a_list),
         cmocka_unit_test(later_wins_and_sections_merge),
         cmocka_unit_test(amounts_are_read_with_their_units),
         cmocka_unit_test(wrong_keys_are_refused_with_the_nearest),
