@@ -192,6 +192,7 @@ struct member {
     struct brought brought; /* what became our gossip: the head may be taken over from it */
     VEC(struct waiting) waiting; /* gossips, the first to come first */
     VEC(struct gossip) over; /* large ones that were replaced: freed by later steps */
+    uint32_t let_go_count; /* of those freed since something else had a step */
     enum step_kind last_step;
     uint32_t pack_steps; /* in a row */
     struct buf packed; /* the gossip compressed; empty = to be made */
@@ -326,7 +327,7 @@ void intake_receive(struct member *member, uint64_t now,
 bool intake_step(struct member *member, struct outbox *outbox);
 bool intake_has_merged(const struct member *member); /* one waits only to be taken in */
 void intake_forget_merged(struct member *member); /* ours has changed */
-bool intake_let_go_step(struct member *member); /* frees one that was replaced; false: there is none */
+bool intake_let_go_step(struct member *member); /* frees one that was replaced; false: there is none, or something else has its turn */
 void intake_forget(struct member *member); /* those that wait */
 /* Takes the head over from the gossip that became ours, if that came and this was not done yet. */
 void intake_take_head(struct member *member);

@@ -108,10 +108,14 @@ static void let_go(struct member *member, struct gossip *gossip)
     *gossip = (struct gossip){ 0 };
 }
 
+/* Where gossips come all the time, so does what is to be freed: then all else has each third step at least. */
 bool intake_let_go_step(struct member *member)
 {
-    if (!member->over.count)
+    if (!member->over.count || member->let_go_count == MEMBER_OVER_MAX) {
+        member->let_go_count = 0;
         return false;
+    }
+    member->let_go_count++;
     gossip_fini(&member->over.items[--member->over.count]);
     return true;
 }
@@ -409,6 +413,7 @@ void intake_forget(struct member *member)
     for (uint32_t i = 0; i < member->waiting.count; i++)
         fini_waiting(&member->waiting.items[i]);
     member->waiting.count = 0;
+    member->let_go_count = 0;
 }
 
 /* Given if true; false: this node is in no cluster any more. */

@@ -210,6 +210,28 @@ static void what_was_merged_is_freed(void **state)
     member_free(member);
 }
 
+/* One comes before each step, so that there is always one to take in and one to free. */
+static void nothing_is_late_where_gossips_do_not_end(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct member *member = among_members(&outbox);
+    uint64_t at = 5000 * MS;
+    uint32_t steps = 0;
+    (void)state;
+
+    while (member->waiting.count < MEMBER_WAITING_MAX || !member->over.count)
+        (void)receive_change(member, 1 + steps++, &outbox);
+    assert_true(member->heart.next_at < at && member->gossip_at < at);
+    for (steps = 0; member->gossip_at < at; steps++) {
+        assert_in_range(steps, 0, 20);
+        (void)receive_change(member, 10 + steps, &outbox);
+        (void)member_step(member, at, 2, &outbox);
+    }
+    assert_true(member->heart.next_at > at);
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
 static void who_goes_while_its_gossip_waits_is_not_heard(void **state)
 {
     struct outbox outbox = { 0 };
@@ -377,6 +399,7 @@ int main(void)
         cmocka_unit_test(what_was_merged_with_another_gossip_is_not_taken),
         cmocka_unit_test(of_what_was_merged_in_vain_nothing_is_left),
         cmocka_unit_test(what_was_merged_is_freed),
+        cmocka_unit_test(nothing_is_late_where_gossips_do_not_end),
         cmocka_unit_test(who_goes_while_its_gossip_waits_is_not_heard),
         cmocka_unit_test(who_joins_together_is_told_one_version),
         cmocka_unit_test(a_newcomer_reads_in_one_step_and_enters_in_the_next),
