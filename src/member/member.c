@@ -82,9 +82,7 @@ static bool check_config(const char *config, char *text, size_t size)
     bool good;
 
     if (!compat_parse(&settings, slice_text(config))) {
-        (void)snprintf(text, size,
-                       "the configuration to check is no JSON object, or too "
-                       "large");
+        (void)snprintf(text, size, "the configuration to check is no JSON object, or too large");
         return false;
     }
     good = compat_find(&settings, RESOLVER_KEY) != NULL;
@@ -322,11 +320,11 @@ void member_gossip_changed(struct member *member)
 }
 
 /* Behaviour 1.6. */
-static uint64_t first_round(const struct member *member, uint64_t now, uint32_t interval_ms)
+static uint64_t first_round(const struct member *member, uint64_t now, uint32_t interval)
 {
-    uint32_t delay_ms = member->settings.initial_delay_ms;
+    uint32_t delay = member->settings.initial_delay_ms;
 
-    return now + (delay_ms > interval_ms ? delay_ms : interval_ms) * MS;
+    return now + (delay > interval ? delay : interval) * MS;
 }
 
 void member_become_inside(struct member *member, uint64_t now)
@@ -507,14 +505,12 @@ static void receive_heartbeat(struct member *member,
 {
     struct heartbeat heartbeat;
     struct buf payload = { 0 };
-    struct outbound message = {
-        .to = inbound->from,
-        .recipient = inbound->sender,
-        .sender = slice_text(MEMBER_HEARTBEAT_PATH),
-        .manifest = slice_text("HBR"),
-        .serializer = MEMBER_SERIALIZER,
-        .stream = STREAM_CONTROL,
-    };
+    struct outbound message = { .to = inbound->from,
+                                .recipient = inbound->sender,
+                                .sender = slice_text(MEMBER_HEARTBEAT_PATH),
+                                .manifest = slice_text("HBR"),
+                                .serializer = MEMBER_SERIALIZER,
+                                .stream = STREAM_CONTROL };
 
     if (!inbound->sender.size ||
         wire_get_heartbeat(member->identity, inbound->payload, &heartbeat) !=
