@@ -550,7 +550,7 @@ bool control_turn(struct control *control)
     control_tell_ready(control);
     control->turn_ended = true;
     return member_has_news(control->member) || control->has_walks ||
-           control->step_waited;
+           control->has_writes || control->step_waited;
 }
 
 uint64_t control_deadline(const struct control *control)

@@ -10,6 +10,7 @@
 #include "member/wire.h"
 #include "node/control.h"
 #include "node/mail.h"
+#include "shard/coordinator_state.h"
 
 #define OTHERS (5 * NEWS_OF_TURN_MAX)
 
@@ -43,6 +44,13 @@ static void put_members(struct gossip *gossip, uint32_t first, uint32_t end)
     }
 }
 
+/* Of a large gossip more than one step. */
+static void take_in(struct machine *machine)
+{
+    while (!member_deadline(machine->control->member))
+        (void)member_step(machine->control->member, 1, 1, &machine->outbox);
+}
+
 static void receive(struct machine *machine, const struct node_id *from,
                     const char *manifest, const struct buf *payload)
 {
@@ -52,8 +60,6 @@ static void receive(struct machine *machine, const struct node_id *from,
                                .payload = buf_slice(payload) };
 
     control_dispatch(machine->control, &inbound);
-    while (!member_deadline(machine->control->member)) /* of a large gossip more than one step */
-        (void)member_step(machine->control->member, 1, 1, &machine->outbox);
 }
 
 static struct node *welcomed(const struct sherd_entity_type *types,
@@ -78,6 +84,7 @@ static struct node *welcomed(const struct sherd_entity_type *types,
     put_members(&gossip, 0, OTHERS);
     wire_put_welcome(&self, &payload, &from, &gossip);
     receive(machine, &from, "W", &payload);
+    take_in(machine);
     buf_fini(&payload);
     gossip_fini(&gossip);
     assert_int_equal(member_count(machine->control->member), OTHERS + 1);
@@ -98,8 +105,8 @@ static struct node *welcomed_with(uint32_t type_count)
     return welcomed(types, type_count);
 }
 
-/* The gossip of one of the others, which has changed it once more. */
-static void gossiped(struct machine *machine, struct gossip *gossip,
+/* The gossip of one of the others, which has changed it once more, comes. */
+static void gossip_comes(struct machine *machine, struct gossip *gossip,
                      uint32_t number)
 {
     const struct node_id from = other(number);
@@ -110,10 +117,17 @@ static void gossiped(struct machine *machine, struct gossip *gossip,
     wire_put_gossip(&self, &packed, gossip);
     wire_put_envelope(&self, &payload, &from, &self.node, buf_slice(&packed));
     receive(machine, &from, "GE", &payload);
-    assert_int_equal(member_count(machine->control->member),
-                     gossip->members.count);
     buf_fini(&payload);
     buf_fini(&packed);
+}
+
+static void gossiped(struct machine *machine, struct gossip *gossip,
+                     uint32_t number)
+{
+    gossip_comes(machine, gossip, number);
+    take_in(machine);
+    assert_int_equal(member_count(machine->control->member),
+                     gossip->members.count);
 }
 
 /* One of those that are left has removed the others. */
@@ -439,6 +453,7 @@ static void removals_hide_no_change_where_members_are_few(void **state)
     put_few(&gossip, 0, MEMBER_JOINING, UP_NUMBER_NONE);
     wire_put_welcome(&self, &payload, &from, &gossip);
     receive(machine, &from, "W", &payload);
+    take_in(machine);
     buf_fini(&payload);
     gossip_fini(&gossip);
     while (machine_turn(machine, 1, 1))
@@ -505,26 +520,101 @@ static void a_turn_filled_by_its_last_removal_delays_a_coordinator_by_one(void *
     node_free(node);
 }
 
-/* Each of a crowd changes what coordinators write: that waits until all are told, or for a second. */
+static void turn_to_the_end(struct machine *machine, uint64_t now)
+{
+    while (machine_turn(machine, now, 1))
+        ;
+}
+
+/* As one that has read its state, and has something to write. */
+static struct coordinator *writing(struct machine *machine)
+{
+    struct coordinator *coordinator = machine->control->types[0].coordinator;
+
+    assert_non_null(coordinator);
+    coordinator->keeping.is_read = coordinator->keeping.wants = true;
+    machine->control->stirred = true;
+    return coordinator;
+}
+
+/* This node has the coordinator, and one of the others after the other is gone: a crowd of news. */
+static struct node *with_coordinator(void)
+{
+    struct node *node = welcomed_with(1);
+    struct machine *machine = node_machine(node, 0);
+
+    turn_to_the_end(machine, 1);
+    remove_others(machine, 0, OTHERS - 1);
+    turn_to_the_end(machine, 1);
+    remove_others(machine, 1, OTHERS - 9); /* concurrent: it is merged */
+    return node;
+}
+
+/* Each of a crowd changes what coordinators write: that waits until all are told. */
 static void what_is_written_waits_for_a_crowd(void **state)
+{
+    struct node *node = with_coordinator();
+    struct machine *machine = node_machine(node, 0);
+    const struct coordinator *coordinator = writing(machine);
+    (void)state;
+
+    while (member_has_news(machine->control->member)) {
+        assert_true(coordinator->keeping.wants);
+        (void)machine_turn(machine, 1, 1);
+    }
+    turn_to_the_end(machine, 1);
+    assert_false(coordinator->keeping.wants);
+    assert_int_equal(machine->control->crowd_until, 0); /* the next crowd has a second of its own */
+    node_free(node);
+}
+
+/* In the turn after it, that tells nobody. */
+static void no_write_waits_for_longer_than_a_second(void **state)
+{
+    struct node *node = with_coordinator();
+    struct machine *machine = node_machine(node, 0);
+    const struct coordinator *coordinator = writing(machine);
+    (void)state;
+
+    assert_true(machine_turn(machine, 1, 1));
+    assert_true(machine_turn(machine, SECOND, 1));
+    assert_true(coordinator->keeping.wants);
+    assert_true(machine_turn(machine, SECOND + 1, 1));
+    assert_true(coordinator->keeping.wants); /* a removal fills the turn */
+    assert_true(machine_turn(machine, SECOND + 1, 1));
+    assert_int_equal(machine->control->news_told, 0);
+    assert_false(coordinator->keeping.wants);
+    assert_true(member_has_news(machine->control->member));
+    node_free(node);
+}
+
+/* Where a step of membership is much work, the types' cores have a later turn. */
+static void types_do_not_step_beside_much_work(void **state)
 {
     struct node *node = welcomed_with(1);
     struct machine *machine = node_machine(node, 0);
     struct control *control = machine->control;
+    const struct region *region = control->types[0].region;
+    struct gossip gossip = { 0 };
+    uint64_t due, received;
     (void)state;
 
-    while (machine_turn(machine, 1, 1))
-        ;
-    assert_false(control_tells_crowd(control));
-    remove_others(machine, 0, OTHERS - 1);
-    assert_true(control_tells_crowd(control));
-    assert_true(machine_turn(machine, SECOND, 1));
-    assert_true(control_tells_crowd(control));
-    assert_true(machine_turn(machine, SECOND + 1, 1));
-    assert_false(control_tells_crowd(control));
-    while (machine_turn(machine, SECOND + 1, 1))
-        ;
-    assert_int_equal(control->crowd_until, 0); /* the next one has a second of its own */
+    turn_to_the_end(machine, 1);
+    due = region_deadline(region);
+    assert_in_range(due, 2, NEVER - 1);
+    put_members(&gossip, 0, OTHERS);
+    machine->now = due;
+    gossip_comes(machine, &gossip, 0);
+    received = member_counters(control->member)->gossip_received;
+    (void)machine_turn(machine, due, 1);
+    assert_true(member_counters(control->member)->gossip_received > received);
+    assert_int_equal(region_deadline(region), due);
+    assert_true(control_deadline(control) <= due);
+    for (int turns = 0; region_deadline(region) <= due; turns++) {
+        assert_in_range(turns, 0, 8);
+        (void)machine_turn(machine, due, 1);
+    }
+    gossip_fini(&gossip);
     node_free(node);
 }
 
@@ -538,6 +628,8 @@ int main(void)
         cmocka_unit_test(one_coordinator_of_many_members_starts_or_reads_in_a_turn),
         cmocka_unit_test(a_turn_filled_by_its_last_removal_delays_a_coordinator_by_one),
         cmocka_unit_test(what_is_written_waits_for_a_crowd),
+        cmocka_unit_test(no_write_waits_for_longer_than_a_second),
+        cmocka_unit_test(types_do_not_step_beside_much_work),
         cmocka_unit_test(a_hand_over_meanwhile_is_decided_by_all_members),
         cmocka_unit_test(who_follows_meanwhile_hears_of_each_member_once),
         cmocka_unit_test(what_two_gossips_say_is_told_twice),
