@@ -162,7 +162,7 @@ enum sherd_data_message {
                               subscriber: it is none */
     SHERD_DATA_CHANGED,    /* to a subscriber: see sherd_data_value */
     SHERD_DATA_KEYS,       /* to sherd_data_keys: see sherd_data_next_key */
-    SHERD_DATA_EXPIRED,    /* to a subscriber: nobody used the key, and it is forgotten (see above) */
+    SHERD_DATA_EXPIRED,    /* to a subscriber: nobody used the key, and it is forgotten (see above); its last value may not have been told */
     SHERD_DATA_HELD,       /* to a get or update: the key was damaged on this member's disk (see above); nothing was changed */
     SHERD_DATA_TOO_LARGE   /* to an update: the value would have more bytes than `cluster.distributed-data.max-data-size` says; nothing was
                               changed. Changes that make it smaller are made */

@@ -74,12 +74,13 @@ static void tell_changed(struct replicator *replicator)
 }
 
 static void tell_expired(struct replicator *replicator,
-                         const struct entry *entry, const struct topic *topic)
+                         const struct entry *entry, const uint64_t *tokens,
+                         uint32_t count)
 {
-    for (uint32_t i = 0; topic && i < topic->tokens.count; i++)
+    for (uint32_t i = 0; i < count; i++)
         news_put(replicator,
                  &(struct news_item){ .kind = REPLICATOR_NEWS_EXPIRED,
-                                      .token = topic->tokens.items[i] },
+                                      .token = tokens[i] },
                  entry->key, slice_of(NULL, 0));
 }
 
@@ -92,12 +93,24 @@ void notify_forget(struct replicator *replicator, struct entry *entry)
     entry->is_changed = false;
 }
 
+/* Also those who have just come: else they would wait for the value that was there. */
+static void tell_all_expired(struct replicator *replicator,
+                             const struct entry *entry,
+                             const struct topic *topic)
+{
+    tell_expired(replicator, entry, topic->tokens.items, topic->tokens.count);
+    tell_expired(replicator, entry, topic->fresh.items, topic->fresh.count);
+}
+
 void notify_expired(struct replicator *replicator, const struct entry *entry)
 {
-    tell_expired(replicator, entry, map_get(&replicator->topics, entry->key));
+    const struct topic *topic = map_get(&replicator->topics, entry->key);
+
+    if (topic)
+        tell_all_expired(replicator, entry, topic);
     for (uint32_t i = 0; i < replicator->prefixes.count; i++)
         if (begins_with(entry->key, replicator->prefixes.items[i]->key))
-            tell_expired(replicator, entry, replicator->prefixes.items[i]);
+            tell_all_expired(replicator, entry, replicator->prefixes.items[i]);
 }
 
 /* What is there already, for those who have just come. */

@@ -976,6 +976,32 @@ static void what_cannot_be_hidden_is_not_forgotten(void **state)
     lone_free(lone);
 }
 
+/* The machine stood still meanwhile: what the key was is not told any more, and that it is over is. */
+static void who_has_just_subscribed_is_told_too(void **state)
+{
+    static const char *const followed[] = { "x", "x*" };
+    struct lone *lone =
+        lone_expiring(expiries, sizeof expiries / sizeof expiries[0]);
+    struct replicator_news news;
+    uint64_t told = 0;
+    (void)state;
+
+    (void)step(lone, 1900 * MS); /* who follows is told half a second later, and in a tenth what is over is forgotten */
+    lone_put(lone, slice_text("x"));
+    for (uint64_t i = 0; i < 2; i++)
+        assert_true(replicator_subscribe(lone->replicator, i + 1,
+                                         slice_text(followed[i])));
+    replicator_wall(lone->replicator, CLUSTER_WALL_MS + AFTER);
+    (void)step(lone, 2 * SECOND);
+    while (replicator_next_news(lone->replicator, &news)) {
+        assert_int_not_equal(news.kind, REPLICATOR_NEWS_CHANGED);
+        if (news.kind == REPLICATOR_NEWS_EXPIRED)
+            told += news.token;
+    }
+    assert_int_equal(told, 1 + 2);
+    lone_free(lone);
+}
+
 /* Nor does a change that turns out to be none for what it finds. */
 static void what_is_given_up_does_not_bring_it_back(void **state)
 {
@@ -1154,6 +1180,7 @@ int main(void)
         cmocka_unit_test(as_long_as_somebody_has_it_it_stays_hidden),
         cmocka_unit_test(a_deletion_ends_it),
         cmocka_unit_test(what_cannot_be_hidden_is_not_forgotten),
+        cmocka_unit_test(who_has_just_subscribed_is_told_too),
         cmocka_unit_test(what_is_given_up_does_not_bring_it_back),
         cmocka_unit_test(many_are_forgotten_in_several_steps),
         cmocka_unit_test(what_has_no_place_stays_hidden),
