@@ -130,7 +130,8 @@ void cross_follow(struct cross *cross, const struct cross_settings *settings,
             !is_among_oldest(gossip, self, settings->connections))
             return;
         cross->is_active = true;
-        cross->next_at = now + settings->interval;
+        if (cross->next_at < now + settings->interval)
+            cross->next_at = now + settings->interval;
     }
     follow_receivers(cross, settings, gossip, self);
 }

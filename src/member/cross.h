@@ -32,7 +32,7 @@ struct cross {
     VEC(struct cross_peer) peers; /* by node; none before is_active */
     struct expect expect; /* first answers of peers */
     bool is_active;     /* this node is one of the oldest of its data center, and there is another one */
-    uint64_t next_at;   /* ns; when is_active */
+    uint64_t next_at;   /* ns; before is_active: not earlier than this */
     int64_t sequence;
 };
 

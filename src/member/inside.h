@@ -245,6 +245,11 @@ uint64_t fact_hash_version(const struct clock *clock);
 /* Leaves the fact that the gossip is that version from here on. */
 void fact_version_held(const struct member *member);
 
+/* settings.c. Copied, with a default for each that is zero; the texts are lent. */
+void member_settings_take(struct member *member,
+                          const struct member_settings *settings);
+void member_settings_fini(struct member_settings *settings);
+
 /* seeds.c */
 void seeds_start(struct member *member, uint64_t now, struct outbox *outbox);
 void seeds_step(struct member *member, uint64_t now, struct outbox *outbox);

@@ -81,6 +81,7 @@ static void first_rounds_wait_for_the_delay_and_for_their_interval(void **state)
                                         .leader_interval_ms = 4000,
                                         .reaper_interval_ms = 5000,
                                         .heartbeat_interval_ms = 6000,
+                                        .cross_heartbeat_interval_ms = 7000,
                                         .stats_interval_ms = 1000 };
     struct net *net = net_new(1);
     struct member *member;
@@ -95,6 +96,7 @@ static void first_rounds_wait_for_the_delay_and_for_their_interval(void **state)
     assert_true(member->leader_at == 4007 * MS);
     assert_true(member->reaper_at == 5007 * MS);
     assert_true(member->heart.next_at == 6007 * MS);
+    assert_true(member->cross.next_at == 7007 * MS);
     assert_true(member->stats_at == 2007 * MS);
     outbox_fini(&outbox);
     net_free(net);

@@ -92,6 +92,25 @@ static void the_oldest_send_to_the_oldest(void **state)
     gossip_fini(&gossip);
 }
 
+/* Behaviour 1.6: as all rounds; a node with a long delay says nothing before it is over. */
+static void nobody_sends_before_the_first_round(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct cross cross = { .next_at = 9 * SECOND };
+    struct profile *a = add(&gossip, 'a', MEMBER_UP, 1);
+    char letters[16];
+    (void)state;
+
+    (void)add(&gossip, 'f', MEMBER_UP, 2);
+    cross_follow(&cross, &settings, &gossip, a, 2 * SECOND);
+    assert_true(cross_deadline(&cross) == 9 * SECOND);
+    assert_int_equal(sent(&cross, 8 * SECOND, letters), 0);
+    assert_int_equal(sent(&cross, 9 * SECOND, letters), 1);
+    assert_string_equal(letters, "f");
+    cross_fini(&cross);
+    gossip_fini(&gossip);
+}
+
 /* MEM-333, MEM-334: who is not one of the oldest sends nothing, until those are gone. */
 static void the_younger_are_dormant(void **state)
 {
@@ -222,6 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_oldest_send_to_the_oldest),
+        cmocka_unit_test(nobody_sends_before_the_first_round),
         cmocka_unit_test(the_younger_are_dormant),
         cmocka_unit_test(silence_has_a_deadline),
         cmocka_unit_test(who_stood_still_misses_nobody_for_it),
