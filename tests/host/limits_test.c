@@ -21,6 +21,8 @@
 #include "host/lookups.h"
 #include "host/system.h"
 
+#define HOUR_MS (60 * 60 * 1000)
+
 /* ---- a listener alone, in this thread's loop ---- */
 
 struct place {
@@ -74,9 +76,12 @@ static void place_open_with(struct place *place,
     listener_start(place->listener, &place->loop, &owner);
 }
 
+/* Nobody is late, however long the machine stands still. */
 static void place_open(struct place *place)
 {
-    place_open_with(place, &(struct listener_limits){ 0 });
+    place_open_with(place,
+                    &(struct listener_limits){ .preamble_ms = HOUR_MS,
+                                               .frame_ms = HOUR_MS });
 }
 
 static void place_close(struct place *place)
@@ -443,11 +448,22 @@ static void connections_are_bounded(void **state)
     sherd_close(system);
 }
 
+/* A call is given up where the machine stands still. */
+static int ask_again(struct sherd_system *system, struct sherd_status *status)
+{
+    int error;
+
+    do
+        error = sherd_get_status(system, status);
+    while (error == SHERD_ETIME);
+    return error;
+}
+
 static void ask(void *argument)
 {
     struct sherd_status status;
 
-    assert_int_equal(sherd_get_status(argument, &status), 0);
+    assert_int_equal(ask_again(argument, &status), 0);
     sherd_status_free(&status);
 }
 
@@ -476,12 +492,12 @@ static void calls_for_a_status_are_bounded(void **state)
     for (int i = 0; i < 20000 && calls(system) < STATUS_CALLS_MAX; i++)
         uv_sleep(1);
     assert_int_equal(calls(system), STATUS_CALLS_MAX);
-    assert_int_equal(sherd_get_status(system, &status), SHERD_EFULL);
+    assert_int_equal(ask_again(system, &status), SHERD_EFULL);
     atomic_store(&held, false);
     for (int i = 0; i < STATUS_CALLS_MAX; i++)
         assert_int_equal(uv_thread_join(&threads[i]), 0);
     assert_int_equal(calls(system), 0);
-    assert_int_equal(sherd_get_status(system, &status), 0);
+    assert_int_equal(ask_again(system, &status), 0);
     sherd_status_free(&status);
     sherd_close(system);
 }
