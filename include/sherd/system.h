@@ -268,7 +268,8 @@ struct sherd_status {
     uint32_t damaged_key_count;
 };
 
-/* Any thread that is not the library's, after sherd_start; waits for a turn of every lane (at most 5 s, else SHERD_ETIME). */
+/* Any thread that is not the library's, after sherd_start; waits for a turn of every lane (at most 5 s, else SHERD_ETIME; that the whole process stood still counts
+ * for a second at most). */
 SHERD_API SHERD_MUST_USE int sherd_get_status(struct sherd_system *system,
                                               struct sherd_status *status);
 SHERD_API void sherd_status_free(struct sherd_status *status);

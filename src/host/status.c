@@ -170,9 +170,26 @@ static void add_listener(struct sherd_status *status,
         counters.refused + counters.late;
 }
 
+/* Under the lock. In parts: where the whole process stands still, that is one of them, and no more. */
+static void wait_for_parts(struct sherd_system *system,
+                           const struct status_call *call)
+{
+    uint64_t left = STATUS_WAIT_MS * MS;
+
+    while (call->waiting > 0 && left > 0 &&
+           atomic_load(&system->state) == SYSTEM_RUNNING) {
+        uint64_t part = left < SECOND ? left : SECOND;
+        uint64_t began = uv_hrtime();
+        uint64_t took;
+
+        (void)uv_cond_timedwait(&system->changed, &system->mutex, part); /* the loop looks again */
+        took = uv_hrtime() - began;
+        left -= took < part ? took : part;
+    }
+}
+
 int sherd_get_status(struct sherd_system *system, struct sherd_status *status)
 {
-    uint64_t end = uv_hrtime() + STATUS_WAIT_MS * 1000000ull;
     struct status_call *call;
     bool complete;
 
@@ -197,14 +214,7 @@ int sherd_get_status(struct sherd_system *system, struct sherd_status *status)
     ask(system, call);
 
     uv_mutex_lock(&system->mutex);
-    while (call->waiting > 0 &&
-           atomic_load(&system->state) == SYSTEM_RUNNING) {
-        uint64_t now = uv_hrtime();
-
-        if (now >= end)
-            break;
-        (void)uv_cond_timedwait(&system->changed, &system->mutex, end - now); /* the loop looks again */
-    }
+    wait_for_parts(system, call);
     complete = call->waiting == 0;
     if (complete) {
         for (uint32_t i = 0; i < call->part_count; i++)

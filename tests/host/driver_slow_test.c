@@ -9,13 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 #include <uv.h>
 
 #include "base/limits.h"
+#include "base/timers.h"
 #include "fake_node.h"
 
 static _Atomic int stalls, late, given_up;
@@ -127,11 +130,74 @@ static void a_node_with_a_blocked_lane_does_not_stay(void **state)
     memset(&fake_hooks, 0, sizeof fake_hooks);
 }
 
+/* ---- the process stands still ---- */
+
+static _Atomic bool stood_still;
+
+/* A lane is in the midst of a turn, and goes on a while after the standstill. */
+static bool stand_still(struct machine *machine)
+{
+    for (int i = 0; machine->index == 1 && i < 20000 && !atomic_load(&stood_still); i++) {
+        uint64_t before = uv_hrtime();
+
+        uv_sleep(1);
+        if (uv_hrtime() - before < STATUS_WAIT_MS * MS)
+            continue;
+        uv_sleep(100);
+        atomic_store(&stood_still, true);
+    }
+    return false;
+}
+
+/* Another process stops this one for longer than a call waits, when the call is about to begin. */
+static pid_t stop_me(int when)
+{
+    pid_t pid = fork();
+    char byte;
+
+    if (pid)
+        return pid;
+    (void)!read(when, &byte, 1);
+    (void)usleep(500 * 1000);
+    (void)kill(getppid(), SIGSTOP);
+    (void)usleep((STATUS_WAIT_MS + 1000) * 1000);
+    (void)kill(getppid(), SIGCONT);
+    _exit(0);
+}
+
+static void a_call_does_not_count_that_all_stood_still(void **state)
+{
+    struct sherd_options options = { .port = SHERD_PORT_ANY, .lanes = 1, .log = look_at_line };
+    struct sherd_system *system;
+    struct sherd_status status;
+    int ended, begins[2];
+    pid_t pid;
+    (void)state;
+
+    assert_int_equal(pipe(begins), 0);
+    pid = stop_me(begins[0]);
+    assert_true(pid > 0);
+    memset(&fake_hooks, 0, sizeof fake_hooks);
+    fake_hooks.turn = stand_still;
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_start(system), 0);
+    assert_int_equal(write(begins[1], "", 1), 1);
+    assert_int_equal(sherd_get_status(system, &status), 0);
+    assert_true(atomic_load(&stood_still));
+    sherd_status_free(&status);
+    sherd_close(system);
+    memset(&fake_hooks, 0, sizeof fake_hooks);
+    assert_int_equal(waitpid(pid, &ended, 0), pid);
+    close(begins[0]);
+    close(begins[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_with_a_blocked_lane_does_not_stay),
         cmocka_unit_test(slow_things_are_noticed),
+        cmocka_unit_test(a_call_does_not_count_that_all_stood_still),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
