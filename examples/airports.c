@@ -38,7 +38,7 @@ enum { TICK = 1 };
 
 #define WINDOW 1024         /* commands without an answer yet */
 #define REPORT_EACH 20      /* ms; what was acknowledged after the last report is not known outside */
-#define ASK_TIMEOUT 20000   /* ms; then the command is sent again */
+#define ASK_TIMEOUT 60000   /* ms; then the command is sent again, which a machine that stood still for less shall not see */
 #define AIRPORTS_MAX 1000
 #define LOOK 500            /* ms between two looks whether the node has ended, or is to end */
 #define LOOK_LEAVING 20     /* ms, once it leaves */
