@@ -2,8 +2,9 @@
  * with the flights of a file, and a feeder that sends them and waits for every answer.
  *
  *   airports --port N [--seed HOST:PORT]... --journal FILE --input FILE [--lanes N] [--config FILE] [--name CLUSTER]
- *            [--shards N] [--twice N]
+ *            [--shards N] [--twice N] [--patience SECONDS]
  *
+ * --patience: a command without an answer is sent again after so long (20), also where the machine stood still meanwhile.
  * --twice: every Nth command is delivered twice, so that a test sees whether that is found.
  *
  * It reads commands, one a line, from standard input and writes one line for each answer:
@@ -38,7 +39,6 @@ enum { TICK = 1 };
 
 #define WINDOW 1024         /* commands without an answer yet */
 #define REPORT_EACH 20      /* ms; what was acknowledged after the last report is not known outside */
-#define ASK_TIMEOUT 60000   /* ms; then the command is sent again, which a machine that stood still for less shall not see */
 #define AIRPORTS_MAX 1000
 #define LOOK 500            /* ms between two looks whether the node has ended, or is to end */
 #define LOOK_LEAVING 20     /* ms, once it leaves */
@@ -256,7 +256,8 @@ struct feeder {
 
 static struct sherd_ref feeder_ref;
 static atomic_int feeder_ready;
-static uint32_t twice; /* > 0: every so many-th command is delivered twice */
+static uint32_t twice;         /* > 0: every so many-th command is delivered twice */
+static uint32_t patience = 20; /* s; then the command is sent again */
 
 static void send_command(struct sherd_ctx *ctx, const struct feeder *feeder,
                          uint32_t index)
@@ -268,7 +269,8 @@ static void send_command(struct sherd_ctx *ctx, const struct feeder *feeder,
     const char *airport = number % 2 ? flight->destination : flight->origin;
     uint32_t msg = number % 2 ? ARRIVED : DEPARTED;
 
-    sherd_entity_ask(ctx, "Airport", airport, msg, body, index, ASK_TIMEOUT);
+    sherd_entity_ask(ctx, "Airport", airport, msg, body, index,
+                     1000 * patience);
     if (twice && number % twice == 0)
         sherd_entity_tell(ctx, "Airport", airport, msg, body);
 }
@@ -478,7 +480,7 @@ static enum sherd_next feeder_receive(struct sherd_ctx *ctx, void *self,
             for (uint32_t i = 0; i < airport_count; i++, feeder->totals_open++)
                 sherd_entity_ask(ctx, "Airport", airports[i], GET_TOTALS,
                                  (struct sherd_bytes){ NULL, 0 }, WINDOW + i,
-                                 ASK_TIMEOUT);
+                                 1000 * patience);
         break;
     default:
         break;
@@ -626,7 +628,7 @@ static void usage(FILE *to)
     fprintf(to,
             "usage: airports --port N [--seed HOST:PORT]... --journal FILE\n"
             "                --input FILE [--lanes N] [--config FILE]\n"
-            "                [--name CLUSTER] [--shards N] [--twice N]\n");
+            "                [--name CLUSTER] [--shards N] [--twice N] [--patience SECONDS]\n");
 }
 
 enum { SEEDS_MAX = 7 };
@@ -698,6 +700,8 @@ static int take_argument(struct arguments *arguments, int option,
         return read_number("shards", value, 1, 10000, &arguments->shards);
     case 't':
         return read_number("twice", value, 1, UINT32_MAX, &twice);
+    case 'a':
+        return read_number("patience", value, 1, 3600, &patience);
     default: /* getopt_long has said what is wrong */
         return 1;
     }
@@ -715,6 +719,7 @@ static int read_arguments(struct arguments *arguments, int argc, char **argv)
         { "name", required_argument, NULL, 'm' },
         { "shards", required_argument, NULL, 'd' },
         { "twice", required_argument, NULL, 't' },
+        { "patience", required_argument, NULL, 'a' },
         { NULL, 0, NULL, 0 },
     };
     int option;

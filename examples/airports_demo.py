@@ -42,6 +42,7 @@ CLOSING = 0.6, 5.0   # seconds that an airport of the leaving node takes to clos
 MOVE_LOOK = 0.05     # seconds between two looks at the shards while a node joins
 LOOK_EACH = 0.2      # seconds between two looks at the members while commands are fed
 PATIENCE = 120       # seconds until a phase counts as stuck
+ANSWERED = 60        # seconds until a command without an answer is sent again, where nothing is killed: only a machine that stands still for so long doubles one
 HERE = os.path.dirname(os.path.abspath(__file__))
 WANTED = "--input wants a file with the line date,delay,distance,origin,destination and flights below it"
 
@@ -252,7 +253,9 @@ class Demo:
         os.makedirs(self.data, exist_ok=True)
         self.journal = os.path.join(self.data, "journal.db")
         self.count = options.nodes
-        self.extra = ["--twice", str(options.twice)] if options.twice else []  # for every node
+        self.extra = [] if options.kill else ["--patience", str(ANSWERED)]  # for every node
+        if options.twice:
+            self.extra = self.extra + ["--twice", str(options.twice)]
         self.needed = options.move_commands or min(MOVE_COMMANDS, 2 * len(self.flights) // MOVE_PART)
         self.nodes = []
         self.gone = []

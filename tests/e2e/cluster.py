@@ -61,7 +61,7 @@ class Cluster(Demo):
         source = FLIGHTS
         if flights:  # only so many of them
             source = first_flights(self.folder, flights)
-        super().__init__(argparse.Namespace(program=program, input=source, keep=False, data=self.folder, nodes=nodes, move_commands=None,
+        super().__init__(argparse.Namespace(program=program, input=source, keep=False, kill=True, data=self.folder, nodes=nodes, move_commands=None,
                                             twice=None))
 
     # ---- nodes ----
