@@ -67,11 +67,13 @@ static void read_time(struct settings *settings, enum sherd_phase phase)
     bool has_default = phase == SHERD_CLUSTER_LEAVE ||
                        phase == SHERD_CLUSTER_EXITING_DONE;
     char key[KEY_MAX];
+    uint64_t time;
 
     if (!is_step(phase) || is_set(config, key_of(key, phase, "timeout")) ||
-        (has_default && is_set(config, END "default-phase-timeout")))
-        settings->node.phase_timeouts[phase] =
-            config_duration_ns(config, key_of(key, phase, "timeout"));
+        (has_default && is_set(config, END "default-phase-timeout"))) {
+        time = config_duration_ns(config, key_of(key, phase, "timeout"));
+        settings->node.phase_timeouts[phase] = time ? time : 1; /* 0 is none that was set */
+    }
 }
 
 static int read_phase(struct settings *settings, enum sherd_phase phase,

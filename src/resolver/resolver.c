@@ -504,10 +504,22 @@ static void wait_for_lease(struct resolver *resolver, uint64_t now,
     resolver->acquire_at = now + delay;
 }
 
+/* Among the first so many: those of former decisions. */
+static bool is_awaited(const struct resolver *resolver, uint32_t count,
+                       const struct node_id *node)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (node_equal(&resolver->removing.items[i], node))
+            return true;
+    return false;
+}
+
 /* The lease was got for a decision that downed these members. */
 static void keep_lease(struct resolver *resolver, uint64_t now,
                        const bool *down, uint32_t count)
 {
+    uint32_t before = resolver->removing.count;
+
     if (!count && resolver->release != RELEASE_REMOVED) {
         resolver->release = RELEASE_TIME;
         resolver->release_at = now + resolver->settings.release_after;
@@ -515,7 +527,7 @@ static void keep_lease(struct resolver *resolver, uint64_t now,
     }
     resolver->release = RELEASE_REMOVED;
     for (uint32_t i = 0; i < resolver->members.count; i++)
-        if (down[i])
+        if (down[i] && !is_awaited(resolver, before, &resolver->members.items[i].node))
             vec_push(&resolver->removing, resolver->members.items[i].node);
 }
 

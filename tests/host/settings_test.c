@@ -833,11 +833,13 @@ static void phases_are_configured(void **state)
         "akka.coordinated-shutdown {\n"
         "  default-phase-timeout = 7 s\n"
         "  phases.service-unbind.timeout = 1 s\n"
+        "  phases.service-requests-done.timeout = 0\n"
         "  phases.cluster-sharding-shutdown-region.timeout = 10 s\n"
         "}";
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
     assert_true(settings.node.phase_timeouts[SHERD_SERVICE_STOP] == 7 * SECOND);
     assert_true(settings.node.phase_timeouts[SHERD_SERVICE_UNBIND] == SECOND);
+    assert_true(settings.node.phase_timeouts[SHERD_SERVICE_REQUESTS_DONE] == 1); /* at once, and not as if it was not set */
     assert_true(
         settings.node.phase_timeouts[SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION] ==
         10 * SECOND);

@@ -529,6 +529,28 @@ static void a_lease_decides(void **state) /* 096 */
     assert_int_equal(resolver_phase(scene->resolver), RESOLVER_CALM);
 }
 
+/* Ready for shutdown goes before down where two change a member at a time (2.4): it is downed once more, and is removed once. */
+static void a_lease_is_given_back_after_one_that_was_downed_twice(void **state)
+{
+    struct scene *scene = *state;
+
+    by_lease(scene, "AA", "DE");
+    run(scene, 21000);
+    acquired(scene, true);
+    assert_string_equal(scene->said, "?DE");
+    scene->members[3].status = PEER_DOWN;
+    scene->members[4].status = PEER_READY_FOR_SHUTDOWN;
+    see(scene);
+    run(scene, 21000);
+    assert_string_equal(scene->said, "?DEE");
+    scene->members[4].status = PEER_DOWN;
+    see(scene);
+    remove_last(scene);
+    remove_last(scene);
+    run(scene, 41000);
+    assert_string_equal(scene->said, "?DEE!");
+}
+
 static void a_lease_that_is_refused(void **state) /* 097 */
 {
     struct scene *scene = *state;
@@ -887,6 +909,7 @@ int main(void)
         TEST(what_healed_is_not_counted),
         TEST(too_many_is_said),
         TEST(a_lease_decides),
+        TEST(a_lease_is_given_back_after_one_that_was_downed_twice),
         TEST(a_lease_that_is_refused),
         TEST(nobody_asks_for_a_lease_to_down_who_is_down),
         TEST(who_downs_all_asks_for_no_lease),
