@@ -224,11 +224,14 @@ static void hurry_exiting(struct member *member, const struct action *action,
 
 static void trace_removed(struct member *member, const struct node_id *node)
 {
+    const struct gossip_member *other = gossip_find(&member->gossip, node);
     char text[ADDRESS_TEXT_MAX];
 
     trace_put(member->trace, member->info_level, "member",
-              "leader removes member=%s",
-              address_text(&node->address, text, sizeof text));
+              "leader removes member=%s status=%s confirmed=%s",
+              address_text(&node->address, text, sizeof text),
+              member_status_text(other->status),
+              is_confirmed(member, other->profile) ? "yes" : "no");
 }
 
 void leader_act(struct member *member, uint64_t now, struct outbox *outbox)

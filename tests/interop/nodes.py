@@ -2,6 +2,7 @@
 
 A kind is "sherd" (node.c), "akka" or "pekko" (jvm/). All nodes speak the same lines; see jvm/src/sherd/interop/Node.java."""
 import bisect
+import itertools
 import os
 import re
 import shutil
@@ -399,19 +400,28 @@ class Cluster:
         self.wait_up(what, seconds)
 
     def leave(self, node, by=None, slowly=False, quiet=True):
-        """Gracefully; by its own wish, or that of another one: nobody takes it for unreachable before it is removed, which who confirms that
-        it is exiting does not wait for. Slowly: it may end before all others know that it is leaving, and be unreachable for some until
-        it is removed. Nobody warns, if quiet."""
+        """Gracefully; by its own wish, or that of another one: the leader removes it because it has confirmed that it is exiting, and who
+        takes it for unreachable before it hears of the removal knew that it is exiting. (It ends at once, the removal waits until all agree
+        and comes by gossip: by chance that takes longer than a silence may.) Slowly: it may end before all others know that it is leaving,
+        or the leader that it has confirmed it. Nobody warns, if quiet."""
         what = f"{node.name} ({node.kind}) leaves" + (f", told by {by.name} ({by.kind})" if by else "")
         start = time.monotonic()
         by.say(f"leave {node.address}") if by else node.say("leave")
         self.wait_gone(node, what)
         node.wait_end(what)
-        for other in [] if slowly else self.nodes:
-            if other.find(f"^event UnreachableMember {node.address} ", start):
-                raise Failed(f"{what}: {other.name} ({other.kind}) took it for unreachable before it was removed")
+        if not slowly:
+            self.check_confirmed(node, start, what)
         if quiet:
             self.check_quiet(start, node, slowly)
+
+    def check_confirmed(self, node, start, what):
+        for other in self.nodes:
+            told = [event[1] for event in (re.match(f"event ([A-Za-z]+) {node.address} ", line) for line in other.since(start)) if event]
+            if "UnreachableMember" in itertools.takewhile(lambda event: event not in ("MemberExiting", "MemberExited"), told):
+                raise Failed(f"{what}: {other.name} ({other.kind}) took it for unreachable before it knew that it is exiting")
+        removed = f"Leader is removing confirmed Exiting node .*@{node.address}]|leader removes.* member={node.address} status=exiting confirmed=yes"
+        if not any(other.find(removed, start) for other in self.nodes):
+            raise Failed(f"{what}: no leader removed it because it has confirmed that it is exiting")
 
     def wait_unreachable(self, node, start, what, seconds=UNREACHABLE):
         """Until all others see that node up and unreachable."""

@@ -393,7 +393,7 @@ static void what_is_logged_follows_log_info(void **state)
     static const char *const acts[] = { "member joins member=n2:2551",
                                         "leader moves member=n2:2551 status=up",
                                         "leader moves member=n2:2551 status=exiting",
-                                        "leader removes member=n2:2551" };
+                                        "leader removes member=n2:2551 status=exiting confirmed=yes" };
     static const struct {
         bool off, verbose, told, verbosely;
     } rows[] = { { false, false, true, false },
