@@ -304,6 +304,11 @@ bool member_prepare_shutdown(struct member *member, uint64_t now,
     return done;
 }
 
+bool member_is_preparing(const struct member *member)
+{
+    return member->phase == PHASE_INSIDE && member->is_preparing;
+}
+
 void member_quarantined(struct member *member, uint64_t now,
                         const struct node_id *node)
 {

@@ -232,6 +232,8 @@ void member_exiting_done(struct member *member, uint64_t now,
 /* Full shutdown of the cluster: every up member prepares; joins and moves to up end. False when not in a cluster. 6.6. */
 bool member_prepare_shutdown(struct member *member, uint64_t now,
                              struct outbox *outbox);
+/* Whether this node has heard of it, also where its own status says nothing, as it is not up. */
+bool member_is_preparing(const struct member *member);
 /* The transport declared that incarnation dead: it is observed as terminated, for ever. Behaviour 6.7. */
 void member_quarantined(struct member *member, uint64_t now,
                         const struct node_id *node);

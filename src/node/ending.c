@@ -361,13 +361,6 @@ static void name_late_links(struct control *control)
     }
 }
 
-/* The cluster ends as a whole. */
-static bool cluster_ends(const struct member_view *self)
-{
-    return self && (self->status == MEMBER_PREPARING_FOR_SHUTDOWN ||
-                    self->status == MEMBER_READY_FOR_SHUTDOWN);
-}
-
 /* Of two statuses that meet in a merge, ready for shutdown wins over leaving: where many leave at the same time, it has to be said
  * again. */
 static void leave_again(struct control *control)
@@ -377,7 +370,7 @@ static void leave_again(struct control *control)
     if (machine->now < control->leave_again_at)
         return;
     control->leave_again_at = machine->now + SECOND;
-    if (cluster_ends(member_self(control->member)))
+    if (member_is_preparing(control->member))
         (void)member_leave(control->member, machine->now,
                            &machine->self->node.address, &machine->outbox); /* false: it is leaving */
 }
@@ -386,14 +379,14 @@ static void regions_done(struct control *control)
 {
     struct machine *machine = control->machine;
     const struct member_view *self = member_self(control->member);
+    bool together = member_is_preparing(control->member);
 
     enter(control, ENDING_LEAVING,
-          cluster_ends(self)
+          together
               ? TOGETHER_TIME
               : time_of(control, SHERD_CLUSTER_LEAVE,
                         ZOO(C12R) ? 1000 * LEAVE_TIME : LEAVE_TIME));
-    control->leave_again_at =
-        cluster_ends(self) ? machine->now + SECOND : NEVER;
+    control->leave_again_at = together ? machine->now + SECOND : NEVER;
     (void)begin_tasks(control, SHERD_CLUSTER_LEAVE); /* false: there are none */
     if (self && self->status == MEMBER_EXITING)
         control_exiting(control);

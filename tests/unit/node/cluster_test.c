@@ -512,6 +512,42 @@ static void a_cluster_prepares_for_its_end(void **state)
     world_free(world);
 }
 
+static bool is_weakly_up(struct world *world, void *index)
+{
+    struct sherd_status status = world_status(world, 0);
+    bool is = status.member_count > *(uint32_t *)index &&
+              status.members[*(uint32_t *)index].status == SHERD_WEAKLY_UP;
+
+    world_status_fini(&status);
+    return is;
+}
+
+/* Nobody agrees any more while one stands still: who was not up when the cluster prepared for its end waits no longer than the others. */
+static void who_is_weakly_up_ends_with_its_cluster(void **state)
+{
+    struct world *world = cast_world(41, 3, 1);
+    uint32_t late = 3;
+    uint64_t began;
+    (void)state;
+
+    world_pause(world, 2, true);
+    world_run(world, 10 * SECOND);
+    start(world, late, 1);
+    assert_true(world_until(world, is_weakly_up, &late, 40 * SECOND));
+    world_prepare_shutdown(world, 0);
+    world_run(world, 5 * SECOND);
+    began = world_now(world);
+    for (uint32_t i = 0; i < 4; i++)
+        if (i != 2)
+            world_leave(world, i);
+    while (!world_node(world, 0)->has_ended || !world_node(world, 1)->has_ended || !world_node(world, late)->has_ended) {
+        world_run(world, SECOND);
+        assert_true(world_now(world) - began < 30 * SECOND);
+    }
+    assert_int_equal(world_node(world, late)->error, 0);
+    world_free(world);
+}
+
 static void start_without_types(struct world *world, uint32_t index)
 {
     struct node_settings settings = world_node_settings(world, index, NULL, 0);
@@ -589,6 +625,7 @@ int main(void)
         cmocka_unit_test(who_finds_no_cluster_is_heard_to_its_end),
         cmocka_unit_test(a_node_hears_itself),
         cmocka_unit_test(a_cluster_prepares_for_its_end),
+        cmocka_unit_test(who_is_weakly_up_ends_with_its_cluster),
         cmocka_unit_test(clusters_of_one_are_linked),
         cmocka_unit_test(a_cluster_of_one_with_entities_stays),
         cmocka_unit_test(a_sick_node_takes_nobody_with_it),
