@@ -72,7 +72,7 @@
 #define MEMBER_REPLIES_OF_STEP 16 /* of those that wait, sent in one step: 500 KB of a thousand members */
 #define MEMBER_REPLIES_MAX 64 /* gossips that wait for the next step; one more is sent at once */
 #define MEMBER_OVER_MAX 2 /* large gossips that were replaced and wait for a step to be freed; one more is freed at once */
-#define MEMBER_WAITING_MAX 4 /* gossips that were read and wait for a step to be merged in; one more, and the first is merged at once */
+#define MEMBER_WAITING_MAX 4 /* gossips that were inflated and wait for steps to be read and merged in; one more, and the first is merged at once */
 #define MEMBER_SEEDS_MAX 128 /* seed nodes */
 #define MEMBER_EXITING_MAX 5000 /* exiting members that confirmed; no more than members */
 

@@ -272,24 +272,33 @@ static bool take_parts(struct slice packed, size_t start,
     return crc == trailer_of(packed).crc;
 }
 
-/* True when the gossip is packed as this library does it, and not wrong; its names may be known. */
-static bool open_parts(struct slice packed, const struct gossip_names **names,
-                       struct head_opened *opened)
+void head_open(struct slice packed, const struct gossip_head *head,
+               struct head_opened *opened)
 {
-    struct slice rest = behind(packed, &(*names)->bytes);
+    const struct gossip_names *names = &head->names;
+    struct slice rest = behind(packed, &names->bytes);
     struct pack_marks marks;
-    size_t before = (*names)->size;
 
-    if (!rest.size) {
-        *names = NULL;
-        before = 0;
+    if (rest.size) {
+        opened->known_size = names->bytes.size;
+    } else {
+        names = NULL;
         if (packed.size < HEADER_SIZE + TRAILER_SIZE ||
             memcmp(packed.data, header, HEADER_SIZE) != 0)
-            return false;
+            return;
         rest = slice_of(packed.data + HEADER_SIZE, packed.size - HEADER_SIZE);
     }
-    return inflate_rest(&opened->bytes, rest, before, &marks) &&
-           take_parts(packed, packed.size - rest.size, &marks, *names, opened);
+    opened->is_open =
+        inflate_rest(&opened->bytes, rest, names ? names->size : 0, &marks) &&
+        take_parts(packed, packed.size - rest.size, &marks, names, opened);
+}
+
+/* The names that were known then are still known. */
+static bool still_fits(struct slice packed, const struct gossip_names *names,
+                       const struct head_opened *opened)
+{
+    return !opened->known_size || (opened->known_size == names->bytes.size &&
+                                   behind(packed, &names->bytes).size);
 }
 
 /* The nodes that are named, in memory of the arena; null when there are too many for it. */
@@ -367,14 +376,19 @@ enum verdict head_get_gossip(const struct identity *identity,
                              const struct gossip_head *head,
                              struct gossip *gossip, struct head_opened *opened)
 {
-    const struct gossip_names *names = &head->names;
-    bool is_open = open_parts(packed, &names, opened);
-    struct slice bytes = buf_slice(&opened->bytes);
+    const struct gossip_names *names;
+    struct slice bytes;
     enum verdict verdict;
 
-    if (is_open && read_usual(identity, bytes, names, known, gossip))
+    if (!opened->is_open || !still_fits(packed, &head->names, opened)) {
+        head_opened_fini(opened);
+        head_open(packed, head, opened);
+    }
+    names = opened->known_size ? &head->names : NULL;
+    bytes = buf_slice(&opened->bytes);
+    if (opened->is_open && read_usual(identity, bytes, names, known, gossip))
         return WIRE_OK;
-    if (is_open && names &&
+    if (opened->is_open && names &&
         read_any(identity, bytes, names, known, gossip, &verdict)) {
         head_opened_fini(opened);
         return verdict;

@@ -44,9 +44,11 @@ bool head_make_step(const struct identity *identity, const struct gossip *gossip
 bool head_get_seen(struct slice packed, const struct gossip *gossip,
                    const struct gossip_head *head, bool *seen);
 
-/* What head_get_gossip inflated, for head_take: zero before, head_opened_fini afterwards. */
+/* What was inflated, for head_get_gossip and head_take: zero before, head_opened_fini afterwards. */
 struct head_opened {
     struct buf bytes;   /* inflated, behind the names when these were known */
+    bool is_open;       /* it is packed as this library does it, and not wrong */
+    size_t known_size;  /* of the compressed names when these were known, else 0 */
     size_t names_end;   /* in the compressed gossip; 0 = it is not in parts */
     size_t head_end;
     size_t names_size;  /* of the bytes, 0 when the names were known */
@@ -56,7 +58,10 @@ struct head_opened {
 };
 void head_opened_fini(struct head_opened *opened);
 
-/* As wire_get_gossip. The head is of another gossip, or none. */
+/* Inflates a compressed gossip, which takes about as long as to read it then. The head is of another gossip, or none. */
+void head_open(struct slice packed, const struct gossip_head *head,
+               struct head_opened *opened);
+/* As wire_get_gossip; with what was opened, but when it was not, or with names that are not the head's any more. */
 enum verdict head_get_gossip(const struct identity *identity,
                              struct slice packed, const struct gossip *known,
                              const struct gossip_head *head,

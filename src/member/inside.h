@@ -121,19 +121,22 @@ struct merged {
     bool removes; /* somebody, as gossip_merge says */
 };
 
-/* A large gossip that was read, and is taken in by a later step; outside, what came for a newcomer. */
+/* A large gossip that was opened, and is read and taken in by later steps; outside, what came for a newcomer. */
 struct waiting {
     struct node_id from;
     struct buf path; /* of who sent it */
-    struct gossip gossip;
+    struct buf bytes; /* outside: what was inflated, until it is read */
+    bool is_welcome;  /* outside: else a gossip */
+    bool is_read;
+    struct gossip gossip; /* once it is read */
     struct brought brought;
     struct merged merged; /* with ours, once it was */
     bool is_merged;       /* with ours as it is now */
     bool was_merged;      /* once: if ours changed since, it is merged when it is taken in */
 };
 
-/* What is much work has a step of its own. After at most one of each, in this order, a second to take in what was merged, and as many as
- * PACK_STEPS_MAX to pack, comes one for all else that is due, so that nothing is late where that does not end. */
+/* What is much work has a step of its own. After at most one of each, in this order, two more to merge and to take in what was read, and as
+ * many as PACK_STEPS_MAX to pack, comes one for all else that is due, so that nothing is late where that does not end. */
 enum step_kind {
     STEP_OF_ALL,
     STEP_TAKES_IN,
@@ -324,12 +327,13 @@ bool spread_replies(struct member *member, struct outbox *outbox);
 void spread_forget_replies(struct member *member);
 void spread_tell_stats(struct member *member, uint64_t now); /* a line of the log when it is due */
 
-/* intake.c. A gossip of many members takes steps of their own: it is read, merged if it is concurrent, taken in, and then what is packed of it is
- * taken over. */
+/* intake.c. A gossip of many members takes steps of their own: it is inflated, read, merged if it is concurrent, taken in, and then what is
+ * packed of it is taken over. */
 void intake_receive(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox);
-/* Merges one that waits, or takes it in; false: none waits. */
+/* Reads one that waits, merges it, or takes it in; false: none waits. */
 bool intake_step(struct member *member, struct outbox *outbox);
+bool intake_goes_on(const struct member *member); /* one that waits was read */
 bool intake_has_merged(const struct member *member); /* one waits only to be taken in */
 void intake_forget_merged(struct member *member); /* ours has changed */
 bool intake_let_go_step(struct member *member); /* frees one that was replaced; false: there is none, or something else has its turn */

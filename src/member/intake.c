@@ -355,9 +355,15 @@ static void take_waiting(struct member *member, struct waiting *waiting,
 static void fini_waiting(struct waiting *waiting)
 {
     buf_fini(&waiting->path);
+    buf_fini(&waiting->bytes);
     gossip_fini(&waiting->gossip);
     fini_brought(&waiting->brought);
     gossip_fini(&waiting->merged.gossip);
+}
+
+bool intake_goes_on(const struct member *member)
+{
+    return member->waiting.count && member->waiting.items[0].is_read;
 }
 
 bool intake_has_merged(const struct member *member)
@@ -374,12 +380,27 @@ void intake_forget_merged(struct member *member)
     member->waiting.items[0].is_merged = false;
 }
 
+/* False: it cannot be read. */
+static bool read_gossip(struct member *member, struct waiting *waiting)
+{
+    enum verdict verdict =
+        head_get_gossip(member->identity, buf_slice(&waiting->brought.packed),
+                        &member->gossip, &member->head, &waiting->gossip,
+                        &waiting->brought.opened);
+
+    waiting->is_read = verdict == WIRE_OK;
+    if (!waiting->is_read)
+        member_cannot_read(member, verdict, "gossip", &waiting->from);
+    return waiting->is_read;
+}
+
 static void take_first(struct member *member, struct outbox *outbox)
 {
     struct waiting first = member->waiting.items[0];
 
     vec_remove(&member->waiting, 0);
-    if (spread_is_from_member(member, &first.from))
+    if (spread_is_from_member(member, &first.from) &&
+        (first.is_read || read_gossip(member, &first)))
         take_waiting(member, &first, outbox);
     let_go(member, &first.gossip);
     fini_waiting(&first);
@@ -401,10 +422,18 @@ static bool merge_first(struct member *member)
 
 bool intake_step(struct member *member, struct outbox *outbox)
 {
+    struct waiting *first = member->waiting.items;
+
     if (!member->waiting.count)
         return false;
-    if (!merge_first(member))
+    if (!first->is_read) {
+        if (read_gossip(member, first))
+            return true;
+        fini_waiting(first);
+        vec_remove(&member->waiting, 0);
+    } else if (!merge_first(member)) {
         take_first(member, outbox);
+    }
     return true;
 }
 
@@ -417,38 +446,37 @@ void intake_forget(struct member *member)
 }
 
 /* Given if true; false: this node is in no cluster any more. */
-static bool wait(struct member *member, const struct waiting *read,
+static bool wait(struct member *member, const struct waiting *came,
                  struct outbox *outbox)
 {
     if (member->waiting.count == MEMBER_WAITING_MAX)
         take_first(member, outbox);
     if (member->phase != PHASE_INSIDE)
         return false;
-    vec_push(&member->waiting, *read);
+    vec_push(&member->waiting, *came);
     BOUNDED("gossips that wait to be merged in", member->waiting.count,
             MEMBER_WAITING_MAX);
     return true;
 }
 
 /* packed: given. */
-static void read_gossip(struct member *member, const struct inbound *inbound,
+static void open_gossip(struct member *member, const struct inbound *inbound,
                         struct buf *packed, struct outbox *outbox)
 {
-    struct waiting read = { .from = inbound->from,
+    struct waiting came = { .from = inbound->from,
                             .brought = { .packed = *packed } };
-    enum verdict verdict =
-        head_get_gossip(member->identity, buf_slice(packed), &member->gossip,
-                        &member->head, &read.gossip, &read.brought.opened);
 
     *packed = (struct buf){ 0 };
-    buf_put_slice(&read.path, inbound->sender);
-    if (verdict != WIRE_OK)
-        member_cannot_read(member, verdict, "gossip", &inbound->from);
-    else if (member->gossip.members.count < HEAD_MEMBERS_MIN)
-        take_waiting(member, &read, outbox);
-    else if (wait(member, &read, outbox))
-        return;
-    fini_waiting(&read);
+    buf_put_slice(&came.path, inbound->sender);
+    if (member->gossip.members.count >= HEAD_MEMBERS_MIN) {
+        head_open(buf_slice(&came.brought.packed), &member->head,
+                  &came.brought.opened);
+        if (wait(member, &came, outbox))
+            return;
+    } else if (read_gossip(member, &came)) {
+        take_waiting(member, &came, outbox);
+    }
+    fini_waiting(&came);
 }
 
 static void take_envelope(struct member *member, const struct inbound *inbound,
@@ -463,7 +491,7 @@ static void take_envelope(struct member *member, const struct inbound *inbound,
         finish(member, &inbound->from, inbound->sender, before, outcome,
                outbox);
     else
-        read_gossip(member, inbound, packed, outbox);
+        open_gossip(member, inbound, packed, outbox);
 }
 
 /* now: it is not compared with anything: gossips arrive here without a queue, none is too old (behaviour 2.8). */

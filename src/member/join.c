@@ -4,6 +4,18 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/zoo.h"
+#include "member/pack.h"
+
+#define LARGE_SIZE (8 * 1024) /* bytes inflated of what is read in a step of its own */
+
+static void unreadable(struct member *member, enum verdict verdict,
+                       const char *what, const struct node_id *from)
+{
+    if (verdict == WIRE_BEYOND)
+        member_cannot_read(member, verdict, what, from);
+    else
+        member->counters.dropped_malformed++;
+}
 
 static void stay_outside(struct member *member)
 {
@@ -200,10 +212,8 @@ void join_receive(struct member *member, uint64_t now,
         wire_get_join(member->identity, inbound->payload, &profile);
 
     leave_follow_preparation(member, outbox);
-    if (verdict == WIRE_BEYOND)
-        member_cannot_read(member, verdict, "request to join", &inbound->from);
-    else if (verdict != WIRE_OK)
-        member->counters.dropped_malformed++;
+    if (verdict != WIRE_OK)
+        unreadable(member, verdict, "request to join", &inbound->from);
     else if (!inbound->sender.size ||
              !profile_is(profile, &inbound->from) ||
              profile_is(profile, &member->identity->node))
@@ -267,55 +277,81 @@ static void enter(struct member *member, uint64_t now, struct gossip *gossip,
               member->gossip.members.count);
 }
 
-/* A large one waits for the next step: it has been read in this one. gossip: given. */
-static void enter_later(struct member *member, struct gossip *gossip,
-                        const struct inbound *inbound)
-{
-    struct waiting read = { .from = inbound->from, .gossip = *gossip };
-
-    *gossip = (struct gossip){ 0 };
-    buf_put_slice(&read.path, inbound->sender);
-    vec_push(&member->waiting, read);
-}
-
-void join_enter_step(struct member *member, uint64_t now,
-                     struct outbox *outbox)
+static void enter_first(struct member *member, uint64_t now,
+                        struct outbox *outbox)
 {
     struct waiting *first = &member->waiting.items[0];
     const struct inbound inbound = { .from = first->from,
                                      .sender = buf_slice(&first->path) };
 
-    if (member->phase == PHASE_JOINING || member->phase == PHASE_SEEDING)
-        enter(member, now, &first->gossip, &inbound, outbox);
+    enter(member, now, &first->gossip, &inbound, outbox);
     intake_forget(member);
 }
 
-/* Takes what was decoded for a newcomer, in whatever message it came. */
-static void consider(struct member *member, uint64_t now, enum verdict verdict,
-                     const struct node_id *from, struct gossip *gossip,
-                     const struct inbound *inbound, struct outbox *outbox)
+/* What came for a newcomer, in whatever message. False: it cannot be read, or is none of its own. */
+static bool read_first(struct member *member)
 {
-    if (verdict == WIRE_BEYOND)
-        member_cannot_read(member, verdict, "gossip", &inbound->from);
-    else if (verdict != WIRE_OK)
-        member->counters.dropped_malformed++;
-    else if (!node_equal(from, &inbound->from) ||
-             !is_own_welcome(member, gossip, from))
+    struct waiting *first = &member->waiting.items[0];
+    struct slice bytes = buf_slice(&first->bytes);
+    struct node_id from = first->from;
+    struct gossip known = { 0 };
+    enum verdict verdict;
+
+    (void)gossip_add(&known, member->self, MEMBER_JOINING, UP_NUMBER_NONE);
+    verdict = first->is_welcome
+                  ? wire_read_welcome(member->identity, bytes, &known, &from,
+                                      &first->gossip)
+                  : wire_read_gossip(member->identity, bytes, &known,
+                                     &first->gossip);
+    gossip_fini(&known);
+    if (verdict != WIRE_OK)
+        unreadable(member, verdict, "gossip", &first->from);
+    else if (!node_equal(&from, &first->from) ||
+             !is_own_welcome(member, &first->gossip, &from))
         member->counters.dropped_hostile++;
-    else if (gossip->members.count < HEAD_MEMBERS_MIN)
-        enter(member, now, gossip, inbound, outbox);
     else
-        enter_later(member, gossip, inbound);
+        first->is_read = true;
+    return first->is_read;
+}
+
+void join_enter_step(struct member *member, uint64_t now,
+                     struct outbox *outbox)
+{
+    if (member->phase != PHASE_JOINING && member->phase != PHASE_SEEDING)
+        intake_forget(member);
+    else if (member->waiting.items[0].is_read)
+        enter_first(member, now, outbox);
+    else if (!read_first(member))
+        intake_forget(member);
+}
+
+/* Of a large one each takes long: it is inflated in this step, read in the next, and entered by in the one after. */
+static void consider(struct member *member, uint64_t now, bool is_welcome,
+                     struct slice packed, const struct inbound *inbound,
+                     struct outbox *outbox)
+{
+    struct waiting came = { .from = inbound->from, .is_welcome = is_welcome };
+    bool is_large;
+
+    if (!pack_inflate(&came.bytes, packed)) {
+        buf_fini(&came.bytes);
+        unreadable(member, WIRE_MALFORMED, "gossip", &inbound->from);
+        return;
+    }
+    is_large = came.bytes.size >= LARGE_SIZE;
+    buf_put_slice(&came.path, inbound->sender);
+    vec_push(&member->waiting, came);
+    if (is_large)
+        return;
+    if (!read_first(member))
+        intake_forget(member);
+    else if (member->waiting.items[0].gossip.members.count < HEAD_MEMBERS_MIN)
+        enter_first(member, now, outbox);
 }
 
 void welcome_receive(struct member *member, uint64_t now,
                      const struct inbound *inbound, struct outbox *outbox)
 {
-    struct gossip known = { 0 };
-    struct gossip gossip = { 0 };
-    struct node_id from;
-    enum verdict verdict;
-
     if (member->phase == PHASE_INSIDE && ZOO(E13)) {
         member->phase = PHASE_JOINING;
         member->contact = inbound->from.address;
@@ -325,37 +361,27 @@ void welcome_receive(struct member *member, uint64_t now,
         member->counters.dropped_state++;
         return;
     }
-    (void)gossip_add(&known, member->self, MEMBER_JOINING, UP_NUMBER_NONE);
-    verdict = wire_get_welcome(member->identity, inbound->payload, &known,
-                               &from, &gossip);
-    consider(member, now, verdict, &from, &gossip, inbound, outbox);
-    gossip_fini(&known);
-    gossip_fini(&gossip);
+    consider(member, now, true, inbound->payload, inbound, outbox);
 }
 
 void join_receive_gossip(struct member *member, uint64_t now,
                          const struct inbound *inbound, struct outbox *outbox)
 {
-    struct gossip known = { 0 };
-    struct gossip gossip = { 0 };
     struct buf packed = { 0 };
     struct node_id from;
     struct node_id to;
     enum verdict verdict = wire_get_envelope(member->identity, inbound->payload,
                                              &from, &to, &packed);
 
-    if (verdict == WIRE_OK && !node_equal(&to, &member->identity->node)) {
+    if (verdict == WIRE_OK && !node_equal(&to, &member->identity->node))
         member->counters.dropped_misdirected++;
-    } else if (member->waiting.count) {
+    else if (member->waiting.count)
         member->counters.dropped_state++;
-    } else {
-        (void)gossip_add(&known, member->self, MEMBER_JOINING, UP_NUMBER_NONE);
-        if (verdict == WIRE_OK)
-            verdict = wire_get_gossip(member->identity, buf_slice(&packed),
-                                      &known, &gossip);
-        consider(member, now, verdict, &from, &gossip, inbound, outbox);
-    }
+    else if (verdict != WIRE_OK)
+        unreadable(member, verdict, "gossip", &inbound->from);
+    else if (!node_equal(&from, &inbound->from))
+        member->counters.dropped_hostile++;
+    else
+        consider(member, now, false, buf_slice(&packed), inbound, outbox);
     buf_fini(&packed);
-    gossip_fini(&known);
-    gossip_fini(&gossip);
 }

@@ -520,7 +520,7 @@ static bool leads_many(const struct member *member)
 static enum step_kind much_work(struct member *member, uint64_t now,
                                 struct outbox *outbox)
 {
-    if ((member->last_step == STEP_OF_ALL || intake_has_merged(member)) &&
+    if ((member->last_step == STEP_OF_ALL || intake_goes_on(member)) &&
         intake_step(member, outbox))
         return STEP_TAKES_IN;
     if (member->last_step <= STEP_PACKS &&

@@ -435,9 +435,9 @@ void wire_put_gossip(const struct identity *identity, struct buf *buf,
     buf_fini(&bytes);
 }
 
-static enum verdict read_gossip(const struct identity *identity,
-                                struct slice bytes, const struct gossip *known,
-                                struct gossip *gossip)
+enum verdict wire_read_gossip(const struct identity *identity,
+                              struct slice bytes, const struct gossip *known,
+                              struct gossip *gossip)
 {
     struct arena arena;
     const Cluster__Gossip *message;
@@ -465,7 +465,7 @@ enum verdict wire_get_gossip(const struct identity *identity,
     enum verdict verdict = WIRE_MALFORMED;
 
     if (pack_inflate(&bytes, packed))
-        verdict = read_gossip(identity, buf_slice(&bytes), known, gossip);
+        verdict = wire_read_gossip(identity, buf_slice(&bytes), known, gossip);
     buf_fini(&bytes);
     return verdict;
 }
@@ -521,7 +521,7 @@ static bool read_welcome(const struct identity *identity, struct slice bytes,
     return get_part(&cursor, 1, &node) && get_part(&cursor, 2, &whole) &&
            !cursor_left(&cursor) &&
            wire_get_node(identity, node, from) == WIRE_OK &&
-           read_gossip(identity, whole, known, gossip) == WIRE_OK;
+           wire_read_gossip(identity, whole, known, gossip) == WIRE_OK;
 }
 
 static enum verdict decode_welcome(const struct identity *identity,
@@ -545,6 +545,16 @@ static enum verdict decode_welcome(const struct identity *identity,
     return verdict;
 }
 
+enum verdict wire_read_welcome(const struct identity *identity,
+                               struct slice bytes, const struct gossip *known,
+                               struct node_id *from, struct gossip *gossip)
+{
+    if (read_welcome(identity, bytes, known, from, gossip))
+        return WIRE_OK;
+    gossip_fini(gossip);
+    return decode_welcome(identity, bytes, known, from, gossip);
+}
+
 enum verdict wire_get_welcome(const struct identity *identity,
                               struct slice payload, const struct gossip *known,
                               struct node_id *from, struct gossip *gossip)
@@ -552,17 +562,9 @@ enum verdict wire_get_welcome(const struct identity *identity,
     struct buf bytes = { 0 };
     enum verdict verdict = WIRE_MALFORMED;
 
-    if (!pack_inflate(&bytes, payload)) {
-        buf_fini(&bytes);
-        return WIRE_MALFORMED;
-    }
-    if (read_welcome(identity, buf_slice(&bytes), known, from, gossip)) {
-        verdict = WIRE_OK;
-    } else {
-        gossip_fini(gossip);
-        verdict = decode_welcome(identity, buf_slice(&bytes), known, from,
-                                 gossip);
-    }
+    if (pack_inflate(&bytes, payload))
+        verdict = wire_read_welcome(identity, buf_slice(&bytes), known, from,
+                                    gossip);
     buf_fini(&bytes);
     return verdict;
 }

@@ -95,6 +95,10 @@ void wire_put_gossip(const struct identity *identity, struct buf *buf,
 enum verdict wire_get_gossip(const struct identity *identity,
                              struct slice packed, const struct gossip *known,
                              struct gossip *gossip);
+/* The same, of what it inflates to. */
+enum verdict wire_read_gossip(const struct identity *identity,
+                              struct slice bytes, const struct gossip *known,
+                              struct gossip *gossip);
 /* GE, around a compressed gossip; the decoded one replaces the buffer's contents. */
 void wire_put_envelope(const struct identity *identity, struct buf *buf,
                        const struct node_id *from, const struct node_id *to,
@@ -108,5 +112,9 @@ void wire_put_welcome(const struct identity *identity, struct buf *buf,
 enum verdict wire_get_welcome(const struct identity *identity,
                               struct slice payload, const struct gossip *known,
                               struct node_id *from, struct gossip *gossip);
+/* The same, of what it inflates to. */
+enum verdict wire_read_welcome(const struct identity *identity,
+                               struct slice bytes, const struct gossip *known,
+                               struct node_id *from, struct gossip *gossip);
 
 #endif

@@ -277,6 +277,41 @@ static enum verdict read_both(const struct parts *parts, struct slice packed,
     return verdict;
 }
 
+/* Opened in one step and read in a later one: with what was opened where the names are still known, else anew. */
+static void what_was_opened_is_read_later(void **state)
+{
+    struct gossip_head none = { 0 };
+    struct parts parts;
+    (void)state;
+
+    parts_make(&parts);
+    for (int opened_known = 0; opened_known < 2; opened_known++)
+        for (int read_known = 0; read_known < 2; read_known++) {
+            struct gossip read = { 0 };
+            struct head_opened opened = { .bytes = { 0 } };
+            const void *bytes;
+            size_t size;
+
+            head_open(buf_slice(&parts.packed), opened_known ? &parts.head : &none,
+                      &opened);
+            assert_true(opened.is_open);
+            bytes = opened.bytes.data;
+            size = opened.bytes.size;
+            assert_int_equal(head_get_gossip(&test_identity, buf_slice(&parts.packed),
+                                             &parts.gossip, read_known ? &parts.head : &none,
+                                             &read, &opened),
+                             WIRE_OK);
+            assert_true(same(&read, &parts.gossip));
+            if (opened_known && !read_known)
+                assert_true(opened.bytes.size > size);
+            else
+                assert_ptr_equal(opened.bytes.data, bytes);
+            head_opened_fini(&opened);
+            gossip_fini(&read);
+        }
+    parts_drop(&parts);
+}
+
 static void known_names_are_not_read(void **state)
 {
     struct node_id late = test_node("late", 1, 77);
@@ -376,6 +411,7 @@ int main(void)
         cmocka_unit_test(other_observations_are_read_whole),
         cmocka_unit_test(a_tail_with_more_is_read_whole),
         cmocka_unit_test(a_head_is_taken_over),
+        cmocka_unit_test(what_was_opened_is_read_later),
         cmocka_unit_test(known_names_are_not_read),
         cmocka_unit_test(broken_bytes_behind_known_names_are_refused),
         cmocka_unit_test(broken_bytes_are_not_believed),

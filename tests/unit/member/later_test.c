@@ -89,8 +89,8 @@ static void so_many_gossips_wait(void **state)
     (void)receive_change(member, MEMBER_WAITING_MAX + 1, &outbox);
     assert_int_equal(counters->gossip_received, 1);
     assert_int_equal(member->over.count, 1); /* a newer one took its place */
-    /* what is over, a gossip in two steps, what it leaves over, an answer in three: names, the rest, sent */
-    assert_int_equal(step_all(member, &outbox), 6 + MEMBER_OVER_MAX);
+    /* what is over, a gossip in three steps, what it leaves over, an answer in three: names, the rest, sent */
+    assert_int_equal(step_all(member, &outbox), 7 + MEMBER_OVER_MAX);
     assert_int_equal(member->over.count, 0);
     assert_int_equal(counters->gossip_received, MEMBER_WAITING_MAX + 1);
     for (uint32_t i = 1; i <= MEMBER_WAITING_MAX + 1; i++)
@@ -98,6 +98,64 @@ static void so_many_gossips_wait(void **state)
             clock_get(&member->gossip.clock,
                       &member->gossip.members.items[i].profile->key),
             1);
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
+static void a_gossip_is_inflated_read_and_taken_in_in_a_step_each(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct member *member = among_members(&outbox);
+    const struct member_counters *counters = member_counters(member);
+    const struct waiting *first;
+    (void)state;
+
+    (void)receive_change(member, 1, &outbox);
+    (void)receive_change(member, 2, &outbox);
+    first = member->waiting.items;
+    assert_true(first->brought.opened.is_open && !first->is_read);
+    assert_int_equal(first->gossip.members.count, 0);
+    assert_true(member_step(member, 2, 2, &outbox));
+    assert_true(first->is_read);
+    assert_int_equal(first->gossip.members.count, MEMBERS);
+    assert_int_equal(counters->gossip_received, 0);
+    assert_true(member_step(member, 2, 2, &outbox));
+    assert_int_equal(counters->gossip_received, 1);
+    assert_int_equal(member->waiting.count, 1);
+    assert_false(first->is_read);
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
+/* What cannot be read is found in a step of its own, and what comes behind it is not lost. */
+static void what_waits_and_cannot_be_read_is_dropped(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct member *member = among_members(&outbox);
+    const struct member_counters *counters = member_counters(member);
+    struct buf *packed;
+    (void)state;
+
+    (void)receive_change(member, 1, &outbox);
+    (void)receive_change(member, 2, &outbox);
+    packed = &member->waiting.items[0].brought.packed;
+    packed->data[packed->size - 5] ^= 1; /* of its crc */
+    member->waiting.items[0].brought.opened.is_open = false;
+    assert_true(member_step(member, 2, 2, &outbox));
+    assert_int_equal(counters->dropped_malformed, 1);
+    assert_int_equal(member->waiting.count, 1);
+    (void)step_all(member, &outbox);
+    assert_int_equal(counters->gossip_received, 1);
+    assert_int_equal(member->waiting.count, 0);
+    /* Also where so many wait that the first one is taken in at once. */
+    for (uint32_t i = 1; i <= MEMBER_WAITING_MAX; i++)
+        (void)receive_change(member, 2 + i, &outbox);
+    packed = &member->waiting.items[0].brought.packed;
+    packed->data[packed->size - 5] ^= 1;
+    member->waiting.items[0].brought.opened.is_open = false;
+    (void)receive_change(member, 20, &outbox);
+    assert_int_equal(counters->dropped_malformed, 2);
+    assert_int_equal(member->waiting.count, MEMBER_WAITING_MAX);
     outbox_fini(&outbox);
     member_free(member);
 }
@@ -362,6 +420,74 @@ static void a_newcomer_reads_in_one_step_and_enters_in_the_next(void **state)
     member_free(member);
 }
 
+/* A newcomer, told what a member says to it, in the steps that it takes to read that. */
+static struct member *told_newcomer(struct member *member, bool by_gossip, bool wrong, struct outbox *outbox)
+{
+    struct member_settings settings = { 0 };
+    static struct identity identity; /* lent to the newcomer */
+    struct inbound inbound = { .from = test_identity.node,
+                               .sender = slice_text("/a"),
+                               .manifest = slice_text(by_gossip ? "GE" : "W"),
+                               .serializer = MEMBER_SERIALIZER };
+    struct buf packed = { 0 };
+    struct buf payload = { 0 };
+    struct member *newcomer;
+    struct outbound out;
+
+    identity = test_identity;
+    identity.node = test_node("joins", 1, wrong ? 2 : 1); /* the member has let in number 1 */
+    wire_put_gossip(&test_identity, &packed, &member->gossip);
+    if (by_gossip)
+        wire_put_envelope(&test_identity, &payload, &inbound.from, &identity.node, buf_slice(&packed));
+    else
+        wire_put_welcome(&test_identity, &payload, &inbound.from, &member->gossip);
+    newcomer = member_new(&identity, &settings, 2, NULL);
+    assert_true(member_join(newcomer, 2, 2, &test_identity.node.address, outbox));
+    while (outbox_next(outbox, &out))
+        ;
+    inbound.payload = buf_slice(&payload);
+    welcome(newcomer, &inbound, outbox);
+    assert_false(newcomer->waiting.items[0].is_read);
+    assert_true(member_step(newcomer, 2, 2, outbox));
+    buf_fini(&packed);
+    buf_fini(&payload);
+    return newcomer;
+}
+
+/* A large one is inflated, read and entered by in a step each; one that leaves this node out is dropped when it is read. */
+static void a_newcomer_reads_what_is_large_in_a_step_of_its_own(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct member *member = among_members(&outbox);
+    (void)state;
+
+    for (uint32_t i = 1000; i < 2000; i++) {
+        struct profile *profile = test_profile("w", i, i + 1, NULL);
+
+        gossip_add(&member->gossip, profile, MEMBER_UP, (int32_t)i + 1);
+        profile_drop(profile);
+    }
+    member_gossip_changed(member);
+    receive_join(member, 1, &outbox);
+    for (int by_gossip = 0; by_gossip < 2; by_gossip++) {
+        struct member *newcomer = told_newcomer(member, by_gossip, false, &outbox);
+
+        assert_false(member_is_in(newcomer));
+        assert_true(newcomer->waiting.items[0].is_read);
+        assert_true(member_step(newcomer, 2, 2, &outbox));
+        assert_true(member_is_in(newcomer));
+        assert_int_equal(newcomer->waiting.count, 0);
+        member_free(newcomer);
+        newcomer = told_newcomer(member, by_gossip, true, &outbox);
+        assert_false(member_is_in(newcomer));
+        assert_int_equal(newcomer->waiting.count, 0);
+        assert_int_equal(member_counters(newcomer)->dropped_hostile, 1);
+        member_free(newcomer);
+    }
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
 /* What the leader of many does has a step of its own: a round of gossip and heartbeats is due at the same time. */
 static void the_leader_of_many_acts_in_a_step_of_its_own(void **state)
 {
@@ -394,6 +520,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(so_many_gossips_wait),
+        cmocka_unit_test(a_gossip_is_inflated_read_and_taken_in_in_a_step_each),
+        cmocka_unit_test(what_waits_and_cannot_be_read_is_dropped),
         cmocka_unit_test(
             a_concurrent_gossip_is_merged_in_one_step_and_taken_in_in_the_next),
         cmocka_unit_test(what_was_merged_with_another_gossip_is_not_taken),
@@ -403,6 +531,7 @@ int main(void)
         cmocka_unit_test(who_goes_while_its_gossip_waits_is_not_heard),
         cmocka_unit_test(who_joins_together_is_told_one_version),
         cmocka_unit_test(a_newcomer_reads_in_one_step_and_enters_in_the_next),
+        cmocka_unit_test(a_newcomer_reads_what_is_large_in_a_step_of_its_own),
         cmocka_unit_test(the_leader_of_many_acts_in_a_step_of_its_own),
     };
 

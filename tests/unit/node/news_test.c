@@ -606,10 +606,13 @@ static void types_do_not_step_beside_much_work(void **state)
     machine->now = due;
     gossip_comes(machine, &gossip, 0);
     received = member_counters(control->member)->gossip_received;
-    (void)machine_turn(machine, due, 1);
+    for (int turns = 0; turns < 2; turns++) { /* it is read, and taken in */
+        assert_int_equal(member_counters(control->member)->gossip_received, received);
+        (void)machine_turn(machine, due, 1);
+        assert_int_equal(region_deadline(region), due);
+        assert_true(control_deadline(control) <= due);
+    }
     assert_true(member_counters(control->member)->gossip_received > received);
-    assert_int_equal(region_deadline(region), due);
-    assert_true(control_deadline(control) <= due);
     for (int turns = 0; region_deadline(region) <= due; turns++) {
         assert_in_range(turns, 0, 8);
         (void)machine_turn(machine, due, 1);
