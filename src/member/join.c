@@ -29,7 +29,7 @@ void member_join_no_more(struct member *member)
     if (member->phase != PHASE_SEEDING && member->phase != PHASE_JOINING)
         return;
     stay_outside(member);
-    intake_forget(member); /* a welcome that has been read */
+    intake_forget(member); /* a welcome that waits */
 }
 
 void join_refuse(struct member *member, const char *reason)
