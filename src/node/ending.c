@@ -361,6 +361,17 @@ static void name_late_links(struct control *control)
     }
 }
 
+/* The cluster ends as a whole, which this node may hear only while it leaves: it waits no longer than all the others. */
+static void leave_together(struct control *control)
+{
+    if (control->leave_again_at != NEVER ||
+        !member_is_preparing(control->member))
+        return;
+    control->leave_again_at = control->machine->now + SECOND;
+    if (control->ending_deadline > control->machine->now + TOGETHER_TIME)
+        control->ending_deadline = control->machine->now + TOGETHER_TIME;
+}
+
 /* Of two statuses that meet in a merge, ready for shutdown wins over leaving: where many leave at the same time, it has to be said
  * again. */
 static void leave_again(struct control *control)
@@ -370,23 +381,20 @@ static void leave_again(struct control *control)
     if (machine->now < control->leave_again_at)
         return;
     control->leave_again_at = machine->now + SECOND;
-    if (member_is_preparing(control->member))
-        (void)member_leave(control->member, machine->now,
-                           &machine->self->node.address, &machine->outbox); /* false: it is leaving */
+    (void)member_leave(control->member, machine->now,
+                       &machine->self->node.address, &machine->outbox); /* false: it is leaving */
 }
 
 static void regions_done(struct control *control)
 {
     struct machine *machine = control->machine;
     const struct member_view *self = member_self(control->member);
-    bool together = member_is_preparing(control->member);
 
     enter(control, ENDING_LEAVING,
-          together
-              ? TOGETHER_TIME
-              : time_of(control, SHERD_CLUSTER_LEAVE,
-                        ZOO(C12R) ? 1000 * LEAVE_TIME : LEAVE_TIME));
-    control->leave_again_at = together ? machine->now + SECOND : NEVER;
+          time_of(control, SHERD_CLUSTER_LEAVE,
+                  ZOO(C12R) ? 1000 * LEAVE_TIME : LEAVE_TIME));
+    control->leave_again_at = NEVER;
+    leave_together(control);
     (void)begin_tasks(control, SHERD_CLUSTER_LEAVE); /* false: there are none */
     if (self && self->status == MEMBER_EXITING)
         control_exiting(control);
@@ -541,6 +549,7 @@ void control_ending_step(struct control *control)
         regions_step(control, late);
         break;
     case ENDING_LEAVING:
+        leave_together(control);
         leave_again(control);
         if (control->is_exiting && (late || !leave_tasks_open(control))) {
             control_tasks_late(control, SHERD_CLUSTER_LEAVE);

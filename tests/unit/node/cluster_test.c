@@ -548,6 +548,30 @@ static void who_is_weakly_up_ends_with_its_cluster(void **state)
     world_free(world);
 }
 
+/* Who was told to leave before it knew that the cluster ends waits no longer either. */
+static void who_leaves_before_its_cluster_ends_waits_no_longer(void **state)
+{
+    struct world *world = cast_world(42, 3, 1);
+    uint64_t began;
+    uint32_t index = 1;
+    (void)state;
+
+    world_pause(world, 2, true);
+    world_run(world, 10 * SECOND);
+    world_leave(world, 1);
+    world_run(world, 5 * SECOND);
+    world_prepare_shutdown(world, 0);
+    world_run(world, SECOND);
+    began = world_now(world);
+    world_leave(world, 0);
+    assert_true(world_until(world, world_node_ended, &index, 15 * SECOND));
+    assert_int_equal(world_node(world, 1)->error, 0);
+    index = 0;
+    assert_true(world_until(world, world_node_ended, &index, 15 * SECOND));
+    assert_true(world_now(world) - began < 15 * SECOND);
+    world_free(world);
+}
+
 static void start_without_types(struct world *world, uint32_t index)
 {
     struct node_settings settings = world_node_settings(world, index, NULL, 0);
@@ -626,6 +650,7 @@ int main(void)
         cmocka_unit_test(a_node_hears_itself),
         cmocka_unit_test(a_cluster_prepares_for_its_end),
         cmocka_unit_test(who_is_weakly_up_ends_with_its_cluster),
+        cmocka_unit_test(who_leaves_before_its_cluster_ends_waits_no_longer),
         cmocka_unit_test(clusters_of_one_are_linked),
         cmocka_unit_test(a_cluster_of_one_with_entities_stays),
         cmocka_unit_test(a_sick_node_takes_nobody_with_it),
