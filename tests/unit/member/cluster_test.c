@@ -492,6 +492,63 @@ static void joining_is_weakly_up_without_convergence(void **state)
     net_free(net);
 }
 
+/* The last of four is cut off, and the leader has just seen that; then a fifth joins. */
+static void joins_without_convergence(struct net *net)
+{
+    uint32_t told = net_told(net, 0, MEMBER_NEWS_UNREACHABLE, 0);
+
+    net->cut[3] = true;
+    while (net_told(net, 0, MEMBER_NEWS_UNREACHABLE, 0) == told)
+        net_run(net, 100 * MS);
+    net_add(net, 4, NULL);
+    net_start(net, 4);
+    net_run(net, 2 * SECOND);
+    assert_int_equal(member_self(net->nodes[4].member)->status, MEMBER_JOINING);
+}
+
+/* Behaviour 5.1: agreeing once begins the wait anew. */
+static void the_wait_for_weakly_up_begins_anew(void **state)
+{
+    struct net *net = started(7, 4);
+    (void)state;
+
+    assert_true(net_converge(net, 30 * SECOND));
+    net_run(net, 10 * SECOND);
+    net->cut[3] = true;
+    net_run(net, 11 * SECOND);
+    net->cut[3] = false;
+    assert_true(net_converge(net, 30 * SECOND));
+    net_run(net, 10 * SECOND);
+    joins_without_convergence(net);
+    net_run(net, 2 * SECOND);
+    assert_int_equal(member_self(net->nodes[4].member)->status, MEMBER_JOINING);
+    net_run(net, 6 * SECOND);
+    assert_int_equal(member_self(net->nodes[4].member)->status,
+                     MEMBER_WEAKLY_UP);
+    net_free(net);
+}
+
+/* Behaviour 6.6. */
+static void nobody_is_weakly_up_where_the_cluster_ends(void **state)
+{
+    struct net *net = started(7, 4);
+    struct outbox outbox = { 0 };
+    (void)state;
+
+    assert_true(net_converge(net, 30 * SECOND));
+    net_run(net, 10 * SECOND);
+    joins_without_convergence(net);
+    assert_true(
+        member_prepare_shutdown(net->nodes[0].member, net->now, &outbox));
+    net_flush(net, 0, &outbox);
+    net_run(net, 20 * SECOND);
+    assert_int_equal(member_self(net->nodes[4].member)->status, MEMBER_JOINING);
+    assert_int_equal(member_self(net->nodes[0].member)->status,
+                     MEMBER_PREPARING_FOR_SHUTDOWN);
+    outbox_fini(&outbox);
+    net_free(net);
+}
+
 /* Behaviour 5.3: the minimum holds for weakly up, too. */
 static void nobody_is_weakly_up_before_the_minimum(void **state)
 {
@@ -1021,6 +1078,8 @@ int main(void)
         cmocka_unit_test(who_is_exiting_and_silent_is_no_warning),
         cmocka_unit_test(nobody_is_up_before_the_minimum),
         cmocka_unit_test(joining_is_weakly_up_without_convergence),
+        cmocka_unit_test(the_wait_for_weakly_up_begins_anew),
+        cmocka_unit_test(nobody_is_weakly_up_where_the_cluster_ends),
         cmocka_unit_test(nobody_is_weakly_up_before_the_minimum),
         cmocka_unit_test(who_joins_and_is_unreachable_is_not_weakly_up),
         cmocka_unit_test(restarted_node_replaces_its_old_incarnation),

@@ -74,6 +74,10 @@ static void convergence(void **state)
     (void)test_add(&gossip, 'a', MEMBER_JOINING, UP_NUMBER_NONE, true);
     (void)test_add(&gossip, 'b', MEMBER_JOINING, UP_NUMBER_NONE, false);
     assert_false(converged(&gossip, 'a'));
+    gossip.members.items[1].status = MEMBER_WEAKLY_UP;
+    assert_false(converged(&gossip, 'a'));
+    gossip.members.items[1].seen = true;
+    assert_true(converged(&gossip, 'a'));
     gossip_fini(&gossip);
 }
 

@@ -165,6 +165,24 @@ static void phi_scenarios(void **state)
     phi_fini(&b.phi);
 }
 
+/* Behaviour 3.1: below the threshold, and not at it. */
+static void who_reaches_the_threshold_is_not_available(void **state)
+{
+    struct beating b = { .settings = { 8, 1000, 100, 3000, 1000 }, .ms = 1000 };
+    uint64_t silent = 4000;
+    (void)state;
+
+    for (int i = 0; i < 20; i++)
+        beat(&b, 1000);
+    b.ms += silent;
+    for (; value(&b, 0) < 8; b.ms++, silent++)
+        assert_true(available(&b, 0));
+    assert_in_range(silent, 4522, 4525); /* mean, pause, and 5.226 deviations */
+    for (; value(&b, 0) < 12; b.ms++)
+        assert_false(available(&b, 0));
+    phi_fini(&b.phi);
+}
+
 /* Conformance B1.3, second row, and FD-007, FD-025, FD-026. */
 static void phi_after_the_first_intervals(void **state)
 {
@@ -683,6 +701,7 @@ int main(void)
         cmocka_unit_test(phi_follows_the_distribution),
         cmocka_unit_test(phi_approximates_the_normal_distribution),
         cmocka_unit_test(phi_scenarios),
+        cmocka_unit_test(who_reaches_the_threshold_is_not_available),
         cmocka_unit_test(phi_after_the_first_intervals),
         cmocka_unit_test(phi_statistics),
         cmocka_unit_test(phi_has_a_least_deviation),

@@ -884,6 +884,59 @@ static void who_has_handed_over_says_so_to_the_leader_and_the_next(void **state)
     fini(&fixture);
 }
 
+/* Behaviour 2.9, 6.2: it ends then, so that it must not be its turn in a round. */
+static void who_has_handed_over_tells_five(void **state)
+{
+    struct fixture fixture = { 0 };
+    struct outbound out;
+    bool told[256] = { false };
+    uint32_t count = 0;
+    (void)state;
+
+    exiting(&fixture);
+    for (char letter = 'e'; letter <= 'j'; letter++)
+        set(&fixture, letter, MEMBER_UP, letter);
+    told_by_peer(&fixture);
+    member_exiting_done(fixture.member, fixture.now, &fixture.outbox);
+    while (outbox_next(&fixture.outbox, &out)) {
+        uint8_t letter = (uint8_t)out.to.address.host[0];
+
+        if (!slice_is(out.manifest, "GE"))
+            continue;
+        assert_false(told[letter]);
+        told[letter] = true;
+        count++;
+    }
+    assert_int_equal(count, 5);
+    fini(&fixture);
+}
+
+/* Behaviour 5.2: for that the word of one that is down counts, too. */
+static void who_is_down_is_removed_by_the_word_of_the_downed(void **state)
+{
+    static const struct member_settings settings = {
+        .heartbeat_pause_ms = 3600000
+    };
+    struct fixture fixture = { 0 };
+    struct node_id c = test_letter('c');
+    struct node_id e = test_letter('e');
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'c', MEMBER_DOWN, 2);
+    set(&fixture, 'e', MEMBER_DOWN, 3);
+    observe(&fixture, 'e', UNREACHABLE);
+    told_by_peer(&fixture);
+    assert_non_null(member_find(fixture.member, &e));
+    while (fixture.now < 5 * SECOND) {
+        fixture.now = member_deadline(fixture.member);
+        member_step(fixture.member, fixture.now, 0, &fixture.outbox);
+    }
+    assert_null(member_find(fixture.member, &e));
+    assert_non_null(member_find(fixture.member, &c));
+    fini(&fixture);
+}
+
 static void asked_to_join(struct fixture *fixture)
 {
     struct buf payload = { 0 };
@@ -997,6 +1050,8 @@ int main(void)
         cmocka_unit_test(to_other_data_centers_goes_the_status_first),
         cmocka_unit_test(a_downed_node_waits_a_while_for_the_other_downed_ones),
         cmocka_unit_test(who_has_handed_over_says_so_to_the_leader_and_the_next),
+        cmocka_unit_test(who_has_handed_over_tells_five),
+        cmocka_unit_test(who_is_down_is_removed_by_the_word_of_the_downed),
         cmocka_unit_test(who_is_exiting_takes_nobody_in),
         cmocka_unit_test(an_old_life_is_over_when_a_new_one_joins),
         cmocka_unit_test(another_life_of_this_node_is_over),

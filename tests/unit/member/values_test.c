@@ -490,6 +490,34 @@ static void reachability_merges_by_version(void **state)
     fixture_fini(&fixture);
 }
 
+/* Behaviour 2.5: of two equal versions the rows are the other's, and rows that only one of them has are none. */
+static void reachability_of_one_version_is_what_the_other_says(void **state)
+{
+    struct reach_fixture fixture;
+    struct reachability one = { 0 };
+    struct reachability two = { 0 };
+    struct reachability merged = { 0 };
+    (void)state;
+
+    fixture_init(&fixture);
+    change(&fixture, &one, "B>A:U C>D:U");
+    change(&fixture, &two, "B>E:U");
+    (void)reachability_add_observer(&two, fixture.profiles[2], 1);
+    reachability_merge(&merged, &one, &two, keep_all, &fixture);
+    assert_int_equal(reach_of(&fixture, &merged, 'A'), REACHABLE);
+    assert_int_equal(reach_of(&fixture, &merged, 'E'), UNREACHABLE);
+    assert_int_equal(reach_of(&fixture, &merged, 'D'), REACHABLE);
+    reachability_fini(&merged);
+    reachability_merge(&merged, &two, &one, keep_all, &fixture);
+    assert_int_equal(reach_of(&fixture, &merged, 'A'), UNREACHABLE);
+    assert_int_equal(reach_of(&fixture, &merged, 'E'), REACHABLE);
+    assert_int_equal(reach_of(&fixture, &merged, 'D'), REACHABLE);
+    reachability_fini(&merged);
+    reachability_fini(&one);
+    reachability_fini(&two);
+    fixture_fini(&fixture);
+}
+
 static void add_row(struct reach_fixture *fixture, struct reachability *table,
                     const char *text, int64_t version)
 {
@@ -601,6 +629,7 @@ int main(void)
         cmocka_unit_test(equal_traits_are_kept_once),
         cmocka_unit_test(reachability_changes),
         cmocka_unit_test(reachability_merges_by_version),
+        cmocka_unit_test(reachability_of_one_version_is_what_the_other_says),
         cmocka_unit_test(reachability_takes_the_worst_word),
         cmocka_unit_test(reachability_versions_merge_and_vanish),
     };
