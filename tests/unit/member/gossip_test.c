@@ -670,6 +670,8 @@ static void the_oldest_of_each_role(void **state)
 
 static void speed_up(void **state)
 {
+    struct profile *x = test_profile("x", 2552, 24, "dc-two");
+    struct profile *y = test_profile("y", 2552, 25, "dc-two");
     struct gossip gossip = { 0 };
     const struct profile *self;
     (void)state;
@@ -682,8 +684,13 @@ static void speed_up(void **state)
     assert_true(state_needs_speed(&gossip, self, true));
     gossip.members.items[1].seen = true;
     assert_false(state_needs_speed(&gossip, self, true));
+    (void)gossip_add(&gossip, x, MEMBER_UP, 1);
+    (void)gossip_add(&gossip, y, MEMBER_UP, 2);
+    assert_false(state_needs_speed(&gossip, self, true)); /* 2 of the own 4 */
     gossip.members.items[3].status = MEMBER_DOWN;
     assert_true(state_needs_speed(&gossip, self, true));
+    profile_drop(x);
+    profile_drop(y);
     gossip_fini(&gossip);
 }
 

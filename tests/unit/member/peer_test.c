@@ -66,13 +66,11 @@ static void join(struct fixture *fixture)
 }
 
 /* c tells its gossip as a version of its own, which nobody or everybody else has seen. */
-static void told_seen_by(struct fixture *fixture, bool all)
+static void put_told(struct fixture *fixture, bool all)
 {
     struct node_id c = test_letter('c');
     struct buf packed = { 0 };
     struct buf payload = { 0 };
-    struct outbound out;
-    uint64_t before = member_counters(fixture->member)->gossip_received;
 
     clock_increment(&fixture->gossip.clock,
                     &gossip_find(&fixture->gossip, &c)->profile->key);
@@ -84,12 +82,21 @@ static void told_seen_by(struct fixture *fixture, bool all)
     wire_put_envelope(&own_identity, &payload, &c, &own_identity.node,
                       buf_slice(&packed));
     put(fixture, "GE", &payload);
+    buf_fini(&packed);
+    buf_fini(&payload);
+}
+
+/* The same; what is sent then is looked at by nobody. */
+static void told_seen_by(struct fixture *fixture, bool all)
+{
+    uint64_t before = member_counters(fixture->member)->gossip_received;
+    struct outbound out;
+
+    put_told(fixture, all);
     assert_int_equal(member_counters(fixture->member)->gossip_received,
                      before + 1);
     while (outbox_next(&fixture->outbox, &out))
         continue;
-    buf_fini(&packed);
-    buf_fini(&payload);
 }
 
 static void told_by_peer(struct fixture *fixture)
@@ -937,6 +944,83 @@ static void who_is_down_is_removed_by_the_word_of_the_downed(void **state)
     fini(&fixture);
 }
 
+/* Behaviour 5.2: nobody here watches whether it is gone. */
+static void who_is_on_its_way_out_elsewhere_is_removed_at_once(void **state)
+{
+    static const struct member_settings settings = {
+        .heartbeat_pause_ms = 3600000,
+        .cross_heartbeat_pause_ms = 3600000,
+    };
+    struct profile *x = test_profile("x", 2552, 24, "dc-two");
+    struct profile *y = test_profile("y", 2552, 25, "dc-two");
+    struct fixture fixture = { 0 };
+    struct node_id d = test_letter('d');
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'c', MEMBER_UP, 2);
+    set(&fixture, 'd', MEMBER_EXITING, 3);
+    (void)gossip_add(&fixture.gossip, x, MEMBER_EXITING, 1);
+    (void)gossip_add(&fixture.gossip, y, MEMBER_DOWN, 2);
+    told_seen_by(&fixture, true);
+    assert_non_null(member_find(fixture.member, PROFILE_NODE(x)));
+    assert_non_null(member_find(fixture.member, PROFILE_NODE(y)));
+    while (fixture.now < 5 * SECOND) {
+        fixture.now = member_deadline(fixture.member);
+        member_step(fixture.member, fixture.now, 0, &fixture.outbox);
+    }
+    assert_null(member_find(fixture.member, PROFILE_NODE(x)));
+    assert_null(member_find(fixture.member, PROFILE_NODE(y)));
+    assert_non_null(member_find(fixture.member, &d)); /* has not said that it is done */
+    profile_drop(x);
+    profile_drop(y);
+    fini(&fixture);
+}
+
+static uint32_t gossips(struct fixture *fixture)
+{
+    struct outbound out;
+    uint32_t count = 0;
+
+    while (outbox_next(&fixture->outbox, &out))
+        count += slice_is(out.manifest, "GE");
+    return count;
+}
+
+/* Behaviour 6.5: it is its last word. */
+static void who_reads_that_it_is_down_tells_five_at_once(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    for (char letter = 'c'; letter <= 'i'; letter++)
+        set(&fixture, letter, MEMBER_UP, letter);
+    told_by_peer(&fixture);
+    set(&fixture, 'b', MEMBER_DOWN, 1);
+    put_told(&fixture, false);
+    assert_true(member_is_stopped(fixture.member));
+    assert_int_equal(gossips(&fixture), 5);
+    fini(&fixture);
+}
+
+/* Behaviour 6.6: at once, not in the next round. */
+static void that_the_cluster_ends_is_told_at_once(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'c', MEMBER_UP, 2);
+    told_by_peer(&fixture);
+    assert_true(member_prepare_shutdown(fixture.member, fixture.now,
+                                        &fixture.outbox));
+    assert_int_equal(gossips(&fixture), 1);
+    fini(&fixture);
+}
+
 static void asked_to_join(struct fixture *fixture)
 {
     struct buf payload = { 0 };
@@ -1052,6 +1136,9 @@ int main(void)
         cmocka_unit_test(who_has_handed_over_says_so_to_the_leader_and_the_next),
         cmocka_unit_test(who_has_handed_over_tells_five),
         cmocka_unit_test(who_is_down_is_removed_by_the_word_of_the_downed),
+        cmocka_unit_test(who_is_on_its_way_out_elsewhere_is_removed_at_once),
+        cmocka_unit_test(who_reads_that_it_is_down_tells_five_at_once),
+        cmocka_unit_test(that_the_cluster_ends_is_told_at_once),
         cmocka_unit_test(who_is_exiting_takes_nobody_in),
         cmocka_unit_test(an_old_life_is_over_when_a_new_one_joins),
         cmocka_unit_test(another_life_of_this_node_is_over),
