@@ -982,6 +982,25 @@ static void lost_welcome_is_made_good_by_gossip(void **state)
     net_free(net);
 }
 
+/* Behaviour 4.4: that is no change, and nobody has to ask. */
+static void who_is_welcomed_has_seen_the_welcome(void **state)
+{
+    struct net *net = started(13, 1);
+    const struct member *member;
+    (void)state;
+
+    assert_true(net_converge(net, 30 * SECOND));
+    net_add(net, 1, NULL);
+    net_start(net, 1);
+    member = net->nodes[1].member;
+    while (!member_is_in(member))
+        net_run(net, MS);
+    assert_int_equal(member_count(member), 2);
+    assert_int_equal(member_self(member)->status, MEMBER_JOINING);
+    assert_true(member_self(member)->seen);
+    net_free(net);
+}
+
 static void full_shutdown_prepares_everybody(void **state)
 {
     struct net *net = started(14, 3);
@@ -1095,6 +1114,7 @@ int main(void)
         cmocka_unit_test(a_chain_of_clusters_of_one_waits_for_its_end),
         cmocka_unit_test(a_cluster_of_one_may_stay),
         cmocka_unit_test(lost_welcome_is_made_good_by_gossip),
+        cmocka_unit_test(who_is_welcomed_has_seen_the_welcome),
         cmocka_unit_test(full_shutdown_prepares_everybody),
         cmocka_unit_test(idle_cluster_is_silent),
         cmocka_unit_test(fifty_nodes_converge),

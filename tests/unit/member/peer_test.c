@@ -977,14 +977,44 @@ static void who_is_on_its_way_out_elsewhere_is_removed_at_once(void **state)
     fini(&fixture);
 }
 
-static uint32_t gossips(struct fixture *fixture)
+/* To whomever. */
+static uint32_t sent_to_all(struct fixture *fixture, const char *manifest)
 {
     struct outbound out;
     uint32_t count = 0;
 
     while (outbox_next(&fixture->outbox, &out))
-        count += slice_is(out.manifest, "GE");
+        count += slice_is(out.manifest, manifest);
     return count;
+}
+
+/* Behaviour 7: of one that is gone for good nobody knows whether the way there is. */
+static void a_data_center_is_unreachable_by_who_may_come_back(void **state)
+{
+    static const struct member_settings settings = {
+        .heartbeat_pause_ms = 3600000,
+        .cross_heartbeat_pause_ms = 3600000,
+    };
+    struct profile *x = test_profile("x", 2552, 24, "dc-two");
+    struct profile *y = test_profile("y", 2552, 25, "dc-two");
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'c', MEMBER_UP, 2);
+    (void)gossip_add(&fixture.gossip, x, MEMBER_UP, 1);
+    (void)gossip_add(&fixture.gossip, y, MEMBER_UP, 2);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "c up, x up, y up");
+    observe(&fixture, 'x', TERMINATED);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "");
+    observe(&fixture, 'y', UNREACHABLE);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "data-center-unreachable two");
+    profile_drop(x);
+    profile_drop(y);
+    fini(&fixture);
 }
 
 /* Behaviour 6.5: it is its last word. */
@@ -1001,7 +1031,7 @@ static void who_reads_that_it_is_down_tells_five_at_once(void **state)
     set(&fixture, 'b', MEMBER_DOWN, 1);
     put_told(&fixture, false);
     assert_true(member_is_stopped(fixture.member));
-    assert_int_equal(gossips(&fixture), 5);
+    assert_int_equal(sent_to_all(&fixture, "GE"), 5);
     fini(&fixture);
 }
 
@@ -1017,7 +1047,28 @@ static void that_the_cluster_ends_is_told_at_once(void **state)
     told_by_peer(&fixture);
     assert_true(member_prepare_shutdown(fixture.member, fixture.now,
                                         &fixture.outbox));
-    assert_int_equal(gossips(&fixture), 1);
+    assert_int_equal(sent_to_all(&fixture, "GE"), 1);
+    fini(&fixture);
+}
+
+/* Behaviour 6.2: it does not say that it has seen it, so it is not asked for that. */
+static void who_is_exiting_answers_no_newer_gossip(void **state)
+{
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    exiting(&fixture);
+    set(&fixture, 'e', MEMBER_UP, 5);
+    put_told(&fixture, false);
+    assert_int_equal(sent_to_all(&fixture, "GE"), 0);
+    assert_false(member_self(fixture.member)->seen);
+    fini(&fixture);
+    fixture = (struct fixture){ 0 };
+    found_with(&fixture, &(struct member_settings){ 0 });
+    set(&fixture, 'e', MEMBER_UP, 5);
+    put_told(&fixture, false);
+    assert_int_equal(sent_to_all(&fixture, "GE"), 1);
+    assert_true(member_self(fixture.member)->seen);
     fini(&fixture);
 }
 
@@ -1030,7 +1081,56 @@ static void asked_to_join(struct fixture *fixture)
     buf_fini(&payload);
 }
 
-/* Behaviour 4.3 */
+/* Behaviour 4.3: any word starts the wait anew. */
+static void a_seed_that_says_no_is_not_asked_again_at_once(void **state)
+{
+    struct node_id c = test_letter('c');
+    const struct identity theirs = { "akka", "sys", c };
+    const struct address seeds[] = { c.address, test_letter('d').address };
+    const struct member_settings settings = { .seeds = seeds,
+                                              .seed_count = 2 };
+    struct fixture fixture = { .now = SECOND };
+    struct buf payload = { 0 };
+    (void)state;
+
+    fixture.member = member_new(&own_identity, &settings, 1, NULL);
+    member_start(fixture.member, fixture.now, 0, &fixture.outbox);
+    assert_true(member_deadline(fixture.member) == 6 * SECOND);
+    assert_int_equal(sent_to_all(&fixture, "IJ"), 2);
+    fixture.now = 4 * SECOND;
+    wire_put_address(&own_identity, &payload, &c.address);
+    put(&fixture, "IJN", &payload);
+    assert_true(member_deadline(fixture.member) == 9 * SECOND);
+    fixture.now = 9 * SECOND;
+    member_step(fixture.member, fixture.now, 0, &fixture.outbox);
+    assert_true(member_deadline(fixture.member) == 14 * SECOND);
+    assert_int_equal(sent_to_all(&fixture, "IJ"), 2);
+    for (uint32_t i = 0; i < 2; i++) { /* only the first yes counts */
+        buf_clear(&payload);
+        wire_put_init_join_ack(&theirs, &payload, CONFIG_UNCHECKED,
+                               slice_text(""));
+        put(&fixture, "IJA", &payload);
+        assert_int_equal(sent_to_all(&fixture, "J"), i == 0);
+    }
+    buf_fini(&payload);
+    fini(&fixture);
+}
+
+/* Again, as if it had heard of no welcome. */
+static void joins_again(struct fixture *fixture)
+{
+    struct node_id node = test_letter('c');
+    struct profile *profile =
+        profile_new(&own_identity, &node, NULL, 0, "0.0.0");
+    struct buf payload = { 0 };
+
+    wire_put_join(&own_identity, &payload, profile);
+    put(fixture, "J", &payload);
+    buf_fini(&payload);
+    profile_drop(profile);
+}
+
+/* Behaviour 4.3, 4.4 */
 static void who_is_exiting_takes_nobody_in(void **state)
 {
     static const struct member_settings settings = { 0 };
@@ -1040,11 +1140,15 @@ static void who_is_exiting_takes_nobody_in(void **state)
     found_with(&fixture, &settings);
     asked_to_join(&fixture);
     assert_int_equal(sent(&fixture, "IJA", 'c'), 1);
+    joins_again(&fixture);
+    assert_int_equal(sent(&fixture, "W", 'c'), 1);
     fini(&fixture);
     fixture = (struct fixture){ 0 };
     exiting(&fixture);
     asked_to_join(&fixture);
     assert_int_equal(sent(&fixture, "IJN", 'c'), 1);
+    joins_again(&fixture);
+    assert_int_equal(sent(&fixture, "W", 'c'), 0);
     fini(&fixture);
 }
 
@@ -1137,8 +1241,11 @@ int main(void)
         cmocka_unit_test(who_has_handed_over_tells_five),
         cmocka_unit_test(who_is_down_is_removed_by_the_word_of_the_downed),
         cmocka_unit_test(who_is_on_its_way_out_elsewhere_is_removed_at_once),
+        cmocka_unit_test(a_data_center_is_unreachable_by_who_may_come_back),
         cmocka_unit_test(who_reads_that_it_is_down_tells_five_at_once),
         cmocka_unit_test(that_the_cluster_ends_is_told_at_once),
+        cmocka_unit_test(who_is_exiting_answers_no_newer_gossip),
+        cmocka_unit_test(a_seed_that_says_no_is_not_asked_again_at_once),
         cmocka_unit_test(who_is_exiting_takes_nobody_in),
         cmocka_unit_test(an_old_life_is_over_when_a_new_one_joins),
         cmocka_unit_test(another_life_of_this_node_is_over),
