@@ -334,6 +334,21 @@ static void exiting_are_left_alone(void **state) /* 091 */
     assert_string_equal(scene->said, "E");
 }
 
+/* Behaviour 8.3: also of one that was unreachable already. */
+static void who_is_downed_meanwhile_begins_the_wait_anew(void **state)
+{
+    struct scene *scene = *state;
+
+    record(scene, "AA", "DE");
+    run(scene, 15 * 1000);
+    scene->members[3].status = PEER_DOWN;
+    see(scene);
+    run(scene, 19 * 1000);
+    assert_string_equal(scene->said, "");
+    run(scene, 3 * 1000);
+    assert_string_equal(scene->said, "E");
+}
+
 static void down_all_when_unstable(void **state) /* 093, 094 */
 {
     struct scene *scene = *state;
@@ -900,6 +915,7 @@ int main(void)
         TEST(itself_last),
         TEST(indirectly_connected),
         TEST(exiting_are_left_alone),
+        TEST(who_is_downed_meanwhile_begins_the_wait_anew),
         TEST(down_all_when_unstable),
         TEST(who_is_doubted_downs_itself_alone),
         TEST(who_is_doubted_and_goes_downs_nobody),
