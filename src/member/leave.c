@@ -10,6 +10,25 @@
 #define DOWN_CHECKS_MAX                                                        \
     4 /* leader ticks that a downed node waits to be heard */
 
+/* Where the cluster ends all may leave at once, and as ready for shutdown wins over leaving in a merge, each one's change would undo the
+ * others': one makes them all. False: that is this node. */
+static bool asks_leader(struct member *member,
+                        const struct gossip_member *leaving,
+                        struct outbox *outbox)
+{
+    const struct node_id leader = member->leader;
+    struct buf payload = { 0 };
+
+    if (!member->is_preparing || !leader.uid ||
+        !profile_same(leaving->profile, member->self) ||
+        profile_is(member->self, &leader))
+        return false;
+    wire_put_address(member->identity, &payload, &member->identity->node.address);
+    member_send(member, &leader, slice_text(""), "L", &payload, outbox);
+    buf_fini(&payload);
+    return true;
+}
+
 bool leave_address(struct member *member, const struct address *address,
                    struct outbox *outbox)
 {
@@ -18,6 +37,8 @@ bool leave_address(struct member *member, const struct address *address,
 
     if (!found || !member_status_may_change(found->status, MEMBER_LEAVING))
         return false;
+    if (asks_leader(member, found, outbox))
+        return true;
     found->status = MEMBER_LEAVING;
     member_gossip_changed(member);
     trace_put(member->trace, member->info_level, "member",

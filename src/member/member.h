@@ -214,7 +214,8 @@ bool member_join(struct member *member, uint64_t now, uint64_t wall_ms,
                  const struct address *address, struct outbox *outbox);
 /* Ends an attempt to join that is under way: a welcome that comes later is none. Nothing for who is a member, or stopped. */
 void member_join_no_more(struct member *member);
-/* Asks the member at that address, own or other, to leave. False when there is none, or its status does not allow it. */
+/* Asks the member at that address, own or other, to leave. False when there is none, or its status does not allow it. Where the cluster
+ * prepares for its end the leader is asked to let this node go, so it has to be said again until that is seen. */
 bool member_leave(struct member *member, uint64_t now,
                   const struct address *address, struct outbox *outbox);
 /* Declares the member at that address dead for good. False when there is none. The own address stops this node. */

@@ -372,8 +372,8 @@ static void leave_together(struct control *control)
         control->ending_deadline = control->machine->now + TOGETHER_TIME;
 }
 
-/* Of two statuses that meet in a merge, ready for shutdown wins over leaving: where many leave at the same time, it has to be said
- * again. */
+/* The leader was asked to let this node go: it may have missed that, or be gone. And of two statuses that meet in a merge, ready for
+ * shutdown wins over leaving. */
 static void leave_again(struct control *control)
 {
     struct machine *machine = control->machine;

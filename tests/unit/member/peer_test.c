@@ -1072,6 +1072,36 @@ static void who_is_exiting_answers_no_newer_gossip(void **state)
     fini(&fixture);
 }
 
+/* Behaviour 2.4, 6.6: who says it itself would undo it for others. */
+static void where_the_cluster_ends_the_leader_is_asked_to_let_go(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'a', MEMBER_UP, 2);
+    set(&fixture, 'c', MEMBER_UP, 3);
+    told_by_peer(&fixture);
+    assert_true(member_prepare_shutdown(fixture.member, fixture.now,
+                                        &fixture.outbox));
+    assert_true(member_leave(fixture.member, fixture.now,
+                             &own_identity.node.address, &fixture.outbox));
+    assert_int_equal(member_self(fixture.member)->status,
+                     MEMBER_PREPARING_FOR_SHUTDOWN);
+    assert_int_equal(sent(&fixture, "L", 'a'), 1);
+    fini(&fixture);
+
+    fixture = (struct fixture){ 0 };
+    found_with(&fixture, &settings); /* and now it leads */
+    assert_true(member_prepare_shutdown(fixture.member, fixture.now,
+                                        &fixture.outbox));
+    assert_true(member_leave(fixture.member, fixture.now,
+                             &own_identity.node.address, &fixture.outbox));
+    assert_int_equal(member_self(fixture.member)->status, MEMBER_LEAVING);
+    fini(&fixture);
+}
+
 static void asked_to_join(struct fixture *fixture)
 {
     struct buf payload = { 0 };
@@ -1244,6 +1274,7 @@ int main(void)
         cmocka_unit_test(a_data_center_is_unreachable_by_who_may_come_back),
         cmocka_unit_test(who_reads_that_it_is_down_tells_five_at_once),
         cmocka_unit_test(that_the_cluster_ends_is_told_at_once),
+        cmocka_unit_test(where_the_cluster_ends_the_leader_is_asked_to_let_go),
         cmocka_unit_test(who_is_exiting_answers_no_newer_gossip),
         cmocka_unit_test(a_seed_that_says_no_is_not_asked_again_at_once),
         cmocka_unit_test(who_is_exiting_takes_nobody_in),

@@ -512,6 +512,18 @@ static void a_cluster_prepares_for_its_end(void **state)
     world_free(world);
 }
 
+static bool all_five_are_ready(struct world *world, void *arg)
+{
+    struct sherd_status status = world_status(world, 0);
+    uint32_t ready = 0;
+    (void)arg;
+
+    for (uint32_t i = 0; i < status.member_count; i++)
+        ready += status.members[i].status == SHERD_READY_FOR_SHUTDOWN;
+    world_status_fini(&status);
+    return ready == 5;
+}
+
 static bool is_weakly_up(struct world *world, void *index)
 {
     struct sherd_status status = world_status(world, 0);
@@ -570,6 +582,28 @@ static void who_leaves_before_its_cluster_ends_waits_no_longer(void **state)
     assert_true(world_until(world, world_node_ended, &index, 15 * SECOND));
     assert_true(world_now(world) - began < 15 * SECOND);
     world_free(world);
+}
+
+/* Each is seen exiting, and none waits until it has to go without. */
+static void who_leave_all_at_once_do_not_undo_it(void **state)
+{
+    (void)state;
+
+    for (uint64_t seed = 43; seed < 46; seed++) {
+        struct world *world = cast_world(seed, 5, 1);
+
+        world_prepare_shutdown(world, 2);
+        assert_true(world_until(world, all_five_are_ready, NULL, 30 * SECOND));
+        for (uint32_t i = 0; i < 5; i++)
+            world_leave(world, i);
+        assert_true(world_until(world, all_ended, NULL, 60 * SECOND));
+        for (uint32_t i = 0; i < 5; i++) {
+            assert_int_equal(world_node(world, i)->error, 0);
+            assert_false(world_logged(
+                world, i, "not done in time phase=cluster-leave"));
+        }
+        world_free(world);
+    }
 }
 
 static void start_without_types(struct world *world, uint32_t index)
@@ -651,6 +685,7 @@ int main(void)
         cmocka_unit_test(a_cluster_prepares_for_its_end),
         cmocka_unit_test(who_is_weakly_up_ends_with_its_cluster),
         cmocka_unit_test(who_leaves_before_its_cluster_ends_waits_no_longer),
+        cmocka_unit_test(who_leave_all_at_once_do_not_undo_it),
         cmocka_unit_test(clusters_of_one_are_linked),
         cmocka_unit_test(a_cluster_of_one_with_entities_stays),
         cmocka_unit_test(a_sick_node_takes_nobody_with_it),
