@@ -2,8 +2,9 @@
 import re
 import time
 
-from nodes import PACKAGES, Failed, free_ports
+from nodes import PACKAGES, Failed, free_ports, wait
 
+AT_ONCE = 5  # seconds: all of one gossip are told together, however busy the machine is
 FOUNDER_HOST = "127.0.0.2"  # above that of all others: its node leads only when no other one is there
 
 
@@ -77,12 +78,12 @@ def identify(asker, path, answer):
 
 
 def check_leader(cluster, leader):
-    """Every JVM node says that this one leads."""
+    """Every JVM node says that this one leads, or does at once: it is told of its members and of its leader by one event after the other, and
+    may be asked between the two."""
     for node in cluster.nodes:
         if node.kind != "sherd":
-            node.status()
-            if node.said["leader"] != leader.address:
-                raise Failed(f"{node.name}: {node.said['leader']} leads, not {leader.name} ({leader.address})")
+            wait(lambda node=node: node.status() and node.said["leader"] == leader.address,
+                 lambda node=node: f"{node.name}: {node.said['leader']} leads, not {leader.name} ({leader.address})", AT_ONCE)
 
 
 def check_order(node, numbers, sender):

@@ -182,7 +182,8 @@ def lingering(cluster):
     if not ended or ended < start + LINGERS:
         raise Failed(f"the entity has not ended as it was to: {ended and ended - start}")
     for node in (j1, j2):
-        removed = next(at for at, line in node.lines if line.startswith(f"event MemberRemoved {s1.address} "))
+        gone = node.expect(f"^event MemberRemoved {s1.address} ")[0]  # who sees it no more may be told a moment later
+        removed = next(at for at, line in node.lines if line.startswith(gone))
         print(f"{cluster.toolkit}: removed for {node.name} {removed - ended:.1f} s after its entity ended", flush=True)
         if removed < ended:
             raise Failed(f"{node.name} took it for removed {ended - removed:.1f} s before its entity ended")
