@@ -421,6 +421,31 @@ static void who_says_nothing_has_the_time_that_is_set(void **state)
     place_close(&place);
 }
 
+/* From its beginning, not from the preamble on; who has said nothing is not late by it. */
+static void who_says_no_frame_has_the_time_that_is_set(void **state)
+{
+    const struct listener_limits limits = { .preamble_ms = HOUR_MS,
+                                            .frame_ms = 1 };
+    uint64_t began = uv_hrtime();
+    struct place place;
+    int slow, silent;
+    (void)state;
+
+    place_open_with(&place, &limits);
+    slow = call_from(listener_port(place.listener), 1);
+    assert_int_equal(send(slow, "AKKA\1", 5, MSG_NOSIGNAL), 5);
+    silent = call_from(listener_port(place.listener), 2);
+    while (!listener_counters(place.listener).late &&
+           uv_hrtime() - began < 30000000000u)
+        (void)uv_run(&place.loop, UV_RUN_NOWAIT);
+    assert_true(is_hung_up(&place, slow));
+    assert_false(is_hung_up(&place, silent));
+    assert_int_equal(listener_counters(place.listener).late, 1);
+    close(slow);
+    close(silent);
+    place_close(&place);
+}
+
 /* As if all but one of the allowed connections were there. */
 static void connections_are_bounded(void **state)
 {
@@ -512,6 +537,7 @@ int main(void)
         cmocka_unit_test(a_ring_takes_so_many_mails),
         cmocka_unit_test(what_strangers_may_is_set),
         cmocka_unit_test(who_says_nothing_has_the_time_that_is_set),
+        cmocka_unit_test(who_says_no_frame_has_the_time_that_is_set),
         cmocka_unit_test_setup(connections_are_bounded, set_up),
         cmocka_unit_test_setup(calls_for_a_status_are_bounded, set_up),
     };
