@@ -2,9 +2,8 @@
 import re
 import time
 
-from nodes import PACKAGES, Failed, free_ports, wait
+from nodes import AT_ONCE, PACKAGES, Failed, free_ports, wait
 
-AT_ONCE = 5  # seconds: all of one gossip are told together, however busy the machine is
 FOUNDER_HOST = "127.0.0.2"  # above that of all others: its node leads only when no other one is there
 
 
