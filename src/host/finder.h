@@ -1,5 +1,5 @@
 /* Finds out where nodes of the cluster may be, on a thread of its own: in a file, or by DNS. Behaviour 4.3; what is
- * done with the lists is src/member/finding.c.
+ * done with the lists is src/member/discovery.c.
  *
  * File: an address a line, "host:port" or whole, # to the end of a line is a comment; the order is kept, as that of
  * seed nodes that are configured. A file that is missing, empty, or has a line that is no address gives no list. DNS:

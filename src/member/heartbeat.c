@@ -6,7 +6,7 @@
 #include "base/sorted.h"
 #include "base/timers.h"
 #include "base/zoo.h"
-#include "member/brief.h"
+#include "member/gossip_digest.h"
 #include "member/wire.h"
 
 #define FETCHED_MAX 16 /* peers at a time */
@@ -373,8 +373,8 @@ static void send_round(struct heart *heart,
         .selection = true,
     };
     struct outbound brief = {
-        .manifest = slice_text(BRIEF_HEARTBEAT),
-        .serializer = BRIEF_SERIALIZER,
+        .manifest = slice_text(GOSSIP_DIGEST_HEARTBEAT),
+        .serializer = GOSSIP_DIGEST_SERIALIZER,
         .stream = STREAM_CONTROL,
     };
     struct buf payload = { 0 };

@@ -10,7 +10,7 @@
 
 #include "base/outbox.h"
 #include "base/trace.h"
-#include "member/expect.h"
+#include "member/first_heartbeat.h"
 #include "member/gossip.h"
 #include "member/phi.h"
 

@@ -9,10 +9,10 @@
 
 #include "base/rng.h"
 #include "base/timers.h"
-#include "member/brief.h"
+#include "member/gossip_digest.h"
 #include "member/compat.h"
-#include "member/cross.h"
-#include "member/head.h"
+#include "member/cross_dc.h"
+#include "member/gossip_cache.h"
 #include "member/heartbeat.h"
 #include "member/member.h"
 #include "member/state.h"
@@ -102,16 +102,16 @@ struct news {
 /* What is said in the next step, to whom a gossip or a request to join came from. */
 struct reply {
     struct node_id to;
-    struct buf path; /* as spread_send; empty = its daemon */
-    bool only_seen;  /* as spread_send_seen, else the gossip */
+    struct buf path; /* as gossip_send_message; empty = its daemon */
+    bool only_seen;  /* as gossip_send_seen, else the gossip */
     bool is_welcome;
-    bool is_urgent;  /* as spread_send */
+    bool is_urgent;  /* as gossip_send_message */
 };
 
 /* A gossip as it came. */
 struct brought {
     struct buf packed; /* empty = none */
-    struct head_opened opened;
+    struct gossip_cache_opened opened;
 };
 
 /* What a gossip that came and ours give together. */
@@ -154,7 +154,7 @@ struct member {
     struct rng rng;
     struct member_settings settings; /* with all defaults; what it points to is ours */
     struct heart_settings heart_settings;
-    struct cross_settings cross_settings;
+    struct cross_dc_settings cross_dc_settings;
     struct compat config;
     struct profile *self;
     enum phase phase;
@@ -191,7 +191,7 @@ struct member {
     uint32_t far_count; /* of those, in other data centers */
     struct node_id leader; /* zero = none */
     bool is_seen_dirty; /* only who has seen it changed */
-    struct gossip_head head;
+    struct gossip_cache head;
     struct brought brought; /* what became our gossip: the head may be taken over from it */
     VEC(struct waiting) waiting; /* gossips, the first to come first */
     VEC(struct gossip) over; /* large ones that were replaced: freed by later steps */
@@ -200,8 +200,8 @@ struct member {
     uint32_t pack_steps; /* in a row */
     struct buf packed; /* the gossip compressed; empty = to be made */
     struct buf status; /* the status payload; empty = to be made */
-    struct buf brief;  /* the same for brief_send_version */
-    struct brief_version version; /* of the gossip */
+    struct buf brief;  /* the same for gossip_digest_send_version */
+    struct gossip_digest_version version; /* of the gossip */
     bool has_version; /* else it is to be made */
     uint8_t digest[SEEN_DIGEST_SIZE]; /* of the seen set */
     bool has_digest; /* else it is to be made */
@@ -296,58 +296,58 @@ void join_receive_gossip(struct member *member, uint64_t now,
                          const struct inbound *inbound, struct outbox *outbox);
 
 /* spread.c */
-void spread_step(struct member *member, uint64_t now, struct outbox *outbox);
-void spread_send(struct member *member, const struct node_id *to,
+void gossip_send_step(struct member *member, uint64_t now, struct outbox *outbox);
+void gossip_send_message(struct member *member, const struct node_id *to,
                  struct slice path, struct outbox *outbox); /* the gossip, whatever waits for that node */
-void spread_to_one(struct member *member, struct outbox *outbox); /* a round now */
-void spread_to_some(struct member *member, uint32_t count,
+void gossip_send_to_one(struct member *member, struct outbox *outbox); /* a round now */
+void gossip_send_to_some(struct member *member, uint32_t count,
                     struct outbox *outbox); /* full gossip to random members */
-void spread_receive_status(struct member *member, const struct inbound *inbound,
+void gossip_send_receive_status(struct member *member, const struct inbound *inbound,
                            struct outbox *outbox);
 /* Whether a message of the gossip protocol is from a member that this node can reach; counted when not. */
-bool spread_is_from_member(struct member *member, const struct node_id *from);
-/* Tells who has that version who has seen it here: the gossip, or briefly. path: as spread_send. */
-void spread_send_seen(struct member *member, const struct node_id *to,
+bool gossip_send_is_from_member(struct member *member, const struct node_id *from);
+/* Tells who has that version who has seen it here: the gossip, or briefly. path: as gossip_send_message. */
+void gossip_send_seen(struct member *member, const struct node_id *to,
                       struct slice path, struct outbox *outbox);
 
 /* Answers with the gossip, or with who has seen it. Of a large gossip that is done in the next step: whoever has just
  * taken in one has worked enough for one step, and of several that come in between only the last version is packed. */
-void spread_reply(struct member *member, const struct node_id *to,
+void gossip_send_reply(struct member *member, const struct node_id *to,
                   struct slice path, bool only_seen, struct outbox *outbox);
-/* As spread_send; of a large gossip that is done in a next step: of several that are told together only the last version is packed. */
-void spread_later(struct member *member, const struct node_id *to,
+/* As gossip_send_message; of a large gossip that is done in a next step: of several that are told together only the last version is packed. */
+void gossip_send_later(struct member *member, const struct node_id *to,
                   struct outbox *outbox);
 /* The same of a welcome, so that those who join together are told one version, which is packed once. */
-void spread_welcome(struct member *member, const struct node_id *to,
+void gossip_send_welcome(struct member *member, const struct node_id *to,
                     struct slice path, struct outbox *outbox);
 /* Packs a part of the gossip if one of those that wait is to be told it; false: all that takes long is done, or not needed. */
-bool spread_pack_step(struct member *member);
+bool gossip_send_pack_step(struct member *member);
 /* Those that wait, as many as one step has room for; false: none waits. */
-bool spread_replies(struct member *member, struct outbox *outbox);
-void spread_forget_replies(struct member *member);
-void spread_tell_stats(struct member *member, uint64_t now); /* a line of the log when it is due */
+bool gossip_send_replies(struct member *member, struct outbox *outbox);
+void gossip_send_forget_replies(struct member *member);
+void gossip_send_tell_stats(struct member *member, uint64_t now); /* a line of the log when it is due */
 
 /* intake.c. A gossip of many members takes steps of their own: it is inflated, read, merged if it is concurrent, taken in, and then what is
  * packed of it is taken over. */
-void intake_receive(struct member *member, uint64_t now,
+void gossip_receive(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox);
 /* Reads one that waits, merges it, or takes it in; false: none waits. */
-bool intake_step(struct member *member, struct outbox *outbox);
-bool intake_goes_on(const struct member *member); /* one that waits was read */
-bool intake_has_merged(const struct member *member); /* one waits only to be taken in */
-void intake_forget_merged(struct member *member); /* ours has changed */
-bool intake_let_go_step(struct member *member); /* frees one that was replaced; false: there is none, or something else has its turn */
-void intake_forget(struct member *member); /* those that wait */
+bool gossip_receive_step(struct member *member, struct outbox *outbox);
+bool gossip_receive_goes_on(const struct member *member); /* one that waits was read */
+bool gossip_receive_has_merged(const struct member *member); /* one waits only to be taken in */
+void gossip_receive_forget_merged(struct member *member); /* ours has changed */
+bool gossip_receive_let_go_step(struct member *member); /* frees one that was replaced; false: there is none, or something else has its turn */
+void gossip_receive_forget(struct member *member); /* those that wait */
 /* Takes the head over from the gossip that became ours, if that came and this was not done yet. */
-void intake_take_head(struct member *member);
-void intake_forget_brought(struct member *member);
+void gossip_receive_take_head(struct member *member);
+void gossip_receive_forget_brought(struct member *member);
 
 /* brief.c */
-enum peer_form brief_form(const struct member *member,
+enum peer_form gossip_digest_form(const struct member *member,
                           const struct node_id *node);
-void brief_send_version(struct member *member, const struct node_id *to,
+void gossip_digest_send_version(struct member *member, const struct node_id *to,
                         struct outbox *outbox);
-void brief_receive(struct member *member, uint64_t now,
+void gossip_digest_receive(struct member *member, uint64_t now,
                    const struct inbound *inbound, struct outbox *outbox);
 
 /* centers.c */

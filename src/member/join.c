@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/zoo.h"
-#include "member/pack.h"
+#include "member/gossip_pack.h"
 
 #define LARGE_SIZE (8 * 1024) /* bytes inflated of what is read in a step of its own */
 
@@ -29,7 +29,7 @@ void member_join_no_more(struct member *member)
     if (member->phase != PHASE_SEEDING && member->phase != PHASE_JOINING)
         return;
     stay_outside(member);
-    intake_forget(member); /* a welcome that waits */
+    gossip_receive_forget(member); /* a welcome that waits */
 }
 
 void join_refuse(struct member *member, const char *reason)
@@ -73,7 +73,7 @@ static void found_cluster(struct member *member, uint64_t now,
                           struct outbox *outbox)
 {
     forget_gossip(member); /* that of one which it was about to leave */
-    intake_forget(member);
+    gossip_receive_forget(member);
     member_become_inside(member, now);
     member_probe(member, PROBE_CLUSTER_FOUNDED, &member->identity->node, 0);
     add_member(member, member->self);
@@ -110,7 +110,7 @@ void join_address(struct member *member, uint64_t now,
 
     if (member->phase == PHASE_INSIDE)
         leave_cluster_of_one(member);
-    intake_forget(member); /* it was read for another contact, or another cluster */
+    gossip_receive_forget(member); /* it was read for another contact, or another cluster */
     member->contact = *address;
     member->is_by_seeds = by_seeds;
     if (kept_address_equal(member->self->address, address)) {
@@ -174,7 +174,7 @@ static void take_in(struct member *member, uint64_t now,
 
     (void)now;
     if (gossip_find(&member->gossip, PROFILE_NODE(profile))) {
-        spread_welcome(member, &inbound->from, inbound->sender, outbox); /* the first was lost */
+        gossip_send_welcome(member, &inbound->from, inbound->sender, outbox); /* the first was lost */
     } else if (known) {
         replace(member, known, outbox);
     } else if (member->gossip.members.count >= GOSSIP_MEMBERS_MAX ||
@@ -182,7 +182,7 @@ static void take_in(struct member *member, uint64_t now,
         member->counters.dropped_full++;
     } else {
         add_member(member, profile);
-        spread_welcome(member, &inbound->from, inbound->sender, outbox);
+        gossip_send_welcome(member, &inbound->from, inbound->sender, outbox);
         trace_put(member->trace, member->info_level, "member",
                   "member joins member=%s",
                   kept_address_text(profile->address, text, sizeof text));
@@ -270,7 +270,7 @@ static void enter(struct member *member, uint64_t now, struct gossip *gossip,
     member_probe(member, PROBE_CLUSTER_JOINED, &inbound->from, 0);
     member_own_entry(member)->seen = true;
     member_gossip_replaced(member);
-    spread_send_seen(member, &inbound->from, inbound->sender, outbox);
+    gossip_send_seen(member, &inbound->from, inbound->sender, outbox);
     trace_put(member->trace, member->info_level, "member",
               "welcomed by=%s members=%u",
               address_text(&inbound->from.address, text, sizeof text),
@@ -285,7 +285,7 @@ static void enter_first(struct member *member, uint64_t now,
                                      .sender = buf_slice(&first->path) };
 
     enter(member, now, &first->gossip, &inbound, outbox);
-    intake_forget(member);
+    gossip_receive_forget(member);
 }
 
 /* What came for a newcomer, in whatever message. False: it cannot be read, or is none of its own. */
@@ -318,11 +318,11 @@ void join_enter_step(struct member *member, uint64_t now,
                      struct outbox *outbox)
 {
     if (member->phase != PHASE_JOINING && member->phase != PHASE_SEEDING)
-        intake_forget(member);
+        gossip_receive_forget(member);
     else if (member->waiting.items[0].is_read)
         enter_first(member, now, outbox);
     else if (!read_first(member))
-        intake_forget(member);
+        gossip_receive_forget(member);
 }
 
 /* Of a large one each takes long: it is inflated in this step, read in the next, and entered by in the one after. */
@@ -333,7 +333,7 @@ static void consider(struct member *member, uint64_t now, bool is_welcome,
     struct waiting came = { .from = inbound->from, .is_welcome = is_welcome };
     bool is_large;
 
-    if (!pack_inflate(&came.bytes, packed)) {
+    if (!gossip_pack_inflate(&came.bytes, packed)) {
         buf_fini(&came.bytes);
         unreadable(member, WIRE_MALFORMED, "gossip", &inbound->from);
         return;
@@ -344,8 +344,8 @@ static void consider(struct member *member, uint64_t now, bool is_welcome,
     if (is_large)
         return;
     if (!read_first(member))
-        intake_forget(member);
-    else if (member->waiting.items[0].gossip.members.count < HEAD_MEMBERS_MIN)
+        gossip_receive_forget(member);
+    else if (member->waiting.items[0].gossip.members.count < GOSSIP_CACHE_MEMBERS_MIN)
         enter_first(member, now, outbox);
 }
 

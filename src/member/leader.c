@@ -191,7 +191,7 @@ static void send_to_oldest(struct member *member, const char *role,
 
     for (uint32_t i = 0; i < count; i++)
         if (state_is_target(&member->gossip, member->self, oldest[i]))
-            spread_send(member, PROFILE_NODE(oldest[i]->profile), slice_text(""),
+            gossip_send_message(member, PROFILE_NODE(oldest[i]->profile), slice_text(""),
                         outbox);
 }
 
@@ -372,7 +372,7 @@ static bool is_available(const struct member *member,
     return profile_same_center(other, member->self)
                ? heart_is_available(&member->heart, &member->heart_settings,
                                     PROFILE_NODE(other), now)
-               : cross_is_available(&member->cross, &member->cross_settings,
+               : cross_dc_is_available(&member->cross, &member->cross_dc_settings,
                                     PROFILE_NODE(other), now);
 }
 
@@ -415,9 +415,9 @@ void reaper_step(struct member *member, uint64_t now)
                 observe(member, own->profile, peer->profile, UNREACHABLE);
     }
     for (uint32_t i = 0; i < member->cross.peers.count; i++) {
-        const struct cross_peer *peer = &member->cross.peers.items[i];
+        const struct cross_dc_peer *peer = &member->cross.peers.items[i];
 
-        if (!cross_peer_is_available(peer, &member->cross_settings, now))
+        if (!cross_dc_peer_is_available(peer, &member->cross_dc_settings, now))
             changed |=
                 observe(member, own->profile, peer->profile, UNREACHABLE);
     }

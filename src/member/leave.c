@@ -44,7 +44,7 @@ bool leave_address(struct member *member, const struct address *address,
     trace_put(member->trace, member->info_level, "member",
               "member leaves member=%s",
               address_text(address, text, sizeof text));
-    spread_to_one(member, outbox);
+    gossip_send_to_one(member, outbox);
     return true;
 }
 
@@ -75,9 +75,9 @@ bool leave_down_address(struct member *member, const struct address *address,
     set_down(member, found, why);
     member_gossip_changed(member);
     if (node_equal(&node, &member->identity->node))
-        spread_to_some(member, NEWS_SPREAD, outbox);
+        gossip_send_to_some(member, NEWS_SPREAD, outbox);
     else if (state_is_target(&member->gossip, member->self, found))
-        spread_later(member, &node, outbox); /* it stops when it reads this */
+        gossip_send_later(member, &node, outbox); /* it stops when it reads this */
     return true;
 }
 
@@ -122,9 +122,9 @@ uint32_t leave_down_all(struct member *member, const struct node_id *nodes,
             is_new[i] ? gossip_find(&member->gossip, &nodes[i]) : NULL;
 
         if (found && node_equal(&nodes[i], &member->identity->node))
-            spread_to_some(member, NEWS_SPREAD, outbox);
+            gossip_send_to_some(member, NEWS_SPREAD, outbox);
         else if (found && state_is_target(&member->gossip, member->self, found))
-            spread_later(member, &nodes[i], outbox); /* it stops when it reads this */
+            gossip_send_later(member, &nodes[i], outbox); /* it stops when it reads this */
     }
     mem_free(is_new);
     return members;
@@ -172,7 +172,7 @@ void member_exiting_done(struct member *member, uint64_t now,
     if (own) {
         own->seen = true;
         member_gossip_replaced(member);
-        spread_to_some(member, NEWS_SPREAD, outbox);
+        gossip_send_to_some(member, NEWS_SPREAD, outbox);
         confirm_exiting(member, outbox);
     }
     member_stop(member);
@@ -234,7 +234,7 @@ void leave_check_down(struct member *member, struct outbox *outbox)
     }
     trace_put(member->trace, TRACE_ERROR, "member",
               "this node was declared down: it must end and start anew");
-    spread_to_some(member, NEWS_SPREAD, outbox);
+    gossip_send_to_some(member, NEWS_SPREAD, outbox);
     member_stop(member);
 }
 
@@ -316,7 +316,7 @@ bool leave_prepare_shutdown(struct member *member, struct outbox *outbox)
     }
     if (changed) {
         member_gossip_changed(member);
-        spread_to_one(member, outbox);
+        gossip_send_to_one(member, outbox);
     }
     return true;
 }

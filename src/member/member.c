@@ -87,20 +87,20 @@ void member_free(struct member *member)
     member_fini_news(member);
     vec_fini(&member->confirmed);
     vec_fini(&member->refusers);
-    spread_forget_replies(member);
+    gossip_send_forget_replies(member);
     vec_fini(&member->replies);
-    intake_forget(member);
+    gossip_receive_forget(member);
     vec_fini(&member->waiting);
-    while (intake_let_go_step(member))
+    while (gossip_receive_let_go_step(member))
         ;
     vec_fini(&member->over);
     buf_fini(&member->packed);
-    head_fini(&member->head);
-    intake_forget_brought(member);
+    gossip_cache_fini(&member->head);
+    gossip_receive_forget_brought(member);
     buf_fini(&member->status);
     buf_fini(&member->brief);
     heart_fini(&member->heart);
-    cross_fini(&member->cross);
+    cross_dc_fini(&member->cross);
     gossip_fini(&member->gossip);
     profile_drop(member->self);
     mem_free(member);
@@ -131,9 +131,9 @@ void member_gossip_replaced(struct member *member)
     member_seen_changed(member);
     member->is_dirty = true;
     member->has_version = false;
-    head_clear(&member->head);
-    intake_forget_brought(member);
-    intake_forget_merged(member);
+    gossip_cache_clear(&member->head);
+    gossip_receive_forget_brought(member);
+    gossip_receive_forget_merged(member);
     fact_version_held(member);
 }
 
@@ -187,9 +187,9 @@ void member_stop(struct member *member)
     member->gossip_at = member->extra_at = member->leader_at = NEVER;
     member->reaper_at = member->retry_at = member->give_up_at = NEVER;
     heart_fini(&member->heart);
-    cross_fini(&member->cross);
-    spread_forget_replies(member);
-    intake_forget(member);
+    cross_dc_fini(&member->cross);
+    gossip_send_forget_replies(member);
+    gossip_receive_forget(member);
     member->is_dirty = true;
     trace_put(member->trace, member->info_level, "member", "stopped status=%s",
               member_status_text(member->last_status));
@@ -386,7 +386,7 @@ static void receive_response(struct member *member, uint64_t now,
         member->counters.dropped_hostile++;
     else if (heart_response(&member->heart, &member->heart_settings,
                             &heartbeat.from, member->trace, now) ||
-             cross_response(&member->cross, &heartbeat.from, now))
+             cross_dc_response(&member->cross, &heartbeat.from, now))
         member_take_response(member, &heartbeat.from);
     else
         member->counters.dropped_stranger++;
@@ -397,9 +397,9 @@ static bool receive_inside(struct member *member, uint64_t now,
                            const struct inbound *inbound, struct outbox *outbox)
 {
     if (slice_is(inbound->manifest, "GS"))
-        spread_receive_status(member, inbound, outbox);
+        gossip_send_receive_status(member, inbound, outbox);
     else if (slice_is(inbound->manifest, "GE"))
-        intake_receive(member, now, inbound, outbox);
+        gossip_receive(member, now, inbound, outbox);
     else if (slice_is(inbound->manifest, "J"))
         join_receive(member, now, inbound, outbox);
     else if (slice_is(inbound->manifest, "EC"))
@@ -441,8 +441,8 @@ static void take_in(struct member *member, uint64_t now,
         member->counters.dropped_state++;
         return;
     }
-    if (inbound->serializer == BRIEF_SERIALIZER)
-        brief_receive(member, now, inbound, outbox);
+    if (inbound->serializer == GOSSIP_DIGEST_SERIALIZER)
+        gossip_digest_receive(member, now, inbound, outbox);
     else if (slice_is(manifest, "HB"))
         receive_heartbeat(member, inbound, outbox);
     else if (slice_is(manifest, "HBR"))
@@ -512,7 +512,7 @@ static bool leads_now(const struct member *member, uint64_t now)
 /* Of many, the leader's acts are much work. */
 static bool leads_many(const struct member *member)
 {
-    return member->gossip.members.count >= HEAD_MEMBERS_MIN &&
+    return member->gossip.members.count >= GOSSIP_CACHE_MEMBERS_MIN &&
            member_is_leader(member);
 }
 
@@ -520,13 +520,13 @@ static bool leads_many(const struct member *member)
 static enum step_kind much_work(struct member *member, uint64_t now,
                                 struct outbox *outbox)
 {
-    if ((member->last_step == STEP_OF_ALL || intake_goes_on(member)) &&
-        intake_step(member, outbox))
+    if ((member->last_step == STEP_OF_ALL || gossip_receive_goes_on(member)) &&
+        gossip_receive_step(member, outbox))
         return STEP_TAKES_IN;
     if (member->last_step <= STEP_PACKS &&
-        member->pack_steps < PACK_STEPS_MAX && spread_pack_step(member))
+        member->pack_steps < PACK_STEPS_MAX && gossip_send_pack_step(member))
         return STEP_PACKS;
-    if (member->last_step < STEP_REPLIES && spread_replies(member, outbox))
+    if (member->last_step < STEP_REPLIES && gossip_send_replies(member, outbox))
         return STEP_REPLIES;
     if (!leads_many(member) || !leads_now(member, now))
         return STEP_OF_ALL;
@@ -538,7 +538,7 @@ bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
                  struct outbox *outbox)
 {
     member->wall_ms = wall_ms;
-    if (intake_let_go_step(member))
+    if (gossip_receive_let_go_step(member))
         return true;
     finding_step(member, now);
     if (member->phase != PHASE_INSIDE && member->waiting.count) {
@@ -551,7 +551,7 @@ bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
     else if (member->phase == PHASE_JOINING)
         join_step(member, now, outbox);
     if (member->phase != PHASE_INSIDE) {
-        spread_forget_replies(member); /* it moves to another cluster */
+        gossip_send_forget_replies(member); /* it moves to another cluster */
         member_settle(member, now);
         return false;
     }
@@ -562,18 +562,18 @@ bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
         member_settle(member, now);
         return true;
     }
-    intake_take_head(member);
+    gossip_receive_take_head(member);
     member->counters.heartbeat_sent +=
         heart_step(&member->heart, &member->heart_settings, member->identity,
                    member->trace, now, outbox);
     member->counters.heartbeat_sent +=
-        cross_step(&member->cross, &member->cross_settings, member->identity,
+        cross_dc_step(&member->cross, &member->cross_dc_settings, member->identity,
                    now, outbox);
     if (member->gossip_at <= now || member->extra_at <= now)
-        spread_step(member, now, outbox);
+        gossip_send_step(member, now, outbox);
     if (member->reaper_at <= now)
         reaper_step(member, now);
-    spread_tell_stats(member, now);
+    gossip_send_tell_stats(member, now);
     member_settle(member, now);
     if (!leads_many(member) && leads_now(member, now)) {
         leader_step(member, now, outbox);
@@ -619,7 +619,7 @@ uint64_t member_deadline(const struct member *member)
         at = earlier(member->gossip_at, member->extra_at);
         at = earlier(at, earlier(member->leader_at, member->reaper_at));
         at = earlier(at, member->stats_at);
-        at = earlier(at, cross_deadline(&member->cross));
+        at = earlier(at, cross_dc_deadline(&member->cross));
         return earlier(at, heart_deadline(&member->heart));
     }
     return at;

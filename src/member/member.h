@@ -43,7 +43,7 @@ enum member_status {
 /* The serializer of every message of this core, and the paths it answers to: the daemon with all that is below it, and the
  * heartbeat receiver. The node passes messages of this serializer to member_receive, whatever their path. */
 #define MEMBER_SERIALIZER 5
-#define BRIEF_SERIALIZER 7300 /* of this library; messages of it that name no recipient (brief.h) */
+#define GOSSIP_DIGEST_SERIALIZER 7300 /* of this library; messages of it that name no recipient (brief.h) */
 #define MEMBER_DAEMON_PATH "/system/cluster/core/daemon"
 #define MEMBER_HEARTBEAT_PATH "/system/cluster/heartbeatReceiver"
 
@@ -53,7 +53,7 @@ const char *member_status_text(enum member_status status); /* "up"; a literal */
 enum peer_form {
     PEER_USUAL,   /* as the reference */
     PEER_UNKNOWN, /* it was never met: as the reference, what is short first */
-    PEER_BRIEF    /* it has said that it understands BRIEF_SERIALIZER */
+    PEER_BRIEF    /* it has said that it understands GOSSIP_DIGEST_SERIALIZER */
 };
 
 /* At least this many members with the role before any joining member is moved to up. */

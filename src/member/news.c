@@ -236,7 +236,7 @@ void member_settle(struct member *member, uint64_t now)
         heart_follow(&member->heart, &member->heart_settings, &member->gossip,
                      reach, member->self, now);
         if (member->far_count || member->cross.is_active)
-            cross_follow(&member->cross, &member->cross_settings,
+            cross_dc_follow(&member->cross, &member->cross_dc_settings,
                          &member->gossip, member->self, now);
     }
     mem_free(reach);

@@ -141,10 +141,10 @@ heart_settings_of(const struct member_settings *settings)
     };
 }
 
-static struct cross_settings
-cross_settings_of(const struct member_settings *settings)
+static struct cross_dc_settings
+cross_dc_settings_of(const struct member_settings *settings)
 {
-    return (struct cross_settings){
+    return (struct cross_dc_settings){
         .interval = settings->cross_heartbeat_interval_ms * MS,
         .pause = settings->cross_heartbeat_pause_ms * MS,
         .expected = settings->cross_heartbeat_expected_ms * MS,
@@ -176,7 +176,7 @@ void member_settings_take(struct member *member,
     fill_settings(&member->settings);
     copy_lists(&member->settings, settings);
     member->heart_settings = heart_settings_of(&member->settings);
-    member->cross_settings = cross_settings_of(&member->settings);
+    member->cross_dc_settings = cross_dc_settings_of(&member->settings);
 }
 
 void member_settings_fini(struct member_settings *settings)

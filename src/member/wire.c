@@ -283,7 +283,7 @@ enum verdict wire_get_heartbeat(const struct identity *identity,
     enum verdict verdict = WIRE_MALFORMED;
     const Cluster__Heartbeat *message;
 
-    if (beat_get_heartbeat(identity, payload, heartbeat))
+    if (heartbeat_wire_get_heartbeat(identity, payload, heartbeat))
         return WIRE_OK;
     memset(heartbeat, 0, sizeof *heartbeat);
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
@@ -306,7 +306,7 @@ enum verdict wire_get_response(const struct identity *identity,
     enum verdict verdict = WIRE_MALFORMED;
     const Cluster__Response *message;
 
-    if (beat_get_response(identity, payload, heartbeat))
+    if (heartbeat_wire_get_response(identity, payload, heartbeat))
         return WIRE_OK;
     memset(heartbeat, 0, sizeof *heartbeat);
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
@@ -431,7 +431,7 @@ void wire_put_gossip(const struct identity *identity, struct buf *buf,
     struct buf bytes = { 0 };
 
     gossip_write(&bytes, identity, gossip);
-    pack_deflate(buf, buf_slice(&bytes));
+    gossip_pack_deflate(buf, buf_slice(&bytes));
     buf_fini(&bytes);
 }
 
@@ -464,7 +464,7 @@ enum verdict wire_get_gossip(const struct identity *identity,
     struct buf bytes = { 0 };
     enum verdict verdict = WIRE_MALFORMED;
 
-    if (pack_inflate(&bytes, packed))
+    if (gossip_pack_inflate(&bytes, packed))
         verdict = wire_read_gossip(identity, buf_slice(&bytes), known, gossip);
     buf_fini(&bytes);
     return verdict;
@@ -489,7 +489,7 @@ void wire_put_welcome(const struct identity *identity, struct buf *buf,
     gossip_write(&written, identity, gossip);
     put_part(&bytes, 1, buf_slice(&node));
     put_part(&bytes, 2, buf_slice(&written));
-    pack_deflate(buf, buf_slice(&bytes));
+    gossip_pack_deflate(buf, buf_slice(&bytes));
     buf_fini(&node);
     buf_fini(&written);
     buf_fini(&bytes);
@@ -562,7 +562,7 @@ enum verdict wire_get_welcome(const struct identity *identity,
     struct buf bytes = { 0 };
     enum verdict verdict = WIRE_MALFORMED;
 
-    if (pack_inflate(&bytes, payload))
+    if (gossip_pack_inflate(&bytes, payload))
         verdict = wire_read_welcome(identity, buf_slice(&bytes), known, from,
                                     gossip);
     buf_fini(&bytes);

@@ -3,7 +3,7 @@
 #define SHERD_MEMBER_WIRE_PARTS_H
 
 #include "member/cluster.pb-c.h"
-#include "member/pack.h"
+#include "member/gossip_pack.h"
 #include "member/wire.h"
 
 /* A node as a message, in place: the parts point into each other, so it must not be moved. */
@@ -25,9 +25,9 @@ enum verdict part_get_node(const struct identity *identity,
 
 /* Heartbeat and response in their usual form; false: another form, or wrong, and what is in *heartbeat means
  * nothing. */
-bool beat_get_heartbeat(const struct identity *identity, struct slice payload,
+bool heartbeat_wire_get_heartbeat(const struct identity *identity, struct slice payload,
                         struct heartbeat *heartbeat);
-bool beat_get_response(const struct identity *identity, struct slice payload,
+bool heartbeat_wire_get_response(const struct identity *identity, struct slice payload,
                        struct heartbeat *heartbeat);
 
 /* Hash texts and counts of a clock, in memory of the arena. */

@@ -112,7 +112,7 @@ static bool may_pack(struct coordinator *coordinator)
     return true;
 }
 
-static void pack_part(struct coordinator *coordinator, uint32_t index,
+static void gossip_pack_part(struct coordinator *coordinator, uint32_t index,
                       struct buf *bytes)
 {
     struct kept_part *part = coordinator->keeping.parts.items[index];
@@ -197,7 +197,7 @@ static bool pack_parts(struct coordinator *coordinator)
             continue;
         is_all = may_pack(coordinator);
         if (is_all)
-            pack_part(coordinator, i, &bytes);
+            gossip_pack_part(coordinator, i, &bytes);
     }
     buf_fini(&bytes);
     SOMETIMES("a coordinator's state is packed in more than a step", !is_all);

@@ -24,7 +24,7 @@ from nodes import PACKAGES, PAUSE, SKIPPED, Failed, Programs, Skipped, free_port
 from secured import secured
 from steps import check_leader, check_order, decision, identify, jvm_pair, lose, resolve, trio, watch
 
-CROWD = 33  # from 32 members on (member/head.h)
+CROWD = 33  # from 32 members on (member/gossip_cache.h)
 TRAFFIC_SECONDS = 180  # unless --stay says otherwise
 TRAFFIC_RATE = 50     # messages a second, each way
 MEMORY_GROWTH = 64    # KiB after the first third, however long that is: half an hour takes 4 to 20, a leak of 1 KiB a second 120 in two minutes

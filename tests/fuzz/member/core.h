@@ -27,7 +27,7 @@ static inline void core_put(struct member *member, const char *manifest,
     };
 
     if (*manifest >= 'a') { /* one of the brief ones, which name nobody */
-        inbound.serializer = BRIEF_SERIALIZER;
+        inbound.serializer = GOSSIP_DIGEST_SERIALIZER;
         inbound.sender = inbound.recipient = slice_text("");
     }
     member_receive(member, SECOND, 1700000000000, &inbound, outbox);

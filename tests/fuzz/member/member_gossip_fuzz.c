@@ -1,8 +1,8 @@
 /* A gossip, not yet compressed, from a member to a member: decoded, merged into a valid state, spread on. What was decoded must
  * encode to the same again. */
 #include "core.h"
-#include "member/head.h"
-#include "member/pack.h"
+#include "member/gossip_cache.h"
+#include "member/gossip_pack.h"
 #include "member/wire_parts.h"
 
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void by_hand(struct slice data)
 
 static void fill(struct gossip *gossip)
 {
-    for (uint32_t i = 0; i < HEAD_MEMBERS_MIN; i++) {
+    for (uint32_t i = 0; i < GOSSIP_CACHE_MEMBERS_MIN; i++) {
         struct node_id node = { { "", 1 }, 1 + i };
         struct profile *profile;
 
@@ -84,9 +84,9 @@ static void behind_names(struct slice data)
     struct gossip known = { 0 };
     struct gossip read = { 0 };
     struct gossip plain = { 0 };
-    struct gossip_head head = { 0 };
-    const struct gossip_head none = { .size = 0 };
-    struct head_opened opened = { .bytes = { 0 } };
+    struct gossip_cache head = { 0 };
+    const struct gossip_cache none = { .size = 0 };
+    struct gossip_cache_opened opened = { .bytes = { 0 } };
     struct buf packed = { 0 };
     struct buf once = { 0 };
     struct buf twice = { 0 };
@@ -94,17 +94,17 @@ static void behind_names(struct slice data)
     enum verdict verdict;
 
     fill(&known);
-    head_put_gossip(&core_identity, &packed, &known, &head);
+    gossip_cache_put_gossip(&core_identity, &packed, &known, &head);
     packed.size = HEADER_SIZE;
     buf_put_slice(&packed, buf_slice(&head.names.bytes));
-    pack_part(&packed, data, 0, true);
+    gossip_pack_part(&packed, data, 0, true);
     crc = crc32_combine(head.names.crc, crc, (z_off_t)data.size);
     buf_put_u32(&packed, (uint32_t)crc);
     buf_put_u32(&packed, (uint32_t)(head.names.size + data.size));
     if (data.size % 3)
-        head_open(buf_slice(&packed), data.size % 3 == 1 ? &head : &none,
+        gossip_cache_open(buf_slice(&packed), data.size % 3 == 1 ? &head : &none,
                   &opened);
-    verdict = head_get_gossip(&core_identity, buf_slice(&packed), &known,
+    verdict = gossip_cache_get_gossip(&core_identity, buf_slice(&packed), &known,
                               data.size % 2 ? &head : &none, &read, &opened);
     check(verdict == wire_get_gossip(&core_identity, buf_slice(&packed), &known,
                                      &plain));
@@ -117,8 +117,8 @@ static void behind_names(struct slice data)
     gossip_fini(&known);
     gossip_fini(&read);
     gossip_fini(&plain);
-    head_opened_fini(&opened);
-    head_fini(&head);
+    gossip_cache_opened_fini(&opened);
+    gossip_cache_fini(&head);
     buf_fini(&packed);
     buf_fini(&once);
     buf_fini(&twice);
@@ -132,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct buf packed = { 0 };
     struct buf payload = { 0 };
 
-    pack_deflate(&packed, slice_of(data, size));
+    gossip_pack_deflate(&packed, slice_of(data, size));
     round_trip(buf_slice(&packed));
     if (size) {
         by_hand(slice_of(data, size));

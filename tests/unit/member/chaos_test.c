@@ -10,12 +10,12 @@
 
 #include "base/map.h"
 #include "member/gossip.h"
-#include "member/head.h"
+#include "member/gossip_cache.h"
 #include "net.h"
 
 enum {
     FEW = 7,
-    MANY = HEAD_MEMBERS_MIN + 8, /* their gossips are taken in in steps of their own */
+    MANY = GOSSIP_CACHE_MEMBERS_MIN + 8, /* their gossips are taken in in steps of their own */
     ROUNDS_OF_FEW = 60,
     ROUNDS_OF_MANY = 80
 };

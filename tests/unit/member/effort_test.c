@@ -93,11 +93,11 @@ static void put_gossip(struct member *member, uint32_t from, bool is_newer,
 {
     struct gossip *gossip = &member->gossip;
     struct gossip_member *by = &gossip->members.items[from];
-    struct gossip_head head = { 0 };
+    struct gossip_cache head = { 0 };
     struct buf packed = { 0 };
     struct gossip theirs = { 0 };
 
-    head_put_gossip(&test_identity, &packed, gossip, &head);
+    gossip_cache_put_gossip(&test_identity, &packed, gossip, &head);
     assert_int_equal(wire_get_gossip(&test_identity, buf_slice(&packed), gossip,
                                      &theirs),
                      WIRE_OK);
@@ -106,14 +106,14 @@ static void put_gossip(struct member *member, uint32_t from, bool is_newer,
                               UNREACHABLE);
     clock_increment(&theirs.clock, &by->profile->key);
     buf_clear(&packed);
-    head_clear(&head);
-    head_put_gossip(&test_identity, &packed, &theirs, &head);
+    gossip_cache_clear(&head);
+    gossip_cache_put_gossip(&test_identity, &packed, &theirs, &head);
     wire_put_envelope(&test_identity, payload, PROFILE_NODE(by->profile),
                       PROFILE_NODE(member->self), buf_slice(&packed));
     if (!is_newer) /* now both have something that the other has not */
         member_gossip_changed(member);
     member_settle(member, 2);
-    head_fini(&head);
+    gossip_cache_fini(&head);
     buf_fini(&packed);
     gossip_fini(&theirs);
 }

@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/timers.h"
 #include "member/cluster.pb-c.h"
-#include "member/pack.h"
+#include "member/gossip_pack.h"
 #include "member/version.h"
 #include "member/wire.h"
 #include "values.h"
@@ -239,7 +239,7 @@ static void put_raw(struct fixture *fixture, const Cluster__Gossip *gossip)
 
     (void)cluster__gossip__pack(gossip, buf_reserve(&bytes, size));
     bytes.size = size;
-    pack_deflate(&packed, buf_slice(&bytes));
+    gossip_pack_deflate(&packed, buf_slice(&bytes));
     wire_put_envelope(&test_identity, &payload, &fixture->b,
                       &test_identity.node, buf_slice(&packed));
     put(fixture, &fixture->b, "GE", &payload);
@@ -264,7 +264,7 @@ static void forged_fields_are_refused(void **state)
                               gossip.members.items[0].profile, UNREACHABLE);
     advance(fixture, &gossip);
     wire_put_gossip(&test_identity, &packed, &gossip);
-    assert_true(pack_inflate(&bytes, buf_slice(&packed)));
+    assert_true(gossip_pack_inflate(&bytes, buf_slice(&packed)));
     part = cluster__gossip__unpack(NULL, bytes.size, bytes.data);
     assert_non_null(part);
 #define FORGE(field, value)                                                    \
@@ -346,7 +346,7 @@ static void a_limit_that_is_passed_is_said(void **state)
     assert_true(gossip_add_tombstone(&gossip, &node, 1));
     advance(fixture, &gossip);
     wire_put_gossip(&test_identity, &packed, &gossip);
-    assert_true(pack_inflate(&bytes, buf_slice(&packed)));
+    assert_true(gossip_pack_inflate(&bytes, buf_slice(&packed)));
     part = cluster__gossip__unpack(NULL, bytes.size, bytes.data);
     assert_non_null(part);
     assert_int_equal(part->n_addresses, 3);

@@ -9,7 +9,7 @@
 
 #include "member/cluster.pb-c.h"
 #include "member/compat.h"
-#include "member/pack.h"
+#include "member/gossip_pack.h"
 #include "member/wire.h"
 #include "values.h"
 
@@ -192,7 +192,7 @@ static void a_jvm_gossip_may_name_the_longest_host(void **state)
     assert_int_equal(wire_get_envelope(&second, buf_slice(&payload), &from, &to,
                                        &packed),
                      WIRE_OK);
-    assert_true(pack_inflate(&bytes, buf_slice(&packed)));
+    assert_true(gossip_pack_inflate(&bytes, buf_slice(&packed)));
     part = cluster__gossip__unpack(NULL, bytes.size, bytes.data);
     assert_non_null(part);
     before = part->addresses[1]->address->hostname;
@@ -200,7 +200,7 @@ static void a_jvm_gossip_may_name_the_longest_host(void **state)
     buf_clear(&bytes);
     bytes.size = cluster__gossip__pack(
         part, buf_reserve(&bytes, cluster__gossip__get_packed_size(part)));
-    pack_deflate(&longer, buf_slice(&bytes));
+    gossip_pack_deflate(&longer, buf_slice(&bytes));
     assert_int_equal(
         wire_get_gossip(&second, buf_slice(&longer), &none, &gossip), WIRE_OK);
     assert_int_equal(gossip.members.count, 2);

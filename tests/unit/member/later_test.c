@@ -11,7 +11,7 @@
 #include "member/wire.h"
 #include "values.h"
 
-enum { MEMBERS = 2 * HEAD_MEMBERS_MIN };
+enum { MEMBERS = 2 * GOSSIP_CACHE_MEMBERS_MIN };
 
 static struct member *among_members(struct outbox *outbox)
 {
@@ -176,7 +176,7 @@ static struct member *among_two_changes(struct outbox *outbox)
     while (member->waiting.count == 2)
         assert_true(member_step(member, 2, 2, outbox));
     assert_true(member_counters(member)->gossip_received == 1);
-    while (!intake_has_merged(member))
+    while (!gossip_receive_has_merged(member))
         (void)member_step(member, 2, 2, outbox);
     return member;
 }
@@ -213,9 +213,9 @@ static void what_was_merged_with_another_gossip_is_not_taken(void **state)
     (void)state;
 
     (void)receive_change(member, 3, &outbox); /* waits behind it */
-    assert_true(intake_has_merged(member));
+    assert_true(gossip_receive_has_merged(member));
     member_quarantined(member, 2, &gone);
-    assert_false(intake_has_merged(member));
+    assert_false(gossip_receive_has_merged(member));
     assert_int_equal(member->over.count, 1);
     let_go(member, &outbox);
     while (counters->gossip_received < 2)
@@ -244,7 +244,7 @@ static void of_what_was_merged_in_vain_nothing_is_left(void **state)
         vec_push(&member->over, ((struct gossip){ .forgotten = 0 }));
     member->waiting.items[0].merged.gossip.forgotten = 1;
     member_quarantined(member, 2, &gone);
-    assert_false(intake_has_merged(member));
+    assert_false(gossip_receive_has_merged(member));
     assert_int_equal(member->waiting.items[0].merged.gossip.forgotten, 0);
     (void)step_all(member, &outbox);
     assert_int_equal(member_counters(member)->merged, 1);
@@ -260,8 +260,8 @@ static void what_was_merged_is_freed(void **state)
     struct member *member = among_two_changes(&outbox);
     (void)state;
 
-    intake_forget(member);
-    assert_false(intake_has_merged(member));
+    gossip_receive_forget(member);
+    assert_false(gossip_receive_has_merged(member));
     member_free(member);
     member = among_two_changes(&outbox);
     outbox_fini(&outbox);
@@ -337,7 +337,7 @@ static void who_joins_together_is_told_one_version(void **state)
     for (uint32_t i = 1; i <= 3; i++)
         for (int twice = 0; twice < 2; twice++)
             receive_join(member, i, &outbox);
-    spread_later(member, PROFILE_NODE(member->gossip.members.items[1].profile),
+    gossip_send_later(member, PROFILE_NODE(member->gossip.members.items[1].profile),
                  &outbox);
     assert_false(outbox_next(&outbox, &out));
     assert_true(member_step(member, 2, 2, &outbox));

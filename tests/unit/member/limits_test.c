@@ -12,7 +12,7 @@
 #include "member/cluster.pb-c.h"
 #include "member/compat.h"
 #include "member/inside.h"
-#include "member/pack.h"
+#include "member/gossip_pack.h"
 #include "member/version.h"
 #include "member/wire.h"
 #include "values.h"
@@ -228,7 +228,7 @@ static enum verdict read_raw(const Cluster__Gossip *part)
 
     (void)cluster__gossip__pack(part, buf_reserve(&bytes, size));
     bytes.size = size;
-    pack_deflate(&packed, buf_slice(&bytes));
+    gossip_pack_deflate(&packed, buf_slice(&bytes));
     verdict = wire_get_gossip(&test_identity, buf_slice(&packed), &known, &read);
     gossip_fini(&read);
     buf_fini(&packed);
@@ -251,7 +251,7 @@ static void a_gossip_has_so_many_texts(void **state)
 
     (void)test_add(&gossip, 'a', MEMBER_UP, 1, true);
     wire_put_gossip(&test_identity, &packed, &gossip);
-    assert_true(pack_inflate(&bytes, buf_slice(&packed)));
+    assert_true(gossip_pack_inflate(&bytes, buf_slice(&packed)));
     part = cluster__gossip__unpack(NULL, bytes.size, bytes.data);
     assert_non_null(part);
     own_count = part->n_app_versions;
@@ -414,14 +414,14 @@ static void what_is_inflated_has_limits(void **state)
     for (uint32_t i = 0; i < MEMBER_INFLATE_SIZE_MAX; i += 64) /* packs about 20 to 1 */
         bytes.data[i] = (uint8_t)rng_below(&rng, 256);
     bytes.size = MEMBER_INFLATE_SIZE_MAX;
-    pack_deflate(&packed, buf_slice(&bytes));
+    gossip_pack_deflate(&packed, buf_slice(&bytes));
     assert_true(packed.size * MEMBER_INFLATE_RATIO_MAX > bytes.size);
-    assert_true(pack_inflate(&read, buf_slice(&packed)));
+    assert_true(gossip_pack_inflate(&read, buf_slice(&packed)));
     buf_clear(&packed);
     buf_clear(&read);
     bytes.size++;
-    pack_deflate(&packed, buf_slice(&bytes));
-    assert_false(pack_inflate(&read, buf_slice(&packed)));
+    gossip_pack_deflate(&packed, buf_slice(&bytes));
+    assert_false(gossip_pack_inflate(&read, buf_slice(&packed)));
     buf_fini(&bytes);
     buf_fini(&packed);
     buf_fini(&read);
@@ -503,10 +503,10 @@ static void so_many_answers_wait(void **state)
 
     for (int twice = 0; twice < 2; twice++)
         for (uint32_t i = 0; i < MEMBER_REPLIES_MAX; i++)
-            spread_reply(member, &nodes[i], slice_text("/a"), twice, &outbox);
+            gossip_send_reply(member, &nodes[i], slice_text("/a"), twice, &outbox);
     assert_int_equal(take_all(&outbox), 0);
     assert_int_equal(member_deadline(member), 0);
-    spread_reply(member, &nodes[MEMBERS - 1], slice_text("/a"), false, &outbox);
+    gossip_send_reply(member, &nodes[MEMBERS - 1], slice_text("/a"), false, &outbox);
     assert_int_equal(take_all(&outbox), 1);
     /* Who has gone meanwhile gets none. */
     (void)gossip_remove(&member->gossip, &nodes[0], 1);

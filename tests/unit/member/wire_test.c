@@ -10,7 +10,7 @@
 
 #include "base/limits.h"
 #include "member/compat.h"
-#include "member/pack.h"
+#include "member/gossip_pack.h"
 #include "base/rng.h"
 #include "member/wire.h"
 #include "member/wire_parts.h"
@@ -197,9 +197,9 @@ static void heartbeats_are_read_one_way(void **state)
         for (uint64_t k = rng_below(&rng, 3); k > 0; k--)
             buf.data[rng_below(&rng, buf.size)] = (uint8_t)rng_next(&rng);
         buf.size -= rng_below(&rng, 8) ? 0 : rng_below(&rng, buf.size);
-        good = answer ? beat_get_response(&test_identity, buf_slice(&buf),
+        good = answer ? heartbeat_wire_get_response(&test_identity, buf_slice(&buf),
                                           &quick)
-                      : beat_get_heartbeat(&test_identity, buf_slice(&buf),
+                      : heartbeat_wire_get_heartbeat(&test_identity, buf_slice(&buf),
                                            &quick);
         message = protobuf_c_message_unpack(
             answer ? &cluster__response__descriptor
@@ -243,7 +243,7 @@ static void heartbeats_of_ours_are_read_quickly(void **state)
 
         (answer ? wire_put_response
                 : wire_put_heartbeat)(&test_identity, &buf, &heartbeat);
-        assert_true((answer ? beat_get_response : beat_get_heartbeat)(
+        assert_true((answer ? heartbeat_wire_get_response : heartbeat_wire_get_heartbeat)(
             &test_identity, buf_slice(&buf), &read));
         assert_true(read.sequence == heartbeat.sequence);
         assert_true(read.created == heartbeat.created);
@@ -411,26 +411,26 @@ static void gzip_has_limits(void **state)
 
     memset(buf_reserve(&bytes, 9 << 20), 0, 9 << 20);
     bytes.size = MEMBER_INFLATE_SIZE_FREE;
-    pack_deflate(&packed, buf_slice(&bytes));
-    assert_true(pack_inflate(&read, buf_slice(&packed)));
+    gossip_pack_deflate(&packed, buf_slice(&bytes));
+    assert_true(gossip_pack_inflate(&read, buf_slice(&packed)));
     assert_int_equal(read.size, bytes.size);
     for (size_t i = 0; i < packed.size; i++) { /* cut short */
         buf_clear(&read);
-        assert_false(pack_inflate(&read, slice_of(packed.data, i)));
+        assert_false(gossip_pack_inflate(&read, slice_of(packed.data, i)));
     }
     buf_clear(&packed);
     buf_clear(&read);
     bytes.size = 1 << 20; /* zeros pack 1000 to 1 */
-    pack_deflate(&packed, buf_slice(&bytes));
-    assert_false(pack_inflate(&read, buf_slice(&packed)));
+    gossip_pack_deflate(&packed, buf_slice(&bytes));
+    assert_false(gossip_pack_inflate(&read, buf_slice(&packed)));
     buf_clear(&packed);
     buf_clear(&read);
     srand(1);
     for (size_t i = 0; i < 9 << 20; i += 4)
         bytes.data[i] = (uint8_t)rand();
     bytes.size = 9 << 20; /* packs well below 50 to 1, but is too large */
-    pack_deflate(&packed, buf_slice(&bytes));
-    assert_false(pack_inflate(&read, buf_slice(&packed)));
+    gossip_pack_deflate(&packed, buf_slice(&bytes));
+    assert_false(gossip_pack_inflate(&read, buf_slice(&packed)));
     buf_fini(&bytes);
     buf_fini(&packed);
     buf_fini(&read);

@@ -1,7 +1,7 @@
 /* gzip for gossip, and memory for decoding with a limit: what a hostile message may cost is bounded before it is
  * spent. */
-#ifndef SHERD_MEMBER_PACK_H
-#define SHERD_MEMBER_PACK_H
+#ifndef SHERD_MEMBER_GOSSIP_PACK_H
+#define SHERD_MEMBER_GOSSIP_PACK_H
 
 #include <stdbool.h>
 
@@ -10,20 +10,20 @@
 #include "base/bytes.h"
 
 /* Appends the gzip of the bytes (RFC 1952). */
-void pack_deflate(struct buf *packed, struct slice bytes);
+void gossip_pack_deflate(struct buf *packed, struct slice bytes);
 /* Appends what one gzip member inflates to. False when it is malformed, or passes MEMBER_INFLATE_SIZE_MAX or
  * MEMBER_INFLATE_RATIO_MAX; then the buffer holds rubbish. */
-bool pack_inflate(struct buf *bytes, struct slice packed);
+bool gossip_pack_inflate(struct buf *bytes, struct slice packed);
 
 /* A stream in parts, without the frame of gzip: a part that is not the last ends at a byte, and what follows does not
  * refer to it. Appended. digits: so many bytes at its beginning are digits of random numbers. */
-void pack_part(struct buf *packed, struct slice bytes, size_t digits,
+void gossip_pack_part(struct buf *packed, struct slice bytes, size_t digits,
                bool is_last);
 
 #define PACK_MARKS_MAX 2
 
 /* Where parts end that are not the last. */
-struct pack_marks {
+struct gossip_pack_marks {
     struct {
         size_t packed;
         size_t size; /* inflated */
@@ -33,8 +33,8 @@ struct pack_marks {
 
 /* Appends the `size` bytes that parts inflate to, and says where they end; false when they are malformed or not so
  * many. Whoever calls limits the size. */
-bool pack_inflate_parts(struct buf *bytes, struct slice packed, size_t size,
-                        struct pack_marks *marks);
+bool gossip_pack_inflate_parts(struct buf *bytes, struct slice packed, size_t size,
+                        struct gossip_pack_marks *marks);
 
 /* Memory for one decoded message: handed out from blocks, freed all at once, refused beyond a limit. */
 struct arena {

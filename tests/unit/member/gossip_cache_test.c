@@ -10,7 +10,7 @@
 
 #include "base/limits.h"
 #include "base/rng.h"
-#include "member/head.h"
+#include "member/gossip_cache.h"
 #include "member/wire_parts.h"
 #include "values.h"
 
@@ -38,16 +38,16 @@ static void fill(struct gossip *gossip, uint32_t members)
 }
 
 static void put(struct buf *packed, const struct gossip *gossip,
-                struct gossip_head *head)
+                struct gossip_cache *head)
 {
     buf_clear(packed);
-    head_put_gossip(&test_identity, packed, gossip, head);
+    gossip_cache_put_gossip(&test_identity, packed, gossip, head);
 }
 
 /* A gossip in two parts. */
 struct parts {
     struct gossip gossip;
-    struct gossip_head head;
+    struct gossip_cache head;
     struct buf packed;
     bool seen[MEMBERS];
 };
@@ -61,14 +61,14 @@ static void parts_make(struct parts *parts)
 
 static void parts_drop(struct parts *parts)
 {
-    head_fini(&parts->head);
+    gossip_cache_fini(&parts->head);
     gossip_fini(&parts->gossip);
     buf_fini(&parts->packed);
 }
 
 static bool get_seen(struct parts *parts, struct slice packed)
 {
-    return head_get_seen(packed, &parts->gossip, &parts->head, parts->seen);
+    return gossip_cache_get_seen(packed, &parts->gossip, &parts->head, parts->seen);
 }
 
 static bool same(const struct gossip *left, const struct gossip *right)
@@ -100,13 +100,13 @@ static void expect_reads(const struct buf *packed, const struct gossip *gossip)
 
 static void two_parts_are_the_same_message(void **state)
 {
-    static const uint32_t sizes[] = { 1, HEAD_MEMBERS_MIN - 1,
-                                      HEAD_MEMBERS_MIN, MEMBERS, 1000 };
+    static const uint32_t sizes[] = { 1, GOSSIP_CACHE_MEMBERS_MIN - 1,
+                                      GOSSIP_CACHE_MEMBERS_MIN, MEMBERS, 1000 };
     (void)state;
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct gossip gossip = { 0 };
-        struct gossip_head head = { 0 };
+        struct gossip_cache head = { 0 };
         struct buf packed = { 0 };
 
         if (sizes[i] == 1)
@@ -114,13 +114,13 @@ static void two_parts_are_the_same_message(void **state)
         else
             fill(&gossip, sizes[i]);
         put(&packed, &gossip, &head);
-        assert_int_equal(head.bytes.size > 0, sizes[i] >= HEAD_MEMBERS_MIN);
+        assert_int_equal(head.bytes.size > 0, sizes[i] >= GOSSIP_CACHE_MEMBERS_MIN);
         expect_reads(&packed, &gossip);
         for (uint32_t k = 0; k < gossip.members.count; k += 3)
             gossip.members.items[k].seen = true;
         put(&packed, &gossip, &head); /* with the head that is there */
         expect_reads(&packed, &gossip);
-        head_fini(&head);
+        gossip_cache_fini(&head);
         gossip_fini(&gossip);
         buf_fini(&packed);
     }
@@ -129,8 +129,8 @@ static void two_parts_are_the_same_message(void **state)
 static void the_same_version_is_read_by_its_tail(void **state)
 {
     struct gossip gossip = { 0 };
-    struct gossip_head head = { 0 };
-    struct gossip_head other = { 0 };
+    struct gossip_cache head = { 0 };
+    struct gossip_cache other = { 0 };
     struct buf packed = { 0 };
     bool seen[MEMBERS];
     struct rng rng;
@@ -143,26 +143,26 @@ static void the_same_version_is_read_by_its_tail(void **state)
             gossip.members.items[i].seen = rng_below(&rng, 2);
         put(&packed, &gossip, &head);
         assert_true(
-            head_get_seen(buf_slice(&packed), &gossip, &head, seen));
+            gossip_cache_get_seen(buf_slice(&packed), &gossip, &head, seen));
         for (uint32_t i = 0; i < MEMBERS; i++)
             assert_int_equal(seen[i], gossip.members.items[i].seen);
     }
     /* Another version, and one without a head. */
     clock_increment(&gossip.clock, &gossip.members.items[3].profile->key);
     put(&packed, &gossip, &other);
-    assert_false(head_get_seen(buf_slice(&packed), &gossip, &head, seen));
+    assert_false(gossip_cache_get_seen(buf_slice(&packed), &gossip, &head, seen));
     buf_clear(&packed);
     wire_put_gossip(&test_identity, &packed, &gossip);
-    assert_false(head_get_seen(buf_slice(&packed), &gossip, &other, seen));
-    head_fini(&head);
-    head_fini(&other);
+    assert_false(gossip_cache_get_seen(buf_slice(&packed), &gossip, &other, seen));
+    gossip_cache_fini(&head);
+    gossip_cache_fini(&other);
     gossip_fini(&gossip);
     buf_fini(&packed);
 }
 
 static void other_observations_are_read_whole(void **state)
 {
-    struct gossip_head other = { 0 };
+    struct gossip_cache other = { 0 };
     struct buf packed = { 0 };
     struct gossip *gossip;
     struct parts parts;
@@ -176,7 +176,7 @@ static void other_observations_are_read_whole(void **state)
     put(&packed, gossip, &other);
     assert_false(get_seen(&parts, buf_slice(&packed)));
     expect_reads(&packed, gossip);
-    head_fini(&other);
+    gossip_cache_fini(&other);
     buf_fini(&packed);
     parts_drop(&parts);
 }
@@ -196,7 +196,7 @@ static void a_tail_with_more_is_read_whole(void **state)
     crc = (uint32_t)crc32(crc32(0, NULL, 0), tail.data, (uInt)tail.size);
     buf_put(&packed, parts.packed.data, 10); /* gzip's header */
     buf_put_slice(&packed, buf_slice(&parts.head.bytes));
-    pack_part(&packed, buf_slice(&tail), 0, true);
+    gossip_pack_part(&packed, buf_slice(&tail), 0, true);
     buf_put_u32(&packed, (uint32_t)crc32_combine(parts.head.crc, crc,
                                                  (z_off_t)tail.size));
     buf_put_u32(&packed, (uint32_t)(parts.head.size + tail.size));
@@ -211,41 +211,41 @@ static void a_head_is_taken_over(void **state)
     struct gossip gossip = { 0 };
     struct gossip none = { 0 };
     struct gossip read = { 0 };
-    struct gossip_head head = { 0 };
-    struct gossip_head taken = { 0 };
-    struct head_opened opened = { .bytes = { 0 } };
+    struct gossip_cache head = { 0 };
+    struct gossip_cache taken = { 0 };
+    struct gossip_cache_opened opened = { .bytes = { 0 } };
     struct buf packed = { 0 };
     struct buf again = { 0 };
     (void)state;
 
     fill(&gossip, MEMBERS);
     put(&packed, &gossip, &head);
-    assert_int_equal(head_get_gossip(&test_identity, buf_slice(&packed), &none,
+    assert_int_equal(gossip_cache_get_gossip(&test_identity, buf_slice(&packed), &none,
                                      &taken, &read, &opened),
                      WIRE_OK);
-    head_take(&test_identity, buf_slice(&packed), &opened, &read, &taken);
+    gossip_cache_take(&test_identity, buf_slice(&packed), &opened, &read, &taken);
     assert_true(slice_equal(buf_slice(&head.bytes), buf_slice(&taken.bytes)));
     assert_int_equal(head.crc, taken.crc);
     put(&again, &read, &taken);
     assert_true(slice_equal(buf_slice(&packed), buf_slice(&again)));
     /* Not where it is another gossip's, nor out of one that has no parts. */
     clock_increment(&read.clock, &read.members.items[3].profile->key);
-    head_take(&test_identity, buf_slice(&packed), &opened, &read, &taken);
+    gossip_cache_take(&test_identity, buf_slice(&packed), &opened, &read, &taken);
     assert_int_equal(taken.bytes.size, 0);
-    head_opened_fini(&opened);
+    gossip_cache_opened_fini(&opened);
     gossip_fini(&read);
     buf_clear(&packed);
     wire_put_gossip(&test_identity, &packed, &gossip);
-    assert_int_equal(head_get_gossip(&test_identity, buf_slice(&packed), &none,
+    assert_int_equal(gossip_cache_get_gossip(&test_identity, buf_slice(&packed), &none,
                                      &taken, &read, &opened),
                      WIRE_OK);
-    head_take(&test_identity, buf_slice(&packed), &opened, &read, &taken);
+    gossip_cache_take(&test_identity, buf_slice(&packed), &opened, &read, &taken);
     assert_int_equal(taken.bytes.size, 0);
-    head_opened_fini(&opened);
+    gossip_cache_opened_fini(&opened);
     gossip_fini(&read);
     gossip_fini(&gossip);
-    head_fini(&head);
-    head_fini(&taken);
+    gossip_cache_fini(&head);
+    gossip_cache_fini(&taken);
     buf_fini(&packed);
     buf_fini(&again);
 }
@@ -256,9 +256,9 @@ static enum verdict read_both(const struct parts *parts, struct slice packed,
 {
     struct gossip read = { 0 };
     struct gossip plain = { 0 };
-    struct head_opened opened = { .bytes = { 0 } };
+    struct gossip_cache_opened opened = { .bytes = { 0 } };
     enum verdict verdict =
-        head_get_gossip(&test_identity, packed, &parts->gossip, &parts->head,
+        gossip_cache_get_gossip(&test_identity, packed, &parts->gossip, &parts->head,
                         &read, &opened);
 
     assert_int_equal(verdict, wire_get_gossip(&test_identity, packed,
@@ -271,7 +271,7 @@ static enum verdict read_both(const struct parts *parts, struct slice packed,
                 assert_ptr_equal(read.members.items[i].profile,
                                  expected->members.items[i].profile);
     }
-    head_opened_fini(&opened);
+    gossip_cache_opened_fini(&opened);
     gossip_fini(&read);
     gossip_fini(&plain);
     return verdict;
@@ -280,7 +280,7 @@ static enum verdict read_both(const struct parts *parts, struct slice packed,
 /* Opened in one step and read in a later one: with what was opened where the names are still known, else anew. */
 static void what_was_opened_is_read_later(void **state)
 {
-    struct gossip_head none = { 0 };
+    struct gossip_cache none = { 0 };
     struct parts parts;
     (void)state;
 
@@ -288,16 +288,16 @@ static void what_was_opened_is_read_later(void **state)
     for (int opened_known = 0; opened_known < 2; opened_known++)
         for (int read_known = 0; read_known < 2; read_known++) {
             struct gossip read = { 0 };
-            struct head_opened opened = { .bytes = { 0 } };
+            struct gossip_cache_opened opened = { .bytes = { 0 } };
             const void *bytes;
             size_t size;
 
-            head_open(buf_slice(&parts.packed), opened_known ? &parts.head : &none,
+            gossip_cache_open(buf_slice(&parts.packed), opened_known ? &parts.head : &none,
                       &opened);
             assert_true(opened.is_open);
             bytes = opened.bytes.data;
             size = opened.bytes.size;
-            assert_int_equal(head_get_gossip(&test_identity, buf_slice(&parts.packed),
+            assert_int_equal(gossip_cache_get_gossip(&test_identity, buf_slice(&parts.packed),
                                              &parts.gossip, read_known ? &parts.head : &none,
                                              &read, &opened),
                              WIRE_OK);
@@ -306,7 +306,7 @@ static void what_was_opened_is_read_later(void **state)
                 assert_true(opened.bytes.size > size);
             else
                 assert_ptr_equal(opened.bytes.data, bytes);
-            head_opened_fini(&opened);
+            gossip_cache_opened_fini(&opened);
             gossip_fini(&read);
         }
     parts_drop(&parts);
@@ -315,7 +315,7 @@ static void what_was_opened_is_read_later(void **state)
 static void known_names_are_not_read(void **state)
 {
     struct node_id late = test_node("late", 1, 77);
-    struct gossip_head other = { 0 };
+    struct gossip_cache other = { 0 };
     struct buf packed = { 0 };
     struct buf names = { 0 };
     struct parts parts;
@@ -334,7 +334,7 @@ static void known_names_are_not_read(void **state)
     assert_int_equal(read_both(&parts, buf_slice(&packed), &parts.gossip),
                      WIRE_OK);
     expect_reads(&packed, &parts.gossip);
-    head_clear(&parts.head); /* the names stay */
+    gossip_cache_clear(&parts.head); /* the names stay */
     assert_int_equal(read_both(&parts, buf_slice(&packed), &parts.gossip),
                      WIRE_OK);
     put(&packed, &parts.gossip, &parts.head);
@@ -344,16 +344,16 @@ static void known_names_are_not_read(void **state)
     /* Other nodes: one is gone, and one has a tombstone in place of another. */
     (void)gossip_remove(&parts.gossip,
                         PROFILE_NODE(parts.gossip.members.items[5].profile), 1);
-    head_clear(&other);
+    gossip_cache_clear(&other);
     put(&packed, &parts.gossip, &other);
     expect_reads(&packed, &parts.gossip);
     assert_int_equal(read_both(&parts, buf_slice(&packed), &parts.gossip),
                      WIRE_OK);
     parts.gossip.tombstones.items[1].node = late;
-    head_clear(&other);
+    gossip_cache_clear(&other);
     put(&packed, &parts.gossip, &other);
     expect_reads(&packed, &parts.gossip);
-    head_fini(&other);
+    gossip_cache_fini(&other);
     buf_fini(&packed);
     buf_fini(&names);
     parts_drop(&parts);
@@ -361,7 +361,7 @@ static void known_names_are_not_read(void **state)
 
 static void broken_bytes_behind_known_names_are_refused(void **state)
 {
-    struct gossip_head other = { 0 };
+    struct gossip_cache other = { 0 };
     struct parts parts;
     struct slice packed;
     (void)state;
@@ -379,7 +379,7 @@ static void broken_bytes_behind_known_names_are_refused(void **state)
     for (size_t size = 0; size < packed.size; size++)
         assert_int_not_equal(
             read_both(&parts, slice_of(packed.data, size), NULL), WIRE_OK);
-    head_fini(&other);
+    gossip_cache_fini(&other);
     parts_drop(&parts);
 }
 

@@ -1,5 +1,5 @@
 /* Deflate and inflate with limits, and the arena that protobuf-c decodes into. */
-#include "member/pack.h"
+#include "member/gossip_pack.h"
 
 #include <stdalign.h>
 #include <zlib.h>
@@ -39,7 +39,7 @@ static void deflate_digits(z_stream *stream, size_t digits, int level)
           !stream->avail_in);
 }
 
-/* digits: see pack_part. bits: of the window, as zlib wants them for the framing. */
+/* digits: see gossip_pack_part. bits: of the window, as zlib wants them for the framing. */
 static void deflate_all(struct buf *packed, struct slice bytes, size_t digits,
                         int bits, int flush)
 {
@@ -66,12 +66,12 @@ static void deflate_all(struct buf *packed, struct slice bytes, size_t digits,
         &stream); /* it can only say that the stream was not at its end */
 }
 
-void pack_deflate(struct buf *packed, struct slice bytes)
+void gossip_pack_deflate(struct buf *packed, struct slice bytes)
 {
     deflate_all(packed, bytes, 0, window_for(bytes.size) + GZIP, Z_FINISH);
 }
 
-void pack_part(struct buf *packed, struct slice bytes, size_t digits,
+void gossip_pack_part(struct buf *packed, struct slice bytes, size_t digits,
                bool is_last)
 {
     deflate_all(packed, bytes, digits, -window_for(bytes.size),
@@ -88,14 +88,14 @@ static bool is_mark(const z_stream *stream, struct slice packed)
            !memcmp(packed.data + done - sizeof mark, mark, sizeof mark);
 }
 
-bool pack_inflate_parts(struct buf *bytes, struct slice packed, size_t size,
-                        struct pack_marks *marks)
+bool gossip_pack_inflate_parts(struct buf *bytes, struct slice packed, size_t size,
+                        struct gossip_pack_marks *marks)
 {
     z_stream stream = { 0 };
     int result = Z_OK;
     bool complete;
 
-    *marks = (struct pack_marks){ .count = 0 };
+    *marks = (struct gossip_pack_marks){ .count = 0 };
     if (packed.size >= MEMBER_INFLATE_SIZE_MAX ||
         size >= MEMBER_INFLATE_SIZE_MAX)
         return false;
@@ -121,7 +121,7 @@ bool pack_inflate_parts(struct buf *bytes, struct slice packed, size_t size,
     return complete;
 }
 
-bool pack_inflate(struct buf *bytes, struct slice packed)
+bool gossip_pack_inflate(struct buf *bytes, struct slice packed)
 {
     size_t limit = packed.size < MEMBER_INFLATE_SIZE_MAX
                        ? packed.size * MEMBER_INFLATE_RATIO_MAX

@@ -1,5 +1,5 @@
 /* The peers of other data centers that are monitored, and the rounds of heartbeats. */
-#include "member/cross.h"
+#include "member/cross_dc.h"
 
 #include "base/sorted.h"
 #include "base/timers.h"
@@ -8,14 +8,14 @@
 
 #define SENDER_PATH MEMBER_DAEMON_PATH "/crossDcHeartbeatSender"
 
-static void drop_peer(struct cross *cross, struct cross_peer *peer)
+static void drop_peer(struct cross *cross, struct cross_dc_peer *peer)
 {
     expect_forget(&cross->expect, peer->profile);
     profile_drop(peer->profile);
     vec_remove(&cross->peers, (uint32_t)(peer - cross->peers.items));
 }
 
-void cross_fini(struct cross *cross)
+void cross_dc_fini(struct cross *cross)
 {
     while (cross->peers.count)
         drop_peer(cross, &cross->peers.items[cross->peers.count - 1]);
@@ -26,10 +26,10 @@ void cross_fini(struct cross *cross)
 
 static int order_of_peer(const void *peer, const void *node)
 {
-    return profile_order(((const struct cross_peer *)peer)->profile, node);
+    return profile_order(((const struct cross_dc_peer *)peer)->profile, node);
 }
 
-static struct cross_peer *find(const struct cross *cross,
+static struct cross_dc_peer *find(const struct cross *cross,
                                const struct node_id *node)
 {
     uint32_t at = sorted_vec_place(&cross->peers, order_of_peer, node);
@@ -42,7 +42,7 @@ static struct cross_peer *find(const struct cross *cross,
 
 static void monitor(struct cross *cross, struct profile *profile)
 {
-    struct cross_peer added = { .is_monitoring = false };
+    struct cross_dc_peer added = { .is_monitoring = false };
     uint32_t at =
         sorted_vec_place(&cross->peers, order_of_peer, PROFILE_NODE(profile));
 
@@ -99,7 +99,7 @@ static void find_receivers(const struct gossip *gossip,
 }
 
 static void follow_receivers(struct cross *cross,
-                             const struct cross_settings *settings,
+                             const struct cross_dc_settings *settings,
                              const struct gossip *gossip,
                              const struct profile *self)
 {
@@ -121,7 +121,7 @@ static void follow_receivers(struct cross *cross,
     vec_fini(&centers);
 }
 
-void cross_follow(struct cross *cross, const struct cross_settings *settings,
+void cross_dc_follow(struct cross *cross, const struct cross_dc_settings *settings,
                   const struct gossip *gossip, const struct profile *self,
                   uint64_t now)
 {
@@ -142,7 +142,7 @@ static void miss_first(struct cross *cross, uint64_t now)
     const struct profile *profile;
 
     while ((profile = expect_due(&cross->expect, now)) != NULL) {
-        struct cross_peer *peer = find(cross, PROFILE_NODE(profile));
+        struct cross_dc_peer *peer = find(cross, PROFILE_NODE(profile));
 
         if (peer->is_monitoring)
             continue;
@@ -162,7 +162,7 @@ static void discount(struct cross *cross, uint64_t length, uint64_t now)
     expect_later(&cross->expect, length);
 }
 
-uint32_t cross_step(struct cross *cross, const struct cross_settings *settings,
+uint32_t cross_dc_step(struct cross *cross, const struct cross_dc_settings *settings,
                     const struct identity *identity, uint64_t now,
                     struct outbox *outbox)
 {
@@ -188,7 +188,7 @@ uint32_t cross_step(struct cross *cross, const struct cross_settings *settings,
     wire_put_heartbeat(identity, &payload, &heartbeat);
     message.payload = buf_slice(&payload);
     for (uint32_t i = 0; i < cross->peers.count; i++) {
-        struct cross_peer *peer = &cross->peers.items[i];
+        struct cross_dc_peer *peer = &cross->peers.items[i];
 
         message.to = profile_node(peer->profile);
         outbox_put(outbox, &message);
@@ -200,7 +200,7 @@ uint32_t cross_step(struct cross *cross, const struct cross_settings *settings,
     return cross->peers.count;
 }
 
-uint64_t cross_deadline(const struct cross *cross)
+uint64_t cross_dc_deadline(const struct cross *cross)
 {
     uint64_t at = cross->is_active ? cross->next_at : NEVER;
     uint64_t first = expect_deadline(&cross->expect);
@@ -208,10 +208,10 @@ uint64_t cross_deadline(const struct cross *cross)
     return first < at ? first : at;
 }
 
-bool cross_response(struct cross *cross, const struct node_id *node,
+bool cross_dc_response(struct cross *cross, const struct node_id *node,
                     uint64_t now)
 {
-    struct cross_peer *peer = find(cross, node);
+    struct cross_dc_peer *peer = find(cross, node);
 
     if (!peer)
         return false;
@@ -220,19 +220,19 @@ bool cross_response(struct cross *cross, const struct node_id *node,
     return true;
 }
 
-bool cross_peer_is_available(const struct cross_peer *peer,
-                             const struct cross_settings *settings,
+bool cross_dc_peer_is_available(const struct cross_dc_peer *peer,
+                             const struct cross_dc_settings *settings,
                              uint64_t now)
 {
     return !peer->is_monitoring ||
            peer->heard_at + settings->pause + settings->interval > now;
 }
 
-bool cross_is_available(const struct cross *cross,
-                        const struct cross_settings *settings,
+bool cross_dc_is_available(const struct cross *cross,
+                        const struct cross_dc_settings *settings,
                         const struct node_id *node, uint64_t now)
 {
-    const struct cross_peer *peer = find(cross, node);
+    const struct cross_dc_peer *peer = find(cross, node);
 
-    return !peer || cross_peer_is_available(peer, settings, now);
+    return !peer || cross_dc_peer_is_available(peer, settings, now);
 }

@@ -8,7 +8,7 @@
 
 #include "base/limits.h"
 #include "base/probe.h"
-#include "member/brief.h"
+#include "member/gossip_digest.h"
 #include "net.h"
 #include "values.h"
 
@@ -70,31 +70,31 @@ static void who_has_seen_it_goes_over(void **state)
 
     for (uint32_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         struct gossip gossip = { 0 };
-        struct brief_version version;
-        struct brief_version got;
+        struct gossip_digest_version version;
+        struct gossip_digest_version got;
         struct buf bytes = { 0 };
         struct slice seen;
         bool changed;
         bool lacking;
 
         fill(&gossip, sizes[k]);
-        brief_version_of(&version, &gossip);
+        gossip_digest_version_of(&version, &gossip);
         assert_int_equal(version.rank, 1);
-        brief_put(&bytes, &version, &gossip);
+        gossip_digest_put(&bytes, &version, &gossip);
         assert_int_equal(bytes.size,
-                         BRIEF_DIGEST_SIZE + 8 + (sizes[k] + 7) / 8);
-        assert_true(brief_get(buf_slice(&bytes), &got, &seen));
-        assert_memory_equal(got.digest, version.digest, BRIEF_DIGEST_SIZE);
+                         GOSSIP_DIGEST_SIZE + 8 + (sizes[k] + 7) / 8);
+        assert_true(gossip_digest_get(buf_slice(&bytes), &got, &seen));
+        assert_memory_equal(got.digest, version.digest, GOSSIP_DIGEST_SIZE);
         assert_int_equal(got.rank, version.rank);
         gossip_clear_seen(&gossip);
         gossip.members.items[sizes[k] - 1].seen = true;
-        assert_true(brief_unite(&gossip, seen, &changed, &lacking));
+        assert_true(gossip_digest_unite(&gossip, seen, &changed, &lacking));
         assert_true(changed == (sizes[k] != 1));
         assert_true(lacking == ((sizes[k] - 1) % 3 != 0));
         for (uint32_t i = 0; i < sizes[k]; i++)
             assert_true(gossip.members.items[i].seen ==
                         (i % 3 == 0 || i == sizes[k] - 1));
-        assert_true(brief_unite(&gossip, seen, &changed, &lacking));
+        assert_true(gossip_digest_unite(&gossip, seen, &changed, &lacking));
         assert_false(changed);
         gossip_fini(&gossip);
         buf_fini(&bytes);
@@ -104,23 +104,23 @@ static void who_has_seen_it_goes_over(void **state)
 static void another_version_has_another_digest(void **state)
 {
     struct gossip gossip = { 0 };
-    struct brief_version first;
-    struct brief_version other;
+    struct gossip_digest_version first;
+    struct gossip_digest_version other;
     struct profile *late = test_profile("z", 9999, 7, NULL);
     (void)state;
 
     fill(&gossip, 10);
-    brief_version_of(&first, &gossip);
+    gossip_digest_version_of(&first, &gossip);
     gossip.members.items[3].seen = !gossip.members.items[3].seen;
-    brief_version_of(&other, &gossip);
-    assert_memory_equal(first.digest, other.digest, BRIEF_DIGEST_SIZE);
+    gossip_digest_version_of(&other, &gossip);
+    assert_memory_equal(first.digest, other.digest, GOSSIP_DIGEST_SIZE);
     (void)gossip_add(&gossip, late, MEMBER_JOINING, UP_NUMBER_NONE);
-    brief_version_of(&other, &gossip);
-    assert_memory_not_equal(first.digest, other.digest, BRIEF_DIGEST_SIZE);
+    gossip_digest_version_of(&other, &gossip);
+    assert_memory_not_equal(first.digest, other.digest, GOSSIP_DIGEST_SIZE);
     first = other;
     clock_increment(&gossip.clock, &late->key);
-    brief_version_of(&other, &gossip);
-    assert_memory_not_equal(first.digest, other.digest, BRIEF_DIGEST_SIZE);
+    gossip_digest_version_of(&other, &gossip);
+    assert_memory_not_equal(first.digest, other.digest, GOSSIP_DIGEST_SIZE);
     assert_int_equal(other.rank, 2);
     profile_drop(late);
     gossip_fini(&gossip);
@@ -128,28 +128,28 @@ static void another_version_has_another_digest(void **state)
 
 static void what_is_malformed_changes_nothing(void **state)
 {
-    uint8_t bytes[BRIEF_DIGEST_SIZE + 8 + GOSSIP_MEMBERS_MAX / 8 + 2] = { 0 };
+    uint8_t bytes[GOSSIP_DIGEST_SIZE + 8 + GOSSIP_MEMBERS_MAX / 8 + 2] = { 0 };
     struct gossip gossip = { 0 };
-    struct brief_version version;
+    struct gossip_digest_version version;
     struct slice seen;
     bool changed;
     bool lacking;
     (void)state;
 
-    for (size_t size = 0; size < BRIEF_DIGEST_SIZE + 8; size++)
-        assert_false(brief_get(slice_of(bytes, size), &version, &seen));
-    assert_true(brief_get(slice_of(bytes, BRIEF_DIGEST_SIZE + 8), &version,
+    for (size_t size = 0; size < GOSSIP_DIGEST_SIZE + 8; size++)
+        assert_false(gossip_digest_get(slice_of(bytes, size), &version, &seen));
+    assert_true(gossip_digest_get(slice_of(bytes, GOSSIP_DIGEST_SIZE + 8), &version,
                           &seen));
     assert_int_equal(seen.size, 0);
-    assert_false(brief_get(slice_of(bytes, sizeof bytes), &version, &seen));
+    assert_false(gossip_digest_get(slice_of(bytes, sizeof bytes), &version, &seen));
     fill(&gossip, 10);
     memset(bytes, 0xff, sizeof bytes);
     for (size_t size = 0; size < 4; size++) /* two are right, but name more than ten members */
-        assert_false(brief_unite(&gossip, slice_of(bytes, size), &changed,
+        assert_false(gossip_digest_unite(&gossip, slice_of(bytes, size), &changed,
                                  &lacking));
     assert_int_equal(gossip_seen_count(&gossip), 4);
     bytes[1] = 3;
-    assert_true(brief_unite(&gossip, slice_of(bytes, 2), &changed, &lacking));
+    assert_true(gossip_digest_unite(&gossip, slice_of(bytes, 2), &changed, &lacking));
     assert_int_equal(gossip_seen_count(&gossip), 10);
     gossip_fini(&gossip);
 }
@@ -285,7 +285,7 @@ static void say(struct net *net, const struct node_id *from,
         .from = *from,
         .manifest = slice_text(manifest),
         .payload = payload,
-        .serializer = BRIEF_SERIALIZER,
+        .serializer = GOSSIP_DIGEST_SERIALIZER,
     };
     struct outbox outbox = { 0 };
 
@@ -324,7 +324,7 @@ static void an_answer_that_is_taken_leaves_a_fact(void **state)
     (void)answers_taken(probes);
     net_run(net, 10 * SECOND);
     assert_in_range(answers_taken(probes), 9, 11);
-    say(net, &stranger, BRIEF_RESPONSE, slice_of(NULL, 0));
+    say(net, &stranger, GOSSIP_DIGEST_RESPONSE, slice_of(NULL, 0));
     assert_int_equal(answers_taken(probes), 0);
     net_free(net);
     probes_free(probes);
@@ -336,16 +336,16 @@ static void what_is_wrong_is_counted(void **state)
     const struct node_id stranger = { net_address(77), 77 };
     const struct node_id *peer = &net->nodes[1].identity.node;
     const struct member_counters *counters;
-    const uint8_t bytes[BRIEF_DIGEST_SIZE + 8] = { 0 };
+    const uint8_t bytes[GOSSIP_DIGEST_SIZE + 8] = { 0 };
     (void)state;
 
     assert_true(net_converge(net, 30 * SECOND));
     counters = member_counters(net->nodes[0].member);
-    say(net, &stranger, BRIEF_VERSION, slice_of(bytes, sizeof bytes));
+    say(net, &stranger, GOSSIP_DIGEST_VERSION, slice_of(bytes, sizeof bytes));
     assert_int_equal(counters->dropped_stranger, 1);
-    say(net, &stranger, BRIEF_RESPONSE, slice_of(bytes, 0));
+    say(net, &stranger, GOSSIP_DIGEST_RESPONSE, slice_of(bytes, 0));
     assert_int_equal(counters->dropped_stranger, 2);
-    say(net, peer, BRIEF_VERSION, slice_of(bytes, 3));
+    say(net, peer, GOSSIP_DIGEST_VERSION, slice_of(bytes, 3));
     assert_int_equal(counters->dropped_malformed, 1);
     say(net, peer, "J", slice_of(bytes, 0));
     assert_int_equal(counters->unknown_manifest, 1);

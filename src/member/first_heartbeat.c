@@ -1,5 +1,5 @@
 /* A short list, empty but for the first second of a peer. */
-#include "member/expect.h"
+#include "member/first_heartbeat.h"
 
 #include "base/timers.h"
 

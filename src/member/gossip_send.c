@@ -12,9 +12,9 @@
 
 static void pack(struct member *member)
 {
-    intake_take_head(member);
+    gossip_receive_take_head(member);
     if (!member->packed.size)
-        head_put_gossip(member->identity, &member->packed, &member->gossip,
+        gossip_cache_put_gossip(member->identity, &member->packed, &member->gossip,
                         &member->head);
 }
 
@@ -37,7 +37,7 @@ static void send_gossip(struct member *member, const struct node_id *to,
     member_probe(member, PROBE_GOSSIP_SENT, to, 0);
 }
 
-void spread_send(struct member *member, const struct node_id *to,
+void gossip_send_message(struct member *member, const struct node_id *to,
                  struct slice path, struct outbox *outbox)
 {
     send_gossip(member, to, path, false, outbox);
@@ -62,11 +62,11 @@ static void send_status(struct member *member, const struct node_id *to,
     member->counters.status_sent++;
 }
 
-void spread_send_seen(struct member *member, const struct node_id *to,
+void gossip_send_seen(struct member *member, const struct node_id *to,
                       struct slice path, struct outbox *outbox)
 {
-    if (brief_form(member, to) == PEER_BRIEF)
-        brief_send_version(member, to, outbox);
+    if (gossip_digest_form(member, to) == PEER_BRIEF)
+        gossip_digest_send_version(member, to, outbox);
     else
         send_gossip(member, to, path, true, outbox);
 }
@@ -75,7 +75,7 @@ static void send_reply(struct member *member, const struct reply *reply,
                        struct slice path, struct outbox *outbox)
 {
     if (reply->only_seen)
-        spread_send_seen(member, &reply->to, path, outbox);
+        gossip_send_seen(member, &reply->to, path, outbox);
     else
         send_gossip(member, &reply->to, path, !reply->is_urgent, outbox);
 }
@@ -90,11 +90,11 @@ static void put_reply(struct member *member, const struct reply *reply)
 
 static bool may_wait(const struct member *member)
 {
-    return member->gossip.members.count >= HEAD_MEMBERS_MIN &&
+    return member->gossip.members.count >= GOSSIP_CACHE_MEMBERS_MIN &&
            member->replies.count < MEMBER_REPLIES_MAX;
 }
 
-void spread_reply(struct member *member, const struct node_id *to,
+void gossip_send_reply(struct member *member, const struct node_id *to,
                   struct slice path, bool only_seen, struct outbox *outbox)
 {
     struct reply reply = { .to = *to, .only_seen = only_seen };
@@ -115,11 +115,11 @@ void spread_reply(struct member *member, const struct node_id *to,
     put_reply(member, &reply);
 }
 
-void spread_later(struct member *member, const struct node_id *to,
+void gossip_send_later(struct member *member, const struct node_id *to,
                   struct outbox *outbox)
 {
-    if (member->gossip.members.count < HEAD_MEMBERS_MIN)
-        spread_send(member, to, slice_text(""), outbox);
+    if (member->gossip.members.count < GOSSIP_CACHE_MEMBERS_MIN)
+        gossip_send_message(member, to, slice_text(""), outbox);
     else
         vec_push(&member->replies,
                  ((struct reply){ .to = *to, .is_urgent = true }));
@@ -136,7 +136,7 @@ static void send_welcome(struct member *member, const struct node_id *to,
     member_send(member, to, path, "W", packed, outbox);
 }
 
-void spread_welcome(struct member *member, const struct node_id *to,
+void gossip_send_welcome(struct member *member, const struct node_id *to,
                     struct slice path, struct outbox *outbox)
 {
     struct reply reply = { .to = *to, .is_welcome = true };
@@ -165,25 +165,25 @@ static bool owes_gossip(const struct member *member)
         if (reply->is_welcome)
             return false;
         if (!reply->only_seen ||
-            brief_form(member, &reply->to) != PEER_BRIEF)
+            gossip_digest_form(member, &reply->to) != PEER_BRIEF)
             return true;
     }
     return false;
 }
 
-bool spread_pack_step(struct member *member)
+bool gossip_send_pack_step(struct member *member)
 {
     if (member->packed.size || !owes_gossip(member))
         return false;
     if (!member->brought.packed.size)
-        return head_make_step(member->identity, &member->gossip,
+        return gossip_cache_make_step(member->identity, &member->gossip,
                               &member->head);
-    intake_take_head(member);
+    gossip_receive_take_head(member);
     return true;
 }
 
 /* Each is a copy of a gossip of a thousand members; a step packs only once. */
-bool spread_replies(struct member *member, struct outbox *outbox)
+bool gossip_send_replies(struct member *member, struct outbox *outbox)
 {
     struct buf welcome = { 0 };
     uint32_t count = 0;
@@ -212,7 +212,7 @@ bool spread_replies(struct member *member, struct outbox *outbox)
     return true;
 }
 
-void spread_forget_replies(struct member *member)
+void gossip_send_forget_replies(struct member *member)
 {
     for (uint32_t i = 0; i < member->replies.count; i++)
         buf_fini(&member->replies.items[i].path);
@@ -228,15 +228,15 @@ static void send_round(struct member *member,
                        struct outbox *outbox)
 {
     const struct node_id *to = PROFILE_NODE(target->profile);
-    enum peer_form form = brief_form(member, to);
+    enum peer_form form = gossip_digest_form(member, to);
     uint32_t count = member->gossip.members.count;
-    bool is_large = count >= HEAD_MEMBERS_MIN;
+    bool is_large = count >= GOSSIP_CACHE_MEMBERS_MIN;
     /* To another data center only what is asked for, since ways are long. */
     bool only_version = target->seen ||
                         !profile_same_center(target->profile, member->self);
 
     if ((only_version || is_large) && form == PEER_BRIEF)
-        brief_send_version(member, to, outbox);
+        gossip_digest_send_version(member, to, outbox);
     else if (only_version ||
              (is_large && form == PEER_UNKNOWN &&
               member->gossip.clock.entries.count <= count / 2))
@@ -334,7 +334,7 @@ static const struct gossip_member *pick_target(struct member *member,
     return picked;
 }
 
-void spread_to_one(struct member *member, struct outbox *outbox)
+void gossip_send_to_one(struct member *member, struct outbox *outbox)
 {
     const struct member_settings *settings = &member->settings;
     const struct gossip_member *target = NULL;
@@ -354,7 +354,7 @@ void spread_to_one(struct member *member, struct outbox *outbox)
     send_round(member, target, outbox);
 }
 
-void spread_to_some(struct member *member, uint32_t count,
+void gossip_send_to_some(struct member *member, uint32_t count,
                     struct outbox *outbox)
 {
     const struct gossip_member *across = centers_urgent_target(member);
@@ -362,7 +362,7 @@ void spread_to_some(struct member *member, uint32_t count,
     uint32_t left = 0;
 
     if (across && count) {
-        spread_send(member, PROFILE_NODE(across->profile), slice_text(""), outbox);
+        gossip_send_message(member, PROFILE_NODE(across->profile), slice_text(""), outbox);
         count--;
     }
     for (uint32_t i = 0; i < member->gossip.members.count; i++)
@@ -374,7 +374,7 @@ void spread_to_some(struct member *member, uint32_t count,
             continue;
         /* Each of those left has the same chance: count of left. */
         if (rng_below(&member->rng, left--) < count) {
-            spread_send(member, PROFILE_NODE(other->profile), slice_text(""), outbox);
+            gossip_send_message(member, PROFILE_NODE(other->profile), slice_text(""), outbox);
             count--;
         }
     }
@@ -387,23 +387,23 @@ static bool needs_speed(const struct member *member)
                              centers_are_several(member));
 }
 
-void spread_step(struct member *member, uint64_t now, struct outbox *outbox)
+void gossip_send_step(struct member *member, uint64_t now, struct outbox *outbox)
 {
     uint64_t interval = member->settings.gossip_interval_ms * MS;
 
     if (member->gossip_at <= now) {
-        spread_to_one(member, outbox);
+        gossip_send_to_one(member, outbox);
         member->gossip_at = now + interval;
         member->extra_count = needs_speed(member) ? 2 : 0;
     } else {
         if (needs_speed(member))
-            spread_to_one(member, outbox);
+            gossip_send_to_one(member, outbox);
         member->extra_count--;
     }
     member->extra_at = member->extra_count ? now + interval / 3 : NEVER;
 }
 
-bool spread_is_from_member(struct member *member, const struct node_id *from)
+bool gossip_send_is_from_member(struct member *member, const struct node_id *from)
 {
     if (!gossip_find(&member->gossip, from)) {
         member->counters.dropped_stranger++;
@@ -435,7 +435,7 @@ static bool may_differ(struct member *member,
                             member->gossip.members.count;
 
     return (is_spreading &&
-            member->gossip.members.count >= HEAD_MEMBERS_MIN) ||
+            member->gossip.members.count >= GOSSIP_CACHE_MEMBERS_MIN) ||
            digests_differ(member, status);
 }
 
@@ -446,12 +446,12 @@ static void answer_status(struct member *member,
     enum clock_order order =
         clock_compare(&status->clock, &member->gossip.clock);
 
-    if (brief_form(member, &inbound->from) == PEER_BRIEF) {
+    if (gossip_digest_form(member, &inbound->from) == PEER_BRIEF) {
         if (order == CLOCK_BEFORE || order == CLOCK_CONCURRENT)
             send_gossip(member, &inbound->from, inbound->sender, true,
                         outbox);
         else if (order == CLOCK_AFTER || may_differ(member, status))
-            brief_send_version(member, &inbound->from, outbox);
+            gossip_digest_send_version(member, &inbound->from, outbox);
         return;
     }
     if (digests_differ(member, status) || order == CLOCK_BEFORE ||
@@ -463,7 +463,7 @@ static void answer_status(struct member *member,
                     outbox);
 }
 
-void spread_receive_status(struct member *member, const struct inbound *inbound,
+void gossip_send_receive_status(struct member *member, const struct inbound *inbound,
                            struct outbox *outbox)
 {
     struct gossip_status status;
@@ -476,14 +476,14 @@ void spread_receive_status(struct member *member, const struct inbound *inbound,
         member->counters.dropped_malformed++;
     } else if (!node_equal(&status.from, &inbound->from)) {
         member->counters.dropped_hostile++;
-    } else if (spread_is_from_member(member, &status.from)) {
+    } else if (gossip_send_is_from_member(member, &status.from)) {
         member->counters.status_received++;
         answer_status(member, &status, inbound, outbox);
     }
     clock_fini(&status.clock);
 }
 
-void spread_tell_stats(struct member *member, uint64_t now)
+void gossip_send_tell_stats(struct member *member, uint64_t now)
 {
     const struct member_counters *counters = &member->counters;
     uint32_t seen = 0, unreachable = 0;

@@ -97,7 +97,7 @@ static void probe_versions(const struct member *member,
 /* To free a large one takes a third of what taking it in does. */
 static void let_go(struct member *member, struct gossip *gossip)
 {
-    if (gossip->members.count < HEAD_MEMBERS_MIN ||
+    if (gossip->members.count < GOSSIP_CACHE_MEMBERS_MIN ||
         member->over.count == MEMBER_OVER_MAX) {
         gossip_fini(gossip);
         return;
@@ -109,7 +109,7 @@ static void let_go(struct member *member, struct gossip *gossip)
 }
 
 /* Where gossips come all the time, so does what is to be freed: then all else has each third step at least. */
-bool intake_let_go_step(struct member *member)
+bool gossip_receive_let_go_step(struct member *member)
 {
     if (!member->over.count || member->let_go_count == MEMBER_OVER_MAX) {
         member->let_go_count = 0;
@@ -269,21 +269,21 @@ static void follow_up(struct member *member, enum member_status before,
 static void fini_brought(struct brought *brought)
 {
     buf_fini(&brought->packed);
-    head_opened_fini(&brought->opened);
+    gossip_cache_opened_fini(&brought->opened);
 }
 
-void intake_forget_brought(struct member *member)
+void gossip_receive_forget_brought(struct member *member)
 {
     fini_brought(&member->brought);
 }
 
-void intake_take_head(struct member *member)
+void gossip_receive_take_head(struct member *member)
 {
     if (!member->brought.packed.size)
         return;
-    head_take(member->identity, buf_slice(&member->brought.packed),
+    gossip_cache_take(member->identity, buf_slice(&member->brought.packed),
               &member->brought.opened, &member->gossip, &member->head);
-    intake_forget_brought(member);
+    gossip_receive_forget_brought(member);
 }
 
 /* Of a large cluster: a gossip of our version is known by its head, and all that it can tell is who else has seen it. */
@@ -295,11 +295,11 @@ static bool take_same(struct member *member, struct slice packed,
     bool own_seen;
     bool *seen;
 
-    intake_take_head(member);
+    gossip_receive_take_head(member);
     if (!member->head.bytes.size)
         return false;
     seen = mem_alloc(count * sizeof *seen);
-    if (!head_get_seen(packed, &member->gossip, &member->head, seen)) {
+    if (!gossip_cache_get_seen(packed, &member->gossip, &member->head, seen)) {
         mem_free(seen);
         return false;
     }
@@ -331,7 +331,7 @@ static void finish(struct member *member, const struct node_id *from,
         if (member->phase != PHASE_INSIDE)
             return;
         if (outcome == OUTCOME_SEEN || outcome == OUTCOME_TALK_BACK)
-            spread_reply(member, from, path, outcome == OUTCOME_SEEN, outbox);
+            gossip_send_reply(member, from, path, outcome == OUTCOME_SEEN, outbox);
     }
 }
 
@@ -344,7 +344,7 @@ static void take_waiting(struct member *member, struct waiting *waiting,
     enum outcome outcome = take_in(member, waiting);
 
     if (is_newer && (outcome == OUTCOME_TAKEN || outcome == OUTCOME_SEEN) &&
-        member->gossip.members.count >= HEAD_MEMBERS_MIN) {
+        member->gossip.members.count >= GOSSIP_CACHE_MEMBERS_MIN) {
         member->brought = waiting->brought;
         waiting->brought = (struct brought){ .packed = { 0 } };
     }
@@ -361,19 +361,19 @@ static void fini_waiting(struct waiting *waiting)
     gossip_fini(&waiting->merged.gossip);
 }
 
-bool intake_goes_on(const struct member *member)
+bool gossip_receive_goes_on(const struct member *member)
 {
     return member->waiting.count && member->waiting.items[0].is_read;
 }
 
-bool intake_has_merged(const struct member *member)
+bool gossip_receive_has_merged(const struct member *member)
 {
     return member->waiting.count && member->waiting.items[0].is_merged;
 }
 
-void intake_forget_merged(struct member *member)
+void gossip_receive_forget_merged(struct member *member)
 {
-    if (!intake_has_merged(member))
+    if (!gossip_receive_has_merged(member))
         return;
     let_go(member, &member->waiting.items[0].merged.gossip);
     member->waiting.items[0].merged = (struct merged){ .is_good = false }; /* it is merged anew */
@@ -384,7 +384,7 @@ void intake_forget_merged(struct member *member)
 static bool read_gossip(struct member *member, struct waiting *waiting)
 {
     enum verdict verdict =
-        head_get_gossip(member->identity, buf_slice(&waiting->brought.packed),
+        gossip_cache_get_gossip(member->identity, buf_slice(&waiting->brought.packed),
                         &member->gossip, &member->head, &waiting->gossip,
                         &waiting->brought.opened);
 
@@ -399,7 +399,7 @@ static void take_first(struct member *member, struct outbox *outbox)
     struct waiting first = member->waiting.items[0];
 
     vec_remove(&member->waiting, 0);
-    if (spread_is_from_member(member, &first.from) &&
+    if (gossip_send_is_from_member(member, &first.from) &&
         (first.is_read || read_gossip(member, &first)))
         take_waiting(member, &first, outbox);
     let_go(member, &first.gossip);
@@ -420,7 +420,7 @@ static bool merge_first(struct member *member)
     return true;
 }
 
-bool intake_step(struct member *member, struct outbox *outbox)
+bool gossip_receive_step(struct member *member, struct outbox *outbox)
 {
     struct waiting *first = member->waiting.items;
 
@@ -437,7 +437,7 @@ bool intake_step(struct member *member, struct outbox *outbox)
     return true;
 }
 
-void intake_forget(struct member *member)
+void gossip_receive_forget(struct member *member)
 {
     for (uint32_t i = 0; i < member->waiting.count; i++)
         fini_waiting(&member->waiting.items[i]);
@@ -468,8 +468,8 @@ static void open_gossip(struct member *member, const struct inbound *inbound,
 
     *packed = (struct buf){ 0 };
     buf_put_slice(&came.path, inbound->sender);
-    if (member->gossip.members.count >= HEAD_MEMBERS_MIN) {
-        head_open(buf_slice(&came.brought.packed), &member->head,
+    if (member->gossip.members.count >= GOSSIP_CACHE_MEMBERS_MIN) {
+        gossip_cache_open(buf_slice(&came.brought.packed), &member->head,
                   &came.brought.opened);
         if (wait(member, &came, outbox))
             return;
@@ -495,7 +495,7 @@ static void take_envelope(struct member *member, const struct inbound *inbound,
 }
 
 /* now: it is not compared with anything: gossips arrive here without a queue, none is too old (behaviour 2.8). */
-void intake_receive(struct member *member, uint64_t now,
+void gossip_receive(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox)
 {
     struct buf packed = { 0 };
@@ -513,7 +513,7 @@ void intake_receive(struct member *member, uint64_t now,
         member->counters.dropped_misdirected++;
     else if (!node_equal(&from, &inbound->from))
         member->counters.dropped_hostile++;
-    else if (spread_is_from_member(member, &from))
+    else if (gossip_send_is_from_member(member, &from))
         take_envelope(member, inbound, &packed, outbox);
     buf_fini(&packed);
 }

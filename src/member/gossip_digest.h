@@ -5,34 +5,34 @@
  * its digest, and says who has seen it. Who has that version takes over the latter, and tells back what the other did not
  * know. Of two different versions the gossip is sent as ever, by the node that probably has the newer one: its rank is not
  * lower. */
-#ifndef SHERD_MEMBER_BRIEF_H
-#define SHERD_MEMBER_BRIEF_H
+#ifndef SHERD_MEMBER_GOSSIP_DIGEST_H
+#define SHERD_MEMBER_GOSSIP_DIGEST_H
 
 #include "member/gossip.h"
 
-#define BRIEF_HEARTBEAT "h"
-#define BRIEF_RESPONSE "r"
-#define BRIEF_VERSION "v"
+#define GOSSIP_DIGEST_HEARTBEAT "h"
+#define GOSSIP_DIGEST_RESPONSE "r"
+#define GOSSIP_DIGEST_VERSION "v"
 
-#define BRIEF_DIGEST_SIZE 20
+#define GOSSIP_DIGEST_SIZE 20
 
 /* A version of the gossip, whoever has seen it. */
-struct brief_version {
-    uint8_t digest[BRIEF_DIGEST_SIZE]; /* SHA-1 of clock and members; zeroes: has none */
+struct gossip_digest_version {
+    uint8_t digest[GOSSIP_DIGEST_SIZE]; /* SHA-1 of clock and members; zeroes: has none */
     uint64_t rank; /* the sum of the clock's counts: a newer version has a higher one, unless members were removed */
 };
 
-void brief_version_of(struct brief_version *version,
+void gossip_digest_version_of(struct gossip_digest_version *version,
                       const struct gossip *gossip);
 /* Appends a payload; gossip null: nobody has seen it. */
-void brief_put(struct buf *buf, const struct brief_version *version,
+void gossip_digest_put(struct buf *buf, const struct gossip_digest_version *version,
                const struct gossip *gossip);
 /* Reads one; seen is lent: a bit for each member of the version, in order. False when it is malformed. */
-bool brief_get(struct slice payload, struct brief_version *version,
+bool gossip_digest_get(struct slice payload, struct gossip_digest_version *version,
                struct slice *seen);
 /* The gossip is of that version: those who have seen it by these bits have. False, with nothing changed, when there are not
  * as many as members. changed: somebody new; lacking: somebody had seen it here of whom the bits say nothing. */
-bool brief_unite(struct gossip *gossip, struct slice seen, bool *changed,
+bool gossip_digest_unite(struct gossip *gossip, struct slice seen, bool *changed,
                  bool *lacking);
 
 #endif

@@ -82,7 +82,7 @@ static bool read_numbers(struct cursor *cursor, uint64_t numbers[2])
     return !cursor->failed && !cursor_left(cursor);
 }
 
-bool beat_get_heartbeat(const struct identity *identity, struct slice payload,
+bool heartbeat_wire_get_heartbeat(const struct identity *identity, struct slice payload,
                         struct heartbeat *heartbeat)
 {
     struct cursor cursor = cursor_of(payload);
@@ -100,7 +100,7 @@ bool beat_get_heartbeat(const struct identity *identity, struct slice payload,
     return true;
 }
 
-bool beat_get_response(const struct identity *identity, struct slice payload,
+bool heartbeat_wire_get_response(const struct identity *identity, struct slice payload,
                        struct heartbeat *heartbeat)
 {
     struct cursor cursor = cursor_of(payload);

@@ -1,7 +1,7 @@
 /* First answers that are waited for: a peer that never answers is missed from a while after it was first written to, as if it had
  * been heard of then (behaviour 3.1). What it is missed by is its detector, phi or a deadline; called by heartbeat.c and cross.c. */
-#ifndef SHERD_MEMBER_EXPECT_H
-#define SHERD_MEMBER_EXPECT_H
+#ifndef SHERD_MEMBER_FIRST_HEARTBEAT_H
+#define SHERD_MEMBER_FIRST_HEARTBEAT_H
 
 #include <stdbool.h>
 #include <stdint.h>

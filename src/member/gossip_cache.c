@@ -1,5 +1,5 @@
 /* The two parts of a gossip: RFC 1951 lets a stream be cut behind a full flush, RFC 1952 frames it. */
-#include "member/head.h"
+#include "member/gossip_cache.h"
 
 #include <zlib.h>
 
@@ -19,19 +19,19 @@ static void forget_names(struct gossip_names *names)
     buf_clear(&names->bytes);
 }
 
-void head_clear(struct gossip_head *head)
+void gossip_cache_clear(struct gossip_cache *head)
 {
     buf_clear(&head->bytes);
 }
 
-void head_fini(struct gossip_head *head)
+void gossip_cache_fini(struct gossip_cache *head)
 {
     forget_names(&head->names);
     buf_fini(&head->names.bytes);
     vec_fini(&head->names.members);
     vec_fini(&head->names.gone);
     buf_fini(&head->bytes);
-    *head = (struct gossip_head){ 0 };
+    *head = (struct gossip_cache){ 0 };
 }
 
 static uint32_t crc_of(struct slice bytes)
@@ -88,13 +88,13 @@ static void make_names(const struct identity *identity,
 
     forget_names(names);
     gossip_write_names(&bytes, identity, gossip);
-    pack_part(&names->bytes, buf_slice(&bytes), 0, false);
+    gossip_pack_part(&names->bytes, buf_slice(&bytes), 0, false);
     keep_names(names, gossip, bytes.size, crc_of(buf_slice(&bytes)));
     buf_fini(&bytes);
 }
 
 /* The head's size and crc, from its names and the rest. */
-static void measure(struct gossip_head *head, size_t rest_size,
+static void measure(struct gossip_cache *head, size_t rest_size,
                     uint32_t rest_crc)
 {
     head->size = head->names.size + rest_size;
@@ -103,19 +103,19 @@ static void measure(struct gossip_head *head, size_t rest_size,
 }
 
 /* Behind its names. */
-static void make_rest(const struct gossip *gossip, struct gossip_head *head)
+static void make_rest(const struct gossip *gossip, struct gossip_cache *head)
 {
     struct buf bytes = { 0 };
     size_t digits = write_rest(&bytes, gossip);
 
     buf_put_slice(&head->bytes, buf_slice(&head->names.bytes));
-    pack_part(&head->bytes, buf_slice(&bytes), digits, false);
+    gossip_pack_part(&head->bytes, buf_slice(&bytes), digits, false);
     measure(head, bytes.size, crc_of(buf_slice(&bytes)));
     buf_fini(&bytes);
 }
 
-bool head_make_step(const struct identity *identity, const struct gossip *gossip,
-                    struct gossip_head *head)
+bool gossip_cache_make_step(const struct identity *identity, const struct gossip *gossip,
+                    struct gossip_cache *head)
 {
     if (head->bytes.size)
         return false;
@@ -126,21 +126,21 @@ bool head_make_step(const struct identity *identity, const struct gossip *gossip
     return true;
 }
 
-void head_put_gossip(const struct identity *identity, struct buf *packed,
-                     const struct gossip *gossip, struct gossip_head *head)
+void gossip_cache_put_gossip(const struct identity *identity, struct buf *packed,
+                     const struct gossip *gossip, struct gossip_cache *head)
 {
     struct buf tail = { 0 };
 
-    if (gossip->members.count < HEAD_MEMBERS_MIN) {
+    if (gossip->members.count < GOSSIP_CACHE_MEMBERS_MIN) {
         wire_put_gossip(identity, packed, gossip);
         return;
     }
-    while (head_make_step(identity, gossip, head))
+    while (gossip_cache_make_step(identity, gossip, head))
         ;
     gossip_write_seen(&tail, gossip);
     buf_put(packed, header, HEADER_SIZE);
     buf_put_slice(packed, buf_slice(&head->bytes));
-    pack_part(packed, buf_slice(&tail), 0, true);
+    gossip_pack_part(packed, buf_slice(&tail), 0, true);
     buf_put_u32(packed,
                 (uint32_t)crc32_combine(head->crc, crc_of(buf_slice(&tail)),
                                         (z_off_t)tail.size));
@@ -180,7 +180,7 @@ static struct trailer trailer_of(struct slice packed)
 /* rest: what is behind bytes that inflate to `before`; its trailer is of both. False: wrong, or larger than a
  * gossip may be. */
 static bool inflate_rest(struct buf *bytes, struct slice rest, size_t before,
-                         struct pack_marks *marks)
+                         struct gossip_pack_marks *marks)
 {
     struct trailer trailer = trailer_of(rest);
     size_t size_max = rest.size * MEMBER_INFLATE_RATIO_MAX;
@@ -189,7 +189,7 @@ static bool inflate_rest(struct buf *bytes, struct slice rest, size_t before,
         size_max = MEMBER_INFLATE_SIZE_MAX / 2;
     rest.size -= TRAILER_SIZE;
     return trailer.size >= before && trailer.size - before <= size_max &&
-           pack_inflate_parts(bytes, rest, trailer.size - before, marks);
+           gossip_pack_inflate_parts(bytes, rest, trailer.size - before, marks);
 }
 
 /* All that the tail may hold is who has seen it: anything else would change the head. */
@@ -215,12 +215,12 @@ static bool take_seen(struct slice tail, uint32_t count, bool *seen)
     return !cursor.failed;
 }
 
-bool head_get_seen(struct slice packed, const struct gossip *gossip,
-                   const struct gossip_head *head, bool *seen)
+bool gossip_cache_get_seen(struct slice packed, const struct gossip *gossip,
+                   const struct gossip_cache *head, bool *seen)
 {
     struct slice rest = behind(packed, &head->bytes);
     struct buf tail = { 0 };
-    struct pack_marks marks;
+    struct gossip_pack_marks marks;
     bool good;
 
     if (!rest.size)
@@ -234,17 +234,17 @@ bool head_get_seen(struct slice packed, const struct gossip *gossip,
     return good;
 }
 
-void head_opened_fini(struct head_opened *opened)
+void gossip_cache_opened_fini(struct gossip_cache_opened *opened)
 {
     buf_fini(&opened->bytes);
-    *opened = (struct head_opened){ .bytes = { 0 } };
+    *opened = (struct gossip_cache_opened){ .bytes = { 0 } };
 }
 
 /* Finds the parts of what was inflated and compares its crc; names: the known ones, or null. */
 static bool take_parts(struct slice packed, size_t start,
-                       const struct pack_marks *marks,
+                       const struct gossip_pack_marks *marks,
                        const struct gossip_names *names,
-                       struct head_opened *opened)
+                       struct gossip_cache_opened *opened)
 {
     struct slice bytes = buf_slice(&opened->bytes);
     uint32_t last = names ? 0 : 1; /* mark: the head ends there */
@@ -272,12 +272,12 @@ static bool take_parts(struct slice packed, size_t start,
     return crc == trailer_of(packed).crc;
 }
 
-void head_open(struct slice packed, const struct gossip_head *head,
-               struct head_opened *opened)
+void gossip_cache_open(struct slice packed, const struct gossip_cache *head,
+               struct gossip_cache_opened *opened)
 {
     const struct gossip_names *names = &head->names;
     struct slice rest = behind(packed, &names->bytes);
-    struct pack_marks marks;
+    struct gossip_pack_marks marks;
 
     if (rest.size) {
         opened->known_size = names->bytes.size;
@@ -295,7 +295,7 @@ void head_open(struct slice packed, const struct gossip_head *head,
 
 /* The names that were known then are still known. */
 static bool still_fits(struct slice packed, const struct gossip_names *names,
-                       const struct head_opened *opened)
+                       const struct gossip_cache_opened *opened)
 {
     return !opened->known_size || (opened->known_size == names->bytes.size &&
                                    behind(packed, &names->bytes).size);
@@ -371,18 +371,18 @@ static bool read_any(const struct identity *identity, struct slice bytes,
     return nodes != NULL;
 }
 
-enum verdict head_get_gossip(const struct identity *identity,
+enum verdict gossip_cache_get_gossip(const struct identity *identity,
                              struct slice packed, const struct gossip *known,
-                             const struct gossip_head *head,
-                             struct gossip *gossip, struct head_opened *opened)
+                             const struct gossip_cache *head,
+                             struct gossip *gossip, struct gossip_cache_opened *opened)
 {
     const struct gossip_names *names;
     struct slice bytes;
     enum verdict verdict;
 
     if (!opened->is_open || !still_fits(packed, &head->names, opened)) {
-        head_opened_fini(opened);
-        head_open(packed, head, opened);
+        gossip_cache_opened_fini(opened);
+        gossip_cache_open(packed, head, opened);
     }
     names = opened->known_size ? &head->names : NULL;
     bytes = buf_slice(&opened->bytes);
@@ -390,17 +390,17 @@ enum verdict head_get_gossip(const struct identity *identity,
         return WIRE_OK;
     if (opened->is_open && names &&
         read_any(identity, bytes, names, known, gossip, &verdict)) {
-        head_opened_fini(opened);
+        gossip_cache_opened_fini(opened);
         return verdict;
     }
-    head_opened_fini(opened);
+    gossip_cache_opened_fini(opened);
     /* Another form, more names in the rest, or something is wrong: what is said then is said there. */
     return wire_get_gossip(identity, packed, known, gossip);
 }
 
 /* Of `packed` the part that inflates to these bytes. */
 static void take_names(const struct identity *identity, struct slice packed,
-                       const struct head_opened *opened,
+                       const struct gossip_cache_opened *opened,
                        const struct gossip *gossip, struct gossip_names *names)
 {
     struct slice told = slice_of(opened->bytes.data, opened->names_size);
@@ -418,16 +418,16 @@ static void take_names(const struct identity *identity, struct slice packed,
     buf_fini(&wanted);
 }
 
-void head_take(const struct identity *identity, struct slice packed,
-               const struct head_opened *opened, const struct gossip *gossip,
-               struct gossip_head *head)
+void gossip_cache_take(const struct identity *identity, struct slice packed,
+               const struct gossip_cache_opened *opened, const struct gossip *gossip,
+               struct gossip_cache *head)
 {
     size_t rest_size = opened->head_size - opened->names_size;
     struct buf wanted = { 0 };
     struct slice names;
 
-    head_clear(head);
-    if (gossip->members.count < HEAD_MEMBERS_MIN || !opened->names_end)
+    gossip_cache_clear(head);
+    if (gossip->members.count < GOSSIP_CACHE_MEMBERS_MIN || !opened->names_end)
         return;
     take_names(identity, packed, opened, gossip, &head->names);
     names = slice_of(packed.data + HEADER_SIZE,

@@ -1,5 +1,5 @@
 /* Brief messages: their bytes, and what is done with them. */
-#include "member/brief.h"
+#include "member/gossip_digest.h"
 
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 /* ---- bytes ---- */
 
-void brief_version_of(struct brief_version *version,
+void gossip_digest_version_of(struct gossip_digest_version *version,
                       const struct gossip *gossip)
 {
     struct buf bytes = { 0 };
@@ -36,13 +36,13 @@ void brief_version_of(struct brief_version *version,
     buf_fini(&bytes);
 }
 
-void brief_put(struct buf *buf, const struct brief_version *version,
+void gossip_digest_put(struct buf *buf, const struct gossip_digest_version *version,
                const struct gossip *gossip)
 {
     uint32_t count = gossip ? gossip->members.count : 0;
     uint8_t bits = 0;
 
-    buf_put(buf, version->digest, BRIEF_DIGEST_SIZE);
+    buf_put(buf, version->digest, GOSSIP_DIGEST_SIZE);
     buf_put_u64(buf, version->rank);
     for (uint32_t i = 0; i < count; i++) {
         bits |= (uint8_t)(gossip->members.items[i].seen << (i & 7));
@@ -53,21 +53,21 @@ void brief_put(struct buf *buf, const struct brief_version *version,
     }
 }
 
-bool brief_get(struct slice payload, struct brief_version *version,
+bool gossip_digest_get(struct slice payload, struct gossip_digest_version *version,
                struct slice *seen)
 {
     struct cursor cursor = cursor_of(payload);
-    struct slice digest = cursor_slice(&cursor, BRIEF_DIGEST_SIZE);
+    struct slice digest = cursor_slice(&cursor, GOSSIP_DIGEST_SIZE);
 
     version->rank = cursor_u64(&cursor);
     *seen = cursor_slice(&cursor, cursor_left(&cursor));
     if (cursor.failed || seen->size > (GOSSIP_MEMBERS_MAX + 7) / 8)
         return false;
-    memcpy(version->digest, digest.data, BRIEF_DIGEST_SIZE);
+    memcpy(version->digest, digest.data, GOSSIP_DIGEST_SIZE);
     return true;
 }
 
-bool brief_unite(struct gossip *gossip, struct slice seen, bool *changed,
+bool gossip_digest_unite(struct gossip *gossip, struct slice seen, bool *changed,
                  bool *lacking)
 {
     uint32_t count = gossip->members.count;
@@ -89,7 +89,7 @@ bool brief_unite(struct gossip *gossip, struct slice seen, bool *changed,
 
 /* ---- what is done ---- */
 
-enum peer_form brief_form(const struct member *member,
+enum peer_form gossip_digest_form(const struct member *member,
                           const struct node_id *node)
 {
     return member->settings.form_of
@@ -104,22 +104,22 @@ static void send(const struct node_id *to, const char *manifest,
         .to = *to,
         .manifest = slice_text(manifest),
         .payload = payload,
-        .serializer = BRIEF_SERIALIZER,
+        .serializer = GOSSIP_DIGEST_SERIALIZER,
         .stream = STREAM_CONTROL,
     };
 
     outbox_put(outbox, &message);
 }
 
-void brief_send_version(struct member *member, const struct node_id *to,
+void gossip_digest_send_version(struct member *member, const struct node_id *to,
                         struct outbox *outbox)
 {
     if (!member->has_version)
-        brief_version_of(&member->version, &member->gossip);
+        gossip_digest_version_of(&member->version, &member->gossip);
     member->has_version = true;
     if (!member->brief.size)
-        brief_put(&member->brief, &member->version, &member->gossip);
-    send(to, BRIEF_VERSION, buf_slice(&member->brief), outbox);
+        gossip_digest_put(&member->brief, &member->version, &member->gossip);
+    send(to, GOSSIP_DIGEST_VERSION, buf_slice(&member->brief), outbox);
     member->counters.status_sent++;
 }
 
@@ -127,15 +127,15 @@ void brief_send_version(struct member *member, const struct node_id *to,
  * (join_receive_gossip). */
 static void ask_for_gossip(const struct node_id *from, struct outbox *outbox)
 {
-    const struct brief_version none = { .rank = 0 };
+    const struct gossip_digest_version none = { .rank = 0 };
     struct buf payload = { 0 };
 
-    brief_put(&payload, &none, NULL);
-    send(from, BRIEF_VERSION, buf_slice(&payload), outbox);
+    gossip_digest_put(&payload, &none, NULL);
+    send(from, GOSSIP_DIGEST_VERSION, buf_slice(&payload), outbox);
     buf_fini(&payload);
 }
 
-static void compare(struct member *member, const struct brief_version *theirs,
+static void compare(struct member *member, const struct gossip_digest_version *theirs,
                     struct slice seen, const struct inbound *inbound,
                     struct outbox *outbox)
 {
@@ -143,27 +143,27 @@ static void compare(struct member *member, const struct brief_version *theirs,
     bool lacking;
 
     if (!member->has_version)
-        brief_version_of(&member->version, &member->gossip);
+        gossip_digest_version_of(&member->version, &member->gossip);
     member->has_version = true;
-    if (memcmp(theirs->digest, member->version.digest, BRIEF_DIGEST_SIZE)) {
+    if (memcmp(theirs->digest, member->version.digest, GOSSIP_DIGEST_SIZE)) {
         SOMETIMES("a brief version is another one, and newer",
                   theirs->rank > member->version.rank);
         if (theirs->rank > member->version.rank)
-            brief_send_version(member, &inbound->from, outbox);
+            gossip_digest_send_version(member, &inbound->from, outbox);
         else
-            spread_reply(member, &inbound->from, slice_text(""), false, outbox);
+            gossip_send_reply(member, &inbound->from, slice_text(""), false, outbox);
         return;
     }
-    if (!brief_unite(&member->gossip, seen, &changed, &lacking)) {
+    if (!gossip_digest_unite(&member->gossip, seen, &changed, &lacking)) {
         member->counters.dropped_hostile++;
         return;
     }
     if (changed)
         member_seen_changed(member);
     if (lacking)
-        brief_send_version(member, &inbound->from, outbox);
+        gossip_digest_send_version(member, &inbound->from, outbox);
     if (!lacking && !changed && ZOO(F3S))
-        spread_reply(member, &inbound->from, slice_text(""), false, outbox);
+        gossip_send_reply(member, &inbound->from, slice_text(""), false, outbox);
 }
 
 static void receive_version(struct member *member,
@@ -172,35 +172,35 @@ static void receive_version(struct member *member,
 {
     bool is_asking = member->contact.port && (member->phase == PHASE_JOINING ||
                                               member->phase == PHASE_SEEDING);
-    struct brief_version version;
+    struct gossip_digest_version version;
     struct slice seen;
 
-    if (!brief_get(inbound->payload, &version, &seen)) {
+    if (!gossip_digest_get(inbound->payload, &version, &seen)) {
         member->counters.dropped_malformed++;
     } else if (is_asking) {
         REACHED("a brief version comes to a node that asked to join");
         ask_for_gossip(&inbound->from, outbox);
     } else if (member->phase != PHASE_INSIDE) {
         member->counters.dropped_state++;
-    } else if (spread_is_from_member(member, &inbound->from)) {
+    } else if (gossip_send_is_from_member(member, &inbound->from)) {
         member->counters.status_received++;
         compare(member, &version, seen, inbound, outbox);
     }
 }
 
-void brief_receive(struct member *member, uint64_t now,
+void gossip_digest_receive(struct member *member, uint64_t now,
                    const struct inbound *inbound, struct outbox *outbox)
 {
-    if (slice_is(inbound->manifest, BRIEF_HEARTBEAT)) {
+    if (slice_is(inbound->manifest, GOSSIP_DIGEST_HEARTBEAT)) {
         member->counters.heartbeat_received++;
-        send(&inbound->from, BRIEF_RESPONSE, slice_text(""), outbox);
-    } else if (slice_is(inbound->manifest, BRIEF_RESPONSE)) {
+        send(&inbound->from, GOSSIP_DIGEST_RESPONSE, slice_text(""), outbox);
+    } else if (slice_is(inbound->manifest, GOSSIP_DIGEST_RESPONSE)) {
         if (heart_response(&member->heart, &member->heart_settings,
                            &inbound->from, member->trace, now))
             member_take_response(member, &inbound->from);
         else
             member->counters.dropped_stranger++;
-    } else if (slice_is(inbound->manifest, BRIEF_VERSION)) {
+    } else if (slice_is(inbound->manifest, GOSSIP_DIGEST_VERSION)) {
         receive_version(member, inbound, outbox);
     } else {
         member->counters.unknown_manifest++;

@@ -7,12 +7,12 @@
 #include <cmocka.h>
 
 #include "base/timers.h"
-#include "member/cross.h"
+#include "member/cross_dc.h"
 #include "member/state.h"
 #include "member/wire.h"
 #include "values.h"
 
-static const struct cross_settings settings = {
+static const struct cross_dc_settings settings = {
     .interval = 3 * SECOND,
     .pause = 10 * SECOND,
     .expected = 1 * SECOND,
@@ -40,7 +40,7 @@ static int64_t sent(struct cross *cross, uint64_t now, char *letters)
     struct outbound out;
     struct heartbeat heartbeat = { .sequence = 0 };
     uint32_t count =
-        cross_step(cross, &settings, &test_identity, now, &outbox);
+        cross_dc_step(cross, &settings, &test_identity, now, &outbox);
 
     while (outbox_next(&outbox, &out)) {
         *letters++ = out.to.address.host[0];
@@ -74,21 +74,21 @@ static void the_oldest_send_to_the_oldest(void **state)
 
     (void)add(&gossip, 'b', MEMBER_UP, 2);
     (void)add(&gossip, 'd', MEMBER_JOINING, UP_NUMBER_NONE);
-    cross_follow(&cross, &settings, &gossip, a, 1 * SECOND);
+    cross_dc_follow(&cross, &settings, &gossip, a, 1 * SECOND);
     assert_false(cross.is_active); /* nobody there was ever up */
-    assert_true(cross_deadline(&cross) == NEVER);
+    assert_true(cross_dc_deadline(&cross) == NEVER);
     (void)add(&gossip, 'g', MEMBER_UP, 1);
     (void)add(&gossip, 'e', MEMBER_LEAVING, 3);
     (void)add(&gossip, 'f', MEMBER_UP, 2);
-    cross_follow(&cross, &settings, &gossip, a, 2 * SECOND);
+    cross_dc_follow(&cross, &settings, &gossip, a, 2 * SECOND);
     assert_true(cross.is_active);
-    assert_true(cross_deadline(&cross) == 5 * SECOND);
+    assert_true(cross_dc_deadline(&cross) == 5 * SECOND);
     assert_int_equal(sent(&cross, 5 * SECOND - 1, letters), 0);
     assert_int_equal(sent(&cross, 5 * SECOND, letters), 1);
     assert_string_equal(letters, "fg"); /* numbers 2 and 1; neither e nor d */
     assert_int_equal(sent(&cross, 8 * SECOND, letters), 2);
     assert_string_equal(letters, "fg");
-    cross_fini(&cross);
+    cross_dc_fini(&cross);
     gossip_fini(&gossip);
 }
 
@@ -102,12 +102,12 @@ static void nobody_sends_before_the_first_round(void **state)
     (void)state;
 
     (void)add(&gossip, 'f', MEMBER_UP, 2);
-    cross_follow(&cross, &settings, &gossip, a, 2 * SECOND);
-    assert_true(cross_deadline(&cross) == 9 * SECOND);
+    cross_dc_follow(&cross, &settings, &gossip, a, 2 * SECOND);
+    assert_true(cross_dc_deadline(&cross) == 9 * SECOND);
     assert_int_equal(sent(&cross, 8 * SECOND, letters), 0);
     assert_int_equal(sent(&cross, 9 * SECOND, letters), 1);
     assert_string_equal(letters, "f");
-    cross_fini(&cross);
+    cross_dc_fini(&cross);
     gossip_fini(&gossip);
 }
 
@@ -125,14 +125,14 @@ static void the_younger_are_dormant(void **state)
     (void)add(&gossip, 'b', MEMBER_UP, 2);
     c = add(&gossip, 'c', MEMBER_UP, 3);
     (void)add(&gossip, 'd', MEMBER_UP, 1);
-    cross_follow(&cross, &settings, &gossip, c, 1 * SECOND);
+    cross_dc_follow(&cross, &settings, &gossip, c, 1 * SECOND);
     assert_false(cross.is_active);
     assert_int_equal(sent(&cross, 100 * SECOND, letters), 0);
     assert_true(gossip_remove(&gossip, &b, 1));
-    cross_follow(&cross, &settings, &gossip, c, 200 * SECOND);
+    cross_dc_follow(&cross, &settings, &gossip, c, 200 * SECOND);
     assert_int_equal(sent(&cross, 203 * SECOND, letters), 1);
     assert_string_equal(letters, "d");
-    cross_fini(&cross);
+    cross_dc_fini(&cross);
     gossip_fini(&gossip);
 }
 
@@ -148,20 +148,20 @@ static void silence_has_a_deadline(void **state)
     (void)state;
 
     (void)add(&gossip, 'd', MEMBER_UP, 1);
-    cross_follow(&cross, &settings, &gossip, a, 0);
+    cross_dc_follow(&cross, &settings, &gossip, a, 0);
     assert_int_equal(sent(&cross, 3 * SECOND, letters), 1);
     /* Never heard of: the first answer is missed a second later, and counts from there. */
-    assert_true(cross_deadline(&cross) == 4 * SECOND);
-    assert_true(cross_is_available(&cross, &settings, &d, 100 * SECOND));
+    assert_true(cross_dc_deadline(&cross) == 4 * SECOND);
+    assert_true(cross_dc_is_available(&cross, &settings, &d, 100 * SECOND));
     assert_int_equal(sent(&cross, 4 * SECOND, letters), 0);
-    assert_true(cross_is_available(&cross, &settings, &d, 17 * SECOND - 1));
-    assert_false(cross_is_available(&cross, &settings, &d, 17 * SECOND));
-    assert_true(cross_response(&cross, &d, 20 * SECOND));
-    assert_true(cross_is_available(&cross, &settings, &d, 33 * SECOND - 1));
-    assert_false(cross_is_available(&cross, &settings, &d, 33 * SECOND));
-    assert_false(cross_response(&cross, &b, 20 * SECOND));
-    assert_true(cross_is_available(&cross, &settings, &b, 99 * SECOND));
-    cross_fini(&cross);
+    assert_true(cross_dc_is_available(&cross, &settings, &d, 17 * SECOND - 1));
+    assert_false(cross_dc_is_available(&cross, &settings, &d, 17 * SECOND));
+    assert_true(cross_dc_response(&cross, &d, 20 * SECOND));
+    assert_true(cross_dc_is_available(&cross, &settings, &d, 33 * SECOND - 1));
+    assert_false(cross_dc_is_available(&cross, &settings, &d, 33 * SECOND));
+    assert_false(cross_dc_response(&cross, &b, 20 * SECOND));
+    assert_true(cross_dc_is_available(&cross, &settings, &b, 99 * SECOND));
+    cross_dc_fini(&cross);
     gossip_fini(&gossip);
 }
 
@@ -176,13 +176,13 @@ static void who_stood_still_misses_nobody_for_it(void **state)
     (void)state;
 
     (void)add(&gossip, 'd', MEMBER_UP, 1);
-    cross_follow(&cross, &settings, &gossip, a, 0);
+    cross_dc_follow(&cross, &settings, &gossip, a, 0);
     assert_int_equal(sent(&cross, 3 * SECOND, letters), 1);
-    assert_true(cross_response(&cross, &d, 3 * SECOND));
+    assert_true(cross_dc_response(&cross, &d, 3 * SECOND));
     assert_int_equal(sent(&cross, 66 * SECOND, letters), 2); /* 60 s late */
-    assert_true(cross_is_available(&cross, &settings, &d, 76 * SECOND - 1));
-    assert_false(cross_is_available(&cross, &settings, &d, 76 * SECOND));
-    cross_fini(&cross);
+    assert_true(cross_dc_is_available(&cross, &settings, &d, 76 * SECOND - 1));
+    assert_false(cross_dc_is_available(&cross, &settings, &d, 76 * SECOND));
+    cross_dc_fini(&cross);
     gossip_fini(&gossip);
 }
 
@@ -198,22 +198,22 @@ static void the_removed_are_forgotten(void **state)
     (void)state;
 
     (void)add(&gossip, 'd', MEMBER_UP, 1);
-    cross_follow(&cross, &settings, &gossip, a, 0);
+    cross_dc_follow(&cross, &settings, &gossip, a, 0);
     (void)sent(&cross, 3 * SECOND, letters);
     (void)sent(&cross, 4 * SECOND, letters);
-    assert_false(cross_is_available(&cross, &settings, &d, 50 * SECOND));
+    assert_false(cross_dc_is_available(&cross, &settings, &d, 50 * SECOND));
     assert_true(gossip_remove(&gossip, &d, 1));
     again = test_profile("d", 2552, 99, "dc-west");
     (void)gossip_add(&gossip, again, MEMBER_UP, 2);
-    cross_follow(&cross, &settings, &gossip, a, 50 * SECOND);
-    assert_true(cross_is_available(&cross, &settings, &d, 50 * SECOND));
+    cross_dc_follow(&cross, &settings, &gossip, a, 50 * SECOND);
+    assert_true(cross_dc_is_available(&cross, &settings, &d, 50 * SECOND));
     assert_true(
-        cross_is_available(&cross, &settings, PROFILE_NODE(again), 50 * SECOND));
+        cross_dc_is_available(&cross, &settings, PROFILE_NODE(again), 50 * SECOND));
     assert_true(cross.is_active);
     (void)sent(&cross, 50 * SECOND, letters);
     assert_string_equal(letters, "d");
     profile_drop(again);
-    cross_fini(&cross);
+    cross_dc_fini(&cross);
     gossip_fini(&gossip);
 }
 
