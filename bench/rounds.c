@@ -294,7 +294,7 @@ static void step(struct cluster *cluster, const struct timer *timer)
     settle(cluster, (uint32_t)timer->id);
 }
 
-/* As node/removed.c: who was removed and goes on is told so. */
+/* As node/removed_notice.c: who was removed and goes on is told so. */
 static void tell_removed(struct cluster *cluster, struct place *by,
                          const struct message *of)
 {

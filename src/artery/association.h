@@ -3,7 +3,7 @@
  *
  * The node gives it every message of serializer 17 that arrives on control's connections, and the handshakes that lanes
  * read on theirs. Messages to peers go into the caller's outbox: control-class ones on STREAM_CONTROL without recipient,
- * as a JVM demands (wire 3.7). Quarantined is sent by who knows why a life is over (node/removed.c). */
+ * as a JVM demands (wire 3.7). Quarantined is sent by who knows why a life is over (node/removed_notice.c). */
 #ifndef SHERD_ARTERY_ASSOCIATION_H
 #define SHERD_ARTERY_ASSOCIATION_H
 

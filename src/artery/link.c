@@ -59,14 +59,14 @@ struct link {
 
 _Static_assert(sizeof(struct link) <= 3 * 64, "three cache lines");
 
-static struct spell *spell_of(struct link *link)
+static struct spell *handshake_buffers_of(struct link *link)
 {
     if (!link->spell)
         link->spell = mem_alloc(sizeof *link->spell);
     return link->spell;
 }
 
-static void spell_free(struct link *link)
+static void handshake_buffers_free(struct link *link)
 {
     struct spell *spell = link->spell;
 
@@ -87,7 +87,7 @@ static void greeting_end(struct link *link)
     buf_fini(&link->spell->greeting);
     link->spell->greeted = 0;
     if (!link->urgent_count)
-        spell_free(link);
+        handshake_buffers_free(link);
 }
 
 /* Bytes of the greeting that are not written. */
@@ -167,7 +167,7 @@ void link_free(struct link *link)
     if (!link)
         return;
     chunks_fini(&link->chunks);
-    spell_free(link);
+    handshake_buffers_free(link);
     if (link->has_rng)
         mem_free(link->rng);
     vec_fini(&link->news);
@@ -300,7 +300,7 @@ void link_connected(struct link *link, uint64_t now)
     link->is_named = false;
     link->state = LINK_HANDSHAKING;
     link->until = now + LINK_HANDSHAKE_MS * MS;
-    spell = spell_of(link);
+    spell = handshake_buffers_of(link);
     buf_clear(&spell->greeting);
     spell->greeted = 0;
     buf_put_text(&spell->greeting, link->sender->magic);
@@ -418,7 +418,7 @@ void link_tick(struct link *link, uint64_t now)
         } else if (now >= link->request_at + LINK_REQUEST_MS * MS) {
             /* Not behind one that still waits to be written: the peer is slow, not forgetful. */
             if (!ungreeted(link))
-                append_request(link, now, &spell_of(link)->greeting);
+                append_request(link, now, &handshake_buffers_of(link)->greeting);
             else
                 link->request_at = now;
         }
@@ -564,17 +564,17 @@ static void send_urgent(struct link *link, uint64_t now, struct slice frame)
 {
     if (link->state == LINK_HANDSHAKING) {
         if (ungreeted(link) < LINK_URGENT_MAX * (size_t)1024)
-            buf_put_slice(&spell_of(link)->greeting, frame);
+            buf_put_slice(&handshake_buffers_of(link)->greeting, frame);
         else
             link->refused++;
         return;
     }
     if (link->urgent_count >= LINK_URGENT_MAX) {
         link->refused += link->urgent_count; /* the newest response is the one that counts */
-        buf_clear(&spell_of(link)->urgent);
+        buf_clear(&handshake_buffers_of(link)->urgent);
         link->urgent_count = 0;
     }
-    buf_put_slice(&spell_of(link)->urgent, frame);
+    buf_put_slice(&handshake_buffers_of(link)->urgent, frame);
     link->urgent_count++;
     BOUNDED("handshake responses that wait for a peer", link->urgent_count,
             LINK_URGENT_MAX);
@@ -669,7 +669,7 @@ bool link_take_back(struct link *link, struct slice *frame)
     if (link->state == LINK_HANDSHAKING || link->state == LINK_OPEN ||
         !link->chunks.frames)
         return false;
-    chunks_take(&link->chunks, &spell_of(link)->returned);
+    chunks_take(&link->chunks, &handshake_buffers_of(link)->returned);
     pass(link, 1);
     *frame = buf_slice(&link->spell->returned);
     return true;

@@ -87,7 +87,7 @@ void contacts_fini(struct contacts *contacts)
     vec_fini(&contacts->formers);
     map_fini(&contacts->by_address);
     map_fini(&contacts->by_uid);
-    acquaintances_fini(&contacts->heard);
+    known_nodes_fini(&contacts->heard);
     buf_fini(&contacts->scratch);
 }
 
@@ -131,7 +131,7 @@ void contact_describe(struct contact *contact, uint64_t capabilities,
 
 /* Somebody has to do with an acquaintance. */
 static struct contact *meet(struct contacts *contacts,
-                            const struct acquaintance *node)
+                            const struct known_node *node)
 {
     struct contact *contact = add_contact(contacts, &node->node.address);
 
@@ -155,9 +155,9 @@ struct contact *contacts_find(struct contacts *contacts,
                               const struct address *address)
 {
     struct contact *contact = known_at(contacts, address);
-    struct acquaintance node;
+    struct known_node node;
 
-    if (!contact && acquaintances_take_at(&contacts->heard, address, &node))
+    if (!contact && known_nodes_take_at(&contacts->heard, address, &node))
         contact = meet(contacts, &node);
     return contact;
 }
@@ -179,9 +179,9 @@ const struct kept_address *contacts_lasting(void *contacts,
 struct contact *contacts_uid(struct contacts *contacts, uint64_t uid)
 {
     struct contact *contact = map_get(&contacts->by_uid, map_u64(&uid));
-    struct acquaintance node;
+    struct known_node node;
 
-    if (!contact && acquaintances_take(&contacts->heard, uid, &node))
+    if (!contact && known_nodes_take(&contacts->heard, uid, &node))
         contact = meet(contacts, &node);
     return contact;
 }
@@ -319,18 +319,18 @@ struct contact *contacts_learn(struct contacts *contacts,
     return contact;
 }
 
-void contacts_heard(struct contacts *contacts, const struct acquaintance *node,
+void contacts_heard(struct contacts *contacts, const struct known_node *node,
                     uint64_t order)
 {
     struct contact *contact = known_at(contacts, &node->node.address);
-    struct acquaintance before;
+    struct known_node before;
 
     if (!contact) {
         /* Another incarnation is a reason for a contact: it remembers the former one. */
-        if (!acquaintances_take_at(&contacts->heard, &node->node.address,
+        if (!known_nodes_take_at(&contacts->heard, &node->node.address,
                                    &before) ||
             before.node.uid == node->node.uid) {
-            acquaintances_put(&contacts->heard, node);
+            known_nodes_put(&contacts->heard, node);
             return;
         }
         (void)meet(contacts, &before);

@@ -12,7 +12,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "base/timers.h"
-#include "node/acquaintances.h"
+#include "node/known_nodes.h"
 
 struct machine;
 
@@ -67,7 +67,7 @@ struct large_link {
 
 struct contacts {
     struct machine *machine;
-    struct acquaintances heard; /* lane: those without a contact, which get one when they are looked for */
+    struct known_nodes heard; /* lane: those without a contact, which get one when they are looked for */
     VEC(struct contact *) all; /* by index */
     struct map by_address;
     struct map by_uid;
@@ -106,7 +106,7 @@ void contact_describe(struct contact *contact, uint64_t capabilities,
                       uint32_t lanes);
 /* A lane is told what a handshake with control said of a node: as contacts_learn, where there is a contact. */
 void contacts_heard(struct contacts *contacts,
-                    const struct acquaintance *node, uint64_t order);
+                    const struct known_node *node, uint64_t order);
 /* The contact for a node that was named without a handshake, as a home. Null when another incarnation is known there, which has
  * not left: nothing may be written to it instead. */
 struct contact *contacts_meant(struct contacts *contacts,

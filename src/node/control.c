@@ -533,14 +533,14 @@ bool control_turn(struct control *control)
     shard_data_step(control);
     remember_data_step(control);
     downing_step(control);
-    control_parted_step(control);
+    control_departed_step(control);
     /* A message to the own node may give news, news messages, and both a step on the way out. */
     do {
         ending = control->ending;
         control_wire(control);
         machine_flush_outbox(machine, own_message);
         control_wire(control);
-        control_ending_step(control);
+        control_shutdown_step(control);
     } while (machine->outbox.count || control->ending != ending);
     if (control->stirred) {
         tell_coordinators(control);
@@ -558,9 +558,9 @@ uint64_t control_deadline(const struct control *control)
     uint64_t deadline = member_deadline(control->member);
 
     deadline = earlier(deadline, associations_deadline(control->associations));
-    deadline = earlier(deadline, control_ending_deadline(control));
+    deadline = earlier(deadline, control_shutdown_deadline(control));
     deadline = earlier(deadline, downing_deadline(control));
-    deadline = earlier(deadline, control_parted_deadline(control));
+    deadline = earlier(deadline, control_departed_deadline(control));
     deadline = earlier(deadline, data_deadline(control));
     deadline = earlier(deadline, shard_data_deadline(control));
     deadline = earlier(deadline, remember_data_deadline(control));

@@ -15,7 +15,7 @@
 #include "node/data.h"
 #include "node/machine.h"
 #include "node/remember_data.h"
-#include "node/remember_follow.h"
+#include "node/remember_events.h"
 #include "node/shard_data.h"
 #include "resolver/resolver.h"
 #include "shard/coordinator.h"
@@ -118,11 +118,11 @@ void control_follow_news(struct control *control,
 enum sherd_member_status control_status_of(enum member_status status);
 
 /* parted.c */
-void control_parts(struct control *control, const struct node_id *node); /* it left by itself */
-void control_replaces_parted(struct control *control,
+void control_departs(struct control *control, const struct node_id *node); /* it left by itself */
+void control_replaces_departed(struct control *control,
                              const struct node_id *node); /* it is a member: of another at its address nothing is heard any more */
-void control_parted_step(struct control *control);
-uint64_t control_parted_deadline(const struct control *control);
+void control_departed_step(struct control *control);
+uint64_t control_departed_deadline(const struct control *control);
 
 /* wiring.c: carries all news of all cores to where they belong, until none is left. */
 void control_wire(struct control *control);
@@ -156,7 +156,7 @@ void control_remembered(struct control *control, uint32_t type,
                         struct remembered_shards *counts);
 void control_remembered_all(struct control *control, uint32_t type,
                             const struct remembered_shards *counts);
-void control_strays_end(struct control *control, uint32_t type); /* the coordinator is gone */
+void control_orphan_shards_end(struct control *control, uint32_t type); /* the coordinator is gone */
 
 /* status.c. Tells the driver whether the node is ready, when that is another than before. */
 void control_tell_ready(struct control *control);
@@ -172,10 +172,10 @@ uint64_t downing_deadline(const struct control *control);
 void downing_fini(struct control *control);
 
 /* foreign.c. A handshake with that member has told that it is no node of this library. */
-bool control_is_foreign(struct control *control,
+bool control_is_jvm_peer(struct control *control,
                         const struct member_view *view);
 /* Says which members share a type's role and are no nodes of this library; leaves if one of them is older. */
-void control_check_foreign(struct control *control);
+void control_check_jvm_peer(struct control *control);
 
 /* tasks.c: of actors, in the node's end */
 void control_task(struct control *control, struct letter *letter);
@@ -191,8 +191,8 @@ void control_leave(struct control *control,
 void control_stop(struct control *control, int error); /* downed, refused: no more leaving */
 void control_exiting(struct control *control); /* this node is seen exiting */
 void control_removed(struct control *control, enum member_status previous);
-void control_ending_step(struct control *control);
-uint64_t control_ending_deadline(const struct control *control);
+void control_shutdown_step(struct control *control);
+uint64_t control_shutdown_deadline(const struct control *control);
 
 /* removed.c: who was downed, and is told so when it goes on */
 void control_remember(struct control *control, uint64_t uid); /* it was downed, and is removed; the oldest of REMOVED_MAX goes */

@@ -59,7 +59,7 @@ void data_fini(struct control *control)
     for (uint32_t at = 0; map_next(&control->data.calls, &at, &entry);)
         drop_asked(&control->data, entry.value);
     map_fini(&control->data.calls);
-    data_store_fini(control);
+    data_durable_fini(control);
     replicator_free(control->data.replicator);
     buf_fini(&control->data.path);
 }
@@ -513,10 +513,10 @@ void data_wire(struct control *control)
             begin_again(control, news.token);
             break;
         case REPLICATOR_NEWS_STORE:
-            data_store_put(control, 0, &news);
+            data_durable_put(control, 0, &news);
             break;
         case REPLICATOR_NEWS_FORGET:
-            data_store_erase(control, 0, news.key);
+            data_durable_erase(control, 0, news.key);
             break;
         case REPLICATOR_NEWS_ENDED:
             break;
@@ -525,7 +525,7 @@ void data_wire(struct control *control)
     if (control->data.is_stirred)
         control->data.due = asked_due(control);
     control->data.is_stirred = false;
-    data_store_wire(control);
+    data_durable_wire(control);
 }
 
 void data_step(struct control *control)
@@ -533,7 +533,7 @@ void data_step(struct control *control)
     struct machine *machine = control->machine;
 
     replicator_room_fill(&control->data_room); /* of sharding's replicators, too */
-    data_store_step(control);
+    data_durable_step(control);
     if (replicator_due(control) > machine->now)
         return;
     control->data.is_stirred = true;
@@ -543,7 +543,7 @@ void data_step(struct control *control)
 
 uint64_t data_deadline(const struct control *control)
 {
-    uint64_t store = data_store_deadline(control);
+    uint64_t store = data_durable_deadline(control);
     uint64_t replicator = replicator_due(control);
 
     return store < replicator ? store : replicator;

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "ddata/replicator.h"
 #include "ddata/value.h"
-#include "node/data_store.h"
+#include "node/data_durable.h"
 #include "node/mail.h"
 
 struct control;
@@ -24,7 +24,7 @@ struct data {
     uint64_t refused;    /* at the limit of these bytes */
     bool is_stirred;  /* it had an input since its news were wired */
     uint64_t due;     /* of the replicator, when it is not stirred: it is asked for once, and not in each turn */
-    struct data_store store; /* its durable keys */
+    struct data_durable_store store; /* its durable keys */
 };
 
 void data_init(struct control *control);

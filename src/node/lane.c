@@ -218,7 +218,7 @@ static void node_gone(struct lane *lane, const struct node_id *node,
 static void learn_contact(struct lane *lane, const struct letter *letter)
 {
     const struct node_id *node = letter->body;
-    const struct acquaintance heard = { *node, letter->a, letter->count };
+    const struct known_node heard = { *node, letter->a, letter->count };
 
     contacts_heard(&lane->machine->contacts, &heard, letter->b);
 }
@@ -321,7 +321,7 @@ static void downed(struct lane *lane)
         int32_t shard;
 
         if (lane->machine->node->names[i].remembers)
-            lane_strays_end(lane, i);
+            lane_orphan_shards_end(lane, i);
         for (uint32_t at = 0; hosted_next(hosted, &at, &shard, &state);)
             hosted_lost(hosted, lane->machine->now, shard, none);
     }
@@ -439,7 +439,7 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
                       letter->b, letter->lane);
         break;
     case LETTER_STAGE:
-        lane_stage_told(lane, letter);
+        lane_ask_stage_told(lane, letter);
         break;
     case LETTER_CONTACT:
         learn_contact(lane, letter);
@@ -499,7 +499,7 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
         break;
     case LETTER_COORDINATOR:
         type->coordinator_known = letter->a;
-        lane_stage_homeless(lane, type);
+        lane_ask_stage_homeless(lane, type);
         break;
     case LETTER_COUNT_WAITING:
         type->reporting = true;
@@ -530,10 +530,10 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
         break;
     case LETTER_STRAY:
         if (!lane->is_downed)
-            lane_stray(lane, letter);
+            lane_orphan_shard(lane, letter);
         break;
     case LETTER_STRAYS_END:
-        lane_strays_end(lane, letter->type);
+        lane_orphan_shards_end(lane, letter->type);
         break;
     case LETTER_PHASE:
         lane_phase(lane, letter);
@@ -586,7 +586,7 @@ static void tick(struct lane *lane)
         if (lane->remembers)
             lane_remember_step(lane, i);
     }
-    lane_stages_step(lane);
+    lane_ask_stages_step(lane);
     if (lane_sending_waits(lane))
         lane_sending_step(lane);
 }
@@ -683,7 +683,7 @@ uint64_t lane_deadline(const struct lane *lane)
     }
     if (lane->ending && lane->machine->now + 5 * MS < deadline)
         deadline = lane->machine->now + 5 * MS; /* the driver writes meanwhile */
-    other = lane_stages_deadline(lane);
+    other = lane_ask_stages_deadline(lane);
     deadline = other < deadline ? other : deadline;
     other = lane->machine->now + MS;
     return lane_sending_waits(lane) && other < deadline ? other : deadline;

@@ -183,15 +183,15 @@ struct held *lane_wrap(struct message *message);
 void lane_open(struct lane *lane, uint32_t type, int32_t shard);
 
 /* ---- stages.c: where asked messages wait, told to who asked ---- */
-void lane_stage(struct lane *lane, struct message *message,
+void lane_ask_stage(struct lane *lane, struct message *message,
                 enum sherd_stage stage); /* it waits at this stage from here on */
-void lane_stage_homeless(struct lane *lane, const struct lane_type *type); /* the type's coordinator is known, or no longer */
-void lane_stage_watch(struct lane *lane, const struct message *message); /* asked: an entity here has it in its mailbox */
-void lane_stages_step(struct lane *lane); /* tells those that wait for long */
-uint64_t lane_stages_deadline(const struct lane *lane);
-void lane_stage_told(struct lane *lane, const struct letter *letter); /* LETTER_STAGE */
+void lane_ask_stage_homeless(struct lane *lane, const struct lane_type *type); /* the type's coordinator is known, or no longer */
+void lane_ask_stage_watch(struct lane *lane, const struct message *message); /* asked: an entity here has it in its mailbox */
+void lane_ask_stages_step(struct lane *lane); /* tells those that wait for long */
+uint64_t lane_ask_stages_deadline(const struct lane *lane);
+void lane_ask_stage_told(struct lane *lane, const struct letter *letter); /* LETTER_STAGE */
 /* A report from another node for an ask of this node; false: malformed. */
-bool lane_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,
+bool lane_ask_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,
                       const struct envelope *envelope);
 uint16_t lane_peer_name(struct lane *lane, struct contact *contact); /* its number in actors */
 
@@ -219,14 +219,14 @@ uint64_t lane_remember_deadline(const struct lane *lane, uint32_t type);
 struct remember_life *lane_life(struct lane *lane, uint32_t type, int32_t shard);
 
 /* ---- strays.c: shards above a smaller number of shards; whose entities belong elsewhere ---- */
-void lane_stray(struct lane *lane, const struct letter *letter); /* LETTER_STRAY */
-void lane_strays_end(struct lane *lane, uint32_t type); /* LETTER_STRAYS_END */
+void lane_orphan_shard(struct lane *lane, const struct letter *letter); /* LETTER_STRAY */
+void lane_orphan_shards_end(struct lane *lane, uint32_t type); /* LETTER_STRAYS_END */
 /* The journal's answer to a claim; false: it is no stray's. */
-bool lane_stray_claimed(struct lane *lane, uint32_t type, int32_t shard,
+bool lane_orphan_shard_claimed(struct lane *lane, uint32_t type, int32_t shard,
                         const struct journal_news *news);
-bool lane_stray_read(struct lane *lane, uint32_t type, int32_t shard); /* its set is; false: it is no stray */
+bool lane_orphan_shard_read(struct lane *lane, uint32_t type, int32_t shard); /* its set is; false: it is no stray */
 /* For any shard: its set was read or written, or that failed and is tried again. A stray of which nothing is left ends; others get their turn. */
-void lane_stray_look(struct lane *lane, uint32_t type, int32_t shard);
+void lane_orphan_shard_look(struct lane *lane, uint32_t type, int32_t shard);
 
 /* ---- starting.c: StartEntity and its acknowledgement ---- */
 /* Asks for the start of an entity in the shard to which it belongs, and takes the answer, given. */

@@ -232,7 +232,7 @@ static void claim_answered(struct lane *lane, const struct journal_news *news)
     struct fence own;
 
     check(type >= 0 && shard_parse(news->shard, &shard));
-    if (lane_stray_claimed(lane, (uint32_t)type, shard, news))
+    if (lane_orphan_shard_claimed(lane, (uint32_t)type, shard, news))
         return;
     hosted = &lane->types[type].hosted;
     own = hosted_fence(hosted, shard);

@@ -300,7 +300,7 @@ void lane_frame(struct lane *lane, enum stream stream,
         ref_parse(lane->machine->self, envelope->recipient, &address, &path) &&
         name_parse(path, &actor, &ask)) {
         if (envelope_is(envelope, SERIALIZER_SHERD, MANIFEST_STAGE)) {
-            lane->unknown += !lane_stage_frame(lane, actor, ask, envelope);
+            lane->unknown += !lane_ask_stage_frame(lane, actor, ask, envelope);
             return;
         }
         to = (struct sherd_ref){ lane->machine->self->node.uid, actor };

@@ -175,7 +175,7 @@ static bool read_on(struct lane *lane, uint32_t type,
     else
         remember_failed(remember, lane->machine->now, reading->shard,
                         "there are too many entities");
-    lane_stray_look(lane, type, reading->shard);
+    lane_orphan_shard_look(lane, type, reading->shard);
     return false;
 }
 
@@ -237,7 +237,7 @@ void lane_remembered(struct lane *lane, const struct letter *letter)
         was_stored(lane, letter->type, letter->shard, letter->body);
     else
         was_read(lane, letter->type, letter->shard);
-    lane_stray_look(lane, letter->type, letter->shard);
+    lane_orphan_shard_look(lane, letter->type, letter->shard);
 }
 
 /* The journal gives positions to what it drops with a shard, too: they say nothing of the shard's next life. */
@@ -305,7 +305,7 @@ void lane_stream_news(struct lane *lane, const struct journal_news *news)
     case JOURNAL_SHARD_FENCED:
         return;
     }
-    lane_stray_look(lane, type, shard);
+    lane_orphan_shard_look(lane, type, shard);
 }
 
 void lane_remember_durable(struct lane *lane, uint64_t position)
@@ -320,7 +320,7 @@ void lane_remember_durable(struct lane *lane, uint64_t position)
 
         remember_written(&lane->types[write->type].remember,
                          lane->machine->now, write->shard);
-        lane_stray_look(lane, write->type, write->shard);
+        lane_orphan_shard_look(lane, write->type, write->shard);
     }
     if (!done)
         return;
@@ -349,7 +349,7 @@ static void loaded(struct lane *lane, uint32_t type, int32_t shard)
 {
     struct fence fence = lane_life(lane, type, shard)->fence;
 
-    if (lane_stray_read(lane, type, shard))
+    if (lane_orphan_shard_read(lane, type, shard))
         return;
     if (remember_is_ready(&lane->types[type].remember, shard)) /* else it was claimed anew meanwhile */
         hosted_claimed(&lane->types[type].hosted, lane->machine->now, shard,

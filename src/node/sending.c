@@ -89,7 +89,7 @@ void lane_wait(struct lane *lane, struct message *message)
         return;
     }
     count_waiting(lane, type);
-    lane_stage(lane, message, waiting_stage(type, shard));
+    lane_ask_stage(lane, message, waiting_stage(type, shard));
 }
 
 /* The shard claims its fence, or stops to start again: the message waits with it. */
@@ -106,7 +106,7 @@ static void wait_for_start(struct lane *lane, struct message *message)
     if (hosted_hold(&type->hosted, lane->machine->now, message->entity.shard,
                     held)) {
         count_waiting(lane, type);
-        lane_stage(lane, message, SHERD_STAGE_RECOVERING);
+        lane_ask_stage(lane, message, SHERD_STAGE_RECOVERING);
         return;
     }
     held->since = lane->machine->now;
@@ -420,7 +420,7 @@ void lane_batch_end(struct lane *lane)
 static void to_entity_here(struct lane *lane, struct message *message)
 {
     if (message->ask)
-        lane_stage_watch(lane, message);
+        lane_ask_stage_watch(lane, message);
     lane->batch[lane->batch_count++] = message;
     if (lane->batch_count == BATCH_MAX)
         lane_batch_end(lane);

@@ -612,7 +612,7 @@ static void take_news(struct control *control, uint32_t index,
             refuse_update(control, index, news->token, news->key);
         break;
     case REPLICATOR_NEWS_STORE:
-        data_store_put(control, index + 1, news);
+        data_durable_put(control, index + 1, news);
         break;
     case REPLICATOR_NEWS_CHANGED:
         if (remember_data_has(news->token)) {
@@ -662,7 +662,7 @@ void shard_data_wire(struct control *control)
         while (replicator_next_news(of->replicator, &news))
             take_news(control, i, &news);
     }
-    data_store_wire(control);
+    data_durable_wire(control);
     if (!data->is_stirred)
         data->due = first_due(data);
 }

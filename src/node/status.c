@@ -95,7 +95,7 @@ void control_status(struct control *control, struct sherd_status *status,
         put_member(&status->members[i], member_at(control->member, i));
     status->up = is_up(control);
     put_counters(control, status->counters);
-    data_store_status(control, status);
+    data_durable_status(control, status);
     for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)
         status->undelivered[i] = machine->undelivered[i];
     status->type_count = control->type_count;

@@ -71,7 +71,7 @@ static void tell_coordinator(struct control *control,
     struct machine *machine = control->machine;
 
     coordinator_peer(coordinator, machine->now, peer, &machine->outbox);
-    if (control_is_foreign(control, view))
+    if (control_is_jvm_peer(control, view))
         coordinator_peer_foreign(coordinator, machine->now,
                                  PROFILE_NODE(view->profile), &machine->outbox);
 }
@@ -82,7 +82,7 @@ static void tell_region(struct control *control, const struct member_view *view,
 {
     struct peer peer = control_peer(control, view, type);
 
-    peer.has_role &= !control_is_foreign(control, view);
+    peer.has_role &= !control_is_jvm_peer(control, view);
     region_peer(control->types[type].region, control->machine->now, &peer);
 }
 
@@ -164,7 +164,7 @@ static void member_gone(struct control *control, const struct member_news *news)
         associations_quarantine(control->associations, &news->node);
         control_remember(control, news->node.uid);
     } else {
-        control_parts(control, &news->node);
+        control_departs(control, &news->node);
     }
     contacts_gone(&machine->contacts, &news->node);
 }
@@ -220,7 +220,7 @@ static void members_told(struct control *control)
     if (control->is_told)
         downing_see(control);
     if (control->is_changed)
-        control_check_foreign(control);
+        control_check_jvm_peer(control);
     for (uint32_t i = 0; control->is_changed && i < control->type_count; i++)
         if (control->types[i].singleton)
             singleton_peers_done(control->types[i].singleton, machine->now,
@@ -265,7 +265,7 @@ static void wire_member(struct control *control, uint32_t max)
         case MEMBER_NEWS_REACHABLE:
             tell_types(control, news.view);
             member_leaves(control, news.view);
-            control_replaces_parted(control, PROFILE_NODE(news.view->profile));
+            control_replaces_departed(control, PROFILE_NODE(news.view->profile));
             cluster_ends(control, news.view);
             control->is_changed = true;
             break;
@@ -331,7 +331,7 @@ static void association_up(struct control *control,
     if (news->capabilities)
         return;
     control->meets_foreign = true;
-    control_check_foreign(control);
+    control_check_jvm_peer(control);
     view = member_find(control->member, &news->peer);
     for (uint32_t i = 0; view && i < control->type_count; i++)
         tell_region(control, view, i);
@@ -643,7 +643,7 @@ static void wire_coordinator(struct control *control, uint32_t index)
         case COORDINATOR_NEWS_STOPPED:
             coordinator_free(type->coordinator);
             type->coordinator = NULL;
-            control_strays_end(control, index);
+            control_orphan_shards_end(control, index);
             if (type->singleton)
                 singleton_stopped(type->singleton, machine->now,
                                   &machine->outbox);

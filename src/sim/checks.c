@@ -16,7 +16,7 @@
 #define READ_PLUS 5 /* the reference's coordinator-state.read-majority-plus, */
 #define WRITE_PLUS 3 /* write-majority-plus */
 #define MAJORITY_MIN 5 /* and distributed-data.majority-min-cap, which nodes take where nothing is set */
-#define CHECKS_GIVE_UP_S 4 /* for singletons that nobody took over: node/ending.c */
+#define CHECKS_GIVE_UP_S 4 /* for singletons that nobody took over: node/shutdown.c */
 #define CHECKS_END_S 60 /* the actors' 10 s, the links' half, and a machine that is slow or drifts */
 
 static void forget_end(struct checks *checks, uint32_t node)
@@ -54,7 +54,7 @@ static uint64_t end_time(const struct checks *checks, uint32_t node)
                           SHERD_ACTOR_SYSTEM_TERMINATE, 0);
 }
 
-/* As long as its regions may take, and all the other steps up to its own end (node/ending.c); its clock may be slow. */
+/* As long as its regions may take, and all the other steps up to its own end (node/shutdown.c); its clock may be slow. */
 static uint64_t leave_time(const struct checks *checks, uint32_t node)
 {
     const struct node_settings *settings =

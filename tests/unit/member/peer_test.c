@@ -99,7 +99,7 @@ static void told_seen_by(struct fixture *fixture, bool all)
         continue;
 }
 
-static void told_by_peer(struct fixture *fixture)
+static void reported_by_peer(struct fixture *fixture)
 {
     told_seen_by(fixture, false);
 }
@@ -219,28 +219,28 @@ static void changes_are_told_once_in_order(void **state)
     set(&fixture, 'a', MEMBER_JOINING, UP_NUMBER_NONE);
     set(&fixture, 'c', MEMBER_UP, 2);
     set(&fixture, 'd', MEMBER_UP, 3);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "a joining, c up, d up");
-    told_by_peer(&fixture); /* a newer version that changes nobody */
+    reported_by_peer(&fixture); /* a newer version that changes nobody */
     expect_news(&fixture, "");
     set(&fixture, 'a', MEMBER_UP, 4);
     set(&fixture, 'c', MEMBER_LEAVING, 2);
     set(&fixture, 'e', MEMBER_JOINING, UP_NUMBER_NONE);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "a up, c leaving, e joining, leader a");
     set(&fixture, 'd', MEMBER_DOWN, 3);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "d down");
     set(&fixture, 'a', MEMBER_LEAVING, 4);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "a leaving");
     set(&fixture, 'a', MEMBER_EXITING, 4);
     set(&fixture, 'e', MEMBER_UP, 5);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "a exiting, e up, leader b");
     remove_member(&fixture, 'a');
     remove_member(&fixture, 'd');
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "-a exiting, -d down");
     fini(&fixture);
 }
@@ -254,11 +254,11 @@ static void a_new_incarnation_comes_after_the_end_of_the_old(void **state)
 
     found_with(&fixture, &settings);
     set(&fixture, 'a', MEMBER_UP, 2);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "a up, leader a");
     remove_member(&fixture, 'a');
     (void)gossip_add(&fixture.gossip, again, MEMBER_UP, 3);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "-a up, a up, leader a");
     profile_drop(again);
     fini(&fixture);
@@ -275,23 +275,23 @@ static void reachability_is_told_by_change(void **state)
     set(&fixture, 'a', MEMBER_UP, 2);
     set(&fixture, 'd', MEMBER_UP, 3);
     set(&fixture, 'e', MEMBER_UP, 4);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "a up, d up, e up, leader a");
     observe(&fixture, 'd', UNREACHABLE);
     observe(&fixture, 'e', UNREACHABLE);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "!d, !e");
     observe(&fixture, 'a', UNREACHABLE);
     observe(&fixture, 'b', UNREACHABLE);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "!a, leader b");
     observe(&fixture, 'd', REACHABLE);
     observe(&fixture, 'a', REACHABLE);
     set(&fixture, 'e', MEMBER_DOWN, 4);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "e down, ?a, ?d, leader a");
     remove_member(&fixture, 'e');
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "-e down");
     fini(&fixture);
 }
@@ -311,23 +311,23 @@ static void leaders_of_roles_are_told(void **state)
     found_with(&fixture, &settings);
     (void)gossip_add(&fixture.gossip, a, MEMBER_JOINING, UP_NUMBER_NONE);
     (void)gossip_add(&fixture.gossip, d, MEMBER_UP, 2);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "a joining, d up");
     member_follow_roles(fixture.member);
     expect_news(&fixture, "role-leader back b, role-leader front d");
     set(&fixture, 'a', MEMBER_UP, 3);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "a up, leader a, role-leader front a");
     observe(&fixture, 'a', UNREACHABLE);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "!a, leader b, role-leader front d");
     set(&fixture, 'd', MEMBER_DOWN, 2);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "d down, role-leader front nobody");
     assert_true(member_role_at(fixture.member, 0, &role, &leader));
     assert_string_equal(role, "back");
     assert_string_equal(leader->profile->address->host, "b");
-    told_by_peer(&fixture); /* nobody leads it: it is kept no more */
+    reported_by_peer(&fixture); /* nobody leads it: it is kept no more */
     expect_news(&fixture, "");
     assert_false(member_role_at(fixture.member, 1, &role, &leader));
     profile_drop(a);
@@ -359,7 +359,7 @@ static void all_of_one_change_is_told_in_order(void **state)
     (void)gossip_add(&fixture.gossip, y, MEMBER_UP, 1);
     observe(&fixture, 'e', UNREACHABLE);
     observe(&fixture, 'x', UNREACHABLE);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture,
                 "a joining, c up, d up, e up, f up, h down, x up, y up, !e, "
                 "data-center-unreachable two, role-leader front d");
@@ -370,7 +370,7 @@ static void all_of_one_change_is_told_in_order(void **state)
     observe(&fixture, 'x', REACHABLE);
     observe(&fixture, 'y', UNREACHABLE);
     remove_member(&fixture, 'h');
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture,
                 "-h down, a up, g joining, !f, ?e, "
                 "data-center-unreachable three, data-center-reachable two, "
@@ -401,7 +401,7 @@ static void a_member_is_unreachable_before_it_is_removed(void **state)
     found_with(&fixture, &settings);
     member_follow_roles(fixture.member);
     set(&fixture, 'c', MEMBER_DOWN, 2);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "c down");
     step_until_news(&fixture);
     expect_news(&fixture, "!c");
@@ -419,7 +419,7 @@ static void the_own_end_is_the_last_news(void **state)
 
     found_with(&fixture, &settings);
     set(&fixture, 'b', MEMBER_DOWN, 1);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "b down, leader c, self-stopped down");
     assert_true(member_is_stopped(fixture.member));
     assert_int_equal(member_self(fixture.member)->status, MEMBER_DOWN);
@@ -444,7 +444,7 @@ static void with_four(struct fixture *fixture)
     found_with(fixture, &settings);
     for (char letter = 'c'; letter <= 'f'; letter++)
         set(fixture, letter, MEMBER_UP, letter);
-    told_by_peer(fixture);
+    reported_by_peer(fixture);
     member_quarantined(fixture->member, fixture->now, &f);
     expect_news(fixture, "c up, d up, e up, f up, !f");
 }
@@ -480,7 +480,7 @@ static void who_has_a_say(void **state)
     expect_news(&fixture, "");
     join(&fixture); /* c learns of what this node has seen */
     set(&fixture, 'e', MEMBER_DOWN, 'e');
-    told_by_peer(&fixture); /* one of c, d, f */
+    reported_by_peer(&fixture); /* one of c, d, f */
     expect_news(&fixture, "e down");
     fixture.now = member_deadline(fixture.member) + 2 * SECOND;
     member_step(fixture.member, fixture.now, 0, &fixture.outbox);
@@ -510,7 +510,7 @@ static void nobody_else_has_seen_its_own_change(void **state)
     found_with(&fixture, &settings);
     set(&fixture, 'c', MEMBER_UP, 'c');
     set(&fixture, 'd', MEMBER_UP, 'd');
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     assert_int_equal(seen_by(&fixture), 2); /* it, and c */
     assert_true(member_leave(fixture.member, fixture.now, &d, &fixture.outbox));
     assert_int_equal(seen_by(&fixture), 1);
@@ -560,7 +560,7 @@ static void a_merge_that_removes_is_a_change(void **state)
     found_with(&fixture, &settings);
     set(&fixture, 'c', MEMBER_UP, 2);
     set(&fixture, 'd', MEMBER_UP, 3);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "c up, d up");
     keys[0] = gossip_find(&fixture.gossip, &own_identity.node)->profile->key;
     keys[1] = gossip_find(&fixture.gossip, &c)->profile->key;
@@ -603,11 +603,11 @@ static struct rounds rounds_with(uint32_t different_view_percent)
     found_with(&fixture, &settings);
     for (char letter = 'c'; letter <= 'f'; letter++)
         set(&fixture, letter, MEMBER_UP, letter);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     member_quarantined(fixture.member, fixture.now, &e);
     expect_news(&fixture, "c up, d up, e up, f up, !e");
     join(&fixture); /* c learns of that, and says so */
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     while (fixture.now < 60 * SECOND) {
         fixture.now = member_deadline(fixture.member);
         member_step(fixture.member, fixture.now, 0, &fixture.outbox);
@@ -762,7 +762,7 @@ static void what_few_have_seen_goes_round_faster(void **state)
     found_with(&fixture, &settings);
     for (char letter = 'c'; letter <= 'h'; letter++)
         set(&fixture, letter, MEMBER_UP, letter);
-    told_by_peer(&fixture); /* two of seven */
+    reported_by_peer(&fixture); /* two of seven */
     assert_in_range(rounds_of_ten_seconds(&fixture), 27, 31);
     told_seen_by(&fixture, true);
     (void)rounds_of_ten_seconds(&fixture);
@@ -815,7 +815,7 @@ static void to_other_data_centers_goes_the_status_first(void **state)
     found_with(&fixture, &settings);
     set(&fixture, 'c', MEMBER_UP, 2);
     (void)gossip_add(&fixture.gossip, x, MEMBER_UP, 1);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     while (fixture.now < 30 * SECOND) {
         fixture.now = member_deadline(fixture.member);
         member_step(fixture.member, fixture.now, 0, &fixture.outbox);
@@ -844,10 +844,10 @@ static void a_downed_node_waits_a_while_for_the_other_downed_ones(void **state)
     found_with(&fixture, &settings);
     set(&fixture, 'c', MEMBER_UP, 2);
     set(&fixture, 'd', MEMBER_UP, 3);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     set(&fixture, 'b', MEMBER_DOWN, 1);
     set(&fixture, 'd', MEMBER_DOWN, 3);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     began = fixture.now;
     while (!member_is_stopped(fixture.member) &&
            fixture.now < began + 60 * SECOND) {
@@ -867,9 +867,9 @@ static void exiting(struct fixture *fixture)
     set(fixture, 'c', MEMBER_UP, 2);
     set(fixture, 'd', MEMBER_UP, 3);
     set(fixture, 'b', MEMBER_LEAVING, 1);
-    told_by_peer(fixture);
+    reported_by_peer(fixture);
     set(fixture, 'b', MEMBER_EXITING, 1);
-    told_by_peer(fixture);
+    reported_by_peer(fixture);
     assert_int_equal(member_self(fixture->member)->status, MEMBER_EXITING);
 }
 
@@ -903,7 +903,7 @@ static void who_has_handed_over_tells_five(void **state)
     exiting(&fixture);
     for (char letter = 'e'; letter <= 'j'; letter++)
         set(&fixture, letter, MEMBER_UP, letter);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     member_exiting_done(fixture.member, fixture.now, &fixture.outbox);
     while (outbox_next(&fixture.outbox, &out)) {
         uint8_t letter = (uint8_t)out.to.address.host[0];
@@ -933,7 +933,7 @@ static void who_is_down_is_removed_by_the_word_of_the_downed(void **state)
     set(&fixture, 'c', MEMBER_DOWN, 2);
     set(&fixture, 'e', MEMBER_DOWN, 3);
     observe(&fixture, 'e', UNREACHABLE);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     assert_non_null(member_find(fixture.member, &e));
     while (fixture.now < 5 * SECOND) {
         fixture.now = member_deadline(fixture.member);
@@ -1004,13 +1004,13 @@ static void a_data_center_is_unreachable_by_who_may_come_back(void **state)
     set(&fixture, 'c', MEMBER_UP, 2);
     (void)gossip_add(&fixture.gossip, x, MEMBER_UP, 1);
     (void)gossip_add(&fixture.gossip, y, MEMBER_UP, 2);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "c up, x up, y up");
     observe(&fixture, 'x', TERMINATED);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "");
     observe(&fixture, 'y', UNREACHABLE);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "data-center-unreachable two");
     profile_drop(x);
     profile_drop(y);
@@ -1027,7 +1027,7 @@ static void who_reads_that_it_is_down_tells_five_at_once(void **state)
     found_with(&fixture, &settings);
     for (char letter = 'c'; letter <= 'i'; letter++)
         set(&fixture, letter, MEMBER_UP, letter);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     set(&fixture, 'b', MEMBER_DOWN, 1);
     put_told(&fixture, false);
     assert_true(member_is_stopped(fixture.member));
@@ -1044,7 +1044,7 @@ static void that_the_cluster_ends_is_told_at_once(void **state)
 
     found_with(&fixture, &settings);
     set(&fixture, 'c', MEMBER_UP, 2);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     assert_true(member_prepare_shutdown(fixture.member, fixture.now,
                                         &fixture.outbox));
     assert_int_equal(sent_to_all(&fixture, "GE"), 1);
@@ -1082,7 +1082,7 @@ static void where_the_cluster_ends_the_leader_is_asked_to_let_go(void **state)
     found_with(&fixture, &settings);
     set(&fixture, 'a', MEMBER_UP, 2);
     set(&fixture, 'c', MEMBER_UP, 3);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     assert_true(member_prepare_shutdown(fixture.member, fixture.now,
                                         &fixture.outbox));
     assert_true(member_leave(fixture.member, fixture.now,
@@ -1202,7 +1202,7 @@ static void an_old_life_is_over_when_a_new_one_joins(void **state)
 
     found_with(&fixture, &settings);
     set(&fixture, 'c', MEMBER_UP, 2);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "c up");
     wire_put_join(&own_identity, &payload, again);
     inbound.payload = buf_slice(&payload);
@@ -1229,11 +1229,11 @@ static void another_life_of_this_node_is_over(void **state)
 
     found_with(&fixture, &settings);
     set(&fixture, 'c', MEMBER_UP, 2);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     expect_news(&fixture, "c up");
     (void)gossip_add(&fixture.gossip, former, MEMBER_UP, 3);
     (void)gossip_add(&fixture.gossip, later, MEMBER_JOINING, INT32_MAX);
-    told_by_peer(&fixture);
+    reported_by_peer(&fixture);
     assert_int_equal(member_find(fixture.member, PROFILE_NODE(former))->status,
                      MEMBER_DOWN);
     assert_int_equal(member_find(fixture.member, PROFILE_NODE(later))->status,

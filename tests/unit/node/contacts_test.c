@@ -135,7 +135,7 @@ static void a_later_connection_brings_a_life_back(void **state)
 static void a_lane_is_told_which_life_is_the_later(void **state)
 {
     struct scene *scene = scene_new();
-    const struct acquaintance second = { scene->second, 3, 4 };
+    const struct known_node second = { scene->second, 3, 4 };
     (void)state;
 
     contacts_heard(&scene->contacts, &second, 7);
@@ -162,9 +162,9 @@ static void who_is_gone_already_is_not_learned(void **state)
 
 #define MANY 300
 
-static struct acquaintance heard_of(uint32_t number, uint64_t uid)
+static struct known_node heard_of(uint32_t number, uint64_t uid)
 {
-    struct acquaintance one = { .capabilities = uid * 1000, .lanes = 4 };
+    struct known_node one = { .capabilities = uid * 1000, .lanes = 4 };
     char host[HOST_MAX + 1] = { 0 };
 
     /* Of all lengths. */
@@ -176,8 +176,8 @@ static struct acquaintance heard_of(uint32_t number, uint64_t uid)
     return one;
 }
 
-static void assert_same(const struct acquaintance *one,
-                        const struct acquaintance *other)
+static void assert_same(const struct known_node *one,
+                        const struct known_node *other)
 {
     assert_true(node_equal(&one->node, &other->node));
     assert_int_equal(one->capabilities, other->capabilities);
@@ -186,35 +186,35 @@ static void assert_same(const struct acquaintance *one,
 
 static void acquaintances_are_found_by_uid_and_by_address(void **state)
 {
-    struct acquaintances all = { 0 };
-    struct acquaintance one, found;
+    struct known_nodes all = { 0 };
+    struct known_node one, found;
     (void)state;
 
     for (uint32_t i = 0; i < MANY; i++) {
         one = heard_of(i, i + 1);
-        acquaintances_put(&all, &one);
+        known_nodes_put(&all, &one);
     }
     for (uint32_t i = 0; i < MANY; i++) {
         uint32_t number = i * 7 % MANY;
 
         one = heard_of(number, number + 1);
-        assert_true(i % 2 ? acquaintances_take(&all, number + 1, &found)
-                          : acquaintances_take_at(&all, &one.node.address,
+        assert_true(i % 2 ? known_nodes_take(&all, number + 1, &found)
+                          : known_nodes_take_at(&all, &one.node.address,
                                                   &found));
         assert_same(&found, &one);
-        assert_false(acquaintances_take(&all, number + 1, &found));
+        assert_false(known_nodes_take(&all, number + 1, &found));
         assert_false(
-            acquaintances_take_at(&all, &one.node.address, &found));
+            known_nodes_take_at(&all, &one.node.address, &found));
         assert_true(all.texts.size <= 2 * (all.texts.size - all.unused) + 1024);
     }
     assert_int_equal(all.uids.count, 0);
-    acquaintances_fini(&all);
+    known_nodes_fini(&all);
 }
 
 static void who_is_only_heard_of_has_no_contact(void **state)
 {
     struct scene *scene = scene_new();
-    const struct acquaintance one = heard_of(1, 11), two = heard_of(2, 12);
+    const struct known_node one = heard_of(1, 11), two = heard_of(2, 12);
     const struct contact *contact;
     (void)state;
 
@@ -242,8 +242,8 @@ static void who_is_only_heard_of_has_no_contact(void **state)
 static void an_acquaintance_counts_as_met(void **state)
 {
     struct scene *scene = scene_new();
-    const struct acquaintance first = { scene->first, 1, 2 };
-    const struct acquaintance second = { scene->second, 3, 4 };
+    const struct known_node first = { scene->first, 1, 2 };
+    const struct known_node second = { scene->second, 3, 4 };
     const struct contact *contact;
     (void)state;
 
@@ -261,8 +261,8 @@ static void an_acquaintance_counts_as_met(void **state)
 static void a_newer_life_is_heard_of(void **state)
 {
     struct scene *scene = scene_new();
-    const struct acquaintance first = { scene->first, 1, 2 };
-    const struct acquaintance second = { scene->second, 3, 4 };
+    const struct known_node first = { scene->first, 1, 2 };
+    const struct known_node second = { scene->second, 3, 4 };
     (void)state;
 
     contacts_heard(&scene->contacts, &first, 0);
@@ -275,7 +275,7 @@ static void a_newer_life_is_heard_of(void **state)
 static void an_acquaintance_may_go(void **state)
 {
     struct scene *scene = scene_new();
-    const struct acquaintance first = { scene->first, 1, 2 };
+    const struct known_node first = { scene->first, 1, 2 };
     (void)state;
 
     contacts_heard(&scene->contacts, &first, 0);

@@ -734,7 +734,7 @@ static void so_many_damaged_keys_are_named(void **state)
     load->result = DURABLE_DONE;
     machine_durable(machine, 2, load);
     assert_null(durable_want(machine));
-    data_store_status(machine->control, &status);
+    data_durable_status(machine->control, &status);
     assert_int_equal(status.damaged_key_count, DATA_DAMAGED_KEYS_MAX);
     assert_int_equal(status.counters[SHERD_DURABLE_LOST],
                      DATA_DAMAGED_KEYS_MAX + 1);
@@ -756,14 +756,14 @@ static void a_refused_load_ends_the_node(void **state)
     load->result = DURABLE_FAILED; /* that may pass: it is tried again */
     machine_durable(machine, 2, load);
     assert_null(durable_want(machine));
-    machine->now = data_store_deadline(machine->control);
+    machine->now = data_durable_deadline(machine->control);
     load = durable_want(machine);
     assert_non_null(load);
     load->result = DURABLE_FAILED;
     load->is_refused = true;
     machine_durable(machine, machine->now, load);
     assert_null(durable_want(machine));
-    assert_true(data_store_deadline(machine->control) == NEVER);
+    assert_true(data_durable_deadline(machine->control) == NEVER);
     assert_int_equal(machine->control->error, SHERD_ESTORE);
     node_free(node);
 }

@@ -12,7 +12,7 @@
 #include "lone.h"
 #include "node/control.h"
 #include "node/lane.h"
-#include "node/remember_follow.h"
+#include "node/remember_events.h"
 
 static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
 
@@ -63,17 +63,17 @@ static void so_many_asks_from_elsewhere_are_looked_after(void **state)
     message->sender = (struct sherd_ref){ 22, 1 };
     for (uint64_t i = 1; i <= STAGES_MAX; i++) {
         message->ask = i;
-        lane_stage_watch(lane, message);
+        lane_ask_stage_watch(lane, message);
     }
     assert_int_equal(lane->asked.count, STAGES_MAX);
     assert_int_equal(lane->asked_refused, 0);
-    lane_stage_watch(lane, message);
+    lane_ask_stage_watch(lane, message);
     assert_int_equal(lane->asked.count, STAGES_MAX);
     assert_int_equal(lane->asked_refused, 1);
     lane->machine->now += 2 * STAGE_WAIT_NS;
-    lane_stages_step(lane);
-    assert_true(lane_stages_deadline(lane) == NEVER);
-    lane_stage_watch(lane, message); /* room again */
+    lane_ask_stages_step(lane);
+    assert_true(lane_ask_stages_deadline(lane) == NEVER);
+    lane_ask_stage_watch(lane, message); /* room again */
     assert_int_equal(lane->asked_refused, 1);
     actors_message_free(lane->actors, message);
     node_free(node);

@@ -123,12 +123,12 @@ static void so_many_are_heard_at_a_time(void **state)
     (void)state;
 
     for (uint64_t i = 1; i <= PARTED_MAX + 1; i++)
-        control_parts(control, &(struct node_id){ { "gone", (uint16_t)i }, i });
+        control_departs(control, &(struct node_id){ { "gone", (uint16_t)i }, i });
     assert_int_equal(control->parted.count, PARTED_MAX);
     assert_true(associations_quarantined(control->associations, 1));
     assert_false(associations_quarantined(control->associations, 2));
-    control_replaces_parted(control, &(struct node_id){ { "gone", 7 }, 7 });
-    control_replaces_parted(control, &(struct node_id){ { "gone", 8 }, 1234 });
+    control_replaces_departed(control, &(struct node_id){ { "gone", 7 }, 7 });
+    control_replaces_departed(control, &(struct node_id){ { "gone", 8 }, 1234 });
     assert_int_equal(control->parted.count, PARTED_MAX - 1);
     assert_true(associations_quarantined(control->associations, 8));
     assert_false(associations_quarantined(control->associations, 7));

@@ -12,7 +12,7 @@ static void silence(struct control *control, uint32_t at)
     machine_post_lanes(control->machine, &letter, &node, sizeof node);
 }
 
-void control_parts(struct control *control, const struct node_id *node)
+void control_departs(struct control *control, const struct node_id *node)
 {
     uint64_t within = control->machine->settings->quarantine_removed_after;
     struct parted parted = {
@@ -26,7 +26,7 @@ void control_parts(struct control *control, const struct node_id *node)
     vec_push(&control->parted, parted);
 }
 
-void control_replaces_parted(struct control *control,
+void control_replaces_departed(struct control *control,
                              const struct node_id *node)
 {
     for (uint32_t i = control->parted.count; i--;) {
@@ -38,14 +38,14 @@ void control_replaces_parted(struct control *control,
     }
 }
 
-void control_parted_step(struct control *control)
+void control_departed_step(struct control *control)
 {
     while (control->parted.count &&
            control->parted.items[0].until <= control->machine->now)
         silence(control, 0);
 }
 
-uint64_t control_parted_deadline(const struct control *control)
+uint64_t control_departed_deadline(const struct control *control)
 {
     return control->parted.count ? control->parted.items[0].until : NEVER;
 }

@@ -1,8 +1,8 @@
 /* What others change of remembered entities in distributed data, on control (behaviour 19.3): the type's set of shards, for its coordinator,
  * and the keys of the shards that are here, for their lanes. A removal that comes late, of a node that had a shard before, takes away who
  * has been started from that shard's keys since; its lane stores it again (shard/remember.h, remember_changed). The reference does not. */
-#ifndef SHERD_NODE_REMEMBER_FOLLOW_H
-#define SHERD_NODE_REMEMBER_FOLLOW_H
+#ifndef SHERD_NODE_REMEMBER_EVENTS_H
+#define SHERD_NODE_REMEMBER_EVENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * One request is with the driver at a time. Meanwhile changes wait, of each key the last one: so what waits is bounded by the
  * entries themselves, however slow the disk is, and all of it becomes one transaction. Nothing that was refused is forgotten: it is
  * tried again, for nobody, until the disk takes it or a later change does. */
-#ifndef SHERD_NODE_DATA_STORE_H
-#define SHERD_NODE_DATA_STORE_H
+#ifndef SHERD_NODE_DATA_DURABLE_H
+#define SHERD_NODE_DATA_DURABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ struct store_ticket {
     uint64_t ticket;
 };
 
-struct data_store {
+struct data_durable_store {
     struct map changes; /* key, as in the store -> struct store_change: not with the driver yet */
     VEC(struct store_change *) order; /* the same, as they came */
     VEC(struct store_ticket) tickets; /* of the request that is with the driver */
@@ -43,18 +43,18 @@ struct data_store {
 };
 
 /* Forgets a key, after what was to be stored of it. */
-void data_store_erase(struct control *control, uint32_t replicator,
+void data_durable_erase(struct control *control, uint32_t replicator,
                       struct slice name);
 /* With durable keys, and on a node that has replicas: asks for what is stored. */
-void data_store_start(struct control *control);
-void data_store_fini(struct control *control);
+void data_durable_start(struct control *control);
+void data_durable_fini(struct control *control);
 /* REPLICATOR_NEWS_STORE. replicator: as in struct store_ticket. */
-void data_store_put(struct control *control, uint32_t replicator,
+void data_durable_put(struct control *control, uint32_t replicator,
                     const struct replicator_news *news);
-void data_store_step(struct control *control); /* what is due */
-void data_store_wire(struct control *control); /* wants that what waits is stored */
-uint64_t data_store_deadline(const struct control *control);
-void data_store_status(const struct control *control,
+void data_durable_step(struct control *control); /* what is due */
+void data_durable_wire(struct control *control); /* wants that what waits is stored */
+uint64_t data_durable_deadline(const struct control *control);
+void data_durable_status(const struct control *control,
                        struct sherd_status *status);
 
 #endif

@@ -51,7 +51,7 @@ void control_remembered_all(struct control *control, uint32_t type,
                   names->name, counts->unknown);
 }
 
-void control_strays_end(struct control *control, uint32_t type)
+void control_orphan_shards_end(struct control *control, uint32_t type)
 {
     struct letter letter = { .kind = LETTER_STRAYS_END,
                              .type = (uint16_t)type };
@@ -112,7 +112,7 @@ static void begin_next(struct lane *lane, uint32_t type)
         of->stray_head = of->strays.count = 0;
 }
 
-void lane_stray(struct lane *lane, const struct letter *letter)
+void lane_orphan_shard(struct lane *lane, const struct letter *letter)
 {
     struct remember_life *life = lane_life(lane, letter->type, letter->shard);
 
@@ -127,7 +127,7 @@ void lane_stray(struct lane *lane, const struct letter *letter)
     begin_next(lane, letter->type);
 }
 
-void lane_strays_end(struct lane *lane, uint32_t type)
+void lane_orphan_shards_end(struct lane *lane, uint32_t type)
 {
     struct lane_type *of = &lane->types[type];
 
@@ -141,7 +141,7 @@ void lane_strays_end(struct lane *lane, uint32_t type)
     }
 }
 
-bool lane_stray_claimed(struct lane *lane, uint32_t type, int32_t shard,
+bool lane_orphan_shard_claimed(struct lane *lane, uint32_t type, int32_t shard,
                         const struct journal_news *news)
 {
     struct lane_type *of = &lane->types[type];
@@ -159,7 +159,7 @@ bool lane_stray_claimed(struct lane *lane, uint32_t type, int32_t shard,
     return true;
 }
 
-bool lane_stray_read(struct lane *lane, uint32_t type, int32_t shard)
+bool lane_orphan_shard_read(struct lane *lane, uint32_t type, int32_t shard)
 {
     if (lane_life(lane, type, shard)->stray == STRAY_NOT)
         return false;
@@ -167,7 +167,7 @@ bool lane_stray_read(struct lane *lane, uint32_t type, int32_t shard)
     return true;
 }
 
-void lane_stray_look(struct lane *lane, uint32_t type, int32_t shard)
+void lane_orphan_shard_look(struct lane *lane, uint32_t type, int32_t shard)
 {
     struct lane_type *of = &lane->types[type];
     struct remember_life *life = lane_life(lane, type, shard);

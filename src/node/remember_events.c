@@ -1,5 +1,5 @@
 /* What others change of remembered entities in distributed data, on control. See remember_follow.h. */
-#include "node/remember_follow.h"
+#include "node/remember_events.h"
 
 #include "base/bound.h"
 #include "base/zoo.h"

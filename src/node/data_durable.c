@@ -1,5 +1,5 @@
 /* Durable keys of distributed data on control. */
-#include "node/data_store.h"
+#include "node/data_durable.h"
 
 #include <stdio.h>
 
@@ -89,7 +89,7 @@ static uint32_t key_owner(const struct control *control, struct slice *key)
     return count;
 }
 
-void data_store_start(struct control *control)
+void data_durable_start(struct control *control)
 {
     struct machine *machine = control->machine;
     struct want want = { .kind = WANT_DURABLE };
@@ -104,9 +104,9 @@ void data_store_start(struct control *control)
     machine_want(machine, &want);
 }
 
-void data_store_fini(struct control *control)
+void data_durable_fini(struct control *control)
 {
-    struct data_store *store = &control->data.store;
+    struct data_durable_store *store = &control->data.store;
 
     for (uint32_t i = 0; i < store->order.count; i++)
         free_change(store->order.items[i]);
@@ -119,7 +119,7 @@ void data_store_fini(struct control *control)
     durable_request_free(store->loading);
 }
 
-static struct store_change *change_of(struct data_store *store,
+static struct store_change *change_of(struct data_durable_store *store,
                                       struct slice key)
 {
     struct store_change *change = map_get(&store->changes, key);
@@ -145,10 +145,10 @@ static void answer(struct control *control, struct store_ticket ticket,
                       ticket.ticket, is_good, &machine->outbox);
 }
 
-void data_store_put(struct control *control, uint32_t replicator,
+void data_durable_put(struct control *control, uint32_t replicator,
                     const struct replicator_news *news)
 {
-    struct data_store *store = &control->data.store;
+    struct data_durable_store *store = &control->data.store;
     struct store_ticket ticket = { replicator, news->ticket };
     struct store_change *change;
     struct buf key = { 0 };
@@ -178,7 +178,7 @@ void data_store_put(struct control *control, uint32_t replicator,
     }
 }
 
-void data_store_erase(struct control *control, uint32_t replicator,
+void data_durable_erase(struct control *control, uint32_t replicator,
                       struct slice name)
 {
     struct store_change *change;
@@ -194,7 +194,7 @@ void data_store_erase(struct control *control, uint32_t replicator,
 }
 
 /* The first changes, as many as one transaction shall have: either what is stored, or what is forgotten. */
-static struct durable_request *gather(struct data_store *store)
+static struct durable_request *gather(struct data_durable_store *store)
 {
     bool erases = store->order.items[0]->is_erased;
     struct durable_request *request =
@@ -219,9 +219,9 @@ static struct durable_request *gather(struct data_store *store)
     return request;
 }
 
-void data_store_wire(struct control *control)
+void data_durable_wire(struct control *control)
 {
-    struct data_store *store = &control->data.store;
+    struct data_durable_store *store = &control->data.store;
     struct want want = { .kind = WANT_DURABLE };
 
     if (store->is_away || !store->is_loaded || !store->order.count ||
@@ -233,7 +233,7 @@ void data_store_wire(struct control *control)
 }
 
 /* Those of which nothing later waits are tried again; nobody is told. */
-static void keep(struct data_store *store,
+static void keep(struct data_durable_store *store,
                  const struct durable_request *request)
 {
     for (uint32_t i = 0; i < request->entries.count; i++) {
@@ -250,7 +250,7 @@ static void keep(struct data_store *store,
     }
 }
 
-static bool somebody_waits(const struct data_store *store)
+static bool somebody_waits(const struct data_durable_store *store)
 {
     for (uint32_t i = 0; i < store->order.count; i++)
         if (store->order.items[i]->tickets.count)
@@ -262,7 +262,7 @@ static bool somebody_waits(const struct data_store *store)
 static void note_result(struct control *control, bool is_good,
                         const char *error)
 {
-    struct data_store *store = &control->data.store;
+    struct data_durable_store *store = &control->data.store;
 
     store->failures += !is_good;
     if (store->is_failing == !is_good)
@@ -281,7 +281,7 @@ static void note_result(struct control *control, bool is_good,
 static void stored(struct control *control,
                    const struct durable_request *request)
 {
-    struct data_store *store = &control->data.store;
+    struct data_durable_store *store = &control->data.store;
     bool is_good = request->result == DURABLE_DONE;
 
     note_result(control, is_good, request->error);
@@ -302,7 +302,7 @@ static void stored(struct control *control,
 static void note_damage(struct control *control, uint32_t index,
                         struct slice key, bool is_lost, bool is_held)
 {
-    struct data_store *store = &control->data.store;
+    struct data_durable_store *store = &control->data.store;
     struct buf text = { 0 };
 
     store->lost += is_lost;
@@ -354,7 +354,7 @@ static void not_loaded(struct control *control,
                        const struct durable_request *request)
 {
     struct machine *machine = control->machine;
-    struct data_store *store = &control->data.store;
+    struct data_durable_store *store = &control->data.store;
 
     store->failures++;
     if (!store->is_failing || request->is_refused)
@@ -376,7 +376,7 @@ static void not_loaded(struct control *control,
 static void load_some(struct control *control)
 {
     struct machine *machine = control->machine;
-    struct data_store *store = &control->data.store;
+    struct data_durable_store *store = &control->data.store;
     struct durable_request *request = store->loading;
     uint32_t last = store->loaded + LOAD_STEP_COUNT;
     size_t size = 0;
@@ -437,7 +437,7 @@ static void load_some(struct control *control)
 
 void control_durable(struct control *control, struct durable_request *request)
 {
-    struct data_store *store = &control->data.store;
+    struct data_durable_store *store = &control->data.store;
 
     check(store->is_away && request->result != DURABLE_PENDING);
     store->is_away = false;
@@ -452,22 +452,22 @@ void control_durable(struct control *control, struct durable_request *request)
     durable_request_free(request);
 }
 
-void data_store_step(struct control *control)
+void data_durable_step(struct control *control)
 {
-    struct data_store *store = &control->data.store;
+    struct data_durable_store *store = &control->data.store;
 
-    if (data_store_deadline(control) > control->machine->now)
+    if (data_durable_deadline(control) > control->machine->now)
         return;
     if (store->loading)
         load_some(control);
     else if (!store->is_loaded)
-        data_store_start(control);
+        data_durable_start(control);
 }
 
 /* Control wires after every step: what is due to be stored needs no more than that. */
-uint64_t data_store_deadline(const struct control *control)
+uint64_t data_durable_deadline(const struct control *control)
 {
-    const struct data_store *store = &control->data.store;
+    const struct data_durable_store *store = &control->data.store;
 
     if (store->loading)
         return 0;
@@ -477,10 +477,10 @@ uint64_t data_store_deadline(const struct control *control)
     return store->again_at;
 }
 
-void data_store_status(const struct control *control,
+void data_durable_status(const struct control *control,
                        struct sherd_status *status)
 {
-    const struct data_store *store = &control->data.store;
+    const struct data_durable_store *store = &control->data.store;
     const struct replicator *replicator = control->data.replicator;
     uint32_t count = store->damaged.count;
 

@@ -49,7 +49,7 @@ static void report_lane(struct lane *lane, uint64_t actor, uint64_t ask,
     uint32_t to = actor_lane(actor);
 
     if (to == lane->own)
-        lane_stage_told(lane, &letter);
+        lane_ask_stage_told(lane, &letter);
     else if (to < lane->machine->settings->lanes)
         machine_post(lane->machine, to + 1, &letter);
 }
@@ -65,7 +65,7 @@ static void report(struct lane *lane, struct sherd_ref asker, uint64_t ask,
         report_remote(lane, asker, ask, stage);
 }
 
-void lane_stage(struct lane *lane, struct message *message,
+void lane_ask_stage(struct lane *lane, struct message *message,
                 enum sherd_stage stage)
 {
     if (!message->ask || message->kind != MESSAGE_TELL ||
@@ -82,7 +82,7 @@ void lane_stage(struct lane *lane, struct message *message,
 }
 
 /* What waits for homes does so for another reason than when it began to. */
-void lane_stage_homeless(struct lane *lane, const struct lane_type *type)
+void lane_ask_stage_homeless(struct lane *lane, const struct lane_type *type)
 {
     enum sherd_stage stage = type->coordinator_known
                                  ? SHERD_STAGE_HOME_UNKNOWN
@@ -94,7 +94,7 @@ void lane_stage_homeless(struct lane *lane, const struct lane_type *type)
     for (int32_t shard = 1 - count; shard < count; shard++)
         for (const struct held *held = routes_homeless(&type->routes, shard);
              held; held = held->next)
-            lane_stage(lane, ((const struct waiting *)held)->message, stage);
+            lane_ask_stage(lane, ((const struct waiting *)held)->message, stage);
 }
 
 uint16_t lane_peer_name(struct lane *lane, struct contact *contact)
@@ -108,7 +108,7 @@ uint16_t lane_peer_name(struct lane *lane, struct contact *contact)
     return contact->name;
 }
 
-void lane_stage_told(struct lane *lane, const struct letter *letter)
+void lane_ask_stage_told(struct lane *lane, const struct letter *letter)
 {
     struct contact *contact =
         letter->b == lane->machine->self->node.uid
@@ -119,7 +119,7 @@ void lane_stage_told(struct lane *lane, const struct letter *letter)
                      contact ? lane_peer_name(lane, contact) : 0);
 }
 
-bool lane_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,
+bool lane_ask_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,
                       const struct envelope *envelope)
 {
     if (!ask || envelope->payload.size != 1 ||
@@ -132,7 +132,7 @@ bool lane_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,
 
 /* ---- asks that wait in mailboxes ---- */
 
-void lane_stage_watch(struct lane *lane, const struct message *message)
+void lane_ask_stage_watch(struct lane *lane, const struct message *message)
 {
     struct asked asked = { .at = lane->machine->now,
                            .hash = message->entity.hash,
@@ -161,9 +161,9 @@ static bool is_worth(const struct lane *lane, const struct asked *asked,
             asked->sender.node == lane->machine->self->node.uid);
 }
 
-void lane_stages_step(struct lane *lane)
+void lane_ask_stages_step(struct lane *lane)
 {
-    while (lane_stages_deadline(lane) <= lane->machine->now) {
+    while (lane_ask_stages_deadline(lane) <= lane->machine->now) {
         const struct asked *asked = &lane->asked.items[lane->asked_head++];
         enum sherd_stage stage = actors_asked_stage(
             lane->actors, asked->type, asked->hash, asked->sender, asked->ask);
@@ -173,7 +173,7 @@ void lane_stages_step(struct lane *lane)
     }
 }
 
-uint64_t lane_stages_deadline(const struct lane *lane)
+uint64_t lane_ask_stages_deadline(const struct lane *lane)
 {
     return lane->asked_head == lane->asked.count
                ? NEVER

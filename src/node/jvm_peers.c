@@ -5,7 +5,7 @@
 
 #include "base/mark.h"
 
-bool control_is_foreign(struct control *control,
+bool control_is_jvm_peer(struct control *control,
                         const struct member_view *view)
 {
     const struct node_id *node = PROFILE_NODE(view->profile);
@@ -52,7 +52,7 @@ static bool is_younger(const struct member_view *self,
            member_compare_age(other, self) < 0;
 }
 
-void control_check_foreign(struct control *control)
+void control_check_jvm_peer(struct control *control)
 {
     const struct member_view *self = member_self(control->member);
     bool gives_way = false;
@@ -63,7 +63,7 @@ void control_check_foreign(struct control *control)
     for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);
 
-        if (control_is_foreign(control, view) && report(control, view))
+        if (control_is_jvm_peer(control, view) && report(control, view))
             gives_way |= is_younger(self, view);
     }
     if (!gives_way)

@@ -201,7 +201,7 @@ void control_start(struct control *control)
 {
     struct machine *machine = control->machine;
 
-    data_store_start(control);
+    data_durable_start(control);
     if (machine->settings->seed_node_count || machine->settings->finds_seeds)
         member_start(control->member, machine->now, (uint64_t)machine->wall_ms, &machine->outbox);
     else if (machine->settings->alone)

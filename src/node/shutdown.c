@@ -530,7 +530,7 @@ static void links_step(struct control *control, bool late)
     machine_want(control->machine, &want);
 }
 
-void control_ending_step(struct control *control)
+void control_shutdown_step(struct control *control)
 {
     struct machine *machine = control->machine;
     bool late = machine->now >= control->ending_deadline;
@@ -580,7 +580,7 @@ void control_ending_step(struct control *control)
     }
 }
 
-uint64_t control_ending_deadline(const struct control *control)
+uint64_t control_shutdown_deadline(const struct control *control)
 {
     if (control->ending == ENDING_NOT || control->ending == ENDING_FAILED ||
         control->ending == ENDING_DONE)

@@ -1,12 +1,12 @@
 /* Three arrays that are searched from end to end, which takes a part of a microsecond for a thousand, and one buffer of texts. */
-#include "node/acquaintances.h"
+#include "node/known_nodes.h"
 
 #include "base/check.h"
 #include "base/hash.h"
 
 #define UNUSED_MIN 1024 /* bytes of holes that are not worth a copy */
 
-void acquaintances_fini(struct acquaintances *all)
+void known_nodes_fini(struct known_nodes *all)
 {
     vec_fini(&all->hashes);
     vec_fini(&all->uids);
@@ -20,8 +20,8 @@ static uint32_t hash_of(const struct address *address)
     return (uint32_t)hash_bytes(slice_text(address->host)) ^ address->port;
 }
 
-void acquaintances_put(struct acquaintances *all,
-                       const struct acquaintance *one)
+void known_nodes_put(struct known_nodes *all,
+                       const struct known_node *one)
 {
     size_t size = strlen(one->node.address.host);
 
@@ -37,8 +37,8 @@ void acquaintances_put(struct acquaintances *all,
 }
 
 /* Returns how many bytes of the texts are its own. */
-static size_t read(const struct acquaintances *all, uint32_t index,
-                   struct acquaintance *one)
+static size_t read(const struct known_nodes *all, uint32_t index,
+                   struct known_node *one)
 {
     size_t place = all->places.items[index];
     struct cursor cursor = cursor_of(slice_of(all->texts.data + place,
@@ -59,9 +59,9 @@ static size_t read(const struct acquaintances *all, uint32_t index,
 }
 
 /* The texts anew, without the holes. */
-static void close_holes(struct acquaintances *all)
+static void close_holes(struct known_nodes *all)
 {
-    struct acquaintance one;
+    struct known_node one;
     struct buf texts = { 0 };
 
     (void)buf_reserve(&texts, all->texts.size - all->unused + 1); /* never null */
@@ -77,8 +77,8 @@ static void close_holes(struct acquaintances *all)
     all->unused = 0;
 }
 
-static void take(struct acquaintances *all, uint32_t index,
-                 struct acquaintance *one)
+static void take(struct known_nodes *all, uint32_t index,
+                 struct known_node *one)
 {
     all->unused += read(all, index, one);
     all->hashes.items[index] = all->hashes.items[--all->hashes.count];
@@ -88,8 +88,8 @@ static void take(struct acquaintances *all, uint32_t index,
         close_holes(all);
 }
 
-bool acquaintances_take(struct acquaintances *all, uint64_t uid,
-                        struct acquaintance *one)
+bool known_nodes_take(struct known_nodes *all, uint64_t uid,
+                        struct known_node *one)
 {
     for (uint32_t i = 0; i < all->uids.count; i++)
         if (all->uids.items[i] == uid) {
@@ -99,9 +99,9 @@ bool acquaintances_take(struct acquaintances *all, uint64_t uid,
     return false;
 }
 
-bool acquaintances_take_at(struct acquaintances *all,
+bool known_nodes_take_at(struct known_nodes *all,
                            const struct address *address,
-                           struct acquaintance *one)
+                           struct known_node *one)
 {
     uint32_t hash;
 
