@@ -27,7 +27,7 @@ void actor_hold(struct actors *actors, struct slot *slot, struct message *messag
     actors->counts.held++;
 }
 
-static struct message *held_take(struct actors *actors, struct extra *extra)
+static struct message *pending_take(struct actors *actors, struct extra *extra)
 {
     struct message *message = extra->held_first;
 
@@ -64,7 +64,7 @@ void actor_held_drop(struct actors *actors, struct slot *slot,
     if (!extra)
         return;
     while (extra->held_first) {
-        struct message *message = held_take(actors, extra);
+        struct message *message = pending_take(actors, extra);
 
         switch ((enum message_kind)message->kind) {
         case MESSAGE_ANSWER:
@@ -188,7 +188,7 @@ static void release_effects(struct actors *actors, uint32_t index,
     struct extra *extra = extra_of(actors, slot);
 
     while (extra->held_first && extra->held_first->at <= position)
-        actor_route(actors, held_take(actors, extra));
+        actor_route(actors, pending_take(actors, extra));
     extra->attempts = 0;
     if (extra->position > position) {
         if (slot->last && !slot_is_blocked(actors, slot) &&

@@ -27,7 +27,7 @@ struct control_type {
     struct region *region;
     struct singleton *singleton;     /* null when this node lacks the type's role or is told to be a proxy */
     struct coordinator *coordinator; /* null unless this node is the oldest */
-    struct type_keeping keeping; /* of the coordinator's state */
+    struct type_keeping state_store; /* of the coordinator's state */
     struct type_remembering remembering; /* of entities, in distributed data */
     bool coordinator_told; /* the lanes were told that one is known */
     bool refused; /* the coordinator does not take this region */

@@ -20,7 +20,7 @@ static void make_type(struct lane *lane, uint32_t index)
     struct lane_type *type = &lane->types[index];
     struct routes_options routes = { .shard_count = names->shards,
                                      .budget = &type->budget };
-    struct hosted_options hosted = {
+    struct owned_options hosted = {
         .shard_count = names->shards,
         .persists = names->persists || names->remembers,
         .budget = &type->budget,
@@ -30,9 +30,9 @@ static void make_type(struct lane *lane, uint32_t index)
         .type_index = (uint16_t)index,
     };
 
-    held_budget_init(&type->budget, settings->buffer_size, 0, settings->lanes);
+    pending_budget_init(&type->budget, settings->buffer_size, 0, settings->lanes);
     routes_init(&type->routes, &routes);
-    hosted_init(&type->hosted, &hosted);
+    owned_init(&type->hosted, &hosted);
     lane_remember_init(lane, index);
     actors_add_type(lane->actors, (uint16_t)index, &settings->types[index]);
 }
@@ -90,20 +90,20 @@ static void end_chain(struct lane *lane, struct message *message)
 
 static void close_type(struct lane *lane, struct lane_type *type)
 {
-    struct held_queue released = { 0 };
+    struct pending_queue released = { 0 };
     struct held *held;
-    enum hosted_state state;
+    enum owned_state state;
     uint32_t at = 0;
     int32_t shard;
 
-    while (hosted_next(&type->hosted, &at, &shard, &state))
-        hosted_release(&type->hosted, shard, &released);
-    while ((held = held_take(&released, &type->budget)))
+    while (owned_next(&type->hosted, &at, &shard, &state))
+        owned_release(&type->hosted, shard, &released);
+    while ((held = pending_take(&released, &type->budget)))
         end_message(lane, lane_unwrap(lane, held));
     while ((held = routes_take_any(&type->routes)))
         end_message(lane, lane_unwrap(lane, held));
     routes_fini(&type->routes);
-    hosted_fini(&type->hosted);
+    owned_fini(&type->hosted);
     lane_remember_fini(lane, (uint32_t)(type - lane->types));
 }
 
@@ -206,7 +206,7 @@ static void node_gone(struct lane *lane, const struct node_id *node,
         if (contact)
             routes_peer_gone(&lane->types[i].routes, contact->index);
         routes_ask_again(&lane->types[i].routes); /* control has forgotten its homes there */
-        hosted_node_gone(&lane->types[i].hosted, lane->machine->now, node->uid);
+        owned_node_gone(&lane->types[i].hosted, lane->machine->now, node->uid);
     }
     contacts_gone(&lane->machine->contacts, node);
     if (is_heard)
@@ -317,13 +317,13 @@ static void downed(struct lane *lane)
     lane->is_downed = true;
     for (uint32_t i = 0; i < lane->type_count; i++) {
         struct hosted *hosted = &lane->types[i].hosted;
-        enum hosted_state state;
+        enum owned_state state;
         int32_t shard;
 
         if (lane->machine->node->names[i].remembers)
             lane_orphan_shards_end(lane, i);
-        for (uint32_t at = 0; hosted_next(hosted, &at, &shard, &state);)
-            hosted_lost(hosted, lane->machine->now, shard, none);
+        for (uint32_t at = 0; owned_next(hosted, &at, &shard, &state);)
+            owned_lost(hosted, lane->machine->now, shard, none);
     }
 }
 
@@ -435,7 +435,7 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
         letter->body = NULL;
         break;
     case LETTER_MARKER:
-        hosted_marker(&type->hosted, machine->now, letter->shard, attempt,
+        owned_marker(&type->hosted, machine->now, letter->shard, attempt,
                       letter->b, letter->lane);
         break;
     case LETTER_STAGE:
@@ -487,15 +487,15 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
         lane_open(lane, letter->type, letter->shard);
         break;
     case LETTER_DRAIN:
-        hosted_drain(&type->hosted, machine->now, letter->shard, attempt,
+        owned_drain(&type->hosted, machine->now, letter->shard, attempt,
                      letter->body, letter->count, letter->b);
         lane_open(lane, letter->type, letter->shard);
         break;
     case LETTER_LOST:
-        hosted_lost(&type->hosted, machine->now, letter->shard, letter->fence);
+        owned_lost(&type->hosted, machine->now, letter->shard, letter->fence);
         break;
     case LETTER_OWES_NOTHING:
-        hosted_node_gone(&type->hosted, machine->now, letter->a);
+        owned_node_gone(&type->hosted, machine->now, letter->a);
         break;
     case LETTER_COORDINATOR:
         type->coordinator_known = letter->a;
@@ -581,8 +581,8 @@ static void tick(struct lane *lane)
     if (actors_deadline(lane->actors) <= now)
         actors_step(lane->actors, now, lane->machine->wall_ms);
     for (uint32_t i = 0; i < lane->type_count; i++) {
-        if (hosted_deadline(&lane->types[i].hosted) <= now)
-            hosted_tick(&lane->types[i].hosted, now);
+        if (owned_deadline(&lane->types[i].hosted) <= now)
+            owned_tick(&lane->types[i].hosted, now);
         if (lane->remembers)
             lane_remember_step(lane, i);
     }
@@ -676,7 +676,7 @@ uint64_t lane_deadline(const struct lane *lane)
         return NEVER;
     deadline = other < deadline ? other : deadline;
     for (uint32_t i = 0; i < lane->type_count; i++) {
-        other = hosted_deadline(&lane->types[i].hosted);
+        other = owned_deadline(&lane->types[i].hosted);
         deadline = other < deadline ? other : deadline;
         other = lane->remembers ? lane_remember_deadline(lane, i) : NEVER;
         deadline = other < deadline ? other : deadline;

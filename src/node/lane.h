@@ -54,7 +54,7 @@ struct remember_life {
 struct lane_type {
     struct routes routes;
     struct hosted hosted;
-    struct held_budget budget;
+    struct pending_budget budget;
     struct remember remember; /* empty for a type that does not */
     VEC(struct remember_life) lives; /* by shard_place, as far as they were needed */
     VEC(int32_t) strays;      /* that wait for their turn, in order, behind stray_head */
@@ -205,7 +205,7 @@ void lane_tasks_step(struct lane *lane); /* who ended is done */
 /* ---- remembering.c ---- */
 void lane_remember_init(struct lane *lane, uint32_t type);
 void lane_remember_fini(struct lane *lane, uint32_t type);
-/* A shard of a type that remembers is claimed, in the journal if that is needed: hosted_claimed follows when its set is read. */
+/* A shard of a type that remembers is claimed, in the journal if that is needed: owned_claimed follows when its set is read. */
 void lane_remember_claimed(struct lane *lane, uint32_t type, int32_t shard,
                            struct fence fence);
 void lane_remember_end(struct lane *lane, uint32_t type, int32_t shard); /* the shard is gone; before journal_release */

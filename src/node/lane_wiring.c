@@ -16,7 +16,7 @@ static void report(struct lane *lane, struct letter letter)
 /* ---- hosted shards ---- */
 
 static void claim(struct lane *lane, uint32_t type,
-                  const struct hosted_news *news)
+                  const struct owned_news *news)
 {
     const struct type_names *names = &lane->machine->node->names[type];
     struct slice name = slice_text(names->name);
@@ -24,7 +24,7 @@ static void claim(struct lane *lane, uint32_t type,
     struct slice shard = shard_text(news->shard, text);
 
     if (!names->persists && names->remembers_in_data) { /* nothing of it is in the journal */
-        if (hosted_state(&lane->types[type].hosted, news->shard) ==
+        if (owned_state(&lane->types[type].hosted, news->shard) ==
             HOSTED_CLAIMING)
             lane_remember_claimed(lane, type, news->shard, news->fence);
         return;
@@ -36,7 +36,7 @@ static void claim(struct lane *lane, uint32_t type,
 }
 
 static void started(struct lane *lane, uint32_t type,
-                    const struct hosted_news *news)
+                    const struct owned_news *news)
 {
     struct lane_type *of = &lane->types[type];
     struct message *message;
@@ -44,7 +44,7 @@ static void started(struct lane *lane, uint32_t type,
     actors_shard_start(lane->actors, (uint16_t)type, news->shard);
     if (lane->machine->node->names[type].remembers)
         remember_run(&of->remember, lane->machine->now, news->shard);
-    while ((message = lane_unwrap(lane, hosted_take(&of->hosted,
+    while ((message = lane_unwrap(lane, owned_take(&of->hosted,
                                                     news->shard))))
         lane_arrived(lane, message);
     lane_batch_end(lane);
@@ -55,7 +55,7 @@ static void started(struct lane *lane, uint32_t type,
 }
 
 static void stopped(struct lane *lane, uint32_t type,
-                    const struct hosted_news *news, bool ok)
+                    const struct owned_news *news, bool ok)
 {
     char text[SHARD_TEXT_MAX];
 
@@ -76,19 +76,19 @@ static void stopped(struct lane *lane, uint32_t type,
                                   .more = (void *)(uintptr_t)news->reason });
 }
 
-static void put_held(struct lane *lane, struct held_queue *queue,
+static void put_held(struct lane *lane, struct pending_queue *queue,
                      struct message *message)
 {
     struct held *held = lane_wrap(message);
-    struct held_queue alone = { held, held, 1 };
+    struct pending_queue alone = { held, held, 1 };
 
     message->returned = 0;
     held->since = lane->machine->now;
     held->next = NULL;
-    held_append(queue, &alone);
+    pending_append(queue, &alone);
 }
 
-static void refuse_held(struct lane *lane, struct held_queue *queue)
+static void refuse_held(struct lane *lane, struct pending_queue *queue)
 {
     for (struct held *held = queue->first; held;) {
         struct held *next = held->next;
@@ -103,10 +103,10 @@ static void refuse_held(struct lane *lane, struct held_queue *queue)
 
 /* Another owner exists: nothing of this shard may leave any more; what waits goes to the new owner. */
 static void fenced(struct lane *lane, uint32_t type,
-                   const struct hosted_news *news)
+                   const struct owned_news *news)
 {
     struct lane_type *of = &lane->types[type];
-    struct held_queue mailboxes = { 0 };
+    struct pending_queue mailboxes = { 0 };
     struct message *message;
     char text[SHARD_TEXT_MAX];
 
@@ -138,17 +138,17 @@ static void fenced(struct lane *lane, uint32_t type,
                                   .shard = news->shard,
                                   .fence = news->fence,
                                   .a = of->stored_term });
-    hosted_entities_stopped(&of->hosted, lane->machine->now, news->shard);
+    owned_entities_stopped(&of->hosted, lane->machine->now, news->shard);
 }
 
 static bool wire_hosted(struct lane *lane, uint32_t type)
 {
     struct lane_type *of = &lane->types[type];
     uint64_t now = lane->machine->now;
-    struct hosted_news news;
+    struct owned_news news;
     bool any = false;
 
-    while (hosted_next_news(&of->hosted, &news)) {
+    while (owned_next_news(&of->hosted, &news)) {
         any = true;
         switch (news.kind) {
         case HOSTED_CLAIM:
@@ -235,23 +235,23 @@ static void claim_answered(struct lane *lane, const struct journal_news *news)
     if (lane_orphan_shard_claimed(lane, (uint32_t)type, shard, news))
         return;
     hosted = &lane->types[type].hosted;
-    own = hosted_fence(hosted, shard);
+    own = owned_fence(hosted, shard);
     if (news->kind != JOURNAL_CLAIMED &&
         news->fence.term > lane->types[type].stored_term)
         lane->types[type].stored_term = news->fence.term;
     if (news->kind == JOURNAL_CLAIMED &&
         lane->machine->node->names[type].remembers &&
-        hosted_state(hosted, shard) == HOSTED_CLAIMING)
+        owned_state(hosted, shard) == HOSTED_CLAIMING)
         lane_remember_claimed(lane, (uint32_t)type, shard, news->fence);
     else if (news->kind == JOURNAL_CLAIMED)
-        hosted_claimed(hosted, lane->machine->now, shard,
+        owned_claimed(hosted, lane->machine->now, shard,
                        news->fence.term ? news->fence : (struct fence){ 0 },
                        news->fence, CLAIM_OK);
-    else if (hosted_state(hosted, shard) == HOSTED_CLAIMING)
-        hosted_claimed(hosted, lane->machine->now, shard, own, news->fence,
+    else if (owned_state(hosted, shard) == HOSTED_CLAIMING)
+        owned_claimed(hosted, lane->machine->now, shard, own, news->fence,
                        CLAIM_STALE);
     else
-        hosted_fenced(hosted, lane->machine->now, shard, own);
+        owned_fenced(hosted, lane->machine->now, shard, own);
 }
 
 static void entity_failed(struct lane *lane, const struct journal_news *news)
@@ -368,7 +368,7 @@ static bool wire_actors(struct lane *lane)
                           news.actor);
             break;
         case ACTORS_SHARD_EMPTY:
-            hosted_entities_stopped(&lane->types[news.type].hosted,
+            owned_entities_stopped(&lane->types[news.type].hosted,
                                     lane->machine->now, news.shard);
             break;
         }
@@ -399,7 +399,7 @@ static bool drain_events(struct lane *lane)
  * first; the result is the one behind them. */
 static struct message *take_returned(struct lane *lane, struct message *message)
 {
-    struct held_queue mailboxes = { 0 };
+    struct pending_queue mailboxes = { 0 };
     struct lane_type *type = &lane->types[message->type];
     uint16_t index = message->type;
     int32_t shard = message->entity.shard;

@@ -148,7 +148,7 @@ static void marker(struct lane *lane, const struct envelope *envelope,
     to = shard_lane(type, letter.shard, lane->machine->settings->lanes);
     lane_batch_end(lane);
     if (to == lane->own) {
-        hosted_marker(&lane->types[type].hosted, lane->machine->now,
+        owned_marker(&lane->types[type].hosted, lane->machine->now,
                       letter.shard, attempt, letter.b, letter.lane);
         return;
     }

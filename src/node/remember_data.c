@@ -167,7 +167,7 @@ static void listed(struct control *control, struct remember_call *call)
     struct cursor ids = cursor_of(buf_slice(&call->ids));
     struct remembered_shards counts = { 0 };
 
-    if (!type->coordinator || type->keeping.life != call->ticket)
+    if (!type->coordinator || type->state_store.life != call->ticket)
         return;
     if (call->why) {
         trace_put(machine->trace, TRACE_WARNING, "coordinator",
@@ -294,7 +294,7 @@ static void read_shards(struct control *control, uint32_t type)
 
     call->kind = CALL_LIST;
     call->type = type;
-    call->ticket = control->types[type].keeping.life;
+    call->ticket = control->types[type].state_store.life;
     call->open = 1;
     read_key(control, call, SHARDS_KEY);
 }

@@ -98,12 +98,12 @@ static void wait_for_start(struct lane *lane, struct message *message)
     struct lane_type *type = type_of(lane, message->type);
     struct held *held = lane_wrap(message);
 
-    if (ZOO(B2) && hosted_state(&type->hosted, message->entity.shard) ==
+    if (ZOO(B2) && owned_state(&type->hosted, message->entity.shard) ==
                        HOSTED_STOPPING) {
         actors_message_free(lane->actors, lane_unwrap(lane, held));
         return;
     }
-    if (hosted_hold(&type->hosted, lane->machine->now, message->entity.shard,
+    if (owned_hold(&type->hosted, lane->machine->now, message->entity.shard,
                     held)) {
         count_waiting(lane, type);
         lane_ask_stage(lane, message, SHERD_STAGE_RECOVERING);
@@ -119,7 +119,7 @@ void lane_open(struct lane *lane, uint32_t type, int32_t shard)
     struct lane_type *of = type_of(lane, type);
     struct route route = routes_find(&of->routes, shard);
     bool open = route.state == ROUTE_LOCAL && route.lane == lane->own &&
-                hosted_state(&of->hosted, shard) == HOSTED_RUNNING &&
+                owned_state(&of->hosted, shard) == HOSTED_RUNNING &&
                 !routes_waiting(&of->routes, shard);
 
     actors_shard_open(lane->actors, (uint16_t)type, shard, open);
@@ -645,7 +645,7 @@ static bool send_marker(struct lane *lane, const struct letter *letter)
 
         if (to == lane->own) {
             lane_batch_end(lane);
-            hosted_marker(&type_of(lane, letter->type)->hosted, machine->now,
+            owned_marker(&type_of(lane, letter->type)->hosted, machine->now,
                           letter->shard, attempt, machine->self->node.uid,
                           lane->own);
             return true;

@@ -79,8 +79,8 @@ void shard_data_fini(struct control *control)
     }
     vec_fini(&data->replicators);
     for (uint32_t i = 0; i < control->type_count; i++) {
-        buf_fini(&control->types[i].keeping.state);
-        buf_fini(&control->types[i].keeping.fences);
+        buf_fini(&control->types[i].state_store.state);
+        buf_fini(&control->types[i].state_store.fences);
     }
 }
 
@@ -307,14 +307,14 @@ static void look_for_foreign(struct control *control, uint32_t type,
 {
     struct machine *machine = control->machine;
     struct coordinator *coordinator = control->types[type].coordinator;
-    struct type_keeping *keeping = &control->types[type].keeping;
+    struct type_keeping *state_store = &control->types[type].state_store;
     struct buf fences = { 0 };
 
-    if (!coordinator || !keeping->is_read || !value ||
+    if (!coordinator || !state_store->is_read || !value ||
         dd_kind_of(value) != DD_REGISTER ||
-        is_known(&keeping->known[is_fences], value))
+        is_known(&state_store->known[is_fences], value))
         return;
-    know(&keeping->known[is_fences], value);
+    know(&state_store->known[is_fences], value);
     if (is_fences)
         take_state(&fences, is_fences, value);
     control->stirred = true;
@@ -363,7 +363,7 @@ static void write_key(struct control *control, struct shard_replicator *of,
                       dd_register_new(&machine->self->node, state, time,
                                       DD_CLOCK_LAST),
                       consistency, &machine->outbox);
-    know(&control->types[call->type].keeping.known[call->is_fences],
+    know(&control->types[call->type].state_store.known[call->is_fences],
          replicator_look(of->replicator, key));
 }
 
@@ -390,7 +390,7 @@ static void call(struct control *control, uint32_t type,
 
     *call = (struct kept_call){
         .type = type,
-        .life = control->types[type].keeping.life,
+        .life = control->types[type].state_store.life,
         .ticket = want->ticket,
         .is_read = want->kind == COORDINATOR_WANT_READ,
         .is_fences = is_fences,
@@ -422,14 +422,14 @@ static uint64_t follower(uint32_t type, bool is_fences)
 
 void shard_data_begin(struct control *control, uint32_t type)
 {
-    struct type_keeping *keeping = &control->types[type].keeping;
+    struct type_keeping *state_store = &control->types[type].state_store;
     struct shard_replicator *of = of_type(control, type);
     struct replicator *replicator = replicator_of(control, of);
 
     stir(control, of);
-    keeping->life++;
-    keeping->open = 0;
-    keeping->is_read = false;
+    state_store->life++;
+    state_store->open = 0;
+    state_store->is_read = false;
     for (uint32_t i = 0; i < 2; i++) {
         uint64_t token = follower(type, i);
         struct buf key = { 0 };
@@ -446,7 +446,7 @@ void shard_data_begin(struct control *control, uint32_t type)
 
 void shard_data_wants(struct control *control, uint32_t type)
 {
-    struct type_keeping *keeping = &control->types[type].keeping;
+    struct type_keeping *state_store = &control->types[type].state_store;
     struct coordinator *coordinator = control->types[type].coordinator;
     struct coordinator_want want;
     bool is_write;
@@ -460,12 +460,12 @@ void shard_data_wants(struct control *control, uint32_t type)
         (void)shard_data_replicator(control, type);
         has_state = want.kind == COORDINATOR_WANT_READ || want.state.size;
         has_fences = want.kind == COORDINATOR_WANT_READ || want.fences.size;
-        keeping->ticket = want.ticket;
-        keeping->open = (uint32_t)has_state + has_fences;
-        control->walked += keeping->open * member_count(control->member); /* each goes to most of them */
-        keeping->is_good = true;
-        buf_clear(&keeping->state);
-        buf_clear(&keeping->fences);
+        state_store->ticket = want.ticket;
+        state_store->open = (uint32_t)has_state + has_fences;
+        control->walked += state_store->open * member_count(control->member); /* each goes to most of them */
+        state_store->is_good = true;
+        buf_clear(&state_store->state);
+        buf_clear(&state_store->fences);
         if (has_state)
             call(control, type, &want, false);
         if (has_fences)
@@ -481,7 +481,7 @@ static bool is_usable(const struct dd_value *value)
     return value && dd_kind_of(value) == DD_REGISTER;
 }
 
-static void take_answer(struct type_keeping *keeping,
+static void take_answer(struct type_keeping *state_store,
                         const struct kept_call *call,
                         const struct replicator_news *news)
 {
@@ -489,15 +489,15 @@ static void take_answer(struct type_keeping *keeping,
     case REPLICATOR_SUCCESS:
         if (!call->is_read)
             break;
-        know(&keeping->known[call->is_fences], news->value);
+        know(&state_store->known[call->is_fences], news->value);
         if (is_usable(news->value))
-            take_state(call->is_fences ? &keeping->fences : &keeping->state,
+            take_state(call->is_fences ? &state_store->fences : &state_store->state,
                        call->is_fences, news->value);
         else
-            keeping->is_good = false;
+            state_store->is_good = false;
         break;
     case REPLICATOR_NOT_FOUND:
-        know(&keeping->known[call->is_fences], NULL);
+        know(&state_store->known[call->is_fences], NULL);
         break;
     case REPLICATOR_DELETED: /* of a read: nothing is there, and nothing will be */
     case REPLICATOR_GET_FAILURE:
@@ -509,7 +509,7 @@ static void take_answer(struct type_keeping *keeping,
     case REPLICATOR_HELD: /* of users' keys only */
     case REPLICATOR_FULL:
     case REPLICATOR_STOPPED:
-        keeping->is_good = false;
+        state_store->is_good = false;
         break;
     }
 }
@@ -548,26 +548,26 @@ static void answer(struct control *control, const struct replicator_news *news)
     struct kept_call *call =
         map_take(&control->shard_data.calls, map_u64(&news->token));
     struct control_type *type;
-    struct type_keeping *keeping;
+    struct type_keeping *state_store;
 
     check(call != NULL); /* one answer for each token */
     type = &control->types[call->type];
-    keeping = &type->keeping;
+    state_store = &type->state_store;
     trace_failure(control, call, news);
-    if (type->coordinator && call->life == keeping->life &&
-        call->ticket == keeping->ticket) {
-        take_answer(keeping, call, news);
-        if (!--keeping->open) {
+    if (type->coordinator && call->life == state_store->life &&
+        call->ticket == state_store->ticket) {
+        take_answer(state_store, call, news);
+        if (!--state_store->open) {
             control->stirred = true;
-            keeping->is_read |= call->is_read && keeping->is_good;
+            state_store->is_read |= call->is_read && state_store->is_good;
             if (call->is_read)
                 coordinator_read(type->coordinator, machine->now, call->ticket,
-                                 keeping->is_good, buf_slice(&keeping->state),
-                                 buf_slice(&keeping->fences),
+                                 state_store->is_good, buf_slice(&state_store->state),
+                                 buf_slice(&state_store->fences),
                                  &machine->outbox);
             else
                 coordinator_written(type->coordinator, machine->now,
-                                    call->ticket, keeping->is_good,
+                                    call->ticket, state_store->is_good,
                                     &machine->outbox);
         }
     } else {

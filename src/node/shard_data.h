@@ -1,5 +1,5 @@
 /* What sharding keeps in distributed data: a replicator for each role that types have, as on JVM nodes (wire 6.1), the states of
- * coordinators in them (shard/keeping.h), and remembered entities (remember_data.h).
+ * coordinators in them (shard/state_store.h), and remembered entities (remember_data.h).
  *
  * A replicator is made at its first use, by a coordinator here or a message of a peer: any member with the role has a replica, whether it
  * has types of that role or not, since all are counted. */

@@ -124,7 +124,7 @@ static uint64_t control_states(const struct control *control, uint64_t now)
 static uint64_t hosted_states(const struct hosted *hosted)
 {
     static const struct {
-        enum hosted_state state;
+        enum owned_state state;
         enum node_state as;
     } looked[] = { { HOSTED_CLAIMING, NODE_CLAIMING },
                    { HOSTED_RUNNING, NODE_RUNNING },

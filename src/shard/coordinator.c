@@ -73,7 +73,7 @@ struct coordinator *coordinator_new(const struct coordinator_options *options,
     timers_put(&coordinator->timers,
                now + coordinator->settings.query_interval_ms * MS, TIMER_QUERY,
                0, 0);
-    keeping_init(coordinator);
+    state_store_init(coordinator);
     coordinator->telling.room =
         options->room ? options->room : &coordinator->telling.own;
     coordinator_room_fill(&coordinator->telling.own);
@@ -95,8 +95,8 @@ void coordinator_free(struct coordinator *coordinator)
         registrant_drop(coordinator->regions.items[i]);
     for (uint32_t i = 0; i < coordinator->shards.count; i++)
         shard_drop(coordinator->shards.items[i]);
-    keeping_fini(coordinator);
-    telling_fini(&coordinator->telling);
+    state_store_fini(coordinator);
+    announce_fini(&coordinator->telling);
     vec_fini(&coordinator->moves);
     vec_fini(&coordinator->queries);
     vec_fini(&coordinator->members);
@@ -181,7 +181,7 @@ static bool has_orders_out(const struct coordinator *coordinator)
  * the shard is given away once more, and what was sent has no home. */
 static bool waits_for_answers(struct coordinator *coordinator)
 {
-    bool hands_over = keeping_hands_over(coordinator);
+    bool hands_over = state_store_hands_over(coordinator);
 
     if (!coordinator->is_active || !has_orders_out(coordinator))
         return hands_over;
@@ -191,7 +191,7 @@ static bool waits_for_answers(struct coordinator *coordinator)
 
 static void end(struct coordinator *coordinator, uint64_t now)
 {
-    if (telling_waits(coordinator))
+    if (announce_waits(coordinator))
         return; /* all that was decided is said */
     if (waits_for_answers(coordinator)) {
         if (!coordinator->ends_at) {
@@ -220,9 +220,9 @@ static void settle(struct coordinator *coordinator, uint64_t now,
     settle_disputes(coordinator, now, outbox);
     if (coordinator->is_beginning)
         handoff_tell_on(coordinator, outbox);
-    homes_place_all(coordinator, now, outbox);
-    homes_rebalance_on(coordinator);
-    homes_move(coordinator, now, outbox);
+    shard_homes_place_all(coordinator, now, outbox);
+    shard_homes_rebalance_on(coordinator);
+    shard_homes_move(coordinator, now, outbox);
     if (coordinator->has_opened)
         handoff_fill(coordinator, now, outbox);
 }
@@ -231,14 +231,14 @@ void coordinator_settle(struct coordinator *coordinator, uint64_t now,
                         struct outbox *outbox)
 {
     settle(coordinator, now, outbox);
-    keeping_settle(coordinator);
+    state_store_settle(coordinator);
 }
 
 void coordinator_term(struct coordinator *coordinator, uint64_t now,
                       uint64_t term, struct outbox *outbox)
 {
     if (coordinator->is_active || coordinator->is_stopped ||
-        !coordinator->keeping.is_read)
+        !coordinator->state_store.is_read)
         return;
     if (term <= coordinator->term_seen || term <= coordinator->term) {
         REACHED("the store gave a term that is not above all that were seen");
@@ -317,7 +317,7 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
     if (member->peer.node.uid && !member->peer.reachable && peer->reachable) {
         handoff_hurry(coordinator);
         handoff_soon(coordinator);
-        keeping_hurry(coordinator, now);
+        state_store_hurry(coordinator, now);
     }
     mem_free(member->version_rest);
     member->peer = *peer;
@@ -371,7 +371,7 @@ void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
     uint64_t margin = coordinator->settings.removal_margin_ms;
 
     drop_member(coordinator, node);
-    keeping_hurry(coordinator, now);
+    state_store_hurry(coordinator, now);
     coordinator_outbid_anew(coordinator, now);
     handoff_soon(coordinator);
     for (uint32_t i = coordinator->regions.count; i-- > 0;) {
@@ -464,7 +464,7 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
         timers_put(&coordinator->timers,
                    now + coordinator->settings.rebalance_interval_ms * MS,
                    TIMER_REBALANCE, 0, 0);
-        homes_rebalance(coordinator, now);
+        shard_homes_rebalance(coordinator, now);
         break;
     case TIMER_QUERY:
         timers_put(&coordinator->timers,
@@ -488,10 +488,10 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
     case TIMER_END:
         break; /* settled after every step */
     case TIMER_KEEP:
-        keeping_resume(coordinator, timer->generation);
+        state_store_resume(coordinator, timer->generation);
         break;
     case TIMER_HURRY:
-        keeping_hurry_due(coordinator, now);
+        state_store_hurry_due(coordinator, now);
         break;
     case TIMER_OUTBID:
         coordinator_outbid_due(coordinator, now);
@@ -509,7 +509,7 @@ void coordinator_step(struct coordinator *coordinator, uint64_t now,
 {
     struct timer timer;
 
-    telling_step(coordinator, now, outbox);
+    announce_step(coordinator, now, outbox);
     while (!coordinator->is_stopped &&
            timers_take(&coordinator->timers, now, &timer))
         step_timer(coordinator, now, &timer, outbox);

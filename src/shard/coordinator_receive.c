@@ -127,7 +127,7 @@ static void dispatch(struct coordinator *coordinator, uint64_t now,
         registration_receive(coordinator, now, inbound, message, outbox);
         break;
     case SHARD_GET_HOME:
-        homes_receive(coordinator, now, inbound, message, outbox);
+        shard_homes_receive(coordinator, now, inbound, message, outbox);
         break;
     case SHARD_HOST_STARTED:
         receive_started(coordinator, inbound, message);

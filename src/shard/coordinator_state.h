@@ -9,7 +9,7 @@
 #include "base/timers.h"
 #include "base/vec.h"
 #include "shard/coordinator.h"
-#include "shard/keeping.h"
+#include "shard/state_store.h"
 
 #define FENCE_PART_MAX (UINT64_MAX / 2) /* of what may be reported or stored: room to count on from there */
 
@@ -82,7 +82,7 @@ struct shard {
 };
 
 /* What is to be said and has to wait (telling.c). */
-struct home_telling {
+struct home_announcements {
     struct coordinator_room *room; /* lent, or own */
     struct coordinator_room own;
     uint32_t head;     /* of ready: those before it are told */
@@ -149,8 +149,8 @@ struct coordinator {
     struct buf path;
     uint64_t term;         /* 0 = none yet */
     uint64_t term_version; /* of the change to it (keeping.h) */
-    struct keeping keeping;
-    struct home_telling telling;
+    struct state_store state_store;
+    struct home_announcements telling;
     uint64_t term_seen;    /* the highest that a region reported */
     uint64_t outbid_at;    /* not before then again; see coordinator_outbid */
     uint64_t outbid_term;  /* a term of others that waits for that; 0 = none */
@@ -285,28 +285,28 @@ void shard_lose_home(struct coordinator *coordinator, struct shard *shard,
                  enum probe_home why);
 void shard_rehost(struct coordinator *coordinator, uint64_t now,
                   struct shard *shard, struct outbox *outbox);
-void homes_place_all(struct coordinator *coordinator, uint64_t now,
+void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
                      struct outbox *outbox);
-void homes_receive(struct coordinator *coordinator, uint64_t now,
+void shard_homes_receive(struct coordinator *coordinator, uint64_t now,
                    const struct inbound *inbound,
                    const struct shard_message *message,
                    struct outbox *outbox); /* GetShardHome */
-void homes_rebalance(struct coordinator *coordinator,
+void shard_homes_rebalance(struct coordinator *coordinator,
                      uint64_t now); /* what moves is to be decided */
-void homes_rebalance_on(struct coordinator *coordinator); /* decides it, if the step has room for that */
-void homes_move(struct coordinator *coordinator, uint64_t now,
+void shard_homes_rebalance_on(struct coordinator *coordinator); /* decides it, if the step has room for that */
+void shard_homes_move(struct coordinator *coordinator, uint64_t now,
                 struct outbox *outbox); /* begins with what there is room for */
 
 /* telling.c: at once when it is stored and the step has room, else later, in this order. */
-void telling_fini(struct home_telling *telling);
-bool telling_waits(const struct coordinator *coordinator);
-uint32_t telling_room(const struct coordinator *coordinator); /* messages that may be sent now: 0 while others wait */
-void telling_charge(struct coordinator *coordinator, uint32_t messages);
-void telling_stored(struct coordinator *coordinator, uint64_t now,
+void announce_fini(struct home_announcements *telling);
+bool announce_waits(const struct coordinator *coordinator);
+uint32_t announce_room(const struct coordinator *coordinator); /* messages that may be sent now: 0 while others wait */
+void announce_charge(struct coordinator *coordinator, uint32_t messages);
+void announce_stored(struct coordinator *coordinator, uint64_t now,
                     struct outbox *outbox); /* a write has succeeded */
-void telling_step(struct coordinator *coordinator, uint64_t now,
+void announce_step(struct coordinator *coordinator, uint64_t now,
                   struct outbox *outbox); /* goes on with what waits */
-void telling_welcome(struct coordinator *coordinator,
+void announce_welcome(struct coordinator *coordinator,
                      struct registrant *region, struct outbox *outbox);
 /* HostShard to the home. */
 void shard_host(struct coordinator *coordinator, uint64_t now,

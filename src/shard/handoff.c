@@ -70,11 +70,11 @@ static bool tell_untold(struct coordinator *coordinator,
                         struct handoff *handoff, struct outbox *outbox)
 {
     while (handoff->told < handoff->untold.count) {
-        if (!telling_room(coordinator))
+        if (!announce_room(coordinator))
             return false;
         tell_begin(coordinator, handoff,
                    handoff->untold.items[handoff->told++], outbox);
-        telling_charge(coordinator, 1);
+        announce_charge(coordinator, 1);
     }
     handoff->told = 0;
     vec_empty(&handoff->untold, 0);
@@ -426,7 +426,7 @@ void handoff_fill(struct coordinator *coordinator, uint64_t now,
             if (shard->handoff || (shard->is_last_resort && !shard->is_started) ||
                 !is_kept(coordinator, shard->version))
                 continue;
-            if (!telling_room(coordinator)) {
+            if (!announce_room(coordinator)) {
                 REACHED("more hand-offs are due than a step may begin");
                 coordinator->is_filling =
                     coordinator->handoffs.count < COORDINATOR_HANDOFFS_MAX;

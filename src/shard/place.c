@@ -7,23 +7,23 @@ void place_host(struct routes *routes, struct hosted *hosted, uint64_t now,
 {
     if (shard_index(shard, routes->shard_count) < 0)
         return;
-    hosted_start(hosted, now, shard, fence);
-    if (!hosted_accepts(hosted, shard) && !hosted_waits(hosted, shard))
+    owned_start(hosted, now, shard, fence);
+    if (!owned_accepts(hosted, shard) && !owned_waits(hosted, shard))
         return; /* refused as stale */
-    struct held_queue queue = { 0 };
+    struct pending_queue queue = { 0 };
     routes_release(routes, shard, &queue);
-    hosted_adopt(hosted, shard, &queue);
+    owned_adopt(hosted, shard, &queue);
     routes_set_local(routes, shard, own);
 }
 
 void place_stopped(struct routes *routes, struct hosted *hosted, int32_t shard)
 {
-    struct held_queue queue = { 0 };
-    if (hosted_state(hosted, shard) != HOSTED_ABSENT)
+    struct pending_queue queue = { 0 };
+    if (owned_state(hosted, shard) != HOSTED_ABSENT)
         return; /* it has been started again since */
     SOMETIMES("a shard stopped with messages waiting for it",
               hosted->budget->count > 0);
-    hosted_release(hosted, shard, &queue);
+    owned_release(hosted, shard, &queue);
     if (routes_find(routes, shard).state == ROUTE_LOCAL)
         routes_forget(routes, shard);
     routes_prepend(routes, shard, &queue);
@@ -31,31 +31,31 @@ void place_stopped(struct routes *routes, struct hosted *hosted, int32_t shard)
 
 /* The mailboxes of a shard, then what waited for it; refused ones stay in `mailboxes`. */
 static void gather(struct hosted *hosted, uint64_t now, int32_t shard,
-                   struct held_queue *mailboxes, struct held_queue *queue)
+                   struct pending_queue *mailboxes, struct pending_queue *queue)
 {
-    struct held_queue refused = { 0 };
+    struct pending_queue refused = { 0 };
     for (struct held *held = mailboxes->first, *next; held; held = next) {
         next = held->next;
-        if (!held_put(queue, hosted->budget, now, held)) {
-            struct held_queue one = { held, held, 1 };
+        if (!pending_put(queue, hosted->budget, now, held)) {
+            struct pending_queue one = { held, held, 1 };
             held->next = NULL;
-            held_append(&refused, &one);
+            pending_append(&refused, &one);
         }
     }
     *mailboxes = refused;
-    hosted_release(hosted, shard, queue);
+    owned_release(hosted, shard, queue);
 }
 
 void place_fenced(struct routes *routes, struct hosted *hosted, uint64_t now,
-                  int32_t shard, struct held_queue *mailboxes)
+                  int32_t shard, struct pending_queue *mailboxes)
 {
-    struct held_queue queue = { 0 };
+    struct pending_queue queue = { 0 };
     if (shard_index(shard, routes->shard_count) < 0)
         return;
     SOMETIMES("a fenced shard's mailboxes are not empty", mailboxes->count);
     gather(hosted, now, shard, mailboxes, &queue);
-    if (hosted_waits(hosted, shard)) {
-        hosted_adopt(hosted, shard, &queue);
+    if (owned_waits(hosted, shard)) {
+        owned_adopt(hosted, shard, &queue);
         return;
     }
     routes_forget(routes, shard);
@@ -63,14 +63,14 @@ void place_fenced(struct routes *routes, struct hosted *hosted, uint64_t now,
 }
 
 void place_returned(struct routes *routes, struct hosted *hosted, uint64_t now,
-                    int32_t shard, struct held_queue *mailboxes)
+                    int32_t shard, struct pending_queue *mailboxes)
 {
-    struct held_queue queue = { 0 };
+    struct pending_queue queue = { 0 };
     if (shard_index(shard, routes->shard_count) < 0)
         return;
     gather(hosted, now, shard, mailboxes, &queue);
-    if (hosted_waits(hosted, shard))
-        hosted_adopt(hosted, shard, &queue);
+    if (owned_waits(hosted, shard))
+        owned_adopt(hosted, shard, &queue);
     else
         routes_prepend(routes, shard, &queue);
 }
@@ -86,9 +86,9 @@ struct held *place_flush(struct routes *routes, struct hosted *hosted,
         *place = PLACE_PEER;
     } else if (route->lane != own) {
         *place = PLACE_LANE;
-    } else if (hosted_accepts(hosted, shard)) {
+    } else if (owned_accepts(hosted, shard)) {
         *place = PLACE_ENTITY;
-    } else if (hosted_waits(hosted, shard)) {
+    } else if (owned_waits(hosted, shard)) {
         *place = PLACE_WAIT;
     } else {
         routes_forget(routes, shard);

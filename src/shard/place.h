@@ -5,12 +5,12 @@
 #ifndef SHERD_SHARD_PLACE_H
 #define SHERD_SHARD_PLACE_H
 
-#include "shard/hosted.h"
+#include "shard/owned_shards.h"
 #include "shard/route.h"
 
 enum place {
     PLACE_ENTITY,  /* append to the entity's mailbox here */
-    PLACE_WAIT,    /* hosted_hold */
+    PLACE_WAIT,    /* owned_hold */
     PLACE_HOLD,    /* routes_hold */
     PLACE_LANE,    /* the ring to route.lane */
     PLACE_PEER,    /* the link to route.peer */
@@ -26,9 +26,9 @@ static inline enum place place_by_route(const struct hosted *hosted,
     case ROUTE_LOCAL:
         if (route.lane != own)
             return PLACE_LANE;
-        if (hosted_accepts(hosted, shard))
+        if (owned_accepts(hosted, shard))
             return PLACE_ENTITY;
-        return hosted_waits(hosted, shard) ? PLACE_WAIT : PLACE_HOLD;
+        return owned_waits(hosted, shard) ? PLACE_WAIT : PLACE_HOLD;
     case ROUTE_REMOTE:
         return PLACE_PEER;
     case ROUTE_INVALID:
@@ -58,15 +58,15 @@ static inline enum place place_arrived(const struct routes *routes,
                                        struct route *route)
 {
     *route = (struct route){ 0 };
-    if (hosted_accepts(hosted, shard))
+    if (owned_accepts(hosted, shard))
         return PLACE_ENTITY;
-    if (hosted_waits(hosted, shard))
+    if (owned_waits(hosted, shard))
         return PLACE_WAIT;
     *route = routes_find(routes, shard);
     return place_by_route(hosted, *route, shard, own);
 }
 
-/* REGION_HOST on the owning lane: hosted_start, and what waits in the routes moves to the shard before anything else can
+/* REGION_HOST on the owning lane: owned_start, and what waits in the routes moves to the shard before anything else can
  * arrive for it. The caller drains hosted's news next. */
 void place_host(struct routes *routes, struct hosted *hosted, uint64_t now,
                 int32_t shard, uint16_t own, struct fence fence);
@@ -75,11 +75,11 @@ void place_stopped(struct routes *routes, struct hosted *hosted, int32_t shard);
 /* HOSTED_FENCED: the mailboxes of its entities (given, in order; may be empty), then what waited for the shard, wait in the
  * routes, which forget the home; or for its next start here. Left in `mailboxes`: those refused at a limit, undelivered. */
 void place_fenced(struct routes *routes, struct hosted *hosted, uint64_t now,
-                  int32_t shard, struct held_queue *mailboxes);
+                  int32_t shard, struct pending_queue *mailboxes);
 /* A stop that took too long: what waited in the mailboxes of its entities (given, in order) waits before all else that is held
  * for the shard. Left in `mailboxes`: those refused at a limit, undelivered. */
 void place_returned(struct routes *routes, struct hosted *hosted, uint64_t now,
-                    int32_t shard, struct held_queue *mailboxes);
+                    int32_t shard, struct pending_queue *mailboxes);
 /* ROUTES_FLUSH: the next message to leave and where to (ENTITY, WAIT, LANE, PEER; then the route's lane or peer); null when none
  * may leave. A route to this lane for a shard that is not here is forgotten. Call until null, or again in a later turn. */
 struct held *place_flush(struct routes *routes, struct hosted *hosted,

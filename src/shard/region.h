@@ -15,7 +15,7 @@
 #include "base/peer.h"
 #include "base/trace.h"
 #include "shard/attempt.h"
-#include "shard/hosted.h"
+#include "shard/owned_shards.h"
 
 #define LANE_ALL UINT32_MAX
 
@@ -41,11 +41,11 @@ enum region_news_kind {
     REGION_ROUTE,  /* lane: routes_set_local when node is this one (its owning lane), else routes_set_remote */
     REGION_FORGET, /* all lanes: routes_forget */
     REGION_HOLD,   /* all lanes: routes_hold_begin; marker to `node` when it has a port (by the way of messages, behind them; to this
-                    * node too, each lane through its ring to the owning lane or straight to hosted_marker); region_lane_held */
-    REGION_DRAIN,  /* owning lane: hosted_drain(shard, attempt, owing, owing_count, deadline) */
-    REGION_LOST,   /* owning lane: hosted_lost(shard, fence): another region has the shard under that newer fence; none: it ends */
+                    * node too, each lane through its ring to the owning lane or straight to owned_marker); region_lane_held */
+    REGION_DRAIN,  /* owning lane: owned_drain(shard, attempt, owing, owing_count, deadline) */
+    REGION_LOST,   /* owning lane: owned_lost(shard, fence): another region has the shard under that newer fence; none: it ends */
     REGION_DROP,   /* all lanes: routes_drain until null, undelivered: a coordinator without markers hands the shard off */
-    REGION_NODE_GONE, /* all lanes: routes_peer_gone, hosted_node_gone(node.uid) */
+    REGION_NODE_GONE, /* all lanes: routes_peer_gone, owned_node_gone(node.uid) */
     REGION_COORDINATOR, /* found: watch `path` at `node`; when it ends: region_coordinator_gone */
     REGION_REFUSED, /* the coordinator refuses this registration: `text` says why; it is tried again */
     REGION_STOPPED  /* the shutdown is done */

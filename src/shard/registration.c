@@ -63,7 +63,7 @@ uint32_t coordinator_awaited(const struct coordinator *coordinator)
             coordinator->members.items[i];
 
         count += coordinator_member_is_asked(member) &&
-                 (coordinator->keeping.is_anew ||
+                 (coordinator->state_store.is_anew ||
                   (member->peer.reachable &&
                    member->questions < QUESTIONS_MAX));
     }
@@ -74,7 +74,7 @@ static void query(struct coordinator *coordinator,
                   struct coordinator_member *member, struct outbox *outbox)
 {
     member->is_question_due = false;
-    telling_charge(coordinator, 1);
+    announce_charge(coordinator, 1);
     shard_message_send(outbox, &member->peer.node, slice_text(SHARDING_PATH),
                        buf_slice(&coordinator->path),
                        &(struct shard_message){
@@ -87,7 +87,7 @@ static void query(struct coordinator *coordinator,
 void registration_ask(struct coordinator *coordinator,
                       struct coordinator_member *member, struct outbox *outbox)
 {
-    if (!coordinator->has_questions && telling_room(coordinator)) {
+    if (!coordinator->has_questions && announce_room(coordinator)) {
         query(coordinator, member, outbox);
         return;
     }
@@ -118,7 +118,7 @@ void registration_ask_on(struct coordinator *coordinator,
             continue;
         if (!coordinator_member_is_asked(member))
             member->is_question_due = false; /* it has answered since */
-        else if (telling_room(coordinator))
+        else if (announce_room(coordinator))
             query(coordinator, member, outbox);
         else
             return;
@@ -305,7 +305,7 @@ void registration_welcome(struct coordinator *coordinator,
                           struct outbox *outbox)
 {
     region->is_known = is_known;
-    telling_welcome(coordinator, region, outbox);
+    announce_welcome(coordinator, region, outbox);
 }
 
 static void lose(struct coordinator *coordinator, struct shard *shard,

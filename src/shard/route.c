@@ -58,7 +58,7 @@ static int64_t index_of(struct routes *routes, int32_t shard)
     return index;
 }
 
-static struct held_queue *queue_at(struct routes *routes, int64_t index)
+static struct pending_queue *queue_at(struct routes *routes, int64_t index)
 {
     if (!routes->waiting[index])
         routes->waiting[index] = mem_alloc(sizeof **routes->waiting);
@@ -102,8 +102,8 @@ bool routes_hold(struct routes *routes, uint64_t now, int32_t shard,
     int64_t index = index_of(routes, shard);
     if (index < 0)
         return false;
-    struct held_queue *queue = queue_at(routes, index);
-    if (!held_put(queue, routes->budget, now, held)) {
+    struct pending_queue *queue = queue_at(routes, index);
+    if (!pending_put(queue, routes->budget, now, held)) {
         drop_queue_if_empty(routes, index);
         return false;
     }
@@ -117,12 +117,12 @@ bool routes_hold(struct routes *routes, uint64_t now, int32_t shard,
 }
 
 void routes_release(struct routes *routes, int32_t shard,
-                    struct held_queue *queue)
+                    struct pending_queue *queue)
 {
     int64_t index = index_of(routes, shard);
     if (index < 0 || !routes->waiting[index])
         return;
-    held_append(queue, routes->waiting[index]);
+    pending_append(queue, routes->waiting[index]);
     drop_queue_if_empty(routes, index);
     struct route *route = &routes->table[index];
     if (route->state == ROUTE_FLUSHING)
@@ -130,13 +130,13 @@ void routes_release(struct routes *routes, int32_t shard,
 }
 
 void routes_prepend(struct routes *routes, int32_t shard,
-                    struct held_queue *queue)
+                    struct pending_queue *queue)
 {
     int64_t index = index_of(routes, shard);
     check(index >= 0);
     if (queue->count == 0)
         return;
-    held_prepend(queue_at(routes, index), queue);
+    pending_prepend(queue_at(routes, index), queue);
     struct route *route = &routes->table[index];
     if (route->state == ROUTE_LOCAL || route->state == ROUTE_REMOTE) {
         route->state = ROUTE_FLUSHING;
@@ -244,7 +244,7 @@ static struct held *take(struct routes *routes, int64_t index)
 {
     if (!routes->waiting[index])
         return NULL;
-    struct held *held = held_take(routes->waiting[index], routes->budget);
+    struct held *held = pending_take(routes->waiting[index], routes->budget);
     drop_queue_if_empty(routes, index);
     struct route *route = &routes->table[index];
     if (!routes->waiting[index] && route->state == ROUTE_FLUSHING)

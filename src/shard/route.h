@@ -15,7 +15,7 @@
 #define SHERD_SHARD_ROUTE_H
 
 #include "base/check.h"
-#include "shard/held.h"
+#include "shard/pending.h"
 #include "shard/shard_id.h"
 
 enum route_state {
@@ -38,7 +38,7 @@ struct route {
 
 struct routes_options {
     uint32_t shard_count;       /* of the type, 1..SHARDS_MAX */
-    struct held_budget *budget; /* lent for life; shared with the type's hosted */
+    struct pending_budget *budget; /* lent for life; shared with the type's hosted */
 };
 
 struct routes_counters {
@@ -63,8 +63,8 @@ struct routes_news {
 
 struct routes {
     struct route *table;         /* by index, 2 * shard_count - 1 */
-    struct held_queue **waiting; /* by index; null = nothing waits */
-    struct held_budget *budget;
+    struct pending_queue **waiting; /* by index; null = nothing waits */
+    struct pending_budget *budget;
     struct routes_news *news;
     uint32_t news_first;
     uint32_t news_count;
@@ -93,10 +93,10 @@ bool routes_hold(struct routes *routes, uint64_t now, int32_t shard,
                  struct held *held);
 /* Moves all that waits for a shard behind `queue`, in any state; for place_host. */
 void routes_release(struct routes *routes, int32_t shard,
-                    struct held_queue *queue);
-/* Puts messages that waited elsewhere on this lane for the shard (hosted_release) before those that wait here; given. */
+                    struct pending_queue *queue);
+/* Puts messages that waited elsewhere on this lane for the shard (owned_release) before those that wait here; given. */
 void routes_prepend(struct routes *routes, int32_t shard,
-                    struct held_queue *queue);
+                    struct pending_queue *queue);
 
 /* The home of a shard. FLUSHING (and ROUTES_FLUSH) while messages wait, else LOCAL or REMOTE at once. */
 void routes_set_local(struct routes *routes, int32_t shard, uint16_t lane);

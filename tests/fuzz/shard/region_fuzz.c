@@ -22,7 +22,7 @@ struct mail {
 };
 
 struct lane {
-    struct held_budget budget;
+    struct pending_budget budget;
     struct routes routes;
     struct hosted hosted;
     struct mail mail[MAIL_MAX]; /* from control, in order */
@@ -87,7 +87,7 @@ static void at_place(struct fixture *fixture, struct lane *lane,
     if (place == PLACE_ENTITY)
         check(lane->live[index_of(shard)]);
     else if (place == PLACE_WAIT)
-        waits = hosted_hold(&lane->hosted, fixture->now, shard, held);
+        waits = owned_hold(&lane->hosted, fixture->now, shard, held);
     else if (place == PLACE_HOLD)
         waits = routes_hold(&lane->routes, fixture->now, shard, held);
     if (!waits)
@@ -95,10 +95,10 @@ static void at_place(struct fixture *fixture, struct lane *lane,
 }
 
 static void lane_hosted(struct fixture *fixture, struct lane *lane,
-                        const struct hosted_news *news)
+                        const struct owned_news *news)
 {
     uint32_t index = index_of(news->shard);
-    struct held_queue boxes = { 0 };
+    struct pending_queue boxes = { 0 };
     struct held *held;
     switch (news->kind) {
     case HOSTED_CLAIM:
@@ -106,14 +106,14 @@ static void lane_hosted(struct fixture *fixture, struct lane *lane,
         break;
     case HOSTED_STARTED:
         lane->live[index] = true;
-        while ((held = hosted_take(&lane->hosted, news->shard)))
+        while ((held = owned_take(&lane->hosted, news->shard)))
             end(fixture, held);
         region_shard_started(fixture->region, fixture->now, news->shard,
                              news->fence);
         break;
     case HOSTED_STOPPED:
         check(!lane->live[index] ||
-              hosted_state(&lane->hosted, news->shard) != HOSTED_ABSENT);
+              owned_state(&lane->hosted, news->shard) != HOSTED_ABSENT);
         place_stopped(&lane->routes, &lane->hosted, news->shard);
         region_shard_stopped(fixture->region, fixture->now, news->shard,
                              news->attempt, true, NULL);
@@ -124,7 +124,7 @@ static void lane_hosted(struct fixture *fixture, struct lane *lane,
         break;
     case HOSTED_FENCED:
         held = message(fixture);
-        held_append(&boxes, &(struct held_queue){ held, held, 1 });
+        pending_append(&boxes, &(struct pending_queue){ held, held, 1 });
         place_fenced(&lane->routes, &lane->hosted, fixture->now, news->shard,
                      &boxes);
         if (boxes.first)
@@ -140,15 +140,15 @@ static void lane_hosted(struct fixture *fixture, struct lane *lane,
 
 static void lane_settle(struct fixture *fixture, struct lane *lane)
 {
-    struct hosted_news hosted_news;
+    struct owned_news owned_news;
     struct routes_news routes_news;
     enum place place;
     struct route route;
     struct held *held;
     for (bool more = true; more;) {
         more = false;
-        while (hosted_next_news(&lane->hosted, &hosted_news)) {
-            lane_hosted(fixture, lane, &hosted_news);
+        while (owned_next_news(&lane->hosted, &owned_news)) {
+            lane_hosted(fixture, lane, &owned_news);
             more = true;
         }
         while (routes_next_news(&lane->routes, &routes_news)) {
@@ -251,18 +251,18 @@ static void take_mail(struct fixture *fixture, struct lane *lane)
     case REGION_HOLD:
         routes_hold_begin(&lane->routes, news->shard);
         if (node_equal(&news->node, &fixture->self.node))
-            hosted_marker(&owner(fixture, news->shard)->hosted, fixture->now,
+            owned_marker(&owner(fixture, news->shard)->hosted, fixture->now,
                           news->shard, news->attempt,
                           fixture->self.node.uid, number);
         region_lane_held(fixture->region, fixture->now, number, news->shard,
                          news->attempt);
         break;
     case REGION_DRAIN:
-        hosted_drain(&lane->hosted, fixture->now, news->shard, news->attempt,
+        owned_drain(&lane->hosted, fixture->now, news->shard, news->attempt,
                      mail->owing, news->owing_count, news->deadline);
         break;
     case REGION_LOST:
-        hosted_lost(&lane->hosted, fixture->now, news->shard, news->fence);
+        owned_lost(&lane->hosted, fixture->now, news->shard, news->fence);
         break;
     case REGION_DROP:
         while ((held = routes_drain(&lane->routes, news->shard)))
@@ -270,7 +270,7 @@ static void take_mail(struct fixture *fixture, struct lane *lane)
         break;
     case REGION_NODE_GONE:
         routes_peer_gone(&lane->routes, news->node.address.port);
-        hosted_node_gone(&lane->hosted, fixture->now, news->node.uid);
+        owned_node_gone(&lane->hosted, fixture->now, news->node.uid);
         break;
     default:
         check(news->kind == REGION_HOST);
@@ -379,7 +379,7 @@ static void lane_verb(struct fixture *fixture)
     struct lane *owning = owner(fixture, shard);
     struct hosted *hosted = &owning->hosted;
     struct attempt attempt = { { 1, 1 }, 1 };
-    enum hosted_state state = hosted_state(hosted, shard);
+    enum owned_state state = owned_state(hosted, shard);
     struct route route;
     switch (pick(fixture, 8)) {
     case 0:
@@ -396,24 +396,24 @@ static void lane_verb(struct fixture *fixture)
                  message(fixture));
         break;
     case 3:
-        hosted_claimed(hosted, fixture->now, shard, owning->claim[index],
+        owned_claimed(hosted, fixture->now, shard, owning->claim[index],
                        owning->claim[index],
                        (enum claim_result)pick(fixture, 3));
         break;
     case 4:
         if (state == HOSTED_STOPPING || state == HOSTED_FENCED_STOPPING) {
             owning->live[index] = false;
-            hosted_entities_stopped(hosted, fixture->now, shard);
+            owned_entities_stopped(hosted, fixture->now, shard);
         }
         break;
     case 5:
         attempt.fence.epoch = pick(fixture, 4);
         attempt.number = pick(fixture, 4);
-        hosted_marker(hosted, fixture->now, shard, attempt,
+        owned_marker(hosted, fixture->now, shard, attempt,
                       100 + pick(fixture, 3), pick(fixture, 3));
         break;
     case 6:
-        hosted_fenced(hosted, fixture->now, shard,
+        owned_fenced(hosted, fixture->now, shard,
                       (struct fence){ pick(fixture, 3), pick(fixture, 4) });
         break;
     case 7:
@@ -433,7 +433,7 @@ static void step(struct fixture *fixture)
         fixture->now += (uint64_t)pick(fixture, 64) * SECOND;
         region_tick(fixture->region, fixture->now);
         for (uint32_t i = 0; i < LANES; i++)
-            hosted_tick(&fixture->lanes[i].hosted, fixture->now);
+            owned_tick(&fixture->lanes[i].hosted, fixture->now);
         break;
     case 2:
         receive(fixture, true);
@@ -484,11 +484,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .shard_count = SHARDS, .lanes = LANES });
     for (uint32_t i = 0; i < LANES; i++) {
         struct lane *lane = &fixture->lanes[i];
-        held_budget_init(&lane->budget, WAITING_MAX, 2000, 1);
+        pending_budget_init(&lane->budget, WAITING_MAX, 2000, 1);
         routes_init(&lane->routes,
                     &(struct routes_options){ SHARDS, &lane->budget });
-        hosted_init(&lane->hosted,
-                    &(struct hosted_options){ .shard_count = SHARDS,
+        owned_init(&lane->hosted,
+                    &(struct owned_options){ .shard_count = SHARDS,
                                               .persists = size % 2,
                                               .budget = &lane->budget });
     }
@@ -497,15 +497,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t i = 0; i < LANES; i++) {
         struct lane *lane = &fixture->lanes[i];
         for (int32_t shard = 1 - SHARDS; shard < SHARDS; shard++) {
-            struct held_queue queue = { 0 };
-            hosted_release(&lane->hosted, shard, &queue);
+            struct pending_queue queue = { 0 };
+            owned_release(&lane->hosted, shard, &queue);
             routes_prepend(&lane->routes, shard, &queue);
         }
         while ((held = routes_take_any(&lane->routes)))
             end(fixture, held);
         check(lane->budget.count == 0 && lane->budget.bytes == 0);
         routes_fini(&lane->routes);
-        hosted_fini(&lane->hosted);
+        owned_fini(&lane->hosted);
     }
     check(fixture->put == fixture->taken);
     region_free(fixture->region);

@@ -532,7 +532,7 @@ static struct coordinator *writing(struct machine *machine)
     struct coordinator *coordinator = machine->control->types[0].coordinator;
 
     assert_non_null(coordinator);
-    coordinator->keeping.is_read = coordinator->keeping.wants = true;
+    coordinator->state_store.is_read = coordinator->state_store.wants = true;
     machine->control->stirred = true;
     return coordinator;
 }
@@ -559,11 +559,11 @@ static void what_is_written_waits_for_a_crowd(void **state)
     (void)state;
 
     while (member_has_news(machine->control->member)) {
-        assert_true(coordinator->keeping.wants);
+        assert_true(coordinator->state_store.wants);
         (void)machine_turn(machine, 1, 1);
     }
     turn_to_the_end(machine, 1);
-    assert_false(coordinator->keeping.wants);
+    assert_false(coordinator->state_store.wants);
     assert_int_equal(machine->control->crowd_until, 0); /* the next crowd has a second of its own */
     node_free(node);
 }
@@ -578,12 +578,12 @@ static void no_write_waits_for_longer_than_a_second(void **state)
 
     assert_true(machine_turn(machine, 1, 1));
     assert_true(machine_turn(machine, SECOND, 1));
-    assert_true(coordinator->keeping.wants);
+    assert_true(coordinator->state_store.wants);
     assert_true(machine_turn(machine, SECOND + 1, 1));
-    assert_true(coordinator->keeping.wants); /* a removal fills the turn */
+    assert_true(coordinator->state_store.wants); /* a removal fills the turn */
     assert_true(machine_turn(machine, SECOND + 1, 1));
     assert_int_equal(machine->control->news_told, 0);
-    assert_false(coordinator->keeping.wants);
+    assert_false(coordinator->state_store.wants);
     assert_true(member_has_news(machine->control->member));
     node_free(node);
 }

@@ -324,7 +324,7 @@ static bool hosts(struct world *world, uint32_t node, int32_t shard)
 
     for (uint32_t i = 1; i <= 2; i++)
         found = found ||
-                hosted_accepts(&node_machine(world_node(world, node)->node, i)
+                owned_accepts(&node_machine(world_node(world, node)->node, i)
                                     ->lane->types[0]
                                     .hosted,
                                shard);

@@ -201,7 +201,7 @@ static void a_write_of_a_former_life_answers_nothing(void **state)
     assert_non_null(fixture.held);
     assert_int_equal(kept_starts(&fixture), 1);
     host(&fixture, 1, (struct fence){ 3, 1 });
-    assert_int_equal(hosted_state(&fixture.machine->lane->types[0].hosted, 1),
+    assert_int_equal(owned_state(&fixture.machine->lane->types[0].hosted, 1),
                      HOSTED_RUNNING);
     tell(&fixture, 1, 3); /* its start waits for the commit after that one */
     release(&fixture);
@@ -234,13 +234,13 @@ static uint64_t asked(struct fixture *fixture, enum remember_verb verb)
     return ticket;
 }
 
-static enum hosted_state told(struct fixture *fixture, uint64_t ticket,
+static enum owned_state told(struct fixture *fixture, uint64_t ticket,
                               enum remember_verb verb)
 {
     give(fixture, (struct letter){ .kind = LETTER_REMEMBERED, .shard = 1,
                                    .a = ticket, .b = 1, .count = verb });
     carry(fixture);
-    return hosted_state(&fixture->machine->lane->types[0].hosted, 1);
+    return owned_state(&fixture->machine->lane->types[0].hosted, 1);
 }
 
 static void an_answer_to_a_former_life_starts_nothing(void **state)
@@ -361,10 +361,10 @@ static void what_was_read_is_taken_in_parts(void **state)
     assert_true(machine_deadline(fixture.machine) <= fixture.now);
     (void)machine_turn(fixture.machine, ++fixture.now, 0);
     assert_int_equal(remember_count(remember, 1), 2000);
-    assert_int_equal(hosted_state(&type->hosted, 1), HOSTED_CLAIMING);
+    assert_int_equal(owned_state(&type->hosted, 1), HOSTED_CLAIMING);
     (void)machine_turn(fixture.machine, ++fixture.now, 0);
     assert_int_equal(remember_count(remember, 1), 2500);
-    assert_int_equal(hosted_state(&type->hosted, 1), HOSTED_RUNNING);
+    assert_int_equal(owned_state(&type->hosted, 1), HOSTED_RUNNING);
     carry(&fixture);
     assert_int_equal(type->readings.count, 0);
 

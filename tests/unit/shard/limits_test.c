@@ -117,13 +117,13 @@ static void a_region_remembers_so_many_removed_nodes(void **state)
 static void a_type_has_so_many_shards(void **state)
 {
     struct place place;
-    struct held_budget budget;
+    struct pending_budget budget;
     struct routes routes;
     (void)state;
 
     place_open(&place, SHARDS_MAX);
     place_close(&place);
-    held_budget_init(&budget, 0, 0, 1);
+    pending_budget_init(&budget, 0, 0, 1);
     routes_init(&routes, &(struct routes_options){ SHARDS_MAX, &budget });
     assert_int_equal(routes_find(&routes, SHARDS_MAX - 1).state,
                      ROUTE_UNKNOWN);
@@ -138,19 +138,19 @@ static void a_type_has_so_many_shards(void **state)
 static void so_many_messages_wait(void **state)
 {
     struct held *held = mem_alloc((HELD_COUNT_MAX + 1) * sizeof *held);
-    struct held_budget budget;
-    struct held_queue queue = { 0 };
+    struct pending_budget budget;
+    struct pending_queue queue = { 0 };
     (void)state;
 
-    held_budget_init(&budget, 0, 0, 1);
+    pending_budget_init(&budget, 0, 0, 1);
     for (uint32_t i = 0; i < HELD_COUNT_MAX; i++)
-        assert_true(held_put(&queue, &budget, 1, &held[i]));
+        assert_true(pending_put(&queue, &budget, 1, &held[i]));
     assert_int_equal(budget.refused, 0);
-    assert_false(held_put(&queue, &budget, 1, &held[HELD_COUNT_MAX]));
+    assert_false(pending_put(&queue, &budget, 1, &held[HELD_COUNT_MAX]));
     assert_int_equal(budget.refused, 1);
     assert_int_equal(budget.count_peak, HELD_COUNT_MAX);
-    assert_ptr_equal(held_take(&queue, &budget), &held[0]);
-    assert_true(held_put(&queue, &budget, 1, &held[HELD_COUNT_MAX]));
+    assert_ptr_equal(pending_take(&queue, &budget), &held[0]);
+    assert_true(pending_put(&queue, &budget, 1, &held[HELD_COUNT_MAX]));
     mem_free(held);
 }
 
@@ -159,18 +159,18 @@ static void so_many_bytes_wait(void **state)
     struct held held[3] = { { .size = HELD_BYTES_MAX - 1 },
                             { .size = 1 },
                             { .size = 1 } };
-    struct held_budget budget;
-    struct held_queue queue = { 0 };
+    struct pending_budget budget;
+    struct pending_queue queue = { 0 };
     (void)state;
 
-    held_budget_init(&budget, 0, 0, 1);
-    assert_true(held_put(&queue, &budget, 1, &held[0]));
-    assert_true(held_put(&queue, &budget, 1, &held[1]));
+    pending_budget_init(&budget, 0, 0, 1);
+    assert_true(pending_put(&queue, &budget, 1, &held[0]));
+    assert_true(pending_put(&queue, &budget, 1, &held[1]));
     assert_true(budget.bytes == HELD_BYTES_MAX);
-    assert_false(held_put(&queue, &budget, 1, &held[2]));
+    assert_false(pending_put(&queue, &budget, 1, &held[2]));
     assert_int_equal(budget.refused, 1);
     /* Each of several lanes has its share. */
-    held_budget_init(&budget, 0, 0, 4);
+    pending_budget_init(&budget, 0, 0, 4);
     assert_true(budget.count_max == HELD_COUNT_MAX / 4);
     assert_true(budget.bytes_max == HELD_BYTES_MAX / 4);
 }

@@ -85,7 +85,7 @@ struct box {
 struct lane {
     struct routes routes;
     struct hosted hosted;
-    struct held_budget budget;
+    struct pending_budget budget;
     struct box boxes[2 * SHARDS]; /* mailboxes of a shard's entities, in one */
     bool live[2 * SHARDS];
     bool stopping[2 * SHARDS];
@@ -282,7 +282,7 @@ static void send_at(struct model *model, uint32_t n, uint32_t l,
         into_mailbox(model, n, l, message);
         return;
     case PLACE_WAIT:
-        if (!hosted_hold(&lane->hosted, model->now, message->shard,
+        if (!owned_hold(&lane->hosted, model->now, message->shard,
                          &message->held))
             refuse(model, message);
         return;
@@ -323,7 +323,7 @@ static void send_marker(struct model *model, uint32_t n, uint32_t l,
         uint32_t owner = owner_lane(&model->nodes[n], news->shard);
         event.what = MAIL_MARKER;
         if (owner == l)
-            hosted_marker(&model->nodes[n].lanes[l].hosted, model->now,
+            owned_marker(&model->nodes[n].lanes[l].hosted, model->now,
                           news->shard, news->attempt, event.number, l);
         else
             mail(model, n, l + 1, owner + 1, event);
@@ -367,7 +367,7 @@ static void lane_news(struct model *model, uint32_t n, uint32_t l,
         mail(model, n, l + 1, 0, answer);
         break;
     case REGION_DRAIN:
-        hosted_drain(&lane->hosted, model->now, news->shard, news->attempt,
+        owned_drain(&lane->hosted, model->now, news->shard, news->attempt,
                      event->owing, news->owing_count, UINT64_MAX / 2);
         break;
     case REGION_DROP:
@@ -377,7 +377,7 @@ static void lane_news(struct model *model, uint32_t n, uint32_t l,
         }
         break;
     case REGION_LOST:
-        hosted_lost(&lane->hosted, model->now, news->shard, news->fence);
+        owned_lost(&lane->hosted, model->now, news->shard, news->fence);
         break;
     default:
         broken(model, "news that no lane takes");
@@ -404,7 +404,7 @@ static void check_live(struct model *model, int32_t shard)
 }
 
 static void hosted_news_at(struct model *model, uint32_t n, uint32_t l,
-                           const struct hosted_news *news)
+                           const struct owned_news *news)
 {
     struct lane *lane = &model->nodes[n].lanes[l];
     struct event event = { .shard = news->shard, .fence = news->fence,
@@ -421,7 +421,7 @@ static void hosted_news_at(struct model *model, uint32_t n, uint32_t l,
         lane->live[index_of(news->shard)] = true;
         lane->stopping[index_of(news->shard)] = false;
         check_live(model, news->shard);
-        while ((held = hosted_take(&lane->hosted, news->shard)))
+        while ((held = owned_take(&lane->hosted, news->shard)))
             into_mailbox(model, n, l, (struct message *)held);
         event.what = MAIL_STARTED;
         mail(model, n, l + 1, 0, event);
@@ -452,15 +452,15 @@ static void hosted_news_at(struct model *model, uint32_t n, uint32_t l,
 static void drain_lane(struct model *model, uint32_t n, uint32_t l)
 {
     struct lane *lane = &model->nodes[n].lanes[l];
-    struct hosted_news hosted_news;
+    struct owned_news owned_news;
     struct routes_news routes_news;
     bool more = true;
     while (more) {
         more = false;
-        if (hosted_deadline(&lane->hosted) <= model->now)
-            hosted_tick(&lane->hosted, model->now);
-        while (hosted_next_news(&lane->hosted, &hosted_news)) {
-            hosted_news_at(model, n, l, &hosted_news);
+        if (owned_deadline(&lane->hosted) <= model->now)
+            owned_tick(&lane->hosted, model->now);
+        while (owned_next_news(&lane->hosted, &owned_news)) {
+            hosted_news_at(model, n, l, &owned_news);
             more = true;
         }
         while (routes_next_news(&lane->routes, &routes_news)) {
@@ -861,7 +861,7 @@ static void run_stop(struct model *model, uint32_t n, uint32_t l,
     lane->boxes[index].first = 0;
     lane->stopping[index] = false;
     lane->live[index] = false;
-    hosted_entities_stopped(&lane->hosted, model->now, event->shard);
+    owned_entities_stopped(&lane->hosted, model->now, event->shard);
 }
 
 static void run_claim(struct model *model, uint32_t n, uint32_t l,
@@ -878,7 +878,7 @@ static void run_claim(struct model *model, uint32_t n, uint32_t l,
         result = CLAIM_STALE;
     else
         *stored = claimed;
-    hosted_claimed(&model->nodes[n].lanes[l].hosted, model->now, event->shard,
+    owned_claimed(&model->nodes[n].lanes[l].hosted, model->now, event->shard,
                    event->fence, claimed, result);
 }
 
@@ -908,7 +908,7 @@ static void lane_event(struct model *model, const struct event *event)
     case NET_MARKER:
     case MAIL_MARKER:
         if (owner == l) {
-            hosted_marker(&node->lanes[l].hosted, model->now, event->shard,
+            owned_marker(&node->lanes[l].hosted, model->now, event->shard,
                           event->attempt, event->number,
                           (uint32_t)event->fence.epoch);
         } else {
@@ -958,12 +958,12 @@ static void start(struct model *model)
             .retry_interval = 5000, .handoff_timeout = 1u << 30 });
         for (uint32_t l = 0; l < node->lane_count; l++) {
             struct lane *lane = &node->lanes[l];
-            held_budget_init(&lane->budget, model->options.count_max, 0,
+            pending_budget_init(&lane->budget, model->options.count_max, 0,
                              node->lane_count);
             routes_init(&lane->routes,
                         &(struct routes_options){ SHARDS, &lane->budget });
-            hosted_init(&lane->hosted,
-                        &(struct hosted_options){
+            owned_init(&lane->hosted,
+                        &(struct owned_options){
                             .shard_count = SHARDS,
                             .persists = model->options.persists,
                             .stop_timeout = UINT64_MAX / 2,
@@ -1003,8 +1003,8 @@ static void run_timers(struct model *model, uint64_t until)
             drain_region(model, n);
         }
         for (uint32_t l = 0; l < node->lane_count; l++) {
-            if (hosted_deadline(&node->lanes[l].hosted) <= until) {
-                hosted_tick(&node->lanes[l].hosted, model->now);
+            if (owned_deadline(&node->lanes[l].hosted) <= until) {
+                owned_tick(&node->lanes[l].hosted, model->now);
                 drain_lane(model, n, l);
             }
         }
@@ -1029,7 +1029,7 @@ static void finish(struct model *model)
                 if (lane->boxes[i].count)
                     broken(model, "a mailbox is not empty");
             routes_fini(&lane->routes);
-            hosted_fini(&lane->hosted);
+            owned_fini(&lane->hosted);
         }
         region_free(node->region);
         outbox_fini(&node->outbox);
@@ -1083,8 +1083,8 @@ static void describe(const struct model *model)
                         route_state_name(
                             routes_find(&lane->routes, shard).state),
                         routes_waiting(&lane->routes, shard),
-                        hosted_state_name(hosted_state(&lane->hosted, shard)),
-                        hosted_owed(&lane->hosted, shard));
+                        owned_state_name(owned_state(&lane->hosted, shard)),
+                        owned_owed(&lane->hosted, shard));
             }
         }
     }

@@ -10,7 +10,7 @@
 #include "shard/place.h"
 
 struct fixture {
-    struct held_budget budget;
+    struct pending_budget budget;
     struct routes routes;
     struct hosted hosted;
     struct held held[12];
@@ -20,10 +20,10 @@ static int set_up(void **state)
 {
     static struct fixture fixture;
     fixture = (struct fixture){ 0 };
-    held_budget_init(&fixture.budget, 10, 1000, 1);
+    pending_budget_init(&fixture.budget, 10, 1000, 1);
     routes_init(&fixture.routes,
                 &(struct routes_options){ 10, &fixture.budget });
-    hosted_init(&fixture.hosted, &(struct hosted_options){
+    owned_init(&fixture.hosted, &(struct owned_options){
                                      .shard_count = 10,
                                      .budget = &fixture.budget });
     for (int i = 0; i < 12; i++)
@@ -41,7 +41,7 @@ static int tear_down(void **state)
     assert_int_equal(fixture->budget.bytes, 0);
     routes_fini(&fixture->routes);
     routes_fini(NULL);
-    hosted_fini(&fixture->hosted);
+    owned_fini(&fixture->hosted);
     return 0;
 }
 
@@ -120,7 +120,7 @@ static void has_no_shards_beyond_its_own(void **state)
         routes_forget(&fixture->routes, bad[i]);
         assert_null(routes_take(&fixture->routes, bad[i]));
         assert_null(routes_drain(&fixture->routes, bad[i]));
-        assert_int_equal(hosted_state(&fixture->hosted, bad[i]),
+        assert_int_equal(owned_state(&fixture->hosted, bad[i]),
                          HOSTED_ABSENT);
     }
     assert_int_equal(fixture->routes.counters.ignored, 24);
@@ -228,19 +228,19 @@ static void puts_what_waited_elsewhere_first(void **state)
     struct fixture *fixture = *state;
     struct routes *routes = &fixture->routes;
     struct hosted *hosted = &fixture->hosted;
-    struct held_queue mailboxes = { 0 };
-    struct held_queue *boxes = &mailboxes;
+    struct pending_queue mailboxes = { 0 };
+    struct pending_queue *boxes = &mailboxes;
     enum place place;
     struct route route;
     place_host(routes, hosted, 0, 2, 0, (struct fence){ 1, 1 });
     routes_hold_begin(routes, 2);
     assert_true(routes_hold(routes, 0, 2, &fixture->held[2]));
     fixture->held[0].next = &fixture->held[1];
-    *boxes = (struct held_queue){ &fixture->held[0], &fixture->held[1], 2 };
-    hosted_fenced(hosted, 0, 2, (struct fence){ 1, 1 });
+    *boxes = (struct pending_queue){ &fixture->held[0], &fixture->held[1], 2 };
+    owned_fenced(hosted, 0, 2, (struct fence){ 1, 1 });
     place_fenced(routes, hosted, 0, 2, &mailboxes);
     assert_null(mailboxes.first);
-    hosted_entities_stopped(hosted, 0, 2);
+    owned_entities_stopped(hosted, 0, 2);
     routes_set_remote(routes, 2, 1);
     for (int i = 0; i < 3; i++) {
         assert_ptr_equal(place_flush(routes, hosted, 2, 0, &place, &route),
@@ -252,14 +252,14 @@ static void puts_what_waited_elsewhere_first(void **state)
 static void gives_back_mailboxes_above_the_limit(void **state)
 {
     struct fixture *fixture = *state;
-    struct held_queue mailboxes = { 0 };
+    struct pending_queue mailboxes = { 0 };
     place_host(&fixture->routes, &fixture->hosted, 0, 2, 0,
                (struct fence){ 1, 1 });
     for (int i = 0; i < 12; i++) {
-        struct held_queue one = { &fixture->held[i], &fixture->held[i], 1 };
-        held_append(&mailboxes, &one);
+        struct pending_queue one = { &fixture->held[i], &fixture->held[i], 1 };
+        pending_append(&mailboxes, &one);
     }
-    hosted_fenced(&fixture->hosted, 0, 2, (struct fence){ 1, 1 });
+    owned_fenced(&fixture->hosted, 0, 2, (struct fence){ 1, 1 });
     place_fenced(&fixture->routes, &fixture->hosted, 0, 2, &mailboxes);
     assert_int_equal(mailboxes.count, 2);
     assert_ptr_equal(mailboxes.first, &fixture->held[10]);
@@ -283,7 +283,7 @@ static void a_wrong_local_route_is_asked_for_again(void **state)
         place_flush(routes, &fixture->hosted, 4, 0, &place, &route));
     assert_int_equal(news(fixture, ROUTES_WANT_HOME), 1);
     place_host(routes, &fixture->hosted, 0, 4, 0, (struct fence){ 1, 1 });
-    assert_ptr_equal(hosted_take(&fixture->hosted, 4), &fixture->held[0]);
+    assert_ptr_equal(owned_take(&fixture->hosted, 4), &fixture->held[0]);
     assert_int_equal(place_arrived(routes, &fixture->hosted, 4, 0, &route),
                      PLACE_ENTITY);
     assert_int_equal(place_sent(routes, &fixture->hosted, 11, 0, &route),

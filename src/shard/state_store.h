@@ -2,8 +2,8 @@
  *
  * Each change has a number. A write carries all changes so far; those that come while it is on its way go together with the next one.
  * Nobody is told of a home, a region or a term before the write with it has succeeded; what is stored already is told meanwhile. */
-#ifndef SHERD_SHARD_KEEPING_H
-#define SHERD_SHARD_KEEPING_H
+#ifndef SHERD_SHARD_STATE_STORE_H
+#define SHERD_SHARD_STATE_STORE_H
 
 #include "base/gzip.h"
 #include "base/vec.h"
@@ -20,7 +20,7 @@ struct kept_part {
     bool is_changed;
 };
 
-struct keeping {
+struct state_store {
     uint64_t version;        /* of the last change */
     uint64_t written;        /* up to this one all is stored */
     uint64_t writing;        /* with the write that is on its way */
@@ -48,8 +48,8 @@ struct keeping {
     struct buf fences;
 };
 
-void keeping_init(struct coordinator *coordinator);
-void keeping_fini(struct coordinator *coordinator);
+void state_store_init(struct coordinator *coordinator);
+void state_store_fini(struct coordinator *coordinator);
 
 /* Changes. */
 void keep_shard(struct coordinator *coordinator, struct shard *shard);
@@ -61,17 +61,17 @@ bool is_kept(const struct coordinator *coordinator, uint64_t version);
 
 /* Before it ends, what is stored goes to all members (of more than a hundred, to a majority that stays) once more: those that confirmed it may be on their way out, and the next coordinator
  * asks none who exits. True while that is under way: it is tried once. */
-bool keeping_hands_over(struct coordinator *coordinator);
+bool state_store_hands_over(struct coordinator *coordinator);
 
 /* What was read becomes the coordinator's, as stored: it is not written again. */
-void keeping_load(struct coordinator *coordinator, const struct stored *stored);
+void state_store_load(struct coordinator *coordinator, const struct stored *stored);
 
 /* Asks for a write when there is something to write. At the end of every input. */
-void keeping_settle(struct coordinator *coordinator);
+void state_store_settle(struct coordinator *coordinator);
 /* Who was asked has changed: the answer is not waited for any longer, and what was under way begins anew. Of many changes at once the
  * first one does so at once, the others together with the timer. */
-void keeping_hurry(struct coordinator *coordinator, uint64_t now);
-void keeping_hurry_due(struct coordinator *coordinator, uint64_t now); /* the timer */
-void keeping_resume(struct coordinator *coordinator, uint32_t generation); /* the timer */
+void state_store_hurry(struct coordinator *coordinator, uint64_t now);
+void state_store_hurry_due(struct coordinator *coordinator, uint64_t now); /* the timer */
+void state_store_resume(struct coordinator *coordinator, uint32_t generation); /* the timer */
 
 #endif

@@ -2,10 +2,10 @@
  *
  *   hosted.c        the states of a shard at its home, and what waits for it
  *   hosted_debts.c  markers: who owes one, and those that came early */
-#ifndef SHERD_SHARD_HOSTED_INSIDE_H
-#define SHERD_SHARD_HOSTED_INSIDE_H
+#ifndef SHERD_SHARD_OWNED_SHARDS_INSIDE_H
+#define SHERD_SHARD_OWNED_SHARDS_INSIDE_H
 
-#include "shard/hosted.h"
+#include "shard/owned_shards.h"
 
 /* The lanes of one node that still owe a marker. */
 struct debt {
@@ -21,13 +21,13 @@ struct hosted_early {
     uint64_t lanes;
 };
 
-struct hosted_shard {
+struct owned_shard {
     struct fence order;     /* of the start that holds */
     struct fence fence;     /* claimed in the store; the order's for types that do not persist */
     struct fence restart;   /* order of the next start, when restarts */
     struct attempt attempt; /* of the last order to drain */
     struct debt *debts;     /* of that attempt */
-    struct held_queue waiting;
+    struct pending_queue waiting;
     uint64_t due;         /* claim again, drain fails or stop is forced; NEVER */
     uint64_t drain_until; /* deadline of a drain that waits for the shard to run */
     uint64_t claim_delay; /* ns until the next try */
@@ -40,21 +40,21 @@ struct hosted_shard {
 /* --- hosted_debts.c --- */
 
 /* What the nodes owe in the attempt that begins; what is no number of lanes is counted. Copied. */
-void hosted_debts_set(struct hosted *hosted, struct hosted_shard *at,
+void marker_debts_set(struct hosted *hosted, struct owned_shard *at,
                       const struct owing *owing, uint32_t count);
 /* True when there was such a debt. lanes: a bit for each. */
-bool hosted_debts_pay(struct hosted_shard *at, uint64_t uid, uint64_t lanes);
+bool marker_debts_pay(struct owned_shard *at, uint64_t uid, uint64_t lanes);
 /* The attempt is over: nobody owes anything. */
-void hosted_debts_forget(struct hosted_shard *at);
+void marker_debts_forget(struct owned_shard *at);
 
 /* Keeps a marker for an order to come, at most EARLY_MARKERS_MAX: then the oldest goes, counted. Copied. */
-void hosted_early_keep(struct hosted *hosted,
+void owned_early_keep(struct hosted *hosted,
                        const struct hosted_early *marker);
 /* Pays with what was kept for the shard's attempt, and drops what was kept for attempts before it. */
-void hosted_early_pay(struct hosted *hosted, int32_t shard,
-                      struct hosted_shard *at);
-void hosted_early_drop_below(struct hosted *hosted, int32_t shard,
+void owned_early_pay(struct hosted *hosted, int32_t shard,
+                      struct owned_shard *at);
+void owned_early_drop_below(struct hosted *hosted, int32_t shard,
                              struct fence fence);
-void hosted_early_node_gone(struct hosted *hosted, uint64_t uid);
+void owned_early_node_gone(struct hosted *hosted, uint64_t uid);
 
 #endif

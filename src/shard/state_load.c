@@ -3,7 +3,7 @@
 #include "base/mark.h"
 #include "base/zoo.h"
 #include "shard/coordinator_state.h"
-#include "shard/keeping.h"
+#include "shard/state_store.h"
 #include "shard/stored.h"
 
 /* What a thousand stored regions are looked up in, instead of in lists. */
@@ -177,7 +177,7 @@ static void refuse_older(struct coordinator *coordinator, struct shard *shard)
     shard_want(coordinator, shard);
 }
 
-void keeping_load(struct coordinator *coordinator, const struct stored *stored)
+void state_store_load(struct coordinator *coordinator, const struct stored *stored)
 {
     struct loading loading = { .members = { 0 } };
 

@@ -1,5 +1,5 @@
 /* Who still owes a marker in a shard's hand-off, and markers that came before the order that they belong to. */
-#include "shard/hosted_inside.h"
+#include "shard/owned_shards_inside.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "base/mark.h"
 
-void hosted_debts_forget(struct hosted_shard *at)
+void marker_debts_forget(struct owned_shard *at)
 {
     at->debt_count = 0;
     at->drains = false;
@@ -19,7 +19,7 @@ static uint64_t lanes_mask(uint32_t lanes)
     return lanes >= 64 ? UINT64_MAX : (UINT64_C(1) << lanes) - 1;
 }
 
-bool hosted_debts_pay(struct hosted_shard *at, uint64_t uid, uint64_t lanes)
+bool marker_debts_pay(struct owned_shard *at, uint64_t uid, uint64_t lanes)
 {
     for (uint32_t i = 0; i < at->debt_count; i++) {
         struct debt *debt = &at->debts[i];
@@ -33,8 +33,8 @@ bool hosted_debts_pay(struct hosted_shard *at, uint64_t uid, uint64_t lanes)
     return false;
 }
 
-void hosted_early_pay(struct hosted *hosted, int32_t shard,
-                      struct hosted_shard *at)
+void owned_early_pay(struct hosted *hosted, int32_t shard,
+                      struct owned_shard *at)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < hosted->early_count; i++) {
@@ -44,14 +44,14 @@ void hosted_early_pay(struct hosted *hosted, int32_t shard,
             hosted->early[kept++] = early;
         else if (order == 0) {
             REACHED("a marker came before the order to hand off");
-            while (hosted_debts_pay(at, early.uid, early.lanes)) {
+            while (marker_debts_pay(at, early.uid, early.lanes)) {
             }
         }
     }
     hosted->early_count = kept;
 }
 
-void hosted_debts_set(struct hosted *hosted, struct hosted_shard *at,
+void marker_debts_set(struct hosted *hosted, struct owned_shard *at,
                       const struct owing *owing, uint32_t count)
 {
     mem_free(at->debts);
@@ -67,7 +67,7 @@ void hosted_debts_set(struct hosted *hosted, struct hosted_shard *at,
     }
 }
 
-void hosted_early_drop_below(struct hosted *hosted, int32_t shard,
+void owned_early_drop_below(struct hosted *hosted, int32_t shard,
                              struct fence fence)
 {
     uint32_t kept = 0;
@@ -80,7 +80,7 @@ void hosted_early_drop_below(struct hosted *hosted, int32_t shard,
     hosted->early_count = kept;
 }
 
-void hosted_early_keep(struct hosted *hosted, const struct hosted_early *marker)
+void owned_early_keep(struct hosted *hosted, const struct hosted_early *marker)
 {
     for (uint32_t i = 0; i < hosted->early_count; i++) {
         struct hosted_early *early = &hosted->early[i];
@@ -108,7 +108,7 @@ void hosted_early_keep(struct hosted *hosted, const struct hosted_early *marker)
             EARLY_MARKERS_MAX);
 }
 
-void hosted_early_node_gone(struct hosted *hosted, uint64_t uid)
+void owned_early_node_gone(struct hosted *hosted, uint64_t uid)
 {
     uint32_t kept = 0;
 
@@ -119,7 +119,7 @@ void hosted_early_node_gone(struct hosted *hosted, uint64_t uid)
     hosted->early_count = kept;
 }
 
-uint32_t hosted_owed(const struct hosted *hosted, int32_t shard)
+uint32_t owned_owed(const struct hosted *hosted, int32_t shard)
 {
     int64_t index = shard_index(shard, hosted->shard_count);
     uint32_t owed = 0;

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
-#include "shard/hosted.h"
+#include "shard/owned_shards.h"
 
 #define SHARD 3
 static const struct fence one = { 1, 1 };
@@ -17,18 +17,18 @@ static const struct attempt second = { { 1, 1 }, 2 };
 static const struct owing owing[] = { { 100, 2 }, { 200, 1 } };
 
 struct fixture {
-    struct held_budget budget;
+    struct pending_budget budget;
     struct hosted hosted;
-    struct hosted_news news;
+    struct owned_news news;
 };
 
 static struct fixture *set(void **state, bool persists)
 {
     static struct fixture fixture;
     fixture = (struct fixture){ 0 };
-    held_budget_init(&fixture.budget, 0, 0, 1);
-    hosted_init(&fixture.hosted,
-                &(struct hosted_options){ .shard_count = 10,
+    pending_budget_init(&fixture.budget, 0, 0, 1);
+    owned_init(&fixture.hosted,
+                &(struct owned_options){ .shard_count = 10,
                                           .persists = persists,
                                           .stop_timeout = 25 * SECOND,
                                           .budget = &fixture.budget });
@@ -52,38 +52,38 @@ static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
     assert_int_equal(fixture->budget.count, 0);
-    hosted_fini(&fixture->hosted);
-    hosted_fini(NULL);
+    owned_fini(&fixture->hosted);
+    owned_fini(NULL);
     return 0;
 }
 
-static void expect(struct fixture *fixture, enum hosted_news_kind kind)
+static void expect(struct fixture *fixture, enum owned_news_kind kind)
 {
-    assert_true(hosted_next_news(&fixture->hosted, &fixture->news));
+    assert_true(owned_next_news(&fixture->hosted, &fixture->news));
     assert_int_equal(fixture->news.kind, kind);
     assert_int_equal(fixture->news.shard, SHARD);
 }
 
 static void expect_none(struct fixture *fixture)
 {
-    assert_false(hosted_next_news(&fixture->hosted, &fixture->news));
+    assert_false(owned_next_news(&fixture->hosted, &fixture->news));
 }
 
-static void expect_state(struct fixture *fixture, enum hosted_state state)
+static void expect_state(struct fixture *fixture, enum owned_state state)
 {
-    assert_string_equal(hosted_state_name(hosted_state(&fixture->hosted,
+    assert_string_equal(owned_state_name(owned_state(&fixture->hosted,
                                                        SHARD)),
-                        hosted_state_name(state));
+                        owned_state_name(state));
 }
 
 static void run(struct fixture *fixture)
 {
-    hosted_start(&fixture->hosted, 0, SHARD, one);
+    owned_start(&fixture->hosted, 0, SHARD, one);
     expect(fixture, HOSTED_STARTED);
     expect_none(fixture);
     expect_state(fixture, HOSTED_STARTING);
-    assert_true(hosted_waits(&fixture->hosted, SHARD));
-    assert_null(hosted_take(&fixture->hosted, SHARD));
+    assert_true(owned_waits(&fixture->hosted, SHARD));
+    assert_null(owned_take(&fixture->hosted, SHARD));
     expect_state(fixture, HOSTED_RUNNING);
 }
 
@@ -92,29 +92,29 @@ static void drains_and_stops(void **state)
     struct fixture *fixture = *state;
     struct hosted *hosted = &fixture->hosted;
     run(fixture);
-    hosted_marker(hosted, 0, SHARD, first, 100, 0); /* before the order */
-    hosted_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
-    hosted_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
+    owned_marker(hosted, 0, SHARD, first, 100, 0); /* before the order */
+    owned_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
+    owned_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
     expect_state(fixture, HOSTED_DRAINING);
-    assert_int_equal(hosted_owed(hosted, SHARD), 2);
-    assert_true(hosted_accepts(hosted, SHARD));
-    hosted_marker(hosted, 0, SHARD, first, 200, 0);
-    hosted_marker(hosted, 0, SHARD, first, 200, 0);
-    hosted_marker(hosted, 0, SHARD, first, 300, 0);
+    assert_int_equal(owned_owed(hosted, SHARD), 2);
+    assert_true(owned_accepts(hosted, SHARD));
+    owned_marker(hosted, 0, SHARD, first, 200, 0);
+    owned_marker(hosted, 0, SHARD, first, 200, 0);
+    owned_marker(hosted, 0, SHARD, first, 300, 0);
     assert_int_equal(hosted->counters.markers_stale, 2);
     expect_none(fixture);
-    hosted_marker(hosted, 0, SHARD, first, 100, 1);
+    owned_marker(hosted, 0, SHARD, first, 100, 1);
     expect(fixture, HOSTED_STOP_ENTITIES);
-    assert_false(hosted_accepts(hosted, SHARD));
-    hosted_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
+    assert_false(owned_accepts(hosted, SHARD));
+    owned_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
     expect_none(fixture);
-    hosted_entities_stopped(hosted, 0, SHARD);
+    owned_entities_stopped(hosted, 0, SHARD);
     expect(fixture, HOSTED_STOPPED);
     assert_int_equal(attempt_compare(fixture->news.attempt, first), 0);
     expect_state(fixture, HOSTED_ABSENT);
-    hosted_entities_stopped(hosted, 0, SHARD);
+    owned_entities_stopped(hosted, 0, SHARD);
     expect_none(fixture);
-    hosted_drain(hosted, 0, SHARD, first, owing, 2, 0); /* again, late */
+    owned_drain(hosted, 0, SHARD, first, owing, 2, 0); /* again, late */
     expect(fixture, HOSTED_STOPPED);
     assert_int_equal(hosted->count, 0);
 }
@@ -124,29 +124,29 @@ static void missing_markers_fail_the_attempt_only(void **state)
     struct fixture *fixture = *state;
     struct hosted *hosted = &fixture->hosted;
     run(fixture);
-    hosted_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
-    hosted_marker(hosted, 0, SHARD, first, 200, 0);
-    assert_true(hosted_deadline(hosted) == 30 * SECOND);
-    hosted_tick(hosted, 30 * SECOND - 1);
+    owned_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
+    owned_marker(hosted, 0, SHARD, first, 200, 0);
+    assert_true(owned_deadline(hosted) == 30 * SECOND);
+    owned_tick(hosted, 30 * SECOND - 1);
     expect_none(fixture);
-    hosted_tick(hosted, 30 * SECOND);
+    owned_tick(hosted, 30 * SECOND);
     expect(fixture, HOSTED_DRAIN_FAILED);
     assert_non_null(fixture->news.reason);
     expect_state(fixture, HOSTED_RUNNING);
     /* Late markers of it, and its order again, count for nothing. */
-    hosted_marker(hosted, 0, SHARD, first, 100, 0);
-    hosted_marker(hosted, 0, SHARD, first, 100, 1);
-    hosted_drain(hosted, 0, SHARD, first, owing, 2, 90 * SECOND);
+    owned_marker(hosted, 0, SHARD, first, 100, 0);
+    owned_marker(hosted, 0, SHARD, first, 100, 1);
+    owned_drain(hosted, 0, SHARD, first, owing, 2, 90 * SECOND);
     expect_none(fixture);
-    hosted_drain(hosted, 0, SHARD, second, owing, 2, 90 * SECOND);
-    assert_int_equal(hosted_owed(hosted, SHARD), 3);
-    hosted_marker(hosted, 0, SHARD, first, 100, 0);
-    assert_int_equal(hosted_owed(hosted, SHARD), 3);
-    hosted_node_gone(hosted, 0, 100);
-    assert_int_equal(hosted_owed(hosted, SHARD), 1);
-    hosted_node_gone(hosted, 0, 200);
+    owned_drain(hosted, 0, SHARD, second, owing, 2, 90 * SECOND);
+    assert_int_equal(owned_owed(hosted, SHARD), 3);
+    owned_marker(hosted, 0, SHARD, first, 100, 0);
+    assert_int_equal(owned_owed(hosted, SHARD), 3);
+    owned_node_gone(hosted, 0, 100);
+    assert_int_equal(owned_owed(hosted, SHARD), 1);
+    owned_node_gone(hosted, 0, 200);
     expect(fixture, HOSTED_STOP_ENTITIES);
-    hosted_entities_stopped(hosted, 0, SHARD);
+    owned_entities_stopped(hosted, 0, SHARD);
     expect(fixture, HOSTED_STOPPED);
 }
 
@@ -155,14 +155,14 @@ static void a_slow_stop_is_forced(void **state)
     struct fixture *fixture = *state;
     struct hosted *hosted = &fixture->hosted;
     run(fixture);
-    hosted_drain(hosted, SECOND, SHARD, first, NULL, 0, 30 * SECOND);
+    owned_drain(hosted, SECOND, SHARD, first, NULL, 0, 30 * SECOND);
     expect(fixture, HOSTED_STOP_ENTITIES);
-    hosted_tick(hosted, 26 * SECOND);
+    owned_tick(hosted, 26 * SECOND);
     expect(fixture, HOSTED_KILL_ENTITIES);
-    hosted_tick(hosted, 100 * SECOND);
+    owned_tick(hosted, 100 * SECOND);
     expect_none(fixture);
     expect_state(fixture, HOSTED_STOPPING); /* until the last has ended */
-    hosted_entities_stopped(hosted, 100 * SECOND, SHARD);
+    owned_entities_stopped(hosted, 100 * SECOND, SHARD);
     expect(fixture, HOSTED_STOPPED);
 }
 
@@ -172,24 +172,24 @@ static void a_start_cancels_a_hand_off(void **state)
     struct hosted *hosted = &fixture->hosted;
     struct held held = { .size = 1 };
     run(fixture);
-    hosted_start(hosted, 0, SHARD, one); /* repeated */
+    owned_start(hosted, 0, SHARD, one); /* repeated */
     expect(fixture, HOSTED_STARTED);
-    hosted_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
-    hosted_start(hosted, 0, SHARD, one);
+    owned_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
+    owned_start(hosted, 0, SHARD, one);
     expect(fixture, HOSTED_STARTED);
     expect_state(fixture, HOSTED_RUNNING);
-    hosted_tick(hosted, 30 * SECOND);
+    owned_tick(hosted, 30 * SECOND);
     expect_none(fixture);
-    hosted_drain(hosted, 0, SHARD, second, NULL, 0, 30 * SECOND);
+    owned_drain(hosted, 0, SHARD, second, NULL, 0, 30 * SECOND);
     expect(fixture, HOSTED_STOP_ENTITIES);
-    assert_true(hosted_waits(hosted, SHARD));
-    assert_true(hosted_hold(hosted, 0, SHARD, &held));
-    hosted_start(hosted, 0, SHARD, one);
+    assert_true(owned_waits(hosted, SHARD));
+    assert_true(owned_hold(hosted, 0, SHARD, &held));
+    owned_start(hosted, 0, SHARD, one);
     expect_none(fixture);
-    hosted_entities_stopped(hosted, 0, SHARD);
+    owned_entities_stopped(hosted, 0, SHARD);
     expect(fixture, HOSTED_STARTED);
-    assert_ptr_equal(hosted_take(hosted, SHARD), &held);
-    assert_null(hosted_take(hosted, SHARD));
+    assert_ptr_equal(owned_take(hosted, SHARD), &held);
+    assert_null(owned_take(hosted, SHARD));
 }
 
 static void claims_before_it_runs(void **state)
@@ -197,28 +197,28 @@ static void claims_before_it_runs(void **state)
     struct fixture *fixture = *state;
     struct hosted *hosted = &fixture->hosted;
     struct held held = { .size = 1 };
-    hosted_start(hosted, 0, SHARD, one);
+    owned_start(hosted, 0, SHARD, one);
     expect(fixture, HOSTED_CLAIM);
-    assert_false(hosted_accepts(hosted, SHARD));
-    assert_true(hosted_hold(hosted, 0, SHARD, &held));
-    assert_null(hosted_take(hosted, SHARD));
-    hosted_claimed(hosted, 0, SHARD, one, one, CLAIM_ERROR);
-    hosted_tick(hosted, SECOND - 1);
+    assert_false(owned_accepts(hosted, SHARD));
+    assert_true(owned_hold(hosted, 0, SHARD, &held));
+    assert_null(owned_take(hosted, SHARD));
+    owned_claimed(hosted, 0, SHARD, one, one, CLAIM_ERROR);
+    owned_tick(hosted, SECOND - 1);
     expect_none(fixture);
-    hosted_tick(hosted, SECOND);
+    owned_tick(hosted, SECOND);
     expect(fixture, HOSTED_CLAIM);
-    hosted_claimed(hosted, SECOND, SHARD, two, two, CLAIM_OK); /* not asked */
+    owned_claimed(hosted, SECOND, SHARD, two, two, CLAIM_OK); /* not asked */
     expect_none(fixture);
-    hosted_drain(hosted, 0, SHARD, first, NULL, 0, 30 * SECOND); /* waits */
+    owned_drain(hosted, 0, SHARD, first, NULL, 0, 30 * SECOND); /* waits */
     expect_none(fixture);
-    hosted_claimed(hosted, SECOND, SHARD, one, one, CLAIM_OK);
+    owned_claimed(hosted, SECOND, SHARD, one, one, CLAIM_OK);
     expect(fixture, HOSTED_STARTED);
-    hosted_tick(hosted, SECOND); /* too early: what waits comes first */
+    owned_tick(hosted, SECOND); /* too early: what waits comes first */
     expect_none(fixture);
-    assert_ptr_equal(hosted_take(hosted, SHARD), &held);
-    hosted_tick(hosted, SECOND);
+    assert_ptr_equal(owned_take(hosted, SHARD), &held);
+    owned_tick(hosted, SECOND);
     expect(fixture, HOSTED_STOP_ENTITIES);
-    hosted_entities_stopped(hosted, SECOND, SHARD);
+    owned_entities_stopped(hosted, SECOND, SHARD);
     expect(fixture, HOSTED_STOPPED);
 }
 
@@ -226,13 +226,13 @@ static void a_stale_claim_gives_up(void **state)
 {
     struct fixture *fixture = *state;
     struct hosted *hosted = &fixture->hosted;
-    hosted_start(hosted, 0, SHARD, one);
+    owned_start(hosted, 0, SHARD, one);
     expect(fixture, HOSTED_CLAIM);
-    hosted_claimed(hosted, 0, SHARD, one, two, CLAIM_STALE);
+    owned_claimed(hosted, 0, SHARD, one, two, CLAIM_STALE);
     expect(fixture, HOSTED_FENCED);
-    assert_false(hosted_waits(hosted, SHARD));
-    hosted_start(hosted, 0, SHARD, one); /* stale, like itself */
-    hosted_entities_stopped(hosted, 0, SHARD);
+    assert_false(owned_waits(hosted, SHARD));
+    owned_start(hosted, 0, SHARD, one); /* stale, like itself */
+    owned_entities_stopped(hosted, 0, SHARD);
     expect_none(fixture);
     expect_state(fixture, HOSTED_ABSENT);
 }
@@ -243,20 +243,20 @@ static void without_fences_the_store_counts(void **state)
     struct hosted *hosted = &fixture->hosted;
     const struct fence none = { 0, 0 };
     const struct fence seventh = { 0, 7 };
-    hosted_start(hosted, 0, SHARD, none);
+    owned_start(hosted, 0, SHARD, none);
     expect(fixture, HOSTED_CLAIM);
     assert_true(fence_is_none(fixture->news.fence));
-    hosted_claimed(hosted, 0, SHARD, none, seventh, CLAIM_OK);
+    owned_claimed(hosted, 0, SHARD, none, seventh, CLAIM_OK);
     expect(fixture, HOSTED_STARTED);
-    assert_null(hosted_take(hosted, SHARD));
-    assert_int_equal(hosted_fence(hosted, SHARD).epoch, 7);
-    hosted_start(hosted, 0, SHARD, none); /* a repeat claims nothing */
+    assert_null(owned_take(hosted, SHARD));
+    assert_int_equal(owned_fence(hosted, SHARD).epoch, 7);
+    owned_start(hosted, 0, SHARD, none); /* a repeat claims nothing */
     expect(fixture, HOSTED_STARTED);
-    hosted_fenced(hosted, 0, SHARD, (struct fence){ 0, 6 });
+    owned_fenced(hosted, 0, SHARD, (struct fence){ 0, 6 });
     expect_none(fixture);
-    hosted_fenced(hosted, 0, SHARD, seventh);
+    owned_fenced(hosted, 0, SHARD, seventh);
     expect(fixture, HOSTED_FENCED);
-    hosted_entities_stopped(hosted, 0, SHARD);
+    owned_entities_stopped(hosted, 0, SHARD);
     expect_none(fixture);
 }
 
@@ -265,25 +265,25 @@ static void a_newer_fence_starts_it_anew(void **state)
     struct fixture *fixture = *state;
     struct hosted *hosted = &fixture->hosted;
     run(fixture);
-    hosted_start(hosted, 0, SHARD, two);
+    owned_start(hosted, 0, SHARD, two);
     expect(fixture, HOSTED_FENCED);
     assert_int_equal(fixture->news.fence.epoch, 1);
-    assert_true(hosted_waits(hosted, SHARD));
-    hosted_entities_stopped(hosted, 0, SHARD);
+    assert_true(owned_waits(hosted, SHARD));
+    owned_entities_stopped(hosted, 0, SHARD);
     expect(fixture, HOSTED_STARTED);
-    assert_int_equal(hosted_fence(hosted, SHARD).epoch, 2);
-    hosted_start(hosted, 0, SHARD, one);
-    hosted_drain(hosted, 0, SHARD, first, NULL, 0, 0);
-    hosted_marker(hosted, 0, SHARD, first, 100, 0);
+    assert_int_equal(owned_fence(hosted, SHARD).epoch, 2);
+    owned_start(hosted, 0, SHARD, one);
+    owned_drain(hosted, 0, SHARD, first, NULL, 0, 0);
+    owned_marker(hosted, 0, SHARD, first, 100, 0);
     expect_none(fixture);
     assert_int_equal(hosted->counters.stale, 2);
     assert_int_equal(hosted->counters.markers_stale, 1);
-    hosted_lost(hosted, 0, SHARD, two); /* that is its own */
+    owned_lost(hosted, 0, SHARD, two); /* that is its own */
     expect_none(fixture);
-    hosted_lost(hosted, 0, SHARD, (struct fence){ 2, 1 });
+    owned_lost(hosted, 0, SHARD, (struct fence){ 2, 1 });
     expect(fixture, HOSTED_FENCED);
-    assert_false(hosted_waits(hosted, SHARD));
-    hosted_entities_stopped(hosted, 0, SHARD);
+    assert_false(owned_waits(hosted, SHARD));
+    owned_entities_stopped(hosted, 0, SHARD);
     expect_none(fixture);
 }
 
@@ -293,15 +293,15 @@ static void a_start_that_waits_can_be_lost(void **state)
     struct fixture *fixture = *state;
     struct hosted *hosted = &fixture->hosted;
     run(fixture);
-    hosted_start(hosted, 0, SHARD, two);
+    owned_start(hosted, 0, SHARD, two);
     expect(fixture, HOSTED_FENCED);
-    hosted_lost(hosted, 0, SHARD, (struct fence){ 0, 0 });
+    owned_lost(hosted, 0, SHARD, (struct fence){ 0, 0 });
     expect(fixture, HOSTED_FENCED);
     assert_int_equal(fixture->news.fence.epoch, 2);
-    assert_false(hosted_waits(hosted, SHARD));
-    hosted_entities_stopped(hosted, 0, SHARD);
+    assert_false(owned_waits(hosted, SHARD));
+    owned_entities_stopped(hosted, 0, SHARD);
     expect_none(fixture);
-    assert_int_equal(hosted_state(hosted, SHARD), HOSTED_ABSENT);
+    assert_int_equal(owned_state(hosted, SHARD), HOSTED_ABSENT);
 }
 
 static void early_markers_are_bounded(void **state)
@@ -309,13 +309,13 @@ static void early_markers_are_bounded(void **state)
     struct fixture *fixture = *state;
     struct hosted *hosted = &fixture->hosted;
     for (uint64_t i = 0; i <= EARLY_MARKERS_MAX; i++)
-        hosted_marker(hosted, 0, SHARD, first, 1000 + i, 0);
+        owned_marker(hosted, 0, SHARD, first, 1000 + i, 0);
     assert_int_equal(hosted->early_count, EARLY_MARKERS_MAX);
     assert_int_equal(hosted->counters.markers_dropped, 1);
     run(fixture);
     const struct owing owes[] = { { 1000, 1 }, { 1001, 1 } };
-    hosted_drain(hosted, 0, SHARD, first, owes, 2, SECOND);
-    assert_int_equal(hosted_owed(hosted, SHARD), 1); /* the oldest is gone */
+    owned_drain(hosted, 0, SHARD, first, owes, 2, SECOND);
+    assert_int_equal(owned_owed(hosted, SHARD), 1); /* the oldest is gone */
     assert_int_equal(hosted->early_count, 0);
 }
 
@@ -327,12 +327,12 @@ static void too_long_a_list_is_cut(void **state)
     for (uint32_t i = 0; i <= OWING_MAX; i++)
         owes[i] = (struct owing){ 1 + i, 1 };
     owes[3].lanes = LANES_MAX + 1;
-    hosted_drain(&fixture->hosted, 0, SHARD, first, owes, OWING_MAX + 1,
+    owned_drain(&fixture->hosted, 0, SHARD, first, owes, OWING_MAX + 1,
                  SECOND);
-    assert_int_equal(hosted_owed(&fixture->hosted, SHARD), OWING_MAX - 1);
+    assert_int_equal(owned_owed(&fixture->hosted, SHARD), OWING_MAX - 1);
     assert_int_equal(fixture->hosted.counters.invalid, 2);
-    hosted_start(&fixture->hosted, 0, 10, one);
-    hosted_marker(&fixture->hosted, 0, SHARD, first, 1, LANES_MAX);
+    owned_start(&fixture->hosted, 0, 10, one);
+    owned_marker(&fixture->hosted, 0, SHARD, first, 1, LANES_MAX);
     assert_int_equal(fixture->hosted.counters.invalid, 4);
 }
 

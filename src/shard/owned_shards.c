@@ -1,11 +1,11 @@
-#include "shard/hosted_inside.h"
+#include "shard/owned_shards_inside.h"
 
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
 
-void hosted_init(struct hosted *hosted, const struct hosted_options *options)
+void owned_init(struct hosted *hosted, const struct owned_options *options)
 {
     check(options->shard_count > 0 && options->shard_count <= SHARDS_MAX);
     check(options->budget);
@@ -28,7 +28,7 @@ void hosted_init(struct hosted *hosted, const struct hosted_options *options)
 
 static void shard_free(struct hosted *hosted, int64_t index)
 {
-    struct hosted_shard *at = hosted->shards[index];
+    struct owned_shard *at = hosted->shards[index];
     check(at->waiting.count == 0);
     if (!ZOO(H1))
         mem_free(at->debts);
@@ -36,7 +36,7 @@ static void shard_free(struct hosted *hosted, int64_t index)
     hosted->shards[index] = NULL;
 }
 
-void hosted_fini(struct hosted *hosted)
+void owned_fini(struct hosted *hosted)
 {
     if (!hosted || !hosted->state)
         return;
@@ -60,7 +60,7 @@ static int64_t index_of(struct hosted *hosted, int32_t shard)
     return index;
 }
 
-static void tell(struct hosted *hosted, struct hosted_news news)
+static void tell(struct hosted *hosted, struct owned_news news)
 {
     if (hosted->news_count == hosted->news_capacity) {
         hosted->news_capacity =
@@ -71,7 +71,7 @@ static void tell(struct hosted *hosted, struct hosted_news news)
     hosted->news[hosted->news_count++] = news;
 }
 
-bool hosted_next_news(struct hosted *hosted, struct hosted_news *news)
+bool owned_next_news(struct hosted *hosted, struct owned_news *news)
 {
     if (hosted->news_first == hosted->news_count) {
         hosted->news_first = hosted->news_count = 0;
@@ -81,11 +81,11 @@ bool hosted_next_news(struct hosted *hosted, struct hosted_news *news)
     return true;
 }
 
-static void tell_fence(struct hosted *hosted, enum hosted_news_kind kind,
+static void tell_fence(struct hosted *hosted, enum owned_news_kind kind,
                        int32_t shard, struct fence fence)
 {
     tell(hosted,
-         (struct hosted_news){ .kind = kind, .shard = shard, .fence = fence });
+         (struct owned_news){ .kind = kind, .shard = shard, .fence = fence });
 }
 
 static void set_due(struct hosted *hosted, int64_t index, uint64_t due)
@@ -102,7 +102,7 @@ static int32_t shard_at(const struct hosted *hosted, int64_t index)
 
 /* From STARTING on entities may run here, until all have ended. */
 static void probe_state(const struct hosted *hosted, int64_t index,
-                        enum hosted_state old, enum hosted_state state)
+                        enum owned_state old, enum owned_state state)
 {
     struct probe probe = { .kind = PROBE_SHARD_ENDED,
                            .type = hosted->type_index,
@@ -120,12 +120,12 @@ static void probe_state(const struct hosted *hosted, int64_t index,
 }
 
 static void set_state(struct hosted *hosted, int64_t index,
-                      enum hosted_state state)
+                      enum owned_state state)
 {
     uint8_t old = hosted->state[index];
     hosted->state[index] = (uint8_t)state;
     if (hosted->probes)
-        probe_state(hosted, index, (enum hosted_state)old, state);
+        probe_state(hosted, index, (enum owned_state)old, state);
     if (old == HOSTED_ABSENT && state != HOSTED_ABSENT)
         hosted->count++;
     else if (old != HOSTED_ABSENT && state == HOSTED_ABSENT)
@@ -133,8 +133,8 @@ static void set_state(struct hosted *hosted, int64_t index,
     trace_put(hosted->trace, TRACE_DEBUG, "hosted",
               "state type=%s shard=%d from=%s to=%s", hosted->type,
               (int)(index - hosted->shard_count + 1),
-              hosted_state_name((enum hosted_state)old),
-              hosted_state_name(state));
+              owned_state_name((enum owned_state)old),
+              owned_state_name(state));
 }
 
 static void stop_entities(struct hosted *hosted, uint64_t now, int64_t index)
@@ -148,7 +148,7 @@ static void stop_entities(struct hosted *hosted, uint64_t now, int64_t index)
 /* Follows an order to drain a shard that runs. */
 static void drain(struct hosted *hosted, uint64_t now, int64_t index)
 {
-    struct hosted_shard *at = hosted->shards[index];
+    struct owned_shard *at = hosted->shards[index];
     if (at->debt_count == 0) {
         stop_entities(hosted, now, index);
         return;
@@ -160,7 +160,7 @@ static void drain(struct hosted *hosted, uint64_t now, int64_t index)
 /* What waited enters the mailboxes before anything else: until the caller takes it, the shard accepts nothing. */
 static void run(struct hosted *hosted, int64_t index)
 {
-    struct hosted_shard *at = hosted->shards[index];
+    struct owned_shard *at = hosted->shards[index];
     set_state(hosted, index, HOSTED_STARTING);
     at->due = NEVER;
     hosted->counters.started++;
@@ -170,7 +170,7 @@ static void run(struct hosted *hosted, int64_t index)
 /* The caller acts on HOSTED_STARTED. */
 static void open_shard(struct hosted *hosted, int64_t index)
 {
-    struct hosted_shard *at = hosted->shards[index];
+    struct owned_shard *at = hosted->shards[index];
     if (!at->drains) {
         set_state(hosted, index, HOSTED_RUNNING);
         return;
@@ -182,7 +182,7 @@ static void open_shard(struct hosted *hosted, int64_t index)
 /* Starts under at->order: by a claim for types that persist. */
 static void begin(struct hosted *hosted, int64_t index)
 {
-    struct hosted_shard *at = hosted->shards[index];
+    struct owned_shard *at = hosted->shards[index];
     at->fence = at->order;
     at->restarts = false;
     at->due = NEVER;
@@ -197,14 +197,14 @@ static void begin(struct hosted *hosted, int64_t index)
 
 static void fence_off(struct hosted *hosted, int64_t index)
 {
-    struct hosted_shard *at = hosted->shards[index];
+    struct owned_shard *at = hosted->shards[index];
     set_state(hosted, index, HOSTED_FENCED_STOPPING);
     at->due = NEVER;
     hosted->counters.fenced++;
     tell_fence(hosted, HOSTED_FENCED, shard_at(hosted, index), at->order);
 }
 
-static void start_again(struct hosted *hosted, struct hosted_shard *at,
+static void start_again(struct hosted *hosted, struct owned_shard *at,
                         struct fence fence)
 {
     if (fence_is_none(fence)) {
@@ -214,18 +214,18 @@ static void start_again(struct hosted *hosted, struct hosted_shard *at,
     }
     at->restarts = true;
     at->restart = fence;
-    hosted_debts_forget(at);
+    marker_debts_forget(at);
 }
 
 /* An order to start for a shard that is here, whose fence is not older. */
 static void start_here(struct hosted *hosted, int64_t index,
                        struct fence fence, int order)
 {
-    struct hosted_shard *at = hosted->shards[index];
-    switch ((enum hosted_state)hosted->state[index]) {
+    struct owned_shard *at = hosted->shards[index];
+    switch ((enum owned_state)hosted->state[index]) {
     case HOSTED_CLAIMING:
         if (!fence_is_none(fence))
-            hosted_debts_forget(at);
+            marker_debts_forget(at);
         if (order > 0) {
             at->order = fence;
             begin(hosted, index);
@@ -233,7 +233,7 @@ static void start_here(struct hosted *hosted, int64_t index,
         return;
     case HOSTED_DRAINING:
         if (order == 0 && !fence_is_none(fence)) {
-            hosted_debts_forget(at);
+            marker_debts_forget(at);
             at->due = NEVER;
             set_state(hosted, index, HOSTED_RUNNING);
             tell_fence(hosted, HOSTED_STARTED, shard_at(hosted, index),
@@ -245,7 +245,7 @@ static void start_here(struct hosted *hosted, int64_t index,
     case HOSTED_RUNNING:
         if (order == 0 && hosted->state[index] == HOSTED_STARTING &&
             !fence_is_none(fence))
-            hosted_debts_forget(at);
+            marker_debts_forget(at);
         if (order > 0) {
             /* What runs may miss another owner's events. */
             REACHED("a shard that runs starts again under a higher fence");
@@ -272,7 +272,7 @@ static void start_here(struct hosted *hosted, int64_t index,
     }
 }
 
-void hosted_start(struct hosted *hosted, uint64_t now, int32_t shard,
+void owned_start(struct hosted *hosted, uint64_t now, int32_t shard,
                   struct fence fence)
 {
     (void)now;
@@ -281,13 +281,13 @@ void hosted_start(struct hosted *hosted, uint64_t now, int32_t shard,
         return;
     if (hosted->state[index] == HOSTED_ABSENT) {
         if (!hosted->shards[index])
-            hosted->shards[index] = mem_alloc(sizeof(struct hosted_shard));
+            hosted->shards[index] = mem_alloc(sizeof(struct owned_shard));
         hosted->shards[index]->order = fence;
-        hosted_early_drop_below(hosted, shard, fence);
+        owned_early_drop_below(hosted, shard, fence);
         begin(hosted, index);
         return;
     }
-    const struct hosted_shard *at = hosted->shards[index];
+    const struct owned_shard *at = hosted->shards[index];
     int order = fence_compare(fence, at->restarts ? at->restart : at->order);
     if (order < 0)
         hosted->counters.stale++;
@@ -295,14 +295,14 @@ void hosted_start(struct hosted *hosted, uint64_t now, int32_t shard,
         start_here(hosted, index, fence, order);
 }
 
-void hosted_claimed(struct hosted *hosted, uint64_t now, int32_t shard,
+void owned_claimed(struct hosted *hosted, uint64_t now, int32_t shard,
                     struct fence fence, struct fence claimed,
                     enum claim_result result)
 {
     int64_t index = index_of(hosted, shard);
     if (index < 0)
         return;
-    struct hosted_shard *at = hosted->shards[index];
+    struct owned_shard *at = hosted->shards[index];
     if (hosted->state[index] != HOSTED_CLAIMING ||
         fence_compare(fence, at->order) != 0) {
         hosted->counters.stale++;
@@ -327,7 +327,7 @@ void hosted_claimed(struct hosted *hosted, uint64_t now, int32_t shard,
     }
 }
 
-void hosted_drain(struct hosted *hosted, uint64_t now, int32_t shard,
+void owned_drain(struct hosted *hosted, uint64_t now, int32_t shard,
                   struct attempt attempt, const struct owing *owing,
                   uint32_t count, uint64_t deadline)
 {
@@ -338,9 +338,9 @@ void hosted_drain(struct hosted *hosted, uint64_t now, int32_t shard,
         hosted->counters.invalid++;
         count = OWING_MAX;
     }
-    struct hosted_shard *at = hosted->shards[index];
+    struct owned_shard *at = hosted->shards[index];
     if (hosted->state[index] == HOSTED_ABSENT) {
-        tell(hosted, (struct hosted_news){ .kind = HOSTED_STOPPED,
+        tell(hosted, (struct owned_news){ .kind = HOSTED_STOPPED,
                                            .shard = shard,
                                            .attempt = attempt });
         return;
@@ -358,9 +358,9 @@ void hosted_drain(struct hosted *hosted, uint64_t now, int32_t shard,
     at->attempted = true;
     at->drains = true;
     at->drain_until = deadline;
-    hosted_debts_set(hosted, at, owing, count);
-    hosted_early_pay(hosted, shard, at);
-    switch ((enum hosted_state)hosted->state[index]) {
+    marker_debts_set(hosted, at, owing, count);
+    owned_early_pay(hosted, shard, at);
+    switch ((enum owned_state)hosted->state[index]) {
     case HOSTED_RUNNING:
     case HOSTED_DRAINING:
         drain(hosted, now, index);
@@ -375,11 +375,11 @@ void hosted_drain(struct hosted *hosted, uint64_t now, int32_t shard,
     case HOSTED_STARTING:
     case HOSTED_FENCED_STOPPING:
     case HOSTED_ABSENT:
-        return; /* open_shard and hosted_entities_stopped see that it drains */
+        return; /* open_shard and owned_entities_stopped see that it drains */
     }
 }
 
-void hosted_marker(struct hosted *hosted, uint64_t now, int32_t shard,
+void owned_marker(struct hosted *hosted, uint64_t now, int32_t shard,
                    struct attempt attempt, uint64_t uid, uint32_t lane)
 {
     int64_t index = index_of(hosted, shard);
@@ -390,10 +390,10 @@ void hosted_marker(struct hosted *hosted, uint64_t now, int32_t shard,
         return;
     }
     hosted->counters.markers++;
-    struct hosted_shard *at = hosted->shards[index];
+    struct owned_shard *at = hosted->shards[index];
     struct hosted_early marker = { shard, attempt, uid, UINT64_C(1) << lane };
     if (hosted->state[index] == HOSTED_ABSENT) {
-        hosted_early_keep(hosted, &marker);
+        owned_early_keep(hosted, &marker);
         return;
     }
     int order = at->attempted ? attempt_compare(attempt, at->attempt) : 1;
@@ -404,10 +404,10 @@ void hosted_marker(struct hosted *hosted, uint64_t now, int32_t shard,
         return;
     }
     if (order > 0) {
-        hosted_early_keep(hosted, &marker);
+        owned_early_keep(hosted, &marker);
         return;
     }
-    if (!hosted_debts_pay(at, uid, marker.lanes)) {
+    if (!marker_debts_pay(at, uid, marker.lanes)) {
         hosted->counters.markers_stale++;
         return;
     }
@@ -415,28 +415,28 @@ void hosted_marker(struct hosted *hosted, uint64_t now, int32_t shard,
         drain(hosted, now, index);
 }
 
-void hosted_node_gone(struct hosted *hosted, uint64_t now, uint64_t uid)
+void owned_node_gone(struct hosted *hosted, uint64_t now, uint64_t uid)
 {
     for (int64_t i = 0; i < 2 * (int64_t)hosted->shard_count - 1; i++) {
-        struct hosted_shard *at = hosted->shards[i];
+        struct owned_shard *at = hosted->shards[i];
         if (!at || at->debt_count == 0)
             continue;
-        while (hosted_debts_pay(at, uid, UINT64_MAX))
+        while (marker_debts_pay(at, uid, UINT64_MAX))
             REACHED("a removed node owes no marker any more");
         if (at->debt_count == 0 && hosted->state[i] == HOSTED_DRAINING)
             drain(hosted, now, i);
     }
-    hosted_early_node_gone(hosted, uid);
+    owned_early_node_gone(hosted, uid);
 }
 
-void hosted_entities_stopped(struct hosted *hosted, uint64_t now,
+void owned_entities_stopped(struct hosted *hosted, uint64_t now,
                              int32_t shard)
 {
     (void)now;
     int64_t index = index_of(hosted, shard);
     if (index < 0)
         return;
-    struct hosted_shard *at = hosted->shards[index];
+    struct owned_shard *at = hosted->shards[index];
     if (hosted->state[index] != HOSTED_STOPPING &&
         hosted->state[index] != HOSTED_FENCED_STOPPING)
         return;
@@ -447,25 +447,25 @@ void hosted_entities_stopped(struct hosted *hosted, uint64_t now,
     }
     bool told = hosted->state[index] == HOSTED_STOPPING || at->drains;
     struct attempt attempt = at->attempt;
-    hosted_debts_forget(at);
+    marker_debts_forget(at);
     set_state(hosted, index, HOSTED_ABSENT);
     hosted->counters.stopped++;
     if (at->waiting.count == 0)
         shard_free(hosted, index);
     if (told)
-        tell(hosted, (struct hosted_news){ .kind = HOSTED_STOPPED,
+        tell(hosted, (struct owned_news){ .kind = HOSTED_STOPPED,
                                            .shard = shard,
                                            .attempt = attempt });
 }
 
-void hosted_fenced(struct hosted *hosted, uint64_t now, int32_t shard,
+void owned_fenced(struct hosted *hosted, uint64_t now, int32_t shard,
                    struct fence fence)
 {
     (void)now;
     int64_t index = index_of(hosted, shard);
     if (index < 0)
         return;
-    switch ((enum hosted_state)hosted->state[index]) {
+    switch ((enum owned_state)hosted->state[index]) {
     case HOSTED_STARTING:
     case HOSTED_RUNNING:
     case HOSTED_DRAINING:
@@ -487,14 +487,14 @@ void hosted_fenced(struct hosted *hosted, uint64_t now, int32_t shard,
     hosted->counters.stale++;
 }
 
-void hosted_lost(struct hosted *hosted, uint64_t now, int32_t shard,
+void owned_lost(struct hosted *hosted, uint64_t now, int32_t shard,
                  struct fence fence)
 {
     (void)now;
     int64_t index = index_of(hosted, shard);
     if (index < 0)
         return;
-    struct hosted_shard *at = hosted->shards[index];
+    struct owned_shard *at = hosted->shards[index];
     if (hosted->state[index] == HOSTED_ABSENT ||
         (!fence_is_none(fence) &&
          fence_compare(fence, at->restarts ? at->restart : at->order) <= 0)) {
@@ -512,10 +512,10 @@ void hosted_lost(struct hosted *hosted, uint64_t now, int32_t shard,
 
 static void due(struct hosted *hosted, uint64_t now, int64_t index)
 {
-    struct hosted_shard *at = hosted->shards[index];
+    struct owned_shard *at = hosted->shards[index];
     int32_t shard = shard_at(hosted, index);
     at->due = NEVER;
-    switch ((enum hosted_state)hosted->state[index]) {
+    switch ((enum owned_state)hosted->state[index]) {
     case HOSTED_CLAIMING:
         tell_fence(hosted, HOSTED_CLAIM, shard, at->order);
         return;
@@ -525,10 +525,10 @@ static void due(struct hosted *hosted, uint64_t now, int64_t index)
             return;
         }
         REACHED("markers did not come in time");
-        hosted_debts_forget(at);
+        marker_debts_forget(at);
         set_state(hosted, index, HOSTED_RUNNING);
         hosted->counters.drains_failed++;
-        tell(hosted, (struct hosted_news){ .kind = HOSTED_DRAIN_FAILED,
+        tell(hosted, (struct owned_news){ .kind = HOSTED_DRAIN_FAILED,
                                            .shard = shard,
                                            .attempt = at->attempt,
                                            .reason = "markers are missing" });
@@ -546,29 +546,29 @@ static void due(struct hosted *hosted, uint64_t now, int64_t index)
     }
 }
 
-void hosted_tick(struct hosted *hosted, uint64_t now)
+void owned_tick(struct hosted *hosted, uint64_t now)
 {
     struct timer timer;
     while (timers_take(&hosted->timers, now, &timer)) {
         int64_t index = (int64_t)timer.id;
-        struct hosted_shard *at = hosted->shards[index];
+        struct owned_shard *at = hosted->shards[index];
         /* A timer of a state that is over finds another time here, or none. */
         if (at && hosted->state[index] != HOSTED_ABSENT && at->due <= now)
             due(hosted, now, index);
     }
 }
 
-uint64_t hosted_deadline(const struct hosted *hosted)
+uint64_t owned_deadline(const struct hosted *hosted)
 {
     return timers_deadline(&hosted->timers);
 }
 
-bool hosted_waits(const struct hosted *hosted, int32_t shard)
+bool owned_waits(const struct hosted *hosted, int32_t shard)
 {
     int64_t index = shard_index(shard, hosted->shard_count);
     if (index < 0)
         return false;
-    switch ((enum hosted_state)hosted->state[index]) {
+    switch ((enum owned_state)hosted->state[index]) {
     case HOSTED_CLAIMING:
     case HOSTED_STARTING:
     case HOSTED_STOPPING:
@@ -583,46 +583,46 @@ bool hosted_waits(const struct hosted *hosted, int32_t shard)
     return false;
 }
 
-bool hosted_hold(struct hosted *hosted, uint64_t now, int32_t shard,
+bool owned_hold(struct hosted *hosted, uint64_t now, int32_t shard,
                  struct held *held)
 {
-    if (!hosted_waits(hosted, shard))
+    if (!owned_waits(hosted, shard))
         return false;
     int64_t index = shard_index(shard, hosted->shard_count);
-    return held_put(&hosted->shards[index]->waiting, hosted->budget, now,
+    return pending_put(&hosted->shards[index]->waiting, hosted->budget, now,
                     held);
 }
 
-struct held *hosted_take(struct hosted *hosted, int32_t shard)
+struct held *owned_take(struct hosted *hosted, int32_t shard)
 {
     int64_t index = shard_index(shard, hosted->shard_count);
     if (index >= 0 && hosted->state[index] == HOSTED_STARTING)
         open_shard(hosted, index);
-    if (!hosted_accepts(hosted, shard))
+    if (!owned_accepts(hosted, shard))
         return NULL;
-    return held_take(&hosted->shards[index]->waiting, hosted->budget);
+    return pending_take(&hosted->shards[index]->waiting, hosted->budget);
 }
 
-void hosted_release(struct hosted *hosted, int32_t shard,
-                    struct held_queue *queue)
+void owned_release(struct hosted *hosted, int32_t shard,
+                    struct pending_queue *queue)
 {
     int64_t index = shard_index(shard, hosted->shard_count);
     if (index < 0 || !hosted->shards[index])
         return;
-    held_append(queue, &hosted->shards[index]->waiting);
+    pending_append(queue, &hosted->shards[index]->waiting);
     if (hosted->state[index] == HOSTED_ABSENT)
         shard_free(hosted, index);
 }
 
-void hosted_adopt(struct hosted *hosted, int32_t shard,
-                  struct held_queue *queue)
+void owned_adopt(struct hosted *hosted, int32_t shard,
+                  struct pending_queue *queue)
 {
     int64_t index = shard_index(shard, hosted->shard_count);
     check(index >= 0 && hosted->state[index] != HOSTED_ABSENT);
-    held_append(&hosted->shards[index]->waiting, queue);
+    pending_append(&hosted->shards[index]->waiting, queue);
 }
 
-struct fence hosted_fence(const struct hosted *hosted, int32_t shard)
+struct fence owned_fence(const struct hosted *hosted, int32_t shard)
 {
     int64_t index = shard_index(shard, hosted->shard_count);
     return index >= 0 && hosted->state[index] != HOSTED_ABSENT
@@ -630,21 +630,21 @@ struct fence hosted_fence(const struct hosted *hosted, int32_t shard)
                : (struct fence){ 0, 0 };
 }
 
-bool hosted_next(const struct hosted *hosted, uint32_t *at, int32_t *shard,
-                 enum hosted_state *state)
+bool owned_next(const struct hosted *hosted, uint32_t *at, int32_t *shard,
+                 enum owned_state *state)
 {
     while (*at < 2 * hosted->shard_count - 1) {
         uint32_t index = (*at)++;
         if (hosted->state[index] == HOSTED_ABSENT)
             continue;
         *shard = shard_at(hosted, index);
-        *state = (enum hosted_state)hosted->state[index];
+        *state = (enum owned_state)hosted->state[index];
         return true;
     }
     return false;
 }
 
-const char *hosted_state_name(enum hosted_state state)
+const char *owned_state_name(enum owned_state state)
 {
     static const char *const names[] = { "absent",   "claiming",
                                          "starting", "running",

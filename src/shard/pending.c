@@ -1,4 +1,4 @@
-#include "shard/held.h"
+#include "shard/pending.h"
 
 #include "base/bound.h"
 #include "base/check.h"
@@ -6,11 +6,11 @@
 #include "base/mark.h"
 #include "base/zoo.h"
 
-void held_budget_init(struct held_budget *budget, uint64_t count_max,
+void pending_budget_init(struct pending_budget *budget, uint64_t count_max,
                       uint64_t bytes_max, uint32_t lanes)
 {
     check(lanes > 0);
-    *budget = (struct held_budget){ 0 };
+    *budget = (struct pending_budget){ 0 };
     budget->count_max = (count_max ? count_max : HELD_COUNT_MAX) / lanes;
     budget->bytes_max = (bytes_max ? bytes_max : HELD_BYTES_MAX) / lanes;
     if (budget->count_max == 0)
@@ -19,7 +19,7 @@ void held_budget_init(struct held_budget *budget, uint64_t count_max,
         budget->bytes_max = 1;
 }
 
-bool held_put(struct held_queue *queue, struct held_budget *budget,
+bool pending_put(struct pending_queue *queue, struct pending_budget *budget,
               uint64_t now, struct held *held)
 {
     if (!ZOO(Q2) && (budget->count >= budget->count_max ||
@@ -45,7 +45,7 @@ bool held_put(struct held_queue *queue, struct held_budget *budget,
     return true;
 }
 
-struct held *held_take(struct held_queue *queue, struct held_budget *budget)
+struct held *pending_take(struct pending_queue *queue, struct pending_budget *budget)
 {
     struct held *held = queue->first;
     if (!held)
@@ -61,7 +61,7 @@ struct held *held_take(struct held_queue *queue, struct held_budget *budget)
     return held;
 }
 
-void held_append(struct held_queue *queue, struct held_queue *from)
+void pending_append(struct pending_queue *queue, struct pending_queue *from)
 {
     if (!from->first)
         return;
@@ -71,18 +71,18 @@ void held_append(struct held_queue *queue, struct held_queue *from)
         queue->first = from->first;
     queue->last = from->last;
     queue->count += from->count;
-    *from = (struct held_queue){ 0 };
+    *from = (struct pending_queue){ 0 };
 }
 
-void held_prepend(struct held_queue *queue, struct held_queue *from)
+void pending_prepend(struct pending_queue *queue, struct pending_queue *from)
 {
     if (ZOO(B12)) {
-        held_append(queue, from);
+        pending_append(queue, from);
         return;
     }
     SOMETIMES("older messages return before those that wait",
               from->count && queue->count);
-    held_append(from, queue);
+    pending_append(from, queue);
     *queue = *from;
-    *from = (struct held_queue){ 0 };
+    *from = (struct pending_queue){ 0 };
 }

@@ -2,8 +2,8 @@
  *
  * A message is the lane's: it embeds `struct held` as a member, gives the message by handing that over and gets it back by
  * taking it. Nothing here knows what a message is, and nothing here frees one. Behaviour 16.3. */
-#ifndef SHERD_SHARD_HELD_H
-#define SHERD_SHARD_HELD_H
+#ifndef SHERD_SHARD_PENDING_H
+#define SHERD_SHARD_PENDING_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ struct held {
 };
 
 /* What all queues of one type on one lane hold together. */
-struct held_budget {
+struct pending_budget {
     uint64_t count;
     uint64_t bytes;
     uint64_t count_max;   /* the type's buffer-size divided by the lanes, at least 1 */
@@ -26,22 +26,22 @@ struct held_budget {
 };
 
 /* Zero is an empty one. */
-struct held_queue {
+struct pending_queue {
     struct held *first;
     struct held *last;
     uint32_t count;
 };
 
 /* The share of one of `lanes` lanes of a type's limits; 0 takes the default (HELD_COUNT_MAX, HELD_BYTES_MAX). */
-void held_budget_init(struct held_budget *budget, uint64_t count_max,
+void pending_budget_init(struct pending_budget *budget, uint64_t count_max,
                       uint64_t bytes_max, uint32_t lanes);
 /* Appends, given; false when a limit is reached: then it stays the caller's, and `refused` has counted it. */
-bool held_put(struct held_queue *queue, struct held_budget *budget,
+bool pending_put(struct pending_queue *queue, struct pending_budget *budget,
               uint64_t now, struct held *held);
 /* Takes the oldest; null when empty. */
-struct held *held_take(struct held_queue *queue, struct held_budget *budget);
+struct held *pending_take(struct pending_queue *queue, struct pending_budget *budget);
 /* Puts all of `from` before (or behind) what `queue` has and leaves `from` empty. Both count in the same budget. */
-void held_prepend(struct held_queue *queue, struct held_queue *from);
-void held_append(struct held_queue *queue, struct held_queue *from);
+void pending_prepend(struct pending_queue *queue, struct pending_queue *from);
+void pending_append(struct pending_queue *queue, struct pending_queue *from);
 
 #endif

@@ -1,5 +1,5 @@
 /* Reading and writing a coordinator's state: the order of things, and what is said when it is stored. */
-#include "shard/keeping.h"
+#include "shard/state_store.h"
 
 #include "base/limits.h"
 #include "base/mark.h"
@@ -26,52 +26,52 @@ static void probe(const struct coordinator *coordinator, enum probe_kind kind,
     probes_put(coordinator->probes, &probe);
 }
 
-void keeping_init(struct coordinator *coordinator)
+void state_store_init(struct coordinator *coordinator)
 {
-    coordinator->keeping.wants = true; /* the read */
+    coordinator->state_store.wants = true; /* the read */
 }
 
-void keeping_fini(struct coordinator *coordinator)
+void state_store_fini(struct coordinator *coordinator)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
 
-    for (uint32_t i = 0; i < keeping->parts.count; i++) {
-        gzip_part_fini(&keeping->parts.items[i]->homes);
-        gzip_part_fini(&keeping->parts.items[i]->fences);
-        mem_free(keeping->parts.items[i]);
+    for (uint32_t i = 0; i < state_store->parts.count; i++) {
+        gzip_part_fini(&state_store->parts.items[i]->homes);
+        gzip_part_fini(&state_store->parts.items[i]->fences);
+        mem_free(state_store->parts.items[i]);
     }
-    vec_fini(&keeping->parts);
-    for (uint32_t i = 0; i < keeping->regions.count; i++)
-        gzip_part_fini(&keeping->regions.items[i]);
-    vec_fini(&keeping->regions);
-    buf_fini(&keeping->state);
-    buf_fini(&keeping->fences);
+    vec_fini(&state_store->parts);
+    for (uint32_t i = 0; i < state_store->regions.count; i++)
+        gzip_part_fini(&state_store->regions.items[i]);
+    vec_fini(&state_store->regions);
+    buf_fini(&state_store->state);
+    buf_fini(&state_store->fences);
 }
 
 /* ---- changes ---- */
 
 void keep_shard(struct coordinator *coordinator, struct shard *shard)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
 
-    shard->version = ++keeping->version;
-    keeping->state_version = keeping->fences_version = keeping->version;
-    while (keeping->parts.count <= shard->index / PART_SHARDS) {
+    shard->version = ++state_store->version;
+    state_store->state_version = state_store->fences_version = state_store->version;
+    while (state_store->parts.count <= shard->index / PART_SHARDS) {
         struct kept_part *part = mem_alloc(sizeof *part);
 
         part->is_changed = true;
-        vec_push(&keeping->parts, part);
+        vec_push(&state_store->parts, part);
     }
-    keeping->parts.items[shard->index / PART_SHARDS]->is_changed = true;
+    state_store->parts.items[shard->index / PART_SHARDS]->is_changed = true;
 }
 
 void keep_regions(struct coordinator *coordinator, uint32_t first)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
 
-    keeping->state_version = ++keeping->version;
-    if (keeping->regions_packed > first)
-        keeping->regions_packed = first;
+    state_store->state_version = ++state_store->version;
+    if (state_store->regions_packed > first)
+        state_store->regions_packed = first;
 }
 
 void keep_region(struct coordinator *coordinator, struct registrant *region)
@@ -81,20 +81,20 @@ void keep_region(struct coordinator *coordinator, struct registrant *region)
     while (coordinator->regions.items[at] != region)
         at++;
     keep_regions(coordinator, at);
-    region->version = coordinator->keeping.version;
+    region->version = coordinator->state_store.version;
 }
 
 void keep_term(struct coordinator *coordinator)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
 
-    keeping->fences_version = ++keeping->version;
-    coordinator->term_version = keeping->version;
+    state_store->fences_version = ++state_store->version;
+    coordinator->term_version = state_store->version;
 }
 
 bool is_kept(const struct coordinator *coordinator, uint64_t version)
 {
-    return version <= coordinator->keeping.written;
+    return version <= coordinator->state_store.written;
 }
 
 /* ---- writing ---- */
@@ -104,7 +104,7 @@ static bool may_pack(struct coordinator *coordinator)
 {
     uint32_t *room = &coordinator->telling.room->packs;
 
-    if (coordinator->keeping.is_hasty)
+    if (coordinator->state_store.is_hasty)
         return true;
     if (!*room)
         return false;
@@ -115,7 +115,7 @@ static bool may_pack(struct coordinator *coordinator)
 static void gossip_pack_part(struct coordinator *coordinator, uint32_t index,
                       struct buf *bytes)
 {
-    struct kept_part *part = coordinator->keeping.parts.items[index];
+    struct kept_part *part = coordinator->state_store.parts.items[index];
     uint32_t first = index * PART_SHARDS;
     uint32_t count = coordinator->shards.count - first;
 
@@ -144,15 +144,15 @@ static void gossip_pack_part(struct coordinator *coordinator, uint32_t index,
 /* Those from the first one that is not packed as it is; what goes away moves all that follow. False: not all yet. */
 static bool pack_regions(struct coordinator *coordinator, struct buf *bytes)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
     uint32_t count = coordinator->regions.count;
     uint32_t parts = (count + PART_REGIONS - 1) / PART_REGIONS;
 
-    while (keeping->regions.count < parts)
-        vec_push(&keeping->regions, ((struct gzip_part){ .size = 0 }));
-    while (keeping->regions.count > parts)
-        gzip_part_fini(&keeping->regions.items[--keeping->regions.count]);
-    for (uint32_t part = keeping->regions_packed / PART_REGIONS; part < parts;
+    while (state_store->regions.count < parts)
+        vec_push(&state_store->regions, ((struct gzip_part){ .size = 0 }));
+    while (state_store->regions.count > parts)
+        gzip_part_fini(&state_store->regions.items[--state_store->regions.count]);
+    for (uint32_t part = state_store->regions_packed / PART_REGIONS; part < parts;
          part++) {
         uint32_t end = (part + 1) * PART_REGIONS;
 
@@ -163,8 +163,8 @@ static bool pack_regions(struct coordinator *coordinator, struct buf *bytes)
         for (uint32_t i = part * PART_REGIONS; i < end; i++)
             stored_region_put(bytes, coordinator->regions.items[i]->ref,
                               coordinator->regions.items[i]->is_proxy);
-        gzip_part_set(&keeping->regions.items[part], buf_slice(bytes));
-        keeping->regions_packed = (part + 1) * PART_REGIONS;
+        gzip_part_set(&state_store->regions.items[part], buf_slice(bytes));
+        state_store->regions_packed = (part + 1) * PART_REGIONS;
     }
     return true;
 }
@@ -172,28 +172,28 @@ static bool pack_regions(struct coordinator *coordinator, struct buf *bytes)
 /* To write a large state takes as long as to pack what a step may: neither is done beside the other. */
 static bool may_write(const struct coordinator *coordinator)
 {
-    const struct keeping *keeping = &coordinator->keeping;
+    const struct state_store *state_store = &coordinator->state_store;
 
-    return keeping->is_hasty ||
+    return state_store->is_hasty ||
            coordinator->telling.room->packs == COORDINATOR_PACKS_MAX ||
-           keeping->parts.count + keeping->regions.count <=
+           state_store->parts.count + state_store->regions.count <=
                COORDINATOR_PACKS_MAX;
 }
 
 /* What has changed. False: there is more, or all is to be written, in the next step. */
 static bool pack_parts(struct coordinator *coordinator)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
     struct buf bytes = { 0 };
     bool is_all, has_room = coordinator->telling.room->packs > 0;
 
     /* What is packed may change before the last one is; not without end. */
-    keeping->is_hasty =
-        keeping->pack_steps > 2 * (keeping->parts.count +
-                                   keeping->regions.count + 4);
+    state_store->is_hasty =
+        state_store->pack_steps > 2 * (state_store->parts.count +
+                                   state_store->regions.count + 4);
     is_all = pack_regions(coordinator, &bytes);
-    for (uint32_t i = 0; i < keeping->parts.count && is_all; i++) {
-        if (!keeping->parts.items[i]->is_changed)
+    for (uint32_t i = 0; i < state_store->parts.count && is_all; i++) {
+        if (!state_store->parts.items[i]->is_changed)
             continue;
         is_all = may_pack(coordinator);
         if (is_all)
@@ -203,217 +203,217 @@ static bool pack_parts(struct coordinator *coordinator)
     SOMETIMES("a coordinator's state is packed in more than a step", !is_all);
     is_all = is_all && may_write(coordinator);
     if (is_all)
-        keeping->pack_steps = 0;
-    else if (has_room || !keeping->pack_steps)
-        keeping->pack_steps++; /* it is asked more than once in a step */
+        state_store->pack_steps = 0;
+    else if (has_room || !state_store->pack_steps)
+        state_store->pack_steps++; /* it is asked more than once in a step */
     return is_all;
 }
 
 static void join_parts(struct coordinator *coordinator)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
     struct gzip_part homes = { 0 }, fences = { 0 }, term = { 0 };
     struct buf bytes = { 0 };
 
-    buf_clear(&keeping->state);
-    buf_clear(&keeping->fences);
-    gzip_begin(&keeping->state);
-    gzip_begin(&keeping->fences);
-    for (uint32_t i = 0; i < keeping->regions.count; i++)
-        gzip_join(&keeping->state, &homes, &keeping->regions.items[i]);
+    buf_clear(&state_store->state);
+    buf_clear(&state_store->fences);
+    gzip_begin(&state_store->state);
+    gzip_begin(&state_store->fences);
+    for (uint32_t i = 0; i < state_store->regions.count; i++)
+        gzip_join(&state_store->state, &homes, &state_store->regions.items[i]);
     stored_term_put(&bytes, coordinator->term);
     gzip_part_set(&term, buf_slice(&bytes));
-    gzip_join(&keeping->fences, &fences, &term);
+    gzip_join(&state_store->fences, &fences, &term);
     gzip_part_fini(&term);
-    for (uint32_t i = 0; i < keeping->parts.count; i++) {
-        gzip_join(&keeping->state, &homes, &keeping->parts.items[i]->homes);
-        gzip_join(&keeping->fences, &fences, &keeping->parts.items[i]->fences);
+    for (uint32_t i = 0; i < state_store->parts.count; i++) {
+        gzip_join(&state_store->state, &homes, &state_store->parts.items[i]->homes);
+        gzip_join(&state_store->fences, &fences, &state_store->parts.items[i]->fences);
     }
-    gzip_end(&keeping->state, &homes);
-    gzip_end(&keeping->fences, &fences);
+    gzip_end(&state_store->state, &homes);
+    gzip_end(&state_store->fences, &fences);
     buf_fini(&bytes);
 }
 
-static uint64_t timeout_of(const struct keeping *keeping, uint64_t most)
+static uint64_t timeout_of(const struct state_store *state_store, uint64_t most)
 {
     uint64_t timeout = (uint64_t)FIRST_TIMEOUT_MS
-                       << (keeping->failures < 8 ? keeping->failures : 8);
+                       << (state_store->failures < 8 ? state_store->failures : 8);
 
     return timeout < most ? timeout : most;
 }
 
 bool coordinator_wants(const struct coordinator *coordinator, bool *is_write)
 {
-    *is_write = coordinator->keeping.is_read;
-    return coordinator->keeping.wants;
+    *is_write = coordinator->state_store.is_read;
+    return coordinator->state_store.wants;
 }
 
 bool coordinator_next_want(struct coordinator *coordinator,
                            struct coordinator_want *want)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
 
-    if (!keeping->wants ||
-        (keeping->is_read && !pack_parts(coordinator)))
+    if (!state_store->wants ||
+        (state_store->is_read && !pack_parts(coordinator)))
         return false;
-    keeping->wants = false;
-    keeping->is_asked = true;
-    *want = (struct coordinator_want){ .ticket = ++keeping->ticket };
-    if (!keeping->is_read) {
+    state_store->wants = false;
+    state_store->is_asked = true;
+    *want = (struct coordinator_want){ .ticket = ++state_store->ticket };
+    if (!state_store->is_read) {
         want->kind = COORDINATOR_WANT_READ;
         want->timeout_ms = timeout_of(
-            keeping, coordinator->settings.waiting_for_state_timeout_ms);
+            state_store, coordinator->settings.waiting_for_state_timeout_ms);
         probe(coordinator, PROBE_STATE_ASKED, want->ticket,
               (struct slice){ 0 });
         return true;
     }
     join_parts(coordinator);
-    keeping->writing = keeping->version;
+    state_store->writing = state_store->version;
     want->kind = COORDINATOR_WANT_WRITE;
     want->to_all =
-        keeping->hands_over && coordinator->members.count <= ALL_MEMBERS;
+        state_store->hands_over && coordinator->members.count <= ALL_MEMBERS;
     want->timeout_ms =
-        timeout_of(keeping, coordinator->settings.updating_state_timeout_ms);
-    if (keeping->hands_over || !is_kept(coordinator, keeping->state_version))
-        want->state = buf_slice(&keeping->state);
-    if (keeping->hands_over || !is_kept(coordinator, keeping->fences_version))
-        want->fences = buf_slice(&keeping->fences);
+        timeout_of(state_store, coordinator->settings.updating_state_timeout_ms);
+    if (state_store->hands_over || !is_kept(coordinator, state_store->state_version))
+        want->state = buf_slice(&state_store->state);
+    if (state_store->hands_over || !is_kept(coordinator, state_store->fences_version))
+        want->fences = buf_slice(&state_store->fences);
     probe(coordinator, PROBE_STATE_SENT, want->ticket, want->state);
     probe(coordinator, PROBE_FENCES_SENT, want->ticket, want->fences);
     return true;
 }
 
-void keeping_settle(struct coordinator *coordinator)
+void state_store_settle(struct coordinator *coordinator)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
 
     /* Of homes that are found in several steps one write is made. */
     bool comes_more = coordinator->is_placing && coordinator->is_active &&
                       !coordinator->is_ending;
 
-    if (keeping->is_read && coordinator->term && !coordinator->is_stopped &&
-        !keeping->is_asked && !keeping->is_paused && !comes_more &&
-        (keeping->hands_over ? !keeping->has_handed_over
-                             : !is_kept(coordinator, keeping->version)))
-        keeping->wants = true;
+    if (state_store->is_read && coordinator->term && !coordinator->is_stopped &&
+        !state_store->is_asked && !state_store->is_paused && !comes_more &&
+        (state_store->hands_over ? !state_store->has_handed_over
+                             : !is_kept(coordinator, state_store->version)))
+        state_store->wants = true;
 }
 
-bool keeping_hands_over(struct coordinator *coordinator)
+bool state_store_hands_over(struct coordinator *coordinator)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
 
-    if (!coordinator->is_active || keeping->has_handed_over)
+    if (!coordinator->is_active || state_store->has_handed_over)
         return false;
-    if (!keeping->hands_over && !keeping->is_asked) {
-        keeping->hands_over = true;
-        keeping->failures = 0; /* one try, and a short one */
-        keeping->is_paused = false;
-        keeping->generation++;
+    if (!state_store->hands_over && !state_store->is_asked) {
+        state_store->hands_over = true;
+        state_store->failures = 0; /* one try, and a short one */
+        state_store->is_paused = false;
+        state_store->generation++;
     }
     return true;
 }
 
-void keeping_hurry(struct coordinator *coordinator, uint64_t now)
+void state_store_hurry(struct coordinator *coordinator, uint64_t now)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
 
-    if ((!keeping->is_asked && !keeping->is_paused) || keeping->hands_over)
+    if ((!state_store->is_asked && !state_store->is_paused) || state_store->hands_over)
         return;
-    if (now < keeping->hurry_after) {
-        keeping->hurried = keeping->ticket;
-        if (!keeping->is_hurry_due)
-            timers_put(&coordinator->timers, keeping->hurry_after, TIMER_HURRY,
+    if (now < state_store->hurry_after) {
+        state_store->hurried = state_store->ticket;
+        if (!state_store->is_hurry_due)
+            timers_put(&coordinator->timers, state_store->hurry_after, TIMER_HURRY,
                        0, 0);
-        keeping->is_hurry_due = true;
+        state_store->is_hurry_due = true;
         return;
     }
-    keeping->hurry_after = now + HURRY_INTERVAL;
+    state_store->hurry_after = now + HURRY_INTERVAL;
     REACHED("a write or read of a coordinator's state begins again: its members have changed");
-    keeping->is_asked = keeping->is_paused = false;
-    keeping->ticket++; /* the answer to the former one is not this one's */
-    keeping->generation++;
-    keeping->wants = true;
+    state_store->is_asked = state_store->is_paused = false;
+    state_store->ticket++; /* the answer to the former one is not this one's */
+    state_store->generation++;
+    state_store->wants = true;
 }
 
-void keeping_hurry_due(struct coordinator *coordinator, uint64_t now)
+void state_store_hurry_due(struct coordinator *coordinator, uint64_t now)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
 
-    keeping->is_hurry_due = false;
-    if (keeping->hurried == keeping->ticket) /* else it has been answered, or begun since */
-        keeping_hurry(coordinator, now);
+    state_store->is_hurry_due = false;
+    if (state_store->hurried == state_store->ticket) /* else it has been answered, or begun since */
+        state_store_hurry(coordinator, now);
 }
 
-void keeping_resume(struct coordinator *coordinator, uint32_t generation)
+void state_store_resume(struct coordinator *coordinator, uint32_t generation)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
 
-    if (!keeping->is_paused || generation != keeping->generation)
+    if (!state_store->is_paused || generation != state_store->generation)
         return;
-    keeping->is_paused = false;
-    keeping->wants = true;
+    state_store->is_paused = false;
+    state_store->wants = true;
 }
 
 /* Who still has a majority is not known here: it is tried for ever, as in the reference (behaviour 14.2, 14.3). */
 static void failed(struct coordinator *coordinator, uint64_t now,
                    const char *what)
 {
-    struct keeping *keeping = &coordinator->keeping;
-    uint32_t doublings = keeping->failures < PAUSE_DOUBLINGS
-                             ? keeping->failures
+    struct state_store *state_store = &coordinator->state_store;
+    uint32_t doublings = state_store->failures < PAUSE_DOUBLINGS
+                             ? state_store->failures
                              : PAUSE_DOUBLINGS;
 
-    keeping->failures++;
+    state_store->failures++;
     trace_put(coordinator->trace,
-              keeping->failures < 5 ? TRACE_WARNING : TRACE_ERROR,
+              state_store->failures < 5 ? TRACE_WARNING : TRACE_ERROR,
               "coordinator",
               "the coordinator's state could not be %s, tried again type=%s "
               "failures=%u",
-              what, coordinator->type, keeping->failures);
-    keeping->is_paused = true;
+              what, coordinator->type, state_store->failures);
+    state_store->is_paused = true;
     timers_put(&coordinator->timers, now + (PAUSE << doublings), TIMER_KEEP, 0,
-               ++keeping->generation);
+               ++state_store->generation);
 }
 
 static bool is_awaited(struct coordinator *coordinator, uint64_t ticket)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
 
-    if (!keeping->is_asked || ticket != keeping->ticket) {
+    if (!state_store->is_asked || ticket != state_store->ticket) {
         coordinator->counters.stale++;
         return false;
     }
-    keeping->is_asked = false;
+    state_store->is_asked = false;
     return !coordinator->is_stopped;
 }
 
 void coordinator_written(struct coordinator *coordinator, uint64_t now,
                          uint64_t ticket, bool is_good, struct outbox *outbox)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
 
     if (!is_awaited(coordinator, ticket))
         return;
-    keeping->has_handed_over = keeping->hands_over;
+    state_store->has_handed_over = state_store->hands_over;
     SOMETIMES("a coordinator ends and some member has not confirmed its state",
-              keeping->has_handed_over && !is_good);
+              state_store->has_handed_over && !is_good);
     if (!is_good) {
         coordinator->counters.failed_writes++;
-        if (!keeping->has_handed_over)
+        if (!state_store->has_handed_over)
             failed(coordinator, now, "written");
         coordinator_settle(coordinator, now, outbox);
         return;
     }
     coordinator->counters.writes++;
     SOMETIMES("changes came while a coordinator's state was written",
-              keeping->version > keeping->writing);
-    keeping->failures = 0;
-    keeping->written = ZOO(A10W) ? keeping->version : keeping->writing;
+              state_store->version > state_store->writing);
+    state_store->failures = 0;
+    state_store->written = ZOO(A10W) ? state_store->version : state_store->writing;
     probe(coordinator, PROBE_STATE_STORED, ticket, (struct slice){ 0 });
     if (!coordinator->is_active)
         coordinator_activate(coordinator, now, outbox);
     if (coordinator->is_active)
-        telling_stored(coordinator, now, outbox);
+        announce_stored(coordinator, now, outbox);
     coordinator_settle(coordinator, now, outbox);
 }
 
@@ -422,9 +422,9 @@ void coordinator_written(struct coordinator *coordinator, uint64_t now,
 /* What is stored as it is counts as written; the rest is written anew. */
 static void settle_loaded(struct coordinator *coordinator, bool is_exact)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
 
-    keeping->written = keeping->version;
+    state_store->written = state_store->version;
     for (uint32_t i = 0; i < coordinator->shards.count; i++) {
         struct shard *shard = coordinator->shards.items[i];
         uint64_t version = shard->version;
@@ -443,7 +443,7 @@ void coordinator_read(struct coordinator *coordinator, uint64_t now,
                       uint64_t ticket, bool is_good, struct slice state,
                       struct slice fences, struct outbox *outbox)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
     struct stored stored;
 
     if (!is_awaited(coordinator, ticket))
@@ -453,12 +453,12 @@ void coordinator_read(struct coordinator *coordinator, uint64_t now,
         failed(coordinator, now, "read");
         return;
     }
-    keeping->failures = 0;
-    keeping->is_read = true;
+    state_store->failures = 0;
+    state_store->is_read = true;
     probe(coordinator, PROBE_STATE_READ, ticket, state);
     probe(coordinator, PROBE_FENCES_READ, ticket, fences);
     if (stored_read(&stored, state, fences)) {
-        keeping_load(coordinator, &stored);
+        state_store_load(coordinator, &stored);
         settle_loaded(coordinator, true);
         stored_fini(&stored);
     } else {
@@ -467,7 +467,7 @@ void coordinator_read(struct coordinator *coordinator, uint64_t now,
                   "the stored state cannot be read and is made anew of what "
                   "regions report type=%s",
                   coordinator->type);
-        keeping->is_anew = true;
+        state_store->is_anew = true;
         settle_loaded(coordinator, false);
     }
     coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM,
@@ -496,15 +496,15 @@ static void outdo(struct coordinator *coordinator, struct slice id,
 void coordinator_foreign(struct coordinator *coordinator, uint64_t now,
                          struct slice fences, struct outbox *outbox)
 {
-    struct keeping *keeping = &coordinator->keeping;
+    struct state_store *state_store = &coordinator->state_store;
     uint64_t seen = 0;
     struct stored stored;
 
-    if (!keeping->is_read || coordinator->is_stopped)
+    if (!state_store->is_read || coordinator->is_stopped)
         return;
     REACHED("a value of another coordinator is found after the read");
     coordinator->counters.foreign++;
-    keeping->state_version = keeping->fences_version = ++keeping->version;
+    state_store->state_version = state_store->fences_version = ++state_store->version;
     if (!stored_read(&stored, slice_of(NULL, 0), fences)) {
         coordinator->counters.malformed++;
     } else {

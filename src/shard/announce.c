@@ -23,26 +23,26 @@ void coordinator_room_fill(struct coordinator_room *room)
                                        COORDINATOR_VIEWS_MAX };
 }
 
-void telling_fini(struct home_telling *telling)
+void announce_fini(struct home_announcements *telling)
 {
     vec_fini(&telling->unstored);
     vec_fini(&telling->ready);
 }
 
-bool telling_waits(const struct coordinator *coordinator)
+bool announce_waits(const struct coordinator *coordinator)
 {
-    const struct home_telling *telling = &coordinator->telling;
+    const struct home_announcements *telling = &coordinator->telling;
 
     return telling->head < telling->ready.count ||
            (telling->has_welcomes && coordinator->is_active);
 }
 
-uint32_t telling_room(const struct coordinator *coordinator)
+uint32_t announce_room(const struct coordinator *coordinator)
 {
-    return telling_waits(coordinator) ? 0 : coordinator->telling.room->tells;
+    return announce_waits(coordinator) ? 0 : coordinator->telling.room->tells;
 }
 
-void telling_charge(struct coordinator *coordinator, uint32_t messages)
+void announce_charge(struct coordinator *coordinator, uint32_t messages)
 {
     uint32_t *room = &coordinator->telling.room->tells;
 
@@ -51,7 +51,7 @@ void telling_charge(struct coordinator *coordinator, uint32_t messages)
 
 static void wait(struct coordinator *coordinator, struct shard *shard)
 {
-    struct home_telling *telling = &coordinator->telling;
+    struct home_announcements *telling = &coordinator->telling;
 
     if (shard->is_due)
         return;
@@ -86,7 +86,7 @@ static void host(struct coordinator *coordinator, uint64_t now,
     timers_put(&coordinator->timers,
                now + host_wait_ms(coordinator, shard) * MS,
                TIMER_HOST, shard->index, shard->generation);
-    telling_charge(coordinator, 1);
+    announce_charge(coordinator, 1);
     coordinator_tell(coordinator, shard->home,
                      (struct shard_message){ .kind = SHARD_HOST,
                                              .shard = shard->id,
@@ -98,7 +98,7 @@ static void tell_home(struct coordinator *coordinator,
                       const struct shard *shard,
                       const struct registrant *region, struct outbox *outbox)
 {
-    telling_charge(coordinator, 1);
+    announce_charge(coordinator, 1);
     coordinator_tell(coordinator, region,
                      (struct shard_message){ .kind = SHARD_HOME,
                                              .shard = shard->id,
@@ -141,7 +141,7 @@ static void order(struct coordinator *coordinator, uint64_t now,
 {
     shard->is_started = false;
     shard->generation++;
-    if (is_kept(coordinator, shard->version) && telling_room(coordinator)) {
+    if (is_kept(coordinator, shard->version) && announce_room(coordinator)) {
         host(coordinator, now, shard, outbox);
         return;
     }
@@ -200,7 +200,7 @@ static void greet(struct coordinator *coordinator, struct registrant *region,
 
     region->is_welcome_due = false;
     homes = registration_greet(coordinator, region, outbox);
-    telling_charge(coordinator,
+    announce_charge(coordinator,
                    1 + homes / HOMES_A_MESSAGE +
                        coordinator->regions.count / REGIONS_A_MESSAGE);
 }
@@ -208,7 +208,7 @@ static void greet(struct coordinator *coordinator, struct registrant *region,
 /* False: there is no more room. */
 static bool welcome_due(struct coordinator *coordinator, struct outbox *outbox)
 {
-    struct home_telling *telling = &coordinator->telling;
+    struct home_announcements *telling = &coordinator->telling;
 
     for (uint32_t i = 0; i < coordinator->regions.count; i++) {
         struct registrant *region = coordinator->regions.items[i];
@@ -223,12 +223,12 @@ static bool welcome_due(struct coordinator *coordinator, struct outbox *outbox)
     return true;
 }
 
-void telling_welcome(struct coordinator *coordinator,
+void announce_welcome(struct coordinator *coordinator,
                      struct registrant *region, struct outbox *outbox)
 {
     bool is_stored = is_kept(coordinator, region->version);
 
-    if (is_stored && telling_room(coordinator)) {
+    if (is_stored && announce_room(coordinator)) {
         greet(coordinator, region, outbox);
         return;
     }
@@ -261,7 +261,7 @@ static bool tell_one(struct coordinator *coordinator, uint64_t now,
 static void tell_ready(struct coordinator *coordinator, uint64_t now,
                        struct outbox *outbox)
 {
-    struct home_telling *telling = &coordinator->telling;
+    struct home_announcements *telling = &coordinator->telling;
 
     if (telling->has_welcomes && coordinator->is_active &&
         !welcome_due(coordinator, outbox))
@@ -284,17 +284,17 @@ void shard_announce(struct coordinator *coordinator, uint64_t now,
                     struct outbox *outbox)
 {
     bool is_now = is_kept(coordinator, shard->version) && !shard->is_due &&
-                  telling_room(coordinator);
+                  announce_room(coordinator);
 
     announce_later(coordinator, shard, audience);
     if (is_now)
         tell_ready(coordinator, now, outbox);
 }
 
-void telling_stored(struct coordinator *coordinator, uint64_t now,
+void announce_stored(struct coordinator *coordinator, uint64_t now,
                     struct outbox *outbox)
 {
-    struct home_telling *telling = &coordinator->telling;
+    struct home_announcements *telling = &coordinator->telling;
     uint32_t left = 0;
 
     for (uint32_t i = 0; i < telling->unstored.count; i++) {
@@ -309,21 +309,21 @@ void telling_stored(struct coordinator *coordinator, uint64_t now,
     telling->has_welcomes = true;
     tell_ready(coordinator, now, outbox);
     SOMETIMES("what became due by a write is told in more than a step",
-              telling_waits(coordinator));
+              announce_waits(coordinator));
 }
 
-void telling_step(struct coordinator *coordinator, uint64_t now,
+void announce_step(struct coordinator *coordinator, uint64_t now,
                   struct outbox *outbox)
 {
     coordinator_room_fill(&coordinator->telling.own);
-    if (telling_waits(coordinator))
+    if (announce_waits(coordinator))
         tell_ready(coordinator, now, outbox);
 }
 
 bool coordinator_is_busy(const struct coordinator *coordinator)
 {
     return !coordinator->is_stopped &&
-           (telling_waits(coordinator) || coordinator->keeping.pack_steps ||
+           (announce_waits(coordinator) || coordinator->state_store.pack_steps ||
             (coordinator->is_active && !coordinator->is_ending &&
              (coordinator->is_placing || coordinator->is_filling ||
              coordinator->is_beginning || coordinator->has_questions ||

@@ -276,7 +276,7 @@ static void spend(uint32_t *room, uint32_t cost)
     *room -= cost < *room ? cost : *room;
 }
 
-void homes_place_all(struct coordinator *coordinator, uint64_t now,
+void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
                      struct outbox *outbox)
 {
     struct allocation_region *views;
@@ -324,7 +324,7 @@ void homes_place_all(struct coordinator *coordinator, uint64_t now,
     mem_free(views);
 }
 
-void homes_receive(struct coordinator *coordinator, uint64_t now,
+void shard_homes_receive(struct coordinator *coordinator, uint64_t now,
                    const struct inbound *inbound,
                    const struct shard_message *message, struct outbox *outbox)
 {
@@ -372,13 +372,13 @@ static bool is_calm(const struct coordinator *coordinator)
     return true;
 }
 
-void homes_move(struct coordinator *coordinator, uint64_t now,
+void shard_homes_move(struct coordinator *coordinator, uint64_t now,
                 struct outbox *outbox)
 {
     if (coordinator->is_stopping || coordinator->is_cluster_stopping)
         coordinator->moves_head = coordinator->moves.count;
     while (coordinator->moves_head < coordinator->moves.count &&
-           telling_room(coordinator)) {
+           announce_room(coordinator)) {
         struct shard *shard =
             coordinator->shards.items[coordinator->moves.items
                                           [coordinator->moves_head++]];
@@ -454,7 +454,7 @@ static bool may_rebalance(const struct coordinator *coordinator)
            !coordinator->is_stopping && !coordinator->is_cluster_stopping;
 }
 
-void homes_rebalance(struct coordinator *coordinator, uint64_t now)
+void shard_homes_rebalance(struct coordinator *coordinator, uint64_t now)
 {
     SOMETIMES("a rebalance is left out: what was tried alone has failed",
               now < coordinator->moves_after);
@@ -462,7 +462,7 @@ void homes_rebalance(struct coordinator *coordinator, uint64_t now)
                                   may_rebalance(coordinator);
 }
 
-void homes_rebalance_on(struct coordinator *coordinator)
+void shard_homes_rebalance_on(struct coordinator *coordinator)
 {
     uint32_t *room = &coordinator->telling.room->views;
     uint32_t count = coordinator->regions.count;
