@@ -39,11 +39,11 @@
 #define TLS_PIECE_SIZE (32 * 1024) /* bytes encrypted or decrypted at a time: each connection keeps buffers as large */
 #define TLS_LOOK_MS 1000 /* between two looks of a thread for lists that revoke peers of its open connections, at least */
 #define TLS_ANSWERS_MAX (16 * 1024) /* bytes of TLS's own answers to a peer, not sent yet: 600 for new keys, of which nobody needs two */
-#define LOOKUP_NAMES_MAX ASSOCIATIONS_MAX /* names that are looked up, or whose addresses are kept */
-#define LOOKUP_THREADS_MAX MEMBER_SEEDS_MAX /* look-ups at a time: seed nodes that DNS says nothing of hold up no other name */
-#define LOOKUP_ADDRESSES_MAX 64 /* of one name */
-#define LOOKUP_KEPT_MS 10000 /* a name's addresses: those that came too late for an attempt are there for the next one, which waits for 5.5 s at most */
-#define LOOKUP_FAILED_KEPT_MS 3000 /* that it has none: less, since a node that starts may get its name just now */
+#define DNS_LOOKUP_NAMES_MAX ASSOCIATIONS_MAX /* names that are looked up, or whose addresses are kept */
+#define DNS_LOOKUP_THREADS_MAX MEMBER_SEEDS_MAX /* look-ups at a time: seed nodes that DNS says nothing of hold up no other name */
+#define DNS_LOOKUP_ADDRESSES_MAX 64 /* of one name */
+#define DNS_LOOKUP_KEPT_MS 10000 /* a name's addresses: those that came too late for an attempt are there for the next one, which waits for 5.5 s at most */
+#define DNS_LOOKUP_FAILED_KEPT_MS 3000 /* that it has none: less, since a node that starts may get its name just now */
 #define SOCKET_CONNECT_MS 5000 /* name look-up, all addresses and TLS's handshake; Akka's connection-timeout */
 #define THREAD_POLL_NS 50000 /* how long a thread polls after work before it sleeps: two wakings */
 #define THREAD_POLL_ACTIVE_NS 1000000 /* only when there was work this short a time before */

@@ -1,7 +1,7 @@
 /* Files that a node reads by their path while it runs. A path may lead to something that never answers (a FIFO, a device): that
  * is refused, and opening it waits for nobody.
  *
- * Who calls: host/finder.c, the files of TLS, host/etcd_call.c. */
+ * Who calls: host/discovery.c, the files of TLS, host/etcd_call.c. */
 #ifndef SHERD_HOST_FILE_H
 #define SHERD_HOST_FILE_H
 

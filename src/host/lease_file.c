@@ -1,6 +1,6 @@
 /* A lease in a file: "boot owner until token", under a lock. No sync: what a crash of the host loses is nobody's anyway. */
 #define _GNU_SOURCE
-#include "host/leases.h"
+#include "host/lease_provider.h"
 
 #include <errno.h>
 #include <fcntl.h>

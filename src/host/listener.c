@@ -14,7 +14,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/line.h"
-#include "host/expected.h"
+#include "host/expected_peers.h"
 #include "host/handle.h"
 #include "host/socket_address.h"
 #include "host/tls.h"

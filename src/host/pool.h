@@ -5,7 +5,7 @@
  *
  * The queue has no limit of its own: each lane's is ACTOR_JOBS_MAX, refused where a job is started.
  *
- * Who calls: host/system.c; the threads of a system submit. host/looks.c has pools of one thread, for its own. */
+ * Who calls: host/system.c; the threads of a system submit. host/file_watch.c has pools of one thread, for its own. */
 #ifndef SHERD_HOST_POOL_H
 #define SHERD_HOST_POOL_H
 

@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "config/config.h"
 #include "host/etcd_call.h"
-#include "host/finder.h"
+#include "host/discovery.h"
 #include "host/listener_limits.h"
 #include "host/tls.h"
 #include "journal/store.h"
@@ -47,7 +47,7 @@ struct settings {
     bool has_etcd; /* it is kept there */
     struct etcd_options etcd;
     VEC(const char *) etcd_endpoints;
-    struct finder_options finder; /* where seed nodes are looked for when the node wants to find them; without functions */
+    struct discovery_options finder; /* where seed nodes are looked for when the node wants to find them; without functions */
     char *dns_name, *dns_servers;
     struct listener_limits strangers;
     uint32_t connections_max; /* accepted ones, of the system */

@@ -16,7 +16,7 @@
 #include "base/limits.h"
 #include "base/line.h"
 #include "host/handle.h"
-#include "host/lookups.h"
+#include "host/dns_lookup.h"
 #include "host/tls.h"
 #include "host/tls_socket.h"
 
@@ -110,7 +110,7 @@ static void link_end_connect(struct link *link)
 {
     handle_close((uv_handle_t *)link->timer);
     link->timer = NULL;
-    lookup_cancel(link->lookup);
+    dns_lookup_cancel(link->lookup);
     link->lookup = NULL;
     mem_free(link->found);
     link->found = NULL;
@@ -438,7 +438,7 @@ static void link_look_up(struct link *link)
 
     if (!sockets->asker)
         sockets->asker = asker_new(sockets->lookups, sockets->loop);
-    link->lookup = lookup_start(sockets->asker, link->host, link_found, link);
+    link->lookup = dns_lookup_start(sockets->asker, link->host, link_found, link);
 }
 
 void sockets_connect(struct sockets *sockets, uint64_t number,
@@ -459,7 +459,7 @@ void sockets_connect(struct sockets *sockets, uint64_t number,
     uv_update_time(sockets->loop);
     check(uv_timer_start(link->timer, on_connect_late, SOCKET_CONNECT_MS, 0) ==
           0);
-    number_found = lookup_number(address->host);
+    number_found = dns_lookup_number(address->host);
     if (number_found)
         link_found(link, number_found);
     else

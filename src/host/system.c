@@ -11,9 +11,9 @@
 
 #include "base/limits.h"
 #include "host/durable.h"
-#include "host/finder.h"
-#include "host/lookups.h"
-#include "host/leases.h"
+#include "host/discovery.h"
+#include "host/dns_lookup.h"
+#include "host/lease_provider.h"
 #include "host/log.h"
 #include "host/status.h"
 #include "host/store_memory.h"
@@ -269,7 +269,7 @@ static void warn_of_leases(void *context, const char *text)
 static int open_leases(struct sherd_system *system)
 {
     const struct settings *settings = &system->settings;
-    struct leases_options options = {
+    struct lease_provider_options options = {
         .directory = settings->lease_directory,
         .etcd = settings->has_etcd ? &settings->etcd : NULL,
         .done = leased,
@@ -281,7 +281,7 @@ static int open_leases(struct sherd_system *system)
     if (!settings->node.resolves ||
         settings->node.resolver.strategy.kind != STRATEGY_LEASE_MAJORITY)
         return 0;
-    if (leases_open(&system->leases, &options, error, sizeof error) != 0) {
+    if (lease_provider_open(&system->leases, &options, error, sizeof error) != 0) {
         system_log(system, TRACE_ERROR, "lease", "%s", error);
         return SHERD_ESTORE;
     }
@@ -306,7 +306,7 @@ static void say_found(void *context, enum trace_level level, const char *text)
 
 static int open_finder(struct sherd_system *system)
 {
-    struct finder_options options = system->settings.finder;
+    struct discovery_options options = system->settings.finder;
 
     if (!system->settings.node.finds_seeds)
         return 0;
@@ -315,7 +315,7 @@ static int open_finder(struct sherd_system *system)
     options.context = system;
     if (!options.dns.port)
         options.dns.port = system->settings.node.identity.node.address.port;
-    system->finder = finder_open(&options);
+    system->finder = discovery_open(&options);
     if (system->finder)
         return 0;
     system_log(system, TRACE_ERROR, "host", "a thread cannot start");
@@ -365,7 +365,7 @@ int sherd_open(struct sherd_system **system,
     check_set_hook(last_words);
     opened = mem_alloc(sizeof *opened);
     opened->signal_pipe = -1;
-    opened->lookups = lookups_new();
+    opened->lookups = dns_lookups_new();
     check(uv_mutex_init(&opened->mutex) == 0);
     check(uv_cond_init(&opened->changed) == 0);
     result = read_settings(opened, options ? options : &defaults);
@@ -645,9 +645,9 @@ void sherd_close(struct sherd_system *system)
         thread_join(&system->threads[i]);
     system_pool_close(system);
     store_client_close(system->store);
-    leases_close(system->leases);
+    lease_provider_close(system->leases);
     durable_close(system->durable);
-    finder_close(system->finder);
+    discovery_close(system->finder);
     for (uint32_t i = 0; system->threads && i < system->thread_count; i++)
         thread_fini(&system->threads[i]);
     for (uint32_t i = 0; system->rings &&
@@ -660,7 +660,7 @@ void sherd_close(struct sherd_system *system)
     free(system->threads);
     status_calls_free(system);
     listener_free(system->listener);
-    lookups_close(system->lookups);
+    dns_lookups_close(system->lookups);
     tls_close(system->tls);
     free_types(system);
     system_told_free(system);

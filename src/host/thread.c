@@ -9,8 +9,8 @@
 
 #include "base/limits.h"
 #include "host/durable.h"
-#include "host/finder.h"
-#include "host/leases.h"
+#include "host/discovery.h"
+#include "host/lease_provider.h"
 #include "host/log.h"
 #include "host/pool.h"
 #include "host/relax.h"
@@ -200,7 +200,7 @@ static bool carry_out(struct thread *thread, uint32_t index)
             store_submit(system->store, want.request);
             break;
         case WANT_LEASE:
-            leases_submit(system->leases, want.lease);
+            lease_provider_submit(system->leases, want.lease);
             break;
         case WANT_JOB:
             pool_submit(system->pool, want.job);
@@ -209,7 +209,7 @@ static bool carry_out(struct thread *thread, uint32_t index)
             durable_submit(system->durable, want.durable);
             break;
         case WANT_SEEDS:
-            finder_look(system->finder);
+            discovery_look(system->finder);
             break;
         case WANT_STATUS:
             status_returned(system, want.part);
@@ -381,7 +381,7 @@ static uint64_t watch_others(struct thread *thread)
 
     if (thread->index != 0)
         return NEVER_AT;
-    if (finder_watch(system->finder))
+    if (discovery_watch(system->finder))
         next = thread->now + STALLED_NS;
     /* The whole process stood still, perhaps: that is no lane's fault. */
     slept = thread->now - thread->watched_at > 2 * STALLED_NS;

@@ -13,7 +13,7 @@
 #include "base/line.h"
 #include "base/vec.h"
 #include "host/file.h"
-#include "host/looks.h"
+#include "host/file_watch.h"
 #include "host/tls_inside.h"
 
 #define FILES 6
@@ -50,7 +50,7 @@ struct reading {
 
 struct tls {
     struct tls_options options; /* texts lent by the reading */
-    struct looks *looks;        /* that have the reading */
+    struct file_watch *file_watch;        /* that have the reading */
     uv_mutex_t mutex;
     _Atomic uint64_t revoked;   /* open connections, found so */
     struct content content;     /* this and what follows: under the mutex */
@@ -488,13 +488,13 @@ static void on_read(void *context, void *subject)
 /* Under the mutex. Files may be on a mount that stands still: nobody waits for them here. */
 static void look_again(struct tls *tls, uint64_t now)
 {
-    if (looks_are_late(tls->looks))
+    if (file_watch_are_late(tls->file_watch))
         tls_log(tls, TRACE_ERROR,
                 "TLS files do not answer: the ones before stay in use");
     if (now - tls->looked_at < tls->options.reload_after)
         return;
     tls->looked_at = now;
-    looks_ask(tls->looks);
+    file_watch_ask(tls->file_watch);
 }
 
 SSL *tls_new_ssl(struct tls *tls, uint64_t now)
@@ -610,14 +610,14 @@ static void reading_free(void *subject)
 /* The reading is given. False: a thread cannot start. */
 static bool start_looks(struct tls *tls, struct reading *reading)
 {
-    const struct looks_options options = { .name = "tls",
+    const struct file_watch_options options = { .name = "tls",
                                            .run = read_again,
                                            .done = on_read,
                                            .release = reading_free,
                                            .context = tls };
 
-    tls->looks = looks_open(&options, reading);
-    return tls->looks != NULL;
+    tls->file_watch = file_watch_open(&options, reading);
+    return tls->file_watch != NULL;
 }
 
 int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
@@ -657,7 +657,7 @@ void tls_close(struct tls *tls)
 {
     if (!tls)
         return;
-    if (looks_close(tls->looks))
+    if (file_watch_close(tls->file_watch))
         tls_log(tls, TRACE_WARNING,
                 "TLS files do not answer: who reads them is left behind");
     content_fini(&tls->content);
@@ -667,7 +667,7 @@ void tls_close(struct tls *tls)
 
 void tls_wait(struct tls *tls)
 {
-    looks_wait(tls->looks);
+    file_watch_wait(tls->file_watch);
 }
 
 uint32_t tls_handshake_bytes_max(const struct tls *tls)

@@ -49,7 +49,7 @@ struct run_settings {
     bool stops_at_violation; /* not only at the end of a phase */
     /* Called once the world is there, for those who look on; may be null. */
     void (*looks_on)(void *user, struct world *world);
-    void (*looks)(void *user, struct world *world); /* each time the counters are looked at; null: nobody */
+    void (*file_watch)(void *user, struct world *world); /* each time the counters are looked at; null: nobody */
     bool is_verbose; /* who looks on hears debug lines too */
     void (*phase_ended)(void *user, const char *phase, uint64_t now); /* null: nobody asks */
     /* Called before it is freed; may be null. */

@@ -18,7 +18,7 @@
 #include "compete.h"
 #include "etcd_server.h"
 #include "host/lease_etcd.h"
-#include "host/leases.h"
+#include "host/lease_provider.h"
 
 #define TTL (60 * SECOND)
 #define PATIENCE (20 * SECOND) /* for what should come; a busy machine needs some */
@@ -414,7 +414,7 @@ static void closing_ends_what_waits(void **state)
 {
     static _Atomic int answer;
     struct lease_request *request = mem_alloc(sizeof *request);
-    struct leases_options options = { .done = take_nothing,
+    struct lease_provider_options options = { .done = take_nothing,
                                       .context = (void *)&answer };
     struct leases *leases;
     struct where where;
@@ -428,13 +428,13 @@ static void closing_ends_what_waits(void **state)
     where.options.request_timeout = 600 * SECOND;
     where.options.patience = 900 * SECOND;
     options.etcd = &where.options;
-    assert_int_equal(leases_open(&leases, &options, error, sizeof error), 0);
+    assert_int_equal(lease_provider_open(&leases, &options, error, sizeof error), 0);
     request->ttl = TTL;
-    leases_submit(leases, request);
+    lease_provider_submit(leases, request);
     while (!atomic_load(&fake.asked))
         uv_sleep(10);
     began = uv_hrtime();
-    leases_close(leases);
+    lease_provider_close(leases);
     assert_true(uv_hrtime() - began < 30 * SECOND);
     assert_int_equal(atomic_load(&answer), LEASE_UNKNOWN);
     fake_end(&fake);

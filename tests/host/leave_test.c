@@ -111,7 +111,7 @@ static void the_own_membership_is_told(void **state)
                                            .port = SHERD_PORT_ANY,
                                            .lanes = 1,
                                            .log_level = 2 };
-    const struct sherd_behavior looks = { .name = "looks",
+    const struct sherd_behavior file_watch = { .name = "looks",
                                           .state_size = 4,
                                           .receive = look };
     struct sherd_system *system;
@@ -131,7 +131,7 @@ static void the_own_membership_is_told(void **state)
     assert_int_equal(sherd_on_up(system, count, &ups), 0); /* it is: at once */
     assert_int_equal(ups, SYSTEM_TOLD_MAX + 1);
     assert_int_equal(removals, 0);
-    assert_int_equal(sherd_system_spawn(system, &looks,
+    assert_int_equal(sherd_system_spawn(system, &file_watch,
                                         (struct sherd_bytes){ 0 }),
                      0);
     sherd_leave(system);
@@ -173,7 +173,7 @@ static void the_end_may_begin_with_a_later_phase(void **state)
                                            .port = SHERD_PORT_ANY,
                                            .lanes = 1,
                                            .log_level = 2 };
-    const struct sherd_behavior looks = { .name = "looks",
+    const struct sherd_behavior file_watch = { .name = "looks",
                                           .state_size = 4,
                                           .receive = look };
     struct sherd_system *system;
@@ -184,7 +184,7 @@ static void the_end_may_begin_with_a_later_phase(void **state)
     assert_int_equal(sherd_on_up(system, count, &ups), 0);
     assert_int_equal(sherd_start(system), 0);
     assert_true(comes_to(&ups, 1));
-    assert_int_equal(sherd_system_spawn(system, &looks,
+    assert_int_equal(sherd_system_spawn(system, &file_watch,
                                         (struct sherd_bytes){ 0 }),
                      0);
     removals = 0;
@@ -226,7 +226,7 @@ static void address_of(const struct sherd_system *system, char *text,
 /* Whether a node that another one downs has run its actor's task. */
 static bool downed_with(const char *config)
 {
-    const struct sherd_behavior looks = { .name = "looks",
+    const struct sherd_behavior file_watch = { .name = "looks",
                                           .state_size = 4,
                                           .receive = look };
     struct sherd_system *other, *system;
@@ -239,7 +239,7 @@ static bool downed_with(const char *config)
     assert_int_equal(sherd_join(system, address), 0);
     assert_int_equal(sherd_on_removed(system, count, &removals), 0);
     assert_true(comes_to(&ups, 2));
-    assert_int_equal(sherd_system_spawn(system, &looks,
+    assert_int_equal(sherd_system_spawn(system, &file_watch,
                                         (struct sherd_bytes){ 0 }),
                      0);
     assert_true(comes_to(&looking, 1));

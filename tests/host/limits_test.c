@@ -18,7 +18,7 @@
 #include "base/limits.h"
 #include "fake_node.h"
 #include "host/listener.h"
-#include "host/lookups.h"
+#include "host/dns_lookup.h"
 #include "host/system.h"
 
 #define HOUR_MS (60 * 60 * 1000)
@@ -64,7 +64,7 @@ static void place_open_with(struct place *place,
                             const struct listener_limits *limits)
 {
     struct listener_owner owner = { place, decide, give, say_nothing,
-                                    NULL, *limits, lookups_new() };
+                                    NULL, *limits, dns_lookups_new() };
     char error[256];
 
     memset(place, 0, sizeof *place);
@@ -90,7 +90,7 @@ static void place_close(struct place *place)
     (void)uv_run(&place->loop, UV_RUN_DEFAULT);
     listener_free(place->listener);
     assert_int_equal(uv_loop_close(&place->loop), 0);
-    lookups_close(place->lookups);
+    dns_lookups_close(place->lookups);
 }
 
 /* Calls from 127.0.0.host: each is an address of its own. */

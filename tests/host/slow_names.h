@@ -40,7 +40,7 @@ __attribute__((visibility("default"))) int getaddrinfo(const char *node, const c
     look_up_function real =
         (look_up_function)(uintptr_t)dlsym(RTLD_NEXT, "getaddrinfo");
     uint32_t copies = node && strncmp(node, "many", 4) == 0
-                          ? LOOKUP_ADDRESSES_MAX
+                          ? DNS_LOOKUP_ADDRESSES_MAX
                           : 0;
     struct addrinfo number = hints ? *hints : (struct addrinfo){ 0 };
     struct addrinfo *more;

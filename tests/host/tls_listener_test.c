@@ -729,7 +729,7 @@ static void a_slow_handshake_is_late(void **state)
     uint64_t began = uv_hrtime();
     struct place place;
     size_t at = 0;
-    uint32_t looks = 0;
+    uint32_t file_watch = 0;
     bool over = false;
     long before;
     int fd;
@@ -743,7 +743,7 @@ static void a_slow_handshake_is_late(void **state)
     while (!over) {
         uint64_t ms = (uv_hrtime() - began) / 1000000;
 
-        assert_true(looks++ < 3 * ACCEPT_PREAMBLE_MS); /* a millisecond each */
+        assert_true(file_watch++ < 3 * ACCEPT_PREAMBLE_MS); /* a millisecond each */
         if (at < sizeof hello - 1 && at <= ms / (ACCEPT_PREAMBLE_MS / 10) && send(fd, hello + at, 1, MSG_NOSIGNAL) == 1)
             at++;
         over = is_hung_up(&place, fd, 1);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "host/leases.h"
+#include "host/lease_provider.h"
 
 #define BOOT "6f2c1d0e-8a3b-4a51-9d7e-2f1f6f0c9b11"
 #define NOW 1000000u

@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/limits.h"
-#include "host/finder.h"
+#include "host/discovery.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(fd >= 0 && ftruncate(fd, 0) == 0);
     check(pwrite(fd, data, size, 0) == (ssize_t)size);
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    list = finder_read_file(path, "akka", "Shop", why);
+    list = discovery_read_file(path, "akka", "Shop", why);
     check(list->count <= MEMBER_SEEDS_MAX);
     check(!list->count == (why[0] != 0));
     check(memchr(why, 0, sizeof why) && !strchr(why, '\n'));

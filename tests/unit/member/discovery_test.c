@@ -22,7 +22,7 @@ struct finder {
     struct net *net;
     uint32_t lists[8];
     bool is_away[8]; /* it gives no answer at all */
-    uint32_t looks[8];
+    uint32_t file_watch[8];
 };
 
 static void answer(struct finder *finder, uint32_t index)
@@ -31,7 +31,7 @@ static void answer(struct finder *finder, uint32_t index)
     struct outbox outbox = { 0 };
     uint32_t count = 0;
 
-    finder->looks[index]++;
+    finder->file_watch[index]++;
     for (uint32_t i = 0; i < 8; i++)
         if (finder->lists[index] >> i & 1)
             list[count++] = net_address(i);
@@ -188,10 +188,10 @@ static void looks_that_fail_confirm_nothing(void **state)
 
     run(&finder, SECOND / 2);
     finder.lists[0] = finder.lists[1] = 0;
-    finder.looks[0] = 0;
+    finder.file_watch[0] = 0;
     run(&finder, 300 * SECOND);
     assert_false(is_in(&finder, 0));
-    assert_in_range(finder.looks[0], 300 / 18 - 1, 300 / 15 + 6);
+    assert_in_range(finder.file_watch[0], 300 / 18 - 1, 300 / 15 + 6);
     finder.lists[0] = finder.lists[1] = 3; /* the same as before: an hour between two looks is no reason to begin anew */
     run(&finder, 18 * SECOND + 10 * SECOND);
     assert_true(net_is_converged(finder.net));
@@ -277,9 +277,9 @@ static void a_list_of_one_without_a_margin(void **state)
 
     run(&finder, SECOND);
     assert_true(is_in(&finder, 0));
-    finder.looks[0] = 0;
+    finder.file_watch[0] = 0;
     run(&finder, 60 * SECOND);
-    assert_true(finder.looks[0] <= 1); /* who is in looks for nothing; one look may have been on its way */
+    assert_true(finder.file_watch[0] <= 1); /* who is in looks for nothing; one look may have been on its way */
     net_free(finder.net);
 }
 
@@ -293,9 +293,9 @@ static void giving_up_ends_the_looks(void **state)
     finder = started(12, 1, 0, &settings);
     run(&finder, 40 * SECOND);
     assert_int_equal(net_told(finder.net, 0, MEMBER_NEWS_REFUSED, 0), 1);
-    finder.looks[0] = 0;
+    finder.file_watch[0] = 0;
     run(&finder, 300 * SECOND);
-    assert_true(finder.looks[0] <= 1);
+    assert_true(finder.file_watch[0] <= 1);
     net_free(finder.net);
 }
 

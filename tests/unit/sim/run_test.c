@@ -605,7 +605,7 @@ static void I26_what_grows_in_the_quiet_is_found(void **state)
     struct options options;
     struct kept *kept = NULL;
     struct run_settings settings = { .options = &options,
-                                     .looks = keep_more,
+                                     .file_watch = keep_more,
                                      .looks_back = give_back,
                                      .user = &kept };
     struct run_result result;

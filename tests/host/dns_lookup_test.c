@@ -13,7 +13,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "host/lookups.h"
+#include "host/dns_lookup.h"
 #include "slow_names.h"
 
 struct place {
@@ -29,7 +29,7 @@ static int make_place(void **state)
     struct place *place = mem_alloc(sizeof *place);
 
     assert_int_equal(uv_loop_init(&place->loop), 0);
-    place->lookups = lookups_new();
+    place->lookups = dns_lookups_new();
     place->asker = asker_new(place->lookups, &place->loop);
     atomic_store(&asked, 0);
     atomic_store(&is_let_go, false);
@@ -55,7 +55,7 @@ static int free_place(void **state)
     struct place *place = *state;
 
     close_loop(place);
-    lookups_close(place->lookups);
+    dns_lookups_close(place->lookups);
     atomic_store(&is_let_go, true);
     wait_for(&waiting, 0);
     mem_free(place->last);
@@ -76,7 +76,7 @@ static void done(void *context, struct found *found)
 
 static struct lookup *start(struct place *place, const char *host)
 {
-    return lookup_start(place->asker, host, done, place);
+    return dns_lookup_start(place->asker, host, done, place);
 }
 
 static void wait_for_told(struct place *place, uint32_t count)
@@ -105,9 +105,9 @@ static void start_slow(struct place *place, uint32_t from, uint32_t to)
 static void numbers_ask_nobody(void **state)
 {
     static const char *const names[] = { "", "127.0.0.1.example", "localhost", ":" };
-    struct found *four = lookup_number("127.0.0.1");
-    struct found *six = lookup_number("::1");
-    struct found *in_brackets = lookup_number("[::1]"); /* as in refs */
+    struct found *four = dns_lookup_number("127.0.0.1");
+    struct found *six = dns_lookup_number("::1");
+    struct found *in_brackets = dns_lookup_number("[::1]"); /* as in refs */
 
     (void)state;
     assert_int_equal(four->count, 1);
@@ -123,7 +123,7 @@ static void numbers_ask_nobody(void **state)
     mem_free(six);
     mem_free(in_brackets);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        assert_null(lookup_number(names[i]));
+        assert_null(dns_lookup_number(names[i]));
     assert_int_equal(atomic_load(&asked), 0);
 }
 
@@ -160,7 +160,7 @@ static void a_name_is_asked_for_again_after_a_while(void **state)
         wait_for_told(place, told);
         uv_sleep(20);
     }
-    assert_true(uv_hrtime() - began_at >= LOOKUP_FAILED_KEPT_MS * UINT64_C(1000000));
+    assert_true(uv_hrtime() - began_at >= DNS_LOOKUP_FAILED_KEPT_MS * UINT64_C(1000000));
 }
 
 static void a_name_is_looked_up_once_for_all(void **state)
@@ -169,7 +169,7 @@ static void a_name_is_looked_up_once_for_all(void **state)
     struct asker *other = asker_new(place->lookups, &place->loop);
 
     for (uint32_t i = 0; i < 10; i++)
-        (void)lookup_start(i % 2 ? other : place->asker, "slow.example", done,
+        (void)dns_lookup_start(i % 2 ? other : place->asker, "slow.example", done,
                            place);
     wait_for(&waiting, 1);
     (void)start(place, "slow.example");
@@ -186,36 +186,36 @@ static void a_silent_name_holds_up_no_other(void **state)
 {
     struct place *place = *state;
 
-    start_slow(place, 0, LOOKUP_THREADS_MAX - 1);
+    start_slow(place, 0, DNS_LOOKUP_THREADS_MAX - 1);
     (void)start(place, "fast.example");
     wait_for_told(place, 1);
     assert_int_equal(place->known, 1);
-    wait_for(&waiting, LOOKUP_THREADS_MAX - 1);
+    wait_for(&waiting, DNS_LOOKUP_THREADS_MAX - 1);
     atomic_store(&is_let_go, true);
-    wait_for_told(place, LOOKUP_THREADS_MAX);
+    wait_for_told(place, DNS_LOOKUP_THREADS_MAX);
 }
 
 static void more_than_there_are_threads_wait_in_line(void **state)
 {
     struct place *place = *state;
 
-    start_slow(place, 0, LOOKUP_THREADS_MAX + 20);
+    start_slow(place, 0, DNS_LOOKUP_THREADS_MAX + 20);
     (void)start(place, "fast.example");
-    wait_for(&waiting, LOOKUP_THREADS_MAX);
-    assert_int_equal(atomic_load(&asked), LOOKUP_THREADS_MAX);
+    wait_for(&waiting, DNS_LOOKUP_THREADS_MAX);
+    assert_int_equal(atomic_load(&asked), DNS_LOOKUP_THREADS_MAX);
     run_due(place);
     assert_int_equal(place->told, 0);
     atomic_store(&is_let_go, true);
-    wait_for_told(place, LOOKUP_THREADS_MAX + 21);
-    assert_int_equal(place->known, LOOKUP_THREADS_MAX + 21);
-    assert_int_equal(atomic_load(&asked), LOOKUP_THREADS_MAX + 21);
+    wait_for_told(place, DNS_LOOKUP_THREADS_MAX + 21);
+    assert_int_equal(place->known, DNS_LOOKUP_THREADS_MAX + 21);
+    assert_int_equal(atomic_load(&asked), DNS_LOOKUP_THREADS_MAX + 21);
 }
 
 static void too_many_names_are_refused(void **state)
 {
     struct place *place = *state;
 
-    start_slow(place, 0, LOOKUP_NAMES_MAX);
+    start_slow(place, 0, DNS_LOOKUP_NAMES_MAX);
     run_due(place);
     assert_int_equal(place->told, 0);
     (void)start(place, "fast.example");
@@ -223,11 +223,11 @@ static void too_many_names_are_refused(void **state)
     wait_for_told(place, 1);
     assert_int_equal(place->failed, 1);
     atomic_store(&is_let_go, true);
-    wait_for_told(place, LOOKUP_NAMES_MAX + 2);
+    wait_for_told(place, DNS_LOOKUP_NAMES_MAX + 2);
     assert_int_equal(place->failed, 1);
     /* Those that are known make room. */
     (void)start(place, "fast.example");
-    wait_for_told(place, LOOKUP_NAMES_MAX + 3);
+    wait_for_told(place, DNS_LOOKUP_NAMES_MAX + 3);
     assert_int_equal(place->failed, 1);
 }
 
@@ -237,8 +237,8 @@ static void addresses_of_a_name_are_bounded(void **state)
 
     (void)start(place, "many.example");
     wait_for_told(place, 1);
-    assert_int_equal(place->last->count, LOOKUP_ADDRESSES_MAX);
-    for (uint32_t i = 0; i < LOOKUP_ADDRESSES_MAX; i++) /* the last, of 127.0.0.1, is left out */
+    assert_int_equal(place->last->count, DNS_LOOKUP_ADDRESSES_MAX);
+    for (uint32_t i = 0; i < DNS_LOOKUP_ADDRESSES_MAX; i++) /* the last, of 127.0.0.1, is left out */
         assert_int_equal(ntohl(place->last->addresses[i].v4.sin_addr.s_addr),
                          INADDR_LOOPBACK + 1);
 }
@@ -250,9 +250,9 @@ static void who_gives_up_is_not_told_and_the_answer_is_there_later(void **state)
     struct lookup *another = start(place, "slow.example");
 
     wait_for(&waiting, 1);
-    lookup_cancel(given_up);
-    lookup_cancel(another);
-    lookup_cancel(NULL);
+    dns_lookup_cancel(given_up);
+    dns_lookup_cancel(another);
+    dns_lookup_cancel(NULL);
     atomic_store(&is_let_go, true);
     (void)start(place, "slow.example");
     wait_for_told(place, 1);
@@ -260,7 +260,7 @@ static void who_gives_up_is_not_told_and_the_answer_is_there_later(void **state)
     /* And one whose answer is on its way. */
     given_up = start(place, "slow.example");
     another = start(place, "slow.example");
-    lookup_cancel(given_up);
+    dns_lookup_cancel(given_up);
     wait_for_told(place, 2);
     run_due(place);
     assert_int_equal(place->told, 2);
@@ -271,23 +271,23 @@ static void who_gives_up_is_not_told_and_the_answer_is_there_later(void **state)
 static void nobody_waits_for_what_runs(void **state)
 {
     struct place *place = *state;
-    struct lookup *lookups[LOOKUP_THREADS_MAX + 1];
+    struct lookup *lookups[DNS_LOOKUP_THREADS_MAX + 1];
     char host[32];
 
-    for (uint32_t i = 0; i <= LOOKUP_THREADS_MAX; i++) {
+    for (uint32_t i = 0; i <= DNS_LOOKUP_THREADS_MAX; i++) {
         (void)snprintf(host, sizeof host, "slow%u.example", (unsigned)i);
         lookups[i] = start(place, host);
     }
-    wait_for(&waiting, LOOKUP_THREADS_MAX);
-    for (uint32_t i = 0; i <= LOOKUP_THREADS_MAX; i++)
-        lookup_cancel(lookups[i]);
+    wait_for(&waiting, DNS_LOOKUP_THREADS_MAX);
+    for (uint32_t i = 0; i <= DNS_LOOKUP_THREADS_MAX; i++)
+        dns_lookup_cancel(lookups[i]);
     close_loop(place);
-    lookups_close(place->lookups);
-    assert_int_equal(atomic_load(&waiting), LOOKUP_THREADS_MAX);
+    dns_lookups_close(place->lookups);
+    assert_int_equal(atomic_load(&waiting), DNS_LOOKUP_THREADS_MAX);
     mem_free(place);
     atomic_store(&is_let_go, true);
     wait_for(&waiting, 0);
-    assert_int_equal(atomic_load(&asked), LOOKUP_THREADS_MAX); /* who waited in line was not looked up */
+    assert_int_equal(atomic_load(&asked), DNS_LOOKUP_THREADS_MAX); /* who waited in line was not looked up */
 }
 
 #define AT_PLACE(test) cmocka_unit_test_setup_teardown(test, make_place, free_place)

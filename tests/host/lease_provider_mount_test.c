@@ -14,7 +14,7 @@
 
 #include "base/check.h"
 #include "base/timers.h"
-#include "host/leases.h"
+#include "host/lease_provider.h"
 #include "mount.h"
 #include "slow_names.h"
 
@@ -61,12 +61,12 @@ static uint32_t answers(struct told *told)
 
 static struct leases *open_for(struct told *told, const char *directory, const struct etcd_options *etcd)
 {
-    struct leases_options options = { .directory = directory, .etcd = etcd, .done = done, .warn = warn, .context = told };
+    struct lease_provider_options options = { .directory = directory, .etcd = etcd, .done = done, .warn = warn, .context = told };
     struct leases *leases;
     char error[256];
 
     assert_int_equal(uv_mutex_init(&told->mutex), 0);
-    if (leases_open(&leases, &options, error, sizeof error) != 0)
+    if (lease_provider_open(&leases, &options, error, sizeof error) != 0)
         fail_msg("%s", error);
     return leases;
 }
@@ -79,7 +79,7 @@ static void submit(struct leases *leases, enum lease_verb verb)
     request->ttl = 60 * SECOND;
     (void)snprintf(request->name, sizeof request->name, "L");
     (void)snprintf(request->owner, sizeof request->owner, "a:1");
-    leases_submit(leases, request);
+    lease_provider_submit(leases, request);
 }
 
 /* Long before whoever is asked answers. */
@@ -87,7 +87,7 @@ static void closes_in_time(struct leases *leases)
 {
     uint64_t start = uv_hrtime();
 
-    leases_close(leases);
+    lease_provider_close(leases);
     assert_true(uv_hrtime() - start < (SLOW_SECONDS / 2) * SECOND);
 }
 

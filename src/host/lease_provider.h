@@ -6,8 +6,8 @@
  *
  * Files: one for each lease, NAME.lease in the directory, locked while it is read and written. What was written before
  * the host's last start counts as nobody's. */
-#ifndef SHERD_HOST_LEASES_H
-#define SHERD_HOST_LEASES_H
+#ifndef SHERD_HOST_LEASE_PROVIDER_H
+#define SHERD_HOST_LEASE_PROVIDER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 
 struct leases;
 
-struct leases_options {
+struct lease_provider_options {
     const char *directory; /* of the files; null: in memory, one table for the process. Copied */
     const struct etcd_options *etcd; /* where etcd is, see lease_etcd.h; wins over the above; null: not there. Copied */
     /* Receives an answered request, given, on the keeper's thread. It must not block. */
@@ -31,14 +31,14 @@ struct leases_options {
 };
 
 /* Starts the thread. 0, or -1 with one line in error: no such directory, no file can be made there, no endpoint. */
-int leases_open(struct leases **leases, const struct leases_options *options,
+int lease_provider_open(struct leases **leases, const struct lease_provider_options *options,
                 char *error, size_t size)
     __attribute__((warn_unused_result));
 /* given; any thread. Bounded by its callers: one each */
-void leases_submit(struct leases *leases, struct lease_request *request);
+void lease_provider_submit(struct leases *leases, struct lease_request *request);
 /* Ends the thread; every request has come back before, one that waits for a server as unknown. A thread that files or names of servers
  * do not answer for 2 s is left behind, and frees what is its own when they do; that is warned of. Null is fine. */
-void leases_close(struct leases *leases);
+void lease_provider_close(struct leases *leases);
 
 /* One request at a file of this directory, at a time of the monotonic clock; for leases.c and tests. is_left: once it is true, nothing is
  * done: a later life under the owner's name may hold the lease by then. Null: it never is. */

@@ -1,6 +1,6 @@
 /* The finder's thread, and files of addresses. */
 #define _GNU_SOURCE
-#include "host/finder.h"
+#include "host/discovery.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,11 +9,11 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "host/file.h"
-#include "host/looks.h"
+#include "host/file_watch.h"
 
 /* All that a look needs: it may outlive the finder. */
 struct subject {
-    struct finder_options options; /* its texts are these */
+    struct discovery_options options; /* its texts are these */
     char *texts[5];
     _Atomic bool stopped;
     struct seed_list *list; /* of the last look, until it is handed over; and why it is so */
@@ -21,10 +21,10 @@ struct subject {
 };
 
 struct finder {
-    struct finder_options options; /* texts lent by the subject */
+    struct discovery_options options; /* texts lent by the subject */
     char said[FINDER_WHY_MAX];
     _Atomic bool *stopped; /* the subject's */
-    struct looks *looks;
+    struct file_watch *file_watch;
 };
 
 /* ---- files ---- */
@@ -122,7 +122,7 @@ static struct seed_list *new_list(void)
                      MEMBER_SEEDS_MAX * sizeof(struct address));
 }
 
-struct seed_list *finder_read_file(const char *path, const char *protocol,
+struct seed_list *discovery_read_file(const char *path, const char *protocol,
                                    const char *system,
                                    char why[FINDER_WHY_MAX])
 {
@@ -162,16 +162,16 @@ static void quote_less(char *why)
 static void look(void *context)
 {
     struct subject *subject = context;
-    const struct finder_options *options = &subject->options;
+    const struct discovery_options *options = &subject->options;
     char *why = subject->why;
 
     why[0] = 0;
     if (options->file)
-        subject->list = finder_read_file(options->file, options->protocol,
+        subject->list = discovery_read_file(options->file, options->protocol,
                                          options->system, why);
     else
         subject->list =
-            finder_ask_dns(&options->dns, &subject->stopped, why);
+            discovery_ask_dns(&options->dns, &subject->stopped, why);
     quote_less(why);
 }
 
@@ -201,10 +201,10 @@ static void subject_free(void *context)
     mem_free(subject);
 }
 
-static struct subject *subject_new(const struct finder_options *options)
+static struct subject *subject_new(const struct discovery_options *options)
 {
     struct subject *subject = mem_alloc(sizeof *subject);
-    struct finder_options *own = &subject->options;
+    struct discovery_options *own = &subject->options;
 
     *own = *options;
     own->file = subject->texts[0] = mem_text(options->file);
@@ -215,11 +215,11 @@ static struct subject *subject_new(const struct finder_options *options)
     return subject;
 }
 
-struct finder *finder_open(const struct finder_options *options)
+struct finder *discovery_open(const struct discovery_options *options)
 {
     struct finder *finder = mem_alloc(sizeof *finder);
     struct subject *subject = subject_new(options);
-    const struct looks_options looks = { .name = "seeds",
+    const struct file_watch_options file_watch = { .name = "seeds",
                                          .run = look,
                                          .done = on_look,
                                          .release = subject_free,
@@ -227,26 +227,26 @@ struct finder *finder_open(const struct finder_options *options)
 
     finder->options = subject->options;
     finder->stopped = &subject->stopped;
-    finder->looks = looks_open(&looks, subject);
-    if (finder->looks)
+    finder->file_watch = file_watch_open(&file_watch, subject);
+    if (finder->file_watch)
         return finder;
     mem_free(finder);
     return NULL;
 }
 
-void finder_look(struct finder *finder)
+void discovery_look(struct finder *finder)
 {
-    looks_ask(finder->looks);
+    file_watch_ask(finder->file_watch);
 }
 
-bool finder_watch(struct finder *finder)
+bool discovery_watch(struct finder *finder)
 {
     char why[FINDER_WHY_MAX];
 
     /* DNS says so itself, when its time is up. */
     if (!finder || !finder->options.file)
         return false;
-    if (!looks_are_late(finder->looks))
+    if (!file_watch_are_late(finder->file_watch))
         return true;
     (void)snprintf(why, sizeof why, "%s: it does not answer",
                    finder->options.file);
@@ -255,11 +255,11 @@ bool finder_watch(struct finder *finder)
     return true;
 }
 
-void finder_close(struct finder *finder)
+void discovery_close(struct finder *finder)
 {
     if (!finder)
         return;
     atomic_store(finder->stopped, true);
-    (void)looks_close(finder->looks); /* what is left behind needs no word at the end */
+    (void)file_watch_close(finder->file_watch); /* what is left behind needs no word at the end */
     mem_free(finder);
 }

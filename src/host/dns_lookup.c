@@ -1,6 +1,6 @@
 /* Names, who asks for them, and threads that come with a name and end when none waits. All under one lock. */
 #define _GNU_SOURCE
-#include "host/lookups.h"
+#include "host/dns_lookup.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -36,7 +36,7 @@ struct lookup {
     struct name *name;   /* that it waits for; null: it is about to be told */
     struct found *found; /* then */
     struct lookup *next; /* of its name, or of those to be told */
-    lookup_done done;
+    dns_lookup_done done;
     void *context;
 };
 
@@ -87,9 +87,9 @@ static struct found *found_from(const struct addrinfo *list)
 {
     struct found *found =
         mem_alloc(sizeof *found +
-                  LOOKUP_ADDRESSES_MAX * sizeof found->addresses[0]);
+                  DNS_LOOKUP_ADDRESSES_MAX * sizeof found->addresses[0]);
 
-    for (; list && found->count < LOOKUP_ADDRESSES_MAX; list = list->ai_next) {
+    for (; list && found->count < DNS_LOOKUP_ADDRESSES_MAX; list = list->ai_next) {
         union socket_name *name = &found->addresses[found->count];
 
         if ((list->ai_family == AF_INET || list->ai_family == AF_INET6) &&
@@ -127,7 +127,7 @@ static struct found *look_up(const char *host)
     return found;
 }
 
-struct found *lookup_number(const char *host)
+struct found *dns_lookup_number(const char *host)
 {
     char bare[HOST_MAX + 1];
     struct addrinfo *list;
@@ -157,7 +157,7 @@ static void tell(struct lookup *lookup, struct found *found)
 /* Found is given. */
 static void settle(struct name *name, struct found *found)
 {
-    uint64_t kept = found->count ? LOOKUP_KEPT_MS : LOOKUP_FAILED_KEPT_MS;
+    uint64_t kept = found->count ? DNS_LOOKUP_KEPT_MS : DNS_LOOKUP_FAILED_KEPT_MS;
 
     name->state = NAME_KNOWN;
     name->found = found;
@@ -196,7 +196,7 @@ static void on_async(uv_async_t *async)
 
 /* ---- threads ---- */
 
-static void lookups_free(struct lookups *lookups)
+static void dns_lookups_free(struct lookups *lookups)
 {
     struct map_entry entry;
 
@@ -219,7 +219,7 @@ static void release(struct lookups *lookups)
     is_last = --lookups->holders == 0;
     unlock(lookups);
     if (is_last)
-        lookups_free(lookups);
+        dns_lookups_free(lookups);
 }
 
 static void put_in_line(struct lookups *lookups, struct name *name)
@@ -287,7 +287,7 @@ static bool start_thread(struct lookups *lookups)
 static void serve(struct lookups *lookups)
 {
     if (lookups->threads - lookups->running >= lookups->waiting ||
-        lookups->threads >= LOOKUP_THREADS_MAX)
+        lookups->threads >= DNS_LOOKUP_THREADS_MAX)
         return;
     if (start_thread(lookups)) {
         lookups->threads++;
@@ -302,10 +302,10 @@ static void serve(struct lookups *lookups)
 /* Names that are not wanted any more. */
 static void sweep(struct lookups *lookups, uint64_t now)
 {
-    bool is_full = lookups->names.count >= LOOKUP_NAMES_MAX;
+    bool is_full = lookups->names.count >= DNS_LOOKUP_NAMES_MAX;
     struct map_entry entry;
 
-    if (!is_full && now < lookups->swept_at + LOOKUP_KEPT_MS * MS_NS)
+    if (!is_full && now < lookups->swept_at + DNS_LOOKUP_KEPT_MS * MS_NS)
         return;
     lookups->swept_at = now;
     for (uint32_t at = 0; map_next(&lookups->names, &at, &entry);) {
@@ -328,7 +328,7 @@ static struct name *need_name(struct lookups *lookups, const char *host,
     if (name)
         return name;
     sweep(lookups, now);
-    if (lookups->names.count >= LOOKUP_NAMES_MAX)
+    if (lookups->names.count >= DNS_LOOKUP_NAMES_MAX)
         return NULL;
     name = mem_alloc(sizeof *name);
     (void)snprintf(name->host, sizeof name->host, "%s", host);
@@ -337,8 +337,8 @@ static struct name *need_name(struct lookups *lookups, const char *host,
     return name;
 }
 
-struct lookup *lookup_start(struct asker *asker, const char *host,
-                            lookup_done done, void *context)
+struct lookup *dns_lookup_start(struct asker *asker, const char *host,
+                            dns_lookup_done done, void *context)
 {
     struct lookups *lookups = asker->lookups;
     struct lookup *lookup = mem_alloc(sizeof *lookup);
@@ -369,7 +369,7 @@ struct lookup *lookup_start(struct asker *asker, const char *host,
     return lookup;
 }
 
-void lookup_cancel(struct lookup *lookup)
+void dns_lookup_cancel(struct lookup *lookup)
 {
     struct lookup **at;
 
@@ -406,7 +406,7 @@ void asker_free(struct asker *asker)
     mem_free(asker);
 }
 
-struct lookups *lookups_new(void)
+struct lookups *dns_lookups_new(void)
 {
     struct lookups *lookups = mem_alloc(sizeof *lookups);
 
@@ -416,7 +416,7 @@ struct lookups *lookups_new(void)
     return lookups;
 }
 
-void lookups_close(struct lookups *lookups)
+void dns_lookups_close(struct lookups *lookups)
 {
     if (!lookups)
         return;

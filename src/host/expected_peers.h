@@ -3,8 +3,8 @@
  * come back with another address; when a name is not known any more its last addresses stay.
  *
  * Who calls: host/listener.c, on one thread. */
-#ifndef SHERD_HOST_EXPECTED_H
-#define SHERD_HOST_EXPECTED_H
+#ifndef SHERD_HOST_EXPECTED_PEERS_H
+#define SHERD_HOST_EXPECTED_PEERS_H
 
 #include <netinet/in.h>
 #include <stdbool.h>

@@ -14,8 +14,8 @@
 #include <uv.h>
 
 #include "base/check.h"
-#include "host/finder.h"
-#include "host/looks.h"
+#include "host/discovery.h"
+#include "host/file_watch.h"
 #include "mount.h"
 
 /* ---- any look ---- */
@@ -53,56 +53,56 @@ static void release(void *context)
     mem_free(subject);
 }
 
-static struct looks *open_looks(struct counts *counts, _Atomic int *released)
+static struct file_watch *open_looks(struct counts *counts, _Atomic int *released)
 {
-    const struct looks_options options = { .name = "looks", .run = run, .done = done, .release = release, .context = counts };
+    const struct file_watch_options options = { .name = "looks", .run = run, .done = done, .release = release, .context = counts };
     struct subject *subject = mem_alloc(sizeof *subject);
-    struct looks *looks;
+    struct file_watch *file_watch;
 
     subject->released = released;
-    looks = looks_open(&options, subject);
-    assert_non_null(looks);
-    return looks;
+    file_watch = file_watch_open(&options, subject);
+    assert_non_null(file_watch);
+    return file_watch;
 }
 
 static void looks_follow_each_other(void **state)
 {
     static _Atomic int released;
     struct counts counts = { 0 };
-    struct looks *looks = open_looks(&counts, &released);
+    struct file_watch *file_watch = open_looks(&counts, &released);
     (void)state;
 
     mount_stop();
-    looks_ask(looks);
+    file_watch_ask(file_watch);
     mount_holds(1);
     for (int i = 0; i < 10; i++)
-        looks_ask(looks);
-    assert_false(looks_are_late(looks));
+        file_watch_ask(file_watch);
+    assert_false(file_watch_are_late(file_watch));
     mount_go_on();
-    looks_wait(looks);
+    file_watch_wait(file_watch);
     assert_int_equal(counts.done, 2); /* one for all that was asked meanwhile */
-    looks_ask(looks);
-    looks_wait(looks);
+    file_watch_ask(file_watch);
+    file_watch_wait(file_watch);
     assert_int_equal(counts.done, 3);
     assert_int_equal(released, 0);
-    looks_ask(looks);
-    assert_false(looks_close(looks));
+    file_watch_ask(file_watch);
+    assert_false(file_watch_close(file_watch));
     assert_int_equal(released, 1);
-    assert_false(looks_close(NULL));
+    assert_false(file_watch_close(NULL));
 }
 
 static void a_look_that_does_not_end_is_left_behind(void **state)
 {
     static _Atomic int released;
     struct counts counts = { 0 };
-    struct looks *looks = open_looks(&counts, &released);
+    struct file_watch *file_watch = open_looks(&counts, &released);
     (void)state;
 
     mount_stop();
-    looks_ask(looks);
+    file_watch_ask(file_watch);
     mount_holds(1);
-    looks_ask(looks);
-    assert_true(looks_close(looks));
+    file_watch_ask(file_watch);
+    assert_true(file_watch_close(file_watch));
     assert_int_equal(released, 0);
     mount_go_on();
     while (!atomic_load(&released))
@@ -136,23 +136,23 @@ static void say(void *context, enum trace_level level, const char *text)
 static void seed_nodes_that_do_not_answer(void **state)
 {
     struct heard heard = { 0 };
-    struct finder_options options = { .file = "/dev/null", .protocol = "akka", .system = "Shop",
+    struct discovery_options options = { .file = "/dev/null", .protocol = "akka", .system = "Shop",
                                       .done = found, .say = say, .context = &heard };
-    struct finder *finder = finder_open(&options);
+    struct finder *finder = discovery_open(&options);
     (void)state;
 
     assert_non_null(finder);
-    assert_false(finder_watch(NULL));
+    assert_false(discovery_watch(NULL));
     mount_stop();
-    finder_look(finder);
+    discovery_look(finder);
     mount_holds(1);
     for (int i = 0; i < 20000 && !heard.lines; i++) {
-        assert_true(finder_watch(finder));
+        assert_true(discovery_watch(finder));
         uv_sleep(1);
     }
-    assert_true(finder_watch(finder));
+    assert_true(discovery_watch(finder));
     assert_int_equal(heard.lines, 1);
-    finder_close(finder);
+    discovery_close(finder);
     assert_int_equal(heard.lists, 0);
     mount_go_on();
     mount_holds(0);

@@ -20,7 +20,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/timers.h"
-#include "host/finder.h"
+#include "host/discovery.h"
 
 static char path[64];
 static char why[FINDER_WHY_MAX];
@@ -51,7 +51,7 @@ static struct seed_list *read_bytes(const void *bytes, size_t size)
     assert_int_equal(fwrite(bytes, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
     why[0] = 0;
-    return finder_read_file(path, "akka", "Shop", why);
+    return discovery_read_file(path, "akka", "Shop", why);
 }
 
 static struct seed_list *read_text(const char *text)
@@ -119,11 +119,11 @@ static void a_file_without_an_address_says_so(void **state)
     assert_int_equal(list->count, 0);
     assert_non_null(strstr(why, ":1: "));
     mem_free(list);
-    list = finder_read_file("/nowhere/seeds", "akka", "Shop", why);
+    list = discovery_read_file("/nowhere/seeds", "akka", "Shop", why);
     assert_int_equal(list->count, 0);
     assert_non_null(strstr(why, "/nowhere/seeds: No such file"));
     mem_free(list);
-    list = finder_read_file("/tmp", "akka", "Shop", why);
+    list = discovery_read_file("/tmp", "akka", "Shop", why);
     assert_int_equal(list->count, 0);
     mem_free(list);
 }
@@ -352,15 +352,15 @@ static void serve_stream(struct dns *dns)
 static void serve(void *context)
 {
     struct dns *dns = context;
-    struct pollfd looks[2] = { { .fd = dns->socket, .events = POLLIN },
+    struct pollfd file_watch[2] = { { .fd = dns->socket, .events = POLLIN },
                                { .fd = dns->listener, .events = POLLIN } };
 
     while (!atomic_load(&dns->ends)) {
-        if (poll(looks, 2, 20) <= 0)
+        if (poll(file_watch, 2, 20) <= 0)
             continue;
-        if (looks[0].revents)
+        if (file_watch[0].revents)
             serve_datagram(dns);
-        if (looks[1].revents)
+        if (file_watch[1].revents)
             serve_stream(dns);
     }
 }
@@ -411,7 +411,7 @@ static struct seed_list *ask_stopped(struct dns *dns, bool is_srv,
     (void)snprintf(servers, sizeof servers, "127.0.0.1:%d", dns->port);
     check(uv_thread_create(&dns->thread, serve, dns) == 0);
     why[0] = 0;
-    list = finder_ask_dns(&question, stopped, why);
+    list = discovery_ask_dns(&question, stopped, why);
     atomic_store(&dns->ends, true);
     check(uv_thread_join(&dns->thread) == 0);
     check(close(dns->socket) == 0);
@@ -535,7 +535,7 @@ static void servers_that_are_none(void **state)
     struct dns_question question = { .name = "shop.test",
                                      .servers = "not a server",
                                      .timeout = SECOND };
-    struct seed_list *list = finder_ask_dns(&question, &stopped, why);
+    struct seed_list *list = discovery_ask_dns(&question, &stopped, why);
     (void)state;
 
     assert_int_equal(list->count, 0);
@@ -595,7 +595,7 @@ static void look(struct finder *finder, struct heard *heard)
     uv_mutex_lock(&heard->mutex);
     before = heard->lists;
     uv_mutex_unlock(&heard->mutex);
-    finder_look(finder);
+    discovery_look(finder);
     uv_mutex_lock(&heard->mutex);
     while (heard->lists == before)
         uv_cond_wait(&heard->changed, &heard->mutex);
@@ -610,7 +610,7 @@ static void write_file(const char *text)
 static void a_file_is_read_again_each_time(void **state)
 {
     struct heard heard = { .lists = 0 };
-    struct finder_options options = { .file = path, .protocol = "akka",
+    struct discovery_options options = { .file = path, .protocol = "akka",
                                       .system = "Shop", .done = done,
                                       .say = say, .context = &heard };
     struct finder *finder;
@@ -618,7 +618,7 @@ static void a_file_is_read_again_each_time(void **state)
 
     assert_int_equal(uv_mutex_init(&heard.mutex), 0);
     assert_int_equal(uv_cond_init(&heard.changed), 0);
-    finder = finder_open(&options);
+    finder = discovery_open(&options);
     assert_non_null(finder);
     look(finder, &heard);
     look(finder, &heard);
@@ -630,7 +630,7 @@ static void a_file_is_read_again_each_time(void **state)
     look(finder, &heard);
     assert_int_equal(heard.lines, 2);
     assert_int_equal(heard.count, 2);
-    finder_close(finder);
+    discovery_close(finder);
     uv_cond_destroy(&heard.changed);
     uv_mutex_destroy(&heard.mutex);
 }
@@ -639,7 +639,7 @@ static void a_file_is_read_again_each_time(void **state)
 static void what_is_no_file_is_not_waited_for(void **state)
 {
     struct heard heard = { .lists = 0 };
-    struct finder_options options = { .file = path, .protocol = "akka",
+    struct discovery_options options = { .file = path, .protocol = "akka",
                                       .system = "Shop", .done = done,
                                       .say = say, .context = &heard };
     struct seed_list *list;
@@ -650,17 +650,17 @@ static void what_is_no_file_is_not_waited_for(void **state)
     assert_int_equal(uv_cond_init(&heard.changed), 0);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
-    finder = finder_open(&options);
+    finder = discovery_open(&options);
     assert_non_null(finder);
     look(finder, &heard);
     look(finder, &heard);
     assert_int_equal(heard.count, 0);
     assert_int_equal(heard.lines, 1);
-    finder_close(finder);
-    list = finder_read_file(path, "akka", "Shop", why);
+    discovery_close(finder);
+    list = discovery_read_file(path, "akka", "Shop", why);
     assert_non_null(strstr(why, ": it is no regular file"));
     mem_free(list);
-    list = finder_read_file("/dev/zero", "akka", "Shop", why);
+    list = discovery_read_file("/dev/zero", "akka", "Shop", why);
     assert_string_equal(why, "/dev/zero: it is no regular file");
     mem_free(list);
     uv_cond_destroy(&heard.changed);

@@ -1,6 +1,6 @@
 /* Who is expected, and where from. */
 #define _GNU_SOURCE
-#include "host/expected.h"
+#include "host/expected_peers.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "base/vec.h"
 #include "host/handle.h"
-#include "host/lookups.h"
+#include "host/dns_lookup.h"
 #include "host/socket_address.h"
 
 struct place {
@@ -42,12 +42,12 @@ static void take(void *context, struct found *found)
 static void look(struct place *place)
 {
     struct asker *asker = place->expected->asker;
-    struct found *number = lookup_number(place->host);
+    struct found *number = dns_lookup_number(place->host);
 
     if (number)
         take(place, number);
     else if (asker && !place->lookup) /* else it takes its time */
-        place->lookup = lookup_start(asker, place->host, take, place);
+        place->lookup = dns_lookup_start(asker, place->host, take, place);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -71,7 +71,7 @@ struct expected *expected_new(uv_loop_t *loop, struct lookups *lookups)
 
 static void place_free(struct place *place)
 {
-    lookup_cancel(place->lookup);
+    dns_lookup_cancel(place->lookup);
     vec_fini(&place->addresses);
     mem_free(place);
 }

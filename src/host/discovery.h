@@ -6,8 +6,8 @@
  * SRV names give hosts and ports, others addresses (A, AAAA) to which a port is added; sorted by host and port, so
  * that all nodes see the same order. A host that SRV names is taken as it is written there, in lower case: it must be
  * what that node calls itself. */
-#ifndef SHERD_HOST_FINDER_H
-#define SHERD_HOST_FINDER_H
+#ifndef SHERD_HOST_DISCOVERY_H
+#define SHERD_HOST_DISCOVERY_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -26,7 +26,7 @@ struct dns_question {
     uint64_t timeout;    /* ns, for all of it */
 };
 
-struct finder_options {
+struct discovery_options {
     const char *file; /* null: by DNS. Copied, as all texts */
     const char *protocol, *system; /* that whole addresses in the file must have */
     struct dns_question dns;
@@ -39,20 +39,20 @@ struct finder_options {
 struct finder;
 
 /* Starts the thread. Null when it cannot start. */
-struct finder *finder_open(const struct finder_options *options);
-void finder_look(struct finder *finder); /* any thread; done follows, once for one or more of these */
+struct finder *discovery_open(const struct discovery_options *options);
+void discovery_look(struct finder *finder); /* any thread; done follows, once for one or more of these */
 /* Says, once, that a file has not answered for 5 s. False: there is no file, and no need to be called again. Null is fine. */
-bool finder_watch(struct finder *finder);
+bool discovery_watch(struct finder *finder);
 /* Ends a look under way, without a list; one at a file that does not answer is left behind after 2 s. Null is fine. */
-void finder_close(struct finder *finder);
+void discovery_close(struct finder *finder);
 
 #define FINDER_WHY_MAX 512 /* bytes of a reason, with the zero */
 
 /* One look; never null, empty with a reason in why. For finder.c and tests. */
-struct seed_list *finder_read_file(const char *path, const char *protocol,
+struct seed_list *discovery_read_file(const char *path, const char *protocol,
                                    const char *system,
                                    char why[FINDER_WHY_MAX]);
-struct seed_list *finder_ask_dns(const struct dns_question *question,
+struct seed_list *discovery_ask_dns(const struct dns_question *question,
                                  const _Atomic bool *stopped,
                                  char why[FINDER_WHY_MAX]);
 

@@ -1,6 +1,6 @@
 /* The thread that asks a keeper of leases, and the process's own table. */
 #define _GNU_SOURCE
-#include "host/leases.h"
+#include "host/lease_provider.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,11 +18,11 @@
 #include "host/lease_etcd.h"
 #include "lease/book.h"
 
-#define PATIENCE_NS UINT64_C(2000000000) /* of leases_close, for what does not answer */
+#define PATIENCE_NS UINT64_C(2000000000) /* of lease_provider_close, for what does not answer */
 
-/* Lives until the thread has ended, which may be after leases_close. */
+/* Lives until the thread has ended, which may be after lease_provider_close. */
 struct leases {
-    struct leases_options options;
+    struct lease_provider_options options;
     char *directory;
     struct lease_etcd *etcd;
     pthread_t thread;
@@ -70,7 +70,7 @@ static void begin_asking(struct leases *leases)
     uv_mutex_unlock(&leases->mutex);
 }
 
-/* False: leases_close did not wait, and nobody is to be told. */
+/* False: lease_provider_close did not wait, and nobody is to be told. */
 static bool end_asking(struct leases *leases)
 {
     uv_mutex_lock(&leases->mutex);
@@ -137,7 +137,7 @@ static bool look_at_etcd(struct leases *leases)
     return true;
 }
 
-static void leases_free(struct leases *leases)
+static void lease_provider_free(struct leases *leases)
 {
     uv_cond_destroy(&leases->settled);
     uv_cond_destroy(&leases->changed);
@@ -168,7 +168,7 @@ static void *run(void *arg)
     uv_cond_broadcast(&leases->settled);
     uv_mutex_unlock(&leases->mutex);
     if (is_left)
-        leases_free(leases);
+        lease_provider_free(leases);
     return NULL;
 }
 
@@ -187,7 +187,7 @@ static bool usable(const char *directory, char *error, size_t size)
     return false;
 }
 
-int leases_open(struct leases **opened, const struct leases_options *options,
+int lease_provider_open(struct leases **opened, const struct lease_provider_options *options,
                 char *error, size_t size)
 {
     struct lease_etcd *etcd = NULL;
@@ -213,7 +213,7 @@ int leases_open(struct leases **opened, const struct leases_options *options,
     return 0;
 }
 
-void leases_submit(struct leases *leases, struct lease_request *request)
+void lease_provider_submit(struct leases *leases, struct lease_request *request)
 {
     uv_mutex_lock(&leases->mutex);
     vec_push(&leases->waiting, request);
@@ -242,7 +242,7 @@ static bool wait_for_end(struct leases *leases)
 /* What nobody waits for any more has come back before, as unknown. */
 static void leave_behind(struct leases *leases)
 {
-    const struct leases_options options = leases->options;
+    const struct lease_provider_options options = leases->options;
     pthread_t thread = leases->thread;
     VEC(struct lease_request *) open = { 0 };
 
@@ -261,7 +261,7 @@ static void leave_behind(struct leases *leases)
     vec_fini(&open);
 }
 
-void leases_close(struct leases *leases)
+void lease_provider_close(struct leases *leases)
 {
     if (!leases)
         return;
@@ -276,5 +276,5 @@ void leases_close(struct leases *leases)
     }
     uv_mutex_unlock(&leases->mutex);
     check(pthread_join(leases->thread, NULL) == 0);
-    leases_free(leases);
+    lease_provider_free(leases);
 }

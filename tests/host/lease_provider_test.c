@@ -16,7 +16,7 @@
 #include "base/check.h"
 #include "base/timers.h"
 #include "compete.h"
-#include "host/leases.h"
+#include "host/lease_provider.h"
 
 #define TTL (120 * SECOND)
 
@@ -155,7 +155,7 @@ static enum lease_answer submit(struct leases *leases,
     request->ttl = TTL;
     (void)snprintf(request->name, sizeof request->name, "T");
     (void)snprintf(request->owner, sizeof request->owner, "%s", owner);
-    leases_submit(leases, request);
+    lease_provider_submit(leases, request);
     uv_mutex_lock(&answers->mutex);
     while (!answers->request)
         uv_cond_wait(&answers->changed, &answers->mutex);
@@ -170,20 +170,20 @@ static enum lease_answer submit(struct leases *leases,
 static void ask_two(const char *where)
 {
     struct answers answers = { .request = NULL };
-    struct leases_options options = { .directory = where, .done = done,
+    struct lease_provider_options options = { .directory = where, .done = done,
                                       .context = &answers };
     struct leases *first, *second;
     char error[256];
 
     assert_int_equal(uv_mutex_init(&answers.mutex), 0);
     assert_int_equal(uv_cond_init(&answers.changed), 0);
-    assert_int_equal(leases_open(&first, &options, error, sizeof error), 0);
-    assert_int_equal(leases_open(&second, &options, error, sizeof error), 0);
+    assert_int_equal(lease_provider_open(&first, &options, error, sizeof error), 0);
+    assert_int_equal(lease_provider_open(&second, &options, error, sizeof error), 0);
     assert_int_equal(submit(first, &answers, "a:1"), LEASE_GRANTED);
     assert_int_equal(submit(second, &answers, "b:1"), LEASE_REFUSED);
     assert_int_equal(submit(second, &answers, "a:1"), LEASE_GRANTED);
-    leases_close(first);
-    leases_close(second);
+    lease_provider_close(first);
+    lease_provider_close(second);
     uv_cond_destroy(&answers.changed);
     uv_mutex_destroy(&answers.mutex);
 }
@@ -197,13 +197,13 @@ static void systems_share_a_keeper(void **state)
 
 static void a_directory_that_is_not_there(void **state)
 {
-    struct leases_options options = { .directory = "/nowhere/at/all",
+    struct lease_provider_options options = { .directory = "/nowhere/at/all",
                                       .done = done };
     struct leases *leases;
     char error[256];
 
     (void)state;
-    assert_int_equal(leases_open(&leases, &options, error, sizeof error), -1);
+    assert_int_equal(lease_provider_open(&leases, &options, error, sizeof error), -1);
     assert_null(leases);
     assert_non_null(strstr(error, "/nowhere/at/all"));
 }

@@ -1,6 +1,6 @@
 /* Nodes by DNS, through c-ares: its own sockets, and a loop that waits on them for as long as a look may take. */
 #define _GNU_SOURCE
-#include "host/finder.h"
+#include "host/discovery.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -100,7 +100,7 @@ static void on_addresses(void *context, int status, int timeouts,
 static void wait_once(ares_channel channel)
 {
     ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
-    struct pollfd looks[ARES_GETSOCK_MAXNUM];
+    struct pollfd file_watch[ARES_GETSOCK_MAXNUM];
     /* Not by c-ares's macros, which shift into the sign: below those to be read are bits, above those to be written. */
     unsigned bits =
         (unsigned)ares_getsock(channel, sockets, ARES_GETSOCK_MAXNUM);
@@ -112,16 +112,16 @@ static void wait_once(ares_channel channel)
         short events = (short)((reads ? POLLIN : 0) | (writes ? POLLOUT : 0));
 
         if (events)
-            looks[count++] = (struct pollfd){ .fd = sockets[i],
+            file_watch[count++] = (struct pollfd){ .fd = sockets[i],
                                               .events = events };
     }
-    if (poll(looks, count, LOOK_MS) < 0)
+    if (poll(file_watch, count, LOOK_MS) < 0)
         return; /* interrupted: again */
     for (nfds_t i = 0; i < count; i++)
         ares_process_fd(channel,
-                        looks[i].revents & ~POLLOUT ? looks[i].fd
+                        file_watch[i].revents & ~POLLOUT ? file_watch[i].fd
                                                     : ARES_SOCKET_BAD,
-                        looks[i].revents & POLLOUT ? looks[i].fd
+                        file_watch[i].revents & POLLOUT ? file_watch[i].fd
                                                    : ARES_SOCKET_BAD);
     ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD); /* what took too long */
 }
@@ -197,7 +197,7 @@ static void make_list(struct asking *asking, struct seed_list *list,
         (void)snprintf(why, FINDER_WHY_MAX, "%s: DNS names no node", name);
 }
 
-struct seed_list *finder_ask_dns(const struct dns_question *question,
+struct seed_list *discovery_ask_dns(const struct dns_question *question,
                                  const _Atomic bool *stopped,
                                  char why[FINDER_WHY_MAX])
 {
