@@ -10,16 +10,16 @@
 
 #include "sim/check_coordinator.h"
 #include "sim/check_entity.h"
-#include "sim/check_former.h"
+#include "sim/check_incarnation.h"
 #include "sim/check_homes.h"
-#include "sim/check_kept.h"
+#include "sim/check_quorum.h"
 #include "sim/check_lease.h"
 #include "sim/check_live.h"
 #include "sim/check_margin.h"
 #include "sim/check_member.h"
 #include "sim/check_outside.h"
-#include "sim/check_seen.h"
-#include "sim/check_sides.h"
+#include "sim/check_gossip_seen.h"
+#include "sim/check_partition.h"
 #include "sim/check_stored.h"
 
 struct world;
@@ -41,14 +41,14 @@ struct checks {
     struct check_entity *entity;
     struct check_coordinator *coordinator;
     struct check_member *member;
-    struct check_seen *seen;
-    struct check_former *former;
+    struct check_gossip_seen *seen;
+    struct check_incarnation *former;
     struct check_live *live;
     struct check_homes *homes;
     struct check_lease *lease;
     struct check_stored *stored;
-    struct check_kept *kept;
-    struct check_sides *sides;
+    struct check_quorum *kept;
+    struct check_partition *sides;
     struct check_margin *margin;
     struct check_safety safety;
     struct check_outside *outside;

@@ -26,7 +26,7 @@
 #include "sim/check_journal.h"
 #include "sim/check_member.h"
 #include "sim/check_remember.h"
-#include "sim/check_seen.h"
+#include "sim/check_gossip_seen.h"
 #include "sim/disk.h"
 #include "sim/durable.h"
 #include "sim/nemesis.h"
@@ -72,7 +72,7 @@ struct run_work {
     struct check_journal_counts journal; /* likewise */
     struct check_coordinator_counts shards;
     struct check_member_counts members;
-    struct check_seen_counts seen;
+    struct check_gossip_seen_counts seen;
     struct check_entity_counts entities;
     uint64_t byte_modes; /* worlds in which frames are cut anywhere */
 };

@@ -130,7 +130,7 @@ static struct fence fence_in(const struct stored *stored, struct slice shard)
     return highest;
 }
 
-static void check_kept(const struct scene *scene, const struct stored *before)
+static void check_quorum(const struct scene *scene, const struct stored *before)
 {
     struct stored after;
 
@@ -172,7 +172,7 @@ static void coordinate(struct slice state, struct slice fences,
     play(scene);
     passes(scene, 12000);
     if (coordinator_is_active(scene->coordinator))
-        check_kept(scene, before);
+        check_quorum(scene, before);
     scene_free(scene);
 }
 

@@ -144,8 +144,8 @@ static void a_calm_cluster_keeps_the_rules(void **state)
     assert_int_equal(members.founded, 1);
     assert_int_equal(members.joined, 2);
     assert_true(members.actions >= 2);
-    assert_true(check_seen_counts(scene.checks->seen).judged >= 3);
-    assert_int_equal(check_seen_counts(scene.checks->seen).excused, 0);
+    assert_true(check_gossip_seen_counts(scene.checks->seen).judged >= 3);
+    assert_int_equal(check_gossip_seen_counts(scene.checks->seen).excused, 0);
     assert_int_equal(check_entity_counts(scene.checks->entity).live, 2 * IDS / 2);
     close_scene(&scene);
 }
@@ -154,7 +154,7 @@ static void shards_move_when_nodes_come_and_go(void **state)
 {
     struct scene scene;
     struct check_coordinator_counts homes;
-    struct check_kept_counts kept;
+    struct check_quorum_counts kept;
     uint32_t gone = 0;
 
     (void)state;
@@ -173,7 +173,7 @@ static void shards_move_when_nodes_come_and_go(void **state)
     assert_true(homes.reported > 10);
     assert_int_equal(homes.active, 4);
     assert_int_equal(check_member_counts(scene.checks->member).removed, 3);
-    kept = check_kept_counts(scene.checks->kept);
+    kept = check_quorum_counts(scene.checks->kept);
     assert_true(kept.writes > 10);
     assert_int_equal(kept.reads, 4); /* of two types, two keys each, by the next oldest; the first found nothing */
     close_scene(&scene);

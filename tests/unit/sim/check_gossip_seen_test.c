@@ -9,7 +9,7 @@
 
 #include "base/peer.h"
 #include "judged.h"
-#include "sim/check_seen.h"
+#include "sim/check_gossip_seen.h"
 
 /* Facts name only the fields that they need. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
@@ -17,22 +17,22 @@
 #define NODES 3
 #define SAYS 7 /* the content of every version, but where it is said */
 
-static struct check_seen *check;
+static struct check_gossip_seen *check;
 
 static int begin(void **state)
 {
     (void)state;
     judge();
-    check = check_seen_new(verdict);
+    check = check_gossip_seen_new(verdict);
     for (uint32_t i = 0; i < NODES; i++)
-        check_seen_node_started(check, i, 100 + i);
+        check_gossip_seen_node_started(check, i, 100 + i);
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    check_seen_free(check);
+    check_gossip_seen_free(check);
     verdict_free(verdict);
     return 0;
 }
@@ -43,7 +43,7 @@ static void hold(uint32_t node, uint64_t version, uint64_t content)
                            .first = version,
                            .second = content };
 
-    check_seen_probe(check, node, &probe);
+    check_gossip_seen_probe(check, node, &probe);
 }
 
 static void make(uint32_t node, uint64_t version)
@@ -59,7 +59,7 @@ static void take(uint32_t node, uint64_t version, bool is_part)
                            .first = 1,
                            .bytes = slice_of(entries, sizeof entries) };
 
-    check_seen_probe(check, node, &probe);
+    check_gossip_seen_probe(check, node, &probe);
     hold(node, version, SAYS);
 }
 
@@ -67,7 +67,7 @@ static void join(uint32_t node, uint64_t version)
 {
     struct probe probe = { .kind = PROBE_CLUSTER_JOINED };
 
-    check_seen_probe(check, node, &probe);
+    check_gossip_seen_probe(check, node, &probe);
     hold(node, version, SAYS);
 }
 
@@ -86,7 +86,7 @@ static void act(uint32_t node, uint64_t version, bool converged,
         members[i].uid = seen[i] ? seen[i] : 100 + i;
         members[i].seen = seen[i] != 0;
     }
-    check_seen_probe(check, node, &probe);
+    check_gossip_seen_probe(check, node, &probe);
 }
 
 static const uint64_t all[NODES] = { 100, 101, 102 };
@@ -111,9 +111,9 @@ static void what_all_have_held_passes(void **state)
     take(2, 2, true);
     act(0, 2, true, all); /* the second one is further */
     expect_only(NULL);
-    assert_int_equal(check_seen_counts(check).held, 7);
-    assert_int_equal(check_seen_counts(check).judged, 7);
-    assert_int_equal(check_seen_counts(check).kept, 3);
+    assert_int_equal(check_gossip_seen_counts(check).held, 7);
+    assert_int_equal(check_gossip_seen_counts(check).judged, 7);
+    assert_int_equal(check_gossip_seen_counts(check).kept, 3);
 }
 
 static void I20_who_holds_an_older_version_is_found(void **state)
@@ -180,9 +180,9 @@ static void who_has_ended_has_held_it(void **state)
 {
     (void)state;
     agree();
-    check_seen_node_ended(check, 2);
+    check_gossip_seen_node_ended(check, 2);
     act(0, 1, true, all);
-    check_seen_node_started(check, 2, 202);
+    check_gossip_seen_node_started(check, 2, 202);
     act(0, 1, true, all);
     expect_only(NULL);
 }
@@ -191,8 +191,8 @@ static void I20_what_a_former_life_has_held_does_not_count(void **state)
 {
     (void)state;
     agree();
-    check_seen_node_ended(check, 2);
-    check_seen_node_started(check, 2, 202);
+    check_gossip_seen_node_ended(check, 2);
+    check_gossip_seen_node_started(check, 2, 202);
     act(0, 1, true, (uint64_t[]){ 100, 101, 202 });
     expect_only("I20");
 }
@@ -203,7 +203,7 @@ static void without_convergence_nothing_is_asked(void **state)
     make(0, 1);
     act(0, 1, false, all);
     expect_only(NULL);
-    assert_int_equal(check_seen_counts(check).judged, 0);
+    assert_int_equal(check_gossip_seen_counts(check).judged, 0);
 }
 
 /* ---- what is forgotten ---- */
@@ -221,15 +221,15 @@ static void what_is_held_is_not_forgotten(void **state)
     agree();
     make(2, 2);
     make_many(1000, 3 * CHECK_SEEN_MAX);
-    assert_true(check_seen_counts(check).kept <= CHECK_SEEN_MAX);
-    assert_true(check_seen_counts(check).forgotten > CHECK_SEEN_MAX);
+    assert_true(check_gossip_seen_counts(check).kept <= CHECK_SEEN_MAX);
+    assert_true(check_gossip_seen_counts(check).forgotten > CHECK_SEEN_MAX);
     act(0, 1, true, all);
     expect_only(NULL);
     act(2, 2, true, (uint64_t[]){ 0, 0, 102 });
     expect_only(NULL);
     act(2, 2, true, all);
     expect_only("I20");
-    assert_int_equal(check_seen_counts(check).excused, 0);
+    assert_int_equal(check_gossip_seen_counts(check).excused, 0);
 }
 
 static void what_may_have_been_forgotten_is_excused(void **state)
@@ -242,12 +242,12 @@ static void what_may_have_been_forgotten_is_excused(void **state)
     make(0, 3);
     make(2, 4); /* nobody holds 2 any more */
     make_many(100000, 2 * CHECK_SEEN_MAX);
-    check_seen_node_ended(check, 0);
-    check_seen_node_started(check, 0, 200);
+    check_gossip_seen_node_ended(check, 0);
+    check_gossip_seen_node_started(check, 0, 200);
     join(0, 2); /* which has been on its way */
     act(0, 2, true, (uint64_t[]){ 200, 0, 102 });
     expect_only(NULL);
-    assert_int_equal(check_seen_counts(check).excused, 1);
+    assert_int_equal(check_gossip_seen_counts(check).excused, 1);
 }
 
 static void what_the_ended_have_held_is_forgotten(void **state)
@@ -255,12 +255,12 @@ static void what_the_ended_have_held_is_forgotten(void **state)
     (void)state;
     agree();
     make(2, 2);
-    check_seen_node_ended(check, 2);
+    check_gossip_seen_node_ended(check, 2);
     make_many(1000, 2 * CHECK_SEEN_MAX);
     join(0, 2);
     act(0, 2, true, (uint64_t[]){ 100, 0, 102 });
     expect_only(NULL);
-    assert_int_equal(check_seen_counts(check).excused, 1);
+    assert_int_equal(check_gossip_seen_counts(check).excused, 1);
 }
 
 /* A change of the first one is younger than what was forgotten, and so is what has that in it. */
@@ -275,7 +275,7 @@ static void I20_what_was_not_there_yet_is_not_excused(void **state)
     expect_only(NULL);
     act(0, 3, true, all);
     expect_only("I20");
-    assert_int_equal(check_seen_counts(check).excused, 0);
+    assert_int_equal(check_gossip_seen_counts(check).excused, 0);
 }
 
 /* A removal takes what was last changed out of a version: it may be an old one. */
@@ -288,7 +288,7 @@ static void what_has_the_last_change_no_more_is_excused(void **state)
     take(0, 3, true);
     act(0, 3, true, (uint64_t[]){ 100, 101, 0 });
     expect_only(NULL);
-    assert_int_equal(check_seen_counts(check).excused, 1);
+    assert_int_equal(check_gossip_seen_counts(check).excused, 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

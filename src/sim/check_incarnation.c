@@ -1,6 +1,6 @@
 /* Lives are numbered as they start, whichever node's they are; of the life that a node runs, the last one of each other node that
  * it took something of, and whom it has seen removed. Asked with each answer to a heartbeat: a row of each node has both. */
-#include "sim/check_former.h"
+#include "sim/check_incarnation.h"
 
 #include <inttypes.h>
 
@@ -30,7 +30,7 @@ struct row {
     VEC(bool) removed;       /* by life's place */
 };
 
-struct check_former {
+struct check_incarnation {
     struct verdict *verdict;
     struct map lives; /* uid -> struct life */
     uint64_t started;
@@ -38,9 +38,9 @@ struct check_former {
     struct row rows[CHECK_NODES_MAX];
 };
 
-struct check_former *check_former_new(struct verdict *verdict)
+struct check_incarnation *check_incarnation_new(struct verdict *verdict)
 {
-    struct check_former *check = mem_alloc(sizeof *check);
+    struct check_incarnation *check = mem_alloc(sizeof *check);
 
     check->verdict = verdict;
     return check;
@@ -52,7 +52,7 @@ static void row_fini(struct row *row)
     vec_fini(&row->removed);
 }
 
-void check_former_free(struct check_former *check)
+void check_incarnation_free(struct check_incarnation *check)
 {
     if (!check)
         return;
@@ -62,7 +62,7 @@ void check_former_free(struct check_former *check)
     mem_free(check);
 }
 
-static struct life *life_of(struct check_former *check, uint64_t uid)
+static struct life *life_of(struct check_incarnation *check, uint64_t uid)
 {
     struct life *life = map_get(&check->lives, map_u64(&uid));
 
@@ -106,7 +106,7 @@ static const char *taken_text(uint64_t what)
     return texts[what];
 }
 
-static void judge(struct check_former *check, uint32_t node,
+static void judge(struct check_incarnation *check, uint32_t node,
                   const struct probe *probe, const struct life *life)
 {
     struct taken *taken = taken_of(&check->rows[node], life->node);
@@ -122,7 +122,7 @@ static void judge(struct check_former *check, uint32_t node,
                                  (uint32_t)probe->first };
 }
 
-static void something_is_taken(struct check_former *check, uint32_t node,
+static void something_is_taken(struct check_incarnation *check, uint32_t node,
                                const struct probe *probe)
 {
     uint64_t uid = probe->node.uid;
@@ -149,7 +149,7 @@ static void something_is_taken(struct check_former *check, uint32_t node,
                   taken_text(probe->first), uid);
 }
 
-void check_former_node_started(struct check_former *check, uint32_t node,
+void check_incarnation_node_started(struct check_incarnation *check, uint32_t node,
                                uint64_t uid)
 {
     struct life *life = life_of(check, uid);
@@ -160,7 +160,7 @@ void check_former_node_started(struct check_former *check, uint32_t node,
     row_fini(&check->rows[node]);
 }
 
-void check_former_probe(struct check_former *check, uint32_t node,
+void check_incarnation_probe(struct check_incarnation *check, uint32_t node,
                         const struct probe *probe)
 {
     if (probe->kind == PROBE_TAKEN)
@@ -169,7 +169,7 @@ void check_former_probe(struct check_former *check, uint32_t node,
         set_removed(&check->rows[node], life_of(check, probe->node.uid));
 }
 
-uint64_t check_former_taken(const struct check_former *check,
+uint64_t check_incarnation_taken(const struct check_incarnation *check,
                             enum probe_taken what)
 {
     return check->judged[what];

@@ -8,17 +8,17 @@
  * decided with it believes to hold it.
  *
  * Fed with facts in the order in which they happened. */
-#ifndef SHERD_SIM_CHECK_SIDES_H
-#define SHERD_SIM_CHECK_SIDES_H
+#ifndef SHERD_SIM_CHECK_PARTITION_H
+#define SHERD_SIM_CHECK_PARTITION_H
 
 #include "base/probe.h"
 #include "resolver/strategy.h"
 #include "sim/check_lease.h"
 
 struct verdict;
-struct check_sides;
+struct check_partition;
 
-struct check_sides_counts {
+struct check_partition_counts {
     uint64_t decided;
     uint64_t ended;     /* of those: the decider downed itself */
     uint64_t unsettled; /* of the others: not judged, somebody joins or leaves, or does not count */
@@ -26,15 +26,15 @@ struct check_sides_counts {
     uint64_t compared;  /* pairs from the same members */
 };
 
-struct check_sides *
-check_sides_new(struct verdict *verdict,
+struct check_partition *
+check_partition_new(struct verdict *verdict,
                 const struct check_lease *lease); /* both lent for life */
-void check_sides_free(struct check_sides *check); /* null is fine */
+void check_partition_free(struct check_partition *check); /* null is fine */
 
-void check_sides_node_ended(struct check_sides *check, uint32_t node);
+void check_partition_node_ended(struct check_partition *check, uint32_t node);
 /* What a resolver of that strategy decided: PROBE_RESOLVED. */
-void check_sides_resolved(struct check_sides *check, uint32_t node,
+void check_partition_resolved(struct check_partition *check, uint32_t node,
                           enum strategy_kind kind, const struct probe *probe);
-struct check_sides_counts check_sides_counts(const struct check_sides *check);
+struct check_partition_counts check_partition_counts(const struct check_partition *check);
 
 #endif

@@ -11,8 +11,8 @@
  * other is judged, however many were forgotten.
  *
  * Fed with facts in the order in which they happened. */
-#ifndef SHERD_SIM_CHECK_SEEN_H
-#define SHERD_SIM_CHECK_SEEN_H
+#ifndef SHERD_SIM_CHECK_GOSSIP_SEEN_H
+#define SHERD_SIM_CHECK_GOSSIP_SEEN_H
 
 #include "base/probe.h"
 #include "sim/facts.h"
@@ -20,9 +20,9 @@
 #define CHECK_SEEN_MAX 4096 /* versions; when there are so many the older half goes, but what is held */
 
 struct verdict;
-struct check_seen;
+struct check_gossip_seen;
 
-struct check_seen_counts {
+struct check_gossip_seen_counts {
     uint64_t held;      /* a node has come to hold a version */
     uint64_t judged;    /* members that a leader took for such as have seen its version */
     uint64_t excused;   /* of these: of versions that may have been forgotten meanwhile */
@@ -30,15 +30,15 @@ struct check_seen_counts {
     uint64_t kept;      /* versions */
 };
 
-struct check_seen *check_seen_new(struct verdict *verdict); /* lent for life */
-void check_seen_free(struct check_seen *check); /* null is fine */
+struct check_gossip_seen *check_gossip_seen_new(struct verdict *verdict); /* lent for life */
+void check_gossip_seen_free(struct check_gossip_seen *check); /* null is fine */
 
-void check_seen_node_started(struct check_seen *check, uint32_t node,
+void check_gossip_seen_node_started(struct check_gossip_seen *check, uint32_t node,
                              uint64_t uid);
-void check_seen_node_ended(struct check_seen *check, uint32_t node);
+void check_gossip_seen_node_ended(struct check_gossip_seen *check, uint32_t node);
 /* Kinds that are not its own are ignored. */
-void check_seen_probe(struct check_seen *check, uint32_t node,
+void check_gossip_seen_probe(struct check_gossip_seen *check, uint32_t node,
                       const struct probe *probe);
-struct check_seen_counts check_seen_counts(const struct check_seen *check);
+struct check_gossip_seen_counts check_gossip_seen_counts(const struct check_gossip_seen *check);
 
 #endif

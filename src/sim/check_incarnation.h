@@ -6,23 +6,23 @@
  *   what a node has seen removed has gossip and answers to heartbeats that it takes no more
  *
  * Plain messages are not looked at: those of a former life that wait somewhere are given to whom they are for. */
-#ifndef SHERD_SIM_CHECK_FORMER_H
-#define SHERD_SIM_CHECK_FORMER_H
+#ifndef SHERD_SIM_CHECK_INCARNATION_H
+#define SHERD_SIM_CHECK_INCARNATION_H
 
 #include "base/probe.h"
 
 struct verdict;
-struct check_former;
+struct check_incarnation;
 
-struct check_former *check_former_new(struct verdict *verdict); /* lent for life */
-void check_former_free(struct check_former *check); /* null is fine */
+struct check_incarnation *check_incarnation_new(struct verdict *verdict); /* lent for life */
+void check_incarnation_free(struct check_incarnation *check); /* null is fine */
 
-void check_former_node_started(struct check_former *check, uint32_t node,
+void check_incarnation_node_started(struct check_incarnation *check, uint32_t node,
                                uint64_t uid);
 /* In the order in which they happened; kinds that are not its own are ignored. */
-void check_former_probe(struct check_former *check, uint32_t node,
+void check_incarnation_probe(struct check_incarnation *check, uint32_t node,
                         const struct probe *probe);
-uint64_t check_former_taken(const struct check_former *check,
+uint64_t check_incarnation_taken(const struct check_incarnation *check,
                             enum probe_taken what); /* so many of those were judged */
 
 #endif

@@ -5,14 +5,14 @@
  *
  * A replica that has a later value counts as one that has the earlier, too: of two values of a key the later stays. Nodes outside
  * (facts.h) are not judged. What stands in a state is check_stored.h. Fed with facts in the order in which they happened. */
-#ifndef SHERD_SIM_CHECK_KEPT_H
-#define SHERD_SIM_CHECK_KEPT_H
+#ifndef SHERD_SIM_CHECK_QUORUM_H
+#define SHERD_SIM_CHECK_QUORUM_H
 
 #include "base/probe.h"
 #include "sim/facts.h"
 
 struct verdict;
-struct check_kept;
+struct check_quorum;
 
 #define CHECK_KEPT_NEVER INT64_MIN
 
@@ -42,24 +42,24 @@ struct kept_replicas {
     bool (*counts)(void *user, uint32_t node, uint32_t other); /* does the first one ask that one? Itself: yes */
 };
 
-struct check_kept_counts {
+struct check_quorum_counts {
     uint64_t writes; /* confirmed, of which the replicas were looked at */
     uint64_t reads;  /* that had to have something */
 };
 
 /* All is lent for life, but the replicas: copied. */
-struct check_kept *check_kept_new(struct verdict *verdict,
+struct check_quorum *check_quorum_new(struct verdict *verdict,
                                   const struct check_safety *safety,
                                   const struct kept_replicas *replicas);
-void check_kept_free(struct check_kept *check); /* null is fine */
-void check_kept_node_ended(struct check_kept *check, uint32_t node);
+void check_quorum_free(struct check_quorum *check); /* null is fine */
+void check_quorum_node_ended(struct check_quorum *check, uint32_t node);
 /* Kinds that are not its own are ignored. */
-void check_kept_probe(struct check_kept *check, uint32_t node,
+void check_quorum_probe(struct check_quorum *check, uint32_t node,
                       const struct probe *probe);
 /* Was what was confirmed last when that node's coordinator began its last read in so many of the replicas that count that the read must have
  * it? It need not where most of those that had it have left since, with a small majority. */
-bool check_kept_is_bound(struct check_kept *check, uint32_t node,
+bool check_quorum_is_bound(struct check_quorum *check, uint32_t node,
                          uint16_t type);
-struct check_kept_counts check_kept_counts(const struct check_kept *check);
+struct check_quorum_counts check_quorum_counts(const struct check_quorum *check);
 
 #endif

@@ -1,5 +1,5 @@
 /* A table of versions, each with the lives that have held it as bits; of each node the version that it holds. */
-#include "sim/check_seen.h"
+#include "sim/check_gossip_seen.h"
 
 #include <inttypes.h>
 
@@ -28,7 +28,7 @@ enum origin {
     TAKEN_PART /* the same, and some of what the node held is not in it: a member's that has been removed */
 };
 
-struct check_seen {
+struct check_gossip_seen {
     struct verdict *verdict;
     struct map lives;    /* uid -> uint64_t, a number from 1 */
     struct map versions; /* hash -> struct version, which has the key */
@@ -39,12 +39,12 @@ struct check_seen {
     uint64_t life; /* given last */
     uint64_t now;
     uint64_t forgotten_at; /* the last birth of a version that was forgotten; 0: none was */
-    struct check_seen_counts counts;
+    struct check_gossip_seen_counts counts;
 };
 
-struct check_seen *check_seen_new(struct verdict *verdict)
+struct check_gossip_seen *check_gossip_seen_new(struct verdict *verdict)
 {
-    struct check_seen *check = mem_alloc(sizeof *check);
+    struct check_gossip_seen *check = mem_alloc(sizeof *check);
 
     check->verdict = verdict;
     check->versions.is_lent = true;
@@ -57,7 +57,7 @@ static void version_free(struct version *version)
     mem_free(version);
 }
 
-void check_seen_free(struct check_seen *check)
+void check_gossip_seen_free(struct check_gossip_seen *check)
 {
     if (!check)
         return;
@@ -71,7 +71,7 @@ void check_seen_free(struct check_seen *check)
 
 /* ---- lives ---- */
 
-static void release(struct check_seen *check, uint32_t node)
+static void release(struct check_gossip_seen *check, uint32_t node)
 {
     if (check->held[node])
         check->held[node]->holders--;
@@ -79,7 +79,7 @@ static void release(struct check_seen *check, uint32_t node)
     check->origins[node] = MADE;
 }
 
-void check_seen_node_started(struct check_seen *check, uint32_t node,
+void check_gossip_seen_node_started(struct check_gossip_seen *check, uint32_t node,
                              uint64_t uid)
 {
     check(node < CHECK_NODES_MAX);
@@ -89,7 +89,7 @@ void check_seen_node_started(struct check_seen *check, uint32_t node,
                           sizeof(uint64_t)) = check->life;
 }
 
-void check_seen_node_ended(struct check_seen *check, uint32_t node)
+void check_gossip_seen_node_ended(struct check_gossip_seen *check, uint32_t node)
 {
     check(node < CHECK_NODES_MAX);
     release(check, node);
@@ -110,7 +110,7 @@ static bool has_life(const struct version *version, uint64_t life)
            version->lives.items[life / WORD_BITS] >> life % WORD_BITS & 1;
 }
 
-static void forget_some(struct check_seen *check)
+static void forget_some(struct check_gossip_seen *check)
 {
     uint32_t old = check->known.count - CHECK_SEEN_MAX / 2;
     uint32_t kept = 0;
@@ -132,7 +132,7 @@ static void forget_some(struct check_seen *check)
 }
 
 /* What is taken has all changes of what the node held in it, so it was not there before these were made. */
-static struct version *add_version(struct check_seen *check, uint32_t node,
+static struct version *add_version(struct check_gossip_seen *check, uint32_t node,
                                    const struct probe *probe)
 {
     struct version *version = mem_alloc(sizeof *version);
@@ -166,7 +166,7 @@ static enum origin took(const struct probe *probe)
     return own < probe->first ? TAKEN_PART : TAKEN;
 }
 
-static void holds(struct check_seen *check, uint32_t node,
+static void holds(struct check_gossip_seen *check, uint32_t node,
                   const struct probe *probe)
 {
     struct version *version =
@@ -185,7 +185,7 @@ static void holds(struct check_seen *check, uint32_t node,
 
 /* ---- leaders ---- */
 
-static void acted(struct check_seen *check, uint32_t node,
+static void acted(struct check_gossip_seen *check, uint32_t node,
                   const struct probe *probe)
 {
     const struct version *version = check->held[node];
@@ -220,7 +220,7 @@ static void acted(struct check_seen *check, uint32_t node,
     mem_free(members);
 }
 
-void check_seen_probe(struct check_seen *check, uint32_t node,
+void check_gossip_seen_probe(struct check_gossip_seen *check, uint32_t node,
                       const struct probe *probe)
 {
     check(node < CHECK_NODES_MAX);
@@ -243,9 +243,9 @@ void check_seen_probe(struct check_seen *check, uint32_t node,
     }
 }
 
-struct check_seen_counts check_seen_counts(const struct check_seen *check)
+struct check_gossip_seen_counts check_gossip_seen_counts(const struct check_gossip_seen *check)
 {
-    struct check_seen_counts counts = check->counts;
+    struct check_gossip_seen_counts counts = check->counts;
 
     counts.kept = check->known.count;
     return counts;

@@ -8,23 +8,23 @@
 #include <cmocka.h>
 
 #include "base/peer.h"
-#include "sim/check_former.h"
+#include "sim/check_incarnation.h"
 #include "sim/checks.h"
 #include "sim/workload_world.h"
 #include "sim/world.h"
 #include "judged.h"
 
-static struct check_former *check;
+static struct check_incarnation *check;
 
 /* n0 lives as 10; n1 as 20, then as 21; n2 as 30. */
 static void begin(void)
 {
     judge();
-    check = check_former_new(verdict);
-    check_former_node_started(check, 0, 10);
-    check_former_node_started(check, 1, 20);
-    check_former_node_started(check, 2, 30);
-    check_former_node_started(check, 1, 21);
+    check = check_incarnation_new(verdict);
+    check_incarnation_node_started(check, 0, 10);
+    check_incarnation_node_started(check, 1, 20);
+    check_incarnation_node_started(check, 2, 30);
+    check_incarnation_node_started(check, 1, 21);
 }
 
 static void end(const char *invariant, const char *text)
@@ -32,7 +32,7 @@ static void end(const char *invariant, const char *text)
     expect_only(invariant);
     if (invariant)
         assert_non_null(strstr(verdict_find(verdict, invariant)->text, text));
-    check_former_free(check);
+    check_incarnation_free(check);
     verdict_free(verdict);
 }
 
@@ -43,7 +43,7 @@ static void take(uint32_t by, uint64_t uid, enum probe_taken what)
                                  .first = what,
                                  .second = uid };
 
-    check_former_probe(check, by, &probe);
+    check_incarnation_probe(check, by, &probe);
 }
 
 static void remove_from(uint32_t by, uint64_t uid, uint64_t status)
@@ -52,7 +52,7 @@ static void remove_from(uint32_t by, uint64_t uid, uint64_t status)
                                  .node = { { "n", 1 }, uid },
                                  .first = status };
 
-    check_former_probe(check, by, &probe);
+    check_incarnation_probe(check, by, &probe);
 }
 
 static void one_life_follows_another(void **state)
@@ -67,8 +67,8 @@ static void one_life_follows_another(void **state)
     take(2, 20, PROBE_TAKEN_GOSSIP); /* who has not heard of the other one */
     take(2, 21, PROBE_TAKEN_GOSSIP);
     take(0, 77, PROBE_TAKEN_GOSSIP); /* of no node of this world */
-    assert_int_equal(check_former_taken(check, PROBE_TAKEN_GOSSIP), 6);
-    assert_int_equal(check_former_taken(check, PROBE_TAKEN_SYSTEM), 2);
+    assert_int_equal(check_incarnation_taken(check, PROBE_TAKEN_GOSSIP), 6);
+    assert_int_equal(check_incarnation_taken(check, PROBE_TAKEN_SYSTEM), 2);
     end(NULL, NULL);
 }
 
@@ -98,7 +98,7 @@ static void another_life_may_hear_the_old_one_first(void **state)
     (void)state;
     begin();
     take(0, 21, PROBE_TAKEN_GOSSIP);
-    check_former_node_started(check, 0, 11);
+    check_incarnation_node_started(check, 0, 11);
     take(0, 20, PROBE_TAKEN_GOSSIP);
     take(0, 21, PROBE_TAKEN_GOSSIP);
     end(NULL, NULL);
@@ -113,7 +113,7 @@ static void I12_an_acknowledgement_for_another_life_is_found(void **state)
 
     (void)state;
     begin();
-    check_former_probe(check, 0, &probe);
+    check_incarnation_probe(check, 0, &probe);
     end("I12", "life 20 of a node acknowledges what was for its life 21");
 }
 
@@ -161,7 +161,7 @@ static void what_nodes_take_is_judged(void **state)
             world_crash(world, 2);
     }
     for (int what = 0; what < PROBE_TAKEN_COUNT; what++)
-        assert_true(check_former_taken(checks->former,
+        assert_true(check_incarnation_taken(checks->former,
                                        (enum probe_taken)what) > 0);
     assert_int_equal(verdict_count(world_verdict(world)), 0);
     world_free(world);

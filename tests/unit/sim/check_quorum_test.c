@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "sim/check_kept.h"
+#include "sim/check_quorum.h"
 #include "judged.h"
 
 #define NODES 4
 
 static struct check_safety safety;
-static struct check_kept *check;
+static struct check_quorum *check;
 
 /* What the replicas have, and whom node 0 counts. */
 static struct {
@@ -79,14 +79,14 @@ static int begin(void **state)
         world.counts[i] = true;
     }
     world.needed = 3;
-    check = check_kept_new(verdict, &safety, &replicas);
+    check = check_quorum_new(verdict, &safety, &replicas);
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    check_kept_free(check);
+    check_quorum_free(check);
     verdict_free(verdict);
     return 0;
 }
@@ -97,7 +97,7 @@ static void tell(enum probe_kind kind, uint64_t ticket)
                                  .first = ticket,
                                  .bytes = slice_text("fences") };
 
-    check_kept_probe(check, 0, &probe);
+    check_quorum_probe(check, 0, &probe);
 }
 
 /* Node 0's coordinator writes; its own replica has it at once. */
@@ -116,7 +116,7 @@ static void a_write_that_as_many_have_is_confirmed(void **state)
     world.written[2] = 12; /* a later one */
     tell(PROBE_STATE_STORED, 1);
     expect_only(NULL);
-    assert_int_equal(check_kept_counts(check).writes, 1);
+    assert_int_equal(check_quorum_counts(check).writes, 1);
 }
 
 static void a_write_that_fewer_have_is_found(void **state)
@@ -132,10 +132,10 @@ static void a_write_that_fewer_have_is_found(void **state)
 static void a_life_that_has_ended_may_have_had_it(void **state)
 {
     (void)state;
-    check_kept_node_ended(check, 3); /* before it was sent: no */
+    check_quorum_node_ended(check, 3); /* before it was sent: no */
     writes(1, 10);
     world.written[1] = 10;
-    check_kept_node_ended(check, 2);
+    check_quorum_node_ended(check, 2);
     tell(PROBE_STATE_STORED, 1);
     expect_only(NULL);
     writes(2, 11);
@@ -153,7 +153,7 @@ static void other_members_or_a_node_outside_are_not_judged(void **state)
     writes(2, 11);
     safety.outside[0] = true;
     tell(PROBE_STATE_STORED, 2);
-    assert_int_equal(check_kept_counts(check).writes, 0);
+    assert_int_equal(check_quorum_counts(check).writes, 0);
     expect_only(NULL);
 }
 
@@ -176,7 +176,7 @@ static void a_read_has_what_must_meet_it(void **state)
     tell(PROBE_STATE_READ, 1);
     tell(PROBE_FENCES_READ, 1);
     expect_only(NULL);
-    assert_int_equal(check_kept_counts(check).reads, 1);
+    assert_int_equal(check_quorum_counts(check).reads, 1);
 }
 
 static void a_read_without_it_is_found(void **state)
@@ -234,21 +234,21 @@ static void a_read_is_bound_by_what_was_confirmed_and_must_meet_it(void **state)
 {
     (void)state;
     tell(PROBE_STATE_ASKED, 1);
-    assert_true(check_kept_is_bound(check, 0, 0)); /* nothing was confirmed */
+    assert_true(check_quorum_is_bound(check, 0, 0)); /* nothing was confirmed */
     world.needed = 2;
     writes(1, 10);
     world.written[1] = 10;
     tell(PROBE_STATE_STORED, 1);
     world.needed = 3;
     tell(PROBE_STATE_ASKED, 2);
-    assert_true(check_kept_is_bound(check, 0, 0));
+    assert_true(check_quorum_is_bound(check, 0, 0));
     world.written[0] = 9; /* a new life, which was told so much */
     world.counts[1] = false;
     tell(PROBE_STATE_ASKED, 3);
-    assert_false(check_kept_is_bound(check, 0, 0));
+    assert_false(check_quorum_is_bound(check, 0, 0));
     world.written[0] = world.written[3] = 11; /* a later one */
     tell(PROBE_STATE_ASKED, 4);
-    assert_true(check_kept_is_bound(check, 0, 0));
+    assert_true(check_quorum_is_bound(check, 0, 0));
     expect_only(NULL);
 }
 
@@ -261,7 +261,7 @@ static void what_is_confirmed_outside_binds_nobody(void **state)
     tell(PROBE_STATE_STORED, 1);
     world.written[0] = CHECK_KEPT_NEVER;
     tell(PROBE_STATE_ASKED, 1);
-    assert_true(check_kept_is_bound(check, 0, 0));
+    assert_true(check_quorum_is_bound(check, 0, 0));
     expect_only(NULL);
 }
 
