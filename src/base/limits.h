@@ -240,7 +240,7 @@
 #define STORE_LOCK_WAIT_MS 10000 /* for other processes' transactions, as configured by default; then the group fails */
 #define STORE_WAL_PAGES 4096 /* of 4 KiB: the write-ahead log is emptied at 16 MiB */
 #define STORE_WAL_PAGES_MAX 65536 /* 256 MiB: from here on readers are waited for */
-#define STORE_KNOWN_MAX 65536 /* entities whose row id and last number the writer remembers */
+#define KVSTORE_KNOWN_MAX 65536 /* entities whose row id and last number the writer remembers */
 #define TURN_STUCK_MS 50 /* a queue that does not move for so long is passed; a commit takes 0.2 ms */
 
 /* config: a text is written by a person; what is larger than these is a mistake or an attack */
@@ -323,31 +323,31 @@
 #define REMOVED_MAX 1000 /* downed incarnations remembered, to tell them when they come back */
 
 /* store */
-#define STORE_POINTS 64 /* of a member on the ring: the shares of ten members differ by a third */
-#define STORE_HISTORY_SMALL 10 /* entries of a vector clock below which none is dropped; these four are Riak's */
-#define STORE_HISTORY_BIG 50 /* entries beyond which the oldest is dropped */
-#define STORE_HISTORY_YOUNG_S 20 /* age below which none is dropped */
-#define STORE_HISTORY_OLD_S 86400 /* age beyond which one is dropped */
-#define STORE_HISTORY_MAX 100 /* entries of a vector clock, whatever their age: 2.5 KiB */
-#define STORE_SIBLINGS_PUT_MAX 8 /* versions of a key that a write may leave; beyond it is refused: whoever writes has not read for long */
-#define STORE_SIBLINGS_MAX 64 /* versions of a key in all: of coordinators that did not hear of each other */
-#define STORE_STATE_SIZE_MAX 160000 /* bytes of all versions of a key with their clock: eight of the largest, in one message */
-#define STORE_CONTEXT_SIZE_MAX 4096 /* bytes of a clock that callers give back */
-#define STORE_TIMEOUT_MS 3000 /* of a call: sherd_store_settings */
-#define STORE_TIMEOUT_MS_MAX 60000
-#define STORE_KEYS 100000 /* of one broker: sherd_store_settings; about 300 bytes each, and the values */
-#define STORE_BYTES (256ull * 1024 * 1024) /* of one broker's keys, values and clocks: sherd_store_settings */
-#define STORE_BYTES_MIN (1024 * 1024) /* that it may be set to: the largest key fits */
-#define STORE_CALLS_MAX 1024 /* open ones of a broker: its own and moves; each has up to seven messages out */
-#define STORE_MOVES_MAX 64 /* of them, keys that move at a time */
-#define STORE_KEEP_DELETED_MS 86400000 /* sherd_store_settings */
-#define STORE_SWEEP_KEYS 1000 /* looked at each second for deletions that are old: one turn stays short */
-#define STORE_FORGETS_MAX 64 /* of a broker's calls, deletions that are forgotten at a time */
-#define STORE_FORGET_CALM_MS 30000 /* that members stayed the same: walks of others over their keys have ended by then */
-#define STORE_MOVE_RETRY_MS 3000 /* until keys of which a move failed are moved again */
-#define STORE_ASTRAY_MS 10000 /* until a key that came to no replica goes on: rings are the same again mostly */
-#define STORE_REFS_RETRY_MS 1000 /* until what distributed data refused is tried again; twice as long each time */
-#define STORE_REFS_RETRY_MS_MAX 60000
-#define STORE_WALK_KEYS 500 /* looked at in one turn for replicas that are new */
+#define KVSTORE_POINTS 64 /* of a member on the ring: the shares of ten members differ by a third */
+#define KVSTORE_HISTORY_SMALL 10 /* entries of a vector clock below which none is dropped; these four are Riak's */
+#define KVSTORE_HISTORY_BIG 50 /* entries beyond which the oldest is dropped */
+#define KVSTORE_HISTORY_YOUNG_S 20 /* age below which none is dropped */
+#define KVSTORE_HISTORY_OLD_S 86400 /* age beyond which one is dropped */
+#define KVSTORE_HISTORY_MAX 100 /* entries of a vector clock, whatever their age: 2.5 KiB */
+#define KVSTORE_SIBLINGS_PUT_MAX 8 /* versions of a key that a write may leave; beyond it is refused: whoever writes has not read for long */
+#define KVSTORE_SIBLINGS_MAX 64 /* versions of a key in all: of coordinators that did not hear of each other */
+#define KVSTORE_STATE_SIZE_MAX 160000 /* bytes of all versions of a key with their clock: eight of the largest, in one message */
+#define KVSTORE_CONTEXT_SIZE_MAX 4096 /* bytes of a clock that callers give back */
+#define KVSTORE_TIMEOUT_MS 3000 /* of a call: sherd_store_settings */
+#define KVSTORE_TIMEOUT_MS_MAX 60000
+#define KVSTORE_KEYS 100000 /* of one broker: sherd_store_settings; about 300 bytes each, and the values */
+#define KVSTORE_BYTES (256ull * 1024 * 1024) /* of one broker's keys, values and clocks: sherd_store_settings */
+#define KVSTORE_BYTES_MIN (1024 * 1024) /* that it may be set to: the largest key fits */
+#define KVSTORE_CALLS_MAX 1024 /* open ones of a broker: its own and moves; each has up to seven messages out */
+#define KVSTORE_MOVES_MAX 64 /* of them, keys that move at a time */
+#define KVSTORE_KEEP_DELETED_MS 86400000 /* sherd_store_settings */
+#define KVSTORE_SWEEP_KEYS 1000 /* looked at each second for deletions that are old: one turn stays short */
+#define KVSTORE_FORGETS_MAX 64 /* of a broker's calls, deletions that are forgotten at a time */
+#define KVSTORE_FORGET_CALM_MS 30000 /* that members stayed the same: walks of others over their keys have ended by then */
+#define KVSTORE_MOVE_RETRY_MS 3000 /* until keys of which a move failed are moved again */
+#define KVSTORE_ASTRAY_MS 10000 /* until a key that came to no replica goes on: rings are the same again mostly */
+#define KVSTORE_REFS_RETRY_MS 1000 /* until what distributed data refused is tried again; twice as long each time */
+#define KVSTORE_REFS_RETRY_MS_MAX 60000
+#define KVSTORE_WALK_KEYS 500 /* looked at in one turn for replicas that are new */
 
 #endif

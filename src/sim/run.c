@@ -115,7 +115,7 @@ static void finish(struct run *run)
     if (run->data)
         result->work.data = data_load_counts(run->data);
     if (run->store)
-        result->work.store = store_load_counts(run->store);
+        result->work.store = kvstore_load_counts(run->store);
     if (run->follow)
         result->work.follow = follow_load_counts(run->follow);
     work_of_world(run, &result->work);
@@ -195,17 +195,17 @@ static struct data_load *data_of(const struct run *run)
     return data_load_new(run->world, &settings);
 }
 
-static struct store_load *store_of(const struct run *run)
+static struct kvstore_load *store_of(const struct run *run)
 {
     const uint64_t *value = run->options->value;
-    const struct store_load_settings settings = {
+    const struct kvstore_load_settings settings = {
         .slots = (uint32_t)value[OPTION_VERSIONS_KEYS],
         .interval_ms =
             2 * value[OPTION_NODES] * 1000 / value[OPTION_VERSIONS] + 1,
         .timeout_ms = value[OPTION_VERSIONS_TIMEOUT],
     };
 
-    return store_load_new(run->world, &settings);
+    return kvstore_load_new(run->world, &settings);
 }
 
 static struct follow_load *follow_of(const struct run *run)
@@ -326,7 +326,7 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
     world_free(run.world);
     workload_world_free(run.load);
     data_load_free(run.data);
-    store_load_free(run.store);
+    kvstore_load_free(run.store);
     follow_load_free(run.follow);
     checks_free(run.checks);
     nemesis_free(run.nemesis);

@@ -33,7 +33,7 @@
 #include "sim/verdict.h"
 #include "sim/workload.h"
 #include "sim/workload_data.h"
-#include "sim/workload_store.h"
+#include "sim/workload_kvstore.h"
 
 struct world;
 struct world_place;
@@ -64,7 +64,7 @@ struct run_work {
     struct workload_counts load;
     struct check_remember_counts remembered;
     struct data_load_counts data;
-    struct store_load_counts store;
+    struct kvstore_load_counts store;
     struct check_follow_counts follow;
     struct nemesis_kinds kinds;
     struct disk_counters disk; /* of all stores */

@@ -30,7 +30,7 @@ struct run {
     struct nemesis *nemesis;
     struct workload_world *load;
     struct data_load *data; /* null: no distributed data */
-    struct store_load *store; /* null: no N/R/W store */
+    struct kvstore_load *store; /* null: no N/R/W store */
     struct follow_load *follow; /* null: nobody follows the cluster */
     struct checks *checks;
     struct growth growth; /* in the quiet */

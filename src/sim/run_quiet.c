@@ -22,7 +22,7 @@
 #define SILENCE (60 * SECOND)
 #define GROWN_PIECES 64 /* pieces of memory more in the half of it that counts, and one for each pair */
 #define GROWN_BYTES 1024 /* of each */
-#define STORE_SETTLE (120 * SECOND) /* a minute of asks that run out, and keys that move */
+#define KVSTORE_SETTLE (120 * SECOND) /* a minute of asks that run out, and keys that move */
 
 /* Each type has its coordinator, all know it, and it has told all homes that they asked for before. */
 static bool is_answered(struct run *run, char *text, size_t size)
@@ -109,14 +109,14 @@ static void remembered(struct run *run, const char *wanted)
 static bool store_is_idle(struct run *run, char *text, size_t size)
 {
     (void)snprintf(text, size, "calls are open");
-    return store_load_idle(run->store);
+    return kvstore_load_idle(run->store);
 }
 
 static bool store_is_read(struct run *run, char *text, size_t size)
 {
     (void)snprintf(text, size, "%u keys are not",
-                   store_load_finals_missing(run->store));
-    return !store_load_finals_missing(run->store);
+                   kvstore_load_finals_missing(run->store));
+    return !kvstore_load_finals_missing(run->store);
 }
 
 /* N4, then N3; all that has to move to new replicas had its time meanwhile. */
@@ -127,14 +127,14 @@ static void settle_store(struct run *run)
 
     if (!run_until_holds(run, store_is_idle, "N4", 70 * SECOND,
                          "calls of the store without answers")) {
-        store_load_drained(run->store);
+        kvstore_load_drained(run->store);
         return;
     }
-    run_until(run, world_now(run->world) + STORE_SETTLE);
+    run_until(run, world_now(run->world) + KVSTORE_SETTLE);
     if (run->options->value[OPTION_VERSIONS_TIMEOUT] * 1000 < 20 * way)
         return; /* no read is in time */
-    store_load_finals_begin(run->store);
-    (void)run_until_holds(run, store_is_read, "N5", STORE_SETTLE,
+    kvstore_load_finals_begin(run->store);
+    (void)run_until_holds(run, store_is_read, "N5", KVSTORE_SETTLE,
                           "all keys read from all their replicas");
 }
 
@@ -166,7 +166,7 @@ void run_drain(struct run *run)
     if (run->data)
         data_load_stop(run->data);
     if (run->store)
-        store_load_stop(run->store);
+        kvstore_load_stop(run->store);
     drain(run);
     if (run->follow)
         (void)run_until_holds(run, is_followed, "follow", FOLLOWED,
@@ -325,7 +325,7 @@ void run_restart(struct run *run)
     if (run->data)
         data_load_resume(run->data);
     if (run->store)
-        store_load_resume(run->store);
+        kvstore_load_resume(run->store);
     run_until(run, world_now(run->world) + 60 * SECOND);
     run_drain(run);
     if (!run_is_over(run))

@@ -23,7 +23,7 @@ static void sample_store(struct run *run)
     char text[VERDICT_TEXT_MAX];
 
     if (run->store)
-        store_load_sample(run->store,
+        kvstore_load_sample(run->store,
                           quiet_converged(run->world, &run->differed, text,
                                           sizeof text));
 }

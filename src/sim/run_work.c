@@ -48,7 +48,7 @@ const char *run_work_starved(const struct run_work *work)
 {
     const struct check_message_counts *messages = &work->messages;
     const uint64_t *data = work->data.answers;
-    const struct store_load_counts *store = &work->store;
+    const struct kvstore_load_counts *store = &work->store;
     uint64_t missed = data[SHERD_DATA_TIMEOUT] + data[SHERD_DATA_REFUSED];
     uint64_t answered = data[SHERD_DATA_FOUND] + data[SHERD_DATA_NOT_FOUND] +
                         data[SHERD_DATA_UPDATED] + data[SHERD_DATA_DELETED] +
@@ -177,7 +177,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
 {
     const struct check_message_counts *messages = &work->messages;
     const struct data_load_counts *data = &work->data;
-    const struct store_load_counts *store = &work->store;
+    const struct kvstore_load_counts *store = &work->store;
     const struct check_follow_counts *follow = &work->follow;
     uint64_t undelivered = 0;
 

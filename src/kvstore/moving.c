@@ -1,0 +1,198 @@
+/* Keys to their new replicas, when the ring has changed.
+ *
+ * All keys of this node are walked over, some in each turn. A key goes to those of its replicas that it had not on the ring of the
+ * last walk that ended well; where this node is no replica any more it goes to all, and is dropped when all have it. So every holder
+ * sends: a new member gets a key from each of the old ones, and merges. What was not taken is tried again, by another walk.
+ *
+ * Somebody with another ring may send a key here that is not this node's. It is taken, and goes on by a walk of its own. A key is
+ * dropped only when all who have taken it see themselves as its replicas: so no two nodes with different rings drop it, each for
+ * the other one.
+ *
+ * A node that leaves sends to those that are replicas without it, and answers reads as a replica until it is gone: they may not have
+ * what it has yet. */
+#include "base/limits.h"
+#include "base/mark.h"
+#include "base/zoo.h"
+#include "kvstore/broker.h"
+
+#define NO_WALK UINT32_MAX
+#define TICK_MS 20
+#define MOVE_TIMEOUT_MS 5000
+
+void moving_begin(struct broker *broker, struct sherd_ctx *ctx)
+{
+    broker->walk = 0;
+    broker->walk_number++;
+    broker->walk_failed = false;
+    sherd_timer(ctx, TIMER_MOVE, TICK_MS);
+}
+
+static bool has(const uint64_t *uids, uint32_t count, uint64_t uid)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (uids[i] == uid)
+            return true;
+    return false;
+}
+
+/* Who shall keep a key: its replicas, or, when this node leaves, what they will be. */
+static uint32_t find_keepers(const struct broker *broker,
+                             const struct item *item, uint64_t *uids)
+{
+    uint64_t all[SHERD_STORE_REPLICAS_MAX + 1];
+    uint32_t wanted = broker->settings.replicas;
+    uint32_t found = places_find(&broker->places, item_key(item),
+                                 wanted + broker->is_leaving, all);
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < found && count < wanted; i++)
+        if (!broker->is_leaving || all[i] != broker->self.node)
+            uids[count++] = all[i];
+    return count;
+}
+
+bool moving_is_replica(const struct broker *broker, struct slice key)
+{
+    uint64_t uids[SHERD_STORE_REPLICAS_MAX];
+    uint32_t count =
+        places_find(&broker->places, key, broker->settings.replicas, uids);
+
+    return has(uids, count, broker->self.node);
+}
+
+static bool is_on_ring(const struct broker *broker)
+{
+    for (uint32_t i = 0; i < broker->places.items.count; i++)
+        if (broker->places.items.items[i].uid == broker->self.node)
+            return true;
+    return false;
+}
+
+/* A node that is not on its own ring yet, or no more, sees another one soon: that is a walk. */
+void moving_astray(struct broker *broker, struct sherd_ctx *ctx,
+                   struct item *item)
+{
+    item->walked = 0;
+    if (broker->walk != NO_WALK) {
+        broker->walk_failed = true;
+        return;
+    }
+    if (!is_on_ring(broker))
+        return;
+    broker->walk = 0;
+    sherd_timer(ctx, TIMER_MOVE, KVSTORE_ASTRAY_MS);
+}
+
+/* The next walk looks at it again. */
+static void failed(struct broker *broker, struct item *item)
+{
+    broker->walk_failed = true;
+    item->walked = 0;
+}
+
+void moving_ended(struct broker *broker, struct call *call)
+{
+    struct item *item =
+        keep_find(&broker->keep, slice_of(call->key, call->key_size));
+
+    broker->moves--;
+    if (item && call->answers < call->wanted) {
+        failed(broker, item);
+        if (ZOO(N3K))
+            keep_drop(broker, item);
+    } else if (item && call->gives_up) {
+        uint64_t uids[SHERD_STORE_REPLICAS_MAX];
+        uint32_t count = find_keepers(broker, item, uids);
+
+        /* Not when it was changed meanwhile, or the ring was. */
+        if (!siblings_equal(&item->siblings, &call->merged) ||
+            has(uids, count, broker->self.node)) {
+            failed(broker, item);
+        } else {
+            REACHED("the store: a key is dropped where others keep it");
+            broker->counts[SHERD_STORE_DROPPED]++;
+            keep_drop(broker, item);
+        }
+    }
+    call_free(broker, call);
+}
+
+static void move_item(struct broker *broker, struct sherd_ctx *ctx,
+                      struct item *item)
+{
+    uint64_t old[SHERD_STORE_REPLICAS_MAX], uids[SHERD_STORE_REPLICAS_MAX];
+    uint32_t count = find_keepers(broker, item, uids);
+    uint32_t old_count = places_find(&broker->settled, item_key(item),
+                                     broker->settings.replicas, old);
+    bool stays = has(uids, count, broker->self.node);
+    struct call *call = NULL;
+    struct buf body = { 0 };
+
+    item->walked = broker->walk_number; /* until a move fails */
+    for (uint32_t i = 0; i < count; i++) {
+        if (uids[i] == broker->self.node ||
+            (stays && has(old, old_count, uids[i])))
+            continue;
+        if (!call) {
+            call = call_new(broker, ctx, CALL_MOVE, item_key(item),
+                            MOVE_TIMEOUT_MS);
+            if (!call) {
+                failed(broker, item);
+                return;
+            }
+            broker->moves++;
+            call->gives_up = !stays && !broker->is_leaving;
+            siblings_copy(&call->merged, &item->siblings);
+            write_body(item_key(item),
+                       item->index && ZOO(N4)
+                           ? &broker->keep.items.items[item->index - 1]->siblings
+                           : &item->siblings,
+                       &body);
+        }
+        call->wanted++;
+        broker->counts[SHERD_STORE_MOVED]++;
+        (void)call_ask(broker, ctx, call, uids[i], KVSTORE_WRITE,
+                       buf_slice(&body)); /* moving_ended sees it */
+    }
+    buf_fini(&body);
+    if (call && !call->out)
+        moving_ended(broker, call);
+}
+
+static void walk_ended(struct broker *broker, struct sherd_ctx *ctx)
+{
+    if (broker->walk_failed) {
+        broker->walk = 0;
+        broker->walk_failed = false;
+        sherd_timer(ctx, TIMER_MOVE, KVSTORE_MOVE_RETRY_MS);
+        return;
+    }
+    broker->walk = NO_WALK;
+    places_copy(&broker->settled, &broker->places);
+    if (broker->is_leaving)
+        sherd_shutdown_done(ctx, SHERD_BEFORE_CLUSTER_SHUTDOWN);
+}
+
+void moving_tick(struct broker *broker, struct sherd_ctx *ctx)
+{
+    if (broker->walk == NO_WALK)
+        return;
+    for (uint32_t i = 0; i < KVSTORE_WALK_KEYS && broker->moves < KVSTORE_MOVES_MAX &&
+                         broker->walk < broker->keep.items.count;
+         i++) {
+        struct item *item = broker->keep.items.items[broker->walk++];
+
+        if (item->walked != broker->walk_number)
+            move_item(broker, ctx, item);
+    }
+    if (broker->walk >= broker->keep.items.count && !broker->moves)
+        walk_ended(broker, ctx);
+    else
+        sherd_timer(ctx, TIMER_MOVE, TICK_MS);
+}
+
+void moving_leave(struct broker *broker, struct sherd_ctx *ctx)
+{
+    broker->is_leaving = true;
+    moving_begin(broker, ctx);
+}

@@ -1,0 +1,405 @@
+/* Who is on the ring, and where the brokers of the others are.
+ *
+ * Members come from the cluster's events. A broker's ref is in a set of distributed data, "sherd-store-NAME": each broker adds its
+ * own, as text, and adds it again should it be missing; the first member on the ring removes those whose nodes are gone. What is
+ * refused is tried again, after a time that doubles. */
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/sort.h"
+#include "base/zoo.h"
+#include "kvstore/broker.h"
+
+#define REF_TEXT_SIZE 32 /* two numbers in hexadecimal */
+#define TAG_UPDATE 1
+#define TAG_FOLLOW 2
+
+/* ---- rings ---- */
+
+void places_fini(struct places *places)
+{
+    for (uint32_t i = 0; i < places->items.count; i++)
+        mem_free(places->items.items[i].name);
+    vec_fini(&places->items);
+    hashring_fini(&places->ring);
+}
+
+/* Of the places that are there. */
+static void make_ring(struct places *places)
+{
+    uint32_t count = places->items.count;
+    struct slice *names = mem_alloc((count + 1) * sizeof *names);
+
+    for (uint32_t i = 0; i < count; i++)
+        names[i] = slice_text(places->items.items[i].name);
+    hashring_make(&places->ring, names, count);
+    mem_free(names);
+}
+
+static void add_place(struct places *places, const char *name, uint64_t uid)
+{
+    struct place place = { mem_text(name), uid };
+
+    vec_push(&places->items, place);
+}
+
+void places_copy(struct places *to, const struct places *from)
+{
+    places_fini(to);
+    for (uint32_t i = 0; i < from->items.count; i++)
+        add_place(to, from->items.items[i].name, from->items.items[i].uid);
+    make_ring(to);
+}
+
+uint32_t places_find(const struct places *places, struct slice key,
+                     uint32_t wanted, uint64_t *uids)
+{
+    uint32_t members[SHERD_STORE_REPLICAS_MAX + 1];
+    uint32_t count = hashring_find(&places->ring, key, wanted, members);
+
+    for (uint32_t i = 0; i < count; i++)
+        uids[i] = places->items.items[members[i]].uid;
+    return count;
+}
+
+static bool same_places(const struct places *left, const struct places *right)
+{
+    if (left->items.count != right->items.count)
+        return false;
+    for (uint32_t i = 0; i < left->items.count; i++)
+        if (left->items.items[i].uid != right->items.items[i].uid ||
+            strcmp(left->items.items[i].name, right->items.items[i].name) != 0)
+            return false;
+    return true;
+}
+
+/* Of two incarnations at one address that are both up, which cannot last, the ring has the first. */
+void peers_changed(struct broker *broker, struct sherd_ctx *ctx)
+{
+    struct places places = { 0 };
+    const char *last = "";
+
+    for (uint32_t i = 0; i < broker->peers.count; i++) {
+        const struct peer *peer = &broker->peers.items[i];
+
+        if (!peer->is_up || strcmp(peer->name, last) == 0)
+            continue;
+        add_place(&places, peer->name, peer->uid);
+        last = peer->name;
+    }
+    if (same_places(&places, &broker->places)) {
+        places_fini(&places);
+        return;
+    }
+    make_ring(&places);
+    places_fini(&broker->places);
+    broker->places = places;
+    moving_begin(broker, ctx);
+}
+
+/* ---- members ---- */
+
+const struct peer *peer_of(const struct broker *broker, uint64_t uid)
+{
+    for (uint32_t i = 0; i < broker->peers.count; i++)
+        if (broker->peers.items[i].uid == uid)
+            return &broker->peers.items[i];
+    return NULL;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct peer *a = left;
+    const struct peer *b = right;
+    int order = strcmp(a->name, b->name);
+
+    if (!order && a->uid != b->uid)
+        order = a->uid < b->uid ? -1 : 1;
+    return order;
+}
+
+/* The latest that is known of that node: incarnations of a broker follow each other. */
+static struct sherd_ref known_broker(const struct broker *broker, uint64_t uid)
+{
+    struct sherd_ref found = { 0, 0 };
+
+    if (uid == broker->self.node)
+        return broker->self;
+    for (uint32_t i = 0; i < broker->known.count; i++) {
+        const struct sherd_ref *ref = &broker->known.items[i];
+
+        if (ref->node == uid && ref->actor >= found.actor)
+            found = *ref;
+    }
+    return found;
+}
+
+static struct peer *peer_make(struct broker *broker,
+                              const struct sherd_cluster_member *member)
+{
+    struct peer *peer =
+        (struct peer *)(uintptr_t)peer_of(broker, member->uid);
+    struct peer added = { .uid = member->uid,
+                          .is_self = member->self,
+                          .is_reachable = member->reachable };
+
+    if (peer)
+        return peer;
+    added.name = mem_text(member->address);
+    added.broker = known_broker(broker, member->uid);
+    vec_push(&broker->peers, added);
+    sort_stable(broker->peers.items, broker->peers.count,
+                sizeof *broker->peers.items, by_name);
+    return (struct peer *)(uintptr_t)peer_of(broker, member->uid);
+}
+
+static void peer_drop(struct broker *broker, uint64_t uid)
+{
+    const struct peer *peer = peer_of(broker, uid);
+
+    if (!peer)
+        return;
+    mem_free(peer->name);
+    vec_remove(&broker->peers,
+               (uint32_t)(peer - broker->peers.items));
+}
+
+static bool keeps_values(struct broker *broker,
+                         const struct sherd_cluster_member *member)
+{
+    const char *role = broker->settings.role;
+
+    if (member->self && !broker->center)
+        broker->center = mem_text(member->data_center);
+    return broker->center &&
+           strcmp(member->data_center, broker->center) == 0 &&
+           (!*role || sherd_cluster_has_role(member, role));
+}
+
+static void on_event(struct broker *broker,
+                     const struct sherd_cluster_event *event)
+{
+    const struct sherd_cluster_member *member = &event->member;
+
+    switch (event->kind) {
+    case SHERD_MEMBER_JOINED:
+    case SHERD_MEMBER_WEAKLY_UP:
+    case SHERD_MEMBER_LEFT:
+    case SHERD_MEMBER_EXITED:
+    case SHERD_MEMBER_DOWNED:
+        peer_make(broker, member)->is_up = false;
+        break;
+    case SHERD_MEMBER_UP:
+    case SHERD_MEMBER_PREPARING_FOR_SHUTDOWN:
+    case SHERD_MEMBER_READY_FOR_SHUTDOWN:
+        peer_make(broker, member)->is_up = keeps_values(broker, member);
+        break;
+    case SHERD_MEMBER_REMOVED:
+        peer_drop(broker, member->uid);
+        break;
+    case SHERD_MEMBER_UNREACHABLE:
+    case SHERD_MEMBER_REACHABLE:
+        peer_make(broker, member)->is_reachable =
+            event->kind == SHERD_MEMBER_REACHABLE;
+        break;
+    default:
+        break; /* data centers and leaders are none of its business */
+    }
+}
+
+/* ---- refs ---- */
+
+static void change(struct broker *broker, struct sherd_ctx *ctx,
+                   enum sherd_verb verb, const struct sherd_ref *ref)
+{
+    char text[REF_TEXT_SIZE + 1];
+    struct sherd_change one = { .verb = verb };
+
+    (void)snprintf(text, sizeof text, "%016llx%016llx",
+                   (unsigned long long)ref->node,
+                   (unsigned long long)ref->actor); /* fits */
+    one.item = sherd_text(text);
+    sherd_data_update(ctx, broker->data_key, SHERD_OR_SET, &one, 1, NULL,
+                      TAG_UPDATE);
+}
+
+/* Of nodes that are no members: by one of the brokers, and by another one when that is gone. */
+static void forget_gone(struct broker *broker, struct sherd_ctx *ctx)
+{
+    if (!broker->is_told || !broker->places.items.count ||
+        broker->places.items.items[0].uid != broker->self.node)
+        return;
+    for (uint32_t i = 0; i < broker->known.count; i++)
+        if (!peer_of(broker, broker->known.items[i].node)) {
+            change(broker, ctx, SHERD_REMOVE, &broker->known.items[i]); /* known until the data say so */
+        }
+}
+
+/* ---- the cluster's events ---- */
+
+/* The own data center is that of the member that is this node, wherever that stands. */
+static void find_center(struct broker *broker, const struct sherd_msg *msg)
+{
+    struct sherd_cluster_event event;
+    size_t at = 0;
+
+    while (!broker->center && sherd_cluster_next(msg, &at, &event))
+        if (event.member.self && event.kind <= SHERD_MEMBER_REMOVED)
+            broker->center = mem_text(event.member.data_center);
+}
+
+void peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
+                   const struct sherd_msg *msg)
+{
+    struct sherd_cluster_event event;
+    size_t at = 0;
+    bool knew = broker->center != NULL;
+
+    broker->changed_at = sherd_now(ctx);
+    find_center(broker, msg);
+    if (!knew && broker->center && /* who was told before this node itself is told again */
+        sherd_cluster_subscribe(ctx, SHERD_EVENTS_MEMBERS | SHERD_EVENTS_REACHABILITY,
+                                SHERD_STATE_FIRST))
+        sherd_log(ctx, 0, "store.deaf name=%s", broker->settings.name);
+    if (msg->msg != SHERD_CLUSTER_CHANGE && broker->is_told) {
+        while (broker->peers.count)
+            peer_drop(broker, broker->peers.items[0].uid);
+        broker->is_told = false; /* the state follows anew */
+    }
+    while (sherd_cluster_next(msg, &at, &event))
+        on_event(broker, &event);
+    if (msg->msg == SHERD_CLUSTER_STATE_END)
+        broker->is_told = true;
+    if (!broker->is_told)
+        return;
+    peers_changed(broker, ctx);
+    forget_gone(broker, ctx);
+}
+
+static void refused(struct broker *broker, struct sherd_ctx *ctx)
+{
+    uint32_t wait = broker->refs_wait_ms ? 2 * broker->refs_wait_ms
+                                         : KVSTORE_REFS_RETRY_MS;
+
+    if (broker->is_waiting)
+        return;
+    wait = wait < KVSTORE_REFS_RETRY_MS_MAX ? wait : KVSTORE_REFS_RETRY_MS_MAX;
+    broker->refs_wait_ms = wait;
+    broker->is_waiting = true;
+    sherd_timer(ctx, TIMER_REFS, wait);
+}
+
+static void subscribe(struct broker *broker, struct sherd_ctx *ctx)
+{
+    int error = sherd_cluster_subscribe(
+        ctx, SHERD_EVENTS_MEMBERS | SHERD_EVENTS_REACHABILITY,
+        SHERD_STATE_FIRST);
+
+    if (!error)
+        error = sherd_data_subscribe(ctx, broker->data_key, TAG_FOLLOW);
+    broker->is_subscribed = !error;
+    if (error) {
+        sherd_log(ctx, 0, "store.deaf name=%s error=%s", broker->settings.name,
+                  sherd_strerror(error));
+        refused(broker, ctx);
+    }
+}
+
+/* What is in the set is not added twice. */
+void peers_begin(struct broker *broker, struct sherd_ctx *ctx)
+{
+    if (!broker->is_subscribed)
+        subscribe(broker, ctx);
+    change(broker, ctx, SHERD_ADD, &broker->self);
+}
+
+void peers_retry(struct broker *broker, struct sherd_ctx *ctx)
+{
+    broker->is_waiting = false;
+    peers_begin(broker, ctx);
+    forget_gone(broker, ctx);
+}
+
+static bool hex(const char *text, uint64_t *number)
+{
+    *number = 0;
+    for (int i = 0; i < 16; i++) {
+        char c = text[i];
+
+        if (c >= '0' && c <= '9')
+            *number = *number << 4 | (uint64_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            *number = *number << 4 | (uint64_t)(c - 'a' + 10);
+        else
+            return false;
+    }
+    return true;
+}
+
+static bool read_refs(struct broker *broker, const struct sherd_value *value)
+{
+    struct sherd_item item;
+    uint32_t at = 0;
+    bool has_self = false;
+
+    broker->known.count = 0;
+    while (sherd_value_next(value, &at, &item)) {
+        const char *text = item.text.data;
+        struct sherd_ref ref;
+
+        if (item.kind != SHERD_ITEM_TEXT || item.text.size != REF_TEXT_SIZE ||
+            !hex(text, &ref.node) || !hex(text + 16, &ref.actor)) {
+            broker->counts[SHERD_STORE_MALFORMED]++;
+            continue;
+        }
+        vec_push(&broker->known, ref);
+        has_self |= ref.node == broker->self.node &&
+                    ref.actor == broker->self.actor;
+    }
+    return has_self;
+}
+
+void peers_data(struct broker *broker, struct sherd_ctx *ctx,
+                const struct sherd_msg *msg)
+{
+    struct sherd_value *value;
+
+    if (msg->msg == SHERD_DATA_UPDATED) {
+        broker->refs_wait_ms = broker->is_waiting ? broker->refs_wait_ms : 0;
+        return;
+    }
+    if (msg->msg == SHERD_DATA_EXPIRED) { /* nobody changes it for a long time: what is known stays, and is told again */
+        change(broker, ctx, SHERD_ADD, &broker->self);
+        return;
+    }
+    if (msg->msg != SHERD_DATA_CHANGED) {
+        sherd_log(ctx, 1, "store.ref_not_told name=%s answer=%u again_in_ms=%u",
+                  broker->settings.name, msg->msg,
+                  broker->refs_wait_ms ? 2 * broker->refs_wait_ms
+                                       : KVSTORE_REFS_RETRY_MS);
+        broker->is_subscribed &= msg->tag != TAG_FOLLOW;
+        refused(broker, ctx);
+        return;
+    }
+    value = sherd_data_value(msg);
+    if (!value)
+        return;
+    if (!read_refs(broker, value))
+        change(broker, ctx, SHERD_ADD, &broker->self);
+    sherd_value_free(value);
+    for (uint32_t i = 0; i < broker->peers.count && !ZOO(N5); i++)
+        broker->peers.items[i].broker =
+            known_broker(broker, broker->peers.items[i].uid);
+    forget_gone(broker, ctx);
+}
+
+void peers_fini(struct broker *broker)
+{
+    while (broker->peers.count)
+        peer_drop(broker, broker->peers.items[0].uid);
+    vec_fini(&broker->peers);
+    vec_fini(&broker->known);
+    places_fini(&broker->places);
+    places_fini(&broker->settled);
+}

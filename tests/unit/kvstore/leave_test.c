@@ -1,0 +1,326 @@
+/* The store on whole nodes of which one leaves: what it is asked meanwhile. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sherd/sim.h>
+#include <sherd/store.h>
+
+#include "base/limits.h"
+
+#define NODES 6
+#define LEAVES (NODES - 1)
+#define KEYS 200
+#define PARTS 40 /* of many keys: so many times that */
+
+/* What the test's actors leave: one simulation, one thread. */
+static struct sherd_sim *sim;
+static struct sherd_ref stores[NODES];
+static uint32_t good, bad; /* answers */
+static uint32_t replicas; /* of a store that is opened from here on; 0: as many as is usual */
+static uint64_t counts[SHERD_STORE_COUNTER_COUNT]; /* of a broker, that were seen last */
+static uint32_t many; /* which part of many keys */
+
+typedef enum sherd_next receiver(struct sherd_ctx *ctx, void *self,
+                                 const struct sherd_msg *msg);
+
+static enum sherd_next opener(struct sherd_ctx *ctx, void *self,
+                              const struct sherd_msg *msg)
+{
+    const struct sherd_store_settings settings = { .name = "test",
+                                                   .replicas = replicas };
+
+    (void)self;
+    if (msg->kind == SHERD_STARTED)
+        assert_int_equal(
+            sherd_store_open(ctx, &settings,
+                             &stores[*(const uint32_t *)msg->body.data]),
+            0);
+    return SHERD_CONTINUE;
+}
+
+static void spawn(uint32_t node, receiver *receive)
+{
+    struct sherd_behavior behavior = { .name = "test", .receive = receive };
+
+    assert_int_equal(
+        sherd_sim_spawn(sim, node, &behavior,
+                        (struct sherd_bytes){ &node, sizeof node }),
+        0);
+}
+
+static void open_all(void)
+{
+    const struct sherd_sim_options options = { .seed = 1, .nodes = NODES };
+
+    assert_int_equal(sherd_sim_open(&sim, &options), 0);
+    for (uint32_t i = 0; i < NODES; i++) {
+        spawn(i, opener);
+        sherd_sim_run(sim, 10);
+    }
+    sherd_sim_run(sim, 10000);
+    good = bad = 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    open_all();
+    return 0;
+}
+
+/* Anew, with as many replicas. */
+static void reopen(void)
+{
+    sherd_sim_close(sim);
+    open_all();
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    assert_null(sherd_sim_violation(sim));
+    sherd_sim_close(sim);
+    replicas = 0;
+    return 0;
+}
+
+static const char *key_of(uint32_t index)
+{
+    static char key[24];
+
+    (void)snprintf(key, sizeof key, "k%u-%u", many, index); /* fits */
+    return key;
+}
+
+/* Puts all keys at once, by a broker that stays. */
+static enum sherd_next writer(struct sherd_ctx *ctx, void *self,
+                              const struct sherd_msg *msg)
+{
+    const struct sherd_bytes none = { NULL, 0 }, value = { "v", 1 };
+
+    (void)self;
+    for (uint32_t i = 0; msg->kind == SHERD_STARTED && i < KEYS; i++)
+        assert_int_equal(sherd_store_put(ctx, stores[0], key_of(i), none,
+                                         value, NULL, i),
+                         0);
+    if (msg->kind == SHERD_ANSWER && msg->msg == SHERD_STORE_WRITTEN)
+        good++;
+    else if (msg->kind == SHERD_ANSWER || msg->kind == SHERD_NO_ANSWER)
+        bad++;
+    return SHERD_CONTINUE;
+}
+
+/* Reads all keys from one replica each, at once, by the one that leaves. */
+static enum sherd_next reader(struct sherd_ctx *ctx, void *self,
+                              const struct sherd_msg *msg)
+{
+    const struct sherd_store_level one = { 1, 0 };
+
+    (void)self;
+    for (uint32_t i = 0; msg->kind == SHERD_STARTED && i < KEYS; i++)
+        assert_int_equal(
+            sherd_store_get(ctx, stores[LEAVES], key_of(i), &one, i), 0);
+    good += msg->kind == SHERD_ANSWER && msg->msg == SHERD_STORE_FOUND;
+    bad += msg->kind == SHERD_ANSWER && msg->msg == SHERD_STORE_NOT_FOUND;
+    return SHERD_CONTINUE;
+}
+
+/* The same by one that stays. */
+static enum sherd_next reader_that_stays(struct sherd_ctx *ctx, void *self,
+                                         const struct sherd_msg *msg)
+{
+    (void)self;
+    for (uint32_t i = 0; msg->kind == SHERD_STARTED && i < KEYS; i++)
+        assert_int_equal(
+            sherd_store_get(ctx, stores[0], key_of(i), NULL, i), 0);
+    good += msg->kind == SHERD_ANSWER && msg->msg == SHERD_STORE_FOUND;
+    bad += msg->kind == SHERD_ANSWER && msg->msg != SHERD_STORE_FOUND;
+    return SHERD_CONTINUE;
+}
+
+/* How often that was done meanwhile. */
+static uint32_t leave(receiver *receive, uint32_t most)
+{
+    uint32_t rounds = 0;
+
+    good = bad = 0;
+    assert_int_equal(sherd_sim_leave(sim, LEAVES), 0);
+    for (; rounds < most && sherd_sim_alive(sim, LEAVES); rounds++) {
+        spawn(receive == reader ? LEAVES : 0, receive);
+        sherd_sim_run(sim, 3);
+    }
+    sherd_sim_run(sim, 40000);
+    assert_false(sherd_sim_alive(sim, LEAVES));
+    return rounds;
+}
+
+/* Until it is gone, and the others know it, a replica that leaves reads what it has: the next one may not have it yet. */
+static void who_leaves_reads_as_before(void **state)
+{
+    (void)state;
+    spawn(0, writer);
+    sherd_sim_run(sim, 1000);
+    assert_int_equal(good, KEYS);
+    (void)leave(reader, 10);
+    assert_true(good > KEYS);
+    assert_int_equal(bad, 0);
+}
+
+/* It coordinates none any more, and says so: another replica does. */
+static void puts_go_on_while_a_replica_leaves(void **state)
+{
+    uint32_t rounds = leave(writer, 4); /* a key has a sibling for each */
+
+    (void)state;
+    assert_true(rounds > 1);
+    assert_int_equal(bad, 0);
+    assert_int_equal(good, rounds * KEYS);
+}
+
+/* With one replica of each key nobody else has what it has. */
+static void who_leaves_gives_away_what_nobody_else_has(void **state)
+{
+    (void)state;
+    replicas = 1;
+    reopen();
+    spawn(0, writer);
+    sherd_sim_run(sim, 1000);
+    assert_int_equal(good, KEYS);
+    (void)leave(reader, 0);
+    good = bad = 0;
+    spawn(0, reader_that_stays);
+    sherd_sim_run(sim, 10000);
+    assert_int_equal(good, KEYS);
+    assert_int_equal(bad, 0);
+}
+
+/* Keys with two values. */
+static enum sherd_next counter(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg)
+{
+    struct sherd_bytes value;
+    uint32_t count = 0;
+    size_t at = 0;
+
+    (void)self;
+    for (uint32_t i = 0; msg->kind == SHERD_STARTED && i < KEYS; i++)
+        assert_int_equal(
+            sherd_store_get(ctx, stores[0], key_of(i), NULL, i), 0);
+    if (msg->kind != SHERD_ANSWER)
+        return SHERD_CONTINUE;
+    while (msg->msg == SHERD_STORE_FOUND && sherd_store_next(msg, &at, &value))
+        count++;
+    good += count == 2;
+    bad += count != 2;
+    return SHERD_CONTINUE;
+}
+
+/* What its node's broker counts, in a ms. */
+static enum sherd_next looker(struct sherd_ctx *ctx, void *self,
+                              const struct sherd_msg *msg)
+{
+    (void)self;
+    if (msg->kind == SHERD_STARTED)
+        sherd_store_status(ctx, stores[*(const uint32_t *)msg->body.data], 1);
+    if (msg->kind != SHERD_ANSWER)
+        return SHERD_CONTINUE;
+    assert_true(sherd_store_counts(msg, counts));
+    return SHERD_STOP;
+}
+
+static uint64_t count_of(uint32_t node, enum sherd_store_counter counter)
+{
+    counts[counter] = UINT64_MAX;
+    spawn(node, looker);
+    for (uint32_t i = 0; i < 1000 && counts[counter] == UINT64_MAX; i++)
+        sherd_sim_run(sim, 1);
+    return counts[counter];
+}
+
+static void await_members(uint64_t wanted)
+{
+    for (uint32_t i = 0; i < 60000 && count_of(0, SHERD_STORE_MEMBERS) != wanted; i++)
+        sherd_sim_run(sim, 1);
+    assert_int_equal(counts[SHERD_STORE_MEMBERS], wanted);
+}
+
+/* Each has its replicas' keys, and no others: so many moves that the walks over them go on while keys are dropped. */
+static void many_keys_are_where_they_belong(void **state)
+{
+    uint64_t sum = 0;
+
+    (void)state;
+    replicas = 1;
+    reopen();
+    assert_int_equal(sherd_sim_leave(sim, LEAVES), 0);
+    await_members(NODES - 1);
+    sherd_sim_run(sim, 20000);
+    for (many = 0; many < PARTS; many++) {
+        spawn(0, writer);
+        sherd_sim_run(sim, 1000);
+    }
+    many = 0;
+    assert_int_equal(good, PARTS * KEYS);
+    assert_int_equal(sherd_sim_start(sim, LEAVES), 0);
+    assert_int_equal(sherd_sim_heal(sim, 120000), 0);
+    spawn(LEAVES, opener);
+    sherd_sim_run(sim, 60000);
+    for (uint32_t i = 0; i < NODES; i++) {
+        sum += count_of(i, SHERD_STORE_KEYS);
+        assert_int_equal(counts[SHERD_STORE_MOVING], 0);
+    }
+    assert_int_equal(sum, PARTS * KEYS);
+    assert_true(count_of(LEAVES, SHERD_STORE_KEYS) > 2 * KVSTORE_MOVES_MAX);
+}
+
+/* A broker that is a replica again of what it had given away writes a key before the others send it what they have: that covers nothing of what
+ * it wrote in its former time. */
+static void what_it_writes_as_a_replica_again_is_beside_what_it_wrote(void **state)
+{
+    (void)state;
+    replicas = 2;
+    reopen();
+    assert_int_equal(sherd_sim_leave(sim, LEAVES), 0);
+    await_members(NODES - 1);
+    sherd_sim_run(sim, 20000);
+    spawn(0, writer);
+    sherd_sim_run(sim, 1000);
+    assert_int_equal(good, KEYS);
+    assert_int_equal(sherd_sim_start(sim, LEAVES), 0);
+    assert_int_equal(sherd_sim_heal(sim, 120000), 0);
+    spawn(LEAVES, opener);
+    sherd_sim_run(sim, 60000); /* keys have moved */
+    await_members(NODES);
+    assert_int_equal(sherd_sim_crash(sim, LEAVES), 0);
+    assert_int_equal(sherd_sim_down(sim, 0, LEAVES), 0);
+    await_members(NODES - 1);
+    good = bad = 0;
+    spawn(0, writer);
+    sherd_sim_run(sim, 40000);
+    assert_int_equal(good + bad, KEYS); /* some are short of a replica that others take for a member yet, and are there all the same */
+    good = bad = 0;
+    spawn(0, counter);
+    sherd_sim_run(sim, 10000);
+    assert_int_equal(good, KEYS);
+    assert_int_equal(bad, 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(who_leaves_reads_as_before),
+        TEST(puts_go_on_while_a_replica_leaves),
+        TEST(who_leaves_gives_away_what_nobody_else_has),
+        TEST(what_it_writes_as_a_replica_again_is_beside_what_it_wrote),
+        TEST(many_keys_are_where_they_belong),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
