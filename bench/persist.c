@@ -97,7 +97,7 @@ static void fill_log(const char *path)
     int file = open(path, O_RDWR | O_CLOEXEC);
 
     check(file >= 0);
-    for (off_t i = 0; i < STORE_WAL_PAGES; i++)
+    for (off_t i = 0; i < BACKEND_WAL_PAGES; i++)
         if (lseek(file, 0, SEEK_END) < (i + 1) * (off_t)sizeof zeros)
             check(write(file, zeros, sizeof zeros) == sizeof zeros);
     check(fdatasync(file) == 0);
@@ -116,7 +116,7 @@ static struct raw raw_open(const char *name)
     run_sql(raw.db, "PRAGMA journal_mode = WAL");
     run_sql(raw.db, "PRAGMA synchronous = FULL");
     run_sql(raw.db, "PRAGMA cache_size = -32768");
-    check(sqlite3_wal_autocheckpoint(raw.db, STORE_WAL_PAGES) == SQLITE_OK);
+    check(sqlite3_wal_autocheckpoint(raw.db, BACKEND_WAL_PAGES) == SQLITE_OK);
     run_sql(raw.db, "CREATE TABLE event(entity INTEGER, seq INTEGER,"
                     " data BLOB, PRIMARY KEY(entity, seq)) WITHOUT ROWID");
     run_sql(raw.db, "BEGIN IMMEDIATE");

@@ -208,7 +208,7 @@
 #define REMEMBER_READS_MIN 4 /* the same where too few answer in time */
 #define REMEMBER_FOLLOWED_MAX 262144 /* keys of remembered entities that a node is told of: as many as a replicator has (REPLICATOR_KEYS_MAX), five for each of 52,428 shards */
 #define REMEMBER_PART_SIZE_MAX (64 * 1024) /* bytes of ids in one record, give or take one id: far below an event's limit */
-#define STORE_CUT_MAX 10000 /* records of a stream that one commit deletes: others' events wait for it. More are deleted with later ones */
+#define BACKEND_CUT_MAX 10000 /* records of a stream that one commit deletes: others' events wait for it. More are deleted with later ones */
 #define JOURNAL_EVENT_SIZE_MAX (1024 * 1024) /* bytes of one event: a chunk of a replay holds at least one */
 #define JOURNAL_ENTITY_EVENTS_MAX 1000 /* one entity's events on their way: a slow disk must not fill the lane with one entity */
 #define JOURNAL_ENTITY_BYTES_MAX (2 * 1024 * 1024)
@@ -234,12 +234,12 @@
 #define DURABLE_CIRCLE_MS 15000 /* of processor time that it may need for one pair; a slow disk costs none: it goes round in a circle */
 
 /* stores */
-#define STORE_QUEUE_MAX 65536 /* requests waiting for a store's threads: claims of every shard at a start fit */
-#define STORE_GROUP_RECORDS_MAX 65536 /* records of one transaction: bounds its time and the log's growth */
-#define STORE_GROUP_SIZE_MAX (32 * 1024 * 1024)
-#define STORE_LOCK_WAIT_MS 10000 /* for other processes' transactions, as configured by default; then the group fails */
-#define STORE_WAL_PAGES 4096 /* of 4 KiB: the write-ahead log is emptied at 16 MiB */
-#define STORE_WAL_PAGES_MAX 65536 /* 256 MiB: from here on readers are waited for */
+#define BACKEND_QUEUE_MAX 65536 /* requests waiting for a store's threads: claims of every shard at a start fit */
+#define BACKEND_GROUP_RECORDS_MAX 65536 /* records of one transaction: bounds its time and the log's growth */
+#define BACKEND_GROUP_SIZE_MAX (32 * 1024 * 1024)
+#define BACKEND_LOCK_WAIT_MS 10000 /* for other processes' transactions, as configured by default; then the group fails */
+#define BACKEND_WAL_PAGES 4096 /* of 4 KiB: the write-ahead log is emptied at 16 MiB */
+#define BACKEND_WAL_PAGES_MAX 65536 /* 256 MiB: from here on readers are waited for */
 #define KVSTORE_KNOWN_MAX 65536 /* entities whose row id and last number the writer remembers */
 #define TURN_STUCK_MS 50 /* a queue that does not move for so long is passed; a commit takes 0.2 ms */
 

@@ -29,11 +29,11 @@ static bool waits(struct replicator *replicator, enum waiting_kind kind,
         news_answer(replicator, token, REPLICATOR_STOPPED, key);
         return true;
     }
-    if (!store_must_wait(replicator, token))
+    if (!durable_must_wait(replicator, token))
         return false;
     if (consistency)
         waiting.consistency = *consistency;
-    if (!store_wait(replicator, &waiting))
+    if (!durable_wait(replicator, &waiting))
         refuse(replicator, token, REPLICATOR_FULL, key);
     return true;
 }
@@ -100,7 +100,7 @@ static void spread(struct replicator *replicator, uint64_t now, uint64_t token,
                    struct outbox *outbox)
 {
     bool is_deleted = envelope_is_deleted(&entry->envelope);
-    struct storing storing = { .purpose = STORE_FOR_COMMAND,
+    struct storing storing = { .purpose = DURABLE_FOR_COMMAND,
                                .id = token,
                                .is_delete = is_deleted };
     struct aggregator *aggregator;
@@ -112,7 +112,7 @@ static void spread(struct replicator *replicator, uint64_t now, uint64_t token,
         if (!waits_for_store)
             news_answer(replicator, token, REPLICATOR_SUCCESS, entry->key);
         if (entry->is_durable)
-            check(store_entry(replicator, entry,
+            check(durable_store_entry(replicator, entry,
                               waits_for_store ? &storing : NULL));
         return;
     }
@@ -122,9 +122,9 @@ static void spread(struct replicator *replicator, uint64_t now, uint64_t token,
     aggregator->is_delete = is_deleted;
     if (entry->is_durable) {
         aggregator->own_store = OWN_STORE_SILENT;
-        storing.purpose = STORE_FOR_AGGREGATOR;
+        storing.purpose = DURABLE_FOR_AGGREGATOR;
         storing.id = aggregator->id;
-        check(store_entry(replicator, entry, &storing));
+        check(durable_store_entry(replicator, entry, &storing));
     }
     write_begin(replicator, aggregator, delta, entry->log.version, outbox);
 }
@@ -176,19 +176,19 @@ enum replicator_begin replicator_update_begin(struct replicator *replicator,
     struct entry *entry;
 
     *current = NULL;
-    if (!replicator->has_ended && store_must_wait(replicator, token)) {
+    if (!replicator->has_ended && durable_must_wait(replicator, token)) {
         struct waiting waiting = { .kind = WAITING_UPDATE,
                                    .token = token,
                                    .key = key };
 
-        if (store_wait(replicator, &waiting))
+        if (durable_wait(replicator, &waiting))
             return REPLICATOR_WAIT;
         refuse(replicator, token, REPLICATOR_FULL, key);
         return REPLICATOR_ANSWERED;
     }
     if (!replicator->has_ended && !hidden_show(replicator, key)) {
         refuse(replicator, token, REPLICATOR_FULL, key);
-        store_modified(replicator, now, outbox);
+        durable_modified(replicator, now, outbox);
         return REPLICATOR_ANSWERED;
     }
     entry = entry_find(replicator, key);
@@ -197,13 +197,13 @@ enum replicator_begin replicator_update_begin(struct replicator *replicator,
                     replicator->has_ended ? REPLICATOR_STOPPED
                                           : REPLICATOR_DELETED,
                     key);
-        store_modified(replicator, now, outbox);
+        durable_modified(replicator, now, outbox);
         return REPLICATOR_ANSWERED;
     }
     if (key_is_held(replicator, key)) {
         key_use(replicator, key, replicator->wall_ms);
         news_answer(replicator, token, REPLICATOR_HELD, key);
-        store_modified(replicator, now, outbox);
+        durable_modified(replicator, now, outbox);
         return REPLICATOR_ANSWERED;
     }
     if (entry)
@@ -254,7 +254,7 @@ void replicator_update_fail(struct replicator *replicator, uint64_t now,
 {
     hidden_back(replicator, key);
     news_answer(replicator, token, REPLICATOR_MODIFY_FAILURE, key);
-    store_modified(replicator, now, outbox);
+    durable_modified(replicator, now, outbox);
 }
 
 static size_t encoded_size(const struct replicator *replicator,
@@ -497,7 +497,7 @@ void replicator_update_made(struct replicator *replicator, uint64_t now,
         return;
     }
     update(replicator, now, token, key, current, value, consistency, outbox);
-    store_modified(replicator, now, outbox);
+    durable_modified(replicator, now, outbox);
 }
 
 bool replicator_step_key(const struct replicator *replicator, uint32_t *at,

@@ -277,7 +277,7 @@ static uint32_t forget_if_over(struct replicator *replicator,
     notify_forget(replicator, entry);
     notify_expired(replicator, entry);
     if (entry->is_durable)
-        store_forget(replicator, entry->key);
+        durable_forget(replicator, entry->key);
     entry_forget(replicator, entry);
     return FORGET_LOOKS;
 }

@@ -251,7 +251,7 @@ void hold_tick(struct replicator *replicator)
                   "it key=\"%.*s\"",
                   (int)item.key.size, (const char *)item.key.data);
         replicator->counters.expired++;
-        store_forget(replicator, item.key);
+        durable_forget(replicator, item.key);
         hold_drop(replicator, item.key);
     }
 }
@@ -276,7 +276,7 @@ static bool restore(struct replicator *replicator, struct slice key,
 void command_release(struct replicator *replicator, uint64_t token,
                      struct slice key)
 {
-    struct storing storing = { .purpose = STORE_FOR_COMMAND, .id = token };
+    struct storing storing = { .purpose = DURABLE_FOR_COMMAND, .id = token };
     const struct hold *hold = hold_of(replicator, key);
     struct entry *entry = NULL;
 
@@ -296,11 +296,11 @@ void command_release(struct replicator *replicator, uint64_t token,
     hold_drop(replicator, key);
     entry_use(replicator, entry, replicator->wall_ms);
     if (entry && entry->is_durable) {
-        check(store_entry(replicator, entry, &storing));
+        check(durable_store_entry(replicator, entry, &storing));
         return;
     }
     if (!entry)
-        store_forget(replicator, key);
+        durable_forget(replicator, key);
     news_answer(replicator, token, REPLICATOR_SUCCESS, key);
 }
 

@@ -156,13 +156,13 @@ static void answer_again(struct replicator *replicator,
                          const struct inbound *inbound, struct entry *entry,
                          struct outbox *outbox)
 {
-    struct storing storing = { .purpose = STORE_FOR_PEER,
+    struct storing storing = { .purpose = DURABLE_FOR_PEER,
                                .to = inbound->from,
                                .recipient = inbound->sender };
 
     if (!entry->is_durable)
         answer(replicator, inbound, MESSAGE_WRITE_ACK, outbox);
-    else if (!store_entry(replicator, entry, &storing))
+    else if (!durable_store_entry(replicator, entry, &storing))
         answer(replicator, inbound, MESSAGE_WRITE_NACK, outbox);
 }
 

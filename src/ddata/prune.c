@@ -144,7 +144,7 @@ static void perform(struct replicator *replicator, struct entry *entry)
     leave_gap(replicator, entry);
     entry_set(replicator, entry, true);
     if (entry->is_durable)
-        (void)store_entry(replicator, entry, NULL); /* nobody waits for it */
+        (void)durable_store_entry(replicator, entry, NULL); /* nobody waits for it */
 }
 
 static void drop_obsolete(struct replicator *replicator, struct entry *entry)

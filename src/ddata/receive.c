@@ -66,13 +66,13 @@ bool take_entry(struct replicator *replicator, struct slice key,
         answer = MESSAGE_WRITE_ACK;
     }
     if (entry && entry->is_durable) {
-        struct storing storing = { .purpose = STORE_FOR_PEER };
+        struct storing storing = { .purpose = DURABLE_FOR_PEER };
 
         if (inbound) {
             storing.to = inbound->from;
             storing.recipient = inbound->sender;
         }
-        if (store_entry(replicator, entry, inbound ? &storing : NULL))
+        if (durable_store_entry(replicator, entry, inbound ? &storing : NULL))
             return true; /* answered when it is stored */
         answer = MESSAGE_WRITE_NACK;
     }

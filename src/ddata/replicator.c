@@ -137,7 +137,7 @@ void replicator_free(struct replicator *replicator)
 {
     if (!replicator)
         return;
-    store_fini(replicator);
+    durable_fini(replicator);
     turns_end(replicator);
     aggregators_fini(replicator);
     notify_fini(replicator);
@@ -196,7 +196,7 @@ void replicator_end(struct replicator *replicator)
         return;
     replicator->has_ended = true;
     replicator->is_loading = false;
-    store_fini(replicator);
+    durable_fini(replicator);
     turns_end(replicator);
     while (map_next(&replicator->aggregators, &at, &item)) {
         struct aggregator *aggregator = item.value;

@@ -158,11 +158,11 @@ struct expiring {
     uint32_t at;        /* then in that of entries */
 };
 
-enum store_purpose { STORE_FOR_COMMAND, STORE_FOR_AGGREGATOR, STORE_FOR_PEER };
+enum backend_purpose { DURABLE_FOR_COMMAND, DURABLE_FOR_AGGREGATOR, DURABLE_FOR_PEER };
 
 /* An entry on its way to the durable store. */
 struct storing {
-    enum store_purpose purpose;
+    enum backend_purpose purpose;
     uint64_t id; /* token, or aggregator */
     bool is_delete;
     struct node_id to; /* a peer's write */
@@ -513,14 +513,14 @@ void notify_fini(struct replicator *replicator);
 
 /* the store */
 /* Gives an entry to the durable store; for: whom the answer is for, null: nobody. False: too many are on their way. */
-bool store_entry(struct replicator *replicator, struct entry *entry,
+bool durable_store_entry(struct replicator *replicator, struct entry *entry,
                const struct storing *storing);
-void store_forget(struct replicator *replicator, struct slice key);
-void store_fini(struct replicator *replicator);
+void durable_forget(struct replicator *replicator, struct slice key);
+void durable_fini(struct replicator *replicator);
 /* Keeps a command until all is loaded; false at the limit. */
-bool store_wait(struct replicator *replicator, const struct waiting *waiting);
-bool store_must_wait(const struct replicator *replicator, uint64_t token);
-void store_modified(struct replicator *replicator, uint64_t now,
+bool durable_wait(struct replicator *replicator, const struct waiting *waiting);
+bool durable_must_wait(const struct replicator *replicator, uint64_t token);
+void durable_modified(struct replicator *replicator, uint64_t now,
                     struct outbox *outbox); /* an update has ended: goes on with what waits */
 
 #endif

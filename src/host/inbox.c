@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "ddata/durable.h"
 #include "host/tls.h"
-#include "journal/store.h"
+#include "journal/backend.h"
 
 void inbox_init(struct inbox *inbox)
 {
@@ -26,7 +26,7 @@ static void free_item(struct inbox_item *item)
         accepted_free(item->is.accepted);
         break;
     case INBOX_STORED:
-        store_request_free(item->is.request);
+        journal_request_free(item->is.request);
         break;
     case INBOX_LEASED:
         mem_free(item->is.lease);
@@ -116,7 +116,7 @@ void inbox_put_accepted(struct inbox *inbox, uint32_t machine,
     uv_mutex_unlock(&inbox->mutex);
 }
 
-void inbox_put_stored(struct inbox *inbox, struct store_request *request)
+void inbox_put_stored(struct inbox *inbox, struct journal_request *request)
 {
     struct inbox_item item = { .kind = INBOX_STORED,
                                .machine = request->machine,

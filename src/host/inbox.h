@@ -40,7 +40,7 @@ struct inbox_item {
     union {
         struct mail mail;
         struct accepted *accepted;
-        struct store_request *request;
+        struct journal_request *request;
         struct lease_request *lease;
         struct durable_request *durable;
         struct seed_list *seeds;
@@ -74,7 +74,7 @@ void inbox_put_command(struct inbox *inbox, uint32_t machine,
                        const struct mail *mail);
 void inbox_put_accepted(struct inbox *inbox, uint32_t machine,
                         struct accepted *accepted); /* given */
-void inbox_put_stored(struct inbox *inbox, struct store_request *request); /* given */
+void inbox_put_stored(struct inbox *inbox, struct journal_request *request); /* given */
 void inbox_put_leased(struct inbox *inbox, struct lease_request *request); /* given; for machine 0 */
 void inbox_put_durable(struct inbox *inbox, struct durable_request *request); /* likewise */
 void inbox_put_found(struct inbox *inbox, struct seed_list *list); /* likewise */

@@ -14,7 +14,7 @@
 #include "host/discovery.h"
 #include "host/listener_limits.h"
 #include "host/tls.h"
-#include "journal/store.h"
+#include "journal/backend.h"
 #include "node/node.h"
 
 enum poll_mode {

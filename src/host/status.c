@@ -152,11 +152,11 @@ static void ask(struct sherd_system *system, struct status_call *call)
     }
 }
 
-static void add_store(struct sherd_status *status, struct store_client *store)
+static void add_store(struct sherd_status *status, struct backend_client *store)
 {
-    struct store_counters counters;
+    struct backend_counters counters;
 
-    store_client_counters(store, &counters);
+    backend_client_counters(store, &counters);
     status->counters[SHERD_JOURNAL_LOG_KEPT] += counters.log_tries;
 }
 

@@ -16,8 +16,8 @@
 #include "host/lease_provider.h"
 #include "host/log.h"
 #include "host/status.h"
-#include "host/store_memory.h"
-#include "host/store_sqlite.h"
+#include "host/backend_memory.h"
+#include "host/backend_sqlite.h"
 #include "host/thread.h"
 #include "node/entity_type.h"
 
@@ -157,14 +157,14 @@ static int open_listener(struct sherd_system *system)
 /* Says that the store refused to write for a shard that another node owns: at most a line a second, at once and also when
  * nobody is left to read the answer. On the store's writer thread. */
 static void report_fenced(struct sherd_system *system,
-                          struct store_request *const *requests, uint32_t count)
+                          struct journal_request *const *requests, uint32_t count)
 {
     uint64_t now = uv_hrtime();
     uint32_t entities = 0;
 
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = 0; j < requests[i]->entities.count; j++)
-            entities += requests[i]->entities.items[j].result == STORE_FENCED;
+            entities += requests[i]->entities.items[j].result == BACKEND_FENCED;
     if (!entities || (system->fenced_said_at &&
                       now - system->fenced_said_at < FENCED_SAID_NS))
         return;
@@ -175,7 +175,7 @@ static void report_fenced(struct sherd_system *system,
                (unsigned)entities);
 }
 
-static void stored(void *context, struct store_request **requests,
+static void stored(void *context, struct journal_request **requests,
                    uint32_t count)
 {
     struct sherd_system *system = context;
@@ -201,7 +201,7 @@ static void log_kept(void *context, const char *path, uint64_t size)
                    "the journal's log grows, somebody reads the file without "
                    "an end file=\"%s-wal\" size=%llu limit=%llu",
                    path, (unsigned long long)size,
-                   (unsigned long long)STORE_WAL_PAGES_MAX * 4096);
+                   (unsigned long long)BACKEND_WAL_PAGES_MAX * 4096);
     else
         system_log(context, TRACE_WARNING, "journal",
                    "the journal's log is emptied again file=\"%s-wal\"", path);
@@ -234,8 +234,8 @@ static int open_store(struct sherd_system *system)
 {
     const struct settings *settings = &system->settings;
     const char *name = settings->node.identity.system;
-    struct store_client_options options = {
-        .ops = settings->sqlite ? &store_sqlite : &store_memory,
+    struct backend_client_options options = {
+        .ops = settings->sqlite ? &backend_sqlite : &backend_memory,
         .store = { .path = settings->sqlite ? settings->sqlite_path : name,
                    .cluster = settings->node.cluster_id,
                    .lock_wait_ms = settings->lock_wait_ms },
@@ -244,9 +244,9 @@ static int open_store(struct sherd_system *system)
         .log_kept = log_kept,
         .context = system,
     };
-    char error[STORE_ERROR_MAX];
+    char error[BACKEND_ERROR_MAX];
 
-    if (store_client_open(&system->store, &options, error) != 0) {
+    if (backend_client_open(&system->store, &options, error) != 0) {
         system_log(system, TRACE_ERROR, "journal", "%s", error);
         return SHERD_ESTORE;
     }
@@ -644,7 +644,7 @@ void sherd_close(struct sherd_system *system)
     for (uint32_t i = 0; system->threads && i < system->thread_count; i++)
         thread_join(&system->threads[i]);
     system_pool_close(system);
-    store_client_close(system->store);
+    backend_client_close(system->store);
     lease_provider_close(system->leases);
     durable_close(system->durable);
     discovery_close(system->finder);

@@ -17,7 +17,7 @@
 #include "host/listener.h"
 #include "host/ring.h"
 #include "host/settings.h"
-#include "host/store_thread.h"
+#include "host/backend_thread.h"
 #include "node/node.h"
 
 struct log;
@@ -56,7 +56,7 @@ struct sherd_system {
     struct tls *tls; /* null: connections are plain */
     struct listener *listener;
     uint16_t port;
-    struct store_client *store;
+    struct backend_client *store;
     struct leases *leases; /* null: no node of this system asks for one */
     struct pool *pool; /* of jobs; null until sherd_start */
     struct durable *durable; /* null: no key of distributed data is durable */

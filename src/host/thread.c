@@ -15,7 +15,7 @@
 #include "host/pool.h"
 #include "host/relax.h"
 #include "host/status.h"
-#include "journal/store.h"
+#include "journal/backend.h"
 
 #define MS_NS 1000000ull
 #define SECOND_NS (1000 * MS_NS)
@@ -141,7 +141,7 @@ static bool take_inbox(struct thread *thread)
             break;
         case INBOX_STORED:
             if (thread->asked_at)
-                thread->store_took = thread->now - thread->asked_at;
+                thread->backend_took = thread->now - thread->asked_at;
             thread->asked_at = 0;
             machine_stored(thread->machines[index], thread->now,
                            item.is.request);
@@ -197,7 +197,7 @@ static bool carry_out(struct thread *thread, uint32_t index)
         case WANT_STORE:
             if (!thread->asked_at)
                 thread->asked_at = thread->now;
-            store_submit(system->store, want.request);
+            backend_submit(system->store, want.request);
             break;
         case WANT_LEASE:
             lease_provider_submit(system->leases, want.lease);
@@ -483,7 +483,7 @@ static void sleep_until(struct thread *thread, uint64_t deadline)
 static bool awaits_store(const struct thread *thread)
 {
     return thread->asked_at && thread->system->polls_store &&
-           thread->store_took < THREAD_POLL_STORE_NS &&
+           thread->backend_took < THREAD_POLL_STORE_NS &&
            thread->now - thread->asked_at < THREAD_POLL_STORE_NS;
 }
 

@@ -60,7 +60,7 @@ struct thread {
     uint64_t worked_at;  /* when there last was work */
     uint64_t poll_until;
     uint64_t asked_at;   /* when the store was asked for what has not come; 0: all has */
-    uint64_t store_took; /* ns that the last answer of the store took; 0: none came */
+    uint64_t backend_took; /* ns that the last answer of the store took; 0: none came */
     uint64_t watched_at; /* control's: when it last looked at the others */
     bool looked;         /* the sockets were looked at since the last pass */
     bool mail_only;      /* the last work came from mail */

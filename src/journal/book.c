@@ -359,30 +359,30 @@ bool book_apply(struct book *book, const struct book_change *change)
 /* ---- requests ---- */
 
 static void judge_shards(const struct book *book,
-                         struct store_request *request)
+                         struct journal_request *request)
 {
     for (uint32_t i = 0; i < request->shards.count; i++) {
-        struct store_shard *shard = &request->shards.items[i];
+        struct backend_shard *shard = &request->shards.items[i];
 
-        shard->stored = book_fence(book, store_slice(request, shard->type),
-                                   store_slice(request, shard->shard));
+        shard->stored = book_fence(book, backend_slice(request, shard->type),
+                                   backend_slice(request, shard->shard));
         shard->result = fence_compare(shard->stored, shard->fence) > 0 &&
                                 !ZOO(G2)
-                            ? STORE_FENCED
-                            : STORE_DONE;
+                            ? BACKEND_FENCED
+                            : BACKEND_DONE;
     }
 }
 
 static void judge_record(const struct book *book,
-                         const struct store_request *request,
-                         const struct store_record *record,
-                         struct store_found *found)
+                         const struct journal_request *request,
+                         const struct backend_record *record,
+                         struct backend_found *found)
 {
-    const struct store_entity *entity =
+    const struct backend_entity *entity =
         &request->entities.items[record->entity];
-    struct slice id = store_slice(request, entity->id);
+    struct slice id = backend_slice(request, entity->id);
     bool fenced =
-        request->shards.items[entity->shard].result == STORE_FENCED;
+        request->shards.items[entity->shard].result == BACKEND_FENCED;
 
     if (fenced && !request->again)
         return; /* its fence already refuses it */
@@ -396,60 +396,60 @@ static void judge_record(const struct book *book,
     } else if (found->adds || !request->again || record->seq == 0 ||
                record->seq > found->last ||
                !slice_equal(book_record(book, id, record->seq),
-                            store_slice(request, record->bytes))) {
+                            backend_slice(request, record->bytes))) {
         found->conflict = true;
     }
 }
 
-static void append(struct book *book, struct store_request *request)
+static void append(struct book *book, struct journal_request *request)
 {
-    struct store_found *found =
+    struct backend_found *found =
         mem_alloc(request->entities.count * sizeof *found);
 
     judge_shards(book, request);
     for (uint32_t i = 0; i < request->records.count; i++) {
-        const struct store_record *record = &request->records.items[i];
+        const struct backend_record *record = &request->records.items[i];
 
         judge_record(book, request, record, &found[record->entity]);
     }
     for (uint32_t i = 0; i < request->entities.count; i++) {
-        struct store_entity *entity = &request->entities.items[i];
+        struct backend_entity *entity = &request->entities.items[i];
 
-        entity->result = store_decide(request, entity, &found[i]);
+        entity->result = backend_decide(request, entity, &found[i]);
     }
     for (uint32_t i = 0; i < request->records.count; i++) {
-        const struct store_record *record = &request->records.items[i];
-        const struct store_entity *entity =
+        const struct backend_record *record = &request->records.items[i];
+        const struct backend_entity *entity =
             &request->entities.items[record->entity];
 
-        if (entity->result == STORE_DONE &&
+        if (entity->result == BACKEND_DONE &&
             record->seq > found[record->entity].before)
-            add_record(book, store_slice(request, entity->id), record->seq,
-                       store_slice(request, record->bytes));
+            add_record(book, backend_slice(request, entity->id), record->seq,
+                       backend_slice(request, record->bytes));
     }
     for (uint32_t i = 0; i < request->entities.count; i++) {
-        const struct store_entity *entity = &request->entities.items[i];
-        struct slice id = store_slice(request, entity->id);
-        uint64_t cut = store_cut(request, entity, book_first(book, id));
+        const struct backend_entity *entity = &request->entities.items[i];
+        struct slice id = backend_slice(request, entity->id);
+        uint64_t cut = backend_cut(request, entity, book_first(book, id));
 
         if (found[i].met && cut)
             cut_stream(book, id, cut);
     }
-    request->result = STORE_DONE;
+    request->result = BACKEND_DONE;
     mem_free(found);
 }
 
-static void claim(struct book *book, struct store_request *request)
+static void claim(struct book *book, struct journal_request *request)
 {
-    struct slice type = store_slice(request, request->type);
-    struct slice shard = store_slice(request, request->shard);
+    struct slice type = backend_slice(request, request->type);
+    struct slice shard = backend_slice(request, request->shard);
     struct fence stored = book_fence(book, type, shard);
     int order;
 
     if (request->next)
         request->fence = (struct fence){ stored.term, stored.epoch + 1 };
     order = fence_compare(stored, request->fence);
-    request->result = order > 0 ? STORE_FENCED : STORE_DONE;
+    request->result = order > 0 ? BACKEND_FENCED : BACKEND_DONE;
     if (order > 0)
         request->fence = stored;
     else if (order < 0)
@@ -468,73 +468,73 @@ static bool fence_key_is_of(struct slice key, struct slice type,
     return true;
 }
 
-static void list_shards(const struct book *book, struct store_request *request)
+static void list_shards(const struct book *book, struct journal_request *request)
 {
     struct map_entry entry;
 
     for (uint32_t at = 0; map_next(&book->fences, &at, &entry);) {
-        struct store_shard listed = { .type = request->type };
+        struct backend_shard listed = { .type = request->type };
         struct slice name;
 
-        if (!fence_key_is_of(entry.key, store_slice(request, request->type),
+        if (!fence_key_is_of(entry.key, backend_slice(request, request->type),
                              &name))
             continue;
-        listed.shard = store_put(request, name);
+        listed.shard = backend_put(request, name);
         vec_push(&request->shards, listed);
     }
 }
 
-static void take_term(struct book *book, struct store_request *request)
+static void take_term(struct book *book, struct journal_request *request)
 {
-    struct slice type = store_slice(request, request->type);
+    struct slice type = backend_slice(request, request->type);
     uint64_t term = book_term(book, type);
 
     if (term < request->fence.term)
         term = request->fence.term;
     request->fence.term = term + 1;
-    request->result = STORE_DONE;
+    request->result = BACKEND_DONE;
     if (request->lists)
         list_shards(book, request);
-    set_term(book, store_slice(request, request->type), term + 1);
+    set_term(book, backend_slice(request, request->type), term + 1);
 }
 
-void book_write(struct book *book, struct store_request *request)
+void book_write(struct book *book, struct journal_request *request)
 {
     switch (request->verb) {
-    case STORE_APPEND:
+    case BACKEND_APPEND:
         append(book, request);
         return;
-    case STORE_CLAIM:
+    case BACKEND_CLAIM:
         claim(book, request);
         return;
-    case STORE_TAKE_TERM:
+    case BACKEND_TAKE_TERM:
         take_term(book, request);
         return;
-    case STORE_REPLAY:
+    case BACKEND_REPLAY:
         break;
     }
-    store_settle(request, STORE_FAILED, "not a write");
+    backend_settle(request, BACKEND_FAILED, "not a write");
 }
 
 static uint64_t first_wanted(const struct stream *stream,
-                             const struct store_request *request)
+                             const struct journal_request *request)
 {
-    if (request->from == STORE_LAST)
+    if (request->from == BACKEND_LAST)
         return last_of(stream);
     return request->from > stream->cut ? request->from : stream->cut + 1;
 }
 
-void book_read(const struct book *book, struct store_request *request)
+void book_read(const struct book *book, struct journal_request *request)
 {
     const struct stream *stream;
     size_t size = 0;
 
-    if (request->verb != STORE_REPLAY) {
-        store_settle(request, STORE_FAILED, "not a read");
+    if (request->verb != BACKEND_REPLAY) {
+        backend_settle(request, BACKEND_FAILED, "not a read");
         return;
     }
-    stream = map_get(&book->streams, store_slice(request, request->id));
-    request->result = STORE_DONE;
+    stream = map_get(&book->streams, backend_slice(request, request->id));
+    request->result = BACKEND_DONE;
     if (!stream)
         return;
     for (uint64_t seq = first_wanted(stream, request); seq <= last_of(stream);
@@ -549,7 +549,7 @@ void book_read(const struct book *book, struct store_request *request)
             return;
         }
         vec_push(&request->records,
-                 ((struct store_record){
-                     .seq = seq, .bytes = store_put(request, record) }));
+                 ((struct backend_record){
+                     .seq = seq, .bytes = backend_put(request, record) }));
     }
 }

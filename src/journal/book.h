@@ -1,7 +1,7 @@
 /* The rules of a store over tables in memory: records by persistence id,
  * fences by type and shard, terms by type.
  *
- * A book fills in the results of store requests (journal/store.h) as every
+ * A book fills in the results of store requests (journal/backend.h) as every
  * store does. What it changes meanwhile it lists, so that a caller can write
  * the changes of one transaction to a log, take them back when the log fails,
  * and make them once more when it reads the log.
@@ -11,7 +11,7 @@
 #ifndef SHERD_JOURNAL_BOOK_H
 #define SHERD_JOURNAL_BOOK_H
 
-#include "journal/store.h"
+#include "journal/backend.h"
 
 struct book;
 
@@ -36,9 +36,9 @@ void book_free(struct book *book); /* null is fine */
 const char *book_cluster(const struct book *book); /* lent for its life */
 
 /* Runs one APPEND, CLAIM or TAKE_TERM, sets its results and lists its changes. */
-void book_write(struct book *book, struct store_request *request);
+void book_write(struct book *book, struct journal_request *request);
 /* Runs one REPLAY. */
-void book_read(const struct book *book, struct store_request *request);
+void book_read(const struct book *book, struct journal_request *request);
 
 /* --- changes since the last book_keep or book_undo --- */
 

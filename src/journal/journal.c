@@ -79,10 +79,10 @@ uint64_t retry_at(struct journal *journal, uint64_t now, uint32_t attempt)
     return now + delay / 2 + rng_below(&journal->rng, delay / 2);
 }
 
-struct store_request *journal_take_request(struct journal *journal,
+struct journal_request *journal_take_request(struct journal *journal,
                                            uint64_t now)
 {
-    struct store_request *request;
+    struct journal_request *request;
     struct timer timer;
 
     while (timers_take(&journal->timers, now, &timer)) {
@@ -100,17 +100,17 @@ struct store_request *journal_take_request(struct journal *journal,
 }
 
 void journal_reply(struct journal *journal, uint64_t now,
-                   struct store_request *reply)
+                   struct journal_request *reply)
 {
-    if (reply->verb == STORE_APPEND) {
+    if (reply->verb == BACKEND_APPEND) {
         write_reply(journal, now, reply);
-    } else if (reply->verb == STORE_CLAIM) {
+    } else if (reply->verb == BACKEND_CLAIM) {
         shards_reply(journal, now, reply);
-    } else if (reply->verb == STORE_REPLAY) {
+    } else if (reply->verb == BACKEND_REPLAY) {
         replay_reply(journal, now, reply);
     } else {
         journal->status.ignored++;
-        store_request_free(reply);
+        journal_request_free(reply);
     }
 }
 

@@ -28,7 +28,7 @@
 #include "base/bytes.h"
 #include "base/fence.h"
 #include "base/trace.h"
-#include "journal/store.h"
+#include "journal/backend.h"
 
 struct journal;
 
@@ -101,11 +101,11 @@ enum { JOURNAL_BASE = 0, JOURNAL_MORE = 1 };
 
 /* The next request for the store, given to the caller; null when there is none.
  * Call at the end of a turn and at the deadline, until null. */
-struct store_request *journal_take_request(struct journal *journal,
+struct journal_request *journal_take_request(struct journal *journal,
                                            uint64_t now);
 /* A request that has come back, given. */
 void journal_reply(struct journal *journal, uint64_t now,
-                   struct store_request *reply);
+                   struct journal_request *reply);
 /* When to call journal_take_request at the latest; NEVER when nothing waits for
  * time. (base/timers.h) */
 uint64_t journal_deadline(const struct journal *journal);

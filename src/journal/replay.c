@@ -101,10 +101,10 @@ void replay_stop(struct journal *journal, struct entity *entity)
     entity->serial = 0;
 }
 
-struct store_request *replay_take_request(struct journal *journal,
+struct journal_request *replay_take_request(struct journal *journal,
                                           uint64_t now)
 {
-    struct store_request *request;
+    struct journal_request *request;
     struct entity *entity = NULL;
     uint64_t ref;
 
@@ -129,8 +129,8 @@ struct store_request *replay_take_request(struct journal *journal,
     }
     if (!entity)
         return NULL;
-    request = store_request_replay(entity->id,
-                                   entity->seeks ? STORE_LAST : entity->seq + 1,
+    request = journal_request_replay(entity->id,
+                                   entity->seeks ? BACKEND_LAST : entity->seq + 1,
                                    JOURNAL_CHUNK_EVENTS_MAX,
                                    JOURNAL_CHUNK_SIZE_MAX);
     entity->asked = now;
@@ -150,7 +150,7 @@ static void measure(struct journal *journal, uint64_t took)
 }
 
 void replay_reply(struct journal *journal, uint64_t now,
-                  struct store_request *reply)
+                  struct journal_request *reply)
 {
     struct entity *entity = entity_at(journal, reply->tag);
 
@@ -158,14 +158,14 @@ void replay_reply(struct journal *journal, uint64_t now,
         entity->serial != reply->serial) {
         REACHED("a chunk of a recovery came for who wants it no more");
         journal->status.ignored++;
-        store_request_free(reply);
+        journal_request_free(reply);
         return;
     }
     measure(journal, now - entity->asked);
-    if (reply->result != STORE_DONE) {
+    if (reply->result != BACKEND_DONE) {
         REACHED("a recovery could not be read");
         entity_fail(journal, entity, JOURNAL_UNREADABLE, reply->error);
-        store_request_free(reply);
+        journal_request_free(reply);
         return;
     }
     vec_push(&journal->chunks,
@@ -206,7 +206,7 @@ static void gap(struct journal *journal, struct entity *entity, uint64_t found)
 static bool seek(struct journal *journal, struct entity *entity,
                  const struct chunk *chunk)
 {
-    const struct store_record *last = chunk->reply->records.items;
+    const struct backend_record *last = chunk->reply->records.items;
     struct record record;
     const char *wrong;
     char text[128];
@@ -214,7 +214,7 @@ static bool seek(struct journal *journal, struct entity *entity,
     entity->seeks = false;
     if (!chunk->reply->records.count)
         return false;
-    wrong = record_decode(store_slice(chunk->reply, last->bytes), entity->key,
+    wrong = record_decode(backend_slice(chunk->reply, last->bytes), entity->key,
                           last->seq, &record);
     if (!wrong && record.event_type >= last->seq)
         wrong = "the record names another base";
@@ -255,7 +255,7 @@ static bool seek_again(struct journal *journal, struct entity *entity,
 static bool hand_out(struct journal *journal, struct entity *entity,
                      struct chunk *chunk, struct journal_news *news)
 {
-    const struct store_record *stored =
+    const struct backend_record *stored =
         &chunk->reply->records.items[chunk->next++];
     const char *wrong;
     struct record record;
@@ -265,7 +265,7 @@ static bool hand_out(struct journal *journal, struct entity *entity,
         gap(journal, entity, stored->seq);
         return false;
     }
-    wrong = record_decode(store_slice(chunk->reply, stored->bytes),
+    wrong = record_decode(backend_slice(chunk->reply, stored->bytes),
                           entity->key, stored->seq, &record);
     if (!wrong && entity->own)
         wrong = wrong_base(entity, stored->seq, &record);
@@ -315,7 +315,7 @@ bool replay_next(struct journal *journal, struct journal_news *news)
         if (alive && (entity->seeks
                           ? seek(journal, entity, chunk)
                           : has_more && seek_again(journal, entity, chunk))) {
-            store_request_free(chunk->reply);
+            journal_request_free(chunk->reply);
             journal->chunk_head++;
             if (entity->state == ENTITY_FAILED)
                 return journal_next_news(journal, news); /* its failure */
@@ -329,7 +329,7 @@ bool replay_next(struct journal *journal, struct journal_news *news)
         if (alive)
             told = chunk_end(journal, entity, chunk, news);
         /* What was lent from it last is not needed any more. */
-        store_request_free(chunk->reply);
+        journal_request_free(chunk->reply);
         journal->chunk_head++;
         if (told)
             return true;
@@ -341,7 +341,7 @@ bool replay_next(struct journal *journal, struct journal_news *news)
 void replay_fini(struct journal *journal)
 {
     for (uint32_t i = journal->chunk_head; i < journal->chunks.count; i++)
-        store_request_free(journal->chunks.items[i].reply);
+        journal_request_free(journal->chunks.items[i].reply);
     vec_fini(&journal->chunks);
     vec_fini(&journal->recoveries.list);
     vec_fini(&journal->reads.list);

@@ -169,10 +169,10 @@ void journal_release(struct journal *journal, struct slice type,
         shard_free(journal, found);
 }
 
-static struct store_request *claim_request(struct shard *shard)
+static struct journal_request *claim_request(struct shard *shard)
 {
-    struct store_request *request =
-        store_request_claim(shard->type, shard->name, shard->wanted);
+    struct journal_request *request =
+        journal_request_claim(shard->type, shard->name, shard->wanted);
 
     request->next = shard->next;
     request->tag = shard_ref(shard);
@@ -180,7 +180,7 @@ static struct store_request *claim_request(struct shard *shard)
     return request;
 }
 
-struct store_request *shards_take_request(struct journal *journal)
+struct journal_request *shards_take_request(struct journal *journal)
 {
     uint64_t ref;
 
@@ -229,18 +229,18 @@ static void claimed(struct journal *journal, struct shard *shard,
 }
 
 void shards_reply(struct journal *journal, uint64_t now,
-                  struct store_request *reply)
+                  struct journal_request *reply)
 {
     struct shard *shard = shard_at(journal, reply->tag);
 
     SOMETIMES("a claim is answered when its shard has been released",
               !shard || shard->released);
-    SOMETIMES("a claim is refused", reply->result == STORE_FENCED);
+    SOMETIMES("a claim is refused", reply->result == BACKEND_FENCED);
     if (!shard || shard->released || shard->state != SHARD_CLAIM_SENT) {
         journal->status.ignored++;
-    } else if (reply->result == STORE_DONE) {
+    } else if (reply->result == BACKEND_DONE) {
         claimed(journal, shard, reply->fence);
-    } else if (reply->result == STORE_FENCED) {
+    } else if (reply->result == BACKEND_FENCED) {
         if (!shard->next && fence_compare(shard->wanted, reply->fence) > 0)
             claim_due(journal, shard); /* wanted was raised meanwhile */
         else
@@ -256,7 +256,7 @@ void shards_reply(struct journal *journal, uint64_t now,
         timers_put(&journal->timers, retry_at(journal, now, shard->attempt++),
                    TIMER_CLAIM, shard_ref(shard), 0);
     }
-    store_request_free(reply);
+    journal_request_free(reply);
 }
 
 void shards_timer(struct journal *journal, uint64_t ref)

@@ -83,7 +83,7 @@ struct entity {
 
 /* A chunk of a replay that is being handed out. */
 struct chunk {
-    struct store_request *reply;
+    struct journal_request *reply;
     uint64_t entity; /* ref */
     uint32_t next;   /* index of the next record */
 };
@@ -109,11 +109,11 @@ struct journal {
     uint32_t handle_capacity;
     uint32_t handle_count;
 
-    struct store_request *group; /* collecting; null = nothing collected */
+    struct journal_request *group; /* collecting; null = nothing collected */
     uint64_t group_number;       /* of that group; from 1 */
     bool in_flight;              /* a commit is out, or waits to be repeated */
     uint64_t flight_position;    /* last position in it */
-    struct store_request *repeat; /* outcome unknown: to be sent again */
+    struct journal_request *repeat; /* outcome unknown: to be sent again */
     bool repeat_due;
     uint32_t repeat_attempt;
 
@@ -143,9 +143,9 @@ uint64_t retry_at(struct journal *journal, uint64_t now, uint32_t attempt);
 /* shards.c */
 struct shard *journal_shard_find(struct journal *journal, struct slice type,
                          struct slice name);
-struct store_request *shards_take_request(struct journal *journal);
+struct journal_request *shards_take_request(struct journal *journal);
 void shards_reply(struct journal *journal, uint64_t now,
-                  struct store_request *reply);
+                  struct journal_request *reply);
 void shards_timer(struct journal *journal, uint64_t ref);
 void shard_fence(struct journal *journal, struct shard *shard,
                  struct fence stored); /* ends it and its entities here */
@@ -166,19 +166,19 @@ void entity_settle(struct journal *journal, struct entity *entity,
 void entities_fini(struct journal *journal);
 
 /* write.c */
-struct store_request *write_take_request(struct journal *journal);
+struct journal_request *write_take_request(struct journal *journal);
 void write_reply(struct journal *journal, uint64_t now,
-                 struct store_request *reply);
+                 struct journal_request *reply);
 void write_drop(struct journal *journal, struct entity *entity); /* its events out of the collecting group */
 void write_fini(struct journal *journal);
 
 /* replay.c */
 void replay_start(struct journal *journal, struct entity *entity); /* as soon as its conditions hold */
 void replay_stop(struct journal *journal, struct entity *entity);
-struct store_request *replay_take_request(struct journal *journal,
+struct journal_request *replay_take_request(struct journal *journal,
                                           uint64_t now);
 void replay_reply(struct journal *journal, uint64_t now,
-                  struct store_request *reply);
+                  struct journal_request *reply);
 bool replay_next(struct journal *journal, struct journal_news *news);
 void replay_fini(struct journal *journal);
 

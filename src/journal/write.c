@@ -20,10 +20,10 @@ bool journal_has_room(const struct journal *journal, uint64_t handle)
                        entity->bytes < JOURNAL_ENTITY_BYTES_MAX);
 }
 
-static struct store_request *group_open(struct journal *journal)
+static struct journal_request *group_open(struct journal *journal)
 {
     if (!journal->group) {
-        journal->group = store_request_new(STORE_APPEND);
+        journal->group = journal_request_new(BACKEND_APPEND);
         journal->group_number++;
     }
     return journal->group;
@@ -32,16 +32,16 @@ static struct store_request *group_open(struct journal *journal)
 /* Makes sure that shard and entity are named in the collecting group. */
 static void group_enter(struct journal *journal, struct entity *entity)
 {
-    struct store_request *group = group_open(journal);
+    struct journal_request *group = group_open(journal);
     struct shard *shard = entity->shard;
 
     if (entity->group == journal->group_number)
         return;
     if (shard->group != journal->group_number) {
-        struct store_shard named = { .fence = shard->fence };
+        struct backend_shard named = { .fence = shard->fence };
 
-        named.type = store_put(group, shard->type);
-        named.shard = store_put(group, shard->name);
+        named.type = backend_put(group, shard->type);
+        named.shard = backend_put(group, shard->name);
         shard->group = journal->group_number;
         shard->group_index = group->shards.count;
         vec_push(&group->shards, named);
@@ -50,8 +50,8 @@ static void group_enter(struct journal *journal, struct entity *entity)
     entity->group_seq = entity->seq + 1;
     entity->group_index = group->entities.count;
     vec_push(&group->entities,
-             ((struct store_entity){ .shard = shard->group_index,
-                                     .id = store_put(group, entity->id),
+             ((struct backend_entity){ .shard = shard->group_index,
+                                     .id = backend_put(group, entity->id),
                                      .tag = entity_ref(journal, entity) }));
 }
 
@@ -80,7 +80,7 @@ uint64_t journal_append(struct journal *journal, uint64_t handle,
                         uint32_t event_type, struct slice payload)
 {
     struct entity *entity = entity_find(journal, handle);
-    struct store_record stored;
+    struct backend_record stored;
     struct record record;
     struct buf *bytes;
 
@@ -106,7 +106,7 @@ uint64_t journal_append(struct journal *journal, uint64_t handle,
     record = (struct record){ .event_type = event_type,
                               .fence = entity->shard->fence,
                               .payload = payload };
-    stored = (struct store_record){ .entity = entity->group_index,
+    stored = (struct backend_record){ .entity = entity->group_index,
                                     .seq = ++entity->seq,
                                     .bytes.at = (uint32_t)bytes->size };
     record_encode(bytes, entity->key, stored.seq, &record);
@@ -122,7 +122,7 @@ uint64_t journal_append(struct journal *journal, uint64_t handle,
 
 void write_drop(struct journal *journal, struct entity *entity)
 {
-    struct store_request *group = journal->group;
+    struct journal_request *group = journal->group;
     uint32_t events = 0;
     uint32_t bytes = 0;
     uint32_t kept = 0;
@@ -130,7 +130,7 @@ void write_drop(struct journal *journal, struct entity *entity)
     if (!group || entity->group != journal->group_number)
         return;
     for (uint32_t i = 0; i < group->records.count; i++) {
-        struct store_record *record = &group->records.items[i];
+        struct backend_record *record = &group->records.items[i];
 
         if (record->entity == entity->group_index) {
             events++;
@@ -145,9 +145,9 @@ void write_drop(struct journal *journal, struct entity *entity)
     entity_settle(journal, entity, events, bytes);
 }
 
-struct store_request *write_take_request(struct journal *journal)
+struct journal_request *write_take_request(struct journal *journal)
 {
-    struct store_request *request;
+    struct journal_request *request;
 
     if (journal->repeat_due) {
         request = journal->repeat;
@@ -161,7 +161,7 @@ struct store_request *write_take_request(struct journal *journal)
     journal->group = NULL;
     journal->group_number++;
     if (!request->records.count) { /* all of it was dropped */
-        store_request_free(request);
+        journal_request_free(request);
         journal->status.durable = journal->status.position;
         return NULL;
     }
@@ -170,13 +170,13 @@ struct store_request *write_take_request(struct journal *journal)
     return request;
 }
 
-static bool is_unknown(const struct store_request *reply)
+static bool is_unknown(const struct journal_request *reply)
 {
-    if (reply->result == STORE_UNKNOWN || reply->result == STORE_PENDING)
+    if (reply->result == BACKEND_UNKNOWN || reply->result == BACKEND_PENDING)
         return true;
     for (uint32_t i = 0; i < reply->entities.count; i++)
-        if (reply->entities.items[i].result == STORE_UNKNOWN ||
-            reply->entities.items[i].result == STORE_PENDING)
+        if (reply->entities.items[i].result == BACKEND_UNKNOWN ||
+            reply->entities.items[i].result == BACKEND_PENDING)
             return true;
     return false;
 }
@@ -184,7 +184,7 @@ static bool is_unknown(const struct store_request *reply)
 /* Nothing else is written or answered for these entities before the outcome is
  * known; the whole group shared one transaction, so the group waits. */
 static void repeat(struct journal *journal, uint64_t now,
-                   struct store_request *reply)
+                   struct journal_request *reply)
 {
     trace_put(journal->options.trace, TRACE_WARNING, "journal",
               "outcome of a commit unknown, reading back events=%u "
@@ -195,7 +195,7 @@ static void repeat(struct journal *journal, uint64_t now,
     SOMETIMES("the outcome is unknown again", journal->repeat_attempt > 0);
     if (ZOO(G5))
         journal->in_flight = false;
-    store_settle(reply, STORE_PENDING, "");
+    backend_settle(reply, BACKEND_PENDING, "");
     reply->again = true;
     journal->repeat = reply;
     journal->status.retries++;
@@ -204,48 +204,48 @@ static void repeat(struct journal *journal, uint64_t now,
                0, 0);
 }
 
-static enum journal_reason reason_of(enum store_result result)
+static enum journal_reason reason_of(enum backend_result result)
 {
-    if (result == STORE_FENCED)
+    if (result == BACKEND_FENCED)
         return JOURNAL_FENCED;
-    return result == STORE_CONFLICT ? JOURNAL_CONFLICT : JOURNAL_NOT_STORED;
+    return result == BACKEND_CONFLICT ? JOURNAL_CONFLICT : JOURNAL_NOT_STORED;
 }
 
 /* The outcome of one entity: events and bytes are those of this group. */
-static void settle(struct journal *journal, const struct store_request *reply,
-                   const struct store_entity *outcome, uint32_t events,
+static void settle(struct journal *journal, const struct journal_request *reply,
+                   const struct backend_entity *outcome, uint32_t events,
                    uint32_t bytes)
 {
     struct entity *entity = entity_at(journal, outcome->tag);
 
-    if (outcome->result == STORE_DONE)
+    if (outcome->result == BACKEND_DONE)
         journal->status.events_stored += events;
     else
         journal->status.events_failed += events;
-    SOMETIMES("a commit was fenced off", outcome->result == STORE_FENCED);
+    SOMETIMES("a commit was fenced off", outcome->result == BACKEND_FENCED);
     SOMETIMES("a commit met a number that is stored already",
-              outcome->result == STORE_CONFLICT);
-    SOMETIMES("a commit failed", outcome->result == STORE_FAILED);
+              outcome->result == BACKEND_CONFLICT);
+    SOMETIMES("a commit failed", outcome->result == BACKEND_FAILED);
     if (!events)
         return;
     check(entity != NULL); /* a slot stays while its events are on their way */
-    if (outcome->result != STORE_DONE)
+    if (outcome->result != BACKEND_DONE)
         entity_fail(journal, entity, reason_of(outcome->result),
                     reply->error[0] ? reply->error : NULL);
     entity_settle(journal, entity, events, bytes);
 }
 
 static void fence_shards(struct journal *journal,
-                         const struct store_request *reply)
+                         const struct journal_request *reply)
 {
     for (uint32_t i = 0; i < reply->shards.count; i++) {
-        const struct store_shard *named = &reply->shards.items[i];
+        const struct backend_shard *named = &reply->shards.items[i];
         struct shard *shard;
 
-        if (named->result != STORE_FENCED)
+        if (named->result != BACKEND_FENCED)
             continue;
-        shard = journal_shard_find(journal, store_slice(reply, named->type),
-                           store_slice(reply, named->shard));
+        shard = journal_shard_find(journal, backend_slice(reply, named->type),
+                           backend_slice(reply, named->shard));
         /* A shard claimed again meanwhile, higher, stays. */
         if (shard && fence_compare(shard->wanted, named->stored) < 0)
             shard_fence(journal, shard, named->stored);
@@ -253,7 +253,7 @@ static void fence_shards(struct journal *journal,
 }
 
 void write_reply(struct journal *journal, uint64_t now,
-                 struct store_request *reply)
+                 struct journal_request *reply)
 {
     struct count {
         uint32_t events;
@@ -262,18 +262,18 @@ void write_reply(struct journal *journal, uint64_t now,
 
     if (!journal->in_flight || journal->repeat) {
         journal->status.ignored++;
-        store_request_free(reply);
+        journal_request_free(reply);
         return;
     }
     if (ZOO(G3) && is_unknown(reply))
-        store_settle(reply, STORE_DONE, "");
+        backend_settle(reply, BACKEND_DONE, "");
     if (is_unknown(reply)) {
         repeat(journal, now, reply);
         return;
     }
     counts = mem_alloc(reply->entities.count * sizeof *counts);
     for (uint32_t i = 0; i < reply->records.count; i++) {
-        const struct store_record *record = &reply->records.items[i];
+        const struct backend_record *record = &reply->records.items[i];
 
         counts[record->entity].events++;
         counts[record->entity].bytes += record->bytes.size;
@@ -287,11 +287,11 @@ void write_reply(struct journal *journal, uint64_t now,
     fence_shards(journal, reply);
     journal->status.durable = journal->flight_position;
     journal->status.commits++;
-    store_request_free(reply);
+    journal_request_free(reply);
 }
 
 void write_fini(struct journal *journal)
 {
-    store_request_free(journal->group);
-    store_request_free(journal->repeat);
+    journal_request_free(journal->group);
+    journal_request_free(journal->repeat);
 }

@@ -5,7 +5,7 @@
 #include "artery/extension.h"
 #include "base/check.h"
 #include "base/fetch.h"
-#include "journal/store.h"
+#include "journal/backend.h"
 
 void control_found(struct control *control, const struct seed_list *list)
 {
@@ -378,16 +378,16 @@ void control_fetch(const struct control *control, uint32_t step)
         associations_fetch(control->associations);
 }
 
-void control_stored(struct control *control, struct store_request *request)
+void control_stored(struct control *control, struct journal_request *request)
 {
     struct machine *machine = control->machine;
     struct coordinator *coordinator;
 
-    check(request->verb == STORE_TAKE_TERM &&
+    check(request->verb == BACKEND_TAKE_TERM &&
           request->tag < control->type_count);
     coordinator = control->types[request->tag].coordinator;
     control->stirred = true;
-    if (request->result != STORE_DONE)
+    if (request->result != BACKEND_DONE)
         trace_put(machine->trace, TRACE_ERROR, "journal",
                   "no term for the coordinator type=%s error=\"%s\"",
                   machine->node->names[request->tag].name, request->error);
@@ -395,9 +395,9 @@ void control_stored(struct control *control, struct store_request *request)
     if (coordinator) /* term 0 is refused there, and asked for again */
         coordinator_term(
             coordinator, machine->now,
-            request->result == STORE_DONE ? request->fence.term : 0,
+            request->result == BACKEND_DONE ? request->fence.term : 0,
             &machine->outbox);
-    store_request_free(request);
+    journal_request_free(request);
 }
 
 /* ---- the turn ---- */

@@ -138,7 +138,7 @@ void control_tell_all(struct control *control);
 void control_tell_changes(struct control *control);
 /* The shards that came with a term, to the type's coordinator, if it is there. */
 void control_listed(struct control *control, uint32_t type,
-                    const struct store_request *request);
+                    const struct journal_request *request);
 /* The path with "#uid" of what answers Identify here; empty for nothing. Lent. */
 struct slice control_identified(struct control *control, struct slice path);
 /* The node as a member of a type's cluster. */

@@ -556,7 +556,7 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
     letter_free(letter);
 }
 
-void lane_stored(struct lane *lane, struct store_request *request)
+void lane_stored(struct lane *lane, struct journal_request *request)
 {
     journal_reply(lane->journal, lane->machine->now, request);
 }

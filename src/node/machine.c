@@ -4,7 +4,7 @@
 #include "artery/extension.h"
 #include "base/check.h"
 #include "base/fetch.h"
-#include "journal/store.h"
+#include "journal/backend.h"
 
 #define FRAMES_MAX 128 /* envelopes looked at in one batch */
 #define OUTBOX_KEPT_MAX 4096 /* bytes of memory kept for the next turn's messages: a gossip is larger */
@@ -655,7 +655,7 @@ void machine_start(struct machine *machine, uint64_t now, int64_t wall_ms)
 }
 
 void machine_stored(struct machine *machine, uint64_t now,
-                    struct store_request *request)
+                    struct journal_request *request)
 {
     machine->now = now;
     if (machine->control)

@@ -142,7 +142,7 @@ struct association_place control_place(const struct control *control,
 void control_expect(struct control *control,
                     const struct association_place *place);
 void control_fetch(const struct control *control, uint32_t step); /* a step of machine_fetch: 0 itself, 1 its cores, 2 what they point to */
-void control_stored(struct control *control, struct store_request *request);
+void control_stored(struct control *control, struct journal_request *request);
 void control_leased(struct control *control, struct lease_request *request); /* downing.c */
 void control_durable(struct control *control, struct durable_request *request); /* data_store.c */
 void control_found(struct control *control, const struct seed_list *list);
@@ -163,7 +163,7 @@ void lane_frame(struct lane *lane, enum stream stream,
 /* A frame that is, before its payload, as the one before it in this batch, to an entity: taken. False: to be read. */
 bool lane_frame_again(struct lane *lane, struct slice frame);
 void lane_frames_end(struct lane *lane); /* after a batch of frames; they are lent until then */
-void lane_stored(struct lane *lane, struct store_request *request);
+void lane_stored(struct lane *lane, struct journal_request *request);
 void lane_job_done(struct lane *lane, struct job *job);
 bool lane_turn(struct lane *lane);
 uint64_t lane_deadline(const struct lane *lane);

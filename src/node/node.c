@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "base/url.h"
 #include "ddata/durable.h"
-#include "journal/store.h"
+#include "journal/backend.h"
 #include "node/lane.h"
 #include "node/large.h"
 #include "node/machine.h"
@@ -276,7 +276,7 @@ static void free_machine(struct machine *machine)
     for (uint32_t i = machine->want_head; i < machine->wants.count; i++) {
         const struct want *want = &machine->wants.items[i];
 
-        store_request_free(want->kind == WANT_STORE ? want->request : NULL);
+        journal_request_free(want->kind == WANT_STORE ? want->request : NULL);
         durable_request_free(want->kind == WANT_DURABLE ? want->durable : NULL);
     }
     vec_fini(&machine->wants);

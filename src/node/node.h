@@ -27,7 +27,7 @@
 
 struct node;
 struct machine;
-struct store_request; /* journal/store.h */
+struct journal_request; /* journal/backend.h */
 struct lease_request; /* lease/request.h */
 struct job; /* actor/job.h */
 struct durable_request; /* ddata/durable.h */
@@ -268,7 +268,7 @@ void machine_wrote(struct machine *machine, uint64_t now, uint64_t link,
 
 /* A store request that came back finished; given. */
 void machine_stored(struct machine *machine, uint64_t now,
-                    struct store_request *request);
+                    struct journal_request *request);
 
 /* A lease request that came back answered; given. Control only. */
 void machine_leased(struct machine *machine, uint64_t now,
@@ -327,7 +327,7 @@ struct want {
     uint64_t conn;
     struct address address;
     uint32_t stream; /* WANT_CONNECT: what the connection is for, as in its preamble: 1 control, 2 ordinary */
-    struct store_request *request;
+    struct journal_request *request;
     struct lease_request *lease;
     struct job *job;
     struct durable_request *durable;

@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/zoo.h"
-#include "journal/store.h"
+#include "journal/backend.h"
 
 #define CROWD_WAIT SECOND /* several crowds, one after the other, delay a write no longer */
 
@@ -591,7 +591,7 @@ static void want_term(struct control *control, uint32_t index, uint64_t used)
     /* A store that ends with its process knows no former terms: the wall clock stands for them. */
     if (machine->settings->terms_by_clock && used < clock)
         used = clock;
-    want.request = store_request_take_term(
+    want.request = journal_request_take_term(
         slice_text(machine->node->names[index].name), used);
     want.request->machine = machine->index;
     want.request->tag = index;
@@ -601,17 +601,17 @@ static void want_term(struct control *control, uint32_t index, uint64_t used)
 }
 
 void control_listed(struct control *control, uint32_t type,
-                    const struct store_request *request)
+                    const struct journal_request *request)
 {
     struct remembered_shards counts = { 0 };
 
-    if (!control->types[type].coordinator || request->result != STORE_DONE ||
+    if (!control->types[type].coordinator || request->result != BACKEND_DONE ||
         ZOO(D5))
         return;
     for (uint32_t i = 0; i < request->shards.count; i++)
         control_remembered(
             control, type,
-            store_slice(request, request->shards.items[i].shard),
+            backend_slice(request, request->shards.items[i].shard),
             request->fence.term, &counts);
     control_remembered_all(control, type, &counts);
 }

@@ -58,10 +58,10 @@ check_journal_counts(const struct check_journal *check)
 /* ---- asked ---- */
 
 static void append_asked(struct check_journal *check, uint32_t node,
-                         const struct store_request *request)
+                         const struct journal_request *request)
 {
     for (uint32_t i = 0; i < request->entities.count; i++) {
-        struct slice id = store_slice(request, request->entities.items[i].id);
+        struct slice id = backend_slice(request, request->entities.items[i].id);
         struct doubt *doubt = doubt_find(check, node, id);
         struct doubt asked = { 0 };
 
@@ -83,15 +83,15 @@ static void append_asked(struct check_journal *check, uint32_t node,
 }
 
 static void asked(void *user, uint32_t node,
-                  const struct store_request *request)
+                  const struct journal_request *request)
 {
     struct check_journal *check = user;
 
-    if (request->verb == STORE_APPEND) {
+    if (request->verb == BACKEND_APPEND) {
         append_asked(check, node, request);
-    } else if (request->verb == STORE_REPLAY) {
+    } else if (request->verb == BACKEND_REPLAY) {
         const struct history *history =
-            map_get(&check->histories, store_slice(request, request->id));
+            map_get(&check->histories, backend_slice(request, request->id));
 
         vec_push(&check->replays,
                  ((struct replaying){
@@ -112,10 +112,10 @@ static struct slice refused_key(struct check_journal *check, struct slice id,
 }
 
 static void refuse(struct check_journal *check,
-                   const struct store_request *request, uint32_t entity)
+                   const struct journal_request *request, uint32_t entity)
 {
     struct slice id =
-        store_slice(request, request->entities.items[entity].id);
+        backend_slice(request, request->entities.items[entity].id);
     struct doubt events = { 0 };
 
     check->counts.refused++;
@@ -130,19 +130,19 @@ static void refuse(struct check_journal *check,
 
 /* What is answered as stored is durable. */
 static void stored(struct check_journal *check, uint32_t node,
-                   const struct store_request *request, uint32_t entity)
+                   const struct journal_request *request, uint32_t entity)
 {
     struct slice id =
-        store_slice(request, request->entities.items[entity].id);
+        backend_slice(request, request->entities.items[entity].id);
     const struct history *history = model_history(check, id);
 
     for (uint32_t i = 0; i < request->records.count; i++) {
-        const struct store_record *record = &request->records.items[i];
+        const struct backend_record *record = &request->records.items[i];
 
         if (record->entity == entity &&
             (record->seq == 0 || record->seq > history->events.count ||
              history->events.items[record->seq - 1].bytes !=
-                 hash_bytes(store_slice(request, record->bytes))))
+                 hash_bytes(backend_slice(request, record->bytes))))
             violation(check->verdict, "I4", node,
                       "event %" PRIu64 " of %.*s is answered as stored and "
                       "is not durable",
@@ -151,31 +151,31 @@ static void stored(struct check_journal *check, uint32_t node,
 }
 
 static void append_answered(struct check_journal *check, uint32_t node,
-                            const struct store_request *request)
+                            const struct journal_request *request)
 {
     for (uint32_t i = 0; i < request->entities.count; i++) {
-        const struct store_entity *entity = &request->entities.items[i];
+        const struct backend_entity *entity = &request->entities.items[i];
         struct doubt *doubt =
-            doubt_find(check, node, store_slice(request, entity->id));
+            doubt_find(check, node, backend_slice(request, entity->id));
 
         switch (entity->result) {
-        case STORE_DONE:
+        case BACKEND_DONE:
             stored(check, node, request, i);
             break;
-        case STORE_FENCED:
-        case STORE_CONFLICT:
-            check->counts.fenced += entity->result == STORE_FENCED;
+        case BACKEND_FENCED:
+        case BACKEND_CONFLICT:
+            check->counts.fenced += entity->result == BACKEND_FENCED;
             refuse(check, request, i);
             break;
-        case STORE_FAILED:
+        case BACKEND_FAILED:
             /* Of a repetition it says nothing about the first one. */
             if (doubt)
                 doubt->state = DOUBT_READ;
             else
                 refuse(check, request, i);
             continue;
-        case STORE_PENDING:
-        case STORE_UNKNOWN:
+        case BACKEND_PENDING:
+        case BACKEND_UNKNOWN:
             doubt_open(check, node, request, i);
             continue;
         }
@@ -186,25 +186,25 @@ static void append_answered(struct check_journal *check, uint32_t node,
 
 /* Of the last record alone: its own number. Of a shard's stream from where it begins: what stood before was deleted with a base of a
  * newer owner. */
-static uint64_t first_wanted(const struct store_request *request)
+static uint64_t first_wanted(const struct journal_request *request)
 {
     uint64_t from = request->from ? request->from : 1;
     uint64_t first =
         request->records.count ? request->records.items[0].seq : 1;
-    bool is_stream = store_slice(request, request->id).data[0] == '|';
+    bool is_stream = backend_slice(request, request->id).data[0] == '|';
 
-    return from == STORE_LAST || (is_stream && first > from) ? first : from;
+    return from == BACKEND_LAST || (is_stream && first > from) ? first : from;
 }
 
 /* Records of a replay: one after the other, as they were stored. */
 static void compare_replay(struct check_journal *check, uint32_t node,
-                           const struct store_request *request,
+                           const struct journal_request *request,
                            const struct history *history)
 {
     uint64_t seq = first_wanted(request);
 
     for (uint32_t i = 0; i < request->records.count; i++, seq++) {
-        const struct store_record *record = &request->records.items[i];
+        const struct backend_record *record = &request->records.items[i];
 
         if (record->seq != seq) {
             violation(check->verdict, "I30", node,
@@ -219,7 +219,7 @@ static void compare_replay(struct check_journal *check, uint32_t node,
                       ", which is not durable",
                       ID(history->id), seq);
         else if (history->events.items[seq - 1].bytes !=
-                 hash_bytes(store_slice(request, record->bytes)))
+                 hash_bytes(backend_slice(request, record->bytes)))
             violation(check->verdict, "I29", node,
                       "a replay of %.*s has another event %" PRIu64
                       " than was stored",
@@ -246,9 +246,9 @@ static void outcome_read(struct check_journal *check, uint32_t node,
 }
 
 static void replay_answered(struct check_journal *check, uint32_t node,
-                            const struct store_request *request)
+                            const struct journal_request *request)
 {
-    struct slice id = store_slice(request, request->id);
+    struct slice id = backend_slice(request, request->id);
     uint64_t known = 0;
     uint64_t next = first_wanted(request) + request->records.count;
 
@@ -258,7 +258,7 @@ static void replay_answered(struct check_journal *check, uint32_t node,
             vec_remove(&check->replays, i);
             break;
         }
-    if (request->result != STORE_DONE)
+    if (request->result != BACKEND_DONE)
         return;
     check->counts.replays++;
     if (request->records.count) /* most entities have no events: they get no history */
@@ -274,21 +274,21 @@ static void replay_answered(struct check_journal *check, uint32_t node,
 }
 
 static void answered(void *user, uint32_t node,
-                     const struct store_request *request)
+                     const struct journal_request *request)
 {
     struct check_journal *check = user;
 
-    check->counts.fenced += request->verb == STORE_CLAIM &&
-                            request->result == STORE_FENCED;
-    if (request->verb == STORE_APPEND) {
+    check->counts.fenced += request->verb == BACKEND_CLAIM &&
+                            request->result == BACKEND_FENCED;
+    if (request->verb == BACKEND_APPEND) {
         append_answered(check, node, request);
-    } else if (request->verb == STORE_REPLAY) {
+    } else if (request->verb == BACKEND_REPLAY) {
         replay_answered(check, node, request);
-    } else if (request->result == STORE_DONE &&
-               request->verb == STORE_CLAIM) {
+    } else if (request->result == BACKEND_DONE &&
+               request->verb == BACKEND_CLAIM) {
         const struct fence *fence =
-            model_fence(check, store_slice(request, request->type),
-                        store_slice(request, request->shard));
+            model_fence(check, backend_slice(request, request->type),
+                        backend_slice(request, request->shard));
 
         if (fence_compare(*fence, request->fence) < 0)
             violation(check->verdict, "I5", node,
@@ -296,14 +296,14 @@ static void answered(void *user, uint32_t node,
                       " of shard %.*s is answered as claimed and is not "
                       "durable",
                       request->fence.term, request->fence.epoch,
-                      ID(store_slice(request, request->shard)));
-    } else if (request->result == STORE_DONE &&
-               *model_term(check, store_slice(request, request->type)) <
+                      ID(backend_slice(request, request->shard)));
+    } else if (request->result == BACKEND_DONE &&
+               *model_term(check, backend_slice(request, request->type)) <
                    request->fence.term) {
         violation(check->verdict, "I10", node,
                   "term %" PRIu64 " of %.*s is given and is not durable",
                   request->fence.term,
-                  ID(store_slice(request, request->type)));
+                  ID(backend_slice(request, request->type)));
     }
 }
 
@@ -325,15 +325,15 @@ static void node_gone(void *user, uint32_t node)
 /* ---- durable ---- */
 
 static void record_committed(struct check_journal *check,
-                             const struct store_request *request,
-                             const struct store_record *record)
+                             const struct journal_request *request,
+                             const struct backend_record *record)
 {
-    const struct store_entity *entity =
+    const struct backend_entity *entity =
         &request->entities.items[record->entity];
-    const struct store_shard *shard = &request->shards.items[entity->shard];
+    const struct backend_shard *shard = &request->shards.items[entity->shard];
     struct history *history =
-        model_history(check, store_slice(request, entity->id));
-    struct slice bytes = store_slice(request, record->bytes);
+        model_history(check, backend_slice(request, entity->id));
+    struct slice bytes = backend_slice(request, record->bytes);
     const struct fence *fence;
     uint64_t last = history->events.count;
 
@@ -349,8 +349,8 @@ static void record_committed(struct check_journal *check,
         violation(check->verdict, "I30", VERDICT_NO_NODE,
                   "event %" PRIu64 " of %.*s is stored after event %" PRIu64,
                   record->seq, ID(history->id), last);
-    fence = model_fence(check, store_slice(request, shard->type),
-                        store_slice(request, shard->shard));
+    fence = model_fence(check, backend_slice(request, shard->type),
+                        backend_slice(request, shard->shard));
     if (fence_compare(shard->fence, *fence) < 0)
         violation(check->verdict, "I5", VERDICT_NO_NODE,
                   "event %" PRIu64 " of %.*s is stored under fence %" PRIu64
@@ -361,13 +361,13 @@ static void record_committed(struct check_journal *check,
 }
 
 static void claim_committed(struct check_journal *check,
-                            const struct store_request *request)
+                            const struct journal_request *request)
 {
-    struct slice shard = store_slice(request, request->shard);
+    struct slice shard = backend_slice(request, request->shard);
     struct fence *fence =
-        model_fence(check, store_slice(request, request->type), shard);
+        model_fence(check, backend_slice(request, request->type), shard);
 
-    if (request->result != STORE_DONE)
+    if (request->result != BACKEND_DONE)
         return;
     if (fence_compare(request->fence, *fence) < 0)
         violation(check->verdict, "I5", VERDICT_NO_NODE,
@@ -379,9 +379,9 @@ static void claim_committed(struct check_journal *check,
 }
 
 static void term_committed(struct check_journal *check,
-                           const struct store_request *request)
+                           const struct journal_request *request)
 {
-    struct slice type = store_slice(request, request->type);
+    struct slice type = backend_slice(request, request->type);
     uint64_t *term = model_term(check, type);
 
     if (request->fence.term <= *term)
@@ -394,17 +394,17 @@ static void term_committed(struct check_journal *check,
 /* What the store holds now is what the model says. */
 static void compare_append(struct check_journal *check,
                            const struct book *book,
-                           const struct store_request *request)
+                           const struct journal_request *request)
 {
     for (uint32_t i = 0; i < request->records.count; i++) {
-        const struct store_record *record = &request->records.items[i];
-        const struct store_entity *entity =
+        const struct backend_record *record = &request->records.items[i];
+        const struct backend_entity *entity =
             &request->entities.items[record->entity];
-        struct slice id = store_slice(request, entity->id);
+        struct slice id = backend_slice(request, entity->id);
 
-        if (entity->result == STORE_DONE &&
+        if (entity->result == BACKEND_DONE &&
             !slice_equal(book_record(book, id, record->seq),
-                         store_slice(request, record->bytes)))
+                         backend_slice(request, record->bytes)))
             violation(check->verdict, "I4", VERDICT_NO_NODE,
                       "event %" PRIu64 " of %.*s is committed and the "
                       "journal has not got it",
@@ -413,22 +413,22 @@ static void compare_append(struct check_journal *check,
 }
 
 static void committed(void *user, const struct book *book,
-                      struct store_request *const *requests, uint32_t count)
+                      struct journal_request *const *requests, uint32_t count)
 {
     struct check_journal *check = user;
 
     for (uint32_t i = 0; i < count; i++) {
-        const struct store_request *request = requests[i];
+        const struct journal_request *request = requests[i];
 
-        if (request->verb == STORE_CLAIM)
+        if (request->verb == BACKEND_CLAIM)
             claim_committed(check, request);
-        else if (request->verb == STORE_TAKE_TERM)
+        else if (request->verb == BACKEND_TAKE_TERM)
             term_committed(check, request);
         for (uint32_t j = 0; j < request->records.count; j++) {
-            const struct store_record *record = &request->records.items[j];
+            const struct backend_record *record = &request->records.items[j];
 
             if (request->entities.items[record->entity].result ==
-                STORE_DONE)
+                BACKEND_DONE)
                 record_committed(check, request, record);
         }
     }
@@ -597,8 +597,8 @@ void check_journal_acknowledged(void *user, const char *type, const char *id,
                   seq, ID(history->id), history->events.count);
 }
 
-struct disk_store_observer check_journal_observer(struct check_journal *check)
+struct disk_backend_observer check_journal_observer(struct check_journal *check)
 {
-    return (struct disk_store_observer){ check,     asked,  answered,
+    return (struct disk_backend_observer){ check,     asked,  answered,
                                          committed, opened, node_gone };
 }

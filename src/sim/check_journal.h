@@ -21,15 +21,15 @@
 
 #include "base/bytes.h"
 #include "journal/book.h"
-#include "sim/disk_store.h"
+#include "sim/disk_backend.h"
 
 struct check_journal;
 struct verdict;
 
 struct check_journal *check_journal_new(struct verdict *verdict); /* lent for life */
 void check_journal_free(struct check_journal *check); /* null is fine */
-/* What to give to disk_store_observe, before the store's first request. */
-struct disk_store_observer check_journal_observer(struct check_journal *check);
+/* What to give to disk_backend_observe, before the store's first request. */
+struct disk_backend_observer check_journal_observer(struct check_journal *check);
 
 /* A client has heard that an entity stored an event: with the number that it had
  * and its bytes. type and id are texts; lent. Fits struct workload_hooks. */

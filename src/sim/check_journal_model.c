@@ -127,12 +127,12 @@ void doubt_end(struct check_journal *check, struct doubt *doubt)
     doubt_free(doubt);
 }
 
-void doubt_records(const struct store_request *request, uint32_t entity,
+void doubt_records(const struct journal_request *request, uint32_t entity,
                    uint64_t key, struct doubt *doubt)
 {
     for (uint32_t i = 0; i < request->records.count; i++) {
-        const struct store_record *stored = &request->records.items[i];
-        struct slice bytes = store_slice(request, stored->bytes);
+        const struct backend_record *stored = &request->records.items[i];
+        struct slice bytes = backend_slice(request, stored->bytes);
         struct record record;
 
         if (stored->entity != entity)
@@ -160,10 +160,10 @@ bool doubt_equal(const struct doubt *left, const struct doubt *right)
 }
 
 void doubt_open(struct check_journal *check, uint32_t node,
-                const struct store_request *request, uint32_t entity)
+                const struct journal_request *request, uint32_t entity)
 {
     struct slice id =
-        store_slice(request, request->entities.items[entity].id);
+        backend_slice(request, request->entities.items[entity].id);
     struct doubt *doubt = doubt_find(check, node, id);
 
     check->counts.unknown++;

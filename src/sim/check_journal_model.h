@@ -38,7 +38,7 @@ struct doubt {
 
 /* A replay on its way. */
 struct replaying {
-    const struct store_request *request;
+    const struct journal_request *request;
     uint32_t node;
     uint64_t last; /* durable when it was asked for */
 };
@@ -72,11 +72,11 @@ struct doubt *doubt_find(struct check_journal *check, uint32_t node,
                          struct slice id);
 /* An append's outcome for one of its entities is not known; the doubt that there is stays as it was, but for its state. */
 void doubt_open(struct check_journal *check, uint32_t node,
-                const struct store_request *request, uint32_t entity);
+                const struct journal_request *request, uint32_t entity);
 void doubt_end(struct check_journal *check, struct doubt *doubt); /* takes it out and frees it */
 void doubt_free(struct doubt *doubt);
 /* Adds the records of one entity in an append; key: of records with its id. */
-void doubt_records(const struct store_request *request, uint32_t entity,
+void doubt_records(const struct journal_request *request, uint32_t entity,
                    uint64_t key, struct doubt *doubt);
 bool doubt_equal(const struct doubt *left, const struct doubt *right); /* the same records */
 

@@ -62,15 +62,15 @@ uint64_t check_recovery_fold(uint64_t before, uint32_t event_type,
            event_type + 1;
 }
 
-static void take_in(struct replay *replay, const struct store_request *request)
+static void take_in(struct replay *replay, const struct journal_request *request)
 {
-    uint64_t key = record_key(store_slice(request, request->id));
+    uint64_t key = record_key(backend_slice(request, request->id));
 
     for (uint32_t i = 0; i < request->records.count; i++) {
-        const struct store_record *stored = &request->records.items[i];
+        const struct backend_record *stored = &request->records.items[i];
         struct record record;
 
-        (void)record_decode(store_slice(request, stored->bytes), key,
+        (void)record_decode(backend_slice(request, stored->bytes), key,
                             stored->seq,
                             &record); /* one that is wrong is found elsewhere */
         replay->hash = check_recovery_fold(replay->hash, record.event_type,
@@ -82,21 +82,21 @@ static void take_in(struct replay *replay, const struct store_request *request)
 
 /* A replay comes in chunks, the first from event 1; of one that failed nothing is known. */
 static void answered(void *user, uint32_t node,
-                     const struct store_request *request)
+                     const struct journal_request *request)
 {
     struct check_recovery *check = user;
     struct replay *replay;
 
-    if (request->verb != STORE_REPLAY)
+    if (request->verb != BACKEND_REPLAY)
         return;
     begin_key(check, node);
-    buf_put_slice(&check->key, store_slice(request, request->id));
+    buf_put_slice(&check->key, backend_slice(request, request->id));
     replay = take(check);
-    if (replay && (request->from == 1 || request->result != STORE_DONE)) {
+    if (replay && (request->from == 1 || request->result != BACKEND_DONE)) {
         mem_free(replay); /* nobody starts from an earlier one any more */
         replay = NULL;
     }
-    if (request->result != STORE_DONE)
+    if (request->result != BACKEND_DONE)
         return;
     if (!replay)
         replay = mem_alloc(sizeof *replay);
@@ -116,9 +116,9 @@ static void node_gone(void *user, uint32_t node)
             mem_free(map_take(&check->replays, entry.key));
 }
 
-struct disk_store_observer check_recovery_observer(struct check_recovery *check)
+struct disk_backend_observer check_recovery_observer(struct check_recovery *check)
 {
-    return (struct disk_store_observer){ .user = check,
+    return (struct disk_backend_observer){ .user = check,
                                          .answered = answered,
                                          .node_gone = node_gone };
 }

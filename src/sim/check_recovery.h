@@ -16,15 +16,15 @@
 
 #include <stdint.h>
 
-#include "sim/disk_store.h"
+#include "sim/disk_backend.h"
 
 struct check_recovery;
 struct verdict;
 
 struct check_recovery *check_recovery_new(struct verdict *verdict); /* lent for life */
 void check_recovery_free(struct check_recovery *check); /* null is fine */
-/* What to give to disk_store_observe. */
-struct disk_store_observer
+/* What to give to disk_backend_observe. */
+struct disk_backend_observer
 check_recovery_observer(struct check_recovery *check);
 
 /* The hash of a sequence of events: that of the ones before, 0 for none, and the next one. */

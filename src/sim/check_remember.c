@@ -230,22 +230,22 @@ static void take_record(struct check_remember *check, struct slice name,
 }
 
 static void committed(void *user, const struct book *book,
-                      struct store_request *const *requests, uint32_t count)
+                      struct journal_request *const *requests, uint32_t count)
 {
     struct check_remember *check = user;
 
     (void)book;
     for (uint32_t i = 0; i < count; i++) {
-        const struct store_request *request = requests[i];
+        const struct journal_request *request = requests[i];
 
         for (uint32_t j = 0; j < request->records.count; j++) {
-            const struct store_record *record = &request->records.items[j];
-            const struct store_entity *entity =
+            const struct backend_record *record = &request->records.items[j];
+            const struct backend_entity *entity =
                 &request->entities.items[record->entity];
 
-            if (entity->result == STORE_DONE)
-                take_record(check, store_slice(request, entity->id),
-                            record->seq, store_slice(request, record->bytes));
+            if (entity->result == BACKEND_DONE)
+                take_record(check, backend_slice(request, entity->id),
+                            record->seq, backend_slice(request, record->bytes));
         }
     }
 }
@@ -267,9 +267,9 @@ static void opened(void *user, const struct book *book)
     }
 }
 
-struct disk_store_observer check_remember_observer(struct check_remember *check)
+struct disk_backend_observer check_remember_observer(struct check_remember *check)
 {
-    return (struct disk_store_observer){ .user = check,
+    return (struct disk_backend_observer){ .user = check,
                                          .committed = committed,
                                          .opened = opened };
 }

@@ -20,7 +20,7 @@
 #include <sherd/sherd.h>
 
 #include "base/probe.h"
-#include "sim/disk_store.h"
+#include "sim/disk_backend.h"
 #include "sim/facts.h"
 
 struct check_remember;
@@ -59,8 +59,8 @@ void check_remember_in_data(struct check_remember *check,
 /* Which nodes are outside (facts.h), lent for life; null: none ever is. */
 void check_remember_safety(struct check_remember *check,
                            const struct check_safety *safety);
-/* What to give to disk_store_observe, before the store's first request. */
-struct disk_store_observer
+/* What to give to disk_backend_observe, before the store's first request. */
+struct disk_backend_observer
 check_remember_observer(struct check_remember *check);
 
 /* Kinds that are not its own are ignored. */

@@ -9,7 +9,7 @@
 #include "node/states.h"
 #include "sim/checks.h"
 #include "sim/durable.h"
-#include "sim/store_faults.h"
+#include "sim/backend_faults.h"
 #include "sim/streams.h"
 #include "sim/world.h"
 
@@ -348,10 +348,10 @@ static bool hand_disk(void *user, enum fault_verb verb, bool on)
     struct cluster *cluster = user;
 
     if (verb == FAULT_VERB_POWER && cluster->power_waits) {
-        store_power_waits(cluster->world, &cluster->power);
+        backend_power_waits(cluster->world, &cluster->power);
         return true;
     }
-    return store_fault(cluster->world, verb, on);
+    return backend_fault(cluster->world, verb, on);
 }
 
 static void look_for_writes(struct world *world, void *arg)
@@ -403,7 +403,7 @@ static uint64_t hand_harm(void *user, enum fault_verb verb)
         return check_member_counts(cluster->checks->member).downed;
     if (verb == FAULT_VERB_FOREIGN)
         return cluster->refused;
-    return store_harm(cluster->world, verb) +
+    return backend_harm(cluster->world, verb) +
            (verb == FAULT_VERB_POWER && cluster->power.until); /* it will go */
 }
 

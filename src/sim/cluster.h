@@ -9,7 +9,7 @@
 #include "base/address.h"
 #include "base/rng.h"
 #include "sim/nemesis.h"
-#include "sim/store_faults.h"
+#include "sim/backend_faults.h"
 
 #define CLUSTER_SEEDS 3 /* seed nodes that a node knows */
 #define CLUSTER_CENTERS_MAX 3

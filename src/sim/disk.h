@@ -7,7 +7,7 @@
  * the next one succeeds and writes nothing of it (the "fsync gate"). An
  * operation's result is known to the caller at once, but counts from `at` on.
  *
- * Who calls: sim/disk_store. Nothing here but the stream given to disk_new
+ * Who calls: sim/disk_backend. Nothing here but the stream given to disk_new
  * decides anything. */
 #ifndef SHERD_SIM_DISK_H
 #define SHERD_SIM_DISK_H

@@ -12,7 +12,7 @@
  * place and the checksum of the one before chain it to what it follows, so
  * what an unfinished write left behind does not pass for the next group.
  *
- * Who calls: sim/disk_store writes groups one at a time, and scans when it is
+ * Who calls: sim/disk_backend writes groups one at a time, and scans when it is
  * opened. */
 #ifndef SHERD_SIM_DISK_LOG_H
 #define SHERD_SIM_DISK_LOG_H

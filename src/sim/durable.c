@@ -265,7 +265,7 @@ void durable_take(struct world *world, struct site *site,
 {
     struct durable_disk *disk = disk_of(world, site);
     uint64_t at = world->now + stream_delay(&disk->rng, 1,
-                                            world->settings.store_delay);
+                                            world->settings.backend_delay);
 
     check(!disk->request);
     disk->request = request;

@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "node/entity_type.h"
 #include "sim/check_quiet.h"
-#include "sim/disk_store.h"
+#include "sim/disk_backend.h"
 #include "sim/options.h"
 
 #define NODES_DEFAULT 3
@@ -124,7 +124,7 @@ int sherd_sim_heal(struct sherd_sim *sim, uint64_t limit_ms)
     uint64_t end = in_ms(sim, limit_ms);
 
     nemesis_end(sim->nemesis);
-    disk_store_reopen(world_store(sim->world), world_now(sim->world));
+    disk_backend_reopen(world_backend(sim->world), world_now(sim->world));
     for (uint32_t i = 0; i < sim->cluster.nodes; i++) {
         for (uint32_t j = 0; j < sim->cluster.nodes; j++)
             if (i != j) {

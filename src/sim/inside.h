@@ -12,7 +12,7 @@
 #include "base/vec.h"
 #include "lease/book.h"
 #include "sim/clock.h"
-#include "sim/disk_store.h"
+#include "sim/disk_backend.h"
 #include "sim/events.h"
 #include "sim/net.h"
 #include "sim/verdict.h"
@@ -91,7 +91,7 @@ struct site {
     uint32_t machines;
     struct worker *workers;   /* of this life, as the next two */
     struct channel *channels; /* from * machines + to */
-    VEC(struct store_request *) answers; /* back from the store */
+    VEC(struct journal_request *) answers; /* back from the store */
     struct event stored;
     struct lease_request *lease; /* on its way to the keeper or back; null: none */
     struct event leased;
@@ -178,9 +178,9 @@ struct world_line {
 };
 
 /* The store of those nodes whose number has the same rest. */
-struct world_store {
+struct world_backend {
     struct event event; /* it has something to do */
-    struct disk_store *store;
+    struct disk_backend *store;
 };
 
 struct world {
@@ -203,7 +203,7 @@ struct world {
     VEC(struct world_observer) observers;
     bool steps_watched; /* one of them has `step` */
     VEC(struct world_line) lines;
-    struct world_store *stores; /* settings.stores of them */
+    struct world_backend *stores; /* settings.stores of them */
     struct lease_book leases;
     world_find *find; /* null: nobody knows where nodes are */
     void *find_arg;
@@ -279,12 +279,12 @@ void pipe_healed(struct world *world, struct event_list *parked,
 void pipe_free(struct pipe *pipe); /* when the world ends */
 
 /* store.c */
-void store_arm(struct world *world); /* after calls of any store */
-void store_event(struct world *world, struct event *event); /* of an EVENT_STORE */
-void store_take(struct world *world, struct site *site,
-                struct store_request *request);
-void store_answer(struct world *world, struct site *site);
-void store_end(struct world *world, struct site *site, bool crashes);
+void backend_arm(struct world *world); /* after calls of any store */
+void backend_event(struct world *world, struct event *event); /* of an EVENT_STORE */
+void backend_take(struct world *world, struct site *site,
+                struct journal_request *request);
+void backend_answer(struct world *world, struct site *site);
+void backend_end(struct world *world, struct site *site, bool crashes);
 
 /* leases.c */
 void leases_take(struct world *world, struct site *site,

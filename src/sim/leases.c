@@ -7,7 +7,7 @@
 
 static void arm(struct world *world, struct site *site)
 {
-    uint64_t mean = world->settings.store_delay;
+    uint64_t mean = world->settings.backend_delay;
 
     events_put(&world->events, &site->leased,
                world->now + stream_delay(&site->lease_rng, 1, mean));

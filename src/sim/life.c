@@ -133,7 +133,7 @@ static void drop_wants(struct site *site)
 
     for (uint32_t i = 0; i < site->machines; i++)
         while (machine_next_want(site->workers[i].machine, &want)) {
-            store_request_free(want.kind == WANT_STORE ? want.request : NULL);
+            journal_request_free(want.kind == WANT_STORE ? want.request : NULL);
             mem_free(want.kind == WANT_LEASE ? want.lease : NULL);
             job_free(want.kind == WANT_JOB ? want.job : NULL);
             durable_request_free(want.kind == WANT_DURABLE ? want.durable
@@ -182,7 +182,7 @@ void life_end(struct world *world, struct site *site, enum life_end end)
     all_facts(world, site);
     drop_wants(site);
     free_channels(world, site);
-    store_end(world, site, crashes);
+    backend_end(world, site, crashes);
     leases_end(world, site);
     seeds_end(world, site);
     jobs_end(world, site);

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "sim/check_quiet.h"
 #include "sim/checks.h"
-#include "sim/disk_store.h"
+#include "sim/disk_backend.h"
 #include "sim/nemesis.h"
 #include "sim/streams.h"
 #include "sim/workload_data.h"
@@ -59,7 +59,7 @@ static void work_of_world(const struct run *run, struct run_work *work)
 {
     work->kinds = nemesis_kinds(run->nemesis);
     for (uint32_t i = 0; i < world_store_count(run->world); i++)
-        run_work_disk(&work->disk, disk_counters(disk_store_disk(
+        run_work_disk(&work->disk, disk_counters(disk_backend_disk(
                                        world_store_at(run->world, i))));
     for (uint32_t i = 0; i < world_node_count(run->world); i++) {
         const struct durable_counters own =
@@ -229,7 +229,7 @@ static void make_world(struct run *run)
         .link_min = value[OPTION_LINK_MIN] * 1000,
         .link_mean = run_link_mean(run->options),
         .mail_delay = value[OPTION_MAIL] * 1000,
-        .store_delay = value[OPTION_STORE] * 1000,
+        .backend_delay = value[OPTION_STORE] * 1000,
         .pipe_size = (uint32_t)value[OPTION_PIPE],
         .give_up = value[OPTION_GIVE_UP] * SECOND,
         .stores = (uint32_t)value[OPTION_CENTERS], /* a journal is of one data center */

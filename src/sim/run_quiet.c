@@ -10,7 +10,7 @@
 #include "sim/check_quiet.h"
 #include "sim/check_remember.h"
 #include "sim/checks.h"
-#include "sim/disk_store.h"
+#include "sim/disk_backend.h"
 #include "sim/workload_data.h"
 #include "sim/workload_follow.h"
 #include "sim/workload_world.h"
@@ -299,10 +299,10 @@ void run_restart(struct run *run)
             world_crash(run->world, i);
     }
     for (uint32_t i = 0; i < world_store_count(run->world); i++) {
-        struct disk_store *store = world_store_at(run->world, i);
+        struct disk_backend *store = world_store_at(run->world, i);
 
-        disk_store_power_loss(store, world_now(run->world));
-        disk_store_reopen(store, world_now(run->world));
+        disk_backend_power_loss(store, world_now(run->world));
+        disk_backend_reopen(store, world_now(run->world));
     }
     change_shards(run);
     for (uint32_t i = 0; i < run->cluster.nodes; i++)

@@ -286,11 +286,11 @@ static void look_at_remembered(struct workload_world *of)
     uint32_t count;
     const struct sherd_entity_type *types =
         workload_types(of->workload, &count);
-    struct disk_store_observer store;
+    struct disk_backend_observer store;
 
     of->remember = check_remember_new(of->verdict, types, count);
     store = check_remember_observer(of->remember);
-    disk_store_observe(world_store(of->world), &store);
+    disk_backend_observe(world_backend(of->world), &store);
 }
 
 static void look_at_journals(struct workload_world *of)
@@ -300,15 +300,15 @@ static void look_at_journals(struct workload_world *of)
     of->journals = mem_alloc(count * sizeof(struct check_journal *));
     of->recoveries = mem_alloc(count * sizeof(struct check_recovery *));
     for (uint32_t i = 0; i < count; i++) {
-        struct disk_store *stored = world_store_at(of->world, i);
-        struct disk_store_observer store;
+        struct disk_backend *stored = world_store_at(of->world, i);
+        struct disk_backend_observer store;
 
         of->journals[i] = check_journal_new(of->verdict);
         store = check_journal_observer(of->journals[i]);
-        disk_store_observe(stored, &store);
+        disk_backend_observe(stored, &store);
         of->recoveries[i] = check_recovery_new(of->verdict);
         store = check_recovery_observer(of->recoveries[i]);
-        disk_store_observe(stored, &store);
+        disk_backend_observe(stored, &store);
     }
 }
 

@@ -130,7 +130,7 @@ static void carry_out_one(struct world *world, struct worker *worker,
         vec_push(&worker->writing, want->link);
         break;
     case WANT_STORE:
-        store_take(world, site, want->request);
+        backend_take(world, site, want->request);
         break;
     case WANT_LEASE:
         leases_take(world, site, want->lease);
@@ -318,7 +318,7 @@ static void stored(struct world *world, struct event *event)
 
     if (waits(site, event))
         return;
-    store_answer(world, site);
+    backend_answer(world, site);
 }
 
 static void leased(struct world *world, struct event *event)
@@ -357,7 +357,7 @@ static void happen(struct world *world, struct event *event)
         stored(world, event);
         break;
     case EVENT_STORE:
-        store_event(world, event);
+        backend_event(world, event);
         break;
     case EVENT_LEASED:
         leased(world, event);
@@ -387,7 +387,7 @@ static void happen(struct world *world, struct event *event)
         call = (struct call *)(void *)event;
         call->function(world, call->arg);
         mem_free(call);
-        store_arm(world); /* it may have done something to it */
+        backend_arm(world); /* it may have done something to it */
         break;
     }
 }
@@ -449,7 +449,7 @@ void world_run(struct world *world, uint64_t duration)
     uint64_t end = world->now + duration;
     struct event *event;
 
-    store_arm(world); /* somebody may have done something to it */
+    backend_arm(world); /* somebody may have done something to it */
     turn_ready(world);
     while ((event = events_take(&world->events, end))) {
         if (event->at > world->now)
@@ -509,7 +509,7 @@ struct world *world_new(const struct world_settings *settings)
         own->link_mean = MS / 2;
     }
     own->mail_delay = own->mail_delay ? own->mail_delay : 20000;
-    own->store_delay = own->store_delay ? own->store_delay : 2 * MS;
+    own->backend_delay = own->backend_delay ? own->backend_delay : 2 * MS;
     own->pipe_size = own->pipe_size ? own->pipe_size : 256 * 1024;
     own->give_up = own->give_up ? own->give_up : 924 * SECOND;
     events_init(&world->events, stream_rng(own->seed, STREAM_SCHEDULING, 0));
@@ -522,18 +522,18 @@ struct world *world_new(const struct world_settings *settings)
     verdict_counts_events(world->verdict, &world->events_done);
     world->traces = getenv("WORLD_TRACE") != NULL;
     /* Two ways and, of a write, two operations of the disk. */
-    disk.latency_mean = own->store_delay / 4;
+    disk.latency_mean = own->backend_delay / 4;
     own->stores = own->stores ? own->stores : 1;
     world->stores = mem_alloc(own->stores * sizeof *world->stores);
     for (uint32_t i = 0; i < own->stores; i++) {
-        struct world_store *of = &world->stores[i];
+        struct world_backend *of = &world->stores[i];
 
         of->event.kind = EVENT_STORE;
         of->store =
-            disk_store_new("World", stream_rng(own->seed, STREAM_DISK, 2 * i),
+            disk_backend_new("World", stream_rng(own->seed, STREAM_DISK, 2 * i),
                            stream_rng(own->seed, STREAM_DISK, 2 * i + 1), 1,
-                           own->store_delay / 4);
-        disk_set_faults(disk_store_disk(of->store), &disk);
+                           own->backend_delay / 4);
+        disk_set_faults(disk_backend_disk(of->store), &disk);
     }
     return world;
 }
@@ -610,7 +610,7 @@ void world_free(struct world *world)
     lease_book_fini(&world->leases);
     events_fini(&world->events);
     for (uint32_t i = 0; i < world->settings.stores; i++)
-        disk_store_free(world->stores[i].store);
+        disk_backend_free(world->stores[i].store);
     mem_free(world->stores);
     verdict_free(world->verdict);
     mem_free(world);

@@ -17,7 +17,7 @@
 #include "base/rng.h"
 #include "base/timers.h"
 #include "base/trace.h"
-#include "journal/store.h"
+#include "journal/backend.h"
 #include "node/node.h"
 
 #define WORLD_NODES_MAX 1024
@@ -25,7 +25,7 @@
 
 struct world;
 struct verdict; /* verdict.h */
-struct disk_store;
+struct disk_backend;
 
 #define WORLD_NO_NODE UINT32_MAX
 
@@ -42,7 +42,7 @@ struct world_settings {
     uint64_t link_min;    /* ns: the least delay of a piece on a connection; as drawn by stream_delay */
     uint64_t link_mean;   /* ns: its mean; default 0.5 ms, with a least of 0.05 ms */
     uint64_t mail_delay;  /* ns: the longest of mail between machines of a node; default 20 us */
-    uint64_t store_delay; /* ns: about the mean of a write in the store, with its ways; default 2 ms */
+    uint64_t backend_delay; /* ns: about the mean of a write in the store, with its ways; default 2 ms */
     uint32_t pipe_size;   /* bytes that a connection takes before its reader must read; default 256 KiB */
     uint64_t give_up;     /* ns that a kernel sends again what nobody answers, before the connection fails; default 924 s, as Linux */
     uint32_t stores;      /* node n has number n modulo that; default 1 */
@@ -206,10 +206,10 @@ void world_status_fini(struct sherd_status *status);
 bool world_logged(const struct world *world, uint32_t node, const char *text);
 
 /* The one store of all nodes, to look at and to do harm to (disk_store.h), between two runs or in a call of world_at; lent. Its
- * disk is as fast as store_delay says until it gets other faults. */
-struct disk_store *world_store(struct world *world);
+ * disk is as fast as backend_delay says until it gets other faults. */
+struct disk_backend *world_backend(struct world *world);
 /* Where there are several: number 0 is that one. */
 uint32_t world_store_count(const struct world *world);
-struct disk_store *world_store_at(struct world *world, uint32_t index);
+struct disk_backend *world_store_at(struct world *world, uint32_t index);
 
 #endif

@@ -67,7 +67,7 @@ struct world_harm world_harm(const struct world *world, uint32_t index)
     return harm;
 }
 
-struct disk_store *world_store(struct world *world)
+struct disk_backend *world_backend(struct world *world)
 {
     return world->stores[0].store;
 }
@@ -77,7 +77,7 @@ uint32_t world_store_count(const struct world *world)
     return world->settings.stores;
 }
 
-struct disk_store *world_store_at(struct world *world, uint32_t index)
+struct disk_backend *world_store_at(struct world *world, uint32_t index)
 {
     check(index < world->settings.stores);
     return world->stores[index].store;

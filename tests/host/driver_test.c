@@ -22,7 +22,7 @@
 #include "base/limits.h"
 #include "fake_node.h"
 #include "host/thread.h"
-#include "journal/store.h"
+#include "journal/backend.h"
 #include "kept_log.h"
 
 static int set_up(void **state)
@@ -953,20 +953,20 @@ static void take_a_term(struct machine *machine)
 {
     struct want want = { .kind = WANT_STORE };
 
-    want.request = store_request_take_term(slice_text("T"), 0);
+    want.request = journal_request_take_term(slice_text("T"), 0);
     want.request->machine = machine->index;
     want.request->tag = 100 + machine->index;
     vec_push(&machine->wants, want);
 }
 
-static void term_taken(struct machine *machine, struct store_request *request)
+static void term_taken(struct machine *machine, struct journal_request *request)
 {
     struct mail mail = { { FAKE_MAIL } };
 
     check(request->machine == machine->index);
     check(request->tag == 100 + machine->index);
-    check(request->result == STORE_DONE);
-    store_request_free(request);
+    check(request->result == BACKEND_DONE);
+    journal_request_free(request);
     if (machine->index > 0)
         fake_send(machine, 0, &mail);
 }

@@ -348,7 +348,7 @@ void machine_found(struct machine *machine, uint64_t now,
 }
 
 void machine_stored(struct machine *machine, uint64_t now,
-                    struct store_request *request)
+                    struct journal_request *request)
 {
     check(now >= machine->now);
     machine->now = now;

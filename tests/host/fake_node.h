@@ -53,7 +53,7 @@ struct fake_hooks {
     void (*connected)(struct machine *machine, uint64_t link);
     void (*failed)(struct machine *machine, uint64_t link, const char *why);
     void (*wrote)(struct machine *machine, uint64_t link, size_t size);
-    void (*stored)(struct machine *machine, struct store_request *request); /* given */
+    void (*stored)(struct machine *machine, struct journal_request *request); /* given */
     bool (*turn)(struct machine *machine);
     void (*leave)(struct machine *machine); /* null: the node ends at once */
 };

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host/store_holder.h"
-#include "host/store_sqlite.h"
+#include "host/backend_holder.h"
+#include "host/backend_sqlite.h"
 
 #define PROCESSES 4
 
@@ -86,14 +86,14 @@ static int place_drop(void **state)
     return 0;
 }
 
-static void *open_store(const struct place *place, enum store_mode mode,
+static void *open_store(const struct place *place, enum backend_mode mode,
                         uint32_t lock_wait_ms)
 {
-    struct store_options options = { .path = place->path,
+    struct backend_options options = { .path = place->path,
                                      .cluster = "test",
                                      .lock_wait_ms = lock_wait_ms };
-    char error[STORE_ERROR_MAX] = "";
-    void *store = store_sqlite.open(&options, mode, error);
+    char error[BACKEND_ERROR_MAX] = "";
+    void *store = backend_sqlite.open(&options, mode, error);
 
     assert_string_equal(error, "");
     return store;
@@ -105,23 +105,23 @@ static uint64_t count_records(void *reader, const char *id)
     uint64_t next = 1;
 
     for (bool more = true; more;) {
-        struct store_request *request =
-            store_request_replay(slice_text(id), next, 10000, 1 << 24);
+        struct journal_request *request =
+            journal_request_replay(slice_text(id), next, 10000, 1 << 24);
 
-        store_sqlite.read(reader, &request, 1);
-        assert_int_equal(request->result, STORE_DONE);
+        backend_sqlite.read(reader, &request, 1);
+        assert_int_equal(request->result, BACKEND_DONE);
         for (uint32_t i = 0; i < request->records.count; i++) {
-            const struct store_record *stored = &request->records.items[i];
+            const struct backend_record *stored = &request->records.items[i];
             struct record record;
 
             assert_true(stored->seq == next);
             next++;
-            assert_null(record_decode(store_slice(request, stored->bytes),
+            assert_null(record_decode(backend_slice(request, stored->bytes),
                                       record_key(slice_text(id)), stored->seq,
                                       &record));
         }
         more = request->more;
-        store_request_free(request);
+        journal_request_free(request);
     }
     return next - 1;
 }
@@ -135,7 +135,7 @@ static void every_process_gets_its_share(void **state)
     unsigned long long least = ~0ULL;
     void *reader;
 
-    store_sqlite.close(open_store(place, STORE_WRITER, 0));
+    backend_sqlite.close(open_store(place, BACKEND_WRITER, 0));
     for (int i = 0; i < PROCESSES; i++) {
         char name[8];
 
@@ -161,7 +161,7 @@ static void every_process_gets_its_share(void **state)
     printf("total %llu events, slowest has %.1f %% of %.1f %%\n", total,
            100.0 * (double)least / (double)total, 100.0 / PROCESSES);
     assert_true(least * PROCESSES * 2 >= total);
-    reader = open_store(place, STORE_READER, 0);
+    reader = open_store(place, BACKEND_READER, 0);
     for (int i = 0; i < PROCESSES; i++) {
         uint64_t stored = 0;
 
@@ -173,7 +173,7 @@ static void every_process_gets_its_share(void **state)
         }
         assert_true(stored == events[i]);
     }
-    store_sqlite.close(reader);
+    backend_sqlite.close(reader);
 }
 
 /* Raises the fence of shard z and writes once under it. Returns the number of
@@ -181,29 +181,29 @@ static void every_process_gets_its_share(void **state)
 static int64_t take_over(struct place *place, uint64_t term, pid_t holder)
 {
     struct fence fence = { term, 1 };
-    struct store_request *request =
-        store_request_claim(slice_text("T"), slice_text("z"), fence);
-    void *writer = open_store(place, STORE_WRITER, 300);
-    void *reader = open_store(place, STORE_READER, 0);
+    struct journal_request *request =
+        journal_request_claim(slice_text("T"), slice_text("z"), fence);
+    void *writer = open_store(place, BACKEND_WRITER, 300);
+    void *reader = open_store(place, BACKEND_READER, 0);
     int64_t before = -1;
     char expected[60];
 
-    store_sqlite.write(writer, &request, 1);
-    if (request->result == STORE_DONE) {
-        store_request_free(request);
+    backend_sqlite.write(writer, &request, 1);
+    if (request->result == BACKEND_DONE) {
+        journal_request_free(request);
         before = (int64_t)count_records(reader, "T|z-0");
         request = append_new("z", fence, "T|z-0", (uint64_t)before + 1, "n");
-        store_sqlite.write(writer, &request, 1);
-        assert_int_equal(request->entities.items[0].result, STORE_DONE);
+        backend_sqlite.write(writer, &request, 1);
+        assert_int_equal(request->entities.items[0].result, BACKEND_DONE);
     } else {
-        assert_int_equal(request->result, STORE_FAILED);
+        assert_int_equal(request->result, BACKEND_FAILED);
         snprintf(expected, sizeof expected, ": process %d has the write lock",
                  (int)holder);
         assert_non_null(strstr(request->error, expected));
     }
-    store_request_free(request);
-    store_sqlite.close(reader);
-    store_sqlite.close(writer);
+    journal_request_free(request);
+    backend_sqlite.close(reader);
+    backend_sqlite.close(writer);
     return before;
 }
 
@@ -226,9 +226,9 @@ static void a_stopped_process_is_fenced(void **state)
     assert_non_null(fgets(line, sizeof line, child.out));
     assert_non_null(strstr(line, "fenced durable"));
     finish(&child);
-    reader = open_store(place, STORE_READER, 0);
-    assert_stored(&store_sqlite, reader, "T|z-0", "an");
-    store_sqlite.close(reader);
+    reader = open_store(place, BACKEND_READER, 0);
+    assert_stored(&backend_sqlite, reader, "T|z-0", "an");
+    backend_sqlite.close(reader);
 }
 
 /* Stopped anywhere in its writing. When it holds the file's lock just then,
@@ -265,10 +265,10 @@ static void a_process_stopped_in_mid_write_is_fenced(void **state)
     printf("fenced after %llu events, of which %llu told; locked %d times\n",
            (unsigned long long)before, durable, locked);
     finish(&child);
-    reader = open_store(place, STORE_READER, 0);
+    reader = open_store(place, BACKEND_READER, 0);
     assert_true(count_records(reader, "T|z-0") == (uint64_t)before + 1);
     assert_true(durable <= (unsigned long long)before);
-    store_sqlite.close(reader);
+    backend_sqlite.close(reader);
 }
 
 /* How many tickets have been drawn: the first number of FILE-turn. */
@@ -293,7 +293,7 @@ static void a_stopped_holder_is_named(void **state)
     struct place *place = *state;
     struct child holder = start(place->path, "z", "1", "0", "1", "hold");
     struct fence fence = { 1, 1 };
-    struct store_request *request;
+    struct journal_request *request;
     struct child waiting;
     char expected[40];
     char line[200];
@@ -310,23 +310,23 @@ static void a_stopped_holder_is_named(void **state)
     while (tickets(place) < drawn + 2) /* it has opened the file, and writes */
         wait_ms(1);
     wait_ms(100); /* it passes the holder */
-    writer = open_store(place, STORE_WRITER, 300);
+    writer = open_store(place, BACKEND_WRITER, 300);
     request = append_new("y", fence, "T|y", 1, "a");
-    store_sqlite.write(writer, &request, 1);
-    assert_int_equal(request->result, STORE_FAILED);
+    backend_sqlite.write(writer, &request, 1);
+    assert_int_equal(request->result, BACKEND_FAILED);
     snprintf(expected, sizeof expected, ": process %d ", (int)holder.pid);
     printf("%s\n", request->error);
     assert_non_null(strstr(request->error, expected));
-    assert_true(store_holder(place->path) == (uint32_t)holder.pid);
-    store_request_free(request);
-    store_sqlite.close(writer);
+    assert_true(backend_holder(place->path) == (uint32_t)holder.pid);
+    journal_request_free(request);
+    backend_sqlite.close(writer);
     kill(holder.pid, SIGCONT);
     assert_non_null(fgets(line, sizeof line, holder.out));
     assert_string_equal(line, "durable 2\n");
     finish(&holder);
     kill(waiting.pid, SIGKILL);
     finish(&waiting);
-    assert_true(store_holder(place->path) == 0);
+    assert_true(backend_holder(place->path) == 0);
 }
 
 static void a_killed_process_loses_nothing(void **state)
@@ -343,9 +343,9 @@ static void a_killed_process_loses_nothing(void **state)
         void *reader;
 
         if (round > 0) {
-            reader = open_store(place, STORE_READER, 0);
+            reader = open_store(place, BACKEND_READER, 0);
             earlier = count_records(reader, "T|z-0");
-            store_sqlite.close(reader);
+            backend_sqlite.close(reader);
         }
         snprintf(term, sizeof term, "%d", round + 1);
         child = start(place->path, "z", term, "60", "3", "tell");
@@ -358,9 +358,9 @@ static void a_killed_process_loses_nothing(void **state)
                 sscanf(line, "durable %llu", &told) == 1)
                 durable = told;
         finish(&child);
-        reader = open_store(place, STORE_READER, 0);
+        reader = open_store(place, BACKEND_READER, 0);
         assert_true(count_records(reader, "T|z-0") >= earlier + durable);
-        store_sqlite.close(reader);
+        backend_sqlite.close(reader);
     }
     assert_true(take_over(place, 100, 0) >= 1500);
 }

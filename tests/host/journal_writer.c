@@ -18,8 +18,8 @@
 
 #include "base/check.h"
 #include "base/timers.h"
-#include "host/store_sqlite.h"
-#include "host/store_thread.h"
+#include "host/backend_sqlite.h"
+#include "host/backend_thread.h"
 #include "journal/journal.h"
 
 #define ENTITIES 8
@@ -28,9 +28,9 @@
 struct writer {
     pthread_mutex_t lock;
     pthread_cond_t came;
-    struct store_request *replies[64];
+    struct journal_request *replies[64];
     uint32_t reply_count;
-    struct store_client *client;
+    struct backend_client *client;
     struct journal *journal;
     uint64_t durable;
     uint64_t recovered;
@@ -47,7 +47,7 @@ static uint64_t clock_now(void)
     return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
 
-static void done(void *context, struct store_request **requests,
+static void done(void *context, struct journal_request **requests,
                  uint32_t count)
 {
     struct writer *writer = context;
@@ -84,11 +84,11 @@ static void take_news(struct writer *writer)
 static void turn(struct writer *writer)
 {
     uint64_t started = clock_now();
-    struct store_request *request;
+    struct journal_request *request;
     bool sent = false;
 
     while ((request = journal_take_request(writer->journal, clock_now()))) {
-        store_submit(writer->client, request);
+        backend_submit(writer->client, request);
         sent = true;
     }
     pthread_mutex_lock(&writer->lock);
@@ -97,7 +97,7 @@ static void turn(struct writer *writer)
     while (writer->reply_count) {
         request = writer->replies[--writer->reply_count];
         pthread_mutex_unlock(&writer->lock);
-        if (request->verb == STORE_APPEND && writer->wait_count < WAITS_MAX)
+        if (request->verb == BACKEND_APPEND && writer->wait_count < WAITS_MAX)
             writer->waits[writer->wait_count++] = clock_now() - started;
         journal_reply(writer->journal, clock_now(), request);
         take_news(writer);
@@ -209,22 +209,22 @@ int main(int argc, char **argv)
 {
     struct writer writer = { .lock = PTHREAD_MUTEX_INITIALIZER,
                              .came = PTHREAD_COND_INITIALIZER };
-    struct store_client_options options = { .ops = &store_sqlite,
+    struct backend_client_options options = { .ops = &backend_sqlite,
                                             .done = done,
                                             .context = &writer };
-    char error[STORE_ERROR_MAX];
+    char error[BACKEND_ERROR_MAX];
 
     if (argc != 7) {
         fprintf(stderr, "usage: journal_writer FILE NAME TERM SECONDS EVENTS "
                         "MODE\n");
         return 2;
     }
-    options.store = (struct store_options){ .path = argv[1],
+    options.store = (struct backend_options){ .path = argv[1],
                                             .cluster = "test" };
     if (strcmp(argv[6], "hold") == 0)
         check(sqlite3_auto_extension((void (*)(void))hook_commits) ==
               SQLITE_OK);
-    if (store_client_open(&writer.client, &options, error) != 0) {
+    if (backend_client_open(&writer.client, &options, error) != 0) {
         fprintf(stderr, "%s\n", error);
         return 1;
     }
@@ -242,7 +242,7 @@ int main(int argc, char **argv)
         tell_share(&writer);
     if (strcmp(argv[6], "tell") == 0)
         printf("%s\n", writer.fenced ? "fenced" : "done");
-    store_client_close(writer.client);
+    backend_client_close(writer.client);
     journal_free(writer.journal);
     free(writer.waits);
     return 0;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "host/store_sqlite.h"
+#include "host/backend_sqlite.h"
 #include "journal/journal.h"
 #include "journal/record.h"
 
@@ -38,9 +38,9 @@ static void event_text(char *text, size_t size, int entity, uint64_t seq)
              (int)seq, entity);
 }
 
-static struct store_options options(void)
+static struct backend_options options(void)
 {
-    return (struct store_options){ .path = path, .cluster = "fuzz",
+    return (struct backend_options){ .path = path, .cluster = "fuzz",
                                    .lock_wait_ms = 1 };
 }
 
@@ -56,22 +56,22 @@ static void remove_files(void)
     }
 }
 
-static struct store_request *events_of(int entity)
+static struct journal_request *events_of(int entity)
 {
-    struct store_request *request = store_request_new(STORE_APPEND);
-    struct store_shard shard = { .fence = { 1, 1 } };
-    struct store_entity named = { 0 };
+    struct journal_request *request = journal_request_new(BACKEND_APPEND);
+    struct backend_shard shard = { .fence = { 1, 1 } };
+    struct backend_entity named = { 0 };
     char id[32];
 
-    shard.type = store_put(request, slice_text("T"));
-    shard.shard = store_put(request, slice_text("s"));
+    shard.type = backend_put(request, slice_text("T"));
+    shard.shard = backend_put(request, slice_text("s"));
     vec_push(&request->shards, shard);
     snprintf(id, sizeof id, "T|e%d", entity);
-    named.id = store_put(request, slice_text(id));
+    named.id = backend_put(request, slice_text(id));
     vec_push(&request->entities, named);
     for (uint64_t seq = 1; seq <= EVENTS; seq++) {
         char text[100];
-        struct store_record stored = { .seq = seq };
+        struct backend_record stored = { .seq = seq };
         struct record record = { .event_type = 1, .fence = { 1, 1 } };
 
         event_text(text, sizeof text, entity, seq);
@@ -87,24 +87,24 @@ static struct store_request *events_of(int entity)
 
 static void make_original(void)
 {
-    struct store_options where;
-    char error[STORE_ERROR_MAX];
+    struct backend_options where;
+    char error[BACKEND_ERROR_MAX];
     void *store;
     FILE *file;
 
     snprintf(path, sizeof path, "/dev/shm/sherd-fuzz-%d.db", (int)getpid());
     remove_files();
     where = options();
-    store = store_sqlite.open(&where, STORE_WRITER, error);
+    store = backend_sqlite.open(&where, BACKEND_WRITER, error);
     require(store != NULL);
     for (int i = 0; i < ENTITIES; i++) {
-        struct store_request *request = events_of(i);
+        struct journal_request *request = events_of(i);
 
-        store_sqlite.write(store, &request, 1);
-        require(request->result == STORE_DONE);
-        store_request_free(request);
+        backend_sqlite.write(store, &request, 1);
+        require(request->result == BACKEND_DONE);
+        journal_request_free(request);
     }
-    store_sqlite.close(store);
+    backend_sqlite.close(store);
     file = fopen(path, "rb");
     require(file != NULL);
     original = malloc(1 << 20);
@@ -119,13 +119,13 @@ static void recover(void *reader)
 {
     struct journal *journal =
         journal_new(&(struct journal_options){ .seed = 1 });
-    struct store_request *request;
+    struct journal_request *request;
     struct journal_news news;
 
     journal_claim(journal, slice_text("T"), slice_text("s"),
                   (struct fence){ 1, 1 });
     request = journal_take_request(journal, 0);
-    request->result = STORE_DONE;
+    request->result = BACKEND_DONE;
     journal_reply(journal, 0, request);
     for (uint64_t i = 0; i < ENTITIES; i++) {
         char id[32];
@@ -135,7 +135,7 @@ static void recover(void *reader)
                        slice_text(id));
     }
     while ((request = journal_take_request(journal, 0))) {
-        store_sqlite.read(reader, &request, 1);
+        backend_sqlite.read(reader, &request, 1);
         journal_reply(journal, 0, request);
         while (journal_next_news(journal, &news)) {
             char text[100];
@@ -151,8 +151,8 @@ static void recover(void *reader)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct store_options where;
-    char error[STORE_ERROR_MAX] = "";
+    struct backend_options where;
+    char error[BACKEND_ERROR_MAX] = "";
     uint8_t *copy;
     void *writer;
     void *reader;
@@ -174,19 +174,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     close(file);
     free(copy);
     where = options();
-    writer = store_sqlite.open(&where, STORE_WRITER, error);
-    reader = store_sqlite.open(&where, STORE_READER, error);
+    writer = backend_sqlite.open(&where, BACKEND_WRITER, error);
+    reader = backend_sqlite.open(&where, BACKEND_READER, error);
     if (reader)
         recover(reader);
     if (writer) {
-        struct store_request *request = events_of(3);
+        struct journal_request *request = events_of(3);
 
-        store_sqlite.write(writer, &request, 1);
-        store_request_free(request);
-        store_sqlite.close(writer);
+        backend_sqlite.write(writer, &request, 1);
+        journal_request_free(request);
+        backend_sqlite.close(writer);
     }
     if (reader)
-        store_sqlite.close(reader);
+        backend_sqlite.close(reader);
     remove_files();
     return 0;
 }

@@ -5,7 +5,7 @@
 #include "artery/extension.h"
 #include "base/check.h"
 #include "base/hash.h"
-#include "journal/store.h"
+#include "journal/backend.h"
 #include "node/lane.h"
 
 #define LANES 2
@@ -122,7 +122,7 @@ static void drain(struct machine *machine)
     while (machine_next_want(machine, &want)) {
         check(want.kind != WANT_STATUS);
         if (want.kind == WANT_STORE)
-            store_request_free(want.request); /* it never answers */
+            journal_request_free(want.request); /* it never answers */
     }
 }
 

@@ -15,66 +15,66 @@ static const struct fence one = { 1, 1 };
 static const struct fence two = { 1, 2 };
 
 /* One letter of `events` is one record. */
-static void append_add(struct store_request *request, const char *shard,
+static void append_add(struct journal_request *request, const char *shard,
                        struct fence fence, const char *id, uint64_t from,
                        const char *events)
 {
-    struct store_shard named = { .fence = fence };
-    struct store_entity entity = { .shard = request->shards.count };
+    struct backend_shard named = { .fence = fence };
+    struct backend_entity entity = { .shard = request->shards.count };
 
-    named.type = store_put(request, slice_text("T"));
-    named.shard = store_put(request, slice_text(shard));
+    named.type = backend_put(request, slice_text("T"));
+    named.shard = backend_put(request, slice_text(shard));
     vec_push(&request->shards, named);
-    entity.id = store_put(request, slice_text(id));
+    entity.id = backend_put(request, slice_text(id));
     vec_push(&request->entities, entity);
     for (; *events; events++) {
-        struct store_record record = {
+        struct backend_record record = {
             .entity = request->entities.count - 1, .seq = from++
         };
 
-        record.bytes = store_put(request, slice_of(events, 1));
+        record.bytes = backend_put(request, slice_of(events, 1));
         vec_push(&request->records, record);
     }
 }
 
-static enum store_result append(struct book *book, const char *shard,
+static enum backend_result append(struct book *book, const char *shard,
                                 struct fence fence, const char *id,
                                 uint64_t from, const char *events, bool again)
 {
-    struct store_request *request = store_request_new(STORE_APPEND);
-    enum store_result result;
+    struct journal_request *request = journal_request_new(BACKEND_APPEND);
+    enum backend_result result;
 
     request->again = again;
     append_add(request, shard, fence, id, from, events);
     book_write(book, request);
     result = request->entities.items[0].result;
-    store_request_free(request);
+    journal_request_free(request);
     return result;
 }
 
-static enum store_result claim(struct book *book, const char *shard,
+static enum backend_result claim(struct book *book, const char *shard,
                                struct fence fence)
 {
-    struct store_request *request =
-        store_request_claim(slice_text("T"), slice_text(shard), fence);
-    enum store_result result;
+    struct journal_request *request =
+        journal_request_claim(slice_text("T"), slice_text(shard), fence);
+    enum backend_result result;
 
     book_write(book, request);
     result = request->result;
-    store_request_free(request);
+    journal_request_free(request);
     return result;
 }
 
 static uint64_t take_term(struct book *book, const char *type, uint64_t used)
 {
-    struct store_request *request =
-        store_request_take_term(slice_text(type), used);
+    struct journal_request *request =
+        journal_request_take_term(slice_text(type), used);
     uint64_t term;
 
     book_write(book, request);
-    assert_int_equal(request->result, STORE_DONE);
+    assert_int_equal(request->result, BACKEND_DONE);
     term = request->fence.term;
-    store_request_free(request);
+    journal_request_free(request);
     return term;
 }
 
@@ -123,57 +123,57 @@ static void assert_same(const struct book *left, const struct book *right)
 static void a_book_keeps_events_in_order(void **state)
 {
     struct book *book = book_new("c");
-    struct store_request *request;
+    struct journal_request *request;
     (void)state;
 
     assert_string_equal(book_cluster(book), "c");
-    assert_int_equal(claim(book, "s", one), STORE_DONE);
+    assert_int_equal(claim(book, "s", one), BACKEND_DONE);
     assert_int_equal(append(book, "s", one, "T|x", 1, "abc", false),
-                     STORE_DONE);
+                     BACKEND_DONE);
     assert_int_equal(append(book, "s", one, "T|y", 1, "k", false),
-                     STORE_DONE);
+                     BACKEND_DONE);
     assert_int_equal(append(book, "s", one, "T|x", 4, "de", false),
-                     STORE_DONE);
+                     BACKEND_DONE);
     assert_events(book, "T|x", "abcde");
     assert_events(book, "T|y", "k");
     assert_events(book, "T|z", "");
-    request = store_request_replay(slice_text("T|x"), 2, 2, 1 << 20);
+    request = journal_request_replay(slice_text("T|x"), 2, 2, 1 << 20);
     book_read(book, request);
-    assert_int_equal(request->result, STORE_DONE);
+    assert_int_equal(request->result, BACKEND_DONE);
     assert_int_equal(request->records.count, 2);
     assert_true(request->records.items[0].seq == 2);
     assert_true(request->more);
     book_write(book, request);
-    assert_int_equal(request->result, STORE_FAILED);
-    store_request_free(request);
-    request = store_request_replay(slice_text("T|x"), 5, 9, 0);
+    assert_int_equal(request->result, BACKEND_FAILED);
+    journal_request_free(request);
+    request = journal_request_replay(slice_text("T|x"), 5, 9, 0);
     book_read(book, request);
     assert_int_equal(request->records.count, 1); /* one always fits */
     assert_false(request->more);
-    store_request_free(request);
+    journal_request_free(request);
     book_free(book);
 }
 
 static void a_stale_fence_writes_nothing(void **state)
 {
     struct book *book = book_new("c");
-    struct store_request *request = store_request_new(STORE_APPEND);
+    struct journal_request *request = journal_request_new(BACKEND_APPEND);
     (void)state;
 
-    assert_int_equal(claim(book, "s", two), STORE_DONE);
-    assert_int_equal(claim(book, "s", one), STORE_FENCED);
-    assert_int_equal(claim(book, "s", two), STORE_DONE);
+    assert_int_equal(claim(book, "s", two), BACKEND_DONE);
+    assert_int_equal(claim(book, "s", one), BACKEND_FENCED);
+    assert_int_equal(claim(book, "s", two), BACKEND_DONE);
     append_add(request, "s", one, "T|x", 1, "a");
     append_add(request, "t", one, "T|y", 1, "k");
     book_write(book, request);
-    assert_int_equal(request->result, STORE_DONE);
-    assert_int_equal(request->entities.items[0].result, STORE_FENCED);
-    assert_int_equal(request->entities.items[1].result, STORE_DONE);
-    assert_int_equal(request->shards.items[0].result, STORE_FENCED);
+    assert_int_equal(request->result, BACKEND_DONE);
+    assert_int_equal(request->entities.items[0].result, BACKEND_FENCED);
+    assert_int_equal(request->entities.items[1].result, BACKEND_DONE);
+    assert_int_equal(request->shards.items[0].result, BACKEND_FENCED);
     assert_int_equal(fence_compare(request->shards.items[0].stored, two), 0);
     assert_events(book, "T|x", "");
     assert_events(book, "T|y", "k");
-    store_request_free(request);
+    journal_request_free(request);
     book_free(book);
 }
 
@@ -183,15 +183,15 @@ static void numbers_leave_no_gap_and_are_taken_once(void **state)
     (void)state;
 
     assert_int_equal(append(book, "s", one, "T|x", 1, "ab", false),
-                     STORE_DONE);
+                     BACKEND_DONE);
     assert_int_equal(append(book, "s", one, "T|x", 2, "b", false),
-                     STORE_CONFLICT);
+                     BACKEND_CONFLICT);
     assert_int_equal(append(book, "s", one, "T|x", 4, "z", false),
-                     STORE_CONFLICT);
+                     BACKEND_CONFLICT);
     assert_int_equal(append(book, "s", one, "T|x", 0, "z", true),
-                     STORE_CONFLICT);
+                     BACKEND_CONFLICT);
     assert_int_equal(append(book, "s", one, "T|x", 2, "zz", true),
-                     STORE_CONFLICT);
+                     BACKEND_CONFLICT);
     assert_events(book, "T|x", "ab");
     book_free(book);
 }
@@ -204,18 +204,18 @@ static void a_repetition_counts_what_is_there(void **state)
     (void)state;
 
     assert_int_equal(append(book, "s", one, "T|x", 1, "ab", false),
-                     STORE_DONE);
+                     BACKEND_DONE);
     assert_int_equal(append(book, "s", one, "T|x", 1, "abc", true),
-                     STORE_DONE);
+                     BACKEND_DONE);
     assert_events(book, "T|x", "abc");
-    assert_int_equal(claim(book, "s", two), STORE_DONE);
-    assert_int_equal(append(book, "s", one, "T|x", 3, "c", true), STORE_DONE);
+    assert_int_equal(claim(book, "s", two), BACKEND_DONE);
+    assert_int_equal(append(book, "s", one, "T|x", 3, "c", true), BACKEND_DONE);
     assert_int_equal(append(book, "s", one, "T|x", 3, "z", true),
-                     STORE_FENCED); /* another's */
+                     BACKEND_FENCED); /* another's */
     assert_int_equal(append(book, "s", one, "T|x", 3, "cd", true),
-                     STORE_FENCED);
+                     BACKEND_FENCED);
     assert_int_equal(append(book, "s", one, "T|x", 4, "", true),
-                     STORE_FENCED);
+                     BACKEND_FENCED);
     assert_events(book, "T|x", "abc");
     book_free(book);
 }
@@ -223,7 +223,7 @@ static void a_repetition_counts_what_is_there(void **state)
 static void terms_and_epochs_are_counted(void **state)
 {
     struct book *book = book_new("c");
-    struct store_request *request = store_request_claim(
+    struct journal_request *request = journal_request_claim(
         slice_text("T"), slice_text("s"), (struct fence){ 0 });
     (void)state;
 
@@ -236,10 +236,10 @@ static void terms_and_epochs_are_counted(void **state)
     request->next = true;
     for (uint64_t epoch = 1; epoch <= 3; epoch++) {
         book_write(book, request);
-        assert_int_equal(request->result, STORE_DONE);
+        assert_int_equal(request->result, BACKEND_DONE);
         assert_int_equal(request->fence.epoch, epoch);
     }
-    store_request_free(request);
+    journal_request_free(request);
     book_free(book);
 }
 
@@ -248,15 +248,15 @@ static void refused_writes_change_nothing(void **state)
     struct book *book = book_new("c");
     (void)state;
 
-    assert_int_equal(claim(book, "s", two), STORE_DONE);
+    assert_int_equal(claim(book, "s", two), BACKEND_DONE);
     assert_int_equal(book_change_count(book), 1);
     book_keep(book);
-    assert_int_equal(claim(book, "s", one), STORE_FENCED);
-    assert_int_equal(claim(book, "s", two), STORE_DONE); /* it is already */
+    assert_int_equal(claim(book, "s", one), BACKEND_FENCED);
+    assert_int_equal(claim(book, "s", two), BACKEND_DONE); /* it is already */
     assert_int_equal(append(book, "s", one, "T|x", 1, "a", false),
-                     STORE_FENCED);
+                     BACKEND_FENCED);
     assert_int_equal(append(book, "s", two, "T|x", 2, "a", false),
-                     STORE_CONFLICT);
+                     BACKEND_CONFLICT);
     assert_int_equal(book_change_count(book), 0);
     book_free(book);
 }
@@ -266,12 +266,12 @@ static void append_and_cut(struct book *book, const char *shard,
                            struct fence fence, const char *id, uint64_t kept)
 {
     uint64_t seq = book_last(book, slice_text(id)) + 1;
-    struct store_request *request = store_request_new(STORE_APPEND);
+    struct journal_request *request = journal_request_new(BACKEND_APPEND);
 
     append_add(request, shard, fence, id, seq, "c");
     request->entities.items[0].cut = seq > kept ? seq - kept : 0;
     book_write(book, request);
-    store_request_free(request);
+    journal_request_free(request);
 }
 
 /* A few random requests; some are refused. */

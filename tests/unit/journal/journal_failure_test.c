@@ -3,13 +3,13 @@
 #include "lane.h"
 
 /* The next request, answered as a whole with this result. */
-static void answer(struct lane *lane, enum store_result result)
+static void answer(struct lane *lane, enum backend_result result)
 {
-    struct store_request *request =
+    struct journal_request *request =
         journal_take_request(lane->journal, lane->now);
 
     assert_non_null(request);
-    store_settle(request, result, "disk full");
+    backend_settle(request, result, "disk full");
     journal_reply(lane->journal, lane->now, request);
     lane_drain(lane);
 }
@@ -17,7 +17,7 @@ static void answer(struct lane *lane, enum store_result result)
 static void a_failed_commit_fails_its_entities_and_what_they_wrote_since(
     void **state)
 {
-    struct store_request *commit;
+    struct journal_request *commit;
     struct lane lane;
     (void)state;
 
@@ -28,7 +28,7 @@ static void a_failed_commit_fails_its_entities_and_what_they_wrote_since(
     commit = journal_take_request(lane.journal, lane.now);
     lane_append(&lane, 1, "b"); /* dies with a */
     lane_append(&lane, 2, "c");
-    store_settle(commit, STORE_FAILED, "disk full");
+    backend_settle(commit, BACKEND_FAILED, "disk full");
     journal_reply(lane.journal, lane.now, commit);
     lane_drain(&lane);
     lane_said(&lane, "failed(1,not stored) ");
@@ -51,7 +51,7 @@ static void a_failed_commit_fails_its_entities_and_what_they_wrote_since(
 static void an_unknown_outcome_is_read_back(void **state)
 {
     for (int stored = 0; stored < 2; stored++) {
-        struct store_request *commit;
+        struct journal_request *commit;
         struct journal_status status;
         struct lane lane;
         (void)state;
@@ -66,7 +66,7 @@ static void an_unknown_outcome_is_read_back(void **state)
         assert_int_equal(journal_work(lane.journal), JOURNAL_WRITING);
         if (stored)
             lane_run(&lane, commit);
-        store_settle(commit, STORE_UNKNOWN, "connection lost");
+        backend_settle(commit, BACKEND_UNKNOWN, "connection lost");
         journal_reply(lane.journal, lane.now, commit);
         lane_append(&lane, 2, "b");
         assert_int_equal(journal_work(lane.journal),
@@ -77,7 +77,7 @@ static void an_unknown_outcome_is_read_back(void **state)
         assert_true(lane.durable == 0);
         assert_true(journal_deadline(lane.journal) > lane.now);
         lane.now = journal_deadline(lane.journal);
-        answer(&lane, STORE_UNKNOWN); /* still not known */
+        answer(&lane, BACKEND_UNKNOWN); /* still not known */
         assert_null(journal_take_request(lane.journal, lane.now));
         lane.now = journal_deadline(lane.journal);
         lane_settle(&lane);
@@ -164,7 +164,7 @@ static void a_failed_claim_is_tried_again(void **state)
     lane_claim(&lane, "s", 1, 1);
     lane_replay(&lane, 1, "s", "x");
     for (int i = 0; i < 20; i++) {
-        answer(&lane, STORE_FAILED);
+        answer(&lane, BACKEND_FAILED);
         assert_null(journal_take_request(lane.journal, lane.now));
         assert_true(journal_deadline(lane.journal) <=
                     lane.now + 5 * SECOND);
@@ -178,8 +178,8 @@ static void a_failed_claim_is_tried_again(void **state)
 /* The owner's own raise waits for its commit and takes its entities along. */
 static void a_raised_fence_keeps_the_entities(void **state)
 {
-    struct store_request *commit;
-    struct store_request *claim;
+    struct journal_request *commit;
+    struct journal_request *claim;
     struct lane lane;
     (void)state;
 
@@ -192,7 +192,7 @@ static void a_raised_fence_keeps_the_entities(void **state)
     assert_null(journal_take_request(lane.journal, lane.now));
     lane_answer(&lane, commit);
     claim = journal_take_request(lane.journal, lane.now);
-    assert_int_equal(claim->verb, STORE_CLAIM);
+    assert_int_equal(claim->verb, BACKEND_CLAIM);
     assert_null(journal_take_request(lane.journal, lane.now));
     lane_answer(&lane, claim);
     lane_settle(&lane);
@@ -207,7 +207,7 @@ static void a_raised_fence_keeps_the_entities(void **state)
 /* A chunk with one record changed; the other entity is not touched. */
 static void damage(struct lane *lane, int kind, const char *said)
 {
-    struct store_request *request;
+    struct journal_request *request;
 
     lane_ready(lane, 1, "s", "x");
     for (int i = 0; i < 3; i++)
@@ -273,8 +273,8 @@ static void a_claim_is_answered_again(void **state)
 
 static void late_replies_are_ignored(void **state)
 {
-    struct store_request *replay;
-    struct store_request *claim;
+    struct journal_request *replay;
+    struct journal_request *claim;
     struct lane lane;
     (void)state;
 
@@ -299,7 +299,7 @@ static void late_replies_are_ignored(void **state)
 
 static void a_journal_ends_with_work_on_its_way(void **state)
 {
-    struct store_request *commit;
+    struct journal_request *commit;
     struct lane lane;
     (void)state;
 
@@ -312,7 +312,7 @@ static void a_journal_ends_with_work_on_its_way(void **state)
     journal_release(lane.journal, slice_text("T"), slice_text("s"));
     lane_claim(&lane, "u", 1, 1);
     lane_replay(&lane, 5, "u", "z");
-    store_request_free(commit);
+    journal_request_free(commit);
     lane_close(&lane);
 }
 

@@ -34,8 +34,8 @@ static void an_entity_is_claimed_recovered_and_written(void **state)
 /* Else an owner before us could still write what we do not read. */
 static void nothing_is_read_before_the_claim(void **state)
 {
-    struct store_request *claim;
-    struct store_request *replay;
+    struct journal_request *claim;
+    struct journal_request *replay;
     struct lane lane;
     (void)state;
 
@@ -43,12 +43,12 @@ static void nothing_is_read_before_the_claim(void **state)
     lane_claim(&lane, "7", 3, 9);
     lane_replay(&lane, 100, "7", "x");
     claim = journal_take_request(lane.journal, lane.now);
-    assert_int_equal(claim->verb, STORE_CLAIM);
+    assert_int_equal(claim->verb, BACKEND_CLAIM);
     assert_null(journal_take_request(lane.journal, lane.now));
     lane_answer(&lane, claim);
     lane_drain(&lane);
     replay = journal_take_request(lane.journal, lane.now);
-    assert_int_equal(replay->verb, STORE_REPLAY);
+    assert_int_equal(replay->verb, BACKEND_REPLAY);
     lane_answer(&lane, replay);
     lane_settle(&lane);
     lane_said(&lane, "claimed(7,3.9) recovered(100,0) ");
@@ -57,7 +57,7 @@ static void nothing_is_read_before_the_claim(void **state)
 
 static void one_commit_is_out_and_the_next_group_collects(void **state)
 {
-    struct store_request *first;
+    struct journal_request *first;
     struct lane lane;
     (void)state;
 
@@ -97,18 +97,18 @@ static uint64_t base(struct lane *lane, uint64_t handle, const char *text)
 static const char *rows(struct lane *lane, const char *id)
 {
     static char text[64];
-    struct store_request *request =
-        store_request_replay(slice_text(id), 1, UINT32_MAX, UINT32_MAX);
+    struct journal_request *request =
+        journal_request_replay(slice_text(id), 1, UINT32_MAX, UINT32_MAX);
     uint32_t count;
 
-    store_memory.read(lane->store, &request, 1);
+    backend_memory.read(lane->store, &request, 1);
     count = request->records.count;
     snprintf(text, sizeof text, "%llu..%llu, %u",
              count ? (unsigned long long)request->records.items[0].seq : 0,
              count ? (unsigned long long)request->records.items[count - 1].seq
                    : 0,
              count);
-    store_request_free(request);
+    journal_request_free(request);
     return text;
 }
 
@@ -148,7 +148,7 @@ static void a_base_deletes_what_it_replaces(void **state)
 /* An owner that was stopped in the midst of its replay reads what a newer one has written meanwhile, and is no sooner wrong than fenced. */
 static void a_base_is_replaced_while_it_is_read(void **state)
 {
-    struct store_request *request;
+    struct journal_request *request;
     struct journal_status status;
     struct lane other;
     struct lane lane;
@@ -163,7 +163,7 @@ static void a_base_is_replaced_while_it_is_read(void **state)
     journal_forget(lane.journal, 1);
     lane_replay(&lane, 2, "7", "");
     request = journal_take_request(lane.journal, lane.now);
-    assert_true(request->from == STORE_LAST);
+    assert_true(request->from == BACKEND_LAST);
     lane_answer(&lane, request);
     lane_drain(&lane);
     lane_claim(&other, "7", 9, 9);
@@ -187,7 +187,7 @@ static void a_base_is_replaced_while_it_is_read(void **state)
 static void a_base_that_is_missing_is_found(void **state)
 {
     struct journal_status status;
-    struct store_request *request;
+    struct journal_request *request;
     struct lane lane;
     (void)state;
 
@@ -213,7 +213,7 @@ static void a_base_that_is_missing_is_found(void **state)
 /* A shard's own stream is read from its newest base on, however long it is; an entity of any id is another stream. */
 static void a_stream_is_read_from_its_base_on(void **state)
 {
-    struct store_request *request;
+    struct journal_request *request;
     struct lane lane;
     (void)state;
 
@@ -236,7 +236,7 @@ static void a_stream_is_read_from_its_base_on(void **state)
     journal_forget(lane.journal, 3);
     lane_replay(&lane, 4, "7", "");
     request = journal_take_request(lane.journal, lane.now);
-    assert_true(request->from == STORE_LAST);
+    assert_true(request->from == BACKEND_LAST);
     lane_answer(&lane, request);
     lane_settle(&lane);
     lane_said(&lane, "event(4,3,base) event(4,4,part) event(4,5,after) "
@@ -254,7 +254,7 @@ static void a_stream_is_read_from_its_base_on(void **state)
 static void reading_is_measured(void **state)
 {
     struct journal_status status;
-    struct store_request *request;
+    struct journal_request *request;
     struct lane lane;
     (void)state;
 
@@ -372,7 +372,7 @@ static void an_event_at_the_limit_is_stored_and_one_above_is_not(void **state)
  * handed out. */
 static void a_long_recovery_comes_in_chunks(void **state)
 {
-    struct store_request *request;
+    struct journal_request *request;
     struct journal_news news;
     struct lane lane;
     uint64_t seq = 0;
@@ -411,7 +411,7 @@ static void a_chunk_has_a_limit_of_bytes(void **state)
 {
     enum { SIZE = JOURNAL_CHUNK_SIZE_MAX / 5 * 2 };
     uint8_t *event = mem_alloc(SIZE);
-    struct store_request *request;
+    struct journal_request *request;
     struct journal_news news;
     struct lane lane;
     uint32_t chunks = 0;
@@ -443,7 +443,7 @@ static void a_chunk_has_a_limit_of_bytes(void **state)
 static void few_recover_at_a_time_and_in_order(void **state)
 {
     enum { MAX = JOURNAL_REPLAYS_MAX };
-    struct store_request *out[MAX];
+    struct journal_request *out[MAX];
     struct journal_status status;
     struct buf said = { 0 };
     struct lane lane;
@@ -482,7 +482,7 @@ static void few_recover_at_a_time_and_in_order(void **state)
 
 static void a_recovery_waits_for_the_entitys_own_events(void **state)
 {
-    struct store_request *commit;
+    struct journal_request *commit;
     struct lane lane;
     (void)state;
 

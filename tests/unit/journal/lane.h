@@ -13,7 +13,7 @@
 
 #include "base/check.h"
 #include "base/timers.h"
-#include "host/store_memory.h"
+#include "host/backend_memory.h"
 #include "journal/journal.h"
 
 struct lane {
@@ -26,20 +26,20 @@ struct lane {
 
 static inline void lane_open(struct lane *lane, const char *name)
 {
-    char error[STORE_ERROR_MAX];
+    char error[BACKEND_ERROR_MAX];
 
     *lane = (struct lane){ .now = 1 };
     lane->journal = journal_new(&(struct journal_options){ .seed = 1 });
-    lane->store = store_memory.open(
-        &(struct store_options){ .path = name, .cluster = "test" },
-        STORE_WRITER, error);
+    lane->store = backend_memory.open(
+        &(struct backend_options){ .path = name, .cluster = "test" },
+        BACKEND_WRITER, error);
     assert_non_null(lane->store);
 }
 
 static inline void lane_close(struct lane *lane)
 {
     journal_free(lane->journal);
-    store_memory.close(lane->store);
+    backend_memory.close(lane->store);
 }
 
 static inline void lane_note(struct lane *lane, const struct journal_news *news)
@@ -92,16 +92,16 @@ static inline void lane_drain(struct lane *lane)
         lane_note(lane, &news);
 }
 
-static inline void lane_run(struct lane *lane, struct store_request *request)
+static inline void lane_run(struct lane *lane, struct journal_request *request)
 {
-    if (request->verb == STORE_REPLAY)
-        store_memory.read(lane->store, &request, 1);
+    if (request->verb == BACKEND_REPLAY)
+        backend_memory.read(lane->store, &request, 1);
     else
-        store_memory.write(lane->store, &request, 1);
+        backend_memory.write(lane->store, &request, 1);
 }
 
 /* Runs it and gives it back. */
-static inline void lane_answer(struct lane *lane, struct store_request *request)
+static inline void lane_answer(struct lane *lane, struct journal_request *request)
 {
     lane_run(lane, request);
     journal_reply(lane->journal, lane->now, request);
@@ -110,7 +110,7 @@ static inline void lane_answer(struct lane *lane, struct store_request *request)
 /* Runs requests until there are none. */
 static inline void lane_settle(struct lane *lane)
 {
-    struct store_request *request;
+    struct journal_request *request;
 
     lane_drain(lane);
     while ((request = journal_take_request(lane->journal, lane->now))) {

@@ -153,7 +153,7 @@ static void in_a_mailbox_of_another_lane(void **state)
     for (uint32_t i = 0; i < 2; i++)
         player_spawn(&players[i], world, 0, i);
     players[0].id = cast_id_at(&players[0], "P", 0);
-    disk_store_hold(world_store(world), true);
+    disk_backend_hold(world_backend(world), true);
     player_do(&players[0], store_much);
     world_run(world, SECOND);
     for (uint32_t i = 0; i < 2; i++) {
@@ -176,7 +176,7 @@ static void at_an_entity_elsewhere(void **state)
     id = cast_id_at(&player, "P", 1);
     player_tell(&player, "P", id, STOP);
     world_run(world, SECOND);
-    disk_store_hold(world_store(world), true);
+    disk_backend_hold(world_backend(world), true);
     player.count = 0;
     player_ask(&player, "P", id, ECHO, 500);
     runs_out(&player, SHERD_STAGE_RECOVERING, "n1:2551");
@@ -193,7 +193,7 @@ static void in_a_mailbox_elsewhere(void **state)
     (void)state;
     player_spawn(&player, world, 0, 1);
     player.id = cast_id_at(&player, "P", 1);
-    disk_store_hold(world_store(world), true);
+    disk_backend_hold(world_backend(world), true);
     player_do(&player, store_much); /* more than may be on their way */
     world_run(world, SECOND);
     player.count = 0;
@@ -241,7 +241,7 @@ static void held_elsewhere(void **state)
 
     (void)state;
     player_spawn(&player, world, 0, 0);
-    disk_store_hold(world_store(world), true);
+    disk_backend_hold(world_backend(world), true);
     for (uint32_t i = 0; i < 20 && !seen; i++) {
         (void)snprintf(id, sizeof id, "h%u", i);
         player.count = 0;

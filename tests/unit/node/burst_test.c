@@ -94,7 +94,7 @@ static uint32_t run_burst(uint64_t seed)
     cast_begin();
     rng_init(&rng, seed);
     how.link_mean = MS << rng_below(&rng, 7);
-    how.store_delay = MS << rng_below(&rng, 9);
+    how.backend_delay = MS << rng_below(&rng, 9);
     world = world_new(&how);
     burst = (struct burst){ .each = 50 + (uint32_t)rng_below(&rng, 1500),
                             .type = rng_below(&rng, 2) ? "E" : "P" };

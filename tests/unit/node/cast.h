@@ -3,7 +3,7 @@
 #ifndef TESTS_NODE_CAST_H
 #define TESTS_NODE_CAST_H
 
-#include "sim/disk_store.h"
+#include "sim/disk_backend.h"
 #include "sim/net.h"
 #include "sim/world.h"
 

@@ -253,7 +253,7 @@ static uint32_t survives(uint64_t seed)
     settings.link_min = 1000;
     settings.link_mean = 1000 + rng_below(&run->rng, 10 * MS) / 2;
     settings.mail_delay = 1000 + rng_below(&run->rng, MS);
-    settings.store_delay = 1000 + rng_below(&run->rng, 50 * MS);
+    settings.backend_delay = 1000 + rng_below(&run->rng, 50 * MS);
     run->world = world_new(&settings);
     for (uint32_t i = 0; i < NODES; i++)
         start(run, i);

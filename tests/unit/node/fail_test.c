@@ -404,7 +404,7 @@ static void a_forced_end_keeps_order_and_accounts_for_all(void **state)
         there.timeout_ms = 1;
         player_tell(&there, "P", there.id, STOP);
         world_run(world, SECOND);
-        disk_store_hold(world_store(world), true);
+        disk_backend_hold(world_backend(world), true);
         player_do(&here, send_ten);
         player_do(&there, send_ten);
         world_run(world, SECOND);
@@ -416,7 +416,7 @@ static void a_forced_end_keeps_order_and_accounts_for_all(void **state)
         }
         assert_int_equal(cast.numbered, 0);
         world_run(world, 10 * SECOND); /* the stop is over by now */
-        disk_store_hold(world_store(world), false);
+        disk_backend_hold(world_backend(world), false);
         assert_true(world_until(world, world_node_ended, &(uint32_t){ 2 },
                                 90 * SECOND));
         world_run(world, SECOND);

@@ -8,7 +8,7 @@
 
 #include "artery/control.h"
 #include "artery/extension.h"
-#include "journal/store.h"
+#include "journal/backend.h"
 #include "member/wire.h"
 #include "node/control.h"
 #include "shard/coordinator_state.h"
@@ -79,7 +79,7 @@ static void run(struct fixture *fixture, uint64_t time)
             if (want.kind == WANT_END)
                 fixture->error = want.error;
             else if (want.kind == WANT_STORE)
-                store_request_free(want.request); /* nobody answers */
+                journal_request_free(want.request); /* nobody answers */
         while (trace_next(machine_trace(fixture->machine), &line))
             fixture->logged |= strstr(line.text, "not of this library") != NULL;
     }

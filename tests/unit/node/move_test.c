@@ -196,7 +196,7 @@ static bool moves(uint64_t seed, bool disturbed)
     settings.link_min = 1000;
     settings.link_mean = 1000 + rng_below(&run->rng, 20 * MS) / 2;
     settings.mail_delay = 1000 + rng_below(&run->rng, 3 * MS);
-    settings.store_delay = 1000 + rng_below(&run->rng, 20 * MS);
+    settings.backend_delay = 1000 + rng_below(&run->rng, 20 * MS);
     run->world = world_new(&settings);
     run->entities = 1 + (uint32_t)rng_below(&run->rng, CAST_ENTITIES);
     for (uint32_t i = 0; i < NODES; i++)

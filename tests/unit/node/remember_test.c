@@ -200,13 +200,13 @@ static void nothing_is_delivered_before_the_start_is_stored(void **state)
 
     (void)state;
     cast_wake(world, types[0].name, 1); /* homes are known */
-    disk_store_refuse(world_store(world), true);
+    disk_backend_refuse(world_backend(world), true);
     player_spawn(&player, world, 0, 0);
     cast_begin();
     player_ask(&player, "E", "e77", ECHO, 60000);
     world_run(world, 3 * SECOND);
     assert_int_equal(cast.started, 0);
-    disk_store_refuse(world_store(world), false);
+    disk_backend_refuse(world_backend(world), false);
     world_run(world, 15 * SECOND); /* the write failed and is found out about */
     assert_int_equal(cast.started, 1);
     assert_int_equal(player.count, 1);
@@ -287,9 +287,9 @@ static void a_move_outlives_who_moves(void **state)
     while (cast_running(world, 0) < ENTITIES / 4)
         world_run(world, 10 * MS);
     assert_in_range(cast_running(world, 0), 1, ENTITIES - 5);
-    disk_store_refuse(world_store(world), true);
+    disk_backend_refuse(world_backend(world), true);
     world_run(world, SECOND);
-    disk_store_refuse(world_store(world), false);
+    disk_backend_refuse(world_backend(world), false);
     world_leave(world, leaving);
     assert_true(world_until(world, world_node_ended, &leaving, 60 * SECOND));
     cast_await_running(world, 0, ENTITIES);
@@ -338,7 +338,7 @@ static void a_slow_journal_sets_the_pace(void **state)
         start(world, 0);
         assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
         if (is_slow)
-            disk_set_faults(disk_store_disk(world_store(world)), &slow);
+            disk_set_faults(disk_backend_disk(world_backend(world)), &slow);
         world_run(world, SECOND);
         if (is_slow)
             assert_in_range(cast_running(world, 1), 2, PACED / 2);
@@ -364,7 +364,7 @@ static void a_busy_lane_keeps_nobody_from_starting(void **state)
     cast_wake(world, types[1].name, BUSY);
     world_crash_as(world, 0, WORLD_KILLED);
     world_run(world, SECOND);
-    disk_set_faults(disk_store_disk(world_store(world)), &slow);
+    disk_set_faults(disk_backend_disk(world_backend(world)), &slow);
     start(world, 0);
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
     player_spawn(&player, world, 0, 0);

@@ -24,7 +24,7 @@ struct fixture {
     struct node *node;
     struct machine *machine;
     struct book *book;
-    struct store_request *held; /* a commit that is not answered yet */
+    struct journal_request *held; /* a commit that is not answered yet */
     uint32_t passes;            /* commits that are answered at once */
     uint64_t now;
 };
@@ -86,9 +86,9 @@ static void begin(struct fixture *fixture, bool in_data)
     set(fixture, in_data);
 }
 
-static void answer(struct fixture *fixture, struct store_request *request)
+static void answer(struct fixture *fixture, struct journal_request *request)
 {
-    if (request->verb == STORE_REPLAY)
+    if (request->verb == BACKEND_REPLAY)
         book_read(fixture->book, request);
     else
         book_write(fixture->book, request);
@@ -105,12 +105,12 @@ static void carry(struct fixture *fixture)
         while (machine_next_want(fixture->machine, &want)) {
             if (want.kind != WANT_STORE)
                 continue;
-            if (want.request->verb == STORE_APPEND && !fixture->passes) {
+            if (want.request->verb == BACKEND_APPEND && !fixture->passes) {
                 assert_null(fixture->held);
                 fixture->held = want.request;
                 continue;
             }
-            fixture->passes -= want.request->verb == STORE_APPEND;
+            fixture->passes -= want.request->verb == BACKEND_APPEND;
             answer(fixture, want.request);
         }
     }
@@ -118,7 +118,7 @@ static void carry(struct fixture *fixture)
 
 static void release(struct fixture *fixture)
 {
-    struct store_request *request = fixture->held;
+    struct journal_request *request = fixture->held;
 
     assert_non_null(request);
     fixture->held = NULL;
@@ -164,13 +164,13 @@ static void claim_elsewhere(struct fixture *fixture, int32_t shard,
                             struct fence fence)
 {
     char text[SHARD_TEXT_MAX];
-    struct store_request *request = store_request_claim(
+    struct journal_request *request = journal_request_claim(
         slice_text("T"), shard_text(shard, text), fence);
 
     book_write(fixture->book, request);
     book_keep(fixture->book);
-    assert_int_equal(request->result, STORE_DONE);
-    store_request_free(request);
+    assert_int_equal(request->result, BACKEND_DONE);
+    journal_request_free(request);
 }
 
 static uint64_t kept_starts(const struct fixture *fixture)

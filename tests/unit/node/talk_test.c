@@ -319,12 +319,12 @@ static void what_is_not_stored_is_not_answered(void **state)
         const char *id = cast_id_at(&asker, "P", node);
 
         assert_int_equal(player_asks(&asker, "P", id, STORE), 1);
-        disk_store_refuse(world_store(world), true);
+        disk_backend_refuse(world_backend(world), true);
         asker.count = 0;
         player_ask(&asker, "P", id, STORE, 5000);
         assert_non_null(player_hears(&asker, SECOND));
         assert_int_equal(player_last(&asker)->reason, SHERD_REASON_NOT_STORED);
-        disk_store_refuse(world_store(world), false);
+        disk_backend_refuse(world_backend(world), false);
         world_run(world, SECOND);
         assert_int_equal(player_asks(&asker, "P", id, STORE), 2);
     }
@@ -351,7 +351,7 @@ static void a_full_mailbox_elsewhere_is_told(void **state)
     asker.id = cast_id_at(&asker, "P", 1);
     player_tell(&asker, asker.type, asker.id, STOP);
     world_run(world, SECOND);
-    disk_store_hold(world_store(world), true);
+    disk_backend_hold(world_backend(world), true);
     asker.count = 0;
     player_do(&asker, tell_many);
     world_run(world, SECOND);
@@ -360,7 +360,7 @@ static void a_full_mailbox_elsewhere_is_told(void **state)
     status = world_status(world, 1);
     assert_int_equal(status.undelivered[SHERD_REASON_MAILBOX_FULL], 100);
     world_status_fini(&status);
-    disk_store_hold(world_store(world), false);
+    disk_backend_hold(world_backend(world), false);
     world_run(world, SECOND);
     assert_int_equal(player_asks(&asker, "P", asker.id, COUNT), 10001);
     world_free(world);

@@ -22,7 +22,7 @@ struct bench {
     uint64_t now;
     struct verdict *verdict;
     struct check_journal *check;
-    struct disk_store_observer told;
+    struct disk_backend_observer told;
     struct book *book;
 };
 
@@ -62,23 +62,23 @@ static void assert_broken(const struct bench *bench, const char *invariant)
 }
 
 /* One event for each letter. */
-static struct store_request *append_of(struct fence fence, const char *id,
+static struct journal_request *append_of(struct fence fence, const char *id,
                                        uint64_t seq, const char *letters)
 {
-    struct store_request *request = store_request_new(STORE_APPEND);
-    struct store_shard shard = { .fence = fence };
-    struct store_entity entity = { .shard = 0 };
+    struct journal_request *request = journal_request_new(BACKEND_APPEND);
+    struct backend_shard shard = { .fence = fence };
+    struct backend_entity entity = { .shard = 0 };
 
-    shard.type = store_put(request, slice_text("T"));
-    shard.shard = store_put(request, slice_text("s"));
+    shard.type = backend_put(request, slice_text("T"));
+    shard.shard = backend_put(request, slice_text("s"));
     vec_push(&request->shards, shard);
-    entity.id = store_put(request, slice_text(id));
+    entity.id = backend_put(request, slice_text(id));
     vec_push(&request->entities, entity);
     for (; *letters; letters++) {
         struct record record = { .event_type = 7,
                                  .fence = fence,
                                  .payload = slice_of(letters, 1) };
-        struct store_record stored = { .seq = seq++ };
+        struct backend_record stored = { .seq = seq++ };
 
         stored.bytes.at = (uint32_t)request->bytes.size;
         record_encode(&request->bytes, record_key(slice_text(id)), stored.seq,
@@ -90,28 +90,28 @@ static struct store_request *append_of(struct fence fence, const char *id,
 }
 
 static void asked(struct bench *bench, uint32_t node,
-                  const struct store_request *request)
+                  const struct journal_request *request)
 {
     bench->told.asked(bench->told.user, node, request);
 }
 
 static void answered(struct bench *bench, uint32_t node,
-                     const struct store_request *request)
+                     const struct journal_request *request)
 {
     bench->told.answered(bench->told.user, node, request);
 }
 
-static void committed(struct bench *bench, struct store_request *request)
+static void committed(struct bench *bench, struct journal_request *request)
 {
     bench->told.committed(bench->told.user, bench->book, &request, 1);
 }
 
 /* A right store's way with a request; its results stay for the caller. */
 static void run(struct bench *bench, uint32_t node,
-                struct store_request *request)
+                struct journal_request *request)
 {
     asked(bench, node, request);
-    if (request->verb == STORE_REPLAY) {
+    if (request->verb == BACKEND_REPLAY) {
         book_read(bench->book, request);
     } else {
         book_write(bench->book, request);
@@ -121,44 +121,44 @@ static void run(struct bench *bench, uint32_t node,
     answered(bench, node, request);
 }
 
-static enum store_result append(struct bench *bench, uint32_t node,
+static enum backend_result append(struct bench *bench, uint32_t node,
                                 struct fence fence, const char *id,
                                 uint64_t seq, const char *letters)
 {
-    struct store_request *request = append_of(fence, id, seq, letters);
-    enum store_result result;
+    struct journal_request *request = append_of(fence, id, seq, letters);
+    enum backend_result result;
 
     run(bench, node, request);
     result = request->entities.items[0].result;
-    store_request_free(request);
+    journal_request_free(request);
     return result;
 }
 
 static void claim(struct bench *bench, struct fence fence)
 {
-    struct store_request *request =
-        store_request_claim(slice_text("T"), slice_text("s"), fence);
+    struct journal_request *request =
+        journal_request_claim(slice_text("T"), slice_text("s"), fence);
 
     run(bench, 1, request);
-    store_request_free(request);
+    journal_request_free(request);
 }
 
 static void replay(struct bench *bench, uint32_t node, const char *id)
 {
-    struct store_request *request =
-        store_request_replay(slice_text(id), 1, 1000, 1 << 20);
+    struct journal_request *request =
+        journal_request_replay(slice_text(id), 1, 1000, 1 << 20);
 
     run(bench, node, request);
-    store_request_free(request);
+    journal_request_free(request);
 }
 
 /* Runs a request whose answer is given by hand. */
 static void answer_with(struct bench *bench, uint32_t node,
-                        struct store_request *request,
-                        enum store_result result)
+                        struct journal_request *request,
+                        enum backend_result result)
 {
     asked(bench, node, request);
-    store_settle(request, result, "");
+    backend_settle(request, result, "");
     answered(bench, node, request);
 }
 
@@ -172,44 +172,44 @@ static void acknowledged(struct bench *bench, const char *id, uint64_t seq,
 static void a_right_store_passes(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request;
+    struct journal_request *request;
 
     claim(bench, one);
-    assert_int_equal(append(bench, 1, one, "T|x", 1, "ab"), STORE_DONE);
+    assert_int_equal(append(bench, 1, one, "T|x", 1, "ab"), BACKEND_DONE);
     acknowledged(bench, "x", 1, "a");
     acknowledged(bench, "x", 2, "b");
     claim(bench, two);
-    assert_int_equal(append(bench, 1, one, "T|x", 3, "c"), STORE_FENCED);
-    assert_int_equal(append(bench, 2, two, "T|x", 3, "d"), STORE_DONE);
-    assert_int_equal(append(bench, 2, two, "T|x", 3, "e"), STORE_CONFLICT);
+    assert_int_equal(append(bench, 1, one, "T|x", 3, "c"), BACKEND_FENCED);
+    assert_int_equal(append(bench, 2, two, "T|x", 3, "d"), BACKEND_DONE);
+    assert_int_equal(append(bench, 2, two, "T|x", 3, "e"), BACKEND_CONFLICT);
     acknowledged(bench, "x", 3, "d");
     replay(bench, 2, "T|x");
-    request = store_request_take_term(slice_text("T"), 0);
+    request = journal_request_take_term(slice_text("T"), 0);
     run(bench, 1, request);
     run(bench, 2, request);
-    store_request_free(request);
+    journal_request_free(request);
     /* An unknown outcome that is read back by a repetition. */
     request = append_of(two, "T|x", 4, "f");
-    answer_with(bench, 2, request, STORE_UNKNOWN);
+    answer_with(bench, 2, request, BACKEND_UNKNOWN);
     request->again = true;
     run(bench, 2, request);
-    store_request_free(request);
+    journal_request_free(request);
     acknowledged(bench, "x", 4, "f");
-    assert_int_equal(append(bench, 2, two, "T|x", 5, "g"), STORE_DONE);
+    assert_int_equal(append(bench, 2, two, "T|x", 5, "g"), BACKEND_DONE);
     /* One whose repetition fails, and that a replay tells. */
     request = append_of(two, "T|x", 6, "h");
-    answer_with(bench, 2, request, STORE_UNKNOWN);
+    answer_with(bench, 2, request, BACKEND_UNKNOWN);
     request->again = true;
-    answer_with(bench, 2, request, STORE_FAILED);
-    store_request_free(request);
+    answer_with(bench, 2, request, BACKEND_FAILED);
+    journal_request_free(request);
     replay(bench, 2, "T|x");
-    assert_int_equal(append(bench, 2, two, "T|x", 6, "i"), STORE_DONE);
+    assert_int_equal(append(bench, 2, two, "T|x", 6, "i"), BACKEND_DONE);
     /* One whose node is gone: the next life owes nothing. */
     request = append_of(two, "T|x", 7, "j");
-    answer_with(bench, 2, request, STORE_UNKNOWN);
-    store_request_free(request);
+    answer_with(bench, 2, request, BACKEND_UNKNOWN);
+    journal_request_free(request);
     bench->told.node_gone(bench->told.user, 2);
-    assert_int_equal(append(bench, 2, two, "T|x", 7, "k"), STORE_DONE);
+    assert_int_equal(append(bench, 2, two, "T|x", 7, "k"), BACKEND_DONE);
     check_journal_scan(bench->check, bench->book);
     assert_broken(bench, NULL);
     assert_int_equal(check_journal_counts(bench->check)->events, 7);
@@ -221,11 +221,11 @@ static void a_right_store_passes(void **state)
 static void an_event_that_a_scan_finds_counts(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request = append_of(one, "T|x", 1, "a");
+    struct journal_request *request = append_of(one, "T|x", 1, "a");
 
-    answer_with(bench, 1, request, STORE_UNKNOWN);
+    answer_with(bench, 1, request, BACKEND_UNKNOWN);
     book_write(bench->book, request);
-    store_request_free(request);
+    journal_request_free(request);
     bench->told.opened(bench->told.user, bench->book);
     assert_int_equal(check_journal_counts(bench->check)->found, 1);
     replay(bench, 2, "T|x");
@@ -236,12 +236,12 @@ static void an_event_that_a_scan_finds_counts(void **state)
 /* Eight events, of which the last one says that its base is the first, as all that are appended here; then one more, with a cut. */
 static void cut_stream(struct bench *bench, const char *id, uint64_t cut)
 {
-    struct store_request *request = append_of(one, id, 9, "i");
+    struct journal_request *request = append_of(one, id, 9, "i");
 
     append(bench, 1, one, id, 1, "abcdefgh");
     request->entities.items[0].cut = cut;
     run(bench, 1, request);
-    store_request_free(request);
+    journal_request_free(request);
     assert_int_equal(book_first(bench->book, slice_text(id)), cut);
     check_journal_scan(bench->check, bench->book);
 }
@@ -286,13 +286,13 @@ static void i4_lost_event(void **state)
 static void i4_changed_event(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request = append_of(one, "T|x", 1, "z");
+    struct journal_request *request = append_of(one, "T|x", 1, "z");
 
     append(bench, 1, one, "T|x", 1, "a");
     book_free(bench->book);
     bench->book = book_new("c");
     book_write(bench->book, request);
-    store_request_free(request);
+    journal_request_free(request);
     check_journal_scan(bench->check, bench->book);
     assert_broken(bench, "I4");
 }
@@ -300,10 +300,10 @@ static void i4_changed_event(void **state)
 static void i4_answered_before_durable(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request = append_of(one, "T|x", 1, "a");
+    struct journal_request *request = append_of(one, "T|x", 1, "a");
 
-    answer_with(bench, 1, request, STORE_DONE);
-    store_request_free(request);
+    answer_with(bench, 1, request, BACKEND_DONE);
+    journal_request_free(request);
     assert_broken(bench, "I4");
 }
 
@@ -328,37 +328,37 @@ static void i4_acknowledged_is_another(void **state)
 static void i4_committed_and_not_kept(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request = append_of(one, "T|x", 1, "a");
+    struct journal_request *request = append_of(one, "T|x", 1, "a");
 
     asked(bench, 1, request);
-    store_settle(request, STORE_DONE, "");
+    backend_settle(request, BACKEND_DONE, "");
     committed(bench, request); /* the book has nothing of it */
-    store_request_free(request);
+    journal_request_free(request);
     assert_broken(bench, "I4");
 }
 
 /* The store takes what its own rules refuse. */
 static void take_anyway(struct bench *bench, uint32_t node,
-                        struct store_request *request)
+                        struct journal_request *request)
 {
-    struct store_entity *entity = &request->entities.items[0];
+    struct backend_entity *entity = &request->entities.items[0];
 
     asked(bench, node, request);
     for (uint32_t i = 0; i < request->records.count; i++) {
-        struct store_record *record = &request->records.items[i];
+        struct backend_record *record = &request->records.items[i];
         struct book_change change = {
             .kind = BOOK_RECORD,
-            .id = store_slice(request, entity->id),
+            .id = backend_slice(request, entity->id),
             .seq = record->seq,
-            .bytes = store_slice(request, record->bytes),
+            .bytes = backend_slice(request, record->bytes),
         };
 
         (void)book_apply(bench->book, &change); /* if it can */
     }
-    store_settle(request, STORE_DONE, "");
+    backend_settle(request, BACKEND_DONE, "");
     committed(bench, request);
     book_keep(bench->book);
-    store_request_free(request);
+    journal_request_free(request);
 }
 
 static void i5_stored_under_a_stale_fence(void **state)
@@ -382,24 +382,24 @@ static void i5_fences_decrease(void **state)
 static void i5_a_claim_lowers_a_fence(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request =
-        store_request_claim(slice_text("T"), slice_text("s"), one);
+    struct journal_request *request =
+        journal_request_claim(slice_text("T"), slice_text("s"), one);
 
     claim(bench, two);
-    store_settle(request, STORE_DONE, "");
+    backend_settle(request, BACKEND_DONE, "");
     committed(bench, request);
-    store_request_free(request);
+    journal_request_free(request);
     assert_broken(bench, "I5");
 }
 
 static void i5_a_claim_is_answered_and_not_durable(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request =
-        store_request_claim(slice_text("T"), slice_text("s"), one);
+    struct journal_request *request =
+        journal_request_claim(slice_text("T"), slice_text("s"), one);
 
-    answer_with(bench, 1, request, STORE_DONE);
-    store_request_free(request);
+    answer_with(bench, 1, request, BACKEND_DONE);
+    journal_request_free(request);
     assert_broken(bench, "I5");
 }
 
@@ -419,7 +419,7 @@ static void i5_a_refused_event_is_acknowledged(void **state)
     struct bench *bench = *state;
 
     claim(bench, two);
-    assert_int_equal(append(bench, 1, one, "T|x", 1, "a"), STORE_FENCED);
+    assert_int_equal(append(bench, 1, one, "T|x", 1, "a"), BACKEND_FENCED);
     acknowledged(bench, "x", 1, "a");
     assert_broken(bench, "I5");
 }
@@ -427,23 +427,23 @@ static void i5_a_refused_event_is_acknowledged(void **state)
 static void i10_a_term_is_given_twice(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request =
-        store_request_take_term(slice_text("T"), 0);
+    struct journal_request *request =
+        journal_request_take_term(slice_text("T"), 0);
 
     run(bench, 1, request);
     committed(bench, request); /* the same answer once more */
-    store_request_free(request);
+    journal_request_free(request);
     assert_broken(bench, "I10");
 }
 
 static void i10_a_term_goes_back(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request =
-        store_request_take_term(slice_text("T"), 0);
+    struct journal_request *request =
+        journal_request_take_term(slice_text("T"), 0);
 
     run(bench, 1, request);
-    store_request_free(request);
+    journal_request_free(request);
     book_free(bench->book);
     bench->book = book_new("c");
     bench->told.opened(bench->told.user, bench->book);
@@ -453,18 +453,18 @@ static void i10_a_term_goes_back(void **state)
 static void i10_a_term_is_given_and_not_durable(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request =
-        store_request_take_term(slice_text("T"), 4);
+    struct journal_request *request =
+        journal_request_take_term(slice_text("T"), 4);
 
-    answer_with(bench, 1, request, STORE_DONE);
-    store_request_free(request);
+    answer_with(bench, 1, request, BACKEND_DONE);
+    journal_request_free(request);
     assert_broken(bench, "I10");
 }
 
 static void i29_a_record_that_cannot_be_read(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request = append_of(one, "T|x", 1, "a");
+    struct journal_request *request = append_of(one, "T|x", 1, "a");
 
     request->bytes.data[request->records.items[0].bytes.at + 1] ^= 1;
     take_anyway(bench, 1, request);
@@ -474,25 +474,25 @@ static void i29_a_record_that_cannot_be_read(void **state)
 static void i29_a_replay_tells_another_event(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request =
-        store_request_replay(slice_text("T|x"), 1, 10, 1000);
+    struct journal_request *request =
+        journal_request_replay(slice_text("T|x"), 1, 10, 1000);
 
     append(bench, 1, one, "T|x", 1, "a");
     asked(bench, 1, request);
     book_read(bench->book, request);
     request->bytes.data[request->records.items[0].bytes.at + 1] ^= 1;
     answered(bench, 1, request);
-    store_request_free(request);
+    journal_request_free(request);
     assert_broken(bench, "I29");
 }
 
 static void i29_a_replay_tells_what_is_not_durable(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request = append_of(one, "T|x", 1, "a");
+    struct journal_request *request = append_of(one, "T|x", 1, "a");
 
     book_write(bench->book, request);
-    store_request_free(request);
+    journal_request_free(request);
     replay(bench, 1, "T|x");
     assert_broken(bench, "I29");
 }
@@ -500,23 +500,23 @@ static void i29_a_replay_tells_what_is_not_durable(void **state)
 static void i30_a_replay_ends_early(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request =
-        store_request_replay(slice_text("T|x"), 1, 10, 1000);
+    struct journal_request *request =
+        journal_request_replay(slice_text("T|x"), 1, 10, 1000);
 
     append(bench, 1, one, "T|x", 1, "ab");
     asked(bench, 1, request);
     book_read(bench->book, request);
     request->records.count--;
     answered(bench, 1, request);
-    store_request_free(request);
+    journal_request_free(request);
     assert_broken(bench, "I30");
 }
 
 static void i30_a_replay_has_a_gap(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request =
-        store_request_replay(slice_text("T|x"), 1, 10, 1000);
+    struct journal_request *request =
+        journal_request_replay(slice_text("T|x"), 1, 10, 1000);
 
     append(bench, 1, one, "T|x", 1, "abc");
     asked(bench, 1, request);
@@ -524,7 +524,7 @@ static void i30_a_replay_has_a_gap(void **state)
     vec_remove(&request->records, 1);
     request->more = true;
     answered(bench, 1, request);
-    store_request_free(request);
+    journal_request_free(request);
     assert_broken(bench, "I30");
 }
 
@@ -549,49 +549,49 @@ static void i30_a_gap(void **state)
 static void i31_another_event_is_written(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request = append_of(one, "T|x", 1, "a");
+    struct journal_request *request = append_of(one, "T|x", 1, "a");
 
-    answer_with(bench, 1, request, STORE_UNKNOWN);
-    store_request_free(request);
-    assert_int_equal(append(bench, 2, one, "T|y", 1, "k"), STORE_DONE);
+    answer_with(bench, 1, request, BACKEND_UNKNOWN);
+    journal_request_free(request);
+    assert_int_equal(append(bench, 2, one, "T|y", 1, "k"), BACKEND_DONE);
     assert_broken(bench, NULL);
-    assert_int_equal(append(bench, 1, one, "T|x", 1, "b"), STORE_DONE);
+    assert_int_equal(append(bench, 1, one, "T|x", 1, "b"), BACKEND_DONE);
     assert_broken(bench, "I31");
 }
 
 static void i31_it_is_written_not_as_a_repetition(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request = append_of(one, "T|x", 1, "a");
+    struct journal_request *request = append_of(one, "T|x", 1, "a");
 
-    answer_with(bench, 1, request, STORE_UNKNOWN);
+    answer_with(bench, 1, request, BACKEND_UNKNOWN);
     asked(bench, 1, request);
-    store_request_free(request);
+    journal_request_free(request);
     assert_broken(bench, "I31");
 }
 
 static void i31_no_replay_after_the_repetition_failed(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request = append_of(one, "T|x", 1, "a");
+    struct journal_request *request = append_of(one, "T|x", 1, "a");
 
-    answer_with(bench, 1, request, STORE_UNKNOWN);
+    answer_with(bench, 1, request, BACKEND_UNKNOWN);
     request->again = true;
-    answer_with(bench, 1, request, STORE_FAILED);
-    store_request_free(request);
+    answer_with(bench, 1, request, BACKEND_FAILED);
+    journal_request_free(request);
     assert_broken(bench, NULL);
-    assert_int_equal(append(bench, 1, one, "T|x", 1, "b"), STORE_DONE);
+    assert_int_equal(append(bench, 1, one, "T|x", 1, "b"), BACKEND_DONE);
     assert_broken(bench, "I31");
 }
 
 static void i31_it_is_acknowledged(void **state)
 {
     struct bench *bench = *state;
-    struct store_request *request = append_of(one, "T|x", 1, "a");
+    struct journal_request *request = append_of(one, "T|x", 1, "a");
 
-    answer_with(bench, 1, request, STORE_UNKNOWN);
+    answer_with(bench, 1, request, BACKEND_UNKNOWN);
     book_write(bench->book, request);
-    store_request_free(request);
+    journal_request_free(request);
     bench->told.opened(bench->told.user, bench->book); /* it is durable */
     acknowledged(bench, "x", 1, "a");
     assert_broken(bench, "I31");

@@ -17,7 +17,7 @@ struct bench {
     uint64_t now;
     struct verdict *verdict;
     struct check_recovery *check;
-    struct disk_store_observer told;
+    struct disk_backend_observer told;
 };
 
 static int bench_begin(void **state)
@@ -46,33 +46,33 @@ static uint8_t event_byte(uint64_t seq)
     return (uint8_t)(seq * 7);
 }
 
-static void add_record(struct store_request *request, uint64_t seq)
+static void add_record(struct journal_request *request, uint64_t seq)
 {
     uint8_t byte = event_byte(seq);
     struct record record = { .event_type = (uint32_t)(byte + 3),
                              .payload = slice_of(&byte, 1) };
-    struct store_record stored = { .seq = seq };
+    struct backend_record stored = { .seq = seq };
     struct buf bytes = { 0 };
 
     record_encode(&bytes, record_key(slice_text("T|x")), seq, &record);
-    stored.bytes = store_put(request, buf_slice(&bytes));
+    stored.bytes = backend_put(request, buf_slice(&bytes));
     vec_push(&request->records, stored);
     buf_fini(&bytes);
 }
 
 /* One chunk of a replay of T|x comes back to a node. */
 static void answered(struct bench *bench, uint32_t node, uint64_t from,
-                     uint32_t count, bool more, enum store_result result)
+                     uint32_t count, bool more, enum backend_result result)
 {
-    struct store_request *request =
-        store_request_replay(slice_text("T|x"), from, 100, 1 << 20);
+    struct journal_request *request =
+        journal_request_replay(slice_text("T|x"), from, 100, 1 << 20);
 
     request->result = result;
     request->more = more;
     for (uint32_t i = 0; i < count; i++)
         add_record(request, from + i);
     bench->told.answered(bench->told.user, node, request);
-    store_request_free(request);
+    journal_request_free(request);
 }
 
 static uint64_t hash_of(uint64_t events, uint64_t swapped)
@@ -114,10 +114,10 @@ static void what_was_read_is_there(void **state)
 {
     struct bench *bench = *state;
 
-    answered(bench, 1, 1, 0, false, STORE_DONE);
+    answered(bench, 1, 1, 0, false, BACKEND_DONE);
     started(bench, 1, 0);
-    answered(bench, 1, 1, 100, true, STORE_DONE);
-    answered(bench, 1, 101, 7, false, STORE_DONE);
+    answered(bench, 1, 1, 100, true, BACKEND_DONE);
+    answered(bench, 1, 101, 7, false, BACKEND_DONE);
     started(bench, 1, 107);
     assert_int_equal(violations(bench), 0);
 }
@@ -128,8 +128,8 @@ static void a_sleeper_may_start_an_entity_of_the_past(void **state)
 {
     struct bench *bench = *state;
 
-    answered(bench, 0, 1, 30, false, STORE_DONE);
-    answered(bench, 1, 1, 46, false, STORE_DONE);
+    answered(bench, 0, 1, 30, false, BACKEND_DONE);
+    answered(bench, 1, 1, 46, false, BACKEND_DONE);
     started(bench, 1, 46);
     started(bench, 0, 30);
     assert_int_equal(violations(bench), 0);
@@ -139,15 +139,15 @@ static void an_event_that_is_left_out_is_found(void **state)
 {
     struct bench *bench = *state;
 
-    answered(bench, 1, 1, 46, false, STORE_DONE);
+    answered(bench, 1, 1, 46, false, BACKEND_DONE);
     started(bench, 1, 45);
     assert_i4(bench, "recovered with 45 events, its replay had 46");
 }
 
 static void assert_i29(struct bench *bench, uint64_t hash)
 {
-    answered(bench, 1, 1, 100, true, STORE_DONE);
-    answered(bench, 1, 101, 7, false, STORE_DONE);
+    answered(bench, 1, 1, 100, true, BACKEND_DONE);
+    answered(bench, 1, 101, 7, false, BACKEND_DONE);
     check_recovery_started(bench->check, 1, "T", "x", 107, hash);
     assert_int_equal(violations(bench), 1);
     assert_string_equal(verdict_at(bench->verdict, 0)->invariant, "I29");
@@ -170,7 +170,7 @@ static void a_recovery_from_a_part_is_found(void **state)
 {
     struct bench *bench = *state;
 
-    answered(bench, 1, 1, 100, true, STORE_DONE);
+    answered(bench, 1, 1, 100, true, BACKEND_DONE);
     started(bench, 1, 100);
     assert_i4(bench, "has had no replay");
 }
@@ -179,7 +179,7 @@ static void a_recovery_from_a_failed_replay_is_found(void **state)
 {
     struct bench *bench = *state;
 
-    answered(bench, 1, 1, 0, false, STORE_FAILED);
+    answered(bench, 1, 1, 0, false, BACKEND_FAILED);
     started(bench, 1, 0);
     assert_i4(bench, "has had no replay");
 }
@@ -188,7 +188,7 @@ static void a_second_start_from_one_replay_is_found(void **state)
 {
     struct bench *bench = *state;
 
-    answered(bench, 1, 1, 3, false, STORE_DONE);
+    answered(bench, 1, 1, 3, false, BACKEND_DONE);
     started(bench, 1, 3);
     started(bench, 1, 3);
     assert_i4(bench, "has had no replay");
@@ -198,8 +198,8 @@ static void a_start_from_what_a_former_life_read_is_found(void **state)
 {
     struct bench *bench = *state;
 
-    answered(bench, 1, 1, 3, false, STORE_DONE);
-    answered(bench, 2, 1, 3, false, STORE_DONE);
+    answered(bench, 1, 1, 3, false, BACKEND_DONE);
+    answered(bench, 2, 1, 3, false, BACKEND_DONE);
     bench->told.node_gone(bench->told.user, 1);
     started(bench, 2, 3);
     assert_int_equal(violations(bench), 0);

@@ -23,7 +23,7 @@ static const struct sherd_entity_type types[] = {
 };
 static struct check_safety safety;
 static struct check_remember *check;
-static struct disk_store_observer told;
+static struct disk_backend_observer told;
 static uint64_t seq;
 
 static int begin(void **state)
@@ -57,15 +57,15 @@ static void put_ids(struct buf *payload, const char *ids)
 
 /* A commit of one record; each letter is an id. */
 static void store(const char *name, bool is_base, const char *starts,
-                  const char *stops, enum store_result result)
+                  const char *stops, enum backend_result result)
 {
     struct slice id = slice_text(name);
-    struct store_request *request = store_request_new(STORE_APPEND);
+    struct journal_request *request = journal_request_new(BACKEND_APPEND);
     struct buf payload = { 0 };
     struct buf bytes = { 0 };
     struct record record = { .event_type = 0 };
-    struct store_entity entity = { .result = result };
-    struct store_record stored = { .seq = ++seq };
+    struct backend_entity entity = { .result = result };
+    struct backend_record stored = { .seq = ++seq };
 
     buf_put_u8(&payload, 1);
     buf_put_u8(&payload, is_base);
@@ -73,19 +73,19 @@ static void store(const char *name, bool is_base, const char *starts,
     put_ids(&payload, stops);
     record.payload = buf_slice(&payload);
     record_encode(&bytes, record_key(id), seq, &record);
-    entity.id = store_put(request, id);
-    stored.bytes = store_put(request, buf_slice(&bytes));
+    entity.id = backend_put(request, id);
+    stored.bytes = backend_put(request, buf_slice(&bytes));
     vec_push(&request->entities, entity);
     vec_push(&request->records, stored);
     told.committed(told.user, NULL, &request, 1);
-    store_request_free(request);
+    journal_request_free(request);
     buf_fini(&payload);
     buf_fini(&bytes);
 }
 
 static void kept(bool is_base, const char *starts, const char *stops)
 {
-    store("|Kept|4", is_base, starts, stops, STORE_DONE);
+    store("|Kept|4", is_base, starts, stops, BACKEND_DONE);
 }
 
 static void tell(uint32_t node, enum probe_kind kind, uint16_t type,
@@ -158,7 +158,7 @@ static void who_was_forgotten_and_starts_is_found(void **state)
 static void a_start_that_was_not_stored_is_no_start(void **state)
 {
     (void)state;
-    store("|Kept|4", true, "a", "", STORE_FAILED);
+    store("|Kept|4", true, "a", "", BACKEND_FAILED);
     starts(0, "a");
     expect_only("I8");
 }
@@ -179,7 +179,7 @@ static void a_base_is_of_its_shard_alone(void **state)
     kept(true, "a", "");
     starts(0, "a");
     seq = 0;
-    store("|Kept|-4", true, "b", "", STORE_DONE);
+    store("|Kept|-4", true, "b", "", BACKEND_DONE);
     starts(0, "b");
     expect_quiet(NULL);
     expect_only(NULL);
@@ -204,7 +204,7 @@ static void with_other_shards_each_is_stored_where_it_belongs(void **state)
     expect_quiet("a of Kept, shard 4, is stored in a shard to which it does "
                  "not belong any more");
     seq = 0;
-    store(name, false, "a", "", STORE_DONE);
+    store(name, false, "a", "", BACKEND_DONE);
     seq = 1;
     kept(true, "a", "");
     expect_quiet(missing);
@@ -227,9 +227,9 @@ static void other_types_and_events_are_nothing_to_it(void **state)
 {
     (void)state;
     tell(0, PROBE_ENTITY_STARTED, 0, "a");
-    store("|Plain|4", true, "a", "", STORE_DONE);
+    store("|Plain|4", true, "a", "", BACKEND_DONE);
     seq = 0;
-    store("Kept|x", true, "a", "", STORE_DONE);
+    store("Kept|x", true, "a", "", BACKEND_DONE);
     expect_quiet(NULL);
     expect_only(NULL);
     assert_int_equal(check_remember_counts(check).records, 0);

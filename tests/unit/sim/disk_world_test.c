@@ -60,17 +60,17 @@ static struct check_journal_counts live(uint64_t seed, bool lies,
         for (uint32_t i = 0; i < NODES; i++)
             start(world, load, i);
         assert_true(world_until(world, world_all_up, NULL, 120 * SECOND));
-        disk_set_faults(disk_store_disk(world_store(world)), &faults);
+        disk_set_faults(disk_backend_disk(world_backend(world)), &faults);
         world_run(world, 10 * SECOND);
         for (uint32_t i = 0; i < NODES; i++)
             world_crash(world, i);
-        disk_store_power_loss(world_store(world), world_now(world));
-        disk_store_reopen(world_store(world), world_now(world));
+        disk_backend_power_loss(world_backend(world), world_now(world));
+        disk_backend_reopen(world_backend(world), world_now(world));
         world_run(world, SECOND);
-        *broken += disk_store_damage(world_store(world)) != NULL;
+        *broken += disk_backend_damage(world_backend(world)) != NULL;
         if (*broken)
             break;
-        assert_true(disk_store_serves(world_store(world)));
+        assert_true(disk_backend_serves(world_backend(world)));
     }
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         const struct violation *found =

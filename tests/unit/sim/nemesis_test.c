@@ -5,7 +5,7 @@
 
 #include "sim/nemesis.h"
 #include "sim/schedule.h"
-#include "sim/store_faults.h"
+#include "sim/backend_faults.h"
 
 struct played {
     struct world *world;
@@ -35,7 +35,7 @@ static bool hand_disk(void *user, enum fault_verb verb, bool on)
 
     if (verb == FAULT_VERB_DISK_FULL)
         played->is_full = on;
-    return store_fault(played->world, verb, on);
+    return backend_fault(played->world, verb, on);
 }
 
 static uint64_t hand_harm(void *user, enum fault_verb verb)
@@ -43,7 +43,7 @@ static uint64_t hand_harm(void *user, enum fault_verb verb)
     struct played *played = user;
 
     return verb == FAULT_VERB_DOWN ? played->downs
-                                   : store_harm(played->world, verb);
+                                   : backend_harm(played->world, verb);
 }
 
 static void play_until(struct played *played, uint64_t end)

@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 #include "base/timers.h"
-#include "sim/disk_store.h"
+#include "sim/disk_backend.h"
 #include "sim/net.h"
 #include "sim/run.h"
 #include "sim/world.h"
@@ -260,7 +260,7 @@ static void L6_a_resolver_that_says_unstable_at_each_cut_is_found(void **state)
 static uint32_t commits[2][2]; /* of each store, by nodes of each data center */
 
 static void count_even(void *user, uint32_t node,
-                       const struct store_request *request)
+                       const struct journal_request *request)
 {
     (void)user;
     (void)request;
@@ -268,7 +268,7 @@ static void count_even(void *user, uint32_t node,
 }
 
 static void count_odd(void *user, uint32_t node,
-                      const struct store_request *request)
+                      const struct journal_request *request)
 {
     (void)user;
     (void)request;
@@ -277,13 +277,13 @@ static void count_odd(void *user, uint32_t node,
 
 static void look_at_stores(void *user, struct world *world)
 {
-    const struct disk_store_observer even = { .asked = count_even };
-    const struct disk_store_observer odd = { .asked = count_odd };
+    const struct disk_backend_observer even = { .asked = count_even };
+    const struct disk_backend_observer odd = { .asked = count_odd };
 
     (void)user;
     assert_int_equal(world_store_count(world), 2);
-    disk_store_observe(world_store_at(world, 0), &even);
-    disk_store_observe(world_store_at(world, 1), &odd);
+    disk_backend_observe(world_store_at(world, 0), &even);
+    disk_backend_observe(world_store_at(world, 1), &odd);
 }
 
 /* Entities of the same names store their events, each data center's in its own store. */

@@ -12,12 +12,12 @@
 #include <time.h>
 
 #include "base/limits.h"
-#include "host/store_sqlite.h"
+#include "host/backend_sqlite.h"
 
 enum {
     PAGES = 2048, /* that each step adds to the log */
     STEPS = 10,   /* above the limit, if it could grow */
-    SLACK = STORE_WAL_PAGES_MAX / 4, /* readers may be late a few times on a busy machine */
+    SLACK = BACKEND_WAL_PAGES_MAX / 4, /* readers may be late a few times on a busy machine */
     PAGE_SIZE = 4096 + 24,
     READ_NS = 5000000
 };
@@ -93,28 +93,28 @@ static void grow(sqlite3 *other)
 
 static void claim(void *writer)
 {
-    struct store_request *request = store_request_claim(
+    struct journal_request *request = journal_request_claim(
         slice_text("T"), slice_text("s"), (struct fence){ 1, 1 });
 
-    store_sqlite.write(writer, &request, 1);
-    assert_int_equal(request->result, STORE_DONE);
-    store_request_free(request);
+    backend_sqlite.write(writer, &request, 1);
+    assert_int_equal(request->result, BACKEND_DONE);
+    journal_request_free(request);
 }
 
 /* A commit and what comes after it, among readers. */
 static void commit(void *writer, struct readers *readers, uint64_t seq)
 {
-    struct store_request *request =
+    struct journal_request *request =
         append_new("s", (struct fence){ 1, 1 }, "T|x", seq, "e");
-    struct store_kept kept = { 0 };
+    struct backend_kept kept = { 0 };
     pthread_t thread;
 
-    store_sqlite.write(writer, &request, 1);
-    assert_int_equal(request->result, STORE_DONE);
-    store_request_free(request);
+    backend_sqlite.write(writer, &request, 1);
+    assert_int_equal(request->result, BACKEND_DONE);
+    journal_request_free(request);
     atomic_store(&readers->end, 0);
     assert_int_equal(pthread_create(&thread, NULL, take_turns, readers), 0);
-    store_sqlite.tidy(writer, &kept);
+    backend_sqlite.tidy(writer, &kept);
     atomic_store(&readers->end, 1);
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
@@ -129,12 +129,12 @@ struct place {
 
 static void place_open(struct place *place)
 {
-    struct store_options options = { .path = place->path, .cluster = "c" };
-    char error[STORE_ERROR_MAX] = "";
+    struct backend_options options = { .path = place->path, .cluster = "c" };
+    char error[BACKEND_ERROR_MAX] = "";
 
     folder_make(place->folder, sizeof place->folder);
     snprintf(place->path, sizeof place->path, "%s/journal.db", place->folder);
-    place->writer = store_sqlite.open(&options, STORE_WRITER, error);
+    place->writer = backend_sqlite.open(&options, BACKEND_WRITER, error);
     assert_string_equal(error, "");
     claim(place->writer);
     place->other = open_db(place->path);
@@ -146,7 +146,7 @@ static void place_open(struct place *place)
 static void place_close(struct place *place)
 {
     assert_int_equal(sqlite3_close(place->other), SQLITE_OK);
-    store_sqlite.close(place->writer);
+    backend_sqlite.close(place->writer);
     folder_drop(place->folder);
 }
 
@@ -160,12 +160,12 @@ static void the_log_is_emptied_though_somebody_always_reads(void **state)
     for (int i = 0; i < 2; i++)
         readers.db[i] = open_db(place.path);
     run(readers.db[0], "BEGIN; SELECT count(*) FROM sqlite_master");
-    while (log_pages(place.path) < STORE_WAL_PAGES_MAX)
+    while (log_pages(place.path) < BACKEND_WAL_PAGES_MAX)
         grow(place.other);
     for (int step = 0; step < STEPS; step++) {
         commit(place.writer, &readers, (uint64_t)step + 1);
         grow(place.other);
-        assert_true(log_pages(place.path) < STORE_WAL_PAGES_MAX + SLACK);
+        assert_true(log_pages(place.path) < BACKEND_WAL_PAGES_MAX + SLACK);
     }
     run(readers.db[readers.current], "COMMIT");
     for (int i = 0; i < 2; i++)
@@ -183,21 +183,21 @@ static int count_pages(void *pages, sqlite3 *db, const char *name, int count)
     return SQLITE_OK;
 }
 
-static void write_one(void *writer, uint64_t seq, struct store_kept *kept)
+static void write_one(void *writer, uint64_t seq, struct backend_kept *kept)
 {
-    struct store_request *request =
+    struct journal_request *request =
         append_new("s", (struct fence){ 1, 1 }, "T|x", seq, "e");
 
-    store_sqlite.write(writer, &request, 1);
-    assert_int_equal(request->result, STORE_DONE);
-    store_request_free(request);
-    store_sqlite.tidy(writer, kept);
+    backend_sqlite.write(writer, &request, 1);
+    assert_int_equal(request->result, BACKEND_DONE);
+    journal_request_free(request);
+    backend_sqlite.tidy(writer, kept);
 }
 
 /* It had grown far beyond the limit, and begins anew by no doing of this writer: the limit is the usual one again. */
 static void a_log_that_others_emptied_is_emptied_at_its_limit(void **state)
 {
-    struct store_kept kept = { 0 };
+    struct backend_kept kept = { 0 };
     int pages = 0; /* in the log after a commit of the other */
     int before;
     sqlite3 *reader;
@@ -208,16 +208,16 @@ static void a_log_that_others_emptied_is_emptied_at_its_limit(void **state)
     (void)sqlite3_wal_hook(place.other, count_pages, &pages);
     reader = open_db(place.path);
     run(reader, "BEGIN; SELECT count(*) FROM sqlite_master");
-    while (pages < STORE_WAL_PAGES_MAX)
+    while (pages < BACKEND_WAL_PAGES_MAX)
         grow(place.other);
     write_one(place.writer, 1, &kept);
-    assert_true(kept.size >= (uint64_t)STORE_WAL_PAGES_MAX * 4096);
+    assert_true(kept.size >= (uint64_t)BACKEND_WAL_PAGES_MAX * 4096);
     assert_int_equal(kept.tries, 1);
     run(reader, "COMMIT");
     run(place.other, "PRAGMA wal_checkpoint(RESTART)");
     write_one(place.writer, 2, &kept);
     assert_int_equal(kept.size, 0);
-    while (pages >= STORE_WAL_PAGES_MAX || pages < STORE_WAL_PAGES)
+    while (pages >= BACKEND_WAL_PAGES_MAX || pages < BACKEND_WAL_PAGES)
         grow(place.other);
     before = pages;
     write_one(place.writer, 3, &kept);
@@ -335,7 +335,7 @@ static void a_reader_without_an_end_is_told(void **state)
     other = open_db(path);
     run(other, "PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0;"
                "CREATE TABLE other(id INTEGER PRIMARY KEY, x)");
-    while (log_pages(path) < STORE_WAL_PAGES_MAX)
+    while (log_pages(path) < BACKEND_WAL_PAGES_MAX)
         grow(other);
     assert_int_equal(counted(system), 0);
     for (int i = 0; i < 3; i++) {

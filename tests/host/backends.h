@@ -14,27 +14,27 @@
 
 #include "base/check.h"
 #include "journal/record.h"
-#include "journal/store.h"
+#include "journal/backend.h"
 
 /* An append for entity `id` of shard `shard` under a fence: one record for
  * each letter of `events`, numbered from `from`. */
-static inline void append_add(struct store_request *request, const char *shard,
+static inline void append_add(struct journal_request *request, const char *shard,
                               struct fence fence, const char *id,
                               uint64_t from, const char *events)
 {
-    struct store_shard named = { .fence = fence };
-    struct store_entity entity = { .shard = request->shards.count };
+    struct backend_shard named = { .fence = fence };
+    struct backend_entity entity = { .shard = request->shards.count };
 
-    named.type = store_put(request, slice_text("T"));
-    named.shard = store_put(request, slice_text(shard));
+    named.type = backend_put(request, slice_text("T"));
+    named.shard = backend_put(request, slice_text(shard));
     vec_push(&request->shards, named);
-    entity.id = store_put(request, slice_text(id));
+    entity.id = backend_put(request, slice_text(id));
     vec_push(&request->entities, entity);
     for (const char *event = events; *event; event++) {
         struct record record = { .event_type = 1,
                                  .fence = fence,
                                  .payload = slice_of(event, 1) };
-        struct store_record stored = {
+        struct backend_record stored = {
             .entity = request->entities.count - 1,
             .seq = from++,
             .bytes.at = (uint32_t)request->bytes.size,
@@ -48,12 +48,12 @@ static inline void append_add(struct store_request *request, const char *shard,
     }
 }
 
-static inline struct store_request *append_new(const char *shard,
+static inline struct journal_request *append_new(const char *shard,
                                                struct fence fence,
                                                const char *id, uint64_t from,
                                                const char *events)
 {
-    struct store_request *request = store_request_new(STORE_APPEND);
+    struct journal_request *request = journal_request_new(BACKEND_APPEND);
 
     append_add(request, shard, fence, id, from, events);
     return request;
@@ -61,18 +61,18 @@ static inline struct store_request *append_new(const char *shard,
 
 /* The events of an entity as letters, behind the first one's number and a colon when it is not 1; fails on a gap or a wrong checksum.
  * The caller frees. */
-static inline char *stored_events(const struct store_ops *ops, void *reader,
+static inline char *stored_events(const struct backend_ops *ops, void *reader,
                                   const char *id)
 {
-    struct store_request *request =
-        store_request_replay(slice_text(id), 1, 100000, 1 << 30);
+    struct journal_request *request =
+        journal_request_replay(slice_text(id), 1, 100000, 1 << 30);
     struct buf letters = { 0 };
     uint64_t first = 1;
     char text[24];
 
     ops->read(reader, &request, 1);
     assert_string_equal(request->error, "");
-    assert_int_equal(request->result, STORE_DONE);
+    assert_int_equal(request->result, BACKEND_DONE);
     assert_false(request->more);
     if (request->records.count && request->records.items[0].seq != 1) {
         first = request->records.items[0].seq;
@@ -80,22 +80,22 @@ static inline char *stored_events(const struct store_ops *ops, void *reader,
         buf_put_text(&letters, text);
     }
     for (uint32_t i = 0; i < request->records.count; i++) {
-        const struct store_record *stored = &request->records.items[i];
+        const struct backend_record *stored = &request->records.items[i];
         struct record record;
 
         assert_true(stored->seq == first + i);
-        assert_null(record_decode(store_slice(request, stored->bytes),
+        assert_null(record_decode(backend_slice(request, stored->bytes),
                                   record_key(slice_text(id)), stored->seq,
                                   &record));
         buf_put_slice(&letters, record.payload);
     }
     buf_put_u8(&letters, 0);
-    store_request_free(request);
+    journal_request_free(request);
     return (char *)letters.data;
 }
 
 /* The last entity of an append: its records below that number go. */
-static inline void append_cut(struct store_request *request, uint64_t cut)
+static inline void append_cut(struct journal_request *request, uint64_t cut)
 {
     request->entities.items[request->entities.count - 1].cut = cut;
 }

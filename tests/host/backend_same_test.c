@@ -4,14 +4,14 @@
 #include "stores.h"
 
 #include "base/rng.h"
-#include "host/store_memory.h"
-#include "host/store_sqlite.h"
+#include "host/backend_memory.h"
+#include "host/backend_sqlite.h"
 
 #define IDS 5
 #define SHARDS 3
 
 struct pair {
-    const struct store_ops *ops[2];
+    const struct backend_ops *ops[2];
     void *stores[2];
     uint64_t last[IDS]; /* about what is stored; guesses are near it */
 };
@@ -21,10 +21,10 @@ static struct fence any_fence(struct rng *rng)
     return (struct fence){ rng_below(rng, 3), rng_below(rng, 3) };
 }
 
-static struct store_request *any_append(struct pair *pair, struct rng *rng)
+static struct journal_request *any_append(struct pair *pair, struct rng *rng)
 {
     static const char *const events[] = { "a", "b", "ab", "abc", "" };
-    struct store_request *request = store_request_new(STORE_APPEND);
+    struct journal_request *request = journal_request_new(BACKEND_APPEND);
     uint32_t first = (uint32_t)rng_below(rng, IDS);
     uint32_t count = 1 + (uint32_t)rng_below(rng, 3);
 
@@ -43,19 +43,19 @@ static struct store_request *any_append(struct pair *pair, struct rng *rng)
     return request;
 }
 
-static struct store_request *any_request(struct pair *pair, struct rng *rng)
+static struct journal_request *any_request(struct pair *pair, struct rng *rng)
 {
     char shard[] = { (char)('s' + rng_below(rng, SHARDS)), 0 };
-    struct store_request *request;
+    struct journal_request *request;
 
     switch (rng_below(rng, 8)) {
     case 0:
-        request = store_request_claim(slice_text("T"), slice_text(shard),
+        request = journal_request_claim(slice_text("T"), slice_text(shard),
                                       any_fence(rng));
         request->next = rng_below(rng, 4) == 0;
         return request;
     case 1:
-        return store_request_take_term(slice_text("T"), rng_below(rng, 9));
+        return journal_request_take_term(slice_text("T"), rng_below(rng, 9));
     default:
         return any_append(pair, rng);
     }
@@ -65,8 +65,8 @@ static struct store_request *any_request(struct pair *pair, struct rng *rng)
 static void both(struct pair *pair, struct rng *rng)
 {
     struct rng copy = *rng;
-    struct store_request *left = any_request(pair, rng);
-    struct store_request *right = any_request(pair, &copy);
+    struct journal_request *left = any_request(pair, rng);
+    struct journal_request *right = any_request(pair, &copy);
 
     pair->ops[0]->write(pair->stores[0], &left, 1);
     pair->ops[1]->write(pair->stores[1], &right, 1);
@@ -84,16 +84,16 @@ static void both(struct pair *pair, struct rng *rng)
         assert_int_equal(left->entities.items[i].result,
                          right->entities.items[i].result);
     for (uint32_t i = 0; i < left->records.count; i++) {
-        const struct store_record *record = &left->records.items[i];
-        const struct store_entity *entity =
+        const struct backend_record *record = &left->records.items[i];
+        const struct backend_entity *entity =
             &left->entities.items[record->entity];
-        uint32_t which = store_slice(left, entity->id).data[2] - 'a';
+        uint32_t which = backend_slice(left, entity->id).data[2] - 'a';
 
-        if (entity->result == STORE_DONE && record->seq > pair->last[which])
+        if (entity->result == BACKEND_DONE && record->seq > pair->last[which])
             pair->last[which] = record->seq;
     }
-    store_request_free(left);
-    store_request_free(right);
+    journal_request_free(left);
+    journal_request_free(right);
 }
 
 static void every_store_answers_alike(void **state)
@@ -103,29 +103,29 @@ static void every_store_answers_alike(void **state)
 
     folder_make(folder, sizeof folder);
     for (uint64_t seed = 1; seed <= 8; seed++) {
-        struct pair pair = { .ops = { &store_memory, &store_sqlite } };
+        struct pair pair = { .ops = { &backend_memory, &backend_sqlite } };
         char path[220];
-        struct store_options options = { .path = path, .cluster = "c" };
-        char error[STORE_ERROR_MAX];
+        struct backend_options options = { .path = path, .cluster = "c" };
+        char error[BACKEND_ERROR_MAX];
         struct rng rng;
 
         rng_init(&rng, seed);
         snprintf(path, sizeof path, "%s/journal%u.db", folder,
                  (unsigned)seed);
         for (int i = 0; i < 2; i++) {
-            pair.stores[i] = pair.ops[i]->open(&options, STORE_WRITER, error);
+            pair.stores[i] = pair.ops[i]->open(&options, BACKEND_WRITER, error);
             assert_non_null(pair.stores[i]);
         }
         for (int i = 0; i < 120; i++)
             both(&pair, &rng);
         for (char entity = 'a'; entity < 'a' + IDS; entity++) {
             char id[] = { 'T', '|', entity, 0 };
-            void *reader = store_sqlite.open(&options, STORE_READER, error);
-            char *events = stored_events(&store_sqlite, reader, id);
+            void *reader = backend_sqlite.open(&options, BACKEND_READER, error);
+            char *events = stored_events(&backend_sqlite, reader, id);
 
-            assert_stored(&store_memory, pair.stores[0], id, events);
+            assert_stored(&backend_memory, pair.stores[0], id, events);
             mem_free(events);
-            store_sqlite.close(reader);
+            backend_sqlite.close(reader);
         }
         for (int i = 0; i < 2; i++)
             pair.ops[i]->close(pair.stores[i]);

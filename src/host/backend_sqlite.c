@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "host/store_sqlite.h"
+#include "host/backend_sqlite.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "host/store_holder.h"
-#include "host/store_sqlite_inside.h"
+#include "host/backend_holder.h"
+#include "host/backend_sqlite_inside.h"
 
 #define SCHEMA_VERSION 1
 #define APPLICATION_ID 0x73686a6c /* "shjl" */
@@ -116,16 +116,16 @@ static int run_text(struct sqlite_store *store, const char *sql)
 
 void sqlite_locked(const struct sqlite_store *store, char *error)
 {
-    uint32_t holder = store_holder(store->path);
+    uint32_t holder = backend_holder(store->path);
 
     if (holder)
-        (void)snprintf(error, STORE_ERROR_MAX,
+        (void)snprintf(error, BACKEND_ERROR_MAX,
                        "journal %.*s: process %u has the write lock, waited "
                        "%u ms; if it is stopped, continue or kill it",
                        LOCKED_PATH_MAX, store->path, holder,
                        store->lock_wait_ms); /* fits */
     else
-        (void)snprintf(error, STORE_ERROR_MAX,
+        (void)snprintf(error, BACKEND_ERROR_MAX,
                        "journal %.*s: no write lock in %u ms, others have it",
                        LOCKED_PATH_MAX, store->path,
                        store->lock_wait_ms); /* fits */
@@ -138,10 +138,10 @@ static int failed(struct sqlite_store *store, char *error)
     if (is_busy(code))
         sqlite_locked(store, error);
     else if (code == SQLITE_NOTADB)
-        (void)snprintf(error, STORE_ERROR_MAX,
+        (void)snprintf(error, BACKEND_ERROR_MAX,
                        "journal %s: the file is not a database", store->path);
     else
-        (void)snprintf(error, STORE_ERROR_MAX, "journal %s: %s", store->path,
+        (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->path,
                        sqlite3_errmsg(store->db));
     return -1;
 }
@@ -152,13 +152,13 @@ static int refused(struct sqlite_store *store, char *error, const char *format,
 static int refused(struct sqlite_store *store, char *error, const char *format,
                    ...)
 {
-    int used = snprintf(error, STORE_ERROR_MAX, "journal %s: ", store->path);
+    int used = snprintf(error, BACKEND_ERROR_MAX, "journal %s: ", store->path);
     va_list arguments;
 
-    if (used < 0 || used >= STORE_ERROR_MAX)
+    if (used < 0 || used >= BACKEND_ERROR_MAX)
         return -1;
     va_start(arguments, format);
-    (void)vsnprintf(error + used, STORE_ERROR_MAX - (size_t)used, format,
+    (void)vsnprintf(error + used, BACKEND_ERROR_MAX - (size_t)used, format,
                     arguments); /* a cut text will do */
     va_end(arguments);
     return -1;
@@ -289,7 +289,7 @@ static int open_file(struct sqlite_store *store, char *error)
 {
     int result;
 
-    if (store->mode == STORE_WRITER)
+    if (store->mode == BACKEND_WRITER)
         create_file(store->path);
     result = sqlite3_open_v2(store->path, &store->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
@@ -311,7 +311,7 @@ static int open_file(struct sqlite_store *store, char *error)
 static void fill_log(struct sqlite_store *store)
 {
     static const uint8_t zeros[1 << 16];
-    const off_t wanted = (off_t)STORE_WAL_PAGES * (4096 + 24);
+    const off_t wanted = (off_t)BACKEND_WAL_PAGES * (4096 + 24);
     struct buf name = { 0 };
     struct stat stat;
     int file;
@@ -365,7 +365,7 @@ static int set_up_writer(struct sqlite_store *store, char *error)
                                     NULL, NULL); /* others may be at it */
     /* The log is emptied by sqlite_tidy, in the writer's own turn. */
     (void)sqlite3_wal_hook(store->db, on_wal, store); /* replaces none */
-    store->checkpoint_at = STORE_WAL_PAGES;
+    store->checkpoint_at = BACKEND_WAL_PAGES;
     return prepare(store, write_sql, SQL_COUNT, error);
 }
 
@@ -383,7 +383,7 @@ static int connect_store(struct sqlite_store *store, char *error)
 {
     int result = open_file(store, error);
 
-    if (result == 0 && store->mode == STORE_READER) {
+    if (result == 0 && store->mode == BACKEND_READER) {
         result = set_up_reader(store, error);
     } else if (result == 0) {
         turn_take(store->turn);
@@ -492,8 +492,8 @@ static int refuse_others(struct sqlite_store *store, char *error)
     return 0;
 }
 
-static void *open_store(const struct store_options *options,
-                        enum store_mode mode, char *error)
+static void *open_store(const struct backend_options *options,
+                        enum backend_mode mode, char *error)
 {
     struct sqlite_store *store = mem_alloc(sizeof *store);
     bool is_ready;
@@ -501,15 +501,15 @@ static void *open_store(const struct store_options *options,
     store->path = mem_text(options->path ? options->path : "");
     store->cluster = mem_text(options->cluster ? options->cluster : "");
     store->lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms
-                                                : STORE_LOCK_WAIT_MS;
+                                                : BACKEND_LOCK_WAIT_MS;
     store->mode = mode;
     store->claims = -1;
-    is_ready = mode == STORE_READER || make_directory(store, error) == 0;
+    is_ready = mode == BACKEND_READER || make_directory(store, error) == 0;
     if (is_ready) {
         resolve_directory(store);
         is_ready = refuse_others(store, error) == 0;
     }
-    if (is_ready && mode == STORE_WRITER) {
+    if (is_ready && mode == BACKEND_WRITER) {
         store->turn = open_turn(store->path, error);
         is_ready = store->turn != NULL;
     }
@@ -520,6 +520,6 @@ static void *open_store(const struct store_options *options,
     return store;
 }
 
-const struct store_ops store_sqlite = { "sqlite",     open_store,
+const struct backend_ops backend_sqlite = { "sqlite",     open_store,
                                         sqlite_write, sqlite_tidy,
                                         sqlite_read,  close_store };

@@ -5,7 +5,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "host/store_holder.h"
+#include "host/backend_holder.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -46,7 +46,7 @@ static uint32_t holder_in(const char *line, const struct stat *file)
     return pid;
 }
 
-uint32_t store_holder(const char *path)
+uint32_t backend_holder(const char *path)
 {
     struct buf name = { 0 };
     struct stat file;

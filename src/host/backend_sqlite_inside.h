@@ -3,14 +3,14 @@
  *   store_sqlite.c        opening, schema, the table of functions
  *   store_sqlite_write.c  one group as one transaction
  *   store_sqlite_read.c   replays */
-#ifndef SHERD_HOST_STORE_SQLITE_INSIDE_H
-#define SHERD_HOST_STORE_SQLITE_INSIDE_H
+#ifndef SHERD_HOST_BACKEND_SQLITE_INSIDE_H
+#define SHERD_HOST_BACKEND_SQLITE_INSIDE_H
 
 #include <sqlite3.h>
 
 #include "base/map.h"
-#include "host/store_turn.h"
-#include "journal/store.h"
+#include "host/backend_turn.h"
+#include "journal/backend.h"
 
 enum statement {
     SQL_BEGIN,
@@ -52,7 +52,7 @@ struct sqlite_store {
     struct turn *turn; /* the writer's */
     char *path;
     char *cluster;
-    enum store_mode mode;
+    enum backend_mode mode;
     uint32_t lock_wait_ms;
     sqlite3_stmt *statements[SQL_COUNT];
     struct map entities; /* persistence id -> struct known */
@@ -72,11 +72,11 @@ void sqlite_locked(const struct sqlite_store *store, char *error);
 /* Runs a statement that gives no rows; SQLITE_OK or the error. */
 int sqlite_run(struct sqlite_store *store, enum statement which);
 
-/* store_sqlite_write.c, store_sqlite_read.c: see struct store_ops */
-void sqlite_write(void *opened, struct store_request **requests,
+/* store_sqlite_write.c, store_sqlite_read.c: see struct backend_ops */
+void sqlite_write(void *opened, struct journal_request **requests,
                   uint32_t count);
-void sqlite_tidy(void *opened, struct store_kept *kept);
-void sqlite_read(void *opened, struct store_request **requests,
+void sqlite_tidy(void *opened, struct backend_kept *kept);
+void sqlite_read(void *opened, struct journal_request **requests,
                  uint32_t count);
 
 #endif

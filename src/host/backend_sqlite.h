@@ -4,11 +4,11 @@
  * of power. docs/protocol/journal.md describes the tables. A file of another
  * cluster, schema or program is refused when it is opened. The file's directory
  * must be on a local disk. */
-#ifndef SHERD_HOST_STORE_SQLITE_H
-#define SHERD_HOST_STORE_SQLITE_H
+#ifndef SHERD_HOST_BACKEND_SQLITE_H
+#define SHERD_HOST_BACKEND_SQLITE_H
 
-#include "journal/store.h"
+#include "journal/backend.h"
 
-extern const struct store_ops store_sqlite;
+extern const struct backend_ops backend_sqlite;
 
 #endif

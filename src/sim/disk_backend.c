@@ -1,5 +1,5 @@
 /* Requests on their way, the group under way, and how the store is opened. */
-#include "sim/disk_store.h"
+#include "sim/disk_backend.h"
 
 #include "base/check.h"
 #include "base/map.h"
@@ -34,7 +34,7 @@ enum event {
 /* One request from its submission to its return. */
 struct ticket {
     uint64_t number; /* its key */
-    struct store_request *request;
+    struct journal_request *request;
     uint32_t node;
     bool has_arrived;
     bool is_orphan; /* its node is gone: nobody gets the answer */
@@ -47,7 +47,7 @@ struct door {
     uint64_t returns_at;
 };
 
-struct disk_store {
+struct disk_backend {
     struct disk *disk;
     struct rng rng;
     char *cluster;
@@ -68,11 +68,11 @@ struct disk_store {
     struct log_end end;
     struct log_end next_end;     /* behind the group under way */
     VEC(struct ticket *) group;  /* under way */
-    VEC(struct store_request *) requests; /* the group's, for observers */
+    VEC(struct journal_request *) requests; /* the group's, for observers */
     struct buf bytes;            /* the group's, or the log when it opens */
     enum disk_result result;     /* of the disk's step under way */
-    struct disk_store_counters counters;
-    struct disk_store_observer observers[DISK_STORE_OBSERVERS_MAX];
+    struct disk_backend_counters counters;
+    struct disk_backend_observer observers[DISK_STORE_OBSERVERS_MAX];
     uint32_t observer_count;
 };
 
@@ -84,11 +84,11 @@ struct disk_store {
                     (store)->observers[i_].user, __VA_ARGS__);            \
     } while (0)
 
-struct disk_store *disk_store_new(const char *cluster, struct rng disk_rng,
+struct disk_backend *disk_backend_new(const char *cluster, struct rng disk_rng,
                                   struct rng rng, uint64_t way_min,
                                   uint64_t way_mean)
 {
-    struct disk_store *store = mem_alloc(sizeof *store);
+    struct disk_backend *store = mem_alloc(sizeof *store);
     struct buf head = { 0 };
 
     store->disk = disk_new(disk_rng);
@@ -105,7 +105,7 @@ struct disk_store *disk_store_new(const char *cluster, struct rng disk_rng,
     return store;
 }
 
-void disk_store_free(struct disk_store *store)
+void disk_backend_free(struct disk_backend *store)
 {
     struct map_entry entry;
 
@@ -114,7 +114,7 @@ void disk_store_free(struct disk_store *store)
     for (uint32_t at = 0; map_next(&store->tickets, &at, &entry);) {
         struct ticket *ticket = entry.value;
 
-        store_request_free(ticket->request);
+        journal_request_free(ticket->request);
         mem_free(ticket);
     }
     map_fini(&store->tickets);
@@ -131,46 +131,46 @@ void disk_store_free(struct disk_store *store)
     mem_free(store);
 }
 
-void disk_store_observe(struct disk_store *store,
-                        const struct disk_store_observer *observer)
+void disk_backend_observe(struct disk_backend *store,
+                        const struct disk_backend_observer *observer)
 {
     check(store->observer_count < DISK_STORE_OBSERVERS_MAX);
     store->observers[store->observer_count++] = *observer;
 }
 
-struct disk *disk_store_disk(struct disk_store *store)
+struct disk *disk_backend_disk(struct disk_backend *store)
 {
     return store->disk;
 }
 
-const struct disk_store_counters *
-disk_store_counters(const struct disk_store *store)
+const struct disk_backend_counters *
+disk_backend_counters(const struct disk_backend *store)
 {
     return &store->counters;
 }
 
 /* ---- tickets ---- */
 
-static void put(struct disk_store *store, uint64_t at, enum event event,
+static void put(struct disk_backend *store, uint64_t at, enum event event,
                 uint64_t id)
 {
     timers_put(&store->events, at, (uint32_t)event, id, store->process);
 }
 
-static struct ticket *ticket_at(const struct disk_store *store,
+static struct ticket *ticket_at(const struct disk_backend *store,
                                 uint64_t number)
 {
     return map_get(&store->tickets, map_u64(&number));
 }
 
-static void drop_ticket(struct disk_store *store, struct ticket *ticket)
+static void drop_ticket(struct disk_backend *store, struct ticket *ticket)
 {
     (void)map_take(&store->tickets, map_u64(&ticket->number)); /* it is `ticket` */
-    store_request_free(ticket->request);
+    journal_request_free(ticket->request);
     mem_free(ticket);
 }
 
-static struct door *door_of(struct disk_store *store, uint32_t node)
+static struct door *door_of(struct disk_backend *store, uint32_t node)
 {
     while (store->doors.count <= node)
         vec_push(&store->doors, ((struct door){ 0 }));
@@ -186,12 +186,12 @@ static uint64_t in_order(uint64_t at, uint64_t *before)
     return at;
 }
 
-static uint64_t way(struct disk_store *store)
+static uint64_t way(struct disk_backend *store)
 {
     return stream_delay(&store->rng, store->way_min, store->way_mean);
 }
 
-static void send_back(struct disk_store *store, uint64_t now,
+static void send_back(struct disk_backend *store, uint64_t now,
                       struct ticket *ticket)
 {
     if (ticket->is_orphan) {
@@ -204,24 +204,24 @@ static void send_back(struct disk_store *store, uint64_t now,
         EVENT_RETURN, ticket->number);
 }
 
-static void fail(struct disk_store *store, uint64_t now,
-                 struct ticket *ticket, enum store_result result,
+static void fail(struct disk_backend *store, uint64_t now,
+                 struct ticket *ticket, enum backend_result result,
                  const char *error)
 {
-    if (result == STORE_FAILED)
+    if (result == BACKEND_FAILED)
         store->counters.failed++;
     else
         store->counters.unknown++;
-    store_settle(ticket->request, result, error);
+    backend_settle(ticket->request, result, error);
     send_back(store, now, ticket);
 }
 
 /* ---- the group under way ---- */
 
-static void begin_group(struct disk_store *store, uint64_t now);
+static void begin_group(struct disk_backend *store, uint64_t now);
 
 /* The disk has begun something: it is over at done.at. */
-static void begin_step(struct disk_store *store, enum phase phase,
+static void begin_step(struct disk_backend *store, enum phase phase,
                        struct disk_done done)
 {
     store->phase = phase;
@@ -229,12 +229,12 @@ static void begin_step(struct disk_store *store, enum phase phase,
     put(store, done.at, EVENT_DISK, ++store->step);
 }
 
-static void end_group(struct disk_store *store, uint64_t now,
-                      enum store_result result, const char *error)
+static void end_group(struct disk_backend *store, uint64_t now,
+                      enum backend_result result, const char *error)
 {
     store->phase = PHASE_IDLE;
     for (uint32_t i = 0; i < store->group.count; i++) {
-        if (result == STORE_DONE)
+        if (result == BACKEND_DONE)
             send_back(store, now, store->group.items[i]);
         else
             fail(store, now, store->group.items[i], result, error);
@@ -244,7 +244,7 @@ static void end_group(struct disk_store *store, uint64_t now,
 
 /* The changes are made as the log tells them, so that the book is what the next
  * scan will find. */
-static void commit(struct disk_store *store, uint64_t now)
+static void commit(struct disk_backend *store, uint64_t now)
 {
     if (store->bytes.size) {
         check(log_take_group(buf_slice(&store->bytes), store->book,
@@ -261,10 +261,10 @@ static void commit(struct disk_store *store, uint64_t now)
     TELL(store, committed, store->book, store->requests.items,
          store->requests.count);
     book_keep(store->book);
-    end_group(store, now, STORE_DONE, NULL);
+    end_group(store, now, BACKEND_DONE, NULL);
 }
 
-static void take_waiting(struct disk_store *store)
+static void take_waiting(struct disk_backend *store)
 {
     uint32_t count = 0;
     size_t size = 0;
@@ -281,7 +281,7 @@ static void take_waiting(struct disk_store *store)
             store->waits.count * sizeof *store->waits.items);
 }
 
-static void begin_group(struct disk_store *store, uint64_t now)
+static void begin_group(struct disk_backend *store, uint64_t now)
 {
     while (store->phase == PHASE_IDLE && store->waits.count > 0) {
         bool fits = true;
@@ -295,7 +295,7 @@ static void begin_group(struct disk_store *store, uint64_t now)
                                  &store->next_end);
         book_undo(store->book); /* nothing of it counts before the sync */
         if (!fits)
-            end_group(store, now, STORE_FAILED, "too many bytes at once");
+            end_group(store, now, BACKEND_FAILED, "too many bytes at once");
         else if (!store->bytes.size)
             commit(store, now); /* all refused, or there already */
         else
@@ -308,7 +308,7 @@ static void begin_group(struct disk_store *store, uint64_t now)
 /* ---- opening ---- */
 
 /* The disk failed: everything once more, a little later. */
-static void open_again(struct disk_store *store, uint64_t now)
+static void open_again(struct disk_backend *store, uint64_t now)
 {
     book_free(store->book);
     store->book = NULL;
@@ -316,7 +316,7 @@ static void open_again(struct disk_store *store, uint64_t now)
                (struct disk_done){ DISK_OK, now + OPEN_AGAIN });
 }
 
-static void open_read(struct disk_store *store, uint64_t now)
+static void open_read(struct disk_backend *store, uint64_t now)
 {
     buf_clear(&store->bytes);
     begin_step(store, PHASE_READ,
@@ -324,7 +324,7 @@ static void open_read(struct disk_store *store, uint64_t now)
                          &store->bytes));
 }
 
-static void open_repeat(struct disk_store *store, uint64_t now)
+static void open_repeat(struct disk_backend *store, uint64_t now)
 {
     size_t at = (size_t)store->end.last * DISK_SECTOR;
     size_t size = (size_t)store->end.sector * DISK_SECTOR - at;
@@ -334,7 +334,7 @@ static void open_repeat(struct disk_store *store, uint64_t now)
                           slice_of(store->bytes.data + at, size)));
 }
 
-static void opened(struct disk_store *store, uint64_t now)
+static void opened(struct disk_backend *store, uint64_t now)
 {
     store->phase = PHASE_IDLE;
     store->counters.log_size = store->end.sector * DISK_SECTOR;
@@ -342,14 +342,14 @@ static void opened(struct disk_store *store, uint64_t now)
     begin_group(store, now);
 }
 
-static void was_read(struct disk_store *store, uint64_t now)
+static void was_read(struct disk_backend *store, uint64_t now)
 {
     store->damage = log_scan(buf_slice(&store->bytes), store->cluster,
                              &store->book, &store->end);
     if (store->damage) {
         store->phase = PHASE_DOWN;
         for (uint32_t i = 0; i < store->waits.count; i++)
-            fail(store, now, store->waits.items[i], STORE_FAILED,
+            fail(store, now, store->waits.items[i], BACKEND_FAILED,
                  store->damage);
         store->waits.count = 0;
     } else if (store->end.last) {
@@ -359,7 +359,7 @@ static void was_read(struct disk_store *store, uint64_t now)
     }
 }
 
-static void open_event(struct disk_store *store, uint64_t now)
+static void open_event(struct disk_backend *store, uint64_t now)
 {
     if (store->result != DISK_OK)
         open_again(store, now);
@@ -373,7 +373,7 @@ static void open_event(struct disk_store *store, uint64_t now)
         opened(store, now);
 }
 
-static void disk_event(struct disk_store *store, uint64_t now)
+static void disk_event(struct disk_backend *store, uint64_t now)
 {
     bool done = store->result == DISK_OK;
 
@@ -388,16 +388,16 @@ static void disk_event(struct disk_store *store, uint64_t now)
         if (done)
             begin_step(store, PHASE_SYNC, disk_sync(store->disk, now));
         else if (store->result == DISK_FULL)
-            end_group(store, now, STORE_FAILED, "no space left on the disk");
+            end_group(store, now, BACKEND_FAILED, "no space left on the disk");
         else
-            end_group(store, now, STORE_UNKNOWN, "a write failed");
+            end_group(store, now, BACKEND_UNKNOWN, "a write failed");
         begin_group(store, now);
         break;
     case PHASE_SYNC:
         if (done)
             commit(store, now);
         else
-            end_group(store, now, STORE_UNKNOWN, "a sync failed");
+            end_group(store, now, BACKEND_UNKNOWN, "a sync failed");
         begin_group(store, now);
         break;
     case PHASE_DOWN:
@@ -408,8 +408,8 @@ static void disk_event(struct disk_store *store, uint64_t now)
 
 /* ---- requests ---- */
 
-void disk_store_submit(struct disk_store *store, uint64_t now, uint32_t node,
-                       struct store_request *request)
+void disk_backend_submit(struct disk_backend *store, uint64_t now, uint32_t node,
+                       struct journal_request *request)
 {
     struct ticket *ticket = mem_alloc(sizeof *ticket);
 
@@ -425,7 +425,7 @@ void disk_store_submit(struct disk_store *store, uint64_t now, uint32_t node,
 }
 
 /* The book answers, but the disk's delays and errors are met all the same. */
-static void begin_read(struct disk_store *store, uint64_t now,
+static void begin_read(struct disk_backend *store, uint64_t now,
                        struct ticket *ticket)
 {
     struct buf sector = { 0 };
@@ -435,39 +435,39 @@ static void begin_read(struct disk_store *store, uint64_t now,
 
     buf_fini(&sector);
     ticket->request->result =
-        done.result == DISK_OK ? STORE_PENDING : STORE_FAILED;
+        done.result == DISK_OK ? BACKEND_PENDING : BACKEND_FAILED;
     put(store, in_order(done.at, &door_of(store, ticket->node)->read_at),
         EVENT_READ, ticket->number);
 }
 
-static void arrive(struct disk_store *store, uint64_t now,
+static void arrive(struct disk_backend *store, uint64_t now,
                    struct ticket *ticket)
 {
     ticket->has_arrived = true;
     if (store->phase == PHASE_DOWN) {
-        fail(store, now, ticket, STORE_FAILED,
+        fail(store, now, ticket, BACKEND_FAILED,
              store->damage ? store->damage : "the store is down");
     } else if (store->refuses) {
-        fail(store, now, ticket, STORE_FAILED, "the store refuses");
-    } else if (ticket->request->verb != STORE_REPLAY) {
+        fail(store, now, ticket, BACKEND_FAILED, "the store refuses");
+    } else if (ticket->request->verb != BACKEND_REPLAY) {
         vec_push(&store->waits, ticket);
         begin_group(store, now);
-    } else if (disk_store_serves(store)) {
+    } else if (disk_backend_serves(store)) {
         begin_read(store, now, ticket);
     } else {
-        fail(store, now, ticket, STORE_FAILED, "the store opens");
+        fail(store, now, ticket, BACKEND_FAILED, "the store opens");
     }
 }
 
-static void read_event(struct disk_store *store, uint64_t now,
+static void read_event(struct disk_backend *store, uint64_t now,
                        struct ticket *ticket, bool same_process)
 {
     if (!same_process) {
-        fail(store, now, ticket, STORE_FAILED, "the store went down");
+        fail(store, now, ticket, BACKEND_FAILED, "the store went down");
         return;
     }
-    if (ticket->request->result == STORE_FAILED) {
-        fail(store, now, ticket, STORE_FAILED, "a read failed");
+    if (ticket->request->result == BACKEND_FAILED) {
+        fail(store, now, ticket, BACKEND_FAILED, "a read failed");
         return;
     }
     store->counters.replays++;
@@ -475,7 +475,7 @@ static void read_event(struct disk_store *store, uint64_t now,
     send_back(store, now, ticket);
 }
 
-static void handle(struct disk_store *store, const struct timer *event)
+static void handle(struct disk_backend *store, const struct timer *event)
 {
     struct ticket *ticket;
 
@@ -498,7 +498,7 @@ static void handle(struct disk_store *store, const struct timer *event)
         vec_push(&store->done, ticket);
 }
 
-static void advance(struct disk_store *store, uint64_t now)
+static void advance(struct disk_backend *store, uint64_t now)
 {
     struct timer event;
 
@@ -506,18 +506,18 @@ static void advance(struct disk_store *store, uint64_t now)
         handle(store, &event);
 }
 
-uint64_t disk_store_deadline(const struct disk_store *store)
+uint64_t disk_backend_deadline(const struct disk_backend *store)
 {
     return store->done.count && !store->holds
                ? 0
                : timers_deadline(&store->events);
 }
 
-struct store_request *disk_store_next_done(struct disk_store *store,
+struct journal_request *disk_backend_next_done(struct disk_backend *store,
                                            uint64_t now, uint32_t *node)
 {
     struct ticket *ticket;
-    struct store_request *request;
+    struct journal_request *request;
 
     advance(store, now);
     if (store->holds || !store->done.count)
@@ -532,7 +532,7 @@ struct store_request *disk_store_next_done(struct disk_store *store,
     return request;
 }
 
-void disk_store_drop(struct disk_store *store, uint64_t now, uint32_t node,
+void disk_backend_drop(struct disk_backend *store, uint64_t now, uint32_t node,
                      bool crashed)
 {
     struct map_entry entry;
@@ -566,21 +566,21 @@ void disk_store_drop(struct disk_store *store, uint64_t now, uint32_t node,
 
 /* ---- faults ---- */
 
-static void end_process(struct disk_store *store, uint64_t now,
+static void end_process(struct disk_backend *store, uint64_t now,
                         const char *error)
 {
     store->process++;
     store->step++;
-    end_group(store, now, STORE_UNKNOWN, error);
+    end_group(store, now, BACKEND_UNKNOWN, error);
     store->phase = PHASE_DOWN;
     for (uint32_t i = 0; i < store->waits.count; i++)
-        fail(store, now, store->waits.items[i], STORE_UNKNOWN, error);
+        fail(store, now, store->waits.items[i], BACKEND_UNKNOWN, error);
     store->waits.count = 0;
     book_free(store->book);
     store->book = NULL;
 }
 
-void disk_store_power_loss(struct disk_store *store, uint64_t now)
+void disk_backend_power_loss(struct disk_backend *store, uint64_t now)
 {
     advance(store, now);
     if (store->phase != PHASE_DOWN)
@@ -589,7 +589,7 @@ void disk_store_power_loss(struct disk_store *store, uint64_t now)
     store->disk_busy_until = 0;
 }
 
-void disk_store_kill(struct disk_store *store, uint64_t now)
+void disk_backend_kill(struct disk_backend *store, uint64_t now)
 {
     advance(store, now);
     if (store->phase == PHASE_DOWN)
@@ -600,7 +600,7 @@ void disk_store_kill(struct disk_store *store, uint64_t now)
         disk_evict(store->disk, now);
 }
 
-void disk_store_reopen(struct disk_store *store, uint64_t now)
+void disk_backend_reopen(struct disk_backend *store, uint64_t now)
 {
     advance(store, now);
     if (store->phase != PHASE_DOWN)
@@ -613,38 +613,38 @@ void disk_store_reopen(struct disk_store *store, uint64_t now)
                                                 : store->disk_busy_until });
 }
 
-bool disk_store_serves(const struct disk_store *store)
+bool disk_backend_serves(const struct disk_backend *store)
 {
     return store->phase >= PHASE_IDLE;
 }
 
-bool disk_store_is_writing(const struct disk_store *store)
+bool disk_backend_is_writing(const struct disk_backend *store)
 {
     return store->phase == PHASE_WRITE || store->phase == PHASE_SYNC ||
            store->phase == PHASE_REPEAT || store->phase == PHASE_SETTLE;
 }
 
-const char *disk_store_damage(const struct disk_store *store)
+const char *disk_backend_damage(const struct disk_backend *store)
 {
     return store->damage;
 }
 
-void disk_store_hold(struct disk_store *store, bool on)
+void disk_backend_hold(struct disk_backend *store, bool on)
 {
     store->holds = on;
 }
 
-void disk_store_refuse(struct disk_store *store, bool on)
+void disk_backend_refuse(struct disk_backend *store, bool on)
 {
     store->refuses = on;
 }
 
-const struct book *disk_store_book(const struct disk_store *store)
+const struct book *disk_backend_book(const struct disk_backend *store)
 {
-    return disk_store_serves(store) ? store->book : NULL;
+    return disk_backend_serves(store) ? store->book : NULL;
 }
 
-struct book *disk_store_durable(struct disk_store *store, uint64_t now)
+struct book *disk_backend_durable(struct disk_backend *store, uint64_t now)
 {
     struct buf bytes = { 0 };
     struct book *book = NULL;

@@ -2,21 +2,21 @@
 #include <stdio.h>
 
 #include "base/check.h"
-#include "host/store_sqlite_inside.h"
+#include "host/backend_sqlite_inside.h"
 
-static void describe(struct sqlite_store *store, struct store_request *request)
+static void describe(struct sqlite_store *store, struct journal_request *request)
 {
-    request->result = STORE_FAILED;
+    request->result = BACKEND_FAILED;
     (void)snprintf(request->error, sizeof request->error, "journal %s: %s",
                    store->path, sqlite3_errmsg(store->db)); /* cut is fine */
 }
 
-static void replay(struct sqlite_store *store, struct store_request *request)
+static void replay(struct sqlite_store *store, struct journal_request *request)
 {
-    bool last = request->from == STORE_LAST;
+    bool last = request->from == BACKEND_LAST;
     sqlite3_stmt *statement =
         store->statements[last ? SQL_REPLAY_LAST : SQL_REPLAY];
-    struct slice id = store_slice(request, request->id);
+    struct slice id = backend_slice(request, request->id);
     size_t size = 0;
     int result;
 
@@ -39,21 +39,21 @@ static void replay(struct sqlite_store *store, struct store_request *request)
             break;
         }
         vec_push(&request->records,
-                 ((struct store_record){
+                 ((struct backend_record){
                      .seq = (uint64_t)sqlite3_column_int64(statement, 0),
-                     .bytes = store_put(request, record) }));
+                     .bytes = backend_put(request, record) }));
     }
     if (result == SQLITE_ROW || result == SQLITE_DONE)
-        request->result = STORE_DONE;
+        request->result = BACKEND_DONE;
     else
         describe(store, request);
     (void)sqlite3_reset(statement); /* the step's error was looked at */
 }
 
-void sqlite_read(void *opened, struct store_request **requests, uint32_t count)
+void sqlite_read(void *opened, struct journal_request **requests, uint32_t count)
 {
     struct sqlite_store *store = opened;
-    char error[STORE_ERROR_MAX] = "";
+    char error[BACKEND_ERROR_MAX] = "";
     bool ready = sqlite_run(store, SQL_READ_BEGIN) == SQLITE_OK;
 
     if (!ready)
@@ -61,11 +61,11 @@ void sqlite_read(void *opened, struct store_request **requests, uint32_t count)
                        sqlite3_errmsg(store->db)); /* cut is fine */
     for (uint32_t i = 0; i < count; i++) {
         if (!ready)
-            store_settle(requests[i], STORE_FAILED, error);
-        else if (requests[i]->verb == STORE_REPLAY)
+            backend_settle(requests[i], BACKEND_FAILED, error);
+        else if (requests[i]->verb == BACKEND_REPLAY)
             replay(store, requests[i]);
         else
-            store_settle(requests[i], STORE_FAILED, "not a read");
+            backend_settle(requests[i], BACKEND_FAILED, "not a read");
     }
     if (ready)
         (void)sqlite_run(store, SQL_READ_END); /* nothing was written */

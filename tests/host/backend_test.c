@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "host/store_memory.h"
-#include "host/store_sqlite.h"
+#include "host/backend_memory.h"
+#include "host/backend_sqlite.h"
 
 struct place {
-    const struct store_ops *ops;
+    const struct backend_ops *ops;
     void *writer;
     void *other; /* a second writer, as of another process */
     void *reader;
@@ -18,28 +18,28 @@ struct place {
     char path[220];
 };
 
-static void *open_one(struct place *place, enum store_mode mode,
+static void *open_one(struct place *place, enum backend_mode mode,
                       const char *cluster, char *error)
 {
-    struct store_options options = { .path = place->path,
+    struct backend_options options = { .path = place->path,
                                      .cluster = cluster };
 
     return place->ops->open(&options, mode, error);
 }
 
-static int place_open(void **state, const struct store_ops *ops)
+static int place_open(void **state, const struct backend_ops *ops)
 {
     struct place *place = mem_alloc(sizeof *place);
-    char error[STORE_ERROR_MAX] = "";
+    char error[BACKEND_ERROR_MAX] = "";
 
     place->ops = ops;
     folder_make(place->folder, sizeof place->folder);
     snprintf(place->path, sizeof place->path, "%s/journal.db", place->folder);
-    place->writer = open_one(place, STORE_WRITER, "c", error);
+    place->writer = open_one(place, BACKEND_WRITER, "c", error);
     assert_string_equal(error, "");
     assert_non_null(place->writer);
-    place->other = open_one(place, STORE_WRITER, "c", error);
-    place->reader = open_one(place, STORE_READER, "c", error);
+    place->other = open_one(place, BACKEND_WRITER, "c", error);
+    place->reader = open_one(place, BACKEND_READER, "c", error);
     assert_non_null(place->other);
     assert_non_null(place->reader);
     *state = place;
@@ -48,12 +48,12 @@ static int place_open(void **state, const struct store_ops *ops)
 
 static int place_memory(void **state)
 {
-    return place_open(state, &store_memory);
+    return place_open(state, &backend_memory);
 }
 
 static int place_sqlite(void **state)
 {
-    return place_open(state, &store_sqlite);
+    return place_open(state, &backend_sqlite);
 }
 
 static int place_close(void **state)
@@ -69,43 +69,43 @@ static int place_close(void **state)
 }
 
 static void claim(struct place *place, void *writer, const char *shard,
-                  struct fence fence, enum store_result result)
+                  struct fence fence, enum backend_result result)
 {
-    struct store_request *request =
-        store_request_claim(slice_text("T"), slice_text(shard), fence);
+    struct journal_request *request =
+        journal_request_claim(slice_text("T"), slice_text(shard), fence);
 
     place->ops->write(writer, &request, 1);
     assert_int_equal(request->result, result);
-    store_request_free(request);
+    journal_request_free(request);
 }
 
 /* Runs one append and compares the outcome of its first entity. */
 static void append(struct place *place, void *writer,
-                   struct store_request *request, enum store_result result)
+                   struct journal_request *request, enum backend_result result)
 {
     place->ops->write(writer, &request, 1);
     assert_int_equal(request->entities.items[0].result, result);
-    store_request_free(request);
+    journal_request_free(request);
 }
 
 static const struct fence one = { 1, 1 };
 static const struct fence two = { 1, 2 };
 
 /* One record for each of `count` entities of one shard, in one request. */
-static struct store_request *append_many(uint32_t count)
+static struct journal_request *append_many(uint32_t count)
 {
-    struct store_request *request = append_new("s", one, "T|e0", 1, "a");
+    struct journal_request *request = append_new("s", one, "T|e0", 1, "a");
     char id[16];
 
     for (uint32_t i = 1; i < count; i++) {
-        struct store_entity entity = { .shard = 0 };
+        struct backend_entity entity = { .shard = 0 };
         struct record record = { .event_type = 1,
                                  .fence = one,
                                  .payload = slice_text("a") };
-        struct store_record stored = { .entity = i, .seq = 1 };
+        struct backend_record stored = { .entity = i, .seq = 1 };
 
         snprintf(id, sizeof id, "T|e%u", (unsigned)i);
-        entity.id = store_put(request, slice_text(id));
+        entity.id = backend_put(request, slice_text(id));
         vec_push(&request->entities, entity);
         stored.bytes.at = (uint32_t)request->bytes.size;
         record_encode(&request->bytes, record_key(slice_text(id)), 1, &record);
@@ -120,14 +120,14 @@ static void a_writer_knows_so_many_entities(void **state)
 {
     struct place *place = *state;
 
-    claim(place, place->writer, "s", one, STORE_DONE);
-    append(place, place->writer, append_many(KVSTORE_KNOWN_MAX + 1), STORE_DONE);
+    claim(place, place->writer, "s", one, BACKEND_DONE);
+    append(place, place->writer, append_many(KVSTORE_KNOWN_MAX + 1), BACKEND_DONE);
     append(place, place->writer, append_new("s", one, "T|e1", 2, "b"),
-           STORE_DONE);
+           BACKEND_DONE);
     append(place, place->writer, append_new("s", one, "T|e2", 1, "x"),
-           STORE_CONFLICT);
+           BACKEND_CONFLICT);
     append(place, place->writer, append_new("s", one, "T|e2", 3, "x"),
-           STORE_CONFLICT);
+           BACKEND_CONFLICT);
     assert_stored(place->ops, place->reader, "T|e1", "ab");
     assert_stored(place->ops, place->reader, "T|e2", "a");
     assert_stored(place->ops, place->reader, "T|e65536", "a");
@@ -136,49 +136,49 @@ static void a_writer_knows_so_many_entities(void **state)
 static void events_come_back_in_order(void **state)
 {
     struct place *place = *state;
-    struct store_request *request;
+    struct journal_request *request;
 
-    claim(place, place->writer, "s", one, STORE_DONE);
+    claim(place, place->writer, "s", one, BACKEND_DONE);
     append(place, place->writer, append_new("s", one, "T|x", 1, "abc"),
-           STORE_DONE);
+           BACKEND_DONE);
     append(place, place->writer, append_new("s", one, "T|y", 1, "k"),
-           STORE_DONE);
+           BACKEND_DONE);
     append(place, place->writer, append_new("s", one, "T|x", 4, "de"),
-           STORE_DONE);
+           BACKEND_DONE);
     assert_stored(place->ops, place->reader, "T|x", "abcde");
     assert_stored(place->ops, place->reader, "T|y", "k");
     assert_stored(place->ops, place->reader, "T|nobody", "");
-    request = store_request_replay(slice_text("T|x"), 2, 2, 1 << 20);
+    request = journal_request_replay(slice_text("T|x"), 2, 2, 1 << 20);
     place->ops->read(place->reader, &request, 1);
     assert_int_equal(request->records.count, 2);
     assert_true(request->records.items[0].seq == 2);
     assert_true(request->more);
-    store_request_free(request);
-    request = store_request_replay(slice_text("T|x"), 4, 1000, 1);
+    journal_request_free(request);
+    request = journal_request_replay(slice_text("T|x"), 4, 1000, 1);
     place->ops->read(place->reader, &request, 1);
     assert_int_equal(request->records.count, 1); /* one always fits */
     assert_true(request->more);
-    store_request_free(request);
-    request = store_request_replay(slice_text("T|x"), 5, 1, 1);
+    journal_request_free(request);
+    request = journal_request_replay(slice_text("T|x"), 5, 1, 1);
     place->ops->read(place->reader, &request, 1);
     assert_int_equal(request->records.count, 1);
     assert_false(request->more);
-    store_request_free(request);
+    journal_request_free(request);
 }
 
 static void several_requests_share_a_group(void **state)
 {
     struct place *place = *state;
-    struct store_request *group[4];
+    struct journal_request *group[4];
 
-    group[0] = store_request_claim(slice_text("T"), slice_text("s"), one);
+    group[0] = journal_request_claim(slice_text("T"), slice_text("s"), one);
     group[1] = append_new("s", one, "T|x", 1, "ab");
     group[2] = append_new("s", one, "T|y", 1, "c");
     group[3] = append_new("s", one, "T|x", 3, "d");
     place->ops->write(place->writer, group, 4);
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(group[i]->result, STORE_DONE);
-        store_request_free(group[i]);
+        assert_int_equal(group[i]->result, BACKEND_DONE);
+        journal_request_free(group[i]);
     }
     assert_stored(place->ops, place->reader, "T|x", "abd");
     assert_stored(place->ops, place->reader, "T|y", "c");
@@ -187,105 +187,105 @@ static void several_requests_share_a_group(void **state)
 static void a_stale_fence_refuses_its_shard_only(void **state)
 {
     struct place *place = *state;
-    struct store_request *request;
+    struct journal_request *request;
 
-    claim(place, place->writer, "s", one, STORE_DONE);
-    claim(place, place->writer, "t", one, STORE_DONE);
+    claim(place, place->writer, "s", one, BACKEND_DONE);
+    claim(place, place->writer, "t", one, BACKEND_DONE);
     append(place, place->writer, append_new("s", one, "T|x", 1, "a"),
-           STORE_DONE);
-    claim(place, place->other, "s", two, STORE_DONE);
+           BACKEND_DONE);
+    claim(place, place->other, "s", two, BACKEND_DONE);
     append(place, place->other, append_new("s", two, "T|x", 2, "b"),
-           STORE_DONE);
+           BACKEND_DONE);
     request = append_new("s", one, "T|x", 2, "z");
     append_add(request, "t", one, "T|y", 1, "k");
     place->ops->write(place->writer, &request, 1);
-    assert_int_equal(request->result, STORE_DONE);
-    assert_int_equal(request->entities.items[0].result, STORE_FENCED);
-    assert_int_equal(request->entities.items[1].result, STORE_DONE);
-    assert_int_equal(request->shards.items[0].result, STORE_FENCED);
+    assert_int_equal(request->result, BACKEND_DONE);
+    assert_int_equal(request->entities.items[0].result, BACKEND_FENCED);
+    assert_int_equal(request->entities.items[1].result, BACKEND_DONE);
+    assert_int_equal(request->shards.items[0].result, BACKEND_FENCED);
     assert_int_equal(fence_compare(request->shards.items[0].stored, two), 0);
-    store_request_free(request);
-    claim(place, place->writer, "s", one, STORE_FENCED);
-    claim(place, place->other, "s", two, STORE_DONE); /* again: its own */
+    journal_request_free(request);
+    claim(place, place->writer, "s", one, BACKEND_FENCED);
+    claim(place, place->other, "s", two, BACKEND_DONE); /* again: its own */
     append(place, place->other, append_new("s", two, "T|x", 3, "c"),
-           STORE_DONE);
+           BACKEND_DONE);
     assert_stored(place->ops, place->reader, "T|x", "abc");
     assert_stored(place->ops, place->reader, "T|y", "k");
     /* And back: what the first writer remembered of T|x is not used. */
-    claim(place, place->writer, "s", (struct fence){ 2, 0 }, STORE_DONE);
+    claim(place, place->writer, "s", (struct fence){ 2, 0 }, BACKEND_DONE);
     append(place, place->writer,
-           append_new("s", (struct fence){ 2, 0 }, "T|x", 4, "d"), STORE_DONE);
+           append_new("s", (struct fence){ 2, 0 }, "T|x", 4, "d"), BACKEND_DONE);
     append(place, place->other, append_new("s", two, "T|x", 4, "z"),
-           STORE_FENCED);
+           BACKEND_FENCED);
     assert_stored(place->ops, place->reader, "T|x", "abcd");
 }
 
 static void numbers_are_taken_once_and_leave_no_gap(void **state)
 {
     struct place *place = *state;
-    struct store_request *request;
+    struct journal_request *request;
 
-    claim(place, place->writer, "s", one, STORE_DONE);
+    claim(place, place->writer, "s", one, BACKEND_DONE);
     append(place, place->writer, append_new("s", one, "T|x", 1, "ab"),
-           STORE_DONE);
+           BACKEND_DONE);
     append(place, place->writer, append_new("s", one, "T|x", 2, "z"),
-           STORE_CONFLICT);
+           BACKEND_CONFLICT);
     append(place, place->writer, append_new("s", one, "T|x", 4, "z"),
-           STORE_CONFLICT);
+           BACKEND_CONFLICT);
     append(place, place->writer, append_new("s", one, "T|x", 0, "z"),
-           STORE_CONFLICT);
+           BACKEND_CONFLICT);
     append(place, place->writer, append_new("s", one, "T|x", 2, "zz"),
-           STORE_CONFLICT); /* all of it or nothing */
+           BACKEND_CONFLICT); /* all of it or nothing */
     request = append_new("s", one, "T|x", 9, "z");
     append_add(request, "s", one, "T|y", 1, "k");
     place->ops->write(place->writer, &request, 1);
-    assert_int_equal(request->entities.items[0].result, STORE_CONFLICT);
-    assert_int_equal(request->entities.items[1].result, STORE_DONE);
-    store_request_free(request);
+    assert_int_equal(request->entities.items[0].result, BACKEND_CONFLICT);
+    assert_int_equal(request->entities.items[1].result, BACKEND_DONE);
+    journal_request_free(request);
     assert_stored(place->ops, place->reader, "T|x", "ab");
     assert_stored(place->ops, place->reader, "T|y", "k");
     append(place, place->writer, append_new("s", one, "T|x", 3, "c"),
-           STORE_DONE);
+           BACKEND_DONE);
 }
 
 static void a_repetition_counts_what_is_there(void **state)
 {
     struct place *place = *state;
-    struct store_request *request;
+    struct journal_request *request;
 
-    claim(place, place->writer, "s", one, STORE_DONE);
+    claim(place, place->writer, "s", one, BACKEND_DONE);
     append(place, place->writer, append_new("s", one, "T|x", 1, "ab"),
-           STORE_DONE);
+           BACKEND_DONE);
     request = append_new("s", one, "T|x", 1, "ab");
     request->again = true;
-    append(place, place->writer, request, STORE_DONE);
+    append(place, place->writer, request, BACKEND_DONE);
     request = append_new("s", one, "T|x", 1, "abc"); /* half of it is there */
     request->again = true;
-    append(place, place->writer, request, STORE_DONE);
+    append(place, place->writer, request, BACKEND_DONE);
     request = append_new("s", one, "T|x", 3, "z"); /* another's */
     request->again = true;
-    append(place, place->writer, request, STORE_CONFLICT);
-    claim(place, place->other, "s", two, STORE_DONE);
+    append(place, place->writer, request, BACKEND_CONFLICT);
+    claim(place, place->other, "s", two, BACKEND_DONE);
     request = append_new("s", one, "T|x", 3, "c"); /* stored before the claim */
     request->again = true;
-    append(place, place->writer, request, STORE_DONE);
+    append(place, place->writer, request, BACKEND_DONE);
     request = append_new("s", one, "T|x", 4, "d");
     request->again = true;
-    append(place, place->writer, request, STORE_FENCED);
+    append(place, place->writer, request, BACKEND_FENCED);
     assert_stored(place->ops, place->reader, "T|x", "abc");
 }
 
 static uint64_t take_term(struct place *place, void *writer, const char *type,
                           uint64_t used)
 {
-    struct store_request *request =
-        store_request_take_term(slice_text(type), used);
+    struct journal_request *request =
+        journal_request_take_term(slice_text(type), used);
     uint64_t term;
 
     place->ops->write(writer, &request, 1);
-    assert_int_equal(request->result, STORE_DONE);
+    assert_int_equal(request->result, BACKEND_DONE);
     term = request->fence.term;
-    store_request_free(request);
+    journal_request_free(request);
     return term;
 }
 
@@ -293,31 +293,31 @@ static uint64_t take_term(struct place *place, void *writer, const char *type,
 static void the_last_record_is_found(void **state)
 {
     struct place *place = *state;
-    struct store_request *request;
+    struct journal_request *request;
 
-    claim(place, place->writer, "s", one, STORE_DONE);
+    claim(place, place->writer, "s", one, BACKEND_DONE);
     append(place, place->writer, append_new("s", one, "T|x", 1, "abcde"),
-           STORE_DONE);
+           BACKEND_DONE);
     append(place, place->writer, append_new("s", one, "T|y", 1, "k"),
-           STORE_DONE);
-    request = store_request_replay(slice_text("T|x"), STORE_LAST, 100, 1 << 20);
+           BACKEND_DONE);
+    request = journal_request_replay(slice_text("T|x"), BACKEND_LAST, 100, 1 << 20);
     place->ops->read(place->reader, &request, 1);
-    assert_int_equal(request->result, STORE_DONE);
+    assert_int_equal(request->result, BACKEND_DONE);
     assert_int_equal(request->records.count, 1);
     assert_true(request->records.items[0].seq == 5);
     assert_false(request->more);
-    store_request_free(request);
-    request = store_request_replay(slice_text("T|z"), STORE_LAST, 100, 1 << 20);
+    journal_request_free(request);
+    request = journal_request_replay(slice_text("T|z"), BACKEND_LAST, 100, 1 << 20);
     place->ops->read(place->reader, &request, 1);
-    assert_int_equal(request->result, STORE_DONE);
+    assert_int_equal(request->result, BACKEND_DONE);
     assert_int_equal(request->records.count, 0);
-    store_request_free(request);
+    journal_request_free(request);
 }
 
-static struct store_request *append_and_cut(struct fence fence, uint64_t from,
+static struct journal_request *append_and_cut(struct fence fence, uint64_t from,
                                             const char *events, uint64_t cut)
 {
-    struct store_request *request =
+    struct journal_request *request =
         append_new("s", fence, "|T|s", from, events);
 
     append_cut(request, cut);
@@ -328,33 +328,33 @@ static struct store_request *append_and_cut(struct fence fence, uint64_t from,
 static void what_is_replaced_is_deleted(void **state)
 {
     struct place *place = *state;
-    struct store_request *request;
+    struct journal_request *request;
 
-    claim(place, place->writer, "s", one, STORE_DONE);
+    claim(place, place->writer, "s", one, BACKEND_DONE);
     append(place, place->writer, append_new("s", one, "T|s", 1, "xyz"),
-           STORE_DONE);
-    append(place, place->writer, append_and_cut(one, 1, "abc", 1), STORE_DONE);
+           BACKEND_DONE);
+    append(place, place->writer, append_and_cut(one, 1, "abc", 1), BACKEND_DONE);
     assert_stored(place->ops, place->reader, "|T|s", "abc");
-    append(place, place->writer, append_and_cut(one, 4, "de", 4), STORE_DONE);
+    append(place, place->writer, append_and_cut(one, 4, "de", 4), BACKEND_DONE);
     assert_stored(place->ops, place->reader, "|T|s", "4:de");
-    append(place, place->writer, append_and_cut(one, 6, "f", 4), STORE_DONE);
+    append(place, place->writer, append_and_cut(one, 6, "f", 4), BACKEND_DONE);
     assert_stored(place->ops, place->reader, "|T|s", "4:def");
     append(place, place->writer, append_and_cut(one, 6, "x", 6),
-           STORE_CONFLICT);
+           BACKEND_CONFLICT);
     request = append_and_cut(one, 4, "de", 4);
     request->again = true; /* all is there, and was cut */
-    append(place, place->writer, request, STORE_DONE);
+    append(place, place->writer, request, BACKEND_DONE);
     assert_stored(place->ops, place->reader, "|T|s", "4:def");
-    claim(place, place->other, "s", two, STORE_DONE);
-    append(place, place->writer, append_and_cut(one, 7, "x", 7), STORE_FENCED);
+    claim(place, place->other, "s", two, BACKEND_DONE);
+    append(place, place->writer, append_and_cut(one, 7, "x", 7), BACKEND_FENCED);
     request = append_and_cut(one, 6, "f", 6);
     request->again = true; /* was written under its fence, and may delete nothing under another one's */
-    append(place, place->writer, request, STORE_DONE);
+    append(place, place->writer, request, BACKEND_DONE);
     assert_stored(place->ops, place->reader, "|T|s", "4:def");
-    append(place, place->other, append_and_cut(two, 7, "gh", 6), STORE_DONE);
+    append(place, place->other, append_and_cut(two, 7, "gh", 6), BACKEND_DONE);
     assert_stored(place->ops, place->reader, "|T|s", "6:fgh");
     append(place, place->other, append_new("s", two, "|T|s", 9, "i"),
-           STORE_DONE); /* the numbers go on */
+           BACKEND_DONE); /* the numbers go on */
     assert_stored(place->ops, place->reader, "|T|s", "6:fghi");
     assert_stored(place->ops, place->reader, "T|s", "xyz");
 }
@@ -363,22 +363,22 @@ static void what_is_replaced_is_deleted(void **state)
 static void so_much_is_deleted_at_once(void **state)
 {
     struct place *place = *state;
-    char *events = mem_alloc(STORE_CUT_MAX + 2);
+    char *events = mem_alloc(BACKEND_CUT_MAX + 2);
     char text[32];
 
-    memset(events, 'a', STORE_CUT_MAX + 1);
-    claim(place, place->writer, "s", one, STORE_DONE);
+    memset(events, 'a', BACKEND_CUT_MAX + 1);
+    claim(place, place->writer, "s", one, BACKEND_DONE);
     append(place, place->writer, append_and_cut(one, 1, events, 0),
-           STORE_DONE);
+           BACKEND_DONE);
     append(place, place->writer,
-           append_and_cut(one, STORE_CUT_MAX + 2, "b", STORE_CUT_MAX + 2),
-           STORE_DONE);
-    snprintf(text, sizeof text, "%d:ab", STORE_CUT_MAX + 1);
+           append_and_cut(one, BACKEND_CUT_MAX + 2, "b", BACKEND_CUT_MAX + 2),
+           BACKEND_DONE);
+    snprintf(text, sizeof text, "%d:ab", BACKEND_CUT_MAX + 1);
     assert_stored(place->ops, place->reader, "|T|s", text);
     append(place, place->writer,
-           append_and_cut(one, STORE_CUT_MAX + 3, "c", STORE_CUT_MAX + 3),
-           STORE_DONE);
-    snprintf(text, sizeof text, "%d:c", STORE_CUT_MAX + 3);
+           append_and_cut(one, BACKEND_CUT_MAX + 3, "c", BACKEND_CUT_MAX + 3),
+           BACKEND_DONE);
+    snprintf(text, sizeof text, "%d:c", BACKEND_CUT_MAX + 3);
     assert_stored(place->ops, place->reader, "|T|s", text);
     mem_free(events);
 }
@@ -387,24 +387,24 @@ static void so_much_is_deleted_at_once(void **state)
 static void shards_are_listed_with_a_term(void **state)
 {
     struct place *place = *state;
-    struct store_request *request;
+    struct journal_request *request;
 
-    claim(place, place->writer, "s", one, STORE_DONE);
-    claim(place, place->other, "t", one, STORE_DONE);
-    request = store_request_claim(slice_text("TT"), slice_text("u"), one);
+    claim(place, place->writer, "s", one, BACKEND_DONE);
+    claim(place, place->other, "t", one, BACKEND_DONE);
+    request = journal_request_claim(slice_text("TT"), slice_text("u"), one);
     place->ops->write(place->writer, &request, 1);
-    store_request_free(request);
+    journal_request_free(request);
     for (int lists = 0; lists < 2; lists++) {
-        request = store_request_take_term(slice_text("T"), 0);
+        request = journal_request_take_term(slice_text("T"), 0);
         request->lists = lists;
         place->ops->write(place->writer, &request, 1);
-        assert_int_equal(request->result, STORE_DONE);
+        assert_int_equal(request->result, BACKEND_DONE);
         assert_int_equal(request->shards.count, lists ? 2 : 0);
         for (uint32_t i = 0; i < request->shards.count; i++)
             assert_true(slice_is(
-                store_slice(request, request->shards.items[i].shard),
+                backend_slice(request, request->shards.items[i].shard),
                 i ? "t" : "s"));
-        store_request_free(request);
+        journal_request_free(request);
     }
     assert_true(take_term(place, place->writer, "T", 0) == 3);
 }
@@ -423,27 +423,27 @@ static void terms_are_given_once(void **state)
 static void the_store_counts_epochs_for_owners_without_terms(void **state)
 {
     struct place *place = *state;
-    struct store_request *request;
+    struct journal_request *request;
 
     for (uint64_t epoch = 1; epoch <= 3; epoch++) {
-        request = store_request_claim(slice_text("T"), slice_text("s"),
+        request = journal_request_claim(slice_text("T"), slice_text("s"),
                                       (struct fence){ 0 });
         request->next = true;
         place->ops->write(place->writer, &request, 1);
-        assert_int_equal(request->result, STORE_DONE);
+        assert_int_equal(request->result, BACKEND_DONE);
         assert_true(request->fence.term == 0);
         assert_true(request->fence.epoch == epoch);
-        store_request_free(request);
+        journal_request_free(request);
     }
-    claim(place, place->other, "s", one, STORE_DONE);
+    claim(place, place->other, "s", one, BACKEND_DONE);
 }
 
 static void another_cluster_is_refused(void **state)
 {
     struct place *place = *state;
-    char error[STORE_ERROR_MAX] = "";
+    char error[BACKEND_ERROR_MAX] = "";
 
-    assert_null(open_one(place, STORE_WRITER, "stranger", error));
+    assert_null(open_one(place, BACKEND_WRITER, "stranger", error));
     assert_non_null(strstr(error, "belongs to cluster \"c\""));
     assert_non_null(strstr(error, "stranger"));
 }
@@ -451,21 +451,21 @@ static void another_cluster_is_refused(void **state)
 static void records_outlive_the_store(void **state)
 {
     struct place *place = *state;
-    char error[STORE_ERROR_MAX];
+    char error[BACKEND_ERROR_MAX];
 
-    claim(place, place->writer, "s", two, STORE_DONE);
+    claim(place, place->writer, "s", two, BACKEND_DONE);
     append(place, place->writer, append_new("s", two, "T|x", 1, "abc"),
-           STORE_DONE);
+           BACKEND_DONE);
     place->ops->close(place->reader);
     place->ops->close(place->other);
     place->ops->close(place->writer);
-    place->writer = open_one(place, STORE_WRITER, "c", error);
-    place->other = open_one(place, STORE_WRITER, "c", error);
-    place->reader = open_one(place, STORE_READER, "c", error);
+    place->writer = open_one(place, BACKEND_WRITER, "c", error);
+    place->other = open_one(place, BACKEND_WRITER, "c", error);
+    place->reader = open_one(place, BACKEND_READER, "c", error);
     assert_stored(place->ops, place->reader, "T|x", "abc");
-    claim(place, place->writer, "s", one, STORE_FENCED);
+    claim(place, place->writer, "s", one, BACKEND_FENCED);
     append(place, place->writer, append_new("s", two, "T|x", 4, "d"),
-           STORE_DONE);
+           BACKEND_DONE);
 }
 
 static void run_sql(const char *path, const char *sql)
@@ -484,27 +484,27 @@ static void an_intruders_record_is_a_conflict(void **state)
 {
     struct place *place = *state;
 
-    claim(place, place->writer, "s", one, STORE_DONE);
+    claim(place, place->writer, "s", one, BACKEND_DONE);
     append(place, place->writer, append_new("s", one, "T|x", 1, "a"),
-           STORE_DONE);
+           BACKEND_DONE);
     run_sql(place->path, "INSERT INTO event SELECT id, 2, 'x' FROM entity");
     append(place, place->writer, append_new("s", one, "T|x", 2, "b"),
-           STORE_CONFLICT);
+           BACKEND_CONFLICT);
     append(place, place->writer, append_new("s", one, "T|y", 1, "k"),
-           STORE_DONE);
+           BACKEND_DONE);
     assert_stored(place->ops, place->reader, "T|y", "k");
 }
 
 /* A file with this content is refused with a text that holds `words`. */
 static void refuse(struct place *place, const char *name, const char *words)
 {
-    struct store_options options = { .cluster = "c" };
-    char error[STORE_ERROR_MAX] = "";
+    struct backend_options options = { .cluster = "c" };
+    char error[BACKEND_ERROR_MAX] = "";
     char path[260];
 
     snprintf(path, sizeof path, "%s/%s", place->folder, name);
     options.path = path;
-    assert_null(store_sqlite.open(&options, STORE_WRITER, error));
+    assert_null(backend_sqlite.open(&options, BACKEND_WRITER, error));
     if (!strstr(error, words))
         fail_msg("\"%s\" does not say \"%s\"", error, words);
 }
@@ -540,10 +540,10 @@ static void strange_files_are_refused(void **state)
 /* A file that is a link is refused; where its folder is reached by one, the folder is meant. */
 static void a_folder_may_be_a_link(void **state)
 {
-    static const enum store_mode modes[] = { STORE_WRITER, STORE_READER };
+    static const enum backend_mode modes[] = { BACKEND_WRITER, BACKEND_READER };
     struct place *place = *state;
-    char error[STORE_ERROR_MAX] = "";
-    struct store_options options = { .cluster = "c" };
+    char error[BACKEND_ERROR_MAX] = "";
+    struct backend_options options = { .cluster = "c" };
     char path[260];
 
     snprintf(path, sizeof path, "%s/way", place->folder);
@@ -551,11 +551,11 @@ static void a_folder_may_be_a_link(void **state)
     snprintf(path, sizeof path, "%s/way/second.db", place->folder);
     options.path = path;
     for (int i = 0; i < 2; i++) {
-        void *opened = store_sqlite.open(&options, modes[i], error);
+        void *opened = backend_sqlite.open(&options, modes[i], error);
 
         if (!opened)
             fail_msg("%s", error);
-        store_sqlite.close(opened);
+        backend_sqlite.close(opened);
     }
     snprintf(path, sizeof path, "%s/second.db", place->folder);
     assert_int_equal(access(path, F_OK), 0);
@@ -569,13 +569,13 @@ static void the_log_stays_short(void **state)
     struct place *place = *state;
     char path[260];
     char *letters = mem_alloc(1001);
-    struct store_kept kept = { 0 };
+    struct backend_kept kept = { 0 };
     FILE *file;
 
     memset(letters, 'e', 1000);
-    claim(place, place->writer, "s", one, STORE_DONE);
+    claim(place, place->writer, "s", one, BACKEND_DONE);
     for (int round = 0; round < 60; round++) {
-        struct store_request *request = store_request_new(STORE_APPEND);
+        struct journal_request *request = journal_request_new(BACKEND_APPEND);
 
         for (int i = 0; i < 5; i++) {
             char id[16];
@@ -584,7 +584,7 @@ static void the_log_stays_short(void **state)
             append_add(request, "s", one, id, (uint64_t)round * 1000 + 1,
                        letters);
         }
-        append(place, place->writer, request, STORE_DONE);
+        append(place, place->writer, request, BACKEND_DONE);
         place->ops->tidy(place->writer, &kept);
     }
     snprintf(path, sizeof path, "%s-wal", place->path);
@@ -607,19 +607,19 @@ static bool has_log(const struct place *place)
 static void the_log_goes_with_the_last_that_closes(void **state)
 {
     struct place *place = *state;
-    char error[STORE_ERROR_MAX];
+    char error[BACKEND_ERROR_MAX];
 
-    claim(place, place->writer, "s", one, STORE_DONE);
+    claim(place, place->writer, "s", one, BACKEND_DONE);
     append(place, place->writer, append_new("s", one, "T|x", 1, "abc"),
-           STORE_DONE);
+           BACKEND_DONE);
     place->ops->close(place->reader);
     place->ops->close(place->other);
     assert_true(has_log(place));
     place->ops->close(place->writer);
     assert_false(has_log(place));
-    place->writer = open_one(place, STORE_WRITER, "c", error);
-    place->other = open_one(place, STORE_WRITER, "c", error);
-    place->reader = open_one(place, STORE_READER, "c", error);
+    place->writer = open_one(place, BACKEND_WRITER, "c", error);
+    place->other = open_one(place, BACKEND_WRITER, "c", error);
+    place->reader = open_one(place, BACKEND_READER, "c", error);
     assert_stored(place->ops, place->reader, "T|x", "abc");
     assert_true(has_log(place));
 }

@@ -5,7 +5,7 @@
 
 #include <sqlite3.h>
 
-#include "host/store_sqlite.h"
+#include "host/backend_sqlite.h"
 
 /* SQLite's own files, with a log that fails when told to. */
 static sqlite3_vfs faulty;
@@ -56,18 +56,18 @@ struct place {
 static int place_make(void **state)
 {
     struct place *place = mem_alloc(sizeof *place);
-    struct store_options options = { .path = place->path, .cluster = "c" };
-    char error[STORE_ERROR_MAX] = "";
-    struct store_request *request = store_request_claim(
+    struct backend_options options = { .path = place->path, .cluster = "c" };
+    char error[BACKEND_ERROR_MAX] = "";
+    struct journal_request *request = journal_request_claim(
         slice_text("T"), slice_text("s"), (struct fence){ 1, 1 });
 
     folder_make(place->folder, sizeof place->folder);
     snprintf(place->path, sizeof place->path, "%s/journal.db", place->folder);
-    place->writer = store_sqlite.open(&options, STORE_WRITER, error);
+    place->writer = backend_sqlite.open(&options, BACKEND_WRITER, error);
     assert_string_equal(error, "");
-    store_sqlite.write(place->writer, &request, 1);
-    assert_int_equal(request->result, STORE_DONE);
-    store_request_free(request);
+    backend_sqlite.write(place->writer, &request, 1);
+    assert_int_equal(request->result, BACKEND_DONE);
+    journal_request_free(request);
     *state = place;
     return 0;
 }
@@ -76,48 +76,48 @@ static int place_drop(void **state)
 {
     struct place *place = *state;
 
-    store_sqlite.close(place->writer);
+    backend_sqlite.close(place->writer);
     folder_drop(place->folder);
     mem_free(place);
     return 0;
 }
 
-static enum store_result append(struct place *place, uint64_t from,
+static enum backend_result append(struct place *place, uint64_t from,
                                 const char *events, bool again)
 {
-    struct store_request *request =
+    struct journal_request *request =
         append_new("s", (struct fence){ 1, 1 }, "T|x", from, events);
-    enum store_result result;
+    enum backend_result result;
 
     request->again = again;
-    store_sqlite.write(place->writer, &request, 1);
+    backend_sqlite.write(place->writer, &request, 1);
     result = request->entities.items[0].result;
-    assert_int_equal(result != STORE_DONE, request->error[0] != 0);
-    store_request_free(request);
+    assert_int_equal(result != BACKEND_DONE, request->error[0] != 0);
+    journal_request_free(request);
     return result;
 }
 
 static void expect(struct place *place, const char *letters)
 {
-    struct store_options options = { .path = place->path, .cluster = "c" };
-    char error[STORE_ERROR_MAX] = "";
-    void *reader = store_sqlite.open(&options, STORE_READER, error);
+    struct backend_options options = { .path = place->path, .cluster = "c" };
+    char error[BACKEND_ERROR_MAX] = "";
+    void *reader = backend_sqlite.open(&options, BACKEND_READER, error);
 
     assert_non_null(reader);
-    assert_stored(&store_sqlite, reader, "T|x", letters);
-    store_sqlite.close(reader);
+    assert_stored(&backend_sqlite, reader, "T|x", letters);
+    backend_sqlite.close(reader);
 }
 
 static void a_failed_sync_leaves_the_outcome_open(void **state)
 {
     struct place *place = *state;
 
-    assert_int_equal(append(place, 1, "ab", false), STORE_DONE);
+    assert_int_equal(append(place, 1, "ab", false), BACKEND_DONE);
     syncs_before_failure = 0;
-    assert_int_equal(append(place, 3, "c", false), STORE_UNKNOWN);
-    assert_int_equal(append(place, 3, "c", true), STORE_DONE);
-    assert_int_equal(append(place, 3, "c", true), STORE_DONE);
-    assert_int_equal(append(place, 4, "d", false), STORE_DONE);
+    assert_int_equal(append(place, 3, "c", false), BACKEND_UNKNOWN);
+    assert_int_equal(append(place, 3, "c", true), BACKEND_DONE);
+    assert_int_equal(append(place, 3, "c", true), BACKEND_DONE);
+    assert_int_equal(append(place, 4, "d", false), BACKEND_DONE);
     expect(place, "abcd");
 }
 
@@ -127,9 +127,9 @@ static void a_disk_that_keeps_failing_answers_nothing(void **state)
 
     for (int i = 0; i < 5; i++) {
         syncs_before_failure = 0;
-        assert_int_equal(append(place, 1, "a", i > 0), STORE_UNKNOWN);
+        assert_int_equal(append(place, 1, "a", i > 0), BACKEND_UNKNOWN);
     }
-    assert_int_equal(append(place, 1, "a", true), STORE_DONE);
+    assert_int_equal(append(place, 1, "a", true), BACKEND_DONE);
     expect(place, "a");
 }
 
@@ -137,23 +137,23 @@ static void a_full_disk_stores_nothing(void **state)
 {
     struct place *place = *state;
 
-    assert_int_equal(append(place, 1, "a", false), STORE_DONE);
+    assert_int_equal(append(place, 1, "a", false), BACKEND_DONE);
     for (int at = 0; at < 3; at++) {
-        enum store_result result;
+        enum backend_result result;
 
         write_error = SQLITE_FULL;
         writes_before_failure = at;
         result = append(place, 2, "b", false);
         if (writes_before_failure >= 0) { /* fewer writes than that */
-            assert_int_equal(result, STORE_DONE);
+            assert_int_equal(result, BACKEND_DONE);
             writes_before_failure = -1;
             expect(place, "ab");
             return;
         }
-        assert_int_equal(result, STORE_FAILED);
+        assert_int_equal(result, BACKEND_FAILED);
         expect(place, "a");
     }
-    assert_int_equal(append(place, 2, "b", false), STORE_DONE);
+    assert_int_equal(append(place, 2, "b", false), BACKEND_DONE);
     expect(place, "ab");
 }
 
@@ -161,11 +161,11 @@ static void a_write_error_is_read_back(void **state)
 {
     struct place *place = *state;
 
-    assert_int_equal(append(place, 1, "a", false), STORE_DONE);
+    assert_int_equal(append(place, 1, "a", false), BACKEND_DONE);
     write_error = SQLITE_IOERR_WRITE;
     writes_before_failure = 0;
-    assert_int_equal(append(place, 2, "b", false), STORE_UNKNOWN);
-    assert_int_equal(append(place, 2, "b", true), STORE_DONE);
+    assert_int_equal(append(place, 2, "b", false), BACKEND_UNKNOWN);
+    assert_int_equal(append(place, 2, "b", true), BACKEND_DONE);
     expect(place, "ab");
 }
 

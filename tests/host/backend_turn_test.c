@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "base/limits.h"
-#include "host/store_sqlite_inside.h"
-#include "host/store_sqlite.h"
+#include "host/backend_sqlite_inside.h"
+#include "host/backend_sqlite.h"
 
 #define THREADS 4
 #define TURNS 100 /* of each */
@@ -38,7 +38,7 @@ static void place_make(struct place *place)
 
 static struct turn *open_turn(const struct place *place)
 {
-    char error[STORE_ERROR_MAX] = "";
+    char error[BACKEND_ERROR_MAX] = "";
     struct turn *turn = turn_open(place->turn, error);
 
     assert_string_equal(error, "");
@@ -47,11 +47,11 @@ static struct turn *open_turn(const struct place *place)
 
 static void *open_writer(const struct place *place, uint32_t lock_wait_ms)
 {
-    struct store_options options = { .path = place->path,
+    struct backend_options options = { .path = place->path,
                                      .cluster = "test",
                                      .lock_wait_ms = lock_wait_ms };
-    char error[STORE_ERROR_MAX] = "";
-    void *store = store_sqlite.open(&options, STORE_WRITER, error);
+    char error[BACKEND_ERROR_MAX] = "";
+    void *store = backend_sqlite.open(&options, BACKEND_WRITER, error);
 
     assert_string_equal(error, "");
     return store;
@@ -145,17 +145,17 @@ static void *claim_epochs(void *argument)
     struct turn *turn = ((struct sqlite_store *)taker->store)->turn;
 
     for (int i = 0; i < TURNS; i++) {
-        struct store_request *request = store_request_claim(
+        struct journal_request *request = journal_request_claim(
             slice_text("T"), slice_text("z"), (struct fence){ 0, 0 });
 
         request->next = true;
-        store_sqlite.write(taker->store, &request, 1);
-        check(request->result == STORE_DONE);
+        backend_sqlite.write(taker->store, &request, 1);
+        check(request->result == BACKEND_DONE);
         taker->entries[i] = (struct entry){ turn_ticket(turn),
                                             turn_passed(turn),
                                             request->fence.epoch,
                                             request->fence.epoch };
-        store_request_free(request);
+        journal_request_free(request);
     }
     return NULL;
 }
@@ -175,7 +175,7 @@ static void writers_commit_as_they_drew(void **state)
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(takers[i].thread, NULL), 0);
     for (int i = 0; i < THREADS; i++)
-        store_sqlite.close(takers[i].store);
+        backend_sqlite.close(takers[i].store);
     assert_in_order(takers);
     folder_drop(place.folder);
 }
@@ -187,7 +187,7 @@ struct gate {
     struct place place;
     sqlite3 *db;
     void *store;
-    struct store_request *request;
+    struct journal_request *request;
     pthread_t thread;
     _Atomic bool is_done;
 };
@@ -201,7 +201,7 @@ static void *write_once(void *argument)
 {
     struct gate *gate = argument;
 
-    store_sqlite.write(gate->store, &gate->request, 1);
+    backend_sqlite.write(gate->store, &gate->request, 1);
     gate->is_done = true;
     return NULL;
 }
@@ -243,11 +243,11 @@ static void gate_open(struct gate *gate)
     run(gate->db, "UPDATE claims SET count = count + 1; COMMIT");
     assert_int_equal(pthread_join(gate->thread, NULL), 0);
     assert_string_equal(gate->request->error, "");
-    assert_int_equal(gate->request->result, STORE_DONE);
-    assert_int_equal(gate->request->entities.items[0].result, STORE_DONE);
-    store_request_free(gate->request);
+    assert_int_equal(gate->request->result, BACKEND_DONE);
+    assert_int_equal(gate->request->entities.items[0].result, BACKEND_DONE);
+    journal_request_free(gate->request);
     assert_int_equal(sqlite3_close(gate->db), SQLITE_OK);
-    store_sqlite.close(gate->store);
+    backend_sqlite.close(gate->store);
     folder_drop(gate->place.folder);
 }
 

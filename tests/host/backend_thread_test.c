@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "host/store_memory.h"
-#include "host/store_sqlite.h"
-#include "host/store_thread.h"
+#include "host/backend_memory.h"
+#include "host/backend_sqlite.h"
+#include "host/backend_thread.h"
 
 struct system {
     pthread_mutex_t lock;
@@ -17,10 +17,10 @@ struct system {
     uint32_t count;
     uint32_t failed;
     uint32_t machines[4]; /* replies for each machine */
-    struct store_client *client;
+    struct backend_client *client;
 };
 
-static void done(void *context, struct store_request **requests,
+static void done(void *context, struct journal_request **requests,
                  uint32_t count)
 {
     struct system *system = context;
@@ -29,9 +29,9 @@ static void done(void *context, struct store_request **requests,
     for (uint32_t i = 0; i < count; i++) {
         system->count++;
         system->machines[requests[i]->machine]++;
-        if (requests[i]->result != STORE_DONE)
+        if (requests[i]->result != BACKEND_DONE)
             system->failed++;
-        store_request_free(requests[i]);
+        journal_request_free(requests[i]);
     }
     pthread_cond_broadcast(&system->came);
     pthread_mutex_unlock(&system->lock);
@@ -45,10 +45,10 @@ static void wait_for(struct system *system, uint32_t count)
     pthread_mutex_unlock(&system->lock);
 }
 
-static void system_open(struct system *system, const struct store_ops *ops,
+static void system_open(struct system *system, const struct backend_ops *ops,
                         const char *path)
 {
-    struct store_client_options options = {
+    struct backend_client_options options = {
         .ops = ops,
         .store = { .path = path, .cluster = "c" },
         .readers = 2,
@@ -56,11 +56,11 @@ static void system_open(struct system *system, const struct store_ops *ops,
         .done = done,
         .context = system,
     };
-    char error[STORE_ERROR_MAX];
+    char error[BACKEND_ERROR_MAX];
 
     *system = (struct system){ .lock = PTHREAD_MUTEX_INITIALIZER,
                                .came = PTHREAD_COND_INITIALIZER };
-    assert_int_equal(store_client_open(&system->client, &options, error), 0);
+    assert_int_equal(backend_client_open(&system->client, &options, error), 0);
 }
 
 /* A store that does nothing until it is let go on. */
@@ -70,8 +70,8 @@ static bool gate_open;
 static bool gate_entered;
 static uint32_t largest_group;
 
-static void *gate_store(const struct store_options *options,
-                        enum store_mode mode, char *error)
+static void *gate_store(const struct backend_options *options,
+                        enum backend_mode mode, char *error)
 {
     (void)options;
     (void)mode;
@@ -79,7 +79,7 @@ static void *gate_store(const struct store_options *options,
     return &gate_open;
 }
 
-static void gate_write(void *store, struct store_request **requests,
+static void gate_write(void *store, struct journal_request **requests,
                        uint32_t count)
 {
     (void)store;
@@ -91,7 +91,7 @@ static void gate_write(void *store, struct store_request **requests,
     largest_group = count > largest_group ? count : largest_group;
     pthread_mutex_unlock(&gate_lock);
     for (uint32_t i = 0; i < count; i++)
-        store_settle(requests[i], STORE_DONE, NULL);
+        backend_settle(requests[i], BACKEND_DONE, NULL);
 }
 
 static void gate_close(void *store)
@@ -99,7 +99,7 @@ static void gate_close(void *store)
     (void)store;
 }
 
-static const struct store_ops gate = { "gate",     gate_store, gate_write,
+static const struct backend_ops gate = { "gate",     gate_store, gate_write,
                                        NULL,       gate_write, gate_close };
 
 static void gate_set(bool open)
@@ -119,10 +119,10 @@ static void gate_wait_entered(void)
     pthread_mutex_unlock(&gate_lock);
 }
 
-static struct store_request *term(uint32_t machine)
+static struct journal_request *term(uint32_t machine)
 {
-    struct store_request *request =
-        store_request_take_term(slice_text("T"), 0);
+    struct journal_request *request =
+        journal_request_take_term(slice_text("T"), 0);
 
     request->machine = machine;
     return request;
@@ -132,56 +132,56 @@ static struct store_request *term(uint32_t machine)
 static void waiting_requests_share_a_group(void **state)
 {
     struct system system;
-    struct store_counters counters;
+    struct backend_counters counters;
     (void)state;
 
     gate_set(false);
     largest_group = 0;
     system_open(&system, &gate, "share");
-    store_submit(system.client, term(0));
+    backend_submit(system.client, term(0));
     gate_wait_entered();
     for (uint32_t i = 0; i < 300; i++)
-        store_submit(system.client, term(1 + i % 3));
+        backend_submit(system.client, term(1 + i % 3));
     gate_set(true);
     wait_for(&system, 301);
     assert_int_equal(largest_group, 300);
     assert_int_equal(system.machines[0], 1);
     assert_int_equal(system.machines[3], 100);
-    store_client_counters(system.client, &counters);
+    backend_client_counters(system.client, &counters);
     assert_true(counters.requests >= 1);
-    store_client_close(system.client);
+    backend_client_close(system.client);
 }
 
 /* An append that claims to have so many records and bytes; the gate does not look at them. */
-static struct store_request *append(uint32_t records, size_t size)
+static struct journal_request *append(uint32_t records, size_t size)
 {
     static const uint8_t piece[1024 * 1024];
-    struct store_request *request = store_request_new(STORE_APPEND);
+    struct journal_request *request = journal_request_new(BACKEND_APPEND);
 
     for (uint32_t i = 0; i < records; i++)
-        vec_push(&request->records, ((struct store_record){ .seq = i + 1 }));
+        vec_push(&request->records, ((struct backend_record){ .seq = i + 1 }));
     for (; size > sizeof piece; size -= sizeof piece)
-        store_put(request, slice_of(piece, sizeof piece));
-    store_put(request, slice_of(piece, size));
+        backend_put(request, slice_of(piece, sizeof piece));
+    backend_put(request, slice_of(piece, size));
     return request;
 }
 
 /* What is joined of these two while a transaction is under way. */
-static uint32_t group_of(struct store_request *first,
-                         struct store_request *second)
+static uint32_t group_of(struct journal_request *first,
+                         struct journal_request *second)
 {
     struct system system;
 
     gate_set(false);
     largest_group = 0;
     system_open(&system, &gate, "group");
-    store_submit(system.client, term(0));
+    backend_submit(system.client, term(0));
     gate_wait_entered();
-    store_submit(system.client, first);
-    store_submit(system.client, second);
+    backend_submit(system.client, first);
+    backend_submit(system.client, second);
     gate_set(true);
     wait_for(&system, 3);
-    store_client_close(system.client);
+    backend_client_close(system.client);
     assert_int_equal(system.failed, 0);
     return largest_group;
 }
@@ -191,55 +191,55 @@ static void a_transaction_has_limits(void **state)
     (void)state;
 
     assert_int_equal(
-        group_of(append(STORE_GROUP_RECORDS_MAX - 1, 10), append(1, 10)), 2);
+        group_of(append(BACKEND_GROUP_RECORDS_MAX - 1, 10), append(1, 10)), 2);
     assert_int_equal(
-        group_of(append(STORE_GROUP_RECORDS_MAX, 10), append(1, 10)), 1);
+        group_of(append(BACKEND_GROUP_RECORDS_MAX, 10), append(1, 10)), 1);
     assert_int_equal(
-        group_of(append(1, STORE_GROUP_SIZE_MAX - 10), append(1, 10)), 2);
+        group_of(append(1, BACKEND_GROUP_SIZE_MAX - 10), append(1, 10)), 2);
     assert_int_equal(
-        group_of(append(1, STORE_GROUP_SIZE_MAX - 10), append(1, 11)), 1);
+        group_of(append(1, BACKEND_GROUP_SIZE_MAX - 10), append(1, 11)), 1);
     /* One that is larger alone is written alone. */
     assert_int_equal(
-        group_of(append(STORE_GROUP_RECORDS_MAX + 1, 10), append(1, 10)), 1);
+        group_of(append(BACKEND_GROUP_RECORDS_MAX + 1, 10), append(1, 10)), 1);
 }
 
 static void a_full_queue_refuses_at_once(void **state)
 {
-    struct store_counters counters;
+    struct backend_counters counters;
     struct system system;
     (void)state;
 
     gate_set(false);
     system_open(&system, &gate, "full");
-    store_submit(system.client, term(0));
+    backend_submit(system.client, term(0));
     gate_wait_entered();
-    for (uint32_t i = 0; i < STORE_QUEUE_MAX; i++)
-        store_submit(system.client, term(0));
+    for (uint32_t i = 0; i < BACKEND_QUEUE_MAX; i++)
+        backend_submit(system.client, term(0));
     assert_int_equal(system.count, 0);
-    store_submit(system.client, term(1));
+    backend_submit(system.client, term(1));
     assert_int_equal(system.count, 1);
     assert_int_equal(system.failed, 1);
     assert_int_equal(system.machines[1], 1);
-    store_client_counters(system.client, &counters);
+    backend_client_counters(system.client, &counters);
     assert_true(counters.refused == 1);
     gate_set(true);
-    store_client_close(system.client); /* waits for all */
-    assert_int_equal(system.count, STORE_QUEUE_MAX + 2);
+    backend_client_close(system.client); /* waits for all */
+    assert_int_equal(system.count, BACKEND_QUEUE_MAX + 2);
     assert_int_equal(system.failed, 1);
 }
 
 static void a_bad_store_is_refused_with_a_text(void **state)
 {
-    struct store_client_options options = {
-        .ops = &store_sqlite,
+    struct backend_client_options options = {
+        .ops = &backend_sqlite,
         .store = { .path = "/dev/null/journal.db", .cluster = "c" },
         .done = done,
     };
-    struct store_client *client;
-    char error[STORE_ERROR_MAX];
+    struct backend_client *client;
+    char error[BACKEND_ERROR_MAX];
     (void)state;
 
-    assert_int_equal(store_client_open(&client, &options, error), -1);
+    assert_int_equal(backend_client_open(&client, &options, error), -1);
     assert_non_null(strstr(error, "Not a directory"));
     assert_null(client);
 }
@@ -258,23 +258,23 @@ static void *work(void *argument)
 
     snprintf(id, sizeof id, "T|%u", worker->index);
     for (uint64_t seq = 1; seq <= 50; seq++) {
-        struct store_request *request =
+        struct journal_request *request =
             append_new("s", fence, id, seq, "e");
 
         request->machine = worker->index % 4;
-        store_submit(worker->system->client, request);
-        request = store_request_replay(slice_text(id), 1, 10, 1 << 20);
-        store_submit(worker->system->client, request);
+        backend_submit(worker->system->client, request);
+        request = journal_request_replay(slice_text(id), 1, 10, 1 << 20);
+        backend_submit(worker->system->client, request);
     }
     return NULL;
 }
 
 /* Two systems of a process on one file, two threads each. */
-static void run_systems(const struct store_ops *ops, const char *path)
+static void run_systems(const struct backend_ops *ops, const char *path)
 {
     struct system systems[2];
     struct worker workers[4];
-    char error[STORE_ERROR_MAX];
+    char error[BACKEND_ERROR_MAX];
     void *reader;
 
     system_open(&systems[0], ops, path);
@@ -286,14 +286,14 @@ static void run_systems(const struct store_ops *ops, const char *path)
     }
     for (uint32_t i = 0; i < 4; i++)
         pthread_join(workers[i].thread, NULL);
-    store_client_close(systems[0].client);
+    backend_client_close(systems[0].client);
     assert_int_equal(systems[0].count, 200);
     assert_int_equal(systems[0].failed, 0);
     reader = ops->open(
-        &(struct store_options){ .path = path, .cluster = "c" }, STORE_READER,
+        &(struct backend_options){ .path = path, .cluster = "c" }, BACKEND_READER,
         error);
     assert_non_null(reader);
-    store_client_close(systems[1].client);
+    backend_client_close(systems[1].client);
     assert_int_equal(systems[1].count, 200);
     for (uint32_t i = 0; i < 4; i++) {
         char id[16];
@@ -310,7 +310,7 @@ static void run_systems(const struct store_ops *ops, const char *path)
 static void two_systems_share_a_memory_store(void **state)
 {
     (void)state;
-    run_systems(&store_memory, "two");
+    run_systems(&backend_memory, "two");
 }
 
 static void two_systems_share_a_file(void **state)
@@ -321,7 +321,7 @@ static void two_systems_share_a_file(void **state)
 
     folder_make(folder, sizeof folder);
     snprintf(path, sizeof path, "%s/journal.db", folder);
-    run_systems(&store_sqlite, path);
+    run_systems(&backend_sqlite, path);
     folder_drop(folder);
 }
 

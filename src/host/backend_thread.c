@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "host/store_thread.h"
+#include "host/backend_thread.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,13 +17,13 @@
 #define READ_BATCH_MAX 64 /* replays that share one read transaction */
 
 struct item {
-    struct store_request *request;
-    struct store_client *client;
+    struct journal_request *request;
+    struct backend_client *client;
 };
 
 /* A bounded ring of requests with its own sleepers. */
 struct queue {
-    struct item *items; /* STORE_QUEUE_MAX of them */
+    struct item *items; /* BACKEND_QUEUE_MAX of them */
     uint32_t head;
     _Atomic uint32_t count; /* written under the lock; who polls reads it without */
     uint32_t sleepers;
@@ -32,7 +32,7 @@ struct queue {
 
 struct threads {
     struct threads *next; /* in the list of this process */
-    const struct store_ops *ops;
+    const struct backend_ops *ops;
     char *path;
     char *cluster;
     uint32_t clients;
@@ -43,7 +43,7 @@ struct threads {
     bool polls;
     struct queue writes;
     struct queue reads;
-    struct store_counters counters;
+    struct backend_counters counters;
     pthread_t writer_thread;
     void *writer;
     struct reader {
@@ -53,10 +53,10 @@ struct threads {
     } readers[READERS_MAX];
 };
 
-struct store_client {
+struct backend_client {
     struct threads *threads;
-    store_done done;
-    store_log_kept log_kept;
+    backend_done done;
+    backend_log_kept log_kept;
     void *context;
     uint32_t waiting; /* requests that have not come back */
     uint64_t told;    /* the writer's: size of a log that cannot be emptied; 0 = none, or it has ended */
@@ -87,7 +87,7 @@ static struct item queue_take(struct queue *queue)
 {
     struct item item = queue->items[queue->head];
 
-    queue->head = (queue->head + 1) % STORE_QUEUE_MAX;
+    queue->head = (queue->head + 1) % BACKEND_QUEUE_MAX;
     queue->count--;
     return item;
 }
@@ -115,10 +115,10 @@ static void queue_poll(const struct queue *queue)
 
 /* Hands requests back, each client's in one call, then counts them off. */
 static void give_back(struct threads *threads, const struct item *items,
-                      struct store_request **scratch, uint32_t count)
+                      struct journal_request **scratch, uint32_t count)
 {
     for (uint32_t start = 0; start < count;) {
-        struct store_client *client = items[start].client;
+        struct backend_client *client = items[start].client;
         uint32_t end = start;
 
         while (end < count && items[end].client == client) {
@@ -143,12 +143,12 @@ static uint32_t take_group(struct queue *queue, struct item *items)
     uint32_t count = 0;
 
     while (queue->count) {
-        const struct store_request *next = queue->items[queue->head].request;
+        const struct journal_request *next = queue->items[queue->head].request;
 
         records += next->records.count;
         size += next->bytes.size;
-        if (count && (records > STORE_GROUP_RECORDS_MAX ||
-                      size > STORE_GROUP_SIZE_MAX))
+        if (count && (records > BACKEND_GROUP_RECORDS_MAX ||
+                      size > BACKEND_GROUP_SIZE_MAX))
             break;
         items[count++] = queue_take(queue);
     }
@@ -160,7 +160,7 @@ static void tell_kept(const struct threads *threads, const struct item *items,
                       uint32_t count, uint64_t size)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct store_client *client = items[i].client;
+        struct backend_client *client = items[i].client;
 
         if (!client->log_kept ||
             (size ? size < 2 * client->told : !client->told))
@@ -173,10 +173,10 @@ static void tell_kept(const struct threads *threads, const struct item *items,
 static void *run_writer(void *argument)
 {
     struct threads *threads = argument;
-    struct item *items = mem_alloc(STORE_QUEUE_MAX * sizeof *items);
-    struct store_request **requests =
-        mem_alloc(STORE_QUEUE_MAX * sizeof *requests);
-    struct store_kept kept = { 0 };
+    struct item *items = mem_alloc(BACKEND_QUEUE_MAX * sizeof *items);
+    struct journal_request **requests =
+        mem_alloc(BACKEND_QUEUE_MAX * sizeof *requests);
+    struct backend_kept kept = { 0 };
     uint64_t ended = 0;
 
     lock(threads);
@@ -216,7 +216,7 @@ static void *run_reader(void *argument)
     struct reader *reader = argument;
     struct threads *threads = reader->threads;
     struct item items[READ_BATCH_MAX];
-    struct store_request *requests[READ_BATCH_MAX];
+    struct journal_request *requests[READ_BATCH_MAX];
 
     lock(threads);
     while (queue_wait(threads, &threads->reads)) {
@@ -239,7 +239,7 @@ static void *run_reader(void *argument)
 
 static void queue_init(struct queue *queue)
 {
-    queue->items = mem_alloc(STORE_QUEUE_MAX * sizeof *queue->items);
+    queue->items = mem_alloc(BACKEND_QUEUE_MAX * sizeof *queue->items);
     check(pthread_cond_init(&queue->filled, NULL) == 0);
 }
 
@@ -260,14 +260,14 @@ static void close_connections(struct threads *threads)
 }
 
 static int open_connections(struct threads *threads,
-                            const struct store_options *store, char *error)
+                            const struct backend_options *store, char *error)
 {
-    threads->writer = threads->ops->open(store, STORE_WRITER, error);
+    threads->writer = threads->ops->open(store, BACKEND_WRITER, error);
     if (!threads->writer)
         return -1;
     for (uint32_t i = 0; i < threads->reader_count; i++) {
         threads->readers[i].connection =
-            threads->ops->open(store, STORE_READER, error);
+            threads->ops->open(store, BACKEND_READER, error);
         if (!threads->readers[i].connection)
             return -1;
     }
@@ -305,7 +305,7 @@ static int start_threads(struct threads *threads, char *error)
     uint32_t started = 0;
 
     if (pthread_create(&threads->writer_thread, NULL, run_writer, threads)) {
-        (void)snprintf(error, STORE_ERROR_MAX,
+        (void)snprintf(error, BACKEND_ERROR_MAX,
                        "cannot start the journal's writer thread"); /* fits */
         return -1;
     }
@@ -315,7 +315,7 @@ static int start_threads(struct threads *threads, char *error)
         reader->threads = threads;
         if (pthread_create(&reader->thread, NULL, run_reader, reader)) {
             (void)snprintf(
-                error, STORE_ERROR_MAX,
+                error, BACKEND_ERROR_MAX,
                 "cannot start the journal's reader thread"); /* fits */
             stop_threads(threads, true, started);
             return -1;
@@ -324,7 +324,7 @@ static int start_threads(struct threads *threads, char *error)
     return 0;
 }
 
-static struct threads *threads_new(const struct store_client_options *options,
+static struct threads *threads_new(const struct backend_client_options *options,
                                    char *error)
 {
     struct threads *threads = mem_alloc(sizeof *threads);
@@ -349,7 +349,7 @@ static struct threads *threads_new(const struct store_client_options *options,
 }
 
 /* Under the list's lock: the threads of that store in this process. */
-static struct threads *find(const struct store_client_options *options)
+static struct threads *find(const struct backend_client_options *options)
 {
     const char *path = options->store.path ? options->store.path : "";
     struct threads *threads = list;
@@ -360,8 +360,8 @@ static struct threads *find(const struct store_client_options *options)
     return threads;
 }
 
-int store_client_open(struct store_client **client,
-                      const struct store_client_options *options, char *error)
+int backend_client_open(struct backend_client **client,
+                      const struct backend_client_options *options, char *error)
 {
     const char *cluster =
         options->store.cluster ? options->store.cluster : "";
@@ -372,7 +372,7 @@ int store_client_open(struct store_client **client,
     check(pthread_mutex_lock(&list_lock) == 0);
     threads = find(options);
     if (threads && strcmp(threads->cluster, cluster) != 0) {
-        (void)snprintf(error, STORE_ERROR_MAX,
+        (void)snprintf(error, BACKEND_ERROR_MAX,
                        "journal %s belongs to cluster \"%s\", not to \"%s\"",
                        threads->path, threads->cluster,
                        cluster); /* a cut text will do */
@@ -390,7 +390,7 @@ int store_client_open(struct store_client **client,
         unlock(threads);
         threads->clients++;
         *client = mem_alloc(sizeof **client);
-        **client = (struct store_client){ .threads = threads,
+        **client = (struct backend_client){ .threads = threads,
                                           .done = options->done,
                                           .log_kept = options->log_kept,
                                           .context = options->context };
@@ -399,19 +399,19 @@ int store_client_open(struct store_client **client,
     return threads ? 0 : -1;
 }
 
-void store_submit(struct store_client *client, struct store_request *request)
+void backend_submit(struct backend_client *client, struct journal_request *request)
 {
     struct threads *threads = client->threads;
-    struct queue *queue = request->verb == STORE_REPLAY ? &threads->reads
+    struct queue *queue = request->verb == BACKEND_REPLAY ? &threads->reads
                                                         : &threads->writes;
     bool full;
 
     lock(threads);
-    full = queue->count == STORE_QUEUE_MAX;
+    full = queue->count == BACKEND_QUEUE_MAX;
     if (full) {
         threads->counters.refused++;
     } else {
-        queue->items[(queue->head + queue->count) % STORE_QUEUE_MAX] =
+        queue->items[(queue->head + queue->count) % BACKEND_QUEUE_MAX] =
             (struct item){ request, client };
         queue->count++;
         client->waiting++;
@@ -420,12 +420,12 @@ void store_submit(struct store_client *client, struct store_request *request)
     }
     unlock(threads);
     if (full) {
-        store_settle(request, STORE_FAILED, "the store's queue is full");
+        backend_settle(request, BACKEND_FAILED, "the store's queue is full");
         client->done(client->context, &request, 1);
     }
 }
 
-void store_client_close(struct store_client *client)
+void backend_client_close(struct backend_client *client)
 {
     struct threads *threads;
     struct threads **at = &list;
@@ -453,8 +453,8 @@ void store_client_close(struct store_client *client)
     mem_free(client);
 }
 
-void store_client_counters(struct store_client *client,
-                           struct store_counters *counters)
+void backend_client_counters(struct backend_client *client,
+                           struct backend_counters *counters)
 {
     lock(client->threads);
     *counters = client->threads->counters;

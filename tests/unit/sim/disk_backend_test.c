@@ -12,70 +12,70 @@
 #include "base/timers.h"
 #include "base/vec.h"
 #include "sim/disk_log.h"
-#include "sim/disk_store.h"
+#include "sim/disk_backend.h"
 #include "sim/streams.h"
 
 static const struct fence one = { 1, 1 };
 static const struct fence two = { 1, 2 };
 
-static struct disk_store *store_of(uint64_t seed)
+static struct disk_backend *store_of(uint64_t seed)
 {
-    return disk_store_new("c", stream_rng(seed, STREAM_DISK, 0),
+    return disk_backend_new("c", stream_rng(seed, STREAM_DISK, 0),
                           stream_rng(seed, STREAM_DISK, 1), 50000, MS);
 }
 
-static struct store_request *append_of(const char *shard, struct fence fence,
+static struct journal_request *append_of(const char *shard, struct fence fence,
                                        const char *id, uint64_t seq,
                                        const char *text)
 {
-    struct store_request *request = store_request_new(STORE_APPEND);
-    struct store_shard named = { .fence = fence };
-    struct store_entity entity = { .shard = 0 };
-    struct store_record record = { .entity = 0, .seq = seq };
+    struct journal_request *request = journal_request_new(BACKEND_APPEND);
+    struct backend_shard named = { .fence = fence };
+    struct backend_entity entity = { .shard = 0 };
+    struct backend_record record = { .entity = 0, .seq = seq };
 
-    named.type = store_put(request, slice_text("T"));
-    named.shard = store_put(request, slice_text(shard));
+    named.type = backend_put(request, slice_text("T"));
+    named.shard = backend_put(request, slice_text(shard));
     vec_push(&request->shards, named);
-    entity.id = store_put(request, slice_text(id));
+    entity.id = backend_put(request, slice_text(id));
     vec_push(&request->entities, entity);
-    record.bytes = store_put(request, slice_text(text));
+    record.bytes = backend_put(request, slice_text(text));
     vec_push(&request->records, record);
     return request;
 }
 
 /* Runs until the next answer; the caller's. Fails when there is none within
  * 100 s. */
-static struct store_request *answer(struct disk_store *store, uint64_t *now,
+static struct journal_request *answer(struct disk_backend *store, uint64_t *now,
                                     uint32_t *node)
 {
     uint64_t end = *now + 100 * SECOND;
 
     for (;;) {
-        struct store_request *request =
-            disk_store_next_done(store, *now, node);
+        struct journal_request *request =
+            disk_backend_next_done(store, *now, node);
 
         if (request)
             return request;
-        assert_true(disk_store_deadline(store) <= end);
-        if (disk_store_deadline(store) > *now)
-            *now = disk_store_deadline(store);
+        assert_true(disk_backend_deadline(store) <= end);
+        if (disk_backend_deadline(store) > *now)
+            *now = disk_backend_deadline(store);
     }
 }
 
 /* One request and its answer. */
-static enum store_result ask(struct disk_store *store, uint64_t *now,
-                             struct store_request *request)
+static enum backend_result ask(struct disk_backend *store, uint64_t *now,
+                             struct journal_request *request)
 {
-    enum store_result result;
+    enum backend_result result;
     uint32_t node;
 
-    disk_store_submit(store, *now, 0, request);
+    disk_backend_submit(store, *now, 0, request);
     assert_ptr_equal(answer(store, now, &node), request);
     assert_int_equal(node, 0);
-    result = request->result == STORE_DONE && request->entities.count
+    result = request->result == BACKEND_DONE && request->entities.count
                  ? request->entities.items[0].result
                  : request->result;
-    store_request_free(request);
+    journal_request_free(request);
     return result;
 }
 
@@ -85,94 +85,94 @@ static bool holds(const struct book *book, const char *id, uint64_t seq,
     return slice_is(book_record(book, slice_text(id), seq), text);
 }
 
-static void reopen(struct disk_store *store, uint64_t *now)
+static void reopen(struct disk_backend *store, uint64_t *now)
 {
     uint32_t node;
 
-    disk_store_reopen(store, *now);
-    disk_store_hold(store, true);
-    while (!disk_store_serves(store) && !disk_store_damage(store)) {
-        assert_true(disk_store_deadline(store) < NEVER);
-        *now = disk_store_deadline(store);
-        assert_null(disk_store_next_done(store, *now, &node));
+    disk_backend_reopen(store, *now);
+    disk_backend_hold(store, true);
+    while (!disk_backend_serves(store) && !disk_backend_damage(store)) {
+        assert_true(disk_backend_deadline(store) < NEVER);
+        *now = disk_backend_deadline(store);
+        assert_null(disk_backend_next_done(store, *now, &node));
     }
-    disk_store_hold(store, false);
+    disk_backend_hold(store, false);
 }
 
 static void a_request_is_answered_as_by_every_store(void **state)
 {
-    struct disk_store *store = store_of(1);
-    struct store_request *request;
+    struct disk_backend *store = store_of(1);
+    struct journal_request *request;
     uint64_t now = SECOND;
     uint32_t node;
     (void)state;
 
     assert_int_equal(ask(store, &now,
-                         store_request_claim(slice_text("T"),
+                         journal_request_claim(slice_text("T"),
                                              slice_text("s"), two)),
-                     STORE_DONE);
+                     BACKEND_DONE);
     assert_true(now > SECOND);
     assert_int_equal(ask(store, &now, append_of("s", two, "T|x", 1, "a")),
-                     STORE_DONE);
+                     BACKEND_DONE);
     assert_int_equal(ask(store, &now, append_of("s", one, "T|x", 2, "b")),
-                     STORE_FENCED);
+                     BACKEND_FENCED);
     assert_int_equal(ask(store, &now, append_of("s", two, "T|x", 1, "b")),
-                     STORE_CONFLICT);
+                     BACKEND_CONFLICT);
     assert_int_equal(
-        ask(store, &now, store_request_take_term(slice_text("T"), 4)),
-        STORE_DONE);
-    disk_store_submit(store, now, 0,
-                      store_request_replay(slice_text("T|x"), 1, 10, 1000));
+        ask(store, &now, journal_request_take_term(slice_text("T"), 4)),
+        BACKEND_DONE);
+    disk_backend_submit(store, now, 0,
+                      journal_request_replay(slice_text("T|x"), 1, 10, 1000));
     request = answer(store, &now, &node);
-    assert_int_equal(request->result, STORE_DONE);
+    assert_int_equal(request->result, BACKEND_DONE);
     assert_int_equal(request->records.count, 1);
-    store_request_free(request);
-    disk_store_power_loss(store, now);
-    assert_null(disk_store_book(store));
+    journal_request_free(request);
+    disk_backend_power_loss(store, now);
+    assert_null(disk_backend_book(store));
     reopen(store, &now);
-    assert_true(holds(disk_store_book(store), "T|x", 1, "a"));
-    assert_int_equal(book_term(disk_store_book(store), slice_text("T")), 5);
-    assert_int_equal(fence_compare(book_fence(disk_store_book(store),
+    assert_true(holds(disk_backend_book(store), "T|x", 1, "a"));
+    assert_int_equal(book_term(disk_backend_book(store), slice_text("T")), 5);
+    assert_int_equal(fence_compare(book_fence(disk_backend_book(store),
                                               slice_text("T"),
                                               slice_text("s")),
                                    two),
                      0);
-    disk_store_free(store);
+    disk_backend_free(store);
 }
 
 static void what_waits_shares_a_group(void **state)
 {
     struct disk_faults slow = { .latency_min = 20 * MS,
                                 .latency_mean = 20 * MS };
-    struct disk_store *store = store_of(2);
+    struct disk_backend *store = store_of(2);
     uint64_t now = SECOND;
     uint64_t before = 0;
     (void)state;
 
-    disk_set_faults(disk_store_disk(store), &slow);
+    disk_set_faults(disk_backend_disk(store), &slow);
     for (uint32_t i = 0; i < 40; i++) {
         char id[16];
 
         snprintf(id, sizeof id, "T|%u", i);
-        disk_store_submit(store, now, i, append_of("s", one, id, 1, "a"));
+        disk_backend_submit(store, now, i, append_of("s", one, id, 1, "a"));
     }
     for (uint32_t i = 0; i < 40; i++) {
         uint32_t node;
-        struct store_request *request = answer(store, &now, &node);
+        struct journal_request *request = answer(store, &now, &node);
 
-        assert_int_equal(request->result, STORE_DONE);
+        assert_int_equal(request->result, BACKEND_DONE);
         assert_true(now >= before);
         before = now;
-        store_request_free(request);
+        journal_request_free(request);
     }
-    assert_true(disk_store_counters(store)->groups <= 3);
-    assert_int_equal(disk_store_counters(store)->requests, 40);
-    disk_store_free(store);
+    assert_true(disk_backend_counters(store)->groups <= 3);
+    assert_int_equal(disk_backend_counters(store)->requests, 40);
+    disk_backend_free(store);
 }
 
 static void a_nodes_writes_arrive_in_its_order(void **state)
 {
-    struct disk_store *store = store_of(3);
+    struct disk_backend *store = store_of(3);
     uint64_t now = SECOND;
     uint64_t next[3] = { 1, 1, 1 };
     (void)state;
@@ -181,18 +181,18 @@ static void a_nodes_writes_arrive_in_its_order(void **state)
         for (uint32_t node = 0; node < 3; node++) {
             char id[] = { 'T', '|', (char)('0' + node), 0 };
 
-            disk_store_submit(store, now, node,
+            disk_backend_submit(store, now, node,
                               append_of("s", one, id, seq, "a"));
         }
     for (int i = 0; i < 90; i++) {
         uint32_t node;
-        struct store_request *request = answer(store, &now, &node);
+        struct journal_request *request = answer(store, &now, &node);
 
-        assert_int_equal(request->entities.items[0].result, STORE_DONE);
+        assert_int_equal(request->entities.items[0].result, BACKEND_DONE);
         assert_true(request->records.items[0].seq == next[node]++);
-        store_request_free(request);
+        journal_request_free(request);
     }
-    disk_store_free(store);
+    disk_backend_free(store);
 }
 
 /* A group that failed is longer than the one that takes its place: what is left
@@ -207,28 +207,28 @@ static void a_shorter_group_covers_a_longer_one_that_failed(void **state)
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = 0;
     for (uint64_t seed = 0; seed < 50; seed++) {
-        struct disk_store *store = store_of(seed);
+        struct disk_backend *store = store_of(seed);
         uint64_t now = SECOND;
 
         assert_int_equal(ask(store, &now, append_of("s", one, "T|x", 1, "a")),
-                         STORE_DONE);
-        disk_set_faults(disk_store_disk(store), &failing);
+                         BACKEND_DONE);
+        disk_set_faults(disk_backend_disk(store), &failing);
         assert_int_equal(
             ask(store, &now, append_of("s", one, "T|x", 2, text)),
-            STORE_UNKNOWN);
-        disk_set_faults(disk_store_disk(store), &none);
+            BACKEND_UNKNOWN);
+        disk_set_faults(disk_backend_disk(store), &none);
         assert_int_equal(ask(store, &now, append_of("s", one, "T|y", 1, "b")),
-                         STORE_DONE);
-        disk_store_power_loss(store, now);
+                         BACKEND_DONE);
+        disk_backend_power_loss(store, now);
         reopen(store, &now);
-        assert_null(disk_store_damage(store));
-        assert_true(holds(disk_store_book(store), "T|y", 1, "b"));
-        assert_int_equal(book_last(disk_store_book(store),
+        assert_null(disk_backend_damage(store));
+        assert_true(holds(disk_backend_book(store), "T|y", 1, "b"));
+        assert_int_equal(book_last(disk_backend_book(store),
                                    slice_text("T|x")),
                          1);
         assert_int_equal(ask(store, &now, append_of("s", one, "T|x", 2, "c")),
-                         STORE_DONE);
-        disk_store_free(store);
+                         BACKEND_DONE);
+        disk_backend_free(store);
     }
 }
 
@@ -236,18 +236,18 @@ static void a_full_disk_fails_and_goes_on_when_there_is_room(void **state)
 {
     struct disk_faults full = { .is_full = true };
     struct disk_faults none = { 0 };
-    struct disk_store *store = store_of(4);
+    struct disk_backend *store = store_of(4);
     uint64_t now = SECOND;
     (void)state;
 
-    disk_set_faults(disk_store_disk(store), &full);
+    disk_set_faults(disk_backend_disk(store), &full);
     assert_int_equal(ask(store, &now, append_of("s", one, "T|x", 1, "a")),
-                     STORE_FAILED);
-    assert_int_equal(book_last(disk_store_book(store), slice_text("T|x")), 0);
-    disk_set_faults(disk_store_disk(store), &none);
+                     BACKEND_FAILED);
+    assert_int_equal(book_last(disk_backend_book(store), slice_text("T|x")), 0);
+    disk_set_faults(disk_backend_disk(store), &none);
     assert_int_equal(ask(store, &now, append_of("s", one, "T|x", 1, "b")),
-                     STORE_DONE);
-    disk_store_free(store);
+                     BACKEND_DONE);
+    disk_backend_free(store);
 }
 
 /* The outcome of a repetition is what is there. */
@@ -259,67 +259,67 @@ static void an_unknown_outcome_is_read_back(void **state)
     (void)state;
 
     for (uint64_t seed = 0; seed < 100; seed++) {
-        struct disk_store *store = store_of(seed);
-        struct store_request *request = append_of("s", one, "T|x", 1, "a");
+        struct disk_backend *store = store_of(seed);
+        struct journal_request *request = append_of("s", one, "T|x", 1, "a");
         uint64_t now = SECOND;
         uint32_t node;
 
-        disk_set_faults(disk_store_disk(store), &slow);
-        disk_store_submit(store, now, 0, request);
+        disk_set_faults(disk_backend_disk(store), &slow);
+        disk_backend_submit(store, now, 0, request);
         now += 12 * MS;
         if (seed % 2)
-            disk_store_power_loss(store, now);
+            disk_backend_power_loss(store, now);
         else
-            disk_store_kill(store, now);
+            disk_backend_kill(store, now);
         reopen(store, &now);
-        there += book_last(disk_store_book(store), slice_text("T|x")) == 1;
+        there += book_last(disk_backend_book(store), slice_text("T|x")) == 1;
         assert_ptr_equal(answer(store, &now, &node), request);
-        if (request->result == STORE_UNKNOWN) {
-            store_settle(request, STORE_PENDING, "");
+        if (request->result == BACKEND_UNKNOWN) {
+            backend_settle(request, BACKEND_PENDING, "");
             request->again = true;
-            assert_int_equal(ask(store, &now, request), STORE_DONE);
+            assert_int_equal(ask(store, &now, request), BACKEND_DONE);
         } else {
-            store_request_free(request);
+            journal_request_free(request);
         }
-        assert_true(holds(disk_store_book(store), "T|x", 1, "a"));
-        assert_int_equal(book_last(disk_store_book(store),
+        assert_true(holds(disk_backend_book(store), "T|x", 1, "a"));
+        assert_int_equal(book_last(disk_backend_book(store),
                                    slice_text("T|x")),
                          1);
-        disk_store_free(store);
+        disk_backend_free(store);
     }
     assert_true(there > 10 && there < 90);
 }
 
 static void what_is_down_refuses_and_what_is_held_waits(void **state)
 {
-    struct disk_store *store = store_of(5);
-    struct store_request *request;
+    struct disk_backend *store = store_of(5);
+    struct journal_request *request;
     uint64_t now = SECOND;
     uint32_t node;
     (void)state;
 
-    disk_store_refuse(store, true);
+    disk_backend_refuse(store, true);
     assert_int_equal(ask(store, &now, append_of("s", one, "T|x", 1, "a")),
-                     STORE_FAILED);
-    disk_store_refuse(store, false);
-    disk_store_power_loss(store, now);
-    assert_false(disk_store_serves(store));
+                     BACKEND_FAILED);
+    disk_backend_refuse(store, false);
+    disk_backend_power_loss(store, now);
+    assert_false(disk_backend_serves(store));
     assert_int_equal(ask(store, &now, append_of("s", one, "T|x", 1, "a")),
-                     STORE_FAILED);
+                     BACKEND_FAILED);
     reopen(store, &now);
     request = append_of("s", one, "T|x", 1, "a");
-    disk_store_submit(store, now, 7, request);
-    disk_store_hold(store, true);
-    while (disk_store_deadline(store) < NEVER) {
-        now = disk_store_deadline(store);
-        assert_null(disk_store_next_done(store, now, &node));
+    disk_backend_submit(store, now, 7, request);
+    disk_backend_hold(store, true);
+    while (disk_backend_deadline(store) < NEVER) {
+        now = disk_backend_deadline(store);
+        assert_null(disk_backend_next_done(store, now, &node));
     }
-    disk_store_hold(store, false);
-    assert_true(disk_store_deadline(store) <= now);
-    assert_ptr_equal(disk_store_next_done(store, now, &node), request);
+    disk_backend_hold(store, false);
+    assert_true(disk_backend_deadline(store) <= now);
+    assert_ptr_equal(disk_backend_next_done(store, now, &node), request);
     assert_int_equal(node, 7);
-    store_request_free(request);
-    disk_store_free(store);
+    journal_request_free(request);
+    disk_backend_free(store);
 }
 
 /* Of a node that goes, a first part of what it had left is written. */
@@ -329,22 +329,22 @@ static void a_nodes_end_loses_what_it_left_last(void **state)
     (void)state;
 
     for (uint64_t seed = 0; seed < 200; seed++) {
-        struct disk_store *store = store_of(seed);
+        struct disk_backend *store = store_of(seed);
         uint64_t now = SECOND;
         uint32_t node;
 
         for (uint64_t seq = 1; seq <= 5; seq++)
-            disk_store_submit(store, now, 1,
+            disk_backend_submit(store, now, 1,
                               append_of("s", one, "T|x", seq, "a"));
-        disk_store_drop(store, now, 1, true);
+        disk_backend_drop(store, now, 1, true);
         assert_int_equal(ask(store, &now, append_of("s", one, "T|y", 1, "a")),
-                         STORE_DONE);
-        while (disk_store_deadline(store) < NEVER) {
-            now = disk_store_deadline(store);
-            assert_null(disk_store_next_done(store, now, &node));
+                         BACKEND_DONE);
+        while (disk_backend_deadline(store) < NEVER) {
+            now = disk_backend_deadline(store);
+            assert_null(disk_backend_next_done(store, now, &node));
         }
-        seen[book_last(disk_store_book(store), slice_text("T|x"))]++;
-        disk_store_free(store);
+        seen[book_last(disk_backend_book(store), slice_text("T|x"))]++;
+        disk_backend_free(store);
     }
     assert_true(seen[0] > 50);
     assert_true(seen[1] > 20 && seen[2] > 5);
@@ -362,29 +362,29 @@ static void damage_in_the_middle_is_told(void **state)
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = 0;
     for (uint64_t seed = 0; seed < 200; seed++) {
-        struct disk_store *store = store_of(seed);
+        struct disk_backend *store = store_of(seed);
         uint64_t now = SECOND;
 
         for (uint64_t seq = 1; seq <= 8; seq++)
             assert_int_equal(
                 ask(store, &now, append_of("s", one, "T|x", seq, text)),
-                STORE_DONE);
-        disk_store_power_loss(store, now);
-        disk_set_faults(disk_store_disk(store), &rot);
+                BACKEND_DONE);
+        disk_backend_power_loss(store, now);
+        disk_set_faults(disk_backend_disk(store), &rot);
         reopen(store, &now);
-        if (disk_counters(disk_store_disk(store))->rotten == 1 &&
-            disk_store_damage(store)) {
+        if (disk_counters(disk_backend_disk(store))->rotten == 1 &&
+            disk_backend_damage(store)) {
             told++;
-            assert_false(disk_store_serves(store));
-            assert_null(disk_store_durable(store, now));
+            assert_false(disk_backend_serves(store));
+            assert_null(disk_backend_durable(store, now));
             assert_int_equal(
                 ask(store, &now, append_of("s", one, "T|x", 9, "a")),
-                STORE_FAILED);
-        } else if (disk_counters(disk_store_disk(store))->rotten == 1) {
-            assert_true(book_last(disk_store_book(store),
+                BACKEND_FAILED);
+        } else if (disk_counters(disk_backend_disk(store))->rotten == 1) {
+            assert_true(book_last(disk_backend_book(store),
                                   slice_text("T|x")) >= 7);
         }
-        disk_store_free(store);
+        disk_backend_free(store);
     }
     assert_true(told > 30);
 }
@@ -401,7 +401,7 @@ struct attempt {
 
 /* Writes to an entity of its own, as a lane does. */
 struct writer {
-    struct store_request *repeat;
+    struct journal_request *repeat;
     VEC(struct attempt) attempts;
     uint64_t stored; /* acknowledged */
     bool waits;      /* for an answer */
@@ -410,11 +410,11 @@ struct writer {
 #define WRITERS 4
 
 struct bench {
-    struct disk_store *store;
+    struct disk_backend *store;
     struct rng rng;
     struct writer writers[WRITERS];
     uint64_t now;
-    uint32_t results[STORE_FAILED + 1];
+    uint32_t results[BACKEND_FAILED + 1];
     uint32_t broken; /* promises */
     bool finds;      /* counts what is broken instead of failing */
 };
@@ -441,7 +441,7 @@ static void write_next(struct bench *bench, uint32_t index)
         return;
     writer->waits = true;
     if (writer->repeat) {
-        disk_store_submit(bench->store, bench->now, index, writer->repeat);
+        disk_backend_submit(bench->store, bench->now, index, writer->repeat);
         writer->repeat = NULL;
         return;
     }
@@ -449,36 +449,36 @@ static void write_next(struct bench *bench, uint32_t index)
     snprintf(text, sizeof text, "%u", writer->attempts.count);
     memcpy(attempt.text, text, sizeof text);
     vec_push(&writer->attempts, attempt);
-    disk_store_submit(bench->store, bench->now, index,
+    disk_backend_submit(bench->store, bench->now, index,
                       append_of("s", one, id, attempt.seq, text));
 }
 
 static void take_answers(struct bench *bench)
 {
-    struct store_request *request;
+    struct journal_request *request;
     uint32_t node;
 
-    while ((request = disk_store_next_done(bench->store, bench->now, &node))) {
+    while ((request = disk_backend_next_done(bench->store, bench->now, &node))) {
         struct writer *writer = &bench->writers[node];
         struct attempt *attempt =
             &writer->attempts.items[writer->attempts.count - 1];
-        enum store_result result = request->entities.items[0].result;
+        enum backend_result result = request->entities.items[0].result;
 
         bench->results[result]++;
         writer->waits = false;
-        if (result == STORE_UNKNOWN ||
-            (result == STORE_FAILED && request->again)) {
-            store_settle(request, STORE_PENDING, "");
+        if (result == BACKEND_UNKNOWN ||
+            (result == BACKEND_FAILED && request->again)) {
+            backend_settle(request, BACKEND_PENDING, "");
             request->again = true;
             writer->repeat = request;
             continue;
         }
         attempt->open = false;
-        attempt->done = result == STORE_DONE;
-        promise(bench, result == STORE_DONE || result == STORE_FAILED);
-        if (result == STORE_DONE)
+        attempt->done = result == BACKEND_DONE;
+        promise(bench, result == BACKEND_DONE || result == BACKEND_FAILED);
+        if (result == BACKEND_DONE)
             writer->stored = attempt->seq;
-        store_request_free(request);
+        journal_request_free(request);
     }
 }
 
@@ -511,9 +511,9 @@ static void run(struct bench *bench, uint64_t duration)
 {
     uint64_t end = bench->now + duration;
 
-    while (disk_store_deadline(bench->store) <= end) {
-        if (disk_store_deadline(bench->store) > bench->now)
-            bench->now = disk_store_deadline(bench->store);
+    while (disk_backend_deadline(bench->store) <= end) {
+        if (disk_backend_deadline(bench->store) > bench->now)
+            bench->now = disk_backend_deadline(bench->store);
         take_answers(bench);
     }
     bench->now = end;
@@ -535,27 +535,27 @@ static void play(struct bench *bench, uint64_t seed, bool lies)
     bench->store = store_of(seed);
     bench->now = SECOND;
     bench->rng = stream_rng(seed, STREAM_WORKLOAD, 0);
-    disk_set_faults(disk_store_disk(bench->store), &faults);
+    disk_set_faults(disk_backend_disk(bench->store), &faults);
     for (int i = 0; i < 400; i++) {
         for (uint32_t j = 0; j < WRITERS; j++)
             write_next(bench, j);
         run(bench, rng_below(&bench->rng, 8 * MS));
         faults.is_full = rng_below(&bench->rng, 10) == 0;
-        disk_set_faults(disk_store_disk(bench->store), &faults);
+        disk_set_faults(disk_backend_disk(bench->store), &faults);
         if (rng_below(&bench->rng, 25) == 0) {
             if (rng_below(&bench->rng, 2))
-                disk_store_power_loss(bench->store, bench->now);
+                disk_backend_power_loss(bench->store, bench->now);
             else
-                disk_store_kill(bench->store, bench->now);
+                disk_backend_kill(bench->store, bench->now);
             take_answers(bench);
             if (rng_below(&bench->rng, 2))
                 run(bench, 5 * MS);
-            disk_store_reopen(bench->store, bench->now);
+            disk_backend_reopen(bench->store, bench->now);
         }
-        if (disk_store_book(bench->store))
-            look(bench, disk_store_book(bench->store));
+        if (disk_backend_book(bench->store))
+            look(bench, disk_backend_book(bench->store));
         if (i % 20 == 0) { /* at any time, the platter alone */
-            struct book *book = disk_store_durable(bench->store, bench->now);
+            struct book *book = disk_backend_durable(bench->store, bench->now);
 
             take_answers(bench);
             look(bench, book);
@@ -563,27 +563,27 @@ static void play(struct bench *bench, uint64_t seed, bool lies)
         }
     }
     for (uint32_t i = 0; i < WRITERS; i++) {
-        store_request_free(bench->writers[i].repeat);
+        journal_request_free(bench->writers[i].repeat);
         vec_fini(&bench->writers[i].attempts);
     }
-    disk_store_free(bench->store);
+    disk_backend_free(bench->store);
 }
 
 static void answers_are_kept_under_every_fault(void **state)
 {
-    uint32_t results[STORE_FAILED + 1] = { 0 };
+    uint32_t results[BACKEND_FAILED + 1] = { 0 };
     (void)state;
 
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct bench bench = { 0 };
 
         play(&bench, seed, false);
-        for (int i = 0; i <= STORE_FAILED; i++)
+        for (int i = 0; i <= BACKEND_FAILED; i++)
             results[i] += bench.results[i];
     }
-    assert_true(results[STORE_DONE] > 5000);
-    assert_true(results[STORE_UNKNOWN] > 1000);
-    assert_true(results[STORE_FAILED] > 500);
+    assert_true(results[BACKEND_DONE] > 5000);
+    assert_true(results[BACKEND_UNKNOWN] > 1000);
+    assert_true(results[BACKEND_FAILED] > 500);
 }
 
 /* The same test sees a disk that says a sync is done when it is not. */
@@ -610,22 +610,22 @@ static void one_seed_gives_one_history(void **state)
     (void)state;
 
     for (int round = 0; round < 2; round++) {
-        struct disk_store *store = store_of(9);
+        struct disk_backend *store = store_of(9);
         uint64_t now = SECOND;
 
-        disk_set_faults(disk_store_disk(store), &faults);
+        disk_set_faults(disk_backend_disk(store), &faults);
         for (uint64_t i = 1; i <= 50; i++)
             (void)ask(store, &now, append_of("s", one, "T|x", i, "a"));
         if (round == 0) {
-            first = *disk_counters(disk_store_disk(store));
+            first = *disk_counters(disk_backend_disk(store));
             end = now;
         } else {
             assert_int_equal(end, now);
             assert_int_equal(first.sync_errors,
-                             disk_counters(disk_store_disk(store))
+                             disk_counters(disk_backend_disk(store))
                                  ->sync_errors);
         }
-        disk_store_free(store);
+        disk_backend_free(store);
     }
 }
 

@@ -9,15 +9,15 @@
  *
  * The queue only orders; SQLite's lock still protects. That is why a writer
  * whose predecessors do not move (stopped by a signal, or slow) may pass them. */
-#ifndef SHERD_HOST_STORE_TURN_H
-#define SHERD_HOST_STORE_TURN_H
+#ifndef SHERD_HOST_BACKEND_TURN_H
+#define SHERD_HOST_BACKEND_TURN_H
 
 #include <stdint.h>
 
 struct turn;
 
 /* Opens the side file, made if it is missing (mode 0600). Null, with one line
- * in error (STORE_ERROR_MAX bytes). */
+ * in error (BACKEND_ERROR_MAX bytes). */
 struct turn *turn_open(const char *path, char *error);
 void turn_close(struct turn *turn); /* null is fine */
 

@@ -4,14 +4,14 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "host/store_sqlite_inside.h"
+#include "host/backend_sqlite_inside.h"
 
 enum outcome { GROUP_DONE, GROUP_AGAIN, GROUP_FAILED, GROUP_UNKNOWN };
 
 /* What an append may do to one entity. */
 struct verdict {
     struct known *known; /* null: no record for it */
-    struct store_found found;
+    struct backend_found found;
 };
 
 static bool is_busy(int result)
@@ -21,7 +21,7 @@ static bool is_busy(int result)
 
 static void describe(struct sqlite_store *store, char *error)
 {
-    (void)snprintf(error, STORE_ERROR_MAX, "journal %s: %s", store->path,
+    (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->path,
                    sqlite3_errmsg(store->db)); /* cut is fine */
 }
 
@@ -116,10 +116,10 @@ static int stored_fence(struct sqlite_store *store, struct slice type,
     return SQLITE_OK;
 }
 
-static int claim(struct sqlite_store *store, struct store_request *request)
+static int claim(struct sqlite_store *store, struct journal_request *request)
 {
-    struct slice type = store_slice(request, request->type);
-    struct slice shard = store_slice(request, request->shard);
+    struct slice type = backend_slice(request, request->type);
+    struct slice shard = backend_slice(request, request->shard);
     sqlite3_stmt *statement = store->statements[SQL_FENCE_SET];
     struct fence *stored;
     int result = stored_fence(store, type, shard, &stored);
@@ -130,10 +130,10 @@ static int claim(struct sqlite_store *store, struct store_request *request)
         request->fence = (struct fence){ stored->term, stored->epoch + 1 };
     if (fence_compare(*stored, request->fence) > 0) {
         request->fence = *stored;
-        request->result = STORE_FENCED;
+        request->result = BACKEND_FENCED;
         return SQLITE_OK;
     }
-    request->result = STORE_DONE;
+    request->result = BACKEND_DONE;
     if (fence_compare(*stored, request->fence) == 0)
         return SQLITE_OK;
     bind_text(statement, 1, type);
@@ -151,9 +151,9 @@ static int claim(struct sqlite_store *store, struct store_request *request)
 }
 
 static int list_shards(struct sqlite_store *store,
-                       struct store_request *request)
+                       struct journal_request *request)
 {
-    struct slice type = store_slice(request, request->type);
+    struct slice type = backend_slice(request, request->type);
     sqlite3_stmt *statement = store->statements[SQL_SHARDS];
     int result;
 
@@ -161,20 +161,20 @@ static int list_shards(struct sqlite_store *store,
     check(sqlite3_bind_text64(statement, 1, (const char *)type.data, type.size,
                               SQLITE_TRANSIENT, SQLITE_UTF8) == SQLITE_OK);
     while ((result = step(statement)) == SQLITE_ROW) {
-        struct store_shard listed = { .type = request->type };
+        struct backend_shard listed = { .type = request->type };
         struct slice name =
             slice_of(sqlite3_column_text(statement, 0),
                      (size_t)sqlite3_column_bytes(statement, 0));
 
-        listed.shard = store_put(request, name);
+        listed.shard = backend_put(request, name);
         vec_push(&request->shards, listed);
     }
     return result == SQLITE_DONE ? SQLITE_OK : result;
 }
 
-static int take_term(struct sqlite_store *store, struct store_request *request)
+static int take_term(struct sqlite_store *store, struct journal_request *request)
 {
-    struct slice type = store_slice(request, request->type);
+    struct slice type = backend_slice(request, request->type);
     sqlite3_stmt *statement = store->statements[SQL_TERM];
     uint64_t term = 0;
     int result;
@@ -190,7 +190,7 @@ static int take_term(struct sqlite_store *store, struct store_request *request)
     if (term < request->fence.term)
         term = request->fence.term;
     request->fence.term = term + 1;
-    request->result = STORE_DONE;
+    request->result = BACKEND_DONE;
     if (request->lists) {
         request->shards.count = 0; /* of a try that was rolled back */
         result = list_shards(store, request);
@@ -198,7 +198,7 @@ static int take_term(struct sqlite_store *store, struct store_request *request)
             return result;
     }
     statement = store->statements[SQL_TERM_SET];
-    bind_text(statement, 1, store_slice(request, request->type));
+    bind_text(statement, 1, backend_slice(request, request->type));
     bind_number(statement, 2, request->fence.term);
     return sqlite_run(store, SQL_TERM_SET);
 }
@@ -266,8 +266,8 @@ static int know(struct sqlite_store *store, struct slice id,
 
 /* Is this record stored already, byte for byte? */
 static int is_stored(struct sqlite_store *store,
-                     const struct store_request *request,
-                     const struct store_record *record, int64_t entity,
+                     const struct journal_request *request,
+                     const struct backend_record *record, int64_t entity,
                      bool *stored)
 {
     sqlite3_stmt *statement = store->statements[SQL_RECORD];
@@ -284,46 +284,46 @@ static int is_stored(struct sqlite_store *store,
     *stored = slice_equal(
         slice_of(sqlite3_column_blob(statement, 0),
                  (size_t)sqlite3_column_bytes(statement, 0)),
-        store_slice(request, record->bytes));
+        backend_slice(request, record->bytes));
     (void)sqlite3_reset(statement); /* after a row: no error */
     return SQLITE_OK;
 }
 
 static int judge_shards(struct sqlite_store *store,
-                        struct store_request *request)
+                        struct journal_request *request)
 {
     for (uint32_t i = 0; i < request->shards.count; i++) {
-        struct store_shard *shard = &request->shards.items[i];
+        struct backend_shard *shard = &request->shards.items[i];
         struct fence *stored;
-        int result = stored_fence(store, store_slice(request, shard->type),
-                                  store_slice(request, shard->shard),
+        int result = stored_fence(store, backend_slice(request, shard->type),
+                                  backend_slice(request, shard->shard),
                                   &stored);
 
         if (result != SQLITE_OK)
             return result;
         shard->stored = *stored;
         shard->result = fence_compare(*stored, shard->fence) > 0
-                            ? STORE_FENCED
-                            : STORE_DONE;
+                            ? BACKEND_FENCED
+                            : BACKEND_DONE;
     }
     return SQLITE_OK;
 }
 
 static int judge_record(struct sqlite_store *store,
-                        const struct store_request *request,
-                        const struct store_record *record,
+                        const struct journal_request *request,
+                        const struct backend_record *record,
                         struct verdict *verdict)
 {
-    const struct store_entity *entity =
+    const struct backend_entity *entity =
         &request->entities.items[record->entity];
-    const struct store_shard *shard = &request->shards.items[entity->shard];
+    const struct backend_shard *shard = &request->shards.items[entity->shard];
     int result = SQLITE_OK;
     bool stored = false;
 
-    if (shard->result == STORE_FENCED && !request->again)
+    if (shard->result == BACKEND_FENCED && !request->again)
         return SQLITE_OK; /* its fence already refuses it */
     if (!verdict->known) {
-        result = know(store, store_slice(request, entity->id), shard->fence,
+        result = know(store, backend_slice(request, entity->id), shard->fence,
                       &verdict->known);
         verdict->found.met = true;
         verdict->found.before = verdict->found.last = verdict->known->last;
@@ -345,11 +345,11 @@ static int judge_record(struct sqlite_store *store,
 }
 
 static int insert(struct sqlite_store *store,
-                  const struct store_request *request,
-                  const struct store_record *record, int64_t entity)
+                  const struct journal_request *request,
+                  const struct backend_record *record, int64_t entity)
 {
     sqlite3_stmt *statement = store->statements[SQL_EVENT_ADD];
-    struct slice bytes = store_slice(request, record->bytes);
+    struct slice bytes = backend_slice(request, record->bytes);
 
     bind_number(statement, 1, (uint64_t)entity);
     bind_number(statement, 2, record->seq);
@@ -358,21 +358,21 @@ static int insert(struct sqlite_store *store,
     return sqlite_run(store, SQL_EVENT_ADD);
 }
 
-static void decide(struct store_request *request, struct verdict *verdicts)
+static void decide(struct journal_request *request, struct verdict *verdicts)
 {
     for (uint32_t i = 0; i < request->entities.count; i++) {
-        struct store_entity *entity = &request->entities.items[i];
+        struct backend_entity *entity = &request->entities.items[i];
         struct verdict *verdict = &verdicts[i];
 
-        entity->result = store_decide(request, entity, &verdict->found);
-        if (entity->result == STORE_DONE && verdict->known)
+        entity->result = backend_decide(request, entity, &verdict->found);
+        if (entity->result == BACKEND_DONE && verdict->known)
             verdict->known->last = verdict->found.last;
     }
 }
 
 /* Deletes what an entity's newest records replace. */
-static int cut(struct sqlite_store *store, const struct store_request *request,
-               const struct store_entity *entity, const struct known *known)
+static int cut(struct sqlite_store *store, const struct journal_request *request,
+               const struct backend_entity *entity, const struct known *known)
 {
     sqlite3_stmt *statement = store->statements[SQL_CUT];
     uint64_t first;
@@ -382,7 +382,7 @@ static int cut(struct sqlite_store *store, const struct store_request *request,
     if (entity->cut <= 1 || !known)
         return SQLITE_OK;
     result = read_number(store, SQL_FIRST, known->id, &first);
-    below = result == SQLITE_OK ? store_cut(request, entity, first) : 0;
+    below = result == SQLITE_OK ? backend_cut(request, entity, first) : 0;
     if (!below)
         return result;
     bind_number(statement, 1, (uint64_t)known->id);
@@ -390,7 +390,7 @@ static int cut(struct sqlite_store *store, const struct store_request *request,
     return sqlite_run(store, SQL_CUT);
 }
 
-static int append(struct sqlite_store *store, struct store_request *request)
+static int append(struct sqlite_store *store, struct journal_request *request)
 {
     struct verdict *verdicts =
         mem_alloc(request->entities.count * sizeof *verdicts);
@@ -398,7 +398,7 @@ static int append(struct sqlite_store *store, struct store_request *request)
 
     for (uint32_t i = 0; i < request->records.count && result == SQLITE_OK;
          i++) {
-        const struct store_record *record = &request->records.items[i];
+        const struct backend_record *record = &request->records.items[i];
 
         result =
             judge_record(store, request, record, &verdicts[record->entity]);
@@ -406,10 +406,10 @@ static int append(struct sqlite_store *store, struct store_request *request)
     decide(request, verdicts);
     for (uint32_t i = 0; i < request->records.count && result == SQLITE_OK;
          i++) {
-        const struct store_record *record = &request->records.items[i];
+        const struct backend_record *record = &request->records.items[i];
         const struct verdict *verdict = &verdicts[record->entity];
 
-        if (request->entities.items[record->entity].result == STORE_DONE &&
+        if (request->entities.items[record->entity].result == BACKEND_DONE &&
             record->seq > verdict->found.before)
             result = insert(store, request, record, verdict->known->id);
     }
@@ -417,24 +417,24 @@ static int append(struct sqlite_store *store, struct store_request *request)
          i++)
         result = cut(store, request, &request->entities.items[i],
                      verdicts[i].known);
-    request->result = STORE_DONE;
+    request->result = BACKEND_DONE;
     mem_free(verdicts);
     return result;
 }
 
-static int run_one(struct sqlite_store *store, struct store_request *request)
+static int run_one(struct sqlite_store *store, struct journal_request *request)
 {
     switch (request->verb) {
-    case STORE_APPEND:
+    case BACKEND_APPEND:
         return append(store, request);
-    case STORE_CLAIM:
+    case BACKEND_CLAIM:
         return claim(store, request);
-    case STORE_TAKE_TERM:
+    case BACKEND_TAKE_TERM:
         return take_term(store, request);
-    case STORE_REPLAY:
+    case BACKEND_REPLAY:
         break;
     }
-    store_settle(request, STORE_FAILED, "not a write");
+    backend_settle(request, BACKEND_FAILED, "not a write");
     return SQLITE_OK;
 }
 
@@ -468,7 +468,7 @@ static enum outcome commit(struct sqlite_store *store, char *error)
 }
 
 static enum outcome run_group(struct sqlite_store *store,
-                              struct store_request **requests, uint32_t count,
+                              struct journal_request **requests, uint32_t count,
                               char *error)
 {
     int result;
@@ -488,11 +488,11 @@ static enum outcome run_group(struct sqlite_store *store,
     return (result & 0xff) == SQLITE_CONSTRAINT ? GROUP_AGAIN : GROUP_FAILED;
 }
 
-void sqlite_write(void *opened, struct store_request **requests,
+void sqlite_write(void *opened, struct journal_request **requests,
                   uint32_t count)
 {
     struct sqlite_store *store = opened;
-    char error[STORE_ERROR_MAX] = "";
+    char error[BACKEND_ERROR_MAX] = "";
     enum outcome outcome;
 
     turn_take(store->turn);
@@ -503,8 +503,8 @@ void sqlite_write(void *opened, struct store_request **requests,
     if (outcome == GROUP_DONE)
         return;
     for (uint32_t i = 0; i < count; i++)
-        store_settle(requests[i],
-                     outcome == GROUP_UNKNOWN ? STORE_UNKNOWN : STORE_FAILED,
+        backend_settle(requests[i],
+                     outcome == GROUP_UNKNOWN ? BACKEND_UNKNOWN : BACKEND_FAILED,
                      error);
 }
 
@@ -513,7 +513,7 @@ static uint64_t size_of_log(int pages)
     return (uint64_t)pages * (4096 + 24); /* a frame has a header */
 }
 
-void sqlite_tidy(void *opened, struct store_kept *kept)
+void sqlite_tidy(void *opened, struct backend_kept *kept)
 {
     struct sqlite_store *store = opened;
     int mode = SQLITE_CHECKPOINT_PASSIVE;
@@ -521,14 +521,14 @@ void sqlite_tidy(void *opened, struct store_kept *kept)
     int pages = 0;
     int copied = 0;
 
-    if (store->wal_pages && store->wal_pages < STORE_WAL_PAGES_MAX)
+    if (store->wal_pages && store->wal_pages < BACKEND_WAL_PAGES_MAX)
         kept->size = 0; /* another process may have emptied it */
     if (store->wal_pages &&
-        store->wal_pages < store->checkpoint_at - STORE_WAL_PAGES / 4)
-        store->checkpoint_at = STORE_WAL_PAGES; /* and has: it began anew */
+        store->wal_pages < store->checkpoint_at - BACKEND_WAL_PAGES / 4)
+        store->checkpoint_at = BACKEND_WAL_PAGES; /* and has: it began anew */
     if (store->wal_pages < store->checkpoint_at)
         return;
-    if (store->wal_pages >= STORE_WAL_PAGES_MAX)
+    if (store->wal_pages >= BACKEND_WAL_PAGES_MAX)
         mode = SQLITE_CHECKPOINT_RESTART;
     /* In the own turn nobody adds to the log, so all of it can be copied and the
      * next writer starts it from the beginning. */
@@ -547,7 +547,7 @@ void sqlite_tidy(void *opened, struct store_kept *kept)
         kept->tries += is_kept;
     }
     store->checkpoint_at = pages > 0 && copied == pages
-                               ? STORE_WAL_PAGES
-                               : store->wal_pages + STORE_WAL_PAGES / 4;
+                               ? BACKEND_WAL_PAGES
+                               : store->wal_pages + BACKEND_WAL_PAGES / 4;
     store->wal_pages = 0; /* until the next commit tells */
 }

@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "host/store_turn.h"
+#include "host/backend_turn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "journal/store.h"
+#include "journal/backend.h"
 
 #define FIRST_BYTE (1 << 20) /* ticket n locks byte FIRST_BYTE + n, far behind the file's end */
 #define MAP_SIZE 4096
@@ -50,7 +50,7 @@ struct turn *turn_open(const char *path, char *error)
         mapped = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
                       turn->file, 0);
     if (mapped == MAP_FAILED) {
-        (void)snprintf(error, STORE_ERROR_MAX, "cannot open %s: %s", path,
+        (void)snprintf(error, BACKEND_ERROR_MAX, "cannot open %s: %s", path,
                        strerror(errno)); /* a cut path will do */
         turn_close(turn);
         return NULL;

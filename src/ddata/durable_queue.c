@@ -25,7 +25,7 @@ static void put_news(struct replicator *replicator, const struct entry *entry,
     buf_fini(&bytes);
 }
 
-bool store_entry(struct replicator *replicator, struct entry *entry,
+bool durable_store_entry(struct replicator *replicator, struct entry *entry,
                const struct storing *storing)
 {
     struct storing *kept;
@@ -52,7 +52,7 @@ bool store_entry(struct replicator *replicator, struct entry *entry,
     return true;
 }
 
-void store_forget(struct replicator *replicator, struct slice key)
+void durable_forget(struct replicator *replicator, struct slice key)
 {
     news_put(replicator,
              &(struct news_item){ .kind = REPLICATOR_NEWS_FORGET }, key,
@@ -70,17 +70,17 @@ void replicator_stored(struct replicator *replicator, uint64_t now,
     if (!storing)
         return;
     switch (storing->purpose) {
-    case STORE_FOR_COMMAND:
+    case DURABLE_FOR_COMMAND:
         news_answer(replicator, storing->id,
                     is_good ? REPLICATOR_SUCCESS : REPLICATOR_STORE_FAILURE,
                     slice_of(NULL, 0));
         break;
-    case STORE_FOR_AGGREGATOR:
+    case DURABLE_FOR_AGGREGATOR:
         aggregator = aggregator_by_id(replicator, storing->id);
         if (aggregator)
             write_stored(replicator, aggregator, is_good);
         break;
-    case STORE_FOR_PEER:
+    case DURABLE_FOR_PEER:
         send_answer(replicator, &storing->to, storing->recipient,
                     is_good ? MESSAGE_WRITE_ACK : MESSAGE_WRITE_NACK,
                     slice_of(NULL, 0), outbox);
@@ -133,7 +133,7 @@ void replicator_load(struct replicator *replicator, uint64_t now,
     buf_fini(&again);
 }
 
-bool store_must_wait(const struct replicator *replicator, uint64_t token)
+bool durable_must_wait(const struct replicator *replicator, uint64_t token)
 {
     if (replicator->waiting_head == replicator->waiting.count)
         return replicator->is_loading;
@@ -141,7 +141,7 @@ bool store_must_wait(const struct replicator *replicator, uint64_t token)
            replicator->waiting.items[replicator->waiting_head].token != token;
 }
 
-bool store_wait(struct replicator *replicator, const struct waiting *waiting)
+bool durable_wait(struct replicator *replicator, const struct waiting *waiting)
 {
     struct waiting kept = *waiting;
 
@@ -202,7 +202,7 @@ static void go_on(struct replicator *replicator, uint64_t now,
     }
 }
 
-void store_modified(struct replicator *replicator, uint64_t now,
+void durable_modified(struct replicator *replicator, uint64_t now,
                     struct outbox *outbox)
 {
     if (!replicator->is_modifying)
@@ -232,7 +232,7 @@ void replicator_store_lost(struct replicator *replicator)
 }
 
 /* Answers whoever waits that nothing comes any more. */
-void store_fini(struct replicator *replicator)
+void durable_fini(struct replicator *replicator)
 {
     struct map_entry item;
     uint32_t at = 0;
@@ -249,7 +249,7 @@ void store_fini(struct replicator *replicator)
     while (map_next(&replicator->storing, &at, &item)) {
         struct storing *storing = item.value;
 
-        if (storing->purpose == STORE_FOR_COMMAND)
+        if (storing->purpose == DURABLE_FOR_COMMAND)
             news_answer(replicator, storing->id, REPLICATOR_STOPPED,
                         slice_of(NULL, 0));
         free_storing(storing);

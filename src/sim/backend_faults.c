@@ -1,8 +1,8 @@
 /* How each fault of a schedule is done to the disk. */
-#include "sim/store_faults.h"
+#include "sim/backend_faults.h"
 
 #include "base/timers.h"
-#include "sim/disk_store.h"
+#include "sim/disk_backend.h"
 #include "sim/durable.h"
 #include "sim/streams.h"
 #include "sim/world.h"
@@ -16,7 +16,7 @@ static void power_is_back(struct world *world, void *arg)
 {
     (void)arg;
     for (uint32_t i = 0; i < world_store_count(world); i++)
-        disk_store_reopen(world_store_at(world, i), world_now(world));
+        disk_backend_reopen(world_store_at(world, i), world_now(world));
 }
 
 /* It is back within that time. */
@@ -25,14 +25,14 @@ static void lose_power(struct world *world, struct rng *rng, uint64_t within)
     uint64_t now = world_now(world);
 
     for (uint32_t i = 0; i < world_store_count(world); i++)
-        disk_store_power_loss(world_store_at(world, i), now);
+        disk_backend_power_loss(world_store_at(world, i), now);
     world_at(world, now + 1 + rng_below(rng, within), power_is_back, NULL);
 }
 
 static bool some_store_writes(struct world *world)
 {
     for (uint32_t i = 0; i < world_store_count(world); i++)
-        if (disk_store_is_writing(world_store_at(world, i)))
+        if (disk_backend_is_writing(world_store_at(world, i)))
             return true;
     return false;
 }
@@ -41,7 +41,7 @@ static bool some_store_writes(struct world *world)
 static uint64_t next_look(struct world *world)
 {
     uint64_t latency =
-        disk_faults(disk_store_disk(world_store(world)))->latency_mean;
+        disk_faults(disk_backend_disk(world_backend(world)))->latency_mean;
 
     return world_now(world) +
            (latency / 2 > LOOK_MIN ? latency / 2 : LOOK_MIN);
@@ -61,7 +61,7 @@ static void look_for_writes(struct world *world, void *arg)
     lose_power(world, &wait->rng, POWER_WITHIN - POWER_WAIT);
 }
 
-void store_power_waits(struct world *world, struct power_wait *wait)
+void backend_power_waits(struct world *world, struct power_wait *wait)
 {
     bool file_watch = wait->until != 0;
 
@@ -112,13 +112,13 @@ static uint64_t own_harm_of(const struct durable_counters *counters,
     }
 }
 
-uint64_t store_harm(struct world *world, enum fault_verb verb)
+uint64_t backend_harm(struct world *world, enum fault_verb verb)
 {
     uint64_t harm = 0;
 
     for (uint32_t i = 0; i < world_store_count(world); i++)
         harm += harm_of(
-            disk_counters(disk_store_disk(world_store_at(world, i))), verb);
+            disk_counters(disk_backend_disk(world_store_at(world, i))), verb);
     for (uint32_t i = 0; i < world_node_count(world); i++) {
         const struct durable_counters own = world_durable_counters(world, i);
 
@@ -127,10 +127,10 @@ uint64_t store_harm(struct world *world, enum fault_verb verb)
     return harm;
 }
 
-bool store_fault(struct world *world, enum fault_verb verb, bool on)
+bool backend_fault(struct world *world, enum fault_verb verb, bool on)
 {
     struct disk_faults faults =
-        *disk_faults(disk_store_disk(world_store(world)));
+        *disk_faults(disk_backend_disk(world_backend(world)));
     struct durable_faults durable = { 0 };
     struct rng rng =
         stream_rng(world_seed(world), STREAM_DISK, world_now(world));
@@ -149,7 +149,7 @@ bool store_fault(struct world *world, enum fault_verb verb, bool on)
         break;
     case FAULT_VERB_DISK_SYNC:
         for (uint32_t i = 0; i < world_store_count(world); i++)
-            disk_fail_sync(disk_store_disk(world_store_at(world, i)));
+            disk_fail_sync(disk_backend_disk(world_store_at(world, i)));
         for (uint32_t i = 0; i < world_node_count(world); i++)
             world_durable_fail_sync(world, i);
         return true;
@@ -160,7 +160,7 @@ bool store_fault(struct world *world, enum fault_verb verb, bool on)
         return false;
     }
     for (uint32_t i = 0; i < world_store_count(world); i++)
-        disk_set_faults(disk_store_disk(world_store_at(world, i)), &faults);
+        disk_set_faults(disk_backend_disk(world_store_at(world, i)), &faults);
     durable.stall_ppm = faults.stall_ppm;
     durable.stall_max = faults.stall_max;
     durable.error_ppm = faults.write_error_ppm;

@@ -3,7 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "host/store_memory.h"
+#include "host/backend_memory.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -38,8 +38,8 @@ static struct memory *find_or_make(const char *name, const char *cluster)
     return memory;
 }
 
-static void *open_memory(const struct store_options *options,
-                         enum store_mode mode, char *error)
+static void *open_memory(const struct backend_options *options,
+                         enum backend_mode mode, char *error)
 {
     const char *cluster = options->cluster ? options->cluster : "";
     struct memory *memory;
@@ -48,7 +48,7 @@ static void *open_memory(const struct store_options *options,
     check(pthread_mutex_lock(&list_lock) == 0);
     memory = find_or_make(options->path ? options->path : "", cluster);
     if (strcmp(book_cluster(memory->book), cluster) != 0) {
-        (void)snprintf(error, STORE_ERROR_MAX,
+        (void)snprintf(error, BACKEND_ERROR_MAX,
                        "memory journal \"%s\" belongs to cluster \"%s\", "
                        "not to \"%s\"",
                        memory->name, book_cluster(memory->book),
@@ -79,7 +79,7 @@ static void close_memory(void *store)
     check(pthread_mutex_unlock(&list_lock) == 0);
 }
 
-static void write_memory(void *store, struct store_request **requests,
+static void write_memory(void *store, struct journal_request **requests,
                          uint32_t count)
 {
     struct memory *memory = store;
@@ -91,7 +91,7 @@ static void write_memory(void *store, struct store_request **requests,
     check(pthread_mutex_unlock(&memory->lock) == 0);
 }
 
-static void read_memory(void *store, struct store_request **requests,
+static void read_memory(void *store, struct journal_request **requests,
                         uint32_t count)
 {
     struct memory *memory = store;
@@ -102,6 +102,6 @@ static void read_memory(void *store, struct store_request **requests,
     check(pthread_mutex_unlock(&memory->lock) == 0);
 }
 
-const struct store_ops store_memory = { "memory",     open_memory,
+const struct backend_ops backend_memory = { "memory",     open_memory,
                                         write_memory, NULL,
                                         read_memory,  close_memory };

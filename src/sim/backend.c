@@ -3,9 +3,9 @@
 
 #include "base/check.h"
 
-static void arm(struct world *world, struct world_store *of)
+static void arm(struct world *world, struct world_backend *of)
 {
-    uint64_t at = disk_store_deadline(of->store);
+    uint64_t at = disk_backend_deadline(of->store);
 
     if (at == NEVER)
         events_drop(&world->events, &of->event);
@@ -14,34 +14,34 @@ static void arm(struct world *world, struct world_store *of)
                    at > world->now ? at : world->now);
 }
 
-static struct world_store *store_of(struct world *world,
+static struct world_backend *store_of(struct world *world,
                                     const struct site *site)
 {
     return &world->stores[site->index % world->settings.stores];
 }
 
-void store_arm(struct world *world)
+void backend_arm(struct world *world)
 {
     for (uint32_t i = 0; i < world->settings.stores; i++)
         arm(world, &world->stores[i]);
 }
 
-void store_take(struct world *world, struct site *site,
-                struct store_request *request)
+void backend_take(struct world *world, struct site *site,
+                struct journal_request *request)
 {
-    struct world_store *of = store_of(world, site);
+    struct world_backend *of = store_of(world, site);
 
-    disk_store_submit(of->store, world->now, site->index, request);
+    disk_backend_submit(of->store, world->now, site->index, request);
     arm(world, of);
 }
 
-void store_event(struct world *world, struct event *event)
+void backend_event(struct world *world, struct event *event)
 {
-    struct world_store *of = (struct world_store *)(void *)event;
-    struct store_request *request;
+    struct world_backend *of = (struct world_backend *)(void *)event;
+    struct journal_request *request;
     uint32_t node;
 
-    while ((request = disk_store_next_done(of->store, world->now, &node))) {
+    while ((request = disk_backend_next_done(of->store, world->now, &node))) {
         struct site *site = world->sites.items[node];
 
         vec_push(&site->answers, request);
@@ -51,10 +51,10 @@ void store_event(struct world *world, struct event *event)
     arm(world, of);
 }
 
-void store_answer(struct world *world, struct site *site)
+void backend_answer(struct world *world, struct site *site)
 {
     for (uint32_t i = 0; i < site->answers.count; i++) {
-        struct store_request *request = site->answers.items[i];
+        struct journal_request *request = site->answers.items[i];
         struct worker *worker = &site->workers[request->machine];
 
         digest_add(world, site->index, EVENT_STORED,
@@ -66,13 +66,13 @@ void store_answer(struct world *world, struct site *site)
     site->answers.count = 0;
 }
 
-void store_end(struct world *world, struct site *site, bool crashes)
+void backend_end(struct world *world, struct site *site, bool crashes)
 {
-    struct world_store *of = store_of(world, site);
+    struct world_backend *of = store_of(world, site);
 
-    disk_store_drop(of->store, world->now, site->index, crashes);
+    disk_backend_drop(of->store, world->now, site->index, crashes);
     for (uint32_t i = 0; i < site->answers.count; i++)
-        store_request_free(site->answers.items[i]);
+        journal_request_free(site->answers.items[i]);
     vec_fini(&site->answers);
     events_drop(&world->events, &site->stored);
     arm(world, of);

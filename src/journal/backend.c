@@ -1,0 +1,114 @@
+/* Making, filling and settling store requests. */
+#include "journal/backend.h"
+
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+
+struct journal_request *journal_request_new(enum backend_verb verb)
+{
+    struct journal_request *request = mem_alloc(sizeof *request);
+
+    request->verb = verb;
+    return request;
+}
+
+struct journal_request *journal_request_claim(struct slice type, struct slice shard,
+                                          struct fence fence)
+{
+    struct journal_request *request = journal_request_new(BACKEND_CLAIM);
+
+    request->type = backend_put(request, type);
+    request->shard = backend_put(request, shard);
+    request->fence = fence;
+    return request;
+}
+
+struct journal_request *journal_request_take_term(struct slice type,
+                                              uint64_t used_term)
+{
+    struct journal_request *request = journal_request_new(BACKEND_TAKE_TERM);
+
+    request->type = backend_put(request, type);
+    request->fence.term = used_term;
+    return request;
+}
+
+struct journal_request *journal_request_replay(struct slice persistence_id,
+                                           uint64_t from, uint32_t count_max,
+                                           uint32_t size_max)
+{
+    struct journal_request *request = journal_request_new(BACKEND_REPLAY);
+
+    request->id = backend_put(request, persistence_id);
+    request->from = from;
+    request->count_max = count_max;
+    request->size_max = size_max;
+    return request;
+}
+
+void journal_request_free(struct journal_request *request)
+{
+    if (!request)
+        return;
+    vec_fini(&request->shards);
+    vec_fini(&request->entities);
+    vec_fini(&request->records);
+    buf_fini(&request->bytes);
+    mem_free(request);
+}
+
+struct backend_span backend_put(struct journal_request *request, struct slice bytes)
+{
+    struct backend_span span;
+
+    check(request->bytes.size + bytes.size <= UINT32_MAX);
+    span = (struct backend_span){ (uint32_t)request->bytes.size,
+                                (uint32_t)bytes.size };
+    buf_put_slice(&request->bytes, bytes);
+    return span;
+}
+
+struct slice backend_slice(const struct journal_request *request,
+                         struct backend_span span)
+{
+    if (!span.size)
+        return (struct slice){ (const uint8_t *)"", 0 };
+    return slice_of(request->bytes.data + span.at, span.size);
+}
+
+void backend_settle(struct journal_request *request, enum backend_result result,
+                  const char *error)
+{
+    request->result = result;
+    for (uint32_t i = 0; i < request->shards.count; i++)
+        request->shards.items[i].result = result;
+    for (uint32_t i = 0; i < request->entities.count; i++)
+        request->entities.items[i].result = result;
+    if (error && error != request->error)
+        (void)snprintf(request->error, sizeof request->error, "%s",
+                       error); /* a cut text still says what failed */
+}
+
+enum backend_result backend_decide(const struct journal_request *request,
+                               const struct backend_entity *entity,
+                               const struct backend_found *found)
+{
+    bool present =
+        request->again && found->met && !found->adds && !found->conflict;
+
+    if (request->shards.items[entity->shard].result == BACKEND_FENCED && !present)
+        return BACKEND_FENCED;
+    return found->conflict ? BACKEND_CONFLICT : BACKEND_DONE;
+}
+
+uint64_t backend_cut(const struct journal_request *request,
+                   const struct backend_entity *entity, uint64_t first)
+{
+    if (entity->result != BACKEND_DONE || entity->cut <= first ||
+        request->shards.items[entity->shard].result != BACKEND_DONE)
+        return 0; /* a repetition is DONE under a stale fence, too: it was cut when it was written */
+    return entity->cut - first < BACKEND_CUT_MAX ? entity->cut
+                                               : first + BACKEND_CUT_MAX;
+}
