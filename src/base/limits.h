@@ -240,7 +240,7 @@
 #define BACKEND_LOCK_WAIT_MS 10000 /* for other processes' transactions, as configured by default; then the group fails */
 #define BACKEND_WAL_PAGES 4096 /* of 4 KiB: the write-ahead log is emptied at 16 MiB */
 #define BACKEND_WAL_PAGES_MAX 65536 /* 256 MiB: from here on readers are waited for */
-#define KVSTORE_KNOWN_MAX 65536 /* entities whose row id and last number the writer remembers */
+#define BACKEND_KNOWN_MAX 65536 /* entities whose row id and last number the writer remembers */
 #define TURN_STUCK_MS 50 /* a queue that does not move for so long is passed; a commit takes 0.2 ms */
 
 /* config: a text is written by a person; what is larger than these is a mistake or an attack */

@@ -475,7 +475,7 @@ static enum outcome run_group(struct sqlite_store *store,
 
     if (begin(store, error) != SQLITE_OK)
         return GROUP_FAILED;
-    if (store->entities.count > KVSTORE_KNOWN_MAX)
+    if (store->entities.count > BACKEND_KNOWN_MAX)
         sqlite_forget(store);
     result = refresh_claims(store);
     for (uint32_t i = 0; i < count && result == SQLITE_OK; i++)
