@@ -17,7 +17,7 @@
 #include "sim/child.h"
 #include "sim/nemesis.h"
 
-#define INVARIANT_MAX 16
+#define INVARIANT_MAX 32
 #define TRY_CPU_S 120 /* a try that takes longer hangs */
 
 struct attempt {

@@ -53,7 +53,7 @@ void words_line(const struct last_words *words, uint64_t seed, int status,
 
 void different_line(const struct run_result *again, char *line, size_t size)
 {
-    struct violation different = { .invariant = "digest",
+    struct violation different = { .invariant = "deterministic-run",
                                    .at = again->ended_at,
                                    .node = VERDICT_NO_NODE };
 

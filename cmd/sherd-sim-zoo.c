@@ -346,7 +346,7 @@ static struct command hunted(const struct search *search, uint64_t seed)
     return own;
 }
 
-/* "FAIL seed=7 inv=I11 t=... : text" */
+/* "FAIL seed=7 inv=handoff-safety t=... : text" */
 static void find(const char *line, struct hunt_finding *finding)
 {
     const char *name = strstr(line, "inv=");

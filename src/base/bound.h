@@ -1,4 +1,4 @@
-/* What a queue holds and what it may hold, said where something is put into it: for who judges a run (I9).
+/* What a queue holds and what it may hold, said where something is put into it: for who judges a run (bounded-buffers).
  *
  * Nothing everywhere but in the simulator's own copy of the cores, which is built with SHERD_ZOO: there each statement compares
  * the two, whatever the code around it has decided, and tells sim/bound.h of a queue that holds more than it may. */

@@ -73,7 +73,7 @@ void check_balance_judge(struct verdict *verdict, struct world *world,
         for (uint32_t j = 0; regions && j < types; j++)
             if (!check_balance_holds(&limits, rows + j * nodes, regions, text,
                                      sizeof text))
-                violation(verdict, "balance", VERDICT_NO_NODE,
+                violation(verdict, "shard-balance", VERDICT_NO_NODE,
                           "in the quiet, of type %u in data center %u: %s", j,
                           i, text);
     }

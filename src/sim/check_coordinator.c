@@ -247,7 +247,7 @@ static void judge_alone(struct check_coordinator *check, uint32_t node,
         uint32_t other = fact->alive.items[i];
 
         if (other != node && !safety_excuses(check->safety, node, other))
-            violation(check->verdict, "I32", node,
+            violation(check->verdict, "single-coordinator", node,
                       "coordinator of type %u %s while that of node %u lives",
                       probe->type, what, other);
     }
@@ -272,7 +272,7 @@ void check_coordinator_late(struct check_coordinator *check, uint32_t node)
         }
         memcpy(words, entry.key.data, sizeof words);
         if (is_here && other != node)
-            violation(check->verdict, "I32", node,
+            violation(check->verdict, "single-coordinator", node,
                       "coordinator of type %u lives beside that of node %u, "
                       "and its node knows that it is down",
                       (unsigned)words[0], other);
@@ -302,7 +302,7 @@ static void active(struct check_coordinator *check, uint32_t node,
 
     check->counts.active++;
     if (*taken || (!outside && probe->first <= fact->term))
-        violation(check->verdict, "I10", node,
+        violation(check->verdict, "coordinator-state", node,
                   "coordinator of type %u takes term %" PRIu64
                   ", and %" PRIu64 " was taken before",
                   probe->type, probe->first,
@@ -333,7 +333,7 @@ static void judge_fence(struct check_coordinator *check, uint32_t node,
     if (fence_compare(probe->fence, fact->allocated) > 0)
         fact->allocated = probe->fence;
     else
-        violation(check->verdict, "I10", node,
+        violation(check->verdict, "coordinator-state", node,
                   "type %u shard %d is allocated under an old fence %" PRIu64
                   ".%" PRIu64,
                   probe->type, probe->shard, probe->fence.term,
@@ -348,7 +348,7 @@ static void judge_allocation(struct check_coordinator *check, uint32_t node,
 
     check->counts.allocated++;
     if (!part->term || probe->fence.term != part->term)
-        violation(check->verdict, "I10", node,
+        violation(check->verdict, "coordinator-state", node,
                   "type %u shard %d is allocated under term %" PRIu64
                   " by a coordinator of term %" PRIu64,
                   probe->type, probe->shard, probe->fence.term, part->term);
@@ -359,7 +359,7 @@ static void judge_allocation(struct check_coordinator *check, uint32_t node,
         if (host->uid != probe->node.uid &&
             !safety_excuses(check->safety, node, host->node) &&
             !is_removed(check, node, host->uid))
-            violation(check->verdict, "I11", node,
+            violation(check->verdict, "handoff-safety", node,
                       "type %u shard %d is allocated to %s:%u while node %u "
                       "hosts it",
                       probe->type, probe->shard, probe->node.address.host,
@@ -381,7 +381,7 @@ static void judge_report(struct check_coordinator *check, uint32_t node,
 
     check->counts.reported++;
     if (!is_known && !is_outside(check, node))
-        violation(check->verdict, "I11", node,
+        violation(check->verdict, "handoff-safety", node,
                   is_stored
                       ? "type %u shard %d is stored as being at %s:%u under %" PRIu64 ".%" PRIu64 ", where nobody has put it"
                       : "type %u shard %d is reported by %s:%u under %" PRIu64 ".%" PRIu64 ", which was never told to host it so",
@@ -405,7 +405,7 @@ static void home_set(struct check_coordinator *check, uint32_t node,
     struct home *home = home_of(check, node, probe);
 
     if (home->uid)
-        violation(check->verdict, "I10", node,
+        violation(check->verdict, "coordinator-state", node,
                   "type %u shard %d gets a second home", probe->type,
                   probe->shard);
     if (probe->second == PROBE_HOME_ALLOCATED)
@@ -427,7 +427,7 @@ static void home_fenced(struct check_coordinator *check, uint32_t node,
 
     if (home->uid != probe->node.uid ||
         fence_compare(probe->fence, home->fence) <= 0)
-        violation(check->verdict, "I10", node,
+        violation(check->verdict, "coordinator-state", node,
                   "type %u shard %d: the fence of its home does not grow",
                   probe->type, probe->shard);
     if (!is_outside(check, node) &&
@@ -516,14 +516,14 @@ static void home_ended(struct check_coordinator *check, uint32_t node,
     const char *wrong;
 
     if (home->uid != probe->node.uid || !home->uid) {
-        violation(check->verdict, "I10", node,
+        violation(check->verdict, "coordinator-state", node,
                   "type %u shard %d loses a home that it has not", probe->type,
                   probe->shard);
         return;
     }
     wrong = wrong_end(check, node, probe, home);
     if (wrong)
-        violation(check->verdict, "I11", node,
+        violation(check->verdict, "handoff-safety", node,
                   "type %u shard %d: home %s:%u under %" PRIu64 ".%" PRIu64
                   " ends: %s",
                   probe->type, probe->shard, probe->node.address.host,
@@ -582,7 +582,7 @@ static void handoff(struct check_coordinator *check, uint32_t node,
     count_step(check, state);
     if (!step_allowed(home, probe->first, state) ||
         (begins && probe->first <= part->attempt))
-        violation(check->verdict, "I11", node,
+        violation(check->verdict, "handoff-safety", node,
                   "type %u shard %d: step %u of hand-off %" PRIu64
                   " after step %u of %" PRIu64,
                   probe->type, probe->shard, (unsigned)state, probe->first,
@@ -631,7 +631,7 @@ static void said_stopped(struct check_coordinator *check, uint32_t node,
     for (uint32_t i = 0; i < fact->hosts.count; i++)
         if (fact->hosts.items[i].node == node &&
             fence_compare(fact->hosts.items[i].fence, probe->fence) <= 0)
-            violation(check->verdict, "I11", node,
+            violation(check->verdict, "handoff-safety", node,
                       "type %u shard %d is said to have stopped, and runs",
                       probe->type, probe->shard);
 }
@@ -642,7 +642,7 @@ static void registered(struct check_coordinator *check, uint32_t node,
     struct part *part = part_of(check, node, probe->type);
 
     if (probe->first && probe->first < part->registered)
-        violation(check->verdict, "I12", node,
+        violation(check->verdict, "no-stale-sender", node,
                   "region of type %u registers under term %" PRIu64
                   " after %" PRIu64,
                   probe->type, probe->first, part->registered);
@@ -682,7 +682,7 @@ static void directive(struct check_coordinator *check, uint32_t node,
     if (fence_compare(probe->fence, mark->fence) < 0 ||
         (is_of_attempt(probe) &&
          (order < 0 || (order == 0 && probe->first < mark->attempt))))
-        violation(check->verdict, "I12", node,
+        violation(check->verdict, "no-stale-sender", node,
                   "type %u shard %d: directive %u of fence %" PRIu64 ".%" PRIu64
                   " attempt %" PRIu64 " is taken after %" PRIu64 ".%" PRIu64
                   " attempt %" PRIu64,

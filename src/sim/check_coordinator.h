@@ -1,13 +1,13 @@
 /* The checker of coordinators, homes and hand-offs, by the probes of coordinators, regions and lanes of all nodes.
  *
- *   I10  terms strictly increase; a shard has one home at a time for a coordinator, allocated under its own term and a fence that
+ *   coordinator-state  terms strictly increase; a shard has one home at a time for a coordinator, allocated under its own term and a fence that
  *        grows
- *   I11  a home ends only after its region said that the shard stopped under the home's fence, and was told to; or its node
+ *   handoff-safety  a home ends only after its region said that the shard stopped under the home's fence, and was told to; or its node
  *        was removed, or its region stopped. A region says so only when no lane of it hosts the shard. A shard is allocated
  *        only when no other node hosts it. What a region reports it was told to host, what a coordinator finds stored some
  *        coordinator had decided for that address; a home gives way to one under a higher fence only, which somebody has had. A hand-off takes no step that is not in the table
- *   I12  a region takes no directive of an older fence or attempt than the newest that it took, and registers with no older term
- *   I32  one coordinator of a type lives at a time, active or not yet
+ *   no-stale-sender  a region takes no directive of an older fence or attempt than the newest that it took, and registers with no older term
+ *   single-coordinator  one coordinator of a type lives at a time, active or not yet
  *
  * Nodes outside (facts.h) are excused from what another owner elsewhere means, of coordinators until they are late, and their terms and fences bind nobody inside;
  * but no term is taken twice. Fed with facts in the order in which they happened. */

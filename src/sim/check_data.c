@@ -207,7 +207,7 @@ void check_data_forgotten(struct check_data *check, uint32_t node,
     struct key *key = check->keys.items[index];
 
     if (!key->expires)
-        violation(check->verdict, "I16", node,
+        violation(check->verdict, "no-lost-update", node,
                   "key %u is forgotten, and none that expires", index);
     vec_push(&key->forgotten, forgotten);
 }
@@ -547,14 +547,14 @@ static void judge_elements(const struct judgement *judgement)
         must = must_show(judgement, write);
         if (!is_there && must && !may_be_removed(key, write) &&
             !may_go_with_a_stray(judgement, write))
-            violation(judgement->check->verdict, "I16", node_of(judgement),
+            violation(judgement->check->verdict, "no-lost-update", node_of(judgement),
                       "%s of key %u element %lld of write %llu, node %u, is missing",
                       where(judgement), judgement->index, (long long)element,
                       (unsigned long long)write->number, write->what.node);
         if (is_there && keeps_removals(key->type) && is_last(key, write) &&
             is_removed_again(key, write, &removal) &&
             must_show(judgement, removal))
-            violation(judgement->check->verdict, "I16", node_of(judgement),
+            violation(judgement->check->verdict, "no-lost-update", node_of(judgement),
                       "%s of key %u element %lld is there again, which write %llu, node %u, removed",
                       where(judgement), judgement->index, (long long)element,
                       (unsigned long long)removal->number,
@@ -576,7 +576,7 @@ static void judge_strangers(const struct judgement *judgement)
             write = write_of(check, (uint64_t)element);
         if (!write || write->what.act != CHECK_DATA_ADD ||
             (write->ended && write->end == CHECK_DATA_REFUSED))
-            violation(check->verdict, "I14", node_of(judgement),
+            violation(check->verdict, "value-integrity", node_of(judgement),
                       "%s of key %u is element %lld, which nobody added",
                       where(judgement), judgement->index, (long long)element);
     }
@@ -625,12 +625,12 @@ static void judge_count(const struct judgement *judgement)
         most = INT64_MAX;
     }
     if (count < least)
-        violation(judgement->check->verdict, "I16", node_of(judgement),
+        violation(judgement->check->verdict, "no-lost-update", node_of(judgement),
                   "%s of key %u the count is %lld, and must be %lld at least",
                   where(judgement), judgement->index, (long long)count,
                   (long long)least);
     if (count > most)
-        violation(judgement->check->verdict, "I14", node_of(judgement),
+        violation(judgement->check->verdict, "value-integrity", node_of(judgement),
                   "%s of key %u the count is %lld, and only %lld can have been counted",
                   where(judgement), judgement->index, (long long)count,
                   (long long)most);
@@ -651,7 +651,7 @@ static void judge_switch(const struct judgement *judgement,
             continue;
         may = true;
         if (!is_on && must_show(judgement, write)) {
-            violation(judgement->check->verdict, "I16", node_of(judgement),
+            violation(judgement->check->verdict, "no-lost-update", node_of(judgement),
                       "%s key %u is not %s, as write %llu, node %u, made it",
                       where(judgement), judgement->index, name,
                       (unsigned long long)write->number, write->what.node);
@@ -659,7 +659,7 @@ static void judge_switch(const struct judgement *judgement,
         }
     }
     if (is_on && !may)
-        violation(judgement->check->verdict, "I14", node_of(judgement),
+        violation(judgement->check->verdict, "value-integrity", node_of(judgement),
                   "%s key %u is %s, which nobody made it", where(judgement),
                   judgement->index, name);
 }
@@ -674,7 +674,7 @@ static void judge_missing(const struct judgement *judgement)
 
         if (!must_show(judgement, write))
             continue;
-        violation(judgement->check->verdict, "I16", node_of(judgement),
+        violation(judgement->check->verdict, "no-lost-update", node_of(judgement),
                   "%s key %u is not there, and write %llu, node %u, is to be seen",
                   where(judgement), judgement->index,
                   (unsigned long long)write->number, write->what.node);
@@ -733,7 +733,7 @@ static void judge_progress(const struct judgement *judgement,
     }
     if (goes_back && !judgement->key->forgotten.count &&
         !is_outside(judgement->check, judgement->read->node))
-        violation(judgement->check->verdict, "I16", node_of(judgement),
+        violation(judgement->check->verdict, "no-lost-update", node_of(judgement),
                   "%s of key %u a client is told less than before: %lld, %u elements%s, after %lld, %u elements%s",
                   where(judgement), judgement->index, (long long)value->count,
                   value->size, value->is_deleted ? ", deleted" : "",
@@ -766,6 +766,6 @@ void check_data_settled(struct check_data *check, uint32_t key,
     if (!judgement.key->expires)
         judge(&judgement);
     else if (value)
-        violation(check->verdict, "I16", VERDICT_NO_NODE,
+        violation(check->verdict, "no-lost-update", VERDICT_NO_NODE,
                   "in the quiet key %u is there, and nobody has used it", key);
 }

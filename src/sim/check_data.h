@@ -1,13 +1,13 @@
 /* The checker of distributed data: what is written, read and told of keys, against a model of all writes.
  *
- *   I14  a value has nothing that nobody wrote: no element, no count, no flag, no deletion
- *   I16  who wrote it reads it again; a write that W of N members have is seen by a read of R of them when W + R > N, as long as
+ *   value-integrity  a value has nothing that nobody wrote: no element, no count, no flag, no deletion
+ *   no-lost-update  who wrote it reads it again; a write that W of N members have is seen by a read of R of them when W + R > N, as long as
  *        the members stay; what one client is told of a key does not go back; in the quiet a write is there as long as one of
  *        those lives that must have it, and what was removed stays removed
  *
  * A key may expire: then a replica that did not hear of its use forgets it (check_data_forgotten). What it had then it need not show any more,
  * and what was acknowledged is there as long as fewer have forgotten it than have acknowledged it; what is written to it later it has again. In the
- * quiet, where nobody uses it, it is not there (I16). If it is on disks, too, who starts after somebody has forgotten it may bring back what a
+ * quiet, where nobody uses it, it is not there (no-lost-update). If it is on disks, too, who starts after somebody has forgotten it may bring back what a
  * removed member had counted, and that it was pruned is forgotten: such a count has no bounds any more.
  *
  * Fed with facts in the order in which they happen; it knows neither worlds nor nodes. The calls of one client are made in order

@@ -130,7 +130,7 @@ static void judge_second(struct check_entity *check, uint64_t now,
 
         if (other == node ||
             !safety_excuses(check->safety, node, other))
-            violation(check->verdict, "I1", node,
+            violation(check->verdict, "single-activation", node,
                       "type %u id %.*s shard %d starts and lives on node %u, too",
                       probe->type, (int)probe->bytes.size,
                       (const char *)probe->bytes.data, probe->shard, other);
@@ -151,12 +151,12 @@ static void entity_started(struct check_entity *check, uint64_t now,
     struct incarnation incarnation = { probe->first, node };
 
     if (!place->is_hosted)
-        violation(check->verdict, "I1", node,
+        violation(check->verdict, "single-activation", node,
                   "type %u id %.*s starts, and shard %d is not hosted there",
                   probe->type, (int)probe->bytes.size,
                   (const char *)probe->bytes.data, probe->shard);
     if (at->stop_at && now > at->stop_at)
-        violation(check->verdict, "I22", node,
+        violation(check->verdict, "downed-node-stops", node,
                   "type %u id %.*s starts on a node that should have stopped",
                   probe->type, (int)probe->bytes.size,
                   (const char *)probe->bytes.data);
@@ -206,7 +206,7 @@ static void entity_stopped(struct check_entity *check, uint64_t now,
         forget(check, now, entity, i);
         return;
     }
-    violation(check->verdict, "I1", node,
+    violation(check->verdict, "single-activation", node,
               "type %u id %.*s stops and was never started", probe->type,
               (int)probe->bytes.size, (const char *)probe->bytes.data);
 }
@@ -218,7 +218,7 @@ static void shard_ended(struct check_entity *check, uint32_t node,
         place_of(check, node, fact_shard(probe->type, probe->shard));
 
     if (place->live)
-        violation(check->verdict, "I11", node,
+        violation(check->verdict, "handoff-safety", node,
                   "type %u shard %d has ended, and %u of its entities live",
                   probe->type, probe->shard, place->live);
     place->is_hosted = false;
@@ -253,7 +253,7 @@ void check_entity_look(struct check_entity *check, uint64_t now)
         if (!at->stop_at)
             continue;
         if (now > at->stop_at && at->live)
-            violation(check->verdict, "I22", i,
+            violation(check->verdict, "downed-node-stops", i,
                       "%" PRIu64 " entities live on a node that knows that it "
                       "must stop",
                       at->live);

@@ -1,9 +1,9 @@
 /* The checker of entities: which incarnations live, by the probes around their callbacks.
  *
- *   I1   an entity has at most one live incarnation, unless one of them runs on a node that is outside (facts.h) and not late; then the
+ *   single-activation   an entity has at most one live incarnation, unless one of them runs on a node that is outside (facts.h) and not late; then the
  *        overlap is measured. On one node it has never two. It lives only where its shard is hosted
- *   I11  a shard is not said to be ended where an entity of it lives
- *   I22  a node that knows that it must stop has no live entity after a while
+ *   handoff-safety  a shard is not said to be ended where an entity of it lives
+ *   downed-node-stops  a node that knows that it must stop has no live entity after a while
  *
  * It is fed with facts in the order in which they happened, and knows neither worlds nor nodes. */
 #ifndef SHERD_SIM_CHECK_ENTITY_H

@@ -163,13 +163,13 @@ static void wrong(const struct follower *follower,
                   const struct sherd_cluster_event *event, const char *what)
 {
     if (event)
-        violation(follower->check->verdict, "follow", follower->node,
+        violation(follower->check->verdict, "cluster-events", follower->node,
                   "an actor hears: %s %s uid %" PRIu64 " %s%s: %s",
                   sherd_cluster_event_text(event->kind), event->member.address,
                   event->member.uid, event->role, event->member.data_center,
                   what);
     else
-        violation(follower->check->verdict, "follow", follower->node,
+        violation(follower->check->verdict, "cluster-events", follower->node,
                   "an actor hears %s", what);
 }
 
@@ -414,7 +414,7 @@ static void judge_again(struct follower *follower)
     follower->check->counts.again++;
     if (!picture_equals(&follower->picture, &follower->parts, follower->whole,
                         text, sizeof text))
-        violation(follower->check->verdict, "follow", follower->node,
+        violation(follower->check->verdict, "cluster-events", follower->node,
                   "a state that an actor asked for again is not what it has heard; before and now: %s",
                   text);
 }
@@ -432,7 +432,7 @@ static void judge_members(struct follower *follower)
         if (!now)
             vec_push(&follower->removed, member->uid);
         else if (!check_member_leads_to(member->status, now->status))
-            violation(follower->check->verdict, "follow", follower->node,
+            violation(follower->check->verdict, "cluster-events", follower->node,
                       "by a state uid %" PRIu64 " is %s, and was %s before",
                       member->uid,
                       sherd_cluster_event_text(follow_kind(now->status)),
@@ -529,11 +529,11 @@ void check_follow_node_ended(struct follower *follower)
         !follower->has_heard)
         return;
     if (!picture->is_out)
-        violation(follower->check->verdict, "follow", follower->node,
+        violation(follower->check->verdict, "cluster-events", follower->node,
                   "its node has ended, and an actor did not hear that it is out");
     else if (has_all(follower, SHERD_EVENTS_MEMBERS) &&
              picture->members.count)
-        violation(follower->check->verdict, "follow", follower->node,
+        violation(follower->check->verdict, "cluster-events", follower->node,
                   "its node has ended, and an actor did not hear the removal of %u members",
                   picture->members.count);
 }

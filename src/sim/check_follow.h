@@ -1,6 +1,6 @@
 /* The checker of what actors hear of the cluster (sherd/cluster.h), by what each follower is given: behaviour 7.
  *
- *   follow  who asks for the state hears it first, then changes: each of what is not so yet, by the ways that a status may go (I18), never of
+ *   follow  who asks for the state hears it first, then changes: each of what is not so yet, by the ways that a status may go (member-lifecycle), never of
  *           somebody who was removed, and only of the set; a state that is asked for again is what the one before and the changes made;
  *           none comes unasked but to a small mailbox, which may have missed something; when the node is out that is told, then the removal
  *           of everybody and that nobody leads, and nothing behind it; what is heard makes what the node's membership holds; whoever

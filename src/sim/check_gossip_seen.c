@@ -195,7 +195,7 @@ static void acted(struct check_gossip_seen *check, uint32_t node,
     uint64_t unseen = 0;
 
     if (!version || version->hash != probe->second) {
-        violation(check->verdict, "I20", node,
+        violation(check->verdict, "leader-actions", node,
                   "acts as leader on a version of the gossip that it does not hold");
         count = 0;
     }
@@ -213,7 +213,7 @@ static void acted(struct check_gossip_seen *check, uint32_t node,
             unseen = members[i].uid;
     }
     if (unseen)
-        violation(check->verdict, "I20", node,
+        violation(check->verdict, "leader-actions", node,
                   "acts as leader on a version of the gossip that %" PRIu64
                   " is said to have seen, and has never held",
                   unseen);

@@ -1,6 +1,6 @@
 /* The checker of who has seen which version of the gossip: what a leader takes for seen has been held.
  *
- *   I20  a leader that changes members because all have seen its version holds that version itself, and each member that it takes for one that has
+ *   leader-actions  a leader that changes members because all have seen its version holds that version itself, and each member that it takes for one that has
  *        seen it has held that very version, saying the same, in its life
  *
  * A later version does not do: who has seen one was told of that one (behaviour 2.3), and a node that goes on to the next one without it is not

@@ -116,7 +116,7 @@ static void judge(struct check_homes *check, struct asking *asking,
     if (asking->is_told || time <= check->limit)
         return;
     asking->is_told = true;
-    violation(check->verdict, "L2", asking->node,
+    violation(check->verdict, "homes-available", asking->node,
               "the home of shard %d of type %u is asked for, and not told for %llu ms",
               asking->shard, asking->type, (unsigned long long)(time / MS));
 }

@@ -1,7 +1,7 @@
-/* The checker of homes: in the quiet, each shard whose home is asked for has one, and who asks is told, in time (reliability: L2).
+/* The checker of homes: in the quiet, each shard whose home is asked for has one, and who asks is told, in time (reliability: homes-available).
  *
  * Somebody looks once in a while at which regions ask, and says so here, one after the other; who was there at one look and is not at the next
- * one was answered between. A shard that just moves is left out by who looks: until the move is over nobody is told (L3 bounds it).
+ * one was answered between. A shard that just moves is left out by who looks: until the move is over nobody is told (handoff-completes bounds it).
  * It knows neither worlds nor nodes. */
 #ifndef SHERD_SIM_CHECK_HOMES_H
 #define SHERD_SIM_CHECK_HOMES_H

@@ -112,7 +112,7 @@ static void judge(struct check_incarnation *check, uint32_t node,
     struct taken *taken = taken_of(&check->rows[node], life->node);
 
     if (life->number < taken->number)
-        violation(check->verdict, "I12", node,
+        violation(check->verdict, "no-stale-sender", node,
                   "of a former life of n%u (uid %" PRIu64
                   ") %s is taken, after %s of one that followed",
                   life->node, probe->node.uid, taken_text(probe->first),
@@ -136,7 +136,7 @@ static void something_is_taken(struct check_incarnation *check, uint32_t node,
     check(probe->first < PROBE_TAKEN_COUNT);
     check->judged[probe->first]++;
     if (probe->first == PROBE_TAKEN_ACKNOWLEDGEMENT && probe->second != uid)
-        violation(check->verdict, "I12", node,
+        violation(check->verdict, "no-stale-sender", node,
                   "life %" PRIu64 " of a node acknowledges what was for its life %" PRIu64,
                   uid, probe->second);
     if (life->number)
@@ -144,7 +144,7 @@ static void something_is_taken(struct check_incarnation *check, uint32_t node,
     if ((probe->first == PROBE_TAKEN_GOSSIP ||
          probe->first == PROBE_TAKEN_HEARTBEAT) &&
         is_removed(row, life))
-        violation(check->verdict, "I12", node,
+        violation(check->verdict, "no-stale-sender", node,
                   "%s is taken of uid %" PRIu64 ", which is removed",
                   taken_text(probe->first), uid);
 }

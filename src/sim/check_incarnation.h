@@ -1,4 +1,4 @@
-/* The checker of what former lives of nodes still do (I12), by what each node's control takes from its peers.
+/* The checker of what former lives of nodes still do (no-stale-sender), by what each node's control takes from its peers.
  *
  *   a node that has taken anything of a life of another one takes nothing of a life before it: no handshake, system message
  *   (watches and their ends), acknowledgement, gossip or answer to a heartbeat

@@ -74,7 +74,7 @@ static void append_asked(struct check_journal *check, uint32_t node,
                  doubt_equal(doubt, &asked))
             doubt->state = DOUBT_ASKED;
         else
-            violation(check->verdict, "I31", node,
+            violation(check->verdict, "unknown-outcome", node,
                       "event %" PRIu64 " of %.*s is written before the "
                       "outcome of event %" PRIu64 " was read back",
                       asked.first, ID(id), doubt->first);
@@ -143,7 +143,7 @@ static void stored(struct check_journal *check, uint32_t node,
             (record->seq == 0 || record->seq > history->events.count ||
              history->events.items[record->seq - 1].bytes !=
                  hash_bytes(backend_slice(request, record->bytes))))
-            violation(check->verdict, "I4", node,
+            violation(check->verdict, "no-lost-ack", node,
                       "event %" PRIu64 " of %.*s is answered as stored and "
                       "is not durable",
                       record->seq, ID(id));
@@ -207,20 +207,20 @@ static void compare_replay(struct check_journal *check, uint32_t node,
         const struct backend_record *record = &request->records.items[i];
 
         if (record->seq != seq) {
-            violation(check->verdict, "I30", node,
+            violation(check->verdict, "gapless-sequence", node,
                       "a replay of %.*s has event %" PRIu64
                       " in the place of %" PRIu64,
                       ID(history->id), record->seq, seq);
             return;
         }
         if (seq > history->events.count)
-            violation(check->verdict, "I29", node,
+            violation(check->verdict, "faithful-replay", node,
                       "a replay of %.*s has event %" PRIu64
                       ", which is not durable",
                       ID(history->id), seq);
         else if (history->events.items[seq - 1].bytes !=
                  hash_bytes(backend_slice(request, record->bytes)))
-            violation(check->verdict, "I29", node,
+            violation(check->verdict, "faithful-replay", node,
                       "a replay of %.*s has another event %" PRIu64
                       " than was stored",
                       ID(history->id), seq);
@@ -266,7 +266,7 @@ static void replay_answered(struct check_journal *check, uint32_t node,
     if (request->more)
         return;
     if (next <= known)
-        violation(check->verdict, "I30", node,
+        violation(check->verdict, "gapless-sequence", node,
                   "a replay of %.*s ends before event %" PRIu64
                   ", %" PRIu64 " were durable",
                   ID(id), next, known);
@@ -291,7 +291,7 @@ static void answered(void *user, uint32_t node,
                         backend_slice(request, request->shard));
 
         if (fence_compare(*fence, request->fence) < 0)
-            violation(check->verdict, "I5", node,
+            violation(check->verdict, "fenced-writes", node,
                       "fence %" PRIu64 ".%" PRIu64
                       " of shard %.*s is answered as claimed and is not "
                       "durable",
@@ -300,7 +300,7 @@ static void answered(void *user, uint32_t node,
     } else if (request->result == BACKEND_DONE &&
                *model_term(check, backend_slice(request, request->type)) <
                    request->fence.term) {
-        violation(check->verdict, "I10", node,
+        violation(check->verdict, "coordinator-state", node,
                   "term %" PRIu64 " of %.*s is given and is not durable",
                   request->fence.term,
                   ID(backend_slice(request, request->type)));
@@ -340,19 +340,19 @@ static void record_committed(struct check_journal *check,
     if (record->seq > 0 && record->seq <= last) {
         if (!request->again || history->events.items[record->seq - 1].bytes !=
                                    hash_bytes(bytes))
-            violation(check->verdict, "I30", VERDICT_NO_NODE,
+            violation(check->verdict, "gapless-sequence", VERDICT_NO_NODE,
                       "event %" PRIu64 " of %.*s is stored twice",
                       record->seq, ID(history->id));
         return;
     }
     if (record->seq != last + 1)
-        violation(check->verdict, "I30", VERDICT_NO_NODE,
+        violation(check->verdict, "gapless-sequence", VERDICT_NO_NODE,
                   "event %" PRIu64 " of %.*s is stored after event %" PRIu64,
                   record->seq, ID(history->id), last);
     fence = model_fence(check, backend_slice(request, shard->type),
                         backend_slice(request, shard->shard));
     if (fence_compare(shard->fence, *fence) < 0)
-        violation(check->verdict, "I5", VERDICT_NO_NODE,
+        violation(check->verdict, "fenced-writes", VERDICT_NO_NODE,
                   "event %" PRIu64 " of %.*s is stored under fence %" PRIu64
                   ".%" PRIu64 ", its shard has %" PRIu64 ".%" PRIu64,
                   record->seq, ID(history->id), shard->fence.term,
@@ -370,7 +370,7 @@ static void claim_committed(struct check_journal *check,
     if (request->result != BACKEND_DONE)
         return;
     if (fence_compare(request->fence, *fence) < 0)
-        violation(check->verdict, "I5", VERDICT_NO_NODE,
+        violation(check->verdict, "fenced-writes", VERDICT_NO_NODE,
                   "shard %.*s is claimed with fence %" PRIu64 ".%" PRIu64
                   ", it has %" PRIu64 ".%" PRIu64,
                   ID(shard), request->fence.term, request->fence.epoch,
@@ -385,7 +385,7 @@ static void term_committed(struct check_journal *check,
     uint64_t *term = model_term(check, type);
 
     if (request->fence.term <= *term)
-        violation(check->verdict, "I10", VERDICT_NO_NODE,
+        violation(check->verdict, "coordinator-state", VERDICT_NO_NODE,
                   "term %" PRIu64 " of %.*s is given after term %" PRIu64,
                   request->fence.term, ID(type), *term);
     *term = request->fence.term;
@@ -405,7 +405,7 @@ static void compare_append(struct check_journal *check,
         if (entity->result == BACKEND_DONE &&
             !slice_equal(book_record(book, id, record->seq),
                          backend_slice(request, record->bytes)))
-            violation(check->verdict, "I4", VERDICT_NO_NODE,
+            violation(check->verdict, "no-lost-ack", VERDICT_NO_NODE,
                       "event %" PRIu64 " of %.*s is committed and the "
                       "journal has not got it",
                       record->seq, ID(id));
@@ -461,13 +461,13 @@ static void scan_history(struct check_journal *check, const struct book *book,
     uint32_t known = history->events.count;
 
     if (!is_whole(book, history))
-        violation(check->verdict, "I4", VERDICT_NO_NODE,
+        violation(check->verdict, "no-lost-ack", VERDICT_NO_NODE,
                   "the first %" PRIu64
                   " events of %.*s are deleted, and are needed",
                   first - 1, ID(history->id));
 
     if (last < known)
-        violation(check->verdict, "I4", VERDICT_NO_NODE,
+        violation(check->verdict, "no-lost-ack", VERDICT_NO_NODE,
                   "%.*s has %" PRIu64 " events, %u were durable",
                   ID(history->id), last, known);
     for (uint32_t i = first ? (uint32_t)first - 1 : 0; i < known && i < last;
@@ -475,7 +475,7 @@ static void scan_history(struct check_journal *check, const struct book *book,
         struct slice bytes = book_record(book, history->id, i + 1);
 
         if (hash_bytes(bytes) != history->events.items[i].bytes)
-            violation(check->verdict, "I4", VERDICT_NO_NODE,
+            violation(check->verdict, "no-lost-ack", VERDICT_NO_NODE,
                       "event %u of %.*s is another one than was stored",
                       i + 1, ID(history->id));
     }
@@ -502,7 +502,7 @@ static void scan_fences(struct check_journal *check, const struct book *book)
         struct fence held = book_fence(book, type, shard);
 
         if (fence_compare(held, *fence) < 0)
-            violation(check->verdict, "I5", VERDICT_NO_NODE,
+            violation(check->verdict, "fenced-writes", VERDICT_NO_NODE,
                       "the fence of shard %.*s of %.*s goes back from "
                       "%" PRIu64 ".%" PRIu64 " to %" PRIu64 ".%" PRIu64,
                       ID(shard), ID(type), fence->term, fence->epoch,
@@ -514,7 +514,7 @@ static void scan_fences(struct check_journal *check, const struct book *book)
         uint64_t held = book_term(book, entry.key);
 
         if (held < *term)
-            violation(check->verdict, "I10", VERDICT_NO_NODE,
+            violation(check->verdict, "coordinator-state", VERDICT_NO_NODE,
                       "the term of %.*s goes back from %" PRIu64
                       " to %" PRIu64,
                       ID(entry.key), *term, held);
@@ -578,7 +578,7 @@ void check_journal_acknowledged(void *user, const char *type, const char *id,
     buf_fini(&name);
     doubt = doubt_about(check, history->id, seq, payload);
     if (doubt)
-        violation(check->verdict, "I31", doubt->node,
+        violation(check->verdict, "unknown-outcome", doubt->node,
                   "event %" PRIu64 " of %.*s is acknowledged before its "
                   "outcome was read back",
                   seq, ID(history->id));
@@ -587,11 +587,11 @@ void check_journal_acknowledged(void *user, const char *type, const char *id,
         return;
     if (map_get(&check->refused,
                 refused_key(check, history->id, seq, payload)))
-        violation(check->verdict, "I5", VERDICT_NO_NODE,
+        violation(check->verdict, "fenced-writes", VERDICT_NO_NODE,
                   "event %" PRIu64 " of %.*s is acknowledged, and was refused",
                   seq, ID(history->id));
     else
-        violation(check->verdict, "I4", VERDICT_NO_NODE,
+        violation(check->verdict, "no-lost-ack", VERDICT_NO_NODE,
                   "event %" PRIu64 " of %.*s is acknowledged and is not "
                   "durable; %u are",
                   seq, ID(history->id), history->events.count);

@@ -1,16 +1,16 @@
 /* The checker of the journal: what a store was asked, what it answered, what it
  * made durable and what it holds after a restart, against a model of its own.
  *
- *   I4   an event that was answered as stored, or acknowledged to a client, is
+ *   no-lost-ack   an event that was answered as stored, or acknowledged to a client, is
  *        durable at that moment, and is there, equal, after every restart
- *   I5   along an entity's sequence numbers fences do not decrease; nothing is
+ *   fenced-writes   along an entity's sequence numbers fences do not decrease; nothing is
  *        stored under a fence below the shard's; fences never go back; what was
  *        refused is never acknowledged
- *   I10  no term is given twice, none goes back
- *   I29  every stored record can be read; two replays tell the same
- *   I30  numbers run from 1 without gap or duplicate, and the highest never
+ *   coordinator-state  no term is given twice, none goes back
+ *   faithful-replay  every stored record can be read; two replays tell the same
+ *   gapless-sequence  numbers run from 1 without gap or duplicate, and the highest never
  *        decreases
- *   I31  after an unknown outcome a node writes and acknowledges nothing of that
+ *   unknown-outcome  after an unknown outcome a node writes and acknowledges nothing of that
  *        entity before it has read the outcome back
  *
  * Who calls: the store, as its observer; the workload tells what clients heard. */

@@ -70,7 +70,7 @@ static bool look(struct check_journal *check, const struct history *history,
     event->payload = model_payload_hash(record.event_type, record.payload);
     *fence = record.fence;
     if (wrong)
-        violation(check->verdict, "I29", VERDICT_NO_NODE,
+        violation(check->verdict, "faithful-replay", VERDICT_NO_NODE,
                   "event %" PRIu64 " of %.*s: %s", seq, ID(history->id),
                   wrong);
     return !wrong;
@@ -85,7 +85,7 @@ void model_add_event(struct check_journal *check, struct history *history,
 
     if (look(check, history, seq, bytes, &event, &fence)) {
         if (fence_compare(fence, history->fence) < 0)
-            violation(check->verdict, "I5", VERDICT_NO_NODE,
+            violation(check->verdict, "fenced-writes", VERDICT_NO_NODE,
                       "event %" PRIu64 " of %.*s is of fence %" PRIu64
                       ".%" PRIu64 ", the one before of %" PRIu64 ".%" PRIu64,
                       seq, ID(history->id), fence.term, fence.epoch,

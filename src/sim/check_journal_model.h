@@ -63,7 +63,7 @@ struct history *model_history(struct check_journal *check, struct slice id);
 struct fence *model_fence(struct check_journal *check, struct slice type,
                           struct slice shard);
 uint64_t *model_term(struct check_journal *check, struct slice type);
-/* The next event of an entity is durable: it can be read (I29), and fences do not decrease along numbers (I5). */
+/* The next event of an entity is durable: it can be read (faithful-replay), and fences do not decrease along numbers (fenced-writes). */
 void model_add_event(struct check_journal *check, struct history *history,
                      struct slice bytes);
 

@@ -146,7 +146,7 @@ static void check_values(struct check_kvstore *check,
 
         if (!write || write->is_deletion ||
             (write->is_over && write->end == CHECK_STORE_REFUSED))
-            violation(check->verdict, "N2", read->node,
+            violation(check->verdict, "store-no-foreign-value", read->node,
                       "key %u: value %llu was read, which was not written to it",
                       read->key, (unsigned long long)values[i]);
     }
@@ -217,11 +217,11 @@ static void check_writes(struct check_kvstore *check,
     for (uint32_t at = check->keys.items[read->key]; at;
          at = check->writes.items[at].next) {
         const struct write *write = &check->writes.items[at];
-        struct reason found = { "N6", "found",
+        struct reason found = { "store-monotonic-read", "found",
                                 met_reader(check, read, write) };
 
         if (meets(check, read, write)) {
-            struct reason acknowledged = { "N1", "acknowledged",
+            struct reason acknowledged = { "store-quorum-read", "acknowledged",
                                            write->replicas };
 
             check->counts.quorums++;
@@ -275,7 +275,7 @@ void check_kvstore_final(struct check_kvstore *check,
             continue;
         check->counts.finals++;
         if (!has(values, count, at))
-            violation(check->verdict, "N3", read->node,
+            violation(check->verdict, "store-no-lost-write", read->node,
                       "key %u: write %u was acknowledged, nobody replaced it, "
                       "and it is not there in the end",
                       read->key, at);

@@ -1,11 +1,11 @@
 /* What an N/R/W store may answer, judged from what its callers did and heard (sherd/store.h, behaviour 10.8).
  *
- *   N1  a read of R + W > N sees every write that was acknowledged by W before it began, or one that had read it; and nothing that such a
+ *   store-quorum-read  a read of R + W > N sees every write that was acknowledged by W before it began, or one that had read it; and nothing that such a
  *       write had read. Judged while the replicas of keys stay the same: see check_kvstore_calm
- *   N2  nothing is read that was not written to that key
- *   N6  what a read of R1 found, a read of R2 that began after the answer finds, too, or what replaced it, and nothing that it had replaced,
- *       when R1 + R2 > N: also what nobody has acknowledged. Judged as N1
- *   N3  what was acknowledged and has been read by no later write is there in the end, beside all its siblings. Judged of what
+ *   store-no-foreign-value  nothing is read that was not written to that key
+ *   store-monotonic-read  what a read of R1 found, a read of R2 that began after the answer finds, too, or what replaced it, and nothing that it had replaced,
+ *       when R1 + R2 > N: also what nobody has acknowledged. Judged as store-quorum-read
+ *   store-no-lost-write  what was acknowledged and has been read by no later write is there in the end, beside all its siblings. Judged of what
  *       began after the last end of a node: memory is lost with it, and an acknowledgement may be under way when those who gave it end
  *
  * Writes are numbered by it, from 1; a value is its write's number. Deletions are writes without a value. */
@@ -49,7 +49,7 @@ struct check_kvstore_read check_kvstore_read_begun(const struct check_kvstore *c
 void check_kvstore_read_ended(struct check_kvstore *check,
                             const struct check_kvstore_read *read,
                             const uint64_t *values, uint32_t count);
-/* The same of a read of all replicas, in the end, with nothing under way: N3, too. */
+/* The same of a read of all replicas, in the end, with nothing under way: store-no-lost-write, too. */
 void check_kvstore_final(struct check_kvstore *check,
                        const struct check_kvstore_read *read,
                        const uint64_t *values, uint32_t count);

@@ -56,7 +56,7 @@ static void judge_token(struct check_lease *check, uint32_t node,
 
     if (token < check->token || !token ||
         (token == check->token && is_other))
-        violation(check->verdict, "I24", node,
+        violation(check->verdict, "single-lease-holder", node,
                   "it holds the lease by token %" PRIu64
                   ", and node %u had token %" PRIu64 " before",
                   token, check->token_node, check->token);
@@ -78,7 +78,7 @@ static void held(struct check_lease *check, uint32_t node,
         uint64_t now = check->clock(check->user, other->node);
 
         if (now < other->until)
-            violation(check->verdict, "I24", node,
+            violation(check->verdict, "single-lease-holder", node,
                       "it holds the lease, and node %u believes so for %" PRIu64
                       " ms more",
                       other->node, (other->until - now) / MS);

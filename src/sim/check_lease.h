@@ -1,6 +1,6 @@
 /* The checker of leases, by the probes of all nodes.
  *
- *   I24  at most one node believes at a time that it holds the lease, each by its own clock; and whoever gets it after another
+ *   single-lease-holder  at most one node believes at a time that it holds the lease, each by its own clock; and whoever gets it after another
  *        has a higher token
  *
  * Fed with facts in the order in which they happened; it knows neither worlds nor nodes. A world has one lease. */

@@ -71,7 +71,7 @@ void check_live_handoff_limit(struct check_live *check, uint64_t limit)
     check->handoff_ns = limit;
 }
 
-/* ---- L2, L3 ---- */
+/* ---- homes-available, handoff-completes ---- */
 
 static void forget_handoff(struct check_live *check, uint32_t node,
                            const struct probe *probe)
@@ -98,7 +98,7 @@ static void moved(struct check_live *check, uint32_t node,
 
     if (!check->is_quiet || ++*moves <= CHECK_LIVE_MOVES_MAX)
         return;
-    violation(check->verdict, "L9", node,
+    violation(check->verdict, "quiet-cluster-rests", node,
               "shard %d of type %u has moved %u times in a quiet cluster",
               probe->shard, probe->type, *moves);
 }
@@ -212,7 +212,7 @@ static void look_at_stopping(struct check_live *check, uint64_t now)
         if (stopping->is_told || now <= from + CHECK_LIVE_STOP_NS)
             continue;
         stopping->is_told = true;
-        violation(check->verdict, "L3", stopping->node,
+        violation(check->verdict, "handoff-completes", stopping->node,
                   "shard %d of type %u was told to stop and has not for %llu ms",
                   stopping->shard, stopping->type,
                   (unsigned long long)((now - stopping->begun_at) / MS));
@@ -233,14 +233,14 @@ void check_live_look(struct check_live *check, uint64_t now)
         if (open->is_told || now <= from + check->handoff_ns)
             continue;
         open->is_told = true;
-        violation(check->verdict, "L3", open->node,
+        violation(check->verdict, "handoff-completes", open->node,
                   "the hand-off of shard %d of type %u has not ended for %llu ms",
                   open->shard, open->type,
                   (unsigned long long)((now - open->begun_at) / MS));
     }
 }
 
-/* ---- L6, L9 ---- */
+/* ---- healthy-node-stays, quiet-cluster-rests ---- */
 
 void check_live_node_ended(struct check_live *check, uint32_t node,
                            bool crashed, int error)
@@ -250,7 +250,7 @@ void check_live_node_ended(struct check_live *check, uint32_t node,
         if (check->stopping.items[i].node == node)
             vec_remove(&check->stopping, i);
     if (check->is_quiet && !crashed)
-        violation(check->verdict, "L6", node,
+        violation(check->verdict, "healthy-node-stays", node,
                   "it ends in a quiet cluster: error %d", error);
 }
 
@@ -304,7 +304,7 @@ void check_live_probe(struct check_live *check, uint64_t now, uint32_t node,
     if (probe->kind == PROBE_TOMBSTONES_DROPPED)
         check->is_silent = false; /* that is gossiped; clocks of the day jump */
     if (may_not_be(check, probe->kind))
-        violation(check->verdict, "L9", node, "in a silent cluster: %s",
+        violation(check->verdict, "quiet-cluster-rests", node, "in a silent cluster: %s",
                   probe_kind_text(probe->kind));
     if (is_a_move(probe->kind) || is_of_coordinators(probe->kind))
         check->moved_at = now; /* a new one looks for the first time after an interval */

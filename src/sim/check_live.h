@@ -1,10 +1,10 @@
 /* The checker of what must come about, and of what must not, while nothing goes wrong, by the probes of all nodes.
  *
- *   L2   each type has one active coordinator
- *   L3   no hand-off is older than its time-out, and a shard that is told to stop has stopped in time, whatever its
+ *   homes-available   each type has one active coordinator
+ *   handoff-completes   no hand-off is older than its time-out, and a shard that is told to stop has stopped in time, whatever its
  *        entities do
- *   L6   no node of the core ends: nobody downs it, nobody refuses it
- *   L9   no shard moves again and again; in a still cluster none moves or is allocated, and no coordinator starts or ends; a
+ *   healthy-node-stays   no node of the core ends: nobody downs it, nobody refuses it
+ *   quiet-cluster-rests   no shard moves again and again; in a still cluster none moves or is allocated, and no coordinator starts or ends; a
  *        silent one sends no full gossip, and changes no member
  *
  * The runner says when it is quiet (faults are over and all agree on the members) and when it is silent, too (the load has

@@ -113,7 +113,7 @@ static void home_ended(struct check_margin *check, uint32_t node,
         return; /* of a node that was not removed: check_coordinator */
     check->counts.homes++;
     if (is_early(check, node, removal, &passed))
-        violation(check->verdict, "I11", node,
+        violation(check->verdict, "handoff-safety", node,
                   "type %u shard %d: its home %s:%u ends %" PRIu64
                   " ms after its node was removed, and the margin is %" PRIu64
                   " ms",
@@ -150,7 +150,7 @@ static void coordinator_runs(struct check_margin *check, uint32_t node,
         removal->was_up && is_judged(check, node)) {
         check->counts.starts++;
         if (is_early(check, node, removal, &passed))
-            violation(check->verdict, "I32", node,
+            violation(check->verdict, "single-coordinator", node,
                       "coordinator of type %u starts %" PRIu64
                       " ms after the node with the last one was removed, and "
                       "the margin is %" PRIu64 " ms",

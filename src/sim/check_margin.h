@@ -1,8 +1,8 @@
 /* The checker of the removal margin (behaviour 12.3, 14.10): what ran on a member that was removed starts elsewhere only when the margin has
  * passed since then, each by its own clock.
  *
- *   I11  a home that ends because its node is removed ends so long after its coordinator's node has seen that
- *   I32  where a coordinator's node died, or was given up, while the coordinator ran, another one of its type starts so long after its own
+ *   handoff-safety  a home that ends because its node is removed ends so long after its coordinator's node has seen that
+ *   single-coordinator  where a coordinator's node died, or was given up, while the coordinator ran, another one of its type starts so long after its own
  *        node has seen the removal
  *
  * A coordinator that has ended by itself, as for a hand-over, leaves nobody to wait for. Not judged: nodes outside (facts.h), and starts

@@ -128,7 +128,7 @@ bool check_member_leads_to(unsigned from, unsigned to)
     return (reached & BIT(to)) != 0;
 }
 
-/* I33: each of two nodes sees the other as a member that has arrived, and they are of two clusters. */
+/* no-cluster-merge: each of two nodes sees the other as a member that has arrived, and they are of two clusters. */
 static void judge_cluster(struct check_member *check, uint32_t node,
                           const struct probe *probe)
 {
@@ -144,7 +144,7 @@ static void judge_cluster(struct check_member *check, uint32_t node,
     if (back && back - 1 != PEER_JOINING && back - 1 != PEER_REMOVED &&
         probe->first != PEER_JOINING &&
         probe->first != PEER_REMOVED)
-        violation(check->verdict, "I33", node,
+        violation(check->verdict, "no-cluster-merge", node,
                   "it and node %u see each other, and are of clusters %" PRIu64
                   " and %" PRIu64,
                   other->node, own->cluster, other->cluster);
@@ -162,26 +162,26 @@ static void seen(struct check_member *check, uint32_t node,
     check(probe->first < STATUSES);
     if (before < STATUSES ? !check_member_leads_to(before, (unsigned)probe->first)
                           : probe->first == PEER_REMOVED)
-        violation(check->verdict, "I18", node,
+        violation(check->verdict, "member-lifecycle", node,
                   "%s:%u uid %" PRIu64 " is seen %s after %s",
                   probe->node.address.host, probe->node.address.port,
                   probe->node.uid, status_text(probe->first),
                   before < STATUSES ? status_text(before) : "nothing");
     if (before == PEER_REMOVED)
-        violation(check->verdict, "I18", node,
+        violation(check->verdict, "member-lifecycle", node,
                   "%s:%u uid %" PRIu64 " was removed and is seen again, %s",
                   probe->node.address.host, probe->node.address.port,
                   probe->node.uid, status_text(probe->first));
     *sight = (uint8_t)(probe->first + 1);
     if (probe->first == PEER_DOWN && !incarnation->is_downed)
-        violation(check->verdict, "I21", node,
+        violation(check->verdict, "no-split-brain", node,
                   "%s:%u uid %" PRIu64 " is seen down, and nobody downed it",
                   probe->node.address.host, probe->node.address.port,
                   probe->node.uid);
     judge_cluster(check, node, probe);
     if (incarnation_of(check, check->uids[node])->is_foreign !=
         incarnation_of(check, probe->node.uid)->is_foreign)
-        violation(check->verdict, "I33", node,
+        violation(check->verdict, "no-cluster-merge", node,
                   "%s:%u uid %" PRIu64 " is seen %s, and one of the two is of another cluster",
                   probe->node.address.host, probe->node.address.port,
                   probe->node.uid, status_text(probe->first));
@@ -242,7 +242,7 @@ static void downed(struct check_member *check, uint32_t node,
         break;
     }
     if (wrong)
-        violation(check->verdict, "I21", node,
+        violation(check->verdict, "no-split-brain", node,
                   "%s:%u uid %" PRIu64 " is downed %s",
                   probe->node.address.host, probe->node.address.port,
                   probe->node.uid, wrong);
@@ -363,7 +363,7 @@ static void has_content(struct check_member *check, uint32_t node,
 
     content += !content;
     if (*known && *known != content)
-        violation(check->verdict, "I20", node,
+        violation(check->verdict, "leader-actions", node,
                   "acts as leader on a version of the gossip that has other %s elsewhere",
                   what);
     *known = content;
@@ -404,7 +404,7 @@ static size_t find_entry(const struct probe_version *entries, size_t count,
     return count;
 }
 
-/* I18. A version that follows, or is a merge with the own, has of each node that both name at least what the own has: one that has less is older,
+/* member-lifecycle. A version that follows, or is a merge with the own, has of each node that both name at least what the own has: one that has less is older,
  * or concurrent and taken whole. What a version has no more is of members that are removed, which tells nothing. */
 static void took_version(struct check_member *check, uint32_t node,
                          const struct probe *probe)
@@ -422,7 +422,7 @@ static void took_version(struct check_member *check, uint32_t node,
         is_older |= own < probe->first && all[i].count < all[own].count;
     }
     if (is_older)
-        violation(check->verdict, "I18", node,
+        violation(check->verdict, "member-lifecycle", node,
                   is_newer
                       ? "takes a concurrent version of the gossip for its own"
                       : "takes an older version of the gossip for its own");
@@ -444,16 +444,16 @@ static void acted(struct check_member *check, uint32_t node,
     if (probe->second)
         judge_agreement(check, node, probe, members, count);
     if (leader != self)
-        violation(check->verdict, "I20", node,
+        violation(check->verdict, "leader-actions", node,
                   "acts as leader, and by its own evidence %" PRIu64 " leads",
                   leader);
     if (hinders)
-        violation(check->verdict, "I20", node,
+        violation(check->verdict, "leader-actions", node,
                   "acts as leader before %" PRIu64 " has seen the gossip",
                   hinders);
     for (size_t i = 0; i < count; i++)
         if (!may_do(&members[i], converged, self))
-            violation(check->verdict, "I20", node,
+            violation(check->verdict, "leader-actions", node,
                       "as leader moves %" PRIu64 " from %s to %s",
                       members[i].uid, status_text(members[i].status),
                       status_text(members[i].after));
@@ -467,10 +467,10 @@ static void enters(struct check_member *check, uint32_t node, uint64_t cluster)
     struct incarnation *own = incarnation_of(check, check->uids[node]);
 
     if (own->is_foreign)
-        violation(check->verdict, "I33", node,
+        violation(check->verdict, "no-cluster-merge", node,
                   "it is of another cluster, and enters %" PRIu64, cluster);
     if (own->cluster)
-        violation(check->verdict, "I33", node,
+        violation(check->verdict, "no-cluster-merge", node,
                   "it is in cluster %" PRIu64 " and enters %" PRIu64,
                   own->cluster, cluster);
     own->cluster = cluster;

@@ -1,12 +1,12 @@
 /* The checker of membership, by what each node sees of each member and on what evidence leaders act.
  *
- *   I18  a member's status at a node goes only the allowed ways; removed is final: it is not seen there again; no node takes an
+ *   member-lifecycle  a member's status at a node goes only the allowed ways; removed is final: it is not seen there again; no node takes an
  *        older version of the gossip for its own, nor a concurrent one without what its own has
- *   I20  members are changed only by the leader, when all who must have seen the gossip have by its word (check_seen.h), and only in a leader's ways; whoever acts
+ *   leader-actions  members are changed only by the leader, when all who must have seen the gossip have by its word (check_seen.h), and only in a leader's ways; whoever acts
  *        on one version of the gossip sees the same members there
- *   I21  a member is down only because an operator said so, because another incarnation came to its address after its end, or
+ *   no-split-brain  a member is down only because an operator said so, because another incarnation came to its address after its end, or
  *        by a node's resolver where there is one
- *   I33  two clusters never merge, and a node joins one in its life; one of another cluster's name joins none of these, nor is it seen as a
+ *   no-cluster-merge  two clusters never merge, and a node joins one in its life; one of another cluster's name joins none of these, nor is it seen as a
  *        member by anybody, nor anybody by it
  *
  * Fed with facts in the order in which they happened. */

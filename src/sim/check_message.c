@@ -267,9 +267,9 @@ static struct token *token_at(struct check_message *check, uint32_t node,
     struct token *token = open_token(check, number);
 
     if (!token)
-        tell_state(check, "I3", node, number, what);
+        tell_state(check, "message-accounting", node, number, what);
     else if (token->in_pipe || token->place != node)
-        tell(check, "I3", node, number, what);
+        tell(check, "message-accounting", node, number, what);
     else
         return token;
     return NULL;
@@ -301,7 +301,7 @@ static void in_order(struct check_message *check, uint32_t node,
                    "is delivered after %llu, which was sent later on stream %llx",
                    (unsigned long long)later,
                    (unsigned long long)token->stream);
-    tell(check, "I2", node, number, text);
+    tell(check, "message-order", node, number, text);
 }
 
 /* ---- facts ---- */
@@ -340,7 +340,7 @@ static struct token *token_for(struct check_message *check, uint32_t node,
                   token->to.actor != receiver.actor)) {
         target_text(receiver, who, sizeof who);
         (void)snprintf(text, sizeof text, "is delivered to %s", who);
-        tell(check, "I34", node, number, text);
+        tell(check, "right-receiver", node, number, text);
     }
     return token;
 }
@@ -351,7 +351,7 @@ void check_message_delivered(struct check_message *check, uint32_t node,
     struct token *token;
 
     if (number < check->next && state_of(check, number) == DELIVERED) {
-        tell(check, "I13", node, number, "is delivered twice");
+        tell(check, "at-most-once", node, number, "is delivered twice");
         return;
     }
     token = token_for(check, node, number, receiver);
@@ -409,7 +409,7 @@ static void judge_full(struct check_message *check, uint32_t node,
                    "and %u may",
                    waiting, check->mailbox_max);
     if (waiting + WITHOUT_TOKEN < check->mailbox_max / 2)
-        tell(check, "I3", node, number, text);
+        tell(check, "message-accounting", node, number, text);
 }
 
 static struct pipe *pipe_of(const struct check_message *check, uint64_t number)
@@ -485,10 +485,10 @@ static void lose_by(struct check_message *check, const struct pipe *pipe,
                     uint32_t node, uint64_t number)
 {
     if (pipe->closed_by != NOBODY)
-        tell(check, "I3", pipe->closed_by, number,
+        tell(check, "message-accounting", pipe->closed_by, number,
              "is lost in a connection that the node closed for no reason");
     else if (check->is_quiet && !pipe->is_broken)
-        tell(check, "I3", node, number,
+        tell(check, "message-accounting", node, number,
              "is lost in the quiet, in a connection that nothing was done to");
     lose_token(check, number, &check->counts.lost_in_connection);
 }
@@ -681,7 +681,7 @@ void check_message_node_ended(struct check_message *check, uint32_t node,
         if (token->in_pipe || token->place != node)
             continue;
         if (end == CHECK_LEFT)
-            tell(check, "I3", node, number,
+            tell(check, "message-accounting", node, number,
                  "is left behind by its node, which ended gracefully");
         lose_token(check, number,
                    end == CHECK_LEFT ? &check->counts.left_behind
@@ -700,7 +700,7 @@ uint64_t check_message_drained(struct check_message *check)
          number = next_open(check, number + 1)) {
         const struct token *token = open_token(check, number);
 
-        tell(check, "I3", token->in_pipe ? 0 : (uint32_t)token->place, number,
+        tell(check, "message-accounting", token->in_pipe ? 0 : (uint32_t)token->place, number,
              "is still open after the drain");
         told++;
     }
@@ -734,7 +734,7 @@ void check_message_status(struct check_message *check, uint32_t node,
                        "the node counts %llu messages as delivered, there were %llu",
                        (unsigned long long)status->delivered,
                        (unsigned long long)counted->delivered);
-        check->violation(check->user, "I3", node, text);
+        check->violation(check->user, "message-accounting", node, text);
     }
     for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++) {
         /* A link that is dropped counts frames, its own requests and markers, too, and its node hears of it a turn later. */
@@ -746,7 +746,7 @@ void check_message_status(struct check_message *check, uint32_t node,
                        (unsigned long long)status->undelivered[i],
                        sherd_reason_text((enum sherd_reason)i),
                        (unsigned long long)counted->undelivered[i]);
-        check->violation(check->user, "I3", node, text);
+        check->violation(check->user, "message-accounting", node, text);
     }
 }
 

@@ -1,14 +1,14 @@
 /* The checker of messages: a table of every token that was sent, fed with facts, asked at the end whether all of them are
  * accounted for. It knows nothing of worlds or nodes: who drives it tells what happened, in the order in which it did.
  *
- *   I3   conservation: sent = delivered + undelivered(reason) + lost with a node + lost in a connection + open, to the last one;
+ *   message-accounting   conservation: sent = delivered + undelivered(reason) + lost with a node + lost in a connection + open, to the last one;
  *        after a drain nothing is open
  *        and what is lost in a connection has a cause outside of the two nodes: one that a node closes by itself for no reason loses
  *        nothing, and in the quiet none does that nothing was done to
  *        what ends since a mailbox is full finds some that wait
- *   I13  no message is delivered twice
- *   I2   messages of one stream (a lane of a node's incarnation) to one receiver are delivered in the order of sending
- *   I34  a message is delivered to whom it was sent
+ *   at-most-once  no message is delivered twice
+ *   message-order   messages of one stream (a lane of a node's incarnation) to one receiver are delivered in the order of sending
+ *   right-receiver  a message is delivered to whom it was sent
  *
  * A token is somewhere as long as it is open: at a node, or in a connection, from where it may only go on to the other end. Of a
  * closed one two bits are kept for ever, so that a second delivery is seen whenever it comes. */
@@ -109,7 +109,7 @@ void check_message_node_ended(struct check_message *check, uint32_t node,
 /* All traffic has stopped and everything had its time: what is open yet is a violation, each with its last position; the
  * first ones are told. Returns how many. */
 uint64_t check_message_drained(struct check_message *check);
-/* A node's own counters, since its start, against the table's: violations of I3 (LINK_LOST, where a node counts frames, is
+/* A node's own counters, since its start, against the table's: violations of message-accounting (LINK_LOST, where a node counts frames, is
  * left out). Between two turns of the node, after its
  * probes have been told. */
 void check_message_status(struct check_message *check, uint32_t node,

@@ -1,4 +1,4 @@
-/* The last message of each stream that each receiver was handed, for the checker of messages (I2). */
+/* The last message of each stream that each receiver was handed, for the checker of messages (message-order). */
 #ifndef SHERD_SIM_CHECK_ORDER_H
 #define SHERD_SIM_CHECK_ORDER_H
 

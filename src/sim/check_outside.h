@@ -8,7 +8,7 @@
  *     that side, was not downed, and hears of it goes with the decider, and is outside itself
  *   - from when a leader removes it while it exits and cannot be reached (behaviour 5.2)
  *   - from when it joins a node that is outside, until a node that is not has seen it as a member
- * until it ends. It may overlap with who is inside only as long as it cannot know, and for T_stop (I22) from when it sees itself down or
+ * until it ends. It may overlap with who is inside only as long as it cannot know, and for T_stop (downed-node-stops) from when it sees itself down or
  * removed: then it is late.
  *
  * Fed with facts in the order in which they happened. */

@@ -172,7 +172,7 @@ static void judge(struct check_partition *check, enum strategy_kind kind,
             continue;
         check->counts.compared++;
         if (!keep_one_in_common(stay, other))
-            violation(check->verdict, "I21", stay->node,
+            violation(check->verdict, "no-split-brain", stay->node,
                       "both sides of a partition go on under %s: it keeps %u "
                       "of %u, and node %u keeps %u others",
                       strategy_text(kind), stay->kept_count,

@@ -1,6 +1,6 @@
 /* The checker of what split brain resolvers decide, whenever a cluster falls apart, by the picture that each of them decided from.
  *
- *   I21  of two sides one goes on at most: of two decisions from the same members each keeps somebody whom the other keeps, too
+ *   no-split-brain  of two sides one goes on at most: of two decisions from the same members each keeps somebody whom the other keeps, too
  *
  * Said of members that are settled, all of them up, by resolvers that count all of them, and of those that saw a clean cut: nobody who both
  * observes and is observed as unreachable, and nobody unreachable who has seen the gossip. There no two sides can both have the majority, the

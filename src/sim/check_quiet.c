@@ -95,7 +95,7 @@ static uint64_t joining(const struct options *options)
            ms_of(options, OPTION_INITIAL_DELAY);
 }
 
-/* L1 is 10 rounds of gossip and 2 log2 N s after the last change (reliability 3.3). A round here is not the interval of gossip alone, but what it takes until
+/* member-convergence is 10 rounds of gossip and 2 log2 N s after the last change (reliability 3.3). A round here is not the interval of gossip alone, but what it takes until
  * something is done about the news, whose intervals are drawn, too: by the leader, by who looks for the unreachable. There are two changes, one
  * after the other: who is dead goes, and who comes is up, since as long as a member that cannot be reached is not down, or one that is down is not known to be
  * unreachable, nobody is moved up. Before them the dead must be seen as such, and newcomers find their way in. */
@@ -132,7 +132,7 @@ static uint64_t carrying(const struct options *options)
            options->value[OPTION_PIPE] * 1000;
 }
 
-/* L2 is 5 s after detection, stable-after and margin (reliability 3.3); the first two are over when all agree on the members. A read and a write
+/* homes-available is 5 s after detection, stable-after and margin (reliability 3.3); the first two are over when all agree on the members. A read and a write
  * of the state may fail once, when those who were asked are gone meanwhile, and are made again; a term is taken from the store; and who asked
  * for a home while nobody answered asks again after its retry interval. */
 uint64_t quiet_coordinate_bound(const struct options *options)
@@ -222,7 +222,7 @@ uint64_t quiet_recover_bound(const struct options *options, uint64_t open)
            JOURNAL_REPLAYS_MAX;
 }
 
-/* L4 is 5 s after L2 (reliability 3.3), for an entity that runs, or can. In the quiet shards still move to where there are fewer: one
+/* entities-answer is 5 s after homes-available (reliability 3.3), for an entity that runs, or can. In the quiet shards still move to where there are fewer: one
  * that does holds what comes until its hand-off is over, whose time-out is drawn. An order to host it may come before its region can follow, and is repeated
  * after shard-start-timeout. An entity that stops just then takes its time: only with its shard would it be ended, and not where it is
  * passivated. And a store that takes 1 s raises the shard's fence and reads the entity's events, after those of others, as few are read

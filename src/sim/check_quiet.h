@@ -1,4 +1,4 @@
-/* What must come about when nothing goes wrong any more, each within its time (reliability: L1 to L6, L9).
+/* What must come about when nothing goes wrong any more, each within its time (reliability: member-convergence to healthy-node-stays, quiet-cluster-rests).
  *
  * The runner stops the faults, lets the world run, and asks here; the bounds follow from the settings of the nodes, since a
  * cluster that gossips every 3 s cannot agree in two. */
@@ -13,13 +13,13 @@
 struct world;
 struct check_live;
 
-/* L1: ns until all nodes must agree on the members when nothing goes wrong any more. */
+/* member-convergence: ns until all nodes must agree on the members when nothing goes wrong any more. */
 uint64_t quiet_agree_bound(const struct options *options);
 /* ns more when the resolver alone has to down the dead. */
 uint64_t quiet_resolve_bound(const struct options *options);
-/* L2: ns from when they agree until each type has a coordinator that all know, and who asks for a home is told; and later, in the quiet, from when it asks. */
+/* homes-available: ns from when they agree until each type has a coordinator that all know, and who asks for a home is told; and later, in the quiet, from when it asks. */
 uint64_t quiet_coordinate_bound(const struct options *options);
-/* L4: ns from then until who is asked must have answered, besides the time that the asking takes. */
+/* entities-answer: ns from then until who is asked must have answered, besides the time that the asking takes. */
 uint64_t quiet_answer_bound(const struct options *options);
 /* ns that nodes are given at the end of the faults to agree, which is not judged, and that other bounds are made of. */
 uint64_t quiet_converge_bound(const struct options *options);
@@ -44,7 +44,7 @@ bool quiet_is_patient(const struct options *options);
 /* ns from then until everybody who is remembered lives: `count` entities of all types, one after the other at the worst. */
 uint64_t quiet_remember_bound(const struct options *options, uint64_t count);
 
-/* L2: of each type one coordinator is active in each of the data centers, and every node there knows it. Once L1 holds. False with what is missing in text. */
+/* homes-available: of each type one coordinator is active in each of the data centers, and every node there knows it. Once member-convergence holds. False with what is missing in text. */
 bool quiet_coordinated(struct world *world, const struct check_live *live,
                        uint32_t centers, char *text, size_t size);
 /* Can the nodes tell a slow heartbeat from a dead node? When they cannot, members seem lost once in a while for ever. */
@@ -54,7 +54,7 @@ bool quiet_is_steady(const struct options *options);
  * on who was downed may start elsewhere. */
 uint64_t quiet_settle_bound(const struct options *options);
 
-/* L1: every node that lives is up and sees exactly those that live, up and reachable, and all hold one version of the gossip. False with who differs in text. *first: who is
+/* member-convergence: every node that lives is up and sees exactly those that live, up and reachable, and all hold one version of the gossip. False with who differs in text. *first: who is
  * asked first; set to who differed, who is the likeliest to do so still. */
 bool quiet_converged(struct world *world, uint32_t *first, char *text,
                      size_t size);

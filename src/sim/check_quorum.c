@@ -149,7 +149,7 @@ static void confirmed(struct check_quorum *check, uint32_t node,
         have += holders(check, probe->type, (enum kept_key)key,
                         part->sent_at[key]);
         if (have < part->writers.needed)
-            violation(check->verdict, "I10", node,
+            violation(check->verdict, "coordinator-state", node,
                       "type %u: write %" PRIu64 " of the %s is confirmed: %u "
                       "of %u replicas shall have it, and %" PRIu64 " do",
                       probe->type, probe->first, key_names[key],
@@ -222,7 +222,7 @@ static void was_read(struct check_quorum *check, uint32_t node,
     check->counts.reads++;
     value = value_of(check, node, probe->type, key);
     if (value.written < part->must[key])
-        violation(check->verdict, "I10", node,
+        violation(check->verdict, "coordinator-state", node,
                   "type %u: the %s that were read have not what so many "
                   "replicas had when the read began that one of them must "
                   "have said so",

@@ -1,6 +1,6 @@
 /* The checker of where coordinators' states are: looks into the replicas at each write and read of one.
  *
- *   I10  a write is confirmed when as many replicas as shall have it do; a read of R of N replicas has what was in N - R + 1 of them when
+ *   coordinator-state  a write is confirmed when as many replicas as shall have it do; a read of R of N replicas has what was in N - R + 1 of them when
  *        it began, and so what was confirmed before, as long as W + R > N of the same members
  *
  * A replica that has a later value counts as one that has the earlier, too: of two values of a key the later stays. Nodes outside

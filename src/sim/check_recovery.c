@@ -135,17 +135,17 @@ void check_recovery_started(struct check_recovery *check, uint32_t node,
     buf_put_text(&check->key, id);
     replay = take(check);
     if (!replay || !replay->is_whole)
-        violation(check->verdict, "I4", node,
+        violation(check->verdict, "no-lost-ack", node,
                   "%s of %s starts with %" PRIu64 " events and has had no "
                   "replay",
                   id, type, events);
     else if (replay->events != events)
-        violation(check->verdict, "I4", node,
+        violation(check->verdict, "no-lost-ack", node,
                   "%s of %s recovered with %" PRIu64 " events, its replay "
                   "had %" PRIu64,
                   id, type, events, replay->events);
     else if (replay->hash != hash)
-        violation(check->verdict, "I29", node,
+        violation(check->verdict, "faithful-replay", node,
                   "%s of %s was given other events than its replay had, or "
                   "in another order; there are %" PRIu64,
                   id, type, events);

@@ -1,10 +1,10 @@
 /* The checker of recoveries: an entity that starts has the events that its node
  * has read, by a replay of its own.
  *
- *   I4   a recovered entity has as many events as its replay had; it has had one
- *   I29  it was given those events, in that order: their types and their bytes
+ *   no-lost-ack   a recovered entity has as many events as its replay had; it has had one
+ *   faithful-replay  it was given those events, in that order: their types and their bytes
  *
- * That a replay has all that was durable when it was asked for is I30
+ * That a replay has all that was durable when it was asked for is gapless-sequence
  * (check_journal.h); the two together say that nothing acknowledged is missing.
  * What was acknowledged later, elsewhere, may be: a node that slept since its
  * replay, and whose shard another one has, starts entities of the past until it

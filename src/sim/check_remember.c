@@ -223,7 +223,7 @@ static void take_record(struct check_remember *check, struct slice name,
     check->counts.records++;
     if (record_decode(bytes, record_key(name), seq, &record) ||
         !read_payload(check, type, shard, record.payload))
-        violation(check->verdict, "I8", VERDICT_NO_NODE,
+        violation(check->verdict, "remembered-entities", VERDICT_NO_NODE,
                   "record %" PRIu64 " of what is remembered in %.*s cannot be "
                   "read",
                   seq, (int)name.size, (const char *)name.data);
@@ -343,7 +343,7 @@ static void start_stored(struct check_remember *check, uint32_t node,
     for (uint32_t i = 0; i < replicas->nodes(replicas->user); i++)
         count += !replicas->is_there(replicas->user, i) || has(check, i, row);
     if (count < needed)
-        violation(check->verdict, "I8", node,
+        violation(check->verdict, "remembered-entities", node,
                   "the start of %.*s of %s, shard %d, is said to be stored: "
                   "%u replicas have it or do not live, and %u shall",
                   (int)row->id.size, (const char *)row->id.data,
@@ -387,7 +387,7 @@ static void data_probe(struct check_remember *check, uint32_t node,
     check->counts.records += !is_sent;
     if (!each_change(check, node, probe, is_sent ? start_sent : start_stored,
                      is_sent ? stop_sent : NULL))
-        violation(check->verdict, "I8", node,
+        violation(check->verdict, "remembered-entities", node,
                   "a write of remembered entities of %s, shard %d, cannot be "
                   "read",
                   check->types[probe->type].name, probe->shard);
@@ -424,7 +424,7 @@ static void entity_started(struct check_remember *check, uint32_t node,
     vec_push(&row->nodes, node);
     if (!is_outside(check, node) &&
         !may_start(check, node, row, probe->shard))
-        violation(check->verdict, "I8", node,
+        violation(check->verdict, "remembered-entities", node,
                   "%.*s of %s starts, shard %d, and its start is not stored, "
                   "or its stop is",
                   (int)probe->bytes.size, (const char *)probe->bytes.data,

@@ -1,18 +1,18 @@
 /* The checker of remembered entities, against a model of its own: what is stored of each shard, record by record, and who lives.
  *
- *   I8   an entity of a type that remembers begins to live only when its start is stored, and its stop is not; in the quiet those that are
+ *   remembered-entities   an entity of a type that remembers begins to live only when its start is stored, and its stop is not; in the quiet those that are
  *        stored live, each of them, and nobody else
  *
  * Where they are kept in distributed data there is no one store, and no fence (note 014). Then it is:
  *
- *   I8   an entity begins to live only when its node's own replica has it, unless another node has sent its stop; a write is stored when as
+ *   remembered-entities   an entity begins to live only when its node's own replica has it, unless another node has sent its stop; a write is stored when as
  *        many replicas as shall have it do; in the quiet all replicas have the same, and whose start was stored and whose stop was not sent
  *        since is there, and lives, unless at a node's end no other one had it, and none comes back whose disk has it; who lives is there, whatever
  *        stops were sent before it began; what was there then is there again when all come back from their disks, and from then on those that
  *        are there live, each of them, and nobody else
  *
  * That what is stored is what was asked for follows from both: who lives and is not stored would be gone with its shard, who is stored
- * and was passivated would be back. That none lives twice is I1 (check_entity.h). Who calls: the store, as its observer; who drives a
+ * and was passivated would be back. That none lives twice is single-activation (check_entity.h). Who calls: the store, as its observer; who drives a
  * world, with its probes. Nodes that are outside (facts.h) may start entities of the past: their fences keep them from storing it. */
 #ifndef SHERD_SIM_CHECK_REMEMBER_H
 #define SHERD_SIM_CHECK_REMEMBER_H

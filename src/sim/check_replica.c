@@ -7,7 +7,7 @@
 #include "ddata/message.h"
 #include "sim/verdict.h"
 
-/* ---- I14 ---- */
+/* ---- value-integrity ---- */
 
 static struct dd_value *merged(const struct dd_value *left,
                                const struct dd_value *right)
@@ -38,7 +38,7 @@ static void expect_same(struct verdict *verdict, uint32_t node,
                         struct dd_value *right)
 {
     if (!left || !right || !is_same(left, right))
-        violation(verdict, "I14", node, "of values of kind %d: %s",
+        violation(verdict, "value-integrity", node, "of values of kind %d: %s",
                   left ? (int)dd_kind_of(left) : -1, law);
     dd_free(left);
     dd_free(right);
@@ -98,7 +98,7 @@ void check_replica_laws(struct verdict *verdict, uint32_t node,
     dd_free(last);
 }
 
-/* ---- I16 ---- */
+/* ---- no-lost-update ---- */
 
 /* Has it all that is stored? What is deleted has. */
 static bool has_all(struct slice mine, struct envelope *stored)
@@ -126,7 +126,7 @@ void check_replica_disk(struct verdict *verdict,
         return; /* it is not loaded yet */
     if (!replicator_bytes(replica->replicator, key, &mine) ||
         !envelope_decode(bytes, &stored) || !has_all(buf_slice(&mine), &stored))
-        violation(verdict, "I16", replica->index,
+        violation(verdict, "no-lost-update", replica->index,
                   "key %.*s is not what its disk has, and more",
                   (int)key.size, (const char *)key.data);
     envelope_fini(&stored);
@@ -144,7 +144,7 @@ bool check_replica_stores(struct slice bytes, const struct dd_element *element)
     return found;
 }
 
-/* ---- I17 ---- */
+/* ---- pruned-stays-pruned ---- */
 
 static const struct dd_value *value_of(const struct check_replica *replica,
                                        struct slice key)
@@ -163,7 +163,7 @@ void check_replica_marks(struct verdict *verdict,
          value && (node = replicator_next_pruned(replica->replicator, key, &at));)
         if (!node_equal(node, &replica->node) &&
             dd_needs_pruning(value, node))
-            violation(verdict, "I17", replica->index,
+            violation(verdict, "pruned-stays-pruned", replica->index,
                       "key %.*s is pruned from %s uid %llu, which is in it",
                       (int)key.size, (const char *)key.data,
                       node->address.host, (unsigned long long)node->uid);
@@ -206,7 +206,7 @@ bool check_replica_clean(const struct check_replica *replicas, uint32_t count,
     return is_clean;
 }
 
-/* ---- I15 ---- */
+/* ---- replica-convergence ---- */
 
 bool check_replica_equal(const struct check_replica *replicas, uint32_t count,
                          struct slice key, char *text, size_t size)

@@ -178,12 +178,12 @@ static void judge_kept(const struct split *split, struct world *world,
         if (split->side[i] != side)
             continue;
         if (!goes_on(split, world, i))
-            violation(verdict, "L6", i,
+            violation(verdict, "healthy-node-stays", i,
                       "%s keeps its side of a partition, %u of %u nodes, and "
                       "it has ended",
                       strategy_text(kind), split->count[side], split->nodes);
         else if (!has_its_side(split, world, i))
-            violation(verdict, "I21", i,
+            violation(verdict, "no-split-brain", i,
                       "%s keeps its side of a partition, %u of %u nodes, and "
                       "it has other members",
                       strategy_text(kind), split->count[side], split->nodes);
@@ -197,7 +197,7 @@ static void judge_ended(const struct split *split, struct world *world,
 {
     for (uint32_t i = 0; i < split->nodes; i++)
         if (split->side[i] == side && goes_on(split, world, i))
-            violation(verdict, "I21", i,
+            violation(verdict, "no-split-brain", i,
                       "%s keeps no side of a partition, and one of %u nodes "
                       "of %u goes on",
                       strategy_text(kind), split->count[side], split->nodes);
@@ -232,7 +232,7 @@ void split_judge(const struct split *split, struct world *world,
             first[side] = i;
     }
     if (living[SPLIT_LEFT] && living[SPLIT_RIGHT]) {
-        violation(verdict, "I21", first[SPLIT_LEFT],
+        violation(verdict, "no-split-brain", first[SPLIT_LEFT],
                   "both sides of a partition go on under %s: here %u of %u, "
                   "and %u of %u with node %u",
                   strategy_text(kind), living[SPLIT_LEFT],

@@ -1,12 +1,12 @@
 /* The checker of what is left of a cluster that a partition cuts in two, when its nodes have a split brain resolver.
  *
- *   I21  of two sides one goes on at most
- *   L6   the side that the strategy keeps goes on, whole: keep-majority the larger one, of equal ones that with the lowest address;
+ *   no-split-brain  of two sides one goes on at most
+ *   healthy-node-stays   the side that the strategy keeps goes on, whole: keep-majority the larger one, of equal ones that with the lowest address;
  *        keep-oldest that with the oldest member, or the other one where that is alone; lease-majority either; static-quorum that with
- *        more than half of the nodes. Where that has no side, and under down-all, nobody goes on (I21)
+ *        more than half of the nodes. Where that has no side, and under down-all, nobody goes on (no-split-brain)
  *
  * Asked of one clean cut through a cluster that agreed, with nothing else going wrong, where detectors see all whom they shall within
- * stable-after: there a strategy promises it. Where a resolver of that side says that nothing was stable for too long, and downs all, L6 is not
+ * stable-after: there a strategy promises it. Where a resolver of that side says that nothing was stable for too long, and downs all, healthy-node-stays is not
  * asked, if that can be: so long has passed since the cut, and by what the world did and its detectors need something was new to it within
  * stable-after. */
 #ifndef SHERD_SIM_CHECK_SPLIT_H

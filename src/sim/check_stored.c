@@ -182,7 +182,7 @@ static void home_told(struct check_stored *check, uint32_t node,
     check->counts.told++;
     if (!home->is_there || fence_compare(home->fence, probe->fence) != 0 ||
         home->change > part->stored)
-        violation(check->verdict, "I10", node,
+        violation(check->verdict, "coordinator-state", node,
                   "type %u shard %d: its home under %" PRIu64 ".%" PRIu64
                   " is told and is not stored: change %" PRIu64 " of %" PRIu64,
                   probe->type, probe->shard, probe->fence.term,
@@ -231,7 +231,7 @@ static void judge_homes(struct check_stored *check, uint32_t node,
         missing += !home_of(check, node, probe->type, shard)->is_there;
     }
     if (missing || stored->home_count != part->homes)
-        violation(check->verdict, "I10", node,
+        violation(check->verdict, "coordinator-state", node,
                   "type %u: a coordinator with %u homes stores %u, %u of "
                   "which it has not",
                   probe->type, part->homes, stored->home_count, missing);
@@ -248,7 +248,7 @@ static void judge_fences(struct check_stored *check, uint32_t node,
             home_of(check, node, probe->type, sent->shard);
 
         if (home->is_there && fence_compare(home->fence, sent->fence) != 0)
-            violation(check->verdict, "I10", node,
+            violation(check->verdict, "coordinator-state", node,
                       "type %u shard %d: its home has fence %" PRIu64
                       ".%" PRIu64 ", %" PRIu64 ".%" PRIu64 " is to be stored",
                       probe->type, sent->shard, home->fence.term,
@@ -263,7 +263,7 @@ static void judge_first(struct check_stored *check, uint32_t node,
     const struct part *part = part_of(check, node, probe->type);
 
     if (part->sent_term <= part->read_term)
-        violation(check->verdict, "I10", node,
+        violation(check->verdict, "coordinator-state", node,
                   "type %u: a coordinator of term %" PRIu64
                   " writes after it has read %" PRIu64,
                   probe->type, part->sent_term, part->read_term);
@@ -272,7 +272,7 @@ static void judge_first(struct check_stored *check, uint32_t node,
         const struct fence *sent = find(&part->sent_fences, read->shard);
 
         if (!sent || fence_compare(*sent, read->fence) < 0)
-            violation(check->verdict, "I10", node,
+            violation(check->verdict, "coordinator-state", node,
                       "type %u shard %d: fence %" PRIu64 ".%" PRIu64
                       " was read, and %" PRIu64 ".%" PRIu64 " is written",
                       probe->type, read->shard, read->fence.term,
@@ -305,7 +305,7 @@ static void fences_sent(struct check_stored *check, uint32_t node,
     if (!is_looked_at || !probe->bytes.size)
         return;
     if (!stored_read(&stored, buf_slice(&part->state), probe->bytes)) {
-        violation(check->verdict, "I10", node,
+        violation(check->verdict, "coordinator-state", node,
                   "type %u: what a coordinator stores cannot be read",
                   probe->type);
         return;
@@ -334,7 +334,7 @@ static void fence_confirmed(struct check_stored *check, uint32_t node,
         sizeof *last);
 
     if (fence_compare(stored->fence, *last) < 0)
-        violation(check->verdict, "I10", node,
+        violation(check->verdict, "coordinator-state", node,
                   "type %u shard %d: fence %" PRIu64 ".%" PRIu64
                   " is stored after %" PRIu64 ".%" PRIu64,
                   probe->type, stored->shard, stored->fence.term,
@@ -351,7 +351,7 @@ static void state_stored(struct check_stored *check, uint32_t node,
 
     check->counts.writes++;
     if (probe->first != part->ticket)
-        violation(check->verdict, "I10", node,
+        violation(check->verdict, "coordinator-state", node,
                   "type %u: write %" PRIu64 " is confirmed, the last one is "
                   "%" PRIu64,
                   probe->type, probe->first, part->ticket);
@@ -359,12 +359,12 @@ static void state_stored(struct check_stored *check, uint32_t node,
     if (!part->sent_term || is_outside(check, node))
         return;
     if (part->sent_term < *term)
-        violation(check->verdict, "I10", node,
+        violation(check->verdict, "coordinator-state", node,
                   "type %u: term %" PRIu64 " is stored after %" PRIu64,
                   probe->type, part->sent_term, *term);
     *term = part->sent_term;
     if (part->sent_fences.count < part->fences)
-        violation(check->verdict, "I10", node,
+        violation(check->verdict, "coordinator-state", node,
                   "type %u: a coordinator that had stored %u fences has "
                   "stored %u",
                   probe->type, part->fences, part->sent_fences.count);

@@ -1,6 +1,6 @@
 /* The checker of what coordinators store of their state, by their probes.
  *
- *   I10  a home is told only when a write that has it was confirmed; a write has the homes, with their fences, that its coordinator had
+ *   coordinator-state  a home is told only when a write that has it was confirmed; a write has the homes, with their fences, that its coordinator had
  *        when it was sent; along the confirmed writes of a type terms do not go back, nor does a shard's fence, and what one coordinator
  *        has stored of it stays; what a coordinator writes first has no fence below, or without, that which it read, and a higher term
  *

@@ -103,7 +103,7 @@ static void count_pauses(struct checks *checks)
     checks->looked_at = now;
 }
 
-/* L5: what is to end is gone in time, whoever takes its shards, answers, or reads what it still has to say. */
+/* shutdown-completes: what is to end is gone in time, whoever takes its shards, answers, or reads what it still has to say. */
 static void look_at_ends(struct checks *checks)
 {
     uint64_t now = world_now(checks->world);
@@ -112,7 +112,7 @@ static void look_at_ends(struct checks *checks)
          checks->ending && i < world_node_count(checks->world); i++) {
         if (!checks->ends[i].by || now <= checks->ends[i].by)
             continue;
-        violation(checks->verdict, "L5", i,
+        violation(checks->verdict, "shutdown-completes", i,
                   "the node is to end, and has not ended for %llu s",
                   (unsigned long long)((now - checks->ends[i].since) /
                                        SECOND));
@@ -297,7 +297,7 @@ static void line(void *user, uint32_t node, const struct trace_line *line)
     struct checks *checks = user;
 
     if (checks_is_unreadable(line))
-        violation(checks->verdict, "frame", node, "of our own nodes: %s",
+        violation(checks->verdict, "readable-frames", node, "of our own nodes: %s",
                   line->text);
 }
 

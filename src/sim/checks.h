@@ -4,7 +4,7 @@
  * Who is given up while its process lives is outside (check_outside.h): what runs there until it ends itself may overlap, and is
  * measured.
  *
- *   L5   a node that is told to leave, or sees itself exiting or removed, has ended when the times of all steps of its end are over */
+ *   shutdown-completes   a node that is told to leave, or sees itself exiting or removed, has ended when the times of all steps of its end are over */
 #ifndef SHERD_SIM_CHECKS_H
 #define SHERD_SIM_CHECKS_H
 

@@ -1,4 +1,4 @@
-/* Whether a cluster that has nothing to do grows (I26 in the quiet): what lives in each sixth of a time.
+/* Whether a cluster that has nothing to do grows (no-leak in the quiet): what lives in each sixth of a time.
  *
  * What comes and goes is more at one look than at another, so of each sixth the least counts. What comes once and stays is no growth:
  * a removed node is pruned from replicated sets, a table doubles. It may take a while, and so be seen in two steps, or there may be two

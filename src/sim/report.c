@@ -166,14 +166,14 @@ static void put_judged(const struct report *report, struct buf *text)
 static void put_waits(const struct report *report, struct buf *text)
 {
     static const char *const what[RUN_WAITS] = {
-        [RUN_WAIT_L1] = "L1 agreement on the members",
-        [RUN_WAIT_L2] = "L2 coordinators that all know, and homes",
-        [RUN_WAIT_HOMES] = "L2 who asks for a home in the quiet",
-        [RUN_WAIT_L4] = "L4 answers of all who are asked",
-        [RUN_WAIT_L9] = "L9 shards at rest",
-        [RUN_WAIT_I8] = "I8 who is remembered lives",
-        [RUN_WAIT_I15] = "I15 replicas that hold the same",
-        [RUN_WAIT_I16] = "I16 durable keys after the restart",
+        [RUN_WAIT_MEMBER_CONVERGENCE] = "member-convergence: members agree",
+        [RUN_WAIT_HOMES_AVAILABLE] = "homes-available: all know the coordinator and the homes",
+        [RUN_WAIT_HOMES] = "homes-available: a region asks for a home in the quiet",
+        [RUN_WAIT_ENTITIES_ANSWER] = "entities-answer: every asked entity answers",
+        [RUN_WAIT_QUIET_CLUSTER_RESTS] = "quiet-cluster-rests: no shard moves",
+        [RUN_WAIT_REMEMBERED_ENTITIES] = "remembered-entities: they run",
+        [RUN_WAIT_REPLICA_CONVERGENCE] = "replica-convergence: replicas are equal",
+        [RUN_WAIT_NO_LOST_UPDATE] = "no-lost-update: durable keys after the restart",
     };
 
     for (int i = 0; i < RUN_WAITS; i++) {

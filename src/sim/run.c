@@ -102,7 +102,7 @@ static void finish(struct run *run)
     }
     result->homes = check_homes_count(run->checks->homes);
     if (result->homes)
-        run_waited(run, "HOMES",
+        run_waited(run, "homes-asked",
                    world_now(run->world) -
                        check_homes_longest(run->checks->homes),
                    quiet_coordinate_bound(run->options));
@@ -281,11 +281,11 @@ static void make_world(struct run *run)
         run->settings->looks_on(run->settings->user, run->world);
 }
 
-/* I26: a world that is gone keeps nothing. */
+/* no-leak: a world that is gone keeps nothing. */
 static void leaks(struct run_result *result, uint64_t before)
 {
     uint64_t now = mem_live();
-    struct violation left = { .invariant = "I26",
+    struct violation left = { .invariant = "no-leak",
                               .at = result->ended_at,
                               .node = VERDICT_NO_NODE };
 

@@ -83,10 +83,18 @@ const char *run_work_starved(const struct run_work *work);
 void run_work_put(const struct run_work *work, struct buf *text); /* lines of a report */
 
 /* What must come about in a time: the rules of which a report says how long it took. */
-#define RUN_WAIT_LIST(X) X(L1) X(L2) X(HOMES) X(L4) X(L9) X(I8) X(I15) X(I16)
+#define RUN_WAIT_LIST(X)                                                      \
+    X(MEMBER_CONVERGENCE, "member-convergence")                               \
+    X(HOMES_AVAILABLE, "homes-available")                                     \
+    X(HOMES, "homes-asked")                                                   \
+    X(ENTITIES_ANSWER, "entities-answer")                                     \
+    X(QUIET_CLUSTER_RESTS, "quiet-cluster-rests")                             \
+    X(REMEMBERED_ENTITIES, "remembered-entities")                             \
+    X(REPLICA_CONVERGENCE, "replica-convergence")                             \
+    X(NO_LOST_UPDATE, "no-lost-update")
 
 enum run_wait_id {
-#define X(id) RUN_WAIT_##id,
+#define X(id, name) RUN_WAIT_##id,
     RUN_WAIT_LIST(X)
 #undef X
         RUN_WAITS

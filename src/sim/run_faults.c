@@ -22,7 +22,7 @@
 void run_form(struct run *run)
 {
     cluster_form(&run->cluster);
-    (void)run_until_holds(run, run_is_converged, "L1",
+    (void)run_until_holds(run, run_is_converged, "member-convergence",
                           quiet_agree_bound(run->options),
                           "at the beginning, no agreement on the members");
 }
@@ -34,7 +34,7 @@ void run_split(struct run *run)
     struct node_settings settings;
 
     if (!run->options->value[OPTION_SPLIT] ||
-        !run_until_holds(run, run_is_coordinated, "L2",
+        !run_until_holds(run, run_is_coordinated, "homes-available",
                          quiet_coordinate_bound(run->options),
                          "before the cut, no coordinator that all know"))
         return;
@@ -53,7 +53,7 @@ void run_split(struct run *run)
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
         if (!cluster_lives(&run->cluster, i))
             cluster_start(&run->cluster, i);
-    (void)run_until_holds(run, run_is_converged, "L1",
+    (void)run_until_holds(run, run_is_converged, "member-convergence",
                           quiet_agree_bound(run->options) +
                               quiet_resolve_bound(run->options),
                           "after the cut, no agreement on the members");
@@ -90,11 +90,11 @@ static void judge_moves(struct run *run)
 
     run->result->is_gentle = true;
     if (moved)
-        violation(run->verdict, "I3", VERDICT_NO_NODE,
+        violation(run->verdict, "message-accounting", VERDICT_NO_NODE,
                   "%llu messages ended because their shard moved, and nothing was wrong",
                   (unsigned long long)moved);
     if (messages.lost_to_entities)
-        violation(run->verdict, "I3", VERDICT_NO_NODE,
+        violation(run->verdict, "message-accounting", VERDICT_NO_NODE,
                   "%llu messages for entities were lost, and nodes only left and came back",
                   (unsigned long long)messages.lost_to_entities);
 }
@@ -108,7 +108,7 @@ static bool all_handed_off(struct run *run)
 
     if (moves.left_over &&
         run->options->value[OPTION_SHUTDOWN] >= GENTLE_SHUTDOWN_MS)
-        violation(run->verdict, "L5", VERDICT_NO_NODE,
+        violation(run->verdict, "shutdown-completes", VERDICT_NO_NODE,
                   "%llu regions had shards when their time was over, and nothing was wrong",
                   (unsigned long long)moves.left_over);
     return !moves.forced;
@@ -245,7 +245,7 @@ static bool resolver_can(const struct run *run, bool agreed, uint32_t members,
            quiet_is_steady(run->options) && rng_below(&rng, 2);
 }
 
-/* L1: who lives and was not downed is up, when the cluster has as many as it takes to be one, and nothing keeps it from taking members
+/* member-convergence: who lives and was not downed is up, when the cluster has as many as it takes to be one, and nothing keeps it from taking members
  * in. They are crashed, so that nobody asks them later. */
 static void judge_waiting(struct run *run)
 {
@@ -258,7 +258,7 @@ static void judge_waiting(struct run *run)
     for (uint32_t i = 0; i < run->cluster.nodes; i++) {
         if (!cluster_waits_wrongly(&run->cluster, i, time))
             continue;
-        violation(run->verdict, "L1", i,
+        violation(run->verdict, "member-convergence", i,
                   "the faults are over, and it was not taken in for %llu s",
                   (unsigned long long)((world_now(run->world) -
                                         run->checks->entries[i].started_at) /
@@ -290,7 +290,7 @@ void run_heal(struct run *run)
 
     down_the_dead(run);
     wait_to_agree(run);
-    (void)run_until_holds(run, nobody_ends, "L5",
+    (void)run_until_holds(run, nobody_ends, "shutdown-completes",
                           2 * quiet_leave_bound(run->options),
                           "when the faults are over, who leaves is gone"); /* found late before */
     run->has_operator = false;

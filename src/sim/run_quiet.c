@@ -32,11 +32,11 @@ static bool is_answered(struct run *run, char *text, size_t size)
            check_homes_answered(run->checks->homes, text, size);
 }
 
-/* L2, from when all agree on the members; homes are judged from here on. */
+/* homes-available, from when all agree on the members; homes are judged from here on. */
 static bool coordinates(struct run *run, const char *wanted)
 {
     check_homes_quiet(run->checks->homes, world_now(run->world), true);
-    if (!run_until_holds(run, is_answered, "L2",
+    if (!run_until_holds(run, is_answered, "homes-available",
                          quiet_coordinate_bound(run->options), wanted))
         return false;
     check_homes_judge(run->checks->homes, world_now(run->world));
@@ -51,7 +51,7 @@ void run_liveness(struct run *run)
                      (run->result->is_left ? quiet_resolve_bound(run->options)
                                            : 0);
 
-    if (!run_until_holds(run, run_is_converged, "L1", bound,
+    if (!run_until_holds(run, run_is_converged, "member-convergence", bound,
                          "in the liveness phase, no agreement on the members"))
         return;
     check_live_quiet(run->checks->live, world_now(run->world), true);
@@ -71,20 +71,20 @@ static bool is_settled(struct run *run, char *text, size_t size)
     return data_load_settled(run->data, text, size);
 }
 
-/* I15, then what I14 and I16 say of what all have. */
+/* replica-convergence, then what value-integrity and no-lost-update say of what all have. */
 static void settle_data(struct run *run)
 {
     struct node_settings settings;
 
     memset(&settings, 0, sizeof settings);
     options_settings(run->options, &settings);
-    if (!run_until_holds(run, has_answers, "data",
+    if (!run_until_holds(run, has_answers, "data-call-ends-once",
                          2 * run->options->value[OPTION_DATA_TIMEOUT] * MS +
                              20 * run->options->value[OPTION_STORE] * 1000 +
                              RUN_LATE_MS * MS,
                          "calls of distributed data without answers"))
         data_load_drained(run->data);
-    else if (run_until_holds(run, is_settled, "I15",
+    else if (run_until_holds(run, is_settled, "replica-convergence",
                              data_load_bound(run->data, run->cluster.nodes,
                                              &settings.data),
                              "replicas that hold the same"))
@@ -97,12 +97,12 @@ static bool is_remembered(struct run *run, char *text, size_t size)
                                  size);
 }
 
-/* I8: who is remembered is back without a message. */
+/* remembered-entities: who is remembered is back without a message. */
 static void remembered(struct run *run, const char *wanted)
 {
     if (run->options->value[OPTION_REMEMBER])
         (void)run_until_holds(
-            run, is_remembered, "I8",
+            run, is_remembered, "remembered-entities",
             quiet_remember_bound(run->options, 2 * RUN_REMEMBERED), wanted);
 }
 
@@ -119,13 +119,13 @@ static bool store_is_read(struct run *run, char *text, size_t size)
     return !kvstore_load_finals_missing(run->store);
 }
 
-/* N4, then N3; all that has to move to new replicas had its time meanwhile. */
+/* store-one-answer, then store-no-lost-write; all that has to move to new replicas had its time meanwhile. */
 static void settle_store(struct run *run)
 {
     uint64_t way = run->options->value[OPTION_LINK_MIN] +
                    run->options->value[OPTION_LINK_MEAN];
 
-    if (!run_until_holds(run, store_is_idle, "N4", 70 * SECOND,
+    if (!run_until_holds(run, store_is_idle, "store-one-answer", 70 * SECOND,
                          "calls of the store without answers")) {
         kvstore_load_drained(run->store);
         return;
@@ -134,7 +134,7 @@ static void settle_store(struct run *run)
     if (run->options->value[OPTION_VERSIONS_TIMEOUT] * 1000 < 20 * way)
         return; /* no read is in time */
     kvstore_load_finals_begin(run->store);
-    (void)run_until_holds(run, store_is_read, "N5", KVSTORE_SETTLE,
+    (void)run_until_holds(run, store_is_read, "store-all-readable", KVSTORE_SETTLE,
                           "all keys read from all their replicas");
 }
 
@@ -169,7 +169,7 @@ void run_drain(struct run *run)
         kvstore_load_stop(run->store);
     drain(run);
     if (run->follow)
-        (void)run_until_holds(run, is_followed, "follow", FOLLOWED,
+        (void)run_until_holds(run, is_followed, "cluster-events", FOLLOWED,
                               "followers of the cluster that have heard what is");
     remembered(run, "all who are remembered live, and nobody else who might be");
     if (run->data && !run_is_over(run) && !verdict_count(run->verdict))
@@ -200,7 +200,7 @@ static uint64_t rest_bound(const struct options *options)
            TRIES * CHECK_LIVE_TRIED_NS;
 }
 
-/* A minute in which nothing is asked. I26: no node grows all the time; by how much each pair of nodes and each node may is below
+/* A minute in which nothing is asked. no-leak: no node grows all the time; by how much each pair of nodes and each node may is below
  * what one piece kept of each heartbeat would be. Where links are slower than the detectors are patient what is on its way is more than
  * that. */
 static void silence(struct run *run, bool is_steady)
@@ -214,11 +214,11 @@ static void silence(struct run *run, bool is_steady)
                     (GROWN_PIECES + nodes * nodes) * GROWN_BYTES, text,
                     sizeof text) &&
         is_steady)
-        violation(run->verdict, "I26", VERDICT_NO_NODE,
+        violation(run->verdict, "no-leak", VERDICT_NO_NODE,
                   "in the quiet, what nodes keep grows: %s", text);
 }
 
-/* L4, then L9. Where a slow heartbeat looks like a dead node, members are seen lost and back for ever, and that is gossiped: there
+/* entities-answer, then quiet-cluster-rests. Where a slow heartbeat looks like a dead node, members are seen lost and back for ever, and that is gossiped: there
  * shards and coordinators alone must stay as they are. */
 void run_roll_call(struct run *run)
 {
@@ -229,11 +229,11 @@ void run_roll_call(struct run *run)
     if (!workload_world_roll(run->load, ROLL,
                              quiet_answer_bound(run->options)))
         return;
-    run_waited(run, "L4", since,
+    run_waited(run, "entities-answer", since,
                quiet_answer_bound(run->options) +
                    workload_world_roll_time(run->load));
     run_until(run, world_now(run->world) + quiet_settle_bound(run->options));
-    if (!run_until_holds(run, shards_rest, "L9", rest_bound(run->options),
+    if (!run_until_holds(run, shards_rest, "quiet-cluster-rests", rest_bound(run->options),
                          "in the quiet, shards stay where they are"))
         return;
     if (is_steady) /* who sees members lost and back moves nothing */
@@ -256,11 +256,11 @@ static bool is_kept(struct run *run, char *text, size_t size)
     return data_load_is_kept(run->data, text, size);
 }
 
-/* I16: what was acknowledged of durable keys, and by now is everywhere. */
+/* no-lost-update: what was acknowledged of durable keys, and by now is everywhere. */
 static void kept(struct run *run)
 {
     if (run->data && run->options->value[OPTION_DATA_DURABLE])
-        (void)run_until_holds(run, is_kept, "I16",
+        (void)run_until_holds(run, is_kept, "no-lost-update",
                               quiet_converge_bound(run->options),
                               "after the restart of everything all durable keys");
 }
@@ -310,7 +310,7 @@ void run_restart(struct run *run)
             cluster_start(&run->cluster, i);
     mem_free(lived);
     if (!run_until_holds(
-            run, run_is_converged, "L1", quiet_agree_bound(run->options),
+            run, run_is_converged, "member-convergence", quiet_agree_bound(run->options),
             "after the restart of everything, no agreement on the members"))
         return;
     if (!coordinates(run,

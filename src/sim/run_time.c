@@ -154,7 +154,7 @@ void run_waited(struct run *run, const char *rule, uint64_t since,
                 uint64_t bound)
 {
     static const char *const names[RUN_WAITS] = {
-#define X(id) [RUN_WAIT_##id] = #id,
+#define X(id, name) [RUN_WAIT_##id] = (name),
         RUN_WAIT_LIST(X)
 #undef X
     };

@@ -14,7 +14,7 @@
 #define VERDICT_LINE_MAX (VERDICT_TEXT_MAX + 150)
 
 struct violation {
-    const char *invariant; /* a literal: "I11" */
+    const char *invariant; /* a literal: "handoff-safety" */
     uint64_t at;           /* ns, the world's time */
     uint64_t event;        /* how many had happened in the world; 0: not known */
     uint32_t node;         /* or VERDICT_NO_NODE */
@@ -41,7 +41,7 @@ const struct violation *verdict_at(const struct verdict *verdict,
                                    uint32_t index); /* in order of their first violation; lent */
 const struct violation *verdict_find(const struct verdict *verdict,
                                      const char *invariant); /* null: it holds so far */
-/* "FAIL seed=7 inv=I11 t=1h02m11.4s event=4112909 node=3 : text" into line (size VERDICT_LINE_MAX is enough); returns line. */
+/* "FAIL seed=7 inv=handoff-safety t=1h02m11.4s event=4112909 node=3 : text" into line (size VERDICT_LINE_MAX is enough); returns line. */
 char *verdict_line(const struct verdict *verdict,
                    const struct violation *violation, char *line, size_t size);
 /* The same of what is no checker's: a process that has died, memory that is kept. */

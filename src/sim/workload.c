@@ -378,13 +378,13 @@ static void look_at_body(struct workload *workload, uint32_t node,
     uint32_t padding = cursor_u32(&cursor) >> TYPE_BITS;
 
     if (body.size != (size_t)PARCEL_SIZE + padding + TOKEN_SIZE)
-        workload_violation(workload, "body", node,
+        workload_violation(workload, "body-intact", node,
                            "message %llu has a body of %zu bytes, not of %u",
                            (unsigned long long)number, body.size,
                            PARCEL_SIZE + padding + TOKEN_SIZE);
     else if (!is_padded(bytes + PARCEL_SIZE, padding,
                         padding_seed(bytes, number)))
-        workload_violation(workload, "body", node,
+        workload_violation(workload, "body-intact", node,
                            "message %llu has another body than was sent, of %zu bytes",
                            (unsigned long long)number, body.size);
 }
@@ -444,7 +444,7 @@ static uint64_t unsaid(struct workload *workload)
             workload_now(workload) < place->ended_at + SECOND) /* the word is on its way to another lane */
             continue;
         open++;
-        workload_violation(workload, "undelivered", i,
+        workload_violation(workload, "undelivered-notice", i,
                            "%llu tells have ended where they were sent, and who wants to hear of it was told of %llu",
                            (unsigned long long)place->ended_here,
                            (unsigned long long)place->undelivered);
@@ -595,7 +595,7 @@ static uint64_t open_asks(struct workload *workload,
         if (!ask->is_open)
             continue;
         open++;
-        workload_violation(workload, "ask", client->node,
+        workload_violation(workload, "ask-ends-once", client->node,
                            "an ask (%s) of entity k%u of %s has not ended op_tag=%u asked_at_ms=%llu",
                            op_texts[ask->op], ask->id, types[ask->type].text,
                            ask->tag, (unsigned long long)(ask->asked_at / MS));
@@ -614,7 +614,7 @@ static uint64_t open_watches(struct workload *workload,
         if (!watched_has_ended(workload, ref))
             continue;
         open++;
-        workload_violation(workload, "watch", client->node,
+        workload_violation(workload, "watch-ends-once", client->node,
                            "actor %llx of node %llx has ended, its watcher was not told",
                            (unsigned long long)ref.actor,
                            (unsigned long long)ref.node);
@@ -649,12 +649,12 @@ void workload_status(struct workload *workload, uint32_t node,
 
     for (uint32_t i = 0; i < status->type_count; i++)
         if (status->types[i].waiting > most)
-            workload_violation(workload, "I9", node,
+            workload_violation(workload, "bounded-buffers", node,
                                "%llu messages wait in the region of %s, at most %llu may",
                                (unsigned long long)status->types[i].waiting,
                                status->types[i].name, (unsigned long long)most);
     if (status->held_max > most)
-        workload_violation(workload, "I9", node,
+        workload_violation(workload, "bounded-buffers", node,
                            "%llu messages have waited in a region, at most %llu may",
                            (unsigned long long)status->held_max,
                            (unsigned long long)most);

@@ -7,18 +7,18 @@
  *          time-out, and then before what runs out later
  *   watch  SHERD_TERMINATED comes exactly once for each watch of an actor that ended, and never after an unwatch, nor of an actor
  *          that lives, unless its node or the watcher's is given up or on its way out
- *   I27    timers, answers and the ends of jobs belong to the incarnation that asked for them
+ *   same-incarnation    timers, answers and the ends of jobs belong to the incarnation that asked for them
  *   timer  a timer that is set, and neither cancelled nor replaced, comes not before it is due by its node's clock, and before
  *          what is due later, or its incarnation ends
  *   job    a job is run at most once, not before its event is stored, and is released when its node or its actor has ended;
  *          an actor that lives hears of its end
- *   I29    a recovered entity has applied as many events as are stored, and those
- *   I9     what waits in a region is within its buffer
+ *   faithful-replay    a recovered entity has applied as many events as are stored, and those
+ *   bounded-buffers     what waits in a region is within its buffer
  *   undelivered  who wants to hear of what is not delivered is told of each such message that has not left its node
  *   stopping  an entity that neither persists nor is remembered is told before it is ended, unless its time is over or its node gone
  *   body   a message has the body that was sent
  *   stop   an actor that is stopped is given all that it was told before, and ends
- *   I34    an entity that answers is the one that was asked
+ *   right-receiver    an entity that answers is the one that was asked
  *
  * Behaviors are constants without a user pointer, so there is one workload of a process at a time: workload_new to
  * workload_free. All decisions come from its own seed. Who drives a world tells it of nodes (workload_world.h does). */
@@ -171,7 +171,7 @@ const struct sherd_behavior *workload_caller(const struct workload *workload,
 
 void workload_stop(struct workload *workload); /* clients send nothing more */
 void workload_resume(struct workload *workload);
-/* L4: while it is stopped, clients ask so many entities of each type, each until it has answered, from now until the workload
+/* entities-answer: while it is stopped, clients ask so many entities of each type, each until it has answered, from now until the workload
  * goes on. How long it may take until each was asked once, where one client is left; ns. */
 uint64_t workload_roll_begin(struct workload *workload, uint32_t count);
 /* How many have not answered; the first of them in text (size bytes). */

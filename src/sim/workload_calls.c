@@ -97,7 +97,7 @@ static enum sherd_next called_receive(struct sherd_ctx *ctx, void *self,
                                  sherd_self(ctx));
     } else if (msg->kind == SHERD_STOPPING && (*called)->is_stopped &&
                (*called)->given != (*called)->told) {
-        workload_violation(workload_current, "stop", (*called)->node,
+        workload_violation(workload_current, "stop-after-messages", (*called)->node,
                            "an actor is stopped after %u messages, before it was stopped it was told %u",
                            (*called)->given, (*called)->told);
     }
@@ -259,7 +259,7 @@ static void given(struct workload *workload, struct sherd_ctx *ctx,
     /* Whom a message was passed on for may be at a node that is not known here yet: then it has no sender. */
     if (msg->sender.actor != parcel.value &&
         (msg->sender.actor || msg->msg != CALL_PASS))
-        workload_violation(workload, "I34", caller->node,
+        workload_violation(workload, "right-receiver", caller->node,
                            "a message of actor %llx has the sender %llx",
                            (unsigned long long)parcel.value,
                            (unsigned long long)msg->sender.actor);
@@ -279,7 +279,7 @@ static void heard(struct workload *workload, struct caller *caller,
 
     if (!called || !is_same(called->ref, ref) || !called->is_stopped ||
         !called->has_ended)
-        workload_violation(workload, "watch", caller->node,
+        workload_violation(workload, "watch-ends-once", caller->node,
                            "a caller is told of the end of actor %llx of node %llx, %s",
                            (unsigned long long)ref.actor,
                            (unsigned long long)ref.node,
@@ -384,7 +384,7 @@ uint64_t calls_drained(struct workload *workload)
         if (!called->is_stopped || called->is_heard_of)
             continue;
         open++;
-        workload_violation(workload, "stop", called->node,
+        workload_violation(workload, "stop-after-messages", called->node,
                            "actor %llx was stopped and %s",
                            (unsigned long long)called->ref.actor,
                            called->has_ended

@@ -211,7 +211,7 @@ static void look_for_late(struct workload *workload,
     uint64_t first = UINT64_MAX;
 
     if (sherd_now(ctx) < now)
-        workload_violation(workload, "timer", client->node,
+        workload_violation(workload, "timer-on-time", client->node,
                            "a client's timer comes %llu ms too early",
                            (unsigned long long)(now - sherd_now(ctx)));
     if (!client->open || client->first_due + WORKLOAD_DUE_MS >= now)
@@ -222,7 +222,7 @@ static void look_for_late(struct workload *workload,
         if (!ask->is_open)
             continue;
         if (ask->due + WORKLOAD_DUE_MS < now)
-            workload_violation(workload, "ask", client->node,
+            workload_violation(workload, "ask-ends-once", client->node,
                                "an ask (%s) of entity k%u of %s is open %llu ms after its time-out",
                                workload_op_text((enum workload_op)ask->op),
                                ask->id, workload_type_text(ask->type),
@@ -295,14 +295,14 @@ static void terminated(struct workload *workload, struct client *client,
 
     workload->counts.terminated++;
     if (!watches(client, ref, &at)) {
-        workload_violation(workload, "watch", client->node,
+        workload_violation(workload, "watch-ends-once", client->node,
                            "the end of actor %llx of node %llx, which is not watched (any more), was told",
                            (unsigned long long)ref.actor,
                            (unsigned long long)ref.node);
         return;
     }
     if (must_live(workload, client, ref))
-        workload_violation(workload, "watch", client->node,
+        workload_violation(workload, "watch-ends-once", client->node,
                            "the end of actor %llx of node %llx, which lives, was told",
                            (unsigned long long)ref.actor,
                            (unsigned long long)ref.node);
@@ -318,7 +318,7 @@ static struct open_ask *take_ask(struct workload *workload,
     struct open_ask *ask = &client->asks[tag % OPEN_ASKS_MAX];
 
     if (!ask->is_open || ask->tag != tag) {
-        workload_violation(workload, "ask", client->node,
+        workload_violation(workload, "ask-ends-once", client->node,
                            "an ask that is not open has ended: tag=%u", tag);
         return NULL;
     }
@@ -340,7 +340,7 @@ static void answered(struct workload *workload, struct sherd_ctx *ctx,
     roll_ended(workload, ask->type, ask->id, SHERD_REASON_NONE);
     if (!workload_read(msg->body, &parcel) || parcel.type != ask->type ||
         parcel.id != ask->id || msg->msg != ANSWER_MESSAGE + (uint32_t)ask->op) {
-        workload_violation(workload, "I34", client->node,
+        workload_violation(workload, "right-receiver", client->node,
                            "k%u of %s was asked to %s, k%u of type %u answers message %u",
                            ask->id, workload_type_text(ask->type),
                            workload_op_text((enum workload_op)ask->op),
@@ -365,7 +365,7 @@ static void not_answered(struct workload *workload,
         return;
     roll_ended(workload, ask->type, ask->id, msg->reason);
     if (msg->reason == SHERD_REASON_TIMEOUT && sherd_now(ctx) < ask->due)
-        workload_violation(workload, "ask", client->node,
+        workload_violation(workload, "ask-ends-once", client->node,
                            "an ask (%s) of entity k%u of %s runs out %llu ms too early",
                            workload_op_text((enum workload_op)ask->op),
                            ask->id, workload_type_text(ask->type),

@@ -419,7 +419,7 @@ static void answered(struct data_load *load, struct client *client,
     enum check_data_end end = CHECK_DATA_REFUSED;
 
     if (!call->is_open || call->tag != msg->tag) {
-        violation(load->verdict, "data", client->node,
+        violation(load->verdict, "data-call-ends-once", client->node,
                   "a call that is not open is answered: tag=%u message=%u",
                   msg->tag, msg->msg);
         return;
@@ -451,7 +451,7 @@ static void heard(struct data_load *load, struct client *client,
                        data_key_expires(load, msg->tag & ~NOTICE);
 
     if (msg->msg > SHERD_DATA_CHANGED && !has_expired) {
-        violation(load->verdict, "data", client->node, "message %u of data",
+        violation(load->verdict, "data-call-ends-once", client->node, "message %u of data",
                   msg->msg);
         return;
     }
@@ -673,7 +673,7 @@ void data_load_drained(struct data_load *load)
 
         for (uint32_t k = 0; client->open && k < CALLS_MAX; k++)
             if (client->calls[k].is_open)
-                violation(load->verdict, "data", client->node,
+                violation(load->verdict, "data-call-ends-once", client->node,
                           "a call of %llu ms has no answer: key %s tag=%u",
                           (unsigned long long)(client->calls[k].begun_at / MS),
                           data_key_text(load, client->calls[k].key),

@@ -2,8 +2,8 @@
  * consistency levels; what they call, hear and what the replicas hold goes to check_data.h and check_replica.h.
  *
  *   data  each call of an incarnation that lives is answered exactly once; who follows a key is told that it has expired only where it may
- *   L9    in a silent cluster whose replicas are equal nobody gossips values
- *   I16   a member that counts for an acknowledged write has it, of a durable key on its disk; a follower was told the last value (besides check_data.h)
+ *   quiet-cluster-rests    in a silent cluster whose replicas are equal nobody gossips values
+ *   no-lost-update   a member that counts for an acknowledged write has it, of a durable key on its disk; a follower was told the last value (besides check_data.h)
  *
  * Behaviors are constants, so there is one such workload of a process at a time. Its draws come from a stream of its own: a world
  * without it is what it was. */
@@ -57,7 +57,7 @@ void data_load_resume(struct data_load *load);
 bool data_load_idle(const struct data_load *load); /* no call is open */
 void data_load_drained(struct data_load *load); /* after a stop, when everything had its time: open calls are violations */
 
-/* Between two runs, every few seconds: I14 and I17 of what the replicas hold by then, and I16 of what their disks do. */
+/* Between two runs, every few seconds: value-integrity and pruned-stays-pruned of what the replicas hold by then, and no-lost-update of what their disks do. */
 void data_load_sample(struct data_load *load);
 /* In the quiet, without calls: do all replicas agree, and has everybody been told? False: text says what is missing. */
 bool data_load_settled(struct data_load *load, char *text, size_t size);
@@ -72,7 +72,7 @@ void data_load_durable(struct node_settings *settings);
 void data_load_expiring(const struct data_load *load,
                         struct node_settings *settings);
 /* Of the durable keys: what all replicas show by now, in the quiet; and, when everything has lost power since, whether all that live show
- * it still, I16. False: text says which does not. */
+ * it still, no-lost-update. False: text says which does not. */
 void data_load_note(struct data_load *load);
 bool data_load_is_kept(struct data_load *load, char *text, size_t size);
 

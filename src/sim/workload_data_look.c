@@ -95,7 +95,7 @@ static bool show_body(struct data_load *load, uint32_t key, uint32_t node,
     if (good)
         show(shown, value);
     else
-        violation(load->verdict, "I14", node, "key %s has a value of type %d",
+        violation(load->verdict, "value-integrity", node, "key %s has a value of type %d",
                   data_key_text(load, key),
                   value ? (int)sherd_value_type(value) : -1);
     sherd_value_free(value);
@@ -220,7 +220,7 @@ static void remember_stored(struct data_load *load, const struct call *call)
         load->stored.items[load->stored_next++ % STORED_MAX] = stored;
 }
 
-/* I16: what was acknowledged of a durable key outlives errors, crashes and losses of power. */
+/* no-lost-update: what was acknowledged of a durable key outlives errors, crashes and losses of power. */
 static void look_for_stored(struct data_load *load)
 {
     for (uint32_t i = 0; i < load->settings.slots && load->stored.count; i++) {
@@ -233,7 +233,7 @@ static void look_for_stored(struct data_load *load)
                 continue;
             load->counts.kept++;
             if (!has_stored(load, node, &stored->call))
-                violation(load->verdict, "I16", node,
+                violation(load->verdict, "no-lost-update", node,
                           "write %llu of key %s was acknowledged, and this disk had it: it has it no more",
                           (unsigned long long)stored->call.number,
                           data_key_text(load, stored->call.key));
@@ -259,7 +259,7 @@ void data_look_up(struct data_load *load, const struct call *call,
         have += has_element(load, i, call) &&
                 (!is_durable || has_stored(load, i, call));
     if (have < call->replicas)
-        violation(load->verdict, "I16", node,
+        violation(load->verdict, "no-lost-update", node,
                   "write %llu of key %s is acknowledged: %u replicas have it%s, and %llu do",
                   (unsigned long long)call->number,
                   data_key_text(load, call->key), call->replicas,
@@ -283,7 +283,7 @@ static void list_replicas(const struct data_load *load, replica_list *list)
     }
 }
 
-/* I14, of three replicas in turn. */
+/* value-integrity, of three replicas in turn. */
 static void look_at_laws(struct data_load *load, const replica_list *list,
                          uint32_t key)
 {
@@ -635,7 +635,7 @@ void data_load_silence_ends(struct data_load *load)
     uint64_t more = said(load) - load->said;
 
     if (more && !load->settings.speaks_late)
-        violation(load->verdict, "L9", VERDICT_NO_NODE,
+        violation(load->verdict, "quiet-cluster-rests", VERDICT_NO_NODE,
                   "in a silent cluster values of distributed data came %llu times",
                   (unsigned long long)more);
 }

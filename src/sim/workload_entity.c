@@ -74,7 +74,7 @@ uint64_t entities_drained(struct workload *workload)
             workload_now(workload) < entity->timers_over + TIMERS_LATE)
             continue;
         open++;
-        workload_violation(workload, "timer", entity->node,
+        workload_violation(workload, "timer-on-time", entity->node,
                            "a timer of k%u of %s, incarnation %u, has not come due=%llu",
                            entity->id, workload_type_text(entity->type),
                            entity->incarnation,
@@ -111,7 +111,7 @@ static void started(struct workload *workload, struct sherd_ctx *ctx,
     entity->type = type_number(sherd_type(ctx));
     if (entity->type == WORKLOAD_TYPE_COUNT ||
         !workload_id_read(slice_of(id.data, id.size), &entity->id)) {
-        workload_violation(workload, "I34", entity->node,
+        workload_violation(workload, "right-receiver", entity->node,
                            "an entity that nobody asked for: type=%s id=%.*s",
                            sherd_type(ctx), (int)id.size,
                            (const char *)id.data);
@@ -123,7 +123,7 @@ static void started(struct workload *workload, struct sherd_ctx *ctx,
         return;
     }
     if (sherd_sequence(ctx) != entity->events)
-        workload_violation(workload, "I29", entity->node,
+        workload_violation(workload, "faithful-replay", entity->node,
                            "k%u of %s recovered with %llu events applied, %llu are stored",
                            entity->id, sherd_type(ctx),
                            (unsigned long long)entity->events,
@@ -300,7 +300,7 @@ static void job_ended(struct workload *workload, struct sherd_ctx *ctx,
     disown_chore(chore);
     if (!entity->jobs || msg->tag != entity->incarnation ||
         chore->incarnation != entity->incarnation) {
-        workload_violation(workload, "I27", entity->node,
+        workload_violation(workload, "same-incarnation", entity->node,
                            "k%u of %s, incarnation %u, hears of a job of %u; %u are open",
                            entity->id, sherd_type(ctx), entity->incarnation,
                            chore->incarnation, entity->jobs);
@@ -308,7 +308,7 @@ static void job_ended(struct workload *workload, struct sherd_ctx *ctx,
     }
     entity->jobs--;
     if (chore->runs != 1)
-        workload_violation(workload, "job", entity->node,
+        workload_violation(workload, "job-runs-once", entity->node,
                            "k%u of %s hears of a job that was run %u times",
                            entity->id, sherd_type(ctx), chore->runs);
     asked.msg = WORKLOAD_JOB;
@@ -319,7 +319,7 @@ static void job_ended(struct workload *workload, struct sherd_ctx *ctx,
 static void look_at_unheard(struct workload *workload, struct sherd_ctx *ctx,
                             struct entity *entity)
 {
-    workload_violation(workload, "job", entity->node,
+    workload_violation(workload, "job-runs-once", entity->node,
                        "k%u of %s, incarnation %u, has not heard of %u jobs that are over",
                        entity->id, sherd_type(ctx), entity->incarnation,
                        entity->unheard);
@@ -404,7 +404,7 @@ static enum sherd_next message(struct workload *workload,
         return SHERD_CONTINUE;
     if (!workload_read(msg->body, &parcel) || parcel.type != entity->type ||
         parcel.id != entity->id) {
-        workload_violation(workload, "I34", entity->node,
+        workload_violation(workload, "right-receiver", entity->node,
                            "k%u of %s was given what is for k%u of type %u",
                            entity->id, sherd_type(ctx), parcel.id, parcel.type);
         return SHERD_CONTINUE;
@@ -441,13 +441,13 @@ static void look_at_due(struct workload *workload, struct sherd_ctx *ctx,
     if (entity->ask_due && (!first || entity->ask_due < first))
         first = entity->ask_due;
     if (!due || now < due)
-        workload_violation(workload, "timer", entity->node,
+        workload_violation(workload, "timer-on-time", entity->node,
                            "timer %u of k%u of %s, incarnation %u, comes too early due=%llu now=%llu",
                            tag, entity->id, sherd_type(ctx),
                            entity->incarnation, (unsigned long long)due,
                            (unsigned long long)now);
     if (due && first && first + WORKLOAD_DUE_MS < due)
-        workload_violation(workload, "timer", entity->node,
+        workload_violation(workload, "timer-on-time", entity->node,
                            "timer %u of k%u of %s, incarnation %u, comes before one, or an ask, that runs out earlier due=%llu earlier=%llu",
                            tag, entity->id, sherd_type(ctx),
                            entity->incarnation, (unsigned long long)due,
@@ -459,7 +459,7 @@ static enum sherd_next timer(struct workload *workload, struct sherd_ctx *ctx,
 {
     workload->counts.timers++;
     if (tag / TAG_KINDS != entity->incarnation || tag % TAG_KINDS == TAG_CANCELLED)
-        workload_violation(workload, "I27", entity->node,
+        workload_violation(workload, "same-incarnation", entity->node,
                            "k%u of %s, incarnation %u, was given a timer of incarnation %u, number %u",
                            entity->id, sherd_type(ctx), entity->incarnation,
                            tag / TAG_KINDS, tag % TAG_KINDS);
@@ -474,7 +474,7 @@ static void ask_ended(struct workload *workload, struct sherd_ctx *ctx,
     if (msg->kind == SHERD_ANSWER)
         (void)workload_delivered(workload, entity->node, msg, entity->self);
     if (msg->tag != entity->incarnation || !entity->asks) {
-        workload_violation(workload, "I27", entity->node,
+        workload_violation(workload, "same-incarnation", entity->node,
                            "k%u of %s, incarnation %u, hears of an ask of %u; %u are open",
                            entity->id, sherd_type(ctx), entity->incarnation,
                            msg->tag, entity->asks);
@@ -482,7 +482,7 @@ static void ask_ended(struct workload *workload, struct sherd_ctx *ctx,
     }
     if (msg->kind == SHERD_NO_ANSWER && msg->reason == SHERD_REASON_TIMEOUT &&
         sherd_now(ctx) < entity->ask_due)
-        workload_violation(workload, "ask", entity->node,
+        workload_violation(workload, "ask-ends-once", entity->node,
                            "an ask of k%u of %s runs out %llu ms too early",
                            entity->id, sherd_type(ctx),
                            (unsigned long long)(entity->ask_due -
@@ -502,7 +502,7 @@ static enum sherd_next given(struct sherd_ctx *ctx, struct entity *entity,
         return SHERD_CONTINUE;
     }
     if (!entity->incarnation)
-        workload_violation(workload, "I27", 0, "an entity was given message %u before it was started",
+        workload_violation(workload, "same-incarnation", 0, "an entity was given message %u before it was started",
                            msg->msg);
     if (entity->unheard)
         look_at_unheard(workload, ctx, entity);

@@ -458,7 +458,7 @@ static void look_at_follower(struct follow_load *load,
         (check_follow_is_told(following->follower) &&
          check_follow_equals(following->follower, held, text, sizeof text)))
         return;
-    violation(load->verdict, "follow", following->node,
+    violation(load->verdict, "cluster-events", following->node,
               "%s has not heard what its node's membership holds for %llu s: %s",
               following->is_entity ? "an entity" : "an actor",
               (unsigned long long)((now - place->since) / SECOND), text);

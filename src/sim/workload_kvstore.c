@@ -238,7 +238,7 @@ static void on_read(struct kvstore_load *load, struct client *client,
     if (msg->msg != SHERD_STORE_FOUND && msg->msg != SHERD_STORE_NOT_FOUND)
         return;
     if (sherd_store_replicas(msg) < call->read.replicas)
-        violation(load->verdict, "N4", client->node,
+        violation(load->verdict, "store-one-answer", client->node,
                   "a read of %u was answered by %u", call->read.replicas,
                   sherd_store_replicas(msg));
     known->count = 0;
@@ -280,7 +280,7 @@ static void heard(struct kvstore_load *load, struct client *client,
     struct call *call = &client->calls[msg->tag % CALLS_MAX];
 
     if (!call->is_open || call->tag != msg->tag) {
-        violation(load->verdict, "N4", client->node,
+        violation(load->verdict, "store-one-answer", client->node,
                   "a call that is not open is answered: tag=%u message=%u",
                   msg->tag, msg->msg);
         return;
@@ -516,7 +516,7 @@ void kvstore_load_drained(struct kvstore_load *load)
         const struct client *client = load->clients.items[i];
 
         if (client->open && !client->is_gone)
-            violation(load->verdict, "N4", client->node,
+            violation(load->verdict, "store-one-answer", client->node,
                       "%u calls have no answer", client->open);
     }
 }

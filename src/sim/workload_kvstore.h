@@ -1,7 +1,7 @@
 /* A workload of an N/R/W store in a world: every node has a broker, actors on every node read, write and delete keys with drawn levels,
  * with and without contexts; what they do and hear goes to check_store.h.
  *
- *   N4  each call of a caller that lives is answered exactly once, and the broker itself answers
+ *   store-one-answer  each call of a caller that lives is answered exactly once, and the broker itself answers
  *
  * Behaviors are constants, so there is one such workload of a process at a time. Its draws come from a stream of its own: a world
  * without it is what it was. */

@@ -16,7 +16,7 @@ static void judge(struct workload *workload, struct place *place)
 
     if (!untold->at || workload_now(workload) < untold->at + EXCUSE_WAIT)
         return;
-    workload_violation(workload, "stopping", place->index,
+    workload_violation(workload, "stop-notice", place->index,
                        "k%u of %s, incarnation %u, was ended at_ms=%llu and not told before",
                        untold->id, workload_type_text(untold->type),
                        untold->incarnation,

@@ -489,7 +489,7 @@ bool workload_world_roll(struct workload_world *of, uint32_t count,
            world_now(of->world) < end)
         world_run(of->world, ROUND);
     if (missing)
-        violation(of->verdict, "L4", VERDICT_NO_NODE,
+        violation(of->verdict, "entities-answer", VERDICT_NO_NODE,
                   "%u entities have not answered for %llu ms, as %s", missing,
                   (unsigned long long)(limit / MS), text);
     return !missing;

@@ -33,7 +33,7 @@ void workload_world_safety(struct workload_world *of,
 /* From now on nothing goes wrong any more, or something may again. */
 void workload_world_quiet(struct workload_world *of, bool on);
 
-/* Between two runs, each second or so of the world's time: I9, and the nodes' counters against the table's. Paused nodes are
+/* Between two runs, each second or so of the world's time: bounded-buffers, and the nodes' counters against the table's. Paused nodes are
  * left out. */
 void workload_world_sample(struct workload_world *of);
 /* Stops the clients; then every message and ask is to be closed: is that so? */
@@ -44,7 +44,7 @@ uint64_t workload_world_open(const struct workload_world *of); /* messages */
 void workload_world_drained(struct workload_world *of);
 /* All of it: stops, runs until that is so, and judges; false when it takes longer than `limit`. */
 bool workload_world_drain(struct workload_world *of, uint64_t limit);
-/* L4: after a drain asks `count` entities of each type, and runs until all have answered; false when that takes longer than
+/* entities-answer: after a drain asks `count` entities of each type, and runs until all have answered; false when that takes longer than
  * `limit` and what asking takes (workload_roll_begin), which is a violation then. */
 bool workload_world_roll(struct workload_world *of, uint32_t count,
                          uint64_t limit);

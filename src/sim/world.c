@@ -486,13 +486,13 @@ void world_at(struct world *world, uint64_t at, world_call *function,
 
 /* ---- birth and end ---- */
 
-/* I9: of the node whose machine runs. */
+/* bounded-buffers: of the node whose machine runs. */
 static void over_bound(void *user, const char *what, uint64_t held,
                        uint64_t most)
 {
     struct world *world = user;
 
-    violation(world->verdict, "I9", world->place->node,
+    violation(world->verdict, "bounded-buffers", world->place->node,
               "%s: %llu, at most %llu may be", what, (unsigned long long)held,
               (unsigned long long)most);
 }

@@ -11,7 +11,7 @@
 #include "sim/mark.h"
 #include "sim/zoo.h"
 
-#define HUNT_INVARIANT_MAX 16 /* bytes with the zero */
+#define HUNT_INVARIANT_MAX 32 /* bytes with the zero */
 #define HUNT_TEXT_MAX 576
 #define HUNT_JOBS_MAX 64
 

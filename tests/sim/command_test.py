@@ -214,13 +214,13 @@ def what_is_shrunk_is_repeated_with_its_bug():
         command = "sherd-sim replay 6 --schedule '" + path.replace("'", "'\\''") + "' --mutant A13"
         with open(path, encoding="utf-8") as file:
             first = file.readline()
-        expect("it breaks its rule", status == 1 and "inv=I18" in out, out)
+        expect("it breaks its rule", status == 1 and "inv=member-lifecycle" in out, out)
         expect("its line repeats it", re.search(
-            rf"^FAIL seed=6 inv=I18 .* : .+ \| {re.escape(command)}$", out, re.M) and
+            rf"^FAIL seed=6 inv=member-lifecycle .* : .+ \| {re.escape(command)}$", out, re.M) and
                out.count("sherd-sim replay") == 1, out)
         expect("so does the case's first one", first == f"# {command}\n", first)
         status, out, _ = run(*shlex.split(command)[1:])
-        expect("it does, and says so again", status == 1 and "inv=I18" in out and
+        expect("it does, and says so again", status == 1 and "inv=member-lifecycle" in out and
                all(line.endswith(f" | {command}") for line in out.split("\n")
                    if line.startswith("FAIL")), out)
 
@@ -230,7 +230,7 @@ def what_a_world_is_made_of_stays_when_it_is_shrunk():
         status, out, _ = run("shrink", "1", "--mode", "store", "--nodes", "3..6",
                              "--length", "120s", "--mutant", "N1",
                              "--budget", "1s", "-o", os.path.join(folder, "a.case"))
-        expect("the store is there", status == 1 and "inv=N1" in out, out)
+        expect("the store is there", status == 1 and "inv=store-quorum-read" in out, out)
 
 
 def a_run_that_dies_is_told():

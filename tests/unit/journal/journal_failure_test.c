@@ -47,7 +47,7 @@ static void a_failed_commit_fails_its_entities_and_what_they_wrote_since(
     lane_close(&lane);
 }
 
-/* I31: nothing else is written or answered before the outcome is known. */
+/* unknown-outcome: nothing else is written or answered before the outcome is known. */
 static void an_unknown_outcome_is_read_back(void **state)
 {
     for (int stored = 0; stored < 2; stored++) {

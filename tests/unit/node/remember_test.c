@@ -1,5 +1,5 @@
 /* Remembered entities in whole nodes: they are there again without a message after moves, crashes and a full restart; what was passivated
- * is not; and what is asked of the store. Invariant I8 of the specification. */
+ * is not; and what is asked of the store. Invariant remembered-entities of the specification. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Queues that hold more than they may (I9): what a core says of one reaches the verdict of the world it runs in, and whole runs
+/* Queues that hold more than they may (bounded-buffers): what a core says of one reaches the verdict of the world it runs in, and whole runs
  * in which a bound is not kept are found. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,12 +26,12 @@ static void what_holds_more_than_it_may_is_found(void **state)
     (void)state;
     assert_int_equal(place.node, WORLD_NO_NODE);
     BOUNDED("things", 7, 7);
-    assert_null(verdict_find(world_verdict(world), "I9"));
+    assert_null(verdict_find(world_verdict(world), "bounded-buffers"));
     world_start(world, 3, &node);
     world_run(world, 5 * SECOND);
     BOUNDED("things", 8, 7);
     BOUNDED("others", 9, 7);
-    found = verdict_find(world_verdict(world), "I9");
+    found = verdict_find(world_verdict(world), "bounded-buffers");
     assert_non_null(found);
     assert_string_equal(found->text, "things: 8, at most 7 may be");
     assert_int_equal(found->node, 3);
@@ -52,7 +52,7 @@ static void a_world_hears_until_it_ends(void **state)
     (void)state;
     world_free(first);
     BOUNDED("things", 8, 7);
-    assert_non_null(verdict_find(world_verdict(second), "I9"));
+    assert_non_null(verdict_find(world_verdict(second), "bounded-buffers"));
     world_free(second);
 }
 
@@ -80,7 +80,7 @@ static void expect(enum zoo_mutant bug, const struct options *options,
         fail_msg("%s", result.lines[0]);
     with_bug(bug, options, &result);
     assert_true(result.violations > 0);
-    assert_non_null(strstr(result.lines[0], " inv=I9 "));
+    assert_non_null(strstr(result.lines[0], " inv=bounded-buffers "));
     assert_non_null(strstr(result.lines[0], what));
 }
 
@@ -95,7 +95,7 @@ static void set(struct options *options)
     options->value[OPTION_STORM_SIZE] = 500;
 }
 
-static void I9_a_mailbox_without_a_limit_is_found(void **state)
+static void bounded_buffers_a_mailbox_without_a_limit_is_found(void **state)
 {
     struct options options;
 
@@ -105,7 +105,7 @@ static void I9_a_mailbox_without_a_limit_is_found(void **state)
     expect(ZOO_Q1, &options, "messages in a mailbox: 2, at most 1 may be");
 }
 
-static void I9_a_region_that_keeps_all_is_found(void **state)
+static void bounded_buffers_a_region_that_keeps_all_is_found(void **state)
 {
     struct options options;
 
@@ -121,8 +121,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_holds_more_than_it_may_is_found),
         cmocka_unit_test(a_world_hears_until_it_ends),
-        cmocka_unit_test(I9_a_mailbox_without_a_limit_is_found),
-        cmocka_unit_test(I9_a_region_that_keeps_all_is_found),
+        cmocka_unit_test(bounded_buffers_a_mailbox_without_a_limit_is_found),
+        cmocka_unit_test(bounded_buffers_a_region_that_keeps_all_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,7 +166,7 @@ static void a_term_that_does_not_grow_is_found(void **state)
     take_over(0, 5);
     tell(0, (struct probe){ .kind = PROBE_COORDINATOR_ENDED, .first = 5 });
     take_over(1, 5);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void a_second_home_is_found(void **state)
@@ -175,7 +175,7 @@ static void a_second_home_is_found(void **state)
     take_over(0, 1);
     allocate(0, 1, fence_of(1, 1));
     allocate(0, 2, fence_of(1, 2));
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void an_old_fence_is_found(void **state)
@@ -187,7 +187,7 @@ static void an_old_fence_is_found(void **state)
     step(0, ATTEMPT, PROBE_HANDOFF_MOVED);
     home(0, PROBE_HOME_ENDED, 1, fence_of(1, 1), PROBE_HOME_STOPPED);
     allocate(0, 2, fence_of(1, 1));
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void a_foreign_term_is_found(void **state)
@@ -195,7 +195,7 @@ static void a_foreign_term_is_found(void **state)
     (void)state;
     take_over(0, 2);
     allocate(0, 1, fence_of(1, 1));
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void an_allocation_without_a_term_is_found(void **state)
@@ -203,7 +203,7 @@ static void an_allocation_without_a_term_is_found(void **state)
     (void)state;
     tell(0, (struct probe){ .kind = PROBE_COORDINATOR_STARTED });
     allocate(0, 1, fence_of(1, 1));
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void a_fence_of_a_home_that_falls_is_found(void **state)
@@ -212,7 +212,7 @@ static void a_fence_of_a_home_that_falls_is_found(void **state)
     take_over(0, 1);
     allocate(0, 1, fence_of(1, 4));
     home(0, PROBE_HOME_FENCED, 1, fence_of(1, 3), PROBE_HOME_ALLOCATED);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 /* A report of the home before last is taken for that of the present one. */
@@ -222,7 +222,7 @@ static void a_late_report_that_ends_a_home_is_found(void **state)
     hand_off();
     move();
     home(0, PROBE_HOME_ENDED, 2, fence_of(1, 2), PROBE_HOME_STOPPED);
-    expect_only("I11");
+    expect_only("handoff-safety");
 }
 
 static void a_home_that_ends_without_a_report_is_found(void **state)
@@ -232,7 +232,7 @@ static void a_home_that_ends_without_a_report_is_found(void **state)
     lane(1, PROBE_SHARD_ENDED, fence_of(1, 1));
     step(0, ATTEMPT, PROBE_HANDOFF_MOVED);
     home(0, PROBE_HOME_ENDED, 1, fence_of(1, 1), PROBE_HOME_STOPPED);
-    expect_only("I11");
+    expect_only("handoff-safety");
 }
 
 static void a_home_that_ends_without_a_removal_is_found(void **state)
@@ -241,7 +241,7 @@ static void a_home_that_ends_without_a_removal_is_found(void **state)
     take_over(0, 1);
     allocate(0, 1, fence_of(1, 1));
     home(0, PROBE_HOME_ENDED, 1, fence_of(1, 1), PROBE_HOME_NODE_REMOVED);
-    expect_only("I11");
+    expect_only("handoff-safety");
 }
 
 static void a_region_that_did_not_stop_is_found(void **state)
@@ -251,7 +251,7 @@ static void a_region_that_did_not_stop_is_found(void **state)
     allocate(0, 1, fence_of(1, 1));
     tell(2, (struct probe){ .kind = PROBE_REGION_STOPPED }); /* another one */
     home(0, PROBE_HOME_ENDED, 1, fence_of(1, 1), PROBE_HOME_REGION_STOPPED);
-    expect_only("I11");
+    expect_only("handoff-safety");
 }
 
 static void a_stopped_region_loses_its_homes(void **state)
@@ -280,7 +280,7 @@ static void a_shard_that_runs_elsewhere_is_found(void **state)
     lane(1, PROBE_SHARD_HOSTED, fence_of(1, 1));
     take_over(0, 2);
     allocate(0, 2, fence_of(2, 1));
-    expect_only("I11");
+    expect_only("handoff-safety");
 }
 
 static void what_runs_on_removed_nodes_and_outside_is_excused(void **state)
@@ -303,7 +303,7 @@ static void a_false_report_is_found(void **state)
     (void)state;
     lane(1, PROBE_SHARD_HOSTED, fence_of(1, 1));
     lane(1, PROBE_SHARD_SAID_STOPPED, fence_of(1, 1));
-    expect_only("I11");
+    expect_only("handoff-safety");
 }
 
 /* Node 1 was told to host it, under that fence. */
@@ -314,22 +314,22 @@ static void report(uint32_t by, struct fence fence)
     home(0, PROBE_HOME_SET, by, fence, PROBE_HOME_REPORTED);
 }
 
-static void I11_a_home_that_is_reported_and_was_never_hosted_is_found(void **state)
+static void handoff_safety_a_home_that_is_reported_and_was_never_hosted_is_found(void **state)
 {
     (void)state;
     report(2, fence_of(1, 4));
-    expect_only("I11");
+    expect_only("handoff-safety");
 }
 
-static void I11_a_home_that_is_reported_under_a_fence_that_nobody_gave_is_found(
+static void handoff_safety_a_home_that_is_reported_under_a_fence_that_nobody_gave_is_found(
     void **state)
 {
     (void)state;
     report(1, fence_of(1, 5));
-    expect_only("I11");
+    expect_only("handoff-safety");
 }
 
-static void I11_a_home_that_is_stored_and_nobody_decided_is_found(void **state)
+static void handoff_safety_a_home_that_is_stored_and_nobody_decided_is_found(void **state)
 {
     (void)state;
     take_over(0, 1);
@@ -341,10 +341,10 @@ static void I11_a_home_that_is_stored_and_nobody_decided_is_found(void **state)
     tell(2, (struct probe){ .kind = PROBE_COORDINATOR_ENDED, .first = 2 });
     take_over(0, 3);
     home(0, PROBE_HOME_SET, 2, fence_of(1, 1), PROBE_HOME_STORED);
-    expect_only("I11");
+    expect_only("handoff-safety");
 }
 
-static void I11_a_home_that_is_contested_by_nobody_is_found(void **state)
+static void handoff_safety_a_home_that_is_contested_by_nobody_is_found(void **state)
 {
     (void)state;
     report(1, fence_of(1, 4));
@@ -353,10 +353,10 @@ static void I11_a_home_that_is_contested_by_nobody_is_found(void **state)
     home(0, PROBE_HOME_SET, 2, fence_of(1, 5), PROBE_HOME_REPORTED);
     expect_only(NULL);
     home(0, PROBE_HOME_ENDED, 2, fence_of(1, 5), PROBE_HOME_CONTESTED);
-    expect_only("I11"); /* node 1 had it under an older one */
+    expect_only("handoff-safety"); /* node 1 had it under an older one */
 }
 
-static void I11_a_home_whose_region_is_not_another_one_is_found(void **state)
+static void handoff_safety_a_home_whose_region_is_not_another_one_is_found(void **state)
 {
     (void)state;
     report(1, fence_of(1, 4));
@@ -366,7 +366,7 @@ static void I11_a_home_whose_region_is_not_another_one_is_found(void **state)
     take(2, PROBE_HOST, fence_of(2, 1), 0);
     home(0, PROBE_HOME_SET, 2, fence_of(2, 1), PROBE_HOME_REPORTED);
     home(0, PROBE_HOME_ENDED, 2, fence_of(2, 1), PROBE_HOME_REGION_RENEWED);
-    expect_only("I11");
+    expect_only("handoff-safety");
 }
 
 static void steps_that_are_not_in_the_table_are_found(void **state)
@@ -387,7 +387,7 @@ static void steps_that_are_not_in_the_table_are_found(void **state)
             step(0, ATTEMPT, wrong[i][0]);
         expect_only(NULL);
         step(0, ATTEMPT, wrong[i][1]);
-        expect_only("I11");
+        expect_only("handoff-safety");
         (void)end(state);
         (void)begin(state);
     }
@@ -401,7 +401,7 @@ static void an_attempt_that_is_not_new_is_found(void **state)
     step(0, ATTEMPT, PROBE_HANDOFF_BEGUN);
     step(0, ATTEMPT, PROBE_HANDOFF_FAILED);
     step(0, ATTEMPT, PROBE_HANDOFF_BEGUN);
-    expect_only("I11");
+    expect_only("handoff-safety");
 }
 
 static void directives_that_grow_pass(void **state)
@@ -429,7 +429,7 @@ static void an_old_directive_is_found(void **state)
     enrol(1, 3);
     take(1, PROBE_HOST, fence_of(3, 2), 0);
     take(1, PROBE_HOME, fence_of(3, 1), 0);
-    expect_only("I12");
+    expect_only("no-stale-sender");
 }
 
 static void an_old_attempt_is_found(void **state)
@@ -438,7 +438,7 @@ static void an_old_attempt_is_found(void **state)
     enrol(1, 3);
     take(1, PROBE_BEGIN_HAND_OFF, fence_of(3, 2), ATTEMPT);
     take(1, PROBE_HAND_OFF, fence_of(3, 2), ATTEMPT - 1);
-    expect_only("I12");
+    expect_only("no-stale-sender");
 }
 
 static void an_old_coordinator_is_found(void **state)
@@ -446,7 +446,7 @@ static void an_old_coordinator_is_found(void **state)
     (void)state;
     enrol(1, 3);
     enrol(1, 2);
-    expect_only("I12");
+    expect_only("no-stale-sender");
 }
 
 static void two_active_coordinators_are_found(void **state)
@@ -454,7 +454,7 @@ static void two_active_coordinators_are_found(void **state)
     (void)state;
     take_over(0, 1);
     take_over(1, 2);
-    expect_only("I32");
+    expect_only("single-coordinator");
 }
 
 static void one_that_starts_beside_another_is_found(void **state)
@@ -467,7 +467,7 @@ static void one_that_starts_beside_another_is_found(void **state)
     tell(1, (struct probe){ .kind = PROBE_COORDINATOR_ACTIVE, .first = 2 });
     expect_only(NULL);
     tell(0, (struct probe){ .kind = PROBE_COORDINATOR_STARTED });
-    expect_only("I32");
+    expect_only("single-coordinator");
 }
 
 /* Its node has seen itself down, and should have stopped it. */
@@ -481,7 +481,7 @@ static void one_that_lives_on_knowingly_is_found(void **state)
     expect_only(NULL);
     safety.late[0] = true;
     check_coordinator_late(check, 0);
-    expect_only("I32");
+    expect_only("single-coordinator");
 }
 
 static bool are_together(void *user, uint32_t node, uint32_t other)
@@ -500,7 +500,7 @@ static void two_of_one_side_outside_are_found(void **state)
     take_over(1, 1);
     expect_only(NULL);
     tell(2, (struct probe){ .kind = PROBE_COORDINATOR_STARTED });
-    expect_only("I32");
+    expect_only("single-coordinator");
 }
 
 static void one_outside_is_excused(void **state)
@@ -528,7 +528,7 @@ static void a_late_term_outside_is_excused(void **state)
     safety.outside[1] = false;
     check_coordinator_node_ended(check, 1);
     take_over(2, 5); /* inside, late is wrong */
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void a_term_that_two_take_is_found(void **state)
@@ -537,7 +537,7 @@ static void a_term_that_two_take_is_found(void **state)
     take_over(0, 7);
     safety.outside[1] = true;
     take_over(1, 7);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 /* Who is outside outbids the others: those go on under their own fences, until the store refuses them. */
@@ -559,7 +559,7 @@ static void what_is_allocated_outside_binds_nobody(void **state)
     home(0, PROBE_HOME_ENDED, 2, fence_of(11, 4), PROBE_HOME_REGION_STOPPED);
     expect_only(NULL);
     allocate(0, 2, fence_of(11, 4));
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -583,12 +583,12 @@ int main(void)
         TEST(a_shard_that_runs_elsewhere_is_found),
         TEST(what_runs_on_removed_nodes_and_outside_is_excused),
         TEST(a_false_report_is_found),
-        TEST(I11_a_home_that_is_reported_and_was_never_hosted_is_found),
+        TEST(handoff_safety_a_home_that_is_reported_and_was_never_hosted_is_found),
         TEST(
-            I11_a_home_that_is_reported_under_a_fence_that_nobody_gave_is_found),
-        TEST(I11_a_home_that_is_stored_and_nobody_decided_is_found),
-        TEST(I11_a_home_that_is_contested_by_nobody_is_found),
-        TEST(I11_a_home_whose_region_is_not_another_one_is_found),
+            handoff_safety_a_home_that_is_reported_under_a_fence_that_nobody_gave_is_found),
+        TEST(handoff_safety_a_home_that_is_stored_and_nobody_decided_is_found),
+        TEST(handoff_safety_a_home_that_is_contested_by_nobody_is_found),
+        TEST(handoff_safety_a_home_whose_region_is_not_another_one_is_found),
         TEST(steps_that_are_not_in_the_table_are_found),
         TEST(an_attempt_that_is_not_new_is_found),
         TEST(directives_that_grow_pass),

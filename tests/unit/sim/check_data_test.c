@@ -177,7 +177,7 @@ static void members_that_change_excuse(void **state)
     expect_only(NULL);
 }
 
-/* ---- I16 ---- */
+/* ---- no-lost-update ---- */
 
 static void a_quorum_that_misses_is_found(void **state)
 {
@@ -188,8 +188,8 @@ static void a_quorum_that_misses_is_found(void **state)
     (void)add(0, 2);
     read = ask(1, 2);
     see(&read, NULL, 0);
-    expect_only("I16");
-    assert_int_equal(verdict_find(verdict, "I16")->node, 1);
+    expect_only("no-lost-update");
+    assert_int_equal(verdict_find(verdict, "no-lost-update")->node, 1);
 }
 
 static void a_quorum_that_finds_no_key_is_found(void **state)
@@ -201,7 +201,7 @@ static void a_quorum_that_finds_no_key_is_found(void **state)
     (void)done(write_as(0, CHECK_DATA_COUNT, 0, 5, 3));
     read = ask(1, 1);
     check_data_seen(check, &read, NULL);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 static void who_does_not_read_its_own_write_is_found(void **state)
@@ -214,7 +214,7 @@ static void who_does_not_read_its_own_write_is_found(void **state)
                      CHECK_DATA_DOUBTFUL);
     read = ask(0, 1);
     see(&read, NULL, 0);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 static void a_client_that_goes_back_is_found(void **state)
@@ -230,7 +230,7 @@ static void a_client_that_goes_back_is_found(void **state)
     check_data_seen(check, &read, &more);
     read.replicas = 0; /* a notice */
     check_data_seen(check, &read, &less);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 static void a_write_that_is_lost_in_the_quiet_is_found(void **state)
@@ -240,7 +240,7 @@ static void a_write_that_is_lost_in_the_quiet_is_found(void **state)
     (void)add(0, 2);
     check_data_node_ended(check, 0); /* one more has it */
     settle(NULL, 0);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 static void a_removal_that_is_undone_is_found(void **state)
@@ -252,7 +252,7 @@ static void a_removal_that_is_undone_is_found(void **state)
     element = add(0, 1);
     drop(0, element);
     settle(&element, 1);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 static void a_clear_that_is_undone_is_found(void **state)
@@ -264,7 +264,7 @@ static void a_clear_that_is_undone_is_found(void **state)
     element = add(0, 1);
     drop(0, CHECK_DATA_ALL);
     settle(&element, 1);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 static void what_was_added_again_is_there(void **state)
@@ -279,7 +279,7 @@ static void what_was_added_again_is_there(void **state)
     settle(&element, 1);
     expect_only(NULL);
     settle(NULL, 0);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 /* A map may bring back what was under a key that was removed; not lose what was added since. */
@@ -297,7 +297,7 @@ static void maps_are_judged_by_what_they_promise(void **state)
     other = add(0, 1);
     drop(1, CHECK_DATA_GROUP((other + 1) % CHECK_DATA_GROUPS));
     settle(NULL, 0);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 static void a_count_that_lost_something_is_found(void **state)
@@ -309,7 +309,7 @@ static void a_count_that_lost_something_is_found(void **state)
     settle_count(3);
     expect_only(NULL);
     settle_count(2);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 static void a_deletion_that_is_undone_is_found(void **state)
@@ -319,7 +319,7 @@ static void a_deletion_that_is_undone_is_found(void **state)
     (void)add(0, 1);
     (void)done(write_as(0, CHECK_DATA_DELETE, 0, 0, 1));
     settle(NULL, 0);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 static void a_flag_that_is_off_again_is_found(void **state)
@@ -330,10 +330,10 @@ static void a_flag_that_is_off_again_is_found(void **state)
     key = check_data_key(check, SHERD_FLAG);
     (void)done(write_as(0, CHECK_DATA_ON, 0, 0, 1));
     check_data_settled(check, key, &off);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
-/* ---- I14 ---- */
+/* ---- value-integrity ---- */
 
 static void an_element_of_nobody_is_found(void **state)
 {
@@ -344,7 +344,7 @@ static void an_element_of_nobody_is_found(void **state)
     element = add(0, 1);
     key = check_data_key(check, SHERD_G_SET); /* of another key */
     settle(&element, 1);
-    expect_only("I14");
+    expect_only("value-integrity");
 }
 
 static void a_count_of_nobody_is_found(void **state)
@@ -357,7 +357,7 @@ static void a_count_of_nobody_is_found(void **state)
     settle_count(5);
     expect_only(NULL);
     settle_count(10); /* as if it were pruned twice */
-    expect_only("I14");
+    expect_only("value-integrity");
 }
 
 static void a_flag_and_a_deletion_of_nobody_are_found(void **state)
@@ -368,9 +368,9 @@ static void a_flag_and_a_deletion_of_nobody_are_found(void **state)
     (void)state;
     key = check_data_key(check, SHERD_FLAG);
     check_data_settled(check, key, &on);
-    expect_only("I14");
+    expect_only("value-integrity");
     check_data_settled(check, key, &gone);
-    assert_int_equal(verdict_find(verdict, "I14")->count, 2);
+    assert_int_equal(verdict_find(verdict, "value-integrity")->count, 2);
 }
 
 /* Who was given up while it lived is pruned, with what it goes on to write. */
@@ -394,7 +394,7 @@ static void who_is_outside_binds_nobody(void **state)
     safety.outside[0] = false;
     expect_only(NULL);
     settle_count(6);
-    expect_only("I14");
+    expect_only("value-integrity");
 }
 
 /* ---- who is outside, and keys of maps ---- */
@@ -453,7 +453,7 @@ static void what_a_stray_took_one_from_may_go_with_it(void **state)
     expect_only(NULL);
     (void)add_under(1, 2);
     settle(NULL, 0);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 static void what_was_put_behind_a_strays_is_missed(void **state)
@@ -464,7 +464,7 @@ static void what_was_put_behind_a_strays_is_missed(void **state)
     (void)add_under(0, 2);
     (void)add_under(1, 2);
     settle(NULL, 0);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 static void what_is_under_another_key_than_a_strays_is_missed(void **state)
@@ -478,7 +478,7 @@ static void what_is_under_another_key_than_a_strays_is_missed(void **state)
     (void)add_under(0, 2);
     read = ask(1, 1);
     see(&read, NULL, 0);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 static void a_map_that_is_gone_with_a_strays_key_is_missed(void **state)
@@ -489,7 +489,7 @@ static void a_map_that_is_gone_with_a_strays_key_is_missed(void **state)
     safety.outside[0] = true;
     (void)add_under(0, 2);
     check_data_settled(check, key, NULL);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 static void no_set_loses_what_others_added_to_a_stray(void **state)
@@ -500,7 +500,7 @@ static void no_set_loses_what_others_added_to_a_stray(void **state)
     safety.outside[0] = true;
     (void)add_under(0, 2);
     settle(NULL, 0);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 /* What nobody else is known to have is a stray's, also of the time before. */
@@ -526,7 +526,7 @@ static void what_others_have_of_who_strayed_later_takes_nothing(void **state)
     (void)done(number);
     safety.outside[0] = true;
     settle(NULL, 0);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 /* Node 0 adds an element and does not see it. */
@@ -551,7 +551,7 @@ static void what_is_pruned_while_its_writer_lives_binds_nobody(void **state)
     expect_only(NULL);
     check_data_node_pruned(check, 0, false);
     add_and_miss();
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 /* Both in a map of counters: what the stray counts under one key, the other 20 under another or the same. */
@@ -572,7 +572,7 @@ static void a_count_under_a_strays_key_may_lack_anything(void **state)
     settle_count(25);
     expect_only(NULL);
     settle_count(26);
-    expect_only("I14");
+    expect_only("value-integrity");
 }
 
 static void a_count_under_another_key_than_a_strays_is_whole(void **state)
@@ -582,7 +582,7 @@ static void a_count_under_another_key_than_a_strays_is_whole(void **state)
     settle_count(20);
     expect_only(NULL);
     settle_count(19);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 static void firm_is_what_members_that_stay_have_acknowledged(void **state)
@@ -632,7 +632,7 @@ static void who_has_not_must(void **state)
 {
     (void)state;
     miss_with(2);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 /* From then on it is a key like any other. */
@@ -652,7 +652,7 @@ static void what_is_written_after_it_was_forgotten_is_missed(void **state)
     assert_int_equal(verdict_count(verdict), 0);
     check_data_seen(check, &read,
                     &(struct check_data_value){ .count = 5 });
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 /* 5 were counted; 10 are there after a node started, from what its disk may have. */
@@ -684,14 +684,14 @@ static void what_is_on_no_disk_counts_once(void **state)
 {
     (void)state;
     count_twice(false, true);
-    expect_only("I14");
+    expect_only("value-integrity");
 }
 
 static void what_was_forgotten_by_nobody_counts_once(void **state)
 {
     (void)state;
     count_twice(true, false);
-    expect_only("I14");
+    expect_only("value-integrity");
 }
 
 static void what_nobody_uses_is_gone_in_the_quiet(void **state)
@@ -705,7 +705,7 @@ static void what_nobody_uses_is_gone_in_the_quiet(void **state)
     check_data_settled(check, key, NULL);
     assert_int_equal(verdict_count(verdict), 0);
     settle(&element, 1);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 static void a_key_that_does_not_expire_is_not_forgotten(void **state)
@@ -713,7 +713,7 @@ static void a_key_that_does_not_expire_is_not_forgotten(void **state)
     (void)state;
     key = check_data_key(check, SHERD_OR_SET);
     check_data_forgotten(check, 1, key);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

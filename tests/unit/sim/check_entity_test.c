@@ -91,8 +91,8 @@ static void two_owners_are_found(void **state)
     tell(1, PROBE_SHARD_HOSTED, 3, "", 0);
     tell(0, PROBE_ENTITY_STARTED, 3, "a", 1);
     tell(1, PROBE_ENTITY_STARTED, 3, "a", 1);
-    expect("I1");
-    assert_int_equal(verdict_find(verdict, "I1")->node, 1);
+    expect("single-activation");
+    assert_int_equal(verdict_find(verdict, "single-activation")->node, 1);
 }
 
 static void an_overlap_outside_is_measured(void **state)
@@ -127,7 +127,7 @@ static void an_overlap_inside_a_side_that_was_given_up_is_found(void **state)
         tell(i, PROBE_SHARD_HOSTED, 3, "", 0);
         tell(i, PROBE_ENTITY_STARTED, 3, "a", 1);
     }
-    expect("I1");
+    expect("single-activation");
 }
 
 /* It has seen itself down long ago. */
@@ -139,7 +139,7 @@ static void an_overlap_with_who_should_be_gone_is_found(void **state)
         tell(i, PROBE_SHARD_HOSTED, 3, "", 0);
         tell(i, PROBE_ENTITY_STARTED, 3, "a", 1);
     }
-    expect("I1");
+    expect("single-activation");
 }
 
 /* A third one, on nodes that have no excuse, beside one that has. */
@@ -151,8 +151,8 @@ static void an_excuse_is_one_nodes_own(void **state)
         tell(i, PROBE_SHARD_HOSTED, 3, "", 0);
         tell(i, PROBE_ENTITY_STARTED, 3, "a", 1);
     }
-    expect("I1");
-    assert_int_equal(verdict_find(verdict, "I1")->count, 1);
+    expect("single-activation");
+    assert_int_equal(verdict_find(verdict, "single-activation")->count, 1);
 }
 
 static void two_lives_on_one_node_are_found(void **state)
@@ -162,7 +162,7 @@ static void two_lives_on_one_node_are_found(void **state)
     tell(0, PROBE_SHARD_HOSTED, 3, "", 0);
     tell(0, PROBE_ENTITY_STARTED, 3, "a", 1);
     tell(0, PROBE_ENTITY_STARTED, 3, "a", 2);
-    expect("I1");
+    expect("single-activation");
 }
 
 static void a_life_without_its_shard_is_found(void **state)
@@ -170,7 +170,7 @@ static void a_life_without_its_shard_is_found(void **state)
     (void)state;
     tell(0, PROBE_SHARD_HOSTED, 4, "", 0);
     tell(0, PROBE_ENTITY_STARTED, 3, "a", 1);
-    expect("I1");
+    expect("single-activation");
 }
 
 static void an_end_without_a_start_is_found(void **state)
@@ -179,7 +179,7 @@ static void an_end_without_a_start_is_found(void **state)
     tell(0, PROBE_SHARD_HOSTED, 3, "", 0);
     tell(0, PROBE_ENTITY_STARTED, 3, "a", 1);
     tell(0, PROBE_ENTITY_STOPPED, 3, "a", 2);
-    expect("I1");
+    expect("single-activation");
 }
 
 static void a_shard_that_ends_with_entities_is_found(void **state)
@@ -188,7 +188,7 @@ static void a_shard_that_ends_with_entities_is_found(void **state)
     tell(0, PROBE_SHARD_HOSTED, 3, "", 0);
     tell(0, PROBE_ENTITY_STARTED, 3, "a", 1);
     tell(0, PROBE_SHARD_ENDED, 3, "", 0);
-    expect("I11");
+    expect("handoff-safety");
 }
 
 static void a_downed_node_must_stop(void **state)
@@ -206,7 +206,7 @@ static void a_downed_node_must_stop(void **state)
     now += SECOND;
     expect(NULL);
     now++;
-    expect("I22");
+    expect("downed-node-stops");
 }
 
 static void a_node_that_stops_in_time_passes(void **state)
@@ -222,7 +222,7 @@ static void a_node_that_stops_in_time_passes(void **state)
     now += 2 * CHECK_STOP_NS;
     expect(NULL);
     tell(0, PROBE_ENTITY_STARTED, 3, "a", 2);
-    expect("I22");
+    expect("downed-node-stops");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -310,7 +310,7 @@ static void a_change_before_the_state_is_found(void **state)
     lab.drops = 1;
     order(SHERD_EVENTS_ALL);
     member(SELF, SHERD_UP);
-    end("follow");
+    end("cluster-events");
 }
 
 static void a_change_that_is_told_twice_is_found(void **state)
@@ -331,7 +331,7 @@ static void a_change_that_is_told_twice_is_found(void **state)
             role_leader('c', "front");
         else
             center(CLUSTER_CENTER_UNREACHABLE, "west");
-        end("follow");
+        end("cluster-events");
     }
 }
 
@@ -354,13 +354,13 @@ static void a_change_that_is_not_told_is_found(void **state)
             center(CLUSTER_CENTER_UNREACHABLE, "west");
         expect_only(NULL);
         order(SHERD_EVENTS_ALL);
-        end("follow");
+        end("cluster-events");
     }
     begin_told();
     lab.drops = 1;
     say(CLUSTER_UNREACHABLE, 'c');
     say(CLUSTER_REACHABLE, 'c');
-    end("follow");
+    end("cluster-events");
 }
 
 static void what_cannot_follow_is_found(void **state)
@@ -388,7 +388,7 @@ static void what_cannot_follow_is_found(void **state)
             lab.doubles = true; /* something comes behind the end */
             say(CLUSTER_STOPPED, 0);
         }
-        end("follow");
+        end("cluster-events");
     }
 }
 
@@ -398,7 +398,7 @@ static void a_state_that_nobody_asked_for_is_found(void **state)
     begin_told();
     lab.is_secret = true;
     order(SHERD_EVENTS_ALL);
-    end("follow");
+    end("cluster-events");
 }
 
 /* Also of a small mailbox, whose states differ from what it has heard. */
@@ -415,7 +415,7 @@ static void a_state_that_goes_back_is_found(void **state)
     order(SHERD_EVENTS_ALL); /* b is gone */
     expect_only(NULL);
     member('b', SHERD_UP);
-    end("follow");
+    end("cluster-events");
 }
 
 static void what_is_not_in_the_set_is_found(void **state)
@@ -427,7 +427,7 @@ static void what_is_not_in_the_set_is_found(void **state)
     expect_only(NULL);
     check_follow_emptied(lab.follower);
     member('c', SHERD_UP);
-    end("follow");
+    end("cluster-events");
 }
 
 static void what_comes_when_nobody_follows_is_found(void **state)
@@ -438,7 +438,7 @@ static void what_comes_when_nobody_follows_is_found(void **state)
     check_follow_emptied(lab.follower);
     lab.is_secret = true;
     order(SHERD_EVENTS_ALL);
-    end("follow");
+    end("cluster-events");
 }
 
 static void what_the_membership_holds_is_compared(void **state)
@@ -478,18 +478,18 @@ static void an_end_that_is_not_heard_is_found(void **state)
     (void)state;
     begin_told();
     check_follow_node_ended(lab.follower);
-    end("follow");
+    end("cluster-events");
     begin_told();
     lab.drops = 1;
     say(CLUSTER_STOPPED, 0); /* the removals alone */
     check_follow_node_ended(lab.follower);
-    end("follow");
+    end("cluster-events");
     begin_told();
     say(CLUSTER_UNREACHABLE, 'c');
     lab.drops = 5;
     say(CLUSTER_STOPPED, 0);
     order(SHERD_EVENTS_ALL); /* that says so, and differs */
-    end("follow");
+    end("cluster-events");
 }
 
 /* ---- what lives were started with ---- */
@@ -524,17 +524,17 @@ static void who_is_told_as_somebody_else_is_found(void **state)
     hear_of_b("b:1", "east", roles, 1);
     end(NULL);
     hear_of_b("c:1", "east", roles, 1);
-    end("follow");
+    end("cluster-events");
     hear_of_b("b:1", "west", roles, 1);
-    end("follow");
+    end("cluster-events");
     hear_of_b("b:1", NULL, roles, 1);
-    end("follow");
+    end("cluster-events");
     hear_of_b("b:1", "east", roles, 2); /* it is told with one of them */
-    end("follow");
+    end("cluster-events");
     hear_of_b("b:1", "east", roles, 0); /* and with one more */
-    end("follow");
+    end("cluster-events");
     hear_of_b(NULL, NULL, NULL, 0); /* nobody ever started it */
-    end("follow");
+    end("cluster-events");
 }
 
 static struct node_settings *settings_of(struct world *world, uint32_t node)

@@ -116,7 +116,7 @@ static void what_all_have_held_passes(void **state)
     assert_int_equal(check_gossip_seen_counts(check).kept, 3);
 }
 
-static void I20_who_holds_an_older_version_is_found(void **state)
+static void leader_actions_who_holds_an_older_version_is_found(void **state)
 {
     (void)state;
     agree();
@@ -125,10 +125,10 @@ static void I20_who_holds_an_older_version_is_found(void **state)
     act(0, 2, true, (uint64_t[]){ 100, 101, 0 });
     expect_only(NULL);
     act(0, 2, true, all);
-    expect_only("I20");
+    expect_only("leader-actions");
 }
 
-static void I20_who_has_gone_past_the_version_is_found(void **state)
+static void leader_actions_who_has_gone_past_the_version_is_found(void **state)
 {
     (void)state;
     agree();
@@ -137,10 +137,10 @@ static void I20_who_has_gone_past_the_version_is_found(void **state)
     make(1, 3);
     take(2, 3, false); /* and has not seen 2 */
     act(0, 2, true, all);
-    expect_only("I20");
+    expect_only("leader-actions");
 }
 
-static void I20_who_holds_it_with_another_value_is_found(void **state)
+static void leader_actions_who_holds_it_with_another_value_is_found(void **state)
 {
     (void)state;
     make(0, 1);
@@ -149,31 +149,31 @@ static void I20_who_holds_it_with_another_value_is_found(void **state)
     act(0, 1, true, (uint64_t[]){ 100, 101, 0 });
     expect_only(NULL);
     act(0, 1, true, all);
-    expect_only("I20");
+    expect_only("leader-actions");
 }
 
-static void I20_a_version_that_the_leader_does_not_hold_is_found(void **state)
+static void leader_actions_a_version_that_the_leader_does_not_hold_is_found(void **state)
 {
     (void)state;
     agree();
     make(0, 2);
     act(0, 1, true, (uint64_t[]){ 100, 0, 0 });
-    expect_only("I20");
+    expect_only("leader-actions");
 }
 
-static void I20_a_leader_that_holds_nothing_is_found(void **state)
+static void leader_actions_a_leader_that_holds_nothing_is_found(void **state)
 {
     (void)state;
     act(0, 1, true, (uint64_t[]){ 0, 0, 0 });
-    expect_only("I20");
+    expect_only("leader-actions");
 }
 
-static void I20_a_stranger_is_found(void **state)
+static void leader_actions_a_stranger_is_found(void **state)
 {
     (void)state;
     agree();
     act(0, 1, true, (uint64_t[]){ 100, 900, 102 });
-    expect_only("I20");
+    expect_only("leader-actions");
 }
 
 static void who_has_ended_has_held_it(void **state)
@@ -187,14 +187,14 @@ static void who_has_ended_has_held_it(void **state)
     expect_only(NULL);
 }
 
-static void I20_what_a_former_life_has_held_does_not_count(void **state)
+static void leader_actions_what_a_former_life_has_held_does_not_count(void **state)
 {
     (void)state;
     agree();
     check_gossip_seen_node_ended(check, 2);
     check_gossip_seen_node_started(check, 2, 202);
     act(0, 1, true, (uint64_t[]){ 100, 101, 202 });
-    expect_only("I20");
+    expect_only("leader-actions");
 }
 
 static void without_convergence_nothing_is_asked(void **state)
@@ -228,7 +228,7 @@ static void what_is_held_is_not_forgotten(void **state)
     act(2, 2, true, (uint64_t[]){ 0, 0, 102 });
     expect_only(NULL);
     act(2, 2, true, all);
-    expect_only("I20");
+    expect_only("leader-actions");
     assert_int_equal(check_gossip_seen_counts(check).excused, 0);
 }
 
@@ -264,7 +264,7 @@ static void what_the_ended_have_held_is_forgotten(void **state)
 }
 
 /* A change of the first one is younger than what was forgotten, and so is what has that in it. */
-static void I20_what_was_not_there_yet_is_not_excused(void **state)
+static void leader_actions_what_was_not_there_yet_is_not_excused(void **state)
 {
     (void)state;
     agree();
@@ -274,7 +274,7 @@ static void I20_what_was_not_there_yet_is_not_excused(void **state)
     take(0, 3, false);
     expect_only(NULL);
     act(0, 3, true, all);
-    expect_only("I20");
+    expect_only("leader-actions");
     assert_int_equal(check_gossip_seen_counts(check).excused, 0);
 }
 
@@ -297,19 +297,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_all_have_held_passes),
-        TEST(I20_who_holds_an_older_version_is_found),
-        TEST(I20_who_has_gone_past_the_version_is_found),
-        TEST(I20_who_holds_it_with_another_value_is_found),
-        TEST(I20_a_version_that_the_leader_does_not_hold_is_found),
-        TEST(I20_a_leader_that_holds_nothing_is_found),
-        TEST(I20_a_stranger_is_found),
+        TEST(leader_actions_who_holds_an_older_version_is_found),
+        TEST(leader_actions_who_has_gone_past_the_version_is_found),
+        TEST(leader_actions_who_holds_it_with_another_value_is_found),
+        TEST(leader_actions_a_version_that_the_leader_does_not_hold_is_found),
+        TEST(leader_actions_a_leader_that_holds_nothing_is_found),
+        TEST(leader_actions_a_stranger_is_found),
         TEST(who_has_ended_has_held_it),
-        TEST(I20_what_a_former_life_has_held_does_not_count),
+        TEST(leader_actions_what_a_former_life_has_held_does_not_count),
         TEST(without_convergence_nothing_is_asked),
         TEST(what_is_held_is_not_forgotten),
         TEST(what_may_have_been_forgotten_is_excused),
         TEST(what_the_ended_have_held_is_forgotten),
-        TEST(I20_what_was_not_there_yet_is_not_excused),
+        TEST(leader_actions_what_was_not_there_yet_is_not_excused),
         TEST(what_has_the_last_change_no_more_is_excused),
     };
 

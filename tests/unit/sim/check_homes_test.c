@@ -53,7 +53,7 @@ static bool is_answered(const char **text)
     return check_homes_answered(check, words, sizeof words);
 }
 
-static void L2_who_is_never_told_a_home_is_found(void **state)
+static void homes_available_who_is_never_told_a_home_is_found(void **state)
 {
     const char *text;
 
@@ -71,7 +71,7 @@ static void L2_who_is_never_told_a_home_is_found(void **state)
     now += 6 * SECOND;
     look(-1, 6);
     assert_int_equal(verdict_count(verdict), 1);
-    assert_string_equal(verdict_at(verdict, 0)->invariant, "L2");
+    assert_string_equal(verdict_at(verdict, 0)->invariant, "homes-available");
     assert_int_equal(verdict_at(verdict, 0)->node, 1);
     look(-1, 6); /* once */
     assert_int_equal(verdict_count(verdict), 1);
@@ -160,7 +160,7 @@ static void a_new_quiet_begins_anew(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(L2_who_is_never_told_a_home_is_found),
+        TEST(homes_available_who_is_never_told_a_home_is_found),
         TEST(who_asks_now_and_then_is_answered),
         TEST(who_asks_later_has_time_of_his_own),
         TEST(who_cannot_be_answered_yet_is_not_judged),

@@ -77,10 +77,10 @@ static void a_former_life_is_found(enum probe_taken what, const char *text)
     begin();
     take(0, 21, PROBE_TAKEN_HANDSHAKE);
     take(0, 20, what);
-    end("I12", text);
+    end("no-stale-sender", text);
 }
 
-static void I12_all_that_a_former_life_does_is_found(void **state)
+static void no_stale_sender_all_that_a_former_life_does_is_found(void **state)
 {
     (void)state;
     a_former_life_is_found(PROBE_TAKEN_HANDSHAKE, "a handshake is taken");
@@ -104,7 +104,7 @@ static void another_life_may_hear_the_old_one_first(void **state)
     end(NULL, NULL);
 }
 
-static void I12_an_acknowledgement_for_another_life_is_found(void **state)
+static void no_stale_sender_an_acknowledgement_for_another_life_is_found(void **state)
 {
     const struct probe probe = { .kind = PROBE_TAKEN,
                                  .node = { { "n", 1 }, 20 },
@@ -114,10 +114,10 @@ static void I12_an_acknowledgement_for_another_life_is_found(void **state)
     (void)state;
     begin();
     check_incarnation_probe(check, 0, &probe);
-    end("I12", "life 20 of a node acknowledges what was for its life 21");
+    end("no-stale-sender", "life 20 of a node acknowledges what was for its life 21");
 }
 
-static void I12_who_is_removed_and_still_heard_is_found(void **state)
+static void no_stale_sender_who_is_removed_and_still_heard_is_found(void **state)
 {
     (void)state;
     begin();
@@ -128,11 +128,11 @@ static void I12_who_is_removed_and_still_heard_is_found(void **state)
     take(0, 20, PROBE_TAKEN_ACKNOWLEDGEMENT); /* of what was sent before */
     expect_only(NULL);
     take(0, 20, PROBE_TAKEN_HEARTBEAT);
-    end("I12", "which is removed");
+    end("no-stale-sender", "which is removed");
     begin();
     remove_from(0, 20, PEER_REMOVED);
     take(0, 20, PROBE_TAKEN_GOSSIP);
-    end("I12", "a gossip is taken of uid 20, which is removed");
+    end("no-stale-sender", "a gossip is taken of uid 20, which is removed");
 }
 
 /* Nodes that work, one of which lives twice: all that is judged comes from them. */
@@ -173,10 +173,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_life_follows_another),
-        cmocka_unit_test(I12_all_that_a_former_life_does_is_found),
+        cmocka_unit_test(no_stale_sender_all_that_a_former_life_does_is_found),
         cmocka_unit_test(another_life_may_hear_the_old_one_first),
-        cmocka_unit_test(I12_an_acknowledgement_for_another_life_is_found),
-        cmocka_unit_test(I12_who_is_removed_and_still_heard_is_found),
+        cmocka_unit_test(no_stale_sender_an_acknowledgement_for_another_life_is_found),
+        cmocka_unit_test(no_stale_sender_who_is_removed_and_still_heard_is_found),
         cmocka_unit_test(what_nodes_take_is_judged),
     };
 

@@ -255,23 +255,23 @@ static void what_a_base_replaces_may_go(void **state)
     assert_broken(bench, NULL);
 }
 
-static void i4_a_base_is_deleted(void **state)
+static void no_lost_ack_a_base_is_deleted(void **state)
 {
     struct bench *bench = *state;
 
     cut_stream(bench, "|T|s", 3);
-    assert_broken(bench, "I4");
+    assert_broken(bench, "no-lost-ack");
 }
 
-static void i4_an_entitys_event_is_deleted(void **state)
+static void no_lost_ack_an_entitys_event_is_deleted(void **state)
 {
     struct bench *bench = *state;
 
     cut_stream(bench, "T|x", 2);
-    assert_broken(bench, "I4");
+    assert_broken(bench, "no-lost-ack");
 }
 
-static void i4_lost_event(void **state)
+static void no_lost_ack_lost_event(void **state)
 {
     struct bench *bench = *state;
 
@@ -280,10 +280,10 @@ static void i4_lost_event(void **state)
     book_free(bench->book);
     bench->book = book_new("c");
     bench->told.opened(bench->told.user, bench->book);
-    assert_broken(bench, "I4");
+    assert_broken(bench, "no-lost-ack");
 }
 
-static void i4_changed_event(void **state)
+static void no_lost_ack_changed_event(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "z");
@@ -294,38 +294,38 @@ static void i4_changed_event(void **state)
     book_write(bench->book, request);
     journal_request_free(request);
     check_journal_scan(bench->check, bench->book);
-    assert_broken(bench, "I4");
+    assert_broken(bench, "no-lost-ack");
 }
 
-static void i4_answered_before_durable(void **state)
+static void no_lost_ack_answered_before_durable(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
 
     answer_with(bench, 1, request, BACKEND_DONE);
     journal_request_free(request);
-    assert_broken(bench, "I4");
+    assert_broken(bench, "no-lost-ack");
 }
 
-static void i4_acknowledged_before_durable(void **state)
+static void no_lost_ack_acknowledged_before_durable(void **state)
 {
     struct bench *bench = *state;
 
     append(bench, 1, one, "T|x", 1, "a");
     acknowledged(bench, "x", 2, "b");
-    assert_broken(bench, "I4");
+    assert_broken(bench, "no-lost-ack");
 }
 
-static void i4_acknowledged_is_another(void **state)
+static void no_lost_ack_acknowledged_is_another(void **state)
 {
     struct bench *bench = *state;
 
     append(bench, 1, one, "T|x", 1, "a");
     acknowledged(bench, "x", 1, "b");
-    assert_broken(bench, "I4");
+    assert_broken(bench, "no-lost-ack");
 }
 
-static void i4_committed_and_not_kept(void **state)
+static void no_lost_ack_committed_and_not_kept(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -334,7 +334,7 @@ static void i4_committed_and_not_kept(void **state)
     backend_settle(request, BACKEND_DONE, "");
     committed(bench, request); /* the book has nothing of it */
     journal_request_free(request);
-    assert_broken(bench, "I4");
+    assert_broken(bench, "no-lost-ack");
 }
 
 /* The store takes what its own rules refuse. */
@@ -361,25 +361,25 @@ static void take_anyway(struct bench *bench, uint32_t node,
     journal_request_free(request);
 }
 
-static void i5_stored_under_a_stale_fence(void **state)
+static void fenced_writes_stored_under_a_stale_fence(void **state)
 {
     struct bench *bench = *state;
 
     claim(bench, two);
     take_anyway(bench, 1, append_of(one, "T|x", 1, "a"));
-    assert_broken(bench, "I5");
+    assert_broken(bench, "fenced-writes");
 }
 
-static void i5_fences_decrease(void **state)
+static void fenced_writes_fences_decrease(void **state)
 {
     struct bench *bench = *state;
 
     append(bench, 1, two, "T|x", 1, "a"); /* nobody claimed: no stored fence */
     append(bench, 2, one, "T|x", 2, "b");
-    assert_broken(bench, "I5");
+    assert_broken(bench, "fenced-writes");
 }
 
-static void i5_a_claim_lowers_a_fence(void **state)
+static void fenced_writes_a_claim_lowers_a_fence(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -389,10 +389,10 @@ static void i5_a_claim_lowers_a_fence(void **state)
     backend_settle(request, BACKEND_DONE, "");
     committed(bench, request);
     journal_request_free(request);
-    assert_broken(bench, "I5");
+    assert_broken(bench, "fenced-writes");
 }
 
-static void i5_a_claim_is_answered_and_not_durable(void **state)
+static void fenced_writes_a_claim_is_answered_and_not_durable(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -400,10 +400,10 @@ static void i5_a_claim_is_answered_and_not_durable(void **state)
 
     answer_with(bench, 1, request, BACKEND_DONE);
     journal_request_free(request);
-    assert_broken(bench, "I5");
+    assert_broken(bench, "fenced-writes");
 }
 
-static void i5_a_fence_goes_back(void **state)
+static void fenced_writes_a_fence_goes_back(void **state)
 {
     struct bench *bench = *state;
 
@@ -411,20 +411,20 @@ static void i5_a_fence_goes_back(void **state)
     book_free(bench->book);
     bench->book = book_new("c");
     bench->told.opened(bench->told.user, bench->book);
-    assert_broken(bench, "I5");
+    assert_broken(bench, "fenced-writes");
 }
 
-static void i5_a_refused_event_is_acknowledged(void **state)
+static void fenced_writes_a_refused_event_is_acknowledged(void **state)
 {
     struct bench *bench = *state;
 
     claim(bench, two);
     assert_int_equal(append(bench, 1, one, "T|x", 1, "a"), BACKEND_FENCED);
     acknowledged(bench, "x", 1, "a");
-    assert_broken(bench, "I5");
+    assert_broken(bench, "fenced-writes");
 }
 
-static void i10_a_term_is_given_twice(void **state)
+static void coordinator_state_a_term_is_given_twice(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -433,10 +433,10 @@ static void i10_a_term_is_given_twice(void **state)
     run(bench, 1, request);
     committed(bench, request); /* the same answer once more */
     journal_request_free(request);
-    assert_broken(bench, "I10");
+    assert_broken(bench, "coordinator-state");
 }
 
-static void i10_a_term_goes_back(void **state)
+static void coordinator_state_a_term_goes_back(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -447,10 +447,10 @@ static void i10_a_term_goes_back(void **state)
     book_free(bench->book);
     bench->book = book_new("c");
     bench->told.opened(bench->told.user, bench->book);
-    assert_broken(bench, "I10");
+    assert_broken(bench, "coordinator-state");
 }
 
-static void i10_a_term_is_given_and_not_durable(void **state)
+static void coordinator_state_a_term_is_given_and_not_durable(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -458,20 +458,20 @@ static void i10_a_term_is_given_and_not_durable(void **state)
 
     answer_with(bench, 1, request, BACKEND_DONE);
     journal_request_free(request);
-    assert_broken(bench, "I10");
+    assert_broken(bench, "coordinator-state");
 }
 
-static void i29_a_record_that_cannot_be_read(void **state)
+static void faithful_replay_a_record_that_cannot_be_read(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
 
     request->bytes.data[request->records.items[0].bytes.at + 1] ^= 1;
     take_anyway(bench, 1, request);
-    assert_broken(bench, "I29");
+    assert_broken(bench, "faithful-replay");
 }
 
-static void i29_a_replay_tells_another_event(void **state)
+static void faithful_replay_a_replay_tells_another_event(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -483,10 +483,10 @@ static void i29_a_replay_tells_another_event(void **state)
     request->bytes.data[request->records.items[0].bytes.at + 1] ^= 1;
     answered(bench, 1, request);
     journal_request_free(request);
-    assert_broken(bench, "I29");
+    assert_broken(bench, "faithful-replay");
 }
 
-static void i29_a_replay_tells_what_is_not_durable(void **state)
+static void faithful_replay_a_replay_tells_what_is_not_durable(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -494,10 +494,10 @@ static void i29_a_replay_tells_what_is_not_durable(void **state)
     book_write(bench->book, request);
     journal_request_free(request);
     replay(bench, 1, "T|x");
-    assert_broken(bench, "I29");
+    assert_broken(bench, "faithful-replay");
 }
 
-static void i30_a_replay_ends_early(void **state)
+static void gapless_sequence_a_replay_ends_early(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -509,10 +509,10 @@ static void i30_a_replay_ends_early(void **state)
     request->records.count--;
     answered(bench, 1, request);
     journal_request_free(request);
-    assert_broken(bench, "I30");
+    assert_broken(bench, "gapless-sequence");
 }
 
-static void i30_a_replay_has_a_gap(void **state)
+static void gapless_sequence_a_replay_has_a_gap(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -525,28 +525,28 @@ static void i30_a_replay_has_a_gap(void **state)
     request->more = true;
     answered(bench, 1, request);
     journal_request_free(request);
-    assert_broken(bench, "I30");
+    assert_broken(bench, "gapless-sequence");
 }
 
-static void i30_a_number_is_given_twice(void **state)
+static void gapless_sequence_a_number_is_given_twice(void **state)
 {
     struct bench *bench = *state;
 
     append(bench, 1, one, "T|x", 1, "a");
     take_anyway(bench, 1, append_of(one, "T|x", 1, "a"));
-    assert_broken(bench, "I30");
+    assert_broken(bench, "gapless-sequence");
 }
 
-static void i30_a_gap(void **state)
+static void gapless_sequence_a_gap(void **state)
 {
     struct bench *bench = *state;
 
     append(bench, 1, one, "T|x", 1, "a");
     take_anyway(bench, 1, append_of(one, "T|x", 3, "c"));
-    assert_non_null(verdict_find(bench->verdict, "I30"));
+    assert_non_null(verdict_find(bench->verdict, "gapless-sequence"));
 }
 
-static void i31_another_event_is_written(void **state)
+static void unknown_outcome_another_event_is_written(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -556,10 +556,10 @@ static void i31_another_event_is_written(void **state)
     assert_int_equal(append(bench, 2, one, "T|y", 1, "k"), BACKEND_DONE);
     assert_broken(bench, NULL);
     assert_int_equal(append(bench, 1, one, "T|x", 1, "b"), BACKEND_DONE);
-    assert_broken(bench, "I31");
+    assert_broken(bench, "unknown-outcome");
 }
 
-static void i31_it_is_written_not_as_a_repetition(void **state)
+static void unknown_outcome_it_is_written_not_as_a_repetition(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -567,10 +567,10 @@ static void i31_it_is_written_not_as_a_repetition(void **state)
     answer_with(bench, 1, request, BACKEND_UNKNOWN);
     asked(bench, 1, request);
     journal_request_free(request);
-    assert_broken(bench, "I31");
+    assert_broken(bench, "unknown-outcome");
 }
 
-static void i31_no_replay_after_the_repetition_failed(void **state)
+static void unknown_outcome_no_replay_after_the_repetition_failed(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -581,10 +581,10 @@ static void i31_no_replay_after_the_repetition_failed(void **state)
     journal_request_free(request);
     assert_broken(bench, NULL);
     assert_int_equal(append(bench, 1, one, "T|x", 1, "b"), BACKEND_DONE);
-    assert_broken(bench, "I31");
+    assert_broken(bench, "unknown-outcome");
 }
 
-static void i31_it_is_acknowledged(void **state)
+static void unknown_outcome_it_is_acknowledged(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -594,7 +594,7 @@ static void i31_it_is_acknowledged(void **state)
     journal_request_free(request);
     bench->told.opened(bench->told.user, bench->book); /* it is durable */
     acknowledged(bench, "x", 1, "a");
-    assert_broken(bench, "I31");
+    assert_broken(bench, "unknown-outcome");
 }
 
 #define on_bench(test) cmocka_unit_test_setup_teardown(test, bench_begin, bench_end)
@@ -605,34 +605,34 @@ int main(void)
         on_bench(a_right_store_passes),
         on_bench(an_event_that_a_scan_finds_counts),
         on_bench(what_a_base_replaces_may_go),
-        on_bench(i4_a_base_is_deleted),
-        on_bench(i4_an_entitys_event_is_deleted),
-        on_bench(i4_lost_event),
-        on_bench(i4_changed_event),
-        on_bench(i4_answered_before_durable),
-        on_bench(i4_acknowledged_before_durable),
-        on_bench(i4_acknowledged_is_another),
-        on_bench(i4_committed_and_not_kept),
-        on_bench(i5_stored_under_a_stale_fence),
-        on_bench(i5_fences_decrease),
-        on_bench(i5_a_claim_lowers_a_fence),
-        on_bench(i5_a_claim_is_answered_and_not_durable),
-        on_bench(i5_a_fence_goes_back),
-        on_bench(i5_a_refused_event_is_acknowledged),
-        on_bench(i10_a_term_is_given_twice),
-        on_bench(i10_a_term_goes_back),
-        on_bench(i10_a_term_is_given_and_not_durable),
-        on_bench(i29_a_record_that_cannot_be_read),
-        on_bench(i29_a_replay_tells_another_event),
-        on_bench(i29_a_replay_tells_what_is_not_durable),
-        on_bench(i30_a_replay_ends_early),
-        on_bench(i30_a_replay_has_a_gap),
-        on_bench(i30_a_number_is_given_twice),
-        on_bench(i30_a_gap),
-        on_bench(i31_another_event_is_written),
-        on_bench(i31_it_is_written_not_as_a_repetition),
-        on_bench(i31_no_replay_after_the_repetition_failed),
-        on_bench(i31_it_is_acknowledged),
+        on_bench(no_lost_ack_a_base_is_deleted),
+        on_bench(no_lost_ack_an_entitys_event_is_deleted),
+        on_bench(no_lost_ack_lost_event),
+        on_bench(no_lost_ack_changed_event),
+        on_bench(no_lost_ack_answered_before_durable),
+        on_bench(no_lost_ack_acknowledged_before_durable),
+        on_bench(no_lost_ack_acknowledged_is_another),
+        on_bench(no_lost_ack_committed_and_not_kept),
+        on_bench(fenced_writes_stored_under_a_stale_fence),
+        on_bench(fenced_writes_fences_decrease),
+        on_bench(fenced_writes_a_claim_lowers_a_fence),
+        on_bench(fenced_writes_a_claim_is_answered_and_not_durable),
+        on_bench(fenced_writes_a_fence_goes_back),
+        on_bench(fenced_writes_a_refused_event_is_acknowledged),
+        on_bench(coordinator_state_a_term_is_given_twice),
+        on_bench(coordinator_state_a_term_goes_back),
+        on_bench(coordinator_state_a_term_is_given_and_not_durable),
+        on_bench(faithful_replay_a_record_that_cannot_be_read),
+        on_bench(faithful_replay_a_replay_tells_another_event),
+        on_bench(faithful_replay_a_replay_tells_what_is_not_durable),
+        on_bench(gapless_sequence_a_replay_ends_early),
+        on_bench(gapless_sequence_a_replay_has_a_gap),
+        on_bench(gapless_sequence_a_number_is_given_twice),
+        on_bench(gapless_sequence_a_gap),
+        on_bench(unknown_outcome_another_event_is_written),
+        on_bench(unknown_outcome_it_is_written_not_as_a_repetition),
+        on_bench(unknown_outcome_no_replay_after_the_repetition_failed),
+        on_bench(unknown_outcome_it_is_acknowledged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

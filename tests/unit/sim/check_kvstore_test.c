@@ -71,7 +71,7 @@ static void what_was_acknowledged_is_seen(void **state)
     expect(NULL);
     assert_int_equal(check_kvstore_counts(at.check).quorums, 2);
     read_by(2, values, 1);
-    expect("N1");
+    expect("store-quorum-read");
 }
 
 static void what_was_replaced_is_not(void **state)
@@ -84,7 +84,7 @@ static void what_was_replaced_is_not(void **state)
     read_by(2, &new, 1);
     expect(NULL);
     read_by(2, &old, 1);
-    expect("N1");
+    expect("store-quorum-read");
 }
 
 /* Whoever wrote it was not answered: a read may find it or not, and then the others. */
@@ -110,7 +110,7 @@ static void what_was_found_is_found_again(void **state)
     read_by(2, &next, 1);
     expect(NULL);
     read_by(2, &number, 1); /* which was replaced, as is known */
-    expect("N6");
+    expect("store-monotonic-read");
 }
 
 static void what_was_found_by_all_is_found_by_each(void **state)
@@ -127,7 +127,7 @@ static void what_was_found_by_all_is_found_by_each(void **state)
     read_by(3, &number, 1);
     expect(NULL);
     read_by(1, NULL, 0);
-    expect("N6");
+    expect("store-monotonic-read");
 }
 
 static void what_happens_at_the_same_time_is_free(void **state)
@@ -159,7 +159,7 @@ static void other_members_are_another_epoch(void **state)
     expect(NULL);
     (void)written(0);
     read_by(2, NULL, 0);
-    expect("N1");
+    expect("store-quorum-read");
 }
 
 static void what_nobody_wrote_is_not_read(void **state)
@@ -177,7 +177,7 @@ static void what_nobody_wrote_is_not_read(void **state)
     other = written(0);
     at.key = key;
     read_by(1, &other, 1);
-    expect("N2");
+    expect("store-no-foreign-value");
 }
 
 static void what_was_refused_is_not_read(void **state)
@@ -188,7 +188,7 @@ static void what_was_refused_is_not_read(void **state)
     (void)state;
     check_kvstore_write_ended(at.check, number, CHECK_STORE_REFUSED);
     read_by(1, &number, 1);
-    expect("N2");
+    expect("store-no-foreign-value");
 }
 
 static void siblings_are_there_in_the_end(void **state)
@@ -206,7 +206,7 @@ static void siblings_are_there_in_the_end(void **state)
     expect(NULL);
     assert_int_equal(check_kvstore_counts(at.check).finals, 2);
     check_kvstore_final(at.check, &read, values, 1);
-    expect("N3");
+    expect("store-no-lost-write");
 }
 
 /* Three replicas took it, and died while the answer was under way. */

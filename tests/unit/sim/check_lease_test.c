@@ -93,8 +93,8 @@ static void two_holders_are_found(void **state)
     hold(0, 1, 20 * SECOND);
     pass(20 * SECOND - 1);
     hold(1, 2, 20 * SECOND);
-    assert_non_null(verdict_find(verdict, "I24"));
-    assert_int_equal(verdict_find(verdict, "I24")->node, 1);
+    assert_non_null(verdict_find(verdict, "single-lease-holder"));
+    assert_int_equal(verdict_find(verdict, "single-lease-holder")->node, 1);
 }
 
 /* A clock that stood, or is slow, makes its node believe for longer. */
@@ -105,7 +105,7 @@ static void each_believes_by_its_own_clock(void **state)
     pass(30 * SECOND);
     clocks[0] -= 11 * SECOND;
     hold(1, 2, 20 * SECOND);
-    assert_non_null(verdict_find(verdict, "I24"));
+    assert_non_null(verdict_find(verdict, "single-lease-holder"));
 }
 
 static void an_old_token_is_found(void **state)
@@ -114,7 +114,7 @@ static void an_old_token_is_found(void **state)
     hold(0, 2, SECOND);
     pass(SECOND);
     hold(1, 1, SECOND);
-    assert_non_null(verdict_find(verdict, "I24"));
+    assert_non_null(verdict_find(verdict, "single-lease-holder"));
 }
 
 static void a_token_of_another_is_found(void **state)
@@ -123,7 +123,7 @@ static void a_token_of_another_is_found(void **state)
     hold(0, 2, SECOND);
     pass(SECOND);
     hold(1, 2, SECOND);
-    assert_non_null(verdict_find(verdict, "I24"));
+    assert_non_null(verdict_find(verdict, "single-lease-holder"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

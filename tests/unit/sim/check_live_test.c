@@ -61,7 +61,7 @@ static bool has_one(const char **text)
     return check_live_coordinator(check, 1, &node, words, sizeof words);
 }
 
-static void L2_none_or_two_coordinators_are_found(void **state)
+static void homes_available_none_or_two_coordinators_are_found(void **state)
 {
     const char *text;
 
@@ -80,7 +80,7 @@ static void L2_none_or_two_coordinators_are_found(void **state)
     assert_false(has_one(&text));
 }
 
-static void L3_a_handoff_that_does_not_end_is_found(void **state)
+static void handoff_completes_a_handoff_that_does_not_end_is_found(void **state)
 {
     (void)state;
     handoff(0, 5, PROBE_HANDOFF_BEGUN);
@@ -93,11 +93,11 @@ static void L3_a_handoff_that_does_not_end_is_found(void **state)
     assert_int_equal(verdict_count(verdict), 0);
     now += 1;
     check_live_look(check, now);
-    assert_non_null(verdict_find(verdict, "L3"));
-    assert_int_equal(verdict_find(verdict, "L3")->node, 0);
+    assert_non_null(verdict_find(verdict, "handoff-completes"));
+    assert_int_equal(verdict_find(verdict, "handoff-completes")->node, 0);
 }
 
-static void L3_what_has_ended_is_let_pass(void **state)
+static void handoff_completes_what_has_ended_is_let_pass(void **state)
 {
     (void)state;
     check_live_quiet(check, now, true);
@@ -121,7 +121,7 @@ static void shard(uint32_t node, int32_t shard, enum probe_kind kind)
     check_live_probe(check, now, node, &probe);
 }
 
-static void L3_a_shard_that_does_not_stop_is_found(void **state)
+static void handoff_completes_a_shard_that_does_not_stop_is_found(void **state)
 {
     (void)state;
     shard(0, 7, PROBE_SHARD_STOPPING);
@@ -134,11 +134,11 @@ static void L3_a_shard_that_does_not_stop_is_found(void **state)
     assert_int_equal(verdict_count(verdict), 0);
     now += 1;
     check_live_look(check, now);
-    assert_non_null(verdict_find(verdict, "L3"));
-    assert_int_equal(verdict_find(verdict, "L3")->node, 0);
+    assert_non_null(verdict_find(verdict, "handoff-completes"));
+    assert_int_equal(verdict_find(verdict, "handoff-completes")->node, 0);
 }
 
-static void L3_shards_that_have_stopped_are_let_pass(void **state)
+static void handoff_completes_shards_that_have_stopped_are_let_pass(void **state)
 {
     (void)state;
     check_live_quiet(check, now, true);
@@ -154,7 +154,7 @@ static void L3_shards_that_have_stopped_are_let_pass(void **state)
     assert_int_equal(verdict_count(verdict), 0);
 }
 
-static void L6_a_node_that_ends_is_found(void **state)
+static void healthy_node_stays_a_node_that_ends_is_found(void **state)
 {
     (void)state;
     check_live_node_ended(check, 1, false, SHERD_EDOWN);
@@ -162,11 +162,11 @@ static void L6_a_node_that_ends_is_found(void **state)
     check_live_node_ended(check, 1, true, 0); /* killed from outside */
     assert_int_equal(verdict_count(verdict), 0);
     check_live_node_ended(check, 2, false, SHERD_EDOWN);
-    assert_non_null(verdict_find(verdict, "L6"));
-    assert_int_equal(verdict_find(verdict, "L6")->node, 2);
+    assert_non_null(verdict_find(verdict, "healthy-node-stays"));
+    assert_int_equal(verdict_find(verdict, "healthy-node-stays")->node, 2);
 }
 
-static void L9_what_a_silent_cluster_says_is_found(void **state)
+static void quiet_cluster_rests_what_a_silent_cluster_says_is_found(void **state)
 {
     static const enum probe_kind kinds[] = {
         PROBE_GOSSIP_SENT,       PROBE_MEMBER_SEEN,
@@ -180,19 +180,19 @@ static void L9_what_a_silent_cluster_says_is_found(void **state)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         check_live_quiet(check, now, true);
         tell(0, kinds[i]);
-        assert_null(verdict_find(verdict, "L9")); /* not silent yet */
+        assert_null(verdict_find(verdict, "quiet-cluster-rests")); /* not silent yet */
         check_live_silent(check, true);
         tell(0, PROBE_ENTITY_STOPPED);
-        assert_null(verdict_find(verdict, "L9"));
+        assert_null(verdict_find(verdict, "quiet-cluster-rests"));
         tell(0, kinds[i]);
-        assert_non_null(verdict_find(verdict, "L9"));
+        assert_non_null(verdict_find(verdict, "quiet-cluster-rests"));
         (void)end(NULL);
         (void)begin(NULL);
     }
 }
 
 /* A clock of the day has jumped: tombstones end by it. */
-static void L9_tombstones_that_end_are_gossiped(void **state)
+static void quiet_cluster_rests_tombstones_that_end_are_gossiped(void **state)
 {
     (void)state;
     check_live_quiet(check, now, true);
@@ -201,11 +201,11 @@ static void L9_tombstones_that_end_are_gossiped(void **state)
     tell(0, PROBE_GOSSIP_SENT);
     assert_int_equal(verdict_count(verdict), 0);
     tell(0, PROBE_HOME_SET);
-    assert_non_null(verdict_find(verdict, "L9"));
+    assert_non_null(verdict_find(verdict, "quiet-cluster-rests"));
 }
 
 /* Who may not see the others gossips; its shards stay all the same. */
-static void L9_a_still_cluster_may_gossip(void **state)
+static void quiet_cluster_rests_a_still_cluster_may_gossip(void **state)
 {
     char text[VERDICT_TEXT_MAX];
 
@@ -217,7 +217,7 @@ static void L9_a_still_cluster_may_gossip(void **state)
     assert_int_equal(verdict_count(verdict), 0);
     assert_true(check_live_rests(check, now, text, sizeof text));
     tell(0, PROBE_HOME_SET);
-    assert_non_null(verdict_find(verdict, "L9"));
+    assert_non_null(verdict_find(verdict, "quiet-cluster-rests"));
     assert_false(check_live_rests(check, now - 1, text, sizeof text));
     assert_true(check_live_rests(check, now, text, sizeof text));
 }
@@ -257,7 +257,7 @@ static void move(int32_t shard)
     handoff(0, shard, PROBE_HANDOFF_MOVED);
 }
 
-static void L9_a_shard_that_moves_for_ever_is_found(void **state)
+static void quiet_cluster_rests_a_shard_that_moves_for_ever_is_found(void **state)
 {
     (void)state;
     for (int i = 0; i < 20; i++)
@@ -268,25 +268,25 @@ static void L9_a_shard_that_moves_for_ever_is_found(void **state)
             move(shard);
     assert_int_equal(verdict_count(verdict), 0);
     move(7);
-    assert_non_null(verdict_find(verdict, "L9"));
+    assert_non_null(verdict_find(verdict, "quiet-cluster-rests"));
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(L2_none_or_two_coordinators_are_found),
-        TEST(L3_a_handoff_that_does_not_end_is_found),
-        TEST(L3_what_has_ended_is_let_pass),
-        TEST(L3_a_shard_that_does_not_stop_is_found),
-        TEST(L3_shards_that_have_stopped_are_let_pass),
-        TEST(L6_a_node_that_ends_is_found),
-        TEST(L9_what_a_silent_cluster_says_is_found),
-        TEST(L9_tombstones_that_end_are_gossiped),
-        TEST(L9_a_still_cluster_may_gossip),
+        TEST(homes_available_none_or_two_coordinators_are_found),
+        TEST(handoff_completes_a_handoff_that_does_not_end_is_found),
+        TEST(handoff_completes_what_has_ended_is_let_pass),
+        TEST(handoff_completes_a_shard_that_does_not_stop_is_found),
+        TEST(handoff_completes_shards_that_have_stopped_are_let_pass),
+        TEST(healthy_node_stays_a_node_that_ends_is_found),
+        TEST(quiet_cluster_rests_what_a_silent_cluster_says_is_found),
+        TEST(quiet_cluster_rests_tombstones_that_end_are_gossiped),
+        TEST(quiet_cluster_rests_a_still_cluster_may_gossip),
         TEST(nothing_rests_before_the_quiet),
         TEST(who_hands_off_does_not_rest),
-        TEST(L9_a_shard_that_moves_for_ever_is_found),
+        TEST(quiet_cluster_rests_a_shard_that_moves_for_ever_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,22 +76,22 @@ static void remove_first(void)
     see(1, 0, PEER_REMOVED);
 }
 
-static void I11_a_home_that_ends_too_early_is_found(void **state)
+static void handoff_safety_a_home_that_ends_too_early_is_found(void **state)
 {
     (void)state;
     see(1, 0, PEER_REMOVED);
     now += MARGIN / 2;
     home_ends(1, 0);
-    expect_only("I11");
+    expect_only("handoff-safety");
 }
 
-static void I32_a_coordinator_that_starts_too_early_is_found(void **state)
+static void single_coordinator_a_coordinator_that_starts_too_early_is_found(void **state)
 {
     (void)state;
     remove_first();
     now += MARGIN / 2;
     coordinator(1, PROBE_COORDINATOR_STARTED);
-    expect_only("I32");
+    expect_only("single-coordinator");
 }
 
 static void what_waits_for_the_margin_passes(void **state)
@@ -167,8 +167,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-        CASE(I11_a_home_that_ends_too_early_is_found),
-        CASE(I32_a_coordinator_that_starts_too_early_is_found),
+        CASE(handoff_safety_a_home_that_ends_too_early_is_found),
+        CASE(single_coordinator_a_coordinator_that_starts_too_early_is_found),
         CASE(what_waits_for_the_margin_passes),
         CASE(a_coordinator_that_has_ended_is_not_waited_for),
         CASE(one_that_took_over_is_the_last_one),

@@ -79,7 +79,7 @@ static void a_status_that_goes_back_is_found(void **state)
     (void)state;
     see(0, 1, PEER_LEAVING);
     see(0, 1, PEER_UP);
-    expect_only("I18");
+    expect_only("member-lifecycle");
 }
 
 static void a_removed_member_that_returns_is_found(void **state)
@@ -88,14 +88,14 @@ static void a_removed_member_that_returns_is_found(void **state)
     see(0, 1, PEER_UP);
     see(0, 1, PEER_REMOVED);
     see(0, 1, PEER_UP);
-    expect_only("I18");
+    expect_only("member-lifecycle");
 }
 
 static void a_removal_of_a_stranger_is_found(void **state)
 {
     (void)state;
     see(0, 1, PEER_REMOVED);
-    expect_only("I18");
+    expect_only("member-lifecycle");
 }
 
 static void who_is_removed_is_seen_no_more(void **state)
@@ -138,7 +138,7 @@ static void a_down_without_a_cause_is_found(void **state)
 {
     (void)state;
     see(0, 1, PEER_DOWN);
-    expect_only("I21");
+    expect_only("no-split-brain");
 }
 
 static void a_down_that_nobody_commanded_is_found(void **state)
@@ -146,7 +146,7 @@ static void a_down_that_nobody_commanded_is_found(void **state)
     (void)state;
     check_member_commanded(check, address_of(2));
     tell(0, PROBE_MEMBER_DOWNED, 1, PROBE_DOWN_COMMAND);
-    expect_only("I21");
+    expect_only("no-split-brain");
 }
 
 static void a_command_is_not_for_the_next_life(void **state)
@@ -161,28 +161,28 @@ static void a_command_is_not_for_the_next_life(void **state)
     tell(1, PROBE_MEMBER_DOWNED, 2, PROBE_DOWN_COMMAND); /* it is downed already */
     expect_only(NULL);
     check_member_probe(check, 0, &next);
-    expect_only("I21");
+    expect_only("no-split-brain");
 }
 
 static void a_replaced_node_that_runs_is_found(void **state)
 {
     (void)state;
     tell(0, PROBE_MEMBER_DOWNED, 1, PROBE_DOWN_REPLACED);
-    expect_only("I21");
+    expect_only("no-split-brain");
 }
 
 static void a_down_for_another_node_is_found(void **state)
 {
     (void)state;
     tell(0, PROBE_MEMBER_DOWNED, 1, PROBE_DOWN_REMOTE);
-    expect_only("I21");
+    expect_only("no-split-brain");
 }
 
 static void a_down_by_a_resolver_that_is_off_is_found(void **state)
 {
     (void)state;
     tell(0, PROBE_MEMBER_DOWNED, 1, PROBE_DOWN_DECIDED);
-    expect_only("I21");
+    expect_only("no-split-brain");
 }
 
 static void a_down_by_a_resolver_passes(void **state)
@@ -249,7 +249,7 @@ static void another_than_the_leader_is_found(void **state)
 {
     (void)state;
     act(1, true, calm);
-    expect_only("I20");
+    expect_only("leader-actions");
 }
 
 /* The first one is down: the second leads. */
@@ -263,7 +263,7 @@ static void a_leader_that_is_down_is_found(void **state)
     act(1, true, members);
     expect_only(NULL);
     act(0, true, members);
-    expect_only("I20");
+    expect_only("leader-actions");
 }
 
 static void wrong_actions_are_found(void **state)
@@ -279,13 +279,13 @@ static void wrong_actions_are_found(void **state)
 
     for (uint32_t i = 0; i < sizeof second / sizeof *second; i++) {
         act(0, true, with(second[i]));
-        expect_only("I20");
+        expect_only("leader-actions");
         (void)end(state);
         (void)begin(state);
     }
     act(0, false, with((struct probe_evidence){ 0, PEER_JOINING, PEER_UP, 1, 1,
                                                 1, 0 }));
-    expect_only("I20");
+    expect_only("leader-actions");
 }
 
 /* Members of another data center hold up nobody, and only their end is a leader's business here. */
@@ -319,7 +319,7 @@ static void wrong_actions_elsewhere_are_found(void **state)
 
     for (uint32_t i = 0; i < sizeof second / sizeof *second; i++) {
         act(0, true, with(second[i]));
-        expect_only("I20");
+        expect_only("leader-actions");
         (void)end(state);
         (void)begin(state);
     }
@@ -331,7 +331,7 @@ static void wrong_actions_elsewhere_are_found(void **state)
     expect_only(NULL);
     members[2].seen = 0;
     act(0, true, members);
-    expect_only("I20");
+    expect_only("leader-actions");
 }
 
 /* ---- clusters ---- */
@@ -358,7 +358,7 @@ static void two_clusters_that_merge_are_found(void **state)
     see(1, 0, PEER_UP);
     expect_only(NULL);
     see(0, 1, PEER_UP);
-    expect_only("I33");
+    expect_only("no-cluster-merge");
 }
 
 static void a_node_of_two_clusters_is_found(void **state)
@@ -368,7 +368,7 @@ static void a_node_of_two_clusters_is_found(void **state)
     tell(1, PROBE_CLUSTER_FOUNDED, 1, 0);
     tell(2, PROBE_CLUSTER_JOINED, 0, 0);
     tell(2, PROBE_CLUSTER_JOINED, 1, 0);
-    expect_only("I33");
+    expect_only("no-cluster-merge");
 }
 
 static void who_is_of_another_cluster_is_alone(void **state)
@@ -380,7 +380,7 @@ static void who_is_of_another_cluster_is_alone(void **state)
     see(2, 2, PEER_JOINING);
     expect_only(NULL);
     see(0, 2, PEER_JOINING);
-    expect_only("I33");
+    expect_only("no-cluster-merge");
 }
 
 static void a_member_that_one_of_another_cluster_sees_is_found(void **state)
@@ -388,7 +388,7 @@ static void a_member_that_one_of_another_cluster_sees_is_found(void **state)
     (void)state;
     check_member_node_foreign(check, 2);
     see(2, 0, PEER_UP);
-    expect_only("I33");
+    expect_only("no-cluster-merge");
 }
 
 static void who_is_of_another_cluster_and_enters_is_found(void **state)
@@ -397,7 +397,7 @@ static void who_is_of_another_cluster_and_enters_is_found(void **state)
     tell(0, PROBE_CLUSTER_FOUNDED, 0, 0);
     check_member_node_foreign(check, 2);
     tell(2, PROBE_CLUSTER_JOINED, 0, 0);
-    expect_only("I33");
+    expect_only("no-cluster-merge");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -416,7 +416,7 @@ static void take(uint32_t node, const struct probe_version *versions,
     check_member_probe(check, node, &probe);
 }
 
-static void I18_an_older_version_is_found(void **state)
+static void member_lifecycle_an_older_version_is_found(void **state)
 {
     static const struct probe_version newer[] = { { 1, 3 }, { 2, 5 }, { 1, 3 }, { 2, 6 } };
     static const struct probe_version merged[] = { { 1, 3 }, { 2, 5 }, { 1, 4 }, { 2, 5 }, { 3, 1 } };
@@ -432,20 +432,20 @@ static void I18_an_older_version_is_found(void **state)
     expect_only(NULL);
     assert_int_equal(check_member_counts(check).versions, 4);
     take(1, older, 2, 2);
-    expect_only("I18");
+    expect_only("member-lifecycle");
 }
 
 /* It is newer in part, and what the node knew is lost. */
-static void I18_a_concurrent_version_that_is_taken_whole_is_found(void **state)
+static void member_lifecycle_a_concurrent_version_that_is_taken_whole_is_found(void **state)
 {
     static const struct probe_version other[] = { { 1, 3 }, { 2, 5 }, { 1, 4 }, { 2, 4 } };
 
     (void)state;
     take(1, other, 2, 2);
-    assert_non_null(verdict_find(verdict, "I18"));
-    assert_string_equal(verdict_find(verdict, "I18")->text,
+    assert_non_null(verdict_find(verdict, "member-lifecycle"));
+    assert_string_equal(verdict_find(verdict, "member-lifecycle")->text,
                         "takes a concurrent version of the gossip for its own");
-    expect_only("I18");
+    expect_only("member-lifecycle");
 }
 
 static void act_on(uint32_t node, uint64_t version,
@@ -460,7 +460,7 @@ static void act_on(uint32_t node, uint64_t version,
     check_member_probe(check, node, &probe);
 }
 
-static void I20_two_leaders_of_one_version_are_found(void **state)
+static void leader_actions_two_leaders_of_one_version_are_found(void **state)
 {
     /* each takes the other for unreachable, so that each leads by its own evidence */
     static const struct probe_evidence first[] = {
@@ -478,10 +478,10 @@ static void I20_two_leaders_of_one_version_are_found(void **state)
     act_on(0, 7, first, 2);
     expect_only(NULL);
     act_on(0, 7, second, 2);
-    expect_only("I20");
+    expect_only("leader-actions");
 }
 
-static void I20_one_version_with_two_contents_is_found(void **state)
+static void leader_actions_one_version_with_two_contents_is_found(void **state)
 {
     static const struct probe_evidence first[] = {
         { 100, PEER_UP, PEER_UP, 1, 1, 1, 0 },
@@ -496,7 +496,7 @@ static void I20_one_version_with_two_contents_is_found(void **state)
     act_on(0, 7, first, 2);
     expect_only(NULL);
     act_on(0, 7, second, 2);
-    expect_only("I20");
+    expect_only("leader-actions");
 }
 
 int main(void)
@@ -528,10 +528,10 @@ int main(void)
         TEST(a_member_that_one_of_another_cluster_sees_is_found),
         TEST(who_is_of_another_cluster_and_enters_is_found),
         TEST(a_node_of_two_clusters_is_found),
-        TEST(I18_an_older_version_is_found),
-        TEST(I18_a_concurrent_version_that_is_taken_whole_is_found),
-        TEST(I20_two_leaders_of_one_version_are_found),
-        TEST(I20_one_version_with_two_contents_is_found),
+        TEST(member_lifecycle_an_older_version_is_found),
+        TEST(member_lifecycle_a_concurrent_version_that_is_taken_whole_is_found),
+        TEST(leader_actions_two_leaders_of_one_version_are_found),
+        TEST(leader_actions_one_version_with_two_contents_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

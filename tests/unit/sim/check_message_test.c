@@ -16,7 +16,7 @@
 
 struct seen {
     uint32_t count;
-    char invariant[8];
+    char invariant[32];
     char text[600];
     uint32_t node;
 };
@@ -217,7 +217,7 @@ static void a_message_that_vanishes_is_told_with_its_place(void **state)
                         "message 1 to entity 17 of type 1 at node 5 for 3 ms");
     assert_int_equal(check_message_drained(check), 1);
     assert_int_equal(seen.node, 5);
-    assert_seen("I3", "message 1 is still open after the drain "
+    assert_seen("message-accounting", "message 1 is still open after the drain "
                       "to=\"entity 17 of type 1\" place=\"node 5\"");
     buf_fini(&buf);
     check_message_free(check);
@@ -230,7 +230,7 @@ static void a_node_that_leaves_loses_nothing(void **state)
     (void)state;
     (void)send(check, 1);
     check_message_node_ended(check, NODE, CHECK_LEFT);
-    assert_seen("I3", "left behind by its node");
+    assert_seen("message-accounting", "left behind by its node");
     assert_int_equal(check_message_counts(check).left_behind, 1);
     (void)send(check, 1);
     check_message_node_ended(check, NODE, CHECK_DOWNED);
@@ -346,7 +346,7 @@ static void a_frame_written_twice_is_told(void **state)
     put_frame(&buf, 0);
     check_message_written(check, 9, NODE, buf_slice(&buf));
     check_message_written(check, 10, NODE, buf_slice(&buf));
-    assert_seen("I3", "message 0 is written to=\"entity 1 of type 1\" "
+    assert_seen("message-accounting", "message 0 is written to=\"entity 1 of type 1\" "
                       "place=\"connection 9\"");
     buf_fini(&buf);
     check_message_free(check);
@@ -425,7 +425,7 @@ static void what_was_delivered_is_not_dropped(void **state)
     check_message_arrived(check, 9, 5, buf.size);
     check_message_delivered(check, 5, 0, check_entity(1, 1));
     check_message_dropped(check, 5, buf_slice(&buf));
-    assert_seen("I3", "message 0 is dropped with its connection, but it is "
+    assert_seen("message-accounting", "message 0 is dropped with its connection, but it is "
                       "delivered");
     buf_fini(&buf);
     check_message_free(check);
@@ -446,7 +446,7 @@ static struct check_message *half_way(struct buf *buf)
     return check;
 }
 
-static void I3_a_mailbox_that_is_full_of_too_few_is_found(void **state)
+static void message_accounting_a_mailbox_that_is_full_of_too_few_is_found(void **state)
 {
     struct check_message *check = fresh();
     uint64_t last = 0;
@@ -460,11 +460,11 @@ static void I3_a_mailbox_that_is_full_of_too_few_is_found(void **state)
     for (int i = 0; i < 100; i++)
         last = send(check, 5 + i % 5);
     check_message_ended(check, NODE, body(last), SHERD_REASON_MAILBOX_FULL);
-    assert_seen("I3", "20 wait, and 100 may");
+    assert_seen("message-accounting", "20 wait, and 100 may");
     check_message_free(check);
 }
 
-static void I3_a_connection_that_is_closed_for_no_reason_is_found(void **state)
+static void message_accounting_a_connection_that_is_closed_for_no_reason_is_found(void **state)
 {
     struct buf buf = { 0 };
     struct check_message *check = half_way(&buf);
@@ -474,11 +474,11 @@ static void I3_a_connection_that_is_closed_for_no_reason_is_found(void **state)
     assert_int_equal(seen.count, 0); /* it has lost nothing yet */
     check_message_pipe_ended(check, 9, false);
     assert_int_equal(seen.node, 5);
-    assert_seen("I3", "message 1 is lost in a connection that the node closed "
+    assert_seen("message-accounting", "message 1 is lost in a connection that the node closed "
                       "for no reason");
     check_message_dropped(check, 5, slice_of(buf.data, buf.size - 1));
     assert_int_equal(seen.node, 5);
-    assert_seen("I3", "message 0 is lost in a connection that the node closed "
+    assert_seen("message-accounting", "message 0 is lost in a connection that the node closed "
                       "for no reason");
     assert_int_equal(check_message_counts(check).lost_in_connection, 2);
     buf_fini(&buf);
@@ -500,7 +500,7 @@ static void what_arrives_of_a_connection_that_is_closed_is_not_lost(void **state
     check_message_free(check);
 }
 
-static void I3_what_a_connection_loses_in_the_quiet_is_found(void **state)
+static void message_accounting_what_a_connection_loses_in_the_quiet_is_found(void **state)
 {
     struct buf buf = { 0 };
     struct check_message *check = half_way(&buf);
@@ -508,9 +508,9 @@ static void I3_what_a_connection_loses_in_the_quiet_is_found(void **state)
     (void)state;
     check_message_quiet(check, true);
     check_message_pipe_ended(check, 9, false);
-    assert_seen("I3", "message 1 is lost in the quiet");
+    assert_seen("message-accounting", "message 1 is lost in the quiet");
     check_message_dropped(check, 5, slice_of(buf.data, buf.size - 1));
-    assert_seen("I3", "message 0 is lost in the quiet");
+    assert_seen("message-accounting", "message 0 is lost in the quiet");
     buf_fini(&buf);
     check_message_free(check);
 }
@@ -546,7 +546,7 @@ static void a_second_delivery_is_found_however_late(void **state)
     }
     assert_int_equal(seen.count, 0);
     check_message_delivered(check, NODE, 5, check_entity(1, 5));
-    assert_seen("I13", "message 5 is delivered twice");
+    assert_seen("at-most-once", "message 5 is delivered twice");
     check_message_free(check);
 }
 
@@ -558,12 +558,12 @@ static void a_message_ends_once(void **state)
     (void)send(check, 1);
     check_message_ended(check, NODE, body(0), SHERD_REASON_STOPPED);
     check_message_ended(check, NODE, body(0), SHERD_REASON_STOPPED);
-    assert_seen("I3", "ends undelivered (the receiver stopped before it read "
+    assert_seen("message-accounting", "ends undelivered (the receiver stopped before it read "
                       "the message), but it is undelivered");
     check_message_delivered(check, NODE, 0, check_entity(1, 1));
-    assert_seen("I3", "message 0 is delivered, but it is undelivered");
+    assert_seen("message-accounting", "message 0 is delivered, but it is undelivered");
     check_message_delivered(check, NODE, 77, check_entity(1, 1));
-    assert_seen("I3", "nobody sent it");
+    assert_seen("message-accounting", "nobody sent it");
     check_message_free(check);
 }
 
@@ -579,7 +579,7 @@ static void a_handler_that_fails_takes_a_delivery_back(void **state)
     assert_int_equal(check_message_counts(check).undelivered_total, 1);
     assert_int_equal(seen.count, 0);
     check_message_ended(check, NODE, body(0), SHERD_REASON_HANDLER_FAILED);
-    assert_seen("I3", "but it is undelivered");
+    assert_seen("message-accounting", "but it is undelivered");
     check_message_free(check);
 }
 
@@ -590,7 +590,7 @@ static void a_message_comes_out_where_it_is(void **state)
     (void)state;
     (void)send(check, 1);
     check_message_delivered(check, NODE + 1, 0, check_entity(1, 1));
-    assert_seen("I3", "message 0 is delivered to=\"entity 1 of type 1\" "
+    assert_seen("message-accounting", "message 0 is delivered to=\"entity 1 of type 1\" "
                       "place=\"node 3\"");
     check_message_free(check);
 }
@@ -606,7 +606,7 @@ static void a_swap_is_found(void **state)
     check_message_delivered(check, NODE, 1, check_entity(1, 1)); /* another receiver */
     assert_int_equal(seen.count, 0);
     check_message_delivered(check, NODE, 0, check_entity(1, 0));
-    assert_seen("I2", "message 0 is delivered after 2");
+    assert_seen("message-order", "message 0 is delivered after 2");
     check_message_free(check);
 }
 
@@ -624,7 +624,7 @@ static void a_late_swap_is_found_among_many_streams(void **state)
         check_message_delivered(check, NODE, send(check, 100 + i),
                                 check_entity(1, 100 + i));
     check_message_delivered(check, NODE, first, check_entity(1, 0));
-    assert_seen("I2", "message 0 is delivered after 1");
+    assert_seen("message-order", "message 0 is delivered after 1");
     memory = check_message_memory(check);
     for (uint32_t i = 0; i < 200000; i++)
         check_message_delivered(check, NODE, send(check, 100 + i),
@@ -642,11 +642,11 @@ static void a_wrong_receiver_is_found(void **state)
     (void)state;
     (void)send(check, 17);
     check_message_delivered(check, NODE, 0, check_entity(1, 18));
-    assert_seen("I34", "message 0 is delivered to entity 18 of type 1 "
+    assert_seen("right-receiver", "message 0 is delivered to entity 18 of type 1 "
                        "to=\"entity 17 of type 1\"");
     (void)check_message_sent(check, 0, NODE, 0, actor);
     check_message_delivered(check, NODE, 1, (struct sherd_ref){ 11, 13 });
-    assert_seen("I34", "is delivered to actor d of node b");
+    assert_seen("right-receiver", "is delivered to actor d of node b");
     check_message_free(check);
 }
 
@@ -666,7 +666,7 @@ static void what_is_passed_on_is_open_for_another_one(void **state)
     assert_int_equal(check_message_counts(check).delivered, 1);
     assert_int_equal(check_message_counts(check).open, 0);
     check_message_passed(check, NODE, 0, second, first);
-    assert_seen("I3", "message 0 is delivered, but it is delivered");
+    assert_seen("message-accounting", "message 0 is delivered, but it is delivered");
     check_message_free(check);
 }
 
@@ -679,11 +679,11 @@ static void who_passes_on_what_is_not_for_it_is_found(void **state)
     (void)state;
     (void)check_message_sent(check, 0, NODE, 5, first);
     check_message_passed(check, NODE, 0, second, first);
-    assert_seen("I34", "is delivered to actor e of node d");
+    assert_seen("right-receiver", "is delivered to actor e of node d");
     (void)check_message_sent(check, 0, NODE, 5, first);
     check_message_passed(check, NODE, 1, first, second);
     check_message_delivered(check, NODE, 1, first); /* its first receiver, again */
-    assert_seen("I34", "is delivered to actor c of node b");
+    assert_seen("right-receiver", "is delivered to actor c of node b");
     check_message_free(check);
 }
 
@@ -704,12 +704,12 @@ static void a_nodes_own_counters_are_compared(void **state)
     assert_int_equal(seen.count, 0);
     status.undelivered[SHERD_REASON_FENCED] = 2;
     check_message_status(check, NODE, &status);
-    assert_seen("I3", "counts 2 undelivered messages (the shard has a newer "
+    assert_seen("message-accounting", "counts 2 undelivered messages (the shard has a newer "
                       "owner), there were 1");
     status.undelivered[SHERD_REASON_FENCED] = 1;
     status.delivered = 0;
     check_message_status(check, NODE, &status);
-    assert_seen("I3", "counts 0 messages as delivered, there were 1");
+    assert_seen("message-accounting", "counts 0 messages as delivered, there were 1");
     check_message_node_started(check, NODE);
     status = (struct sherd_status){ 0 };
     check_message_status(check, NODE, &status);
@@ -734,11 +734,11 @@ int main(void)
         cmocka_unit_test(received_bytes_may_be_dropped_with_their_connection),
         cmocka_unit_test(a_frame_that_began_anew_may_be_dropped_late),
         cmocka_unit_test(what_was_delivered_is_not_dropped),
-        cmocka_unit_test(I3_a_mailbox_that_is_full_of_too_few_is_found),
-        cmocka_unit_test(I3_a_connection_that_is_closed_for_no_reason_is_found),
+        cmocka_unit_test(message_accounting_a_mailbox_that_is_full_of_too_few_is_found),
+        cmocka_unit_test(message_accounting_a_connection_that_is_closed_for_no_reason_is_found),
         cmocka_unit_test(
             what_arrives_of_a_connection_that_is_closed_is_not_lost),
-        cmocka_unit_test(I3_what_a_connection_loses_in_the_quiet_is_found),
+        cmocka_unit_test(message_accounting_what_a_connection_loses_in_the_quiet_is_found),
         cmocka_unit_test(what_was_broken_before_may_be_lost_in_the_quiet),
         cmocka_unit_test(a_second_delivery_is_found_however_late),
         cmocka_unit_test(a_message_ends_once),

@@ -89,7 +89,7 @@ static void hold_lease(uint32_t node, uint64_t token, uint64_t time)
     check_lease_probe(lease, node, &probe);
 }
 
-static void I21_two_sides_that_go_on_are_found(void **state)
+static void no_split_brain_two_sides_that_go_on_are_found(void **state)
 {
     static const enum strategy_kind kinds[] = { STRATEGY_KEEP_MAJORITY,
                                                 STRATEGY_STATIC_QUORUM,
@@ -105,12 +105,12 @@ static void I21_two_sides_that_go_on_are_found(void **state)
         expect_only(NULL);
         see(3, 0x18);
         decide(3, kinds[i]);
-        expect_only("I21");
+        expect_only("no-split-brain");
     }
 }
 
 /* Whichever of them lives: both cannot have decided so. */
-static void I21_a_side_that_has_died_since_counts(void **state)
+static void no_split_brain_a_side_that_has_died_since_counts(void **state)
 {
     (void)state;
     see(0, 0x07);
@@ -118,10 +118,10 @@ static void I21_a_side_that_has_died_since_counts(void **state)
     check_partition_node_ended(check, 0);
     see(3, 0x18);
     decide(3, STRATEGY_KEEP_MAJORITY);
-    expect_only("I21");
+    expect_only("no-split-brain");
 }
 
-static void I21_a_lease_that_another_holds_is_found(void **state)
+static void no_split_brain_a_lease_that_another_holds_is_found(void **state)
 {
     (void)state;
     see(0, 0x07);
@@ -130,7 +130,7 @@ static void I21_a_lease_that_another_holds_is_found(void **state)
     now += 10 * SECOND;
     see(3, 0x18);
     decide(3, STRATEGY_LEASE_MAJORITY);
-    expect_only("I21");
+    expect_only("no-split-brain");
 }
 
 static void a_lease_that_is_over_binds_nobody(void **state)
@@ -196,9 +196,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-        CASE(I21_two_sides_that_go_on_are_found),
-        CASE(I21_a_side_that_has_died_since_counts),
-        CASE(I21_a_lease_that_another_holds_is_found),
+        CASE(no_split_brain_two_sides_that_go_on_are_found),
+        CASE(no_split_brain_a_side_that_has_died_since_counts),
+        CASE(no_split_brain_a_lease_that_another_holds_is_found),
         CASE(a_lease_that_is_over_binds_nobody),
         CASE(one_side_that_ends_is_no_second_one),
         CASE(sides_that_overlap_are_one),

@@ -126,7 +126,7 @@ static void a_write_that_fewer_have_is_found(void **state)
     world.written[1] = 10;
     world.written[2] = 9;
     tell(PROBE_STATE_STORED, 1);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void a_life_that_has_ended_may_have_had_it(void **state)
@@ -141,7 +141,7 @@ static void a_life_that_has_ended_may_have_had_it(void **state)
     writes(2, 11);
     world.written[1] = 11;
     tell(PROBE_STATE_STORED, 2);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void other_members_or_a_node_outside_are_not_judged(void **state)
@@ -186,7 +186,7 @@ static void a_read_without_it_is_found(void **state)
     world.written[1] = world.written[2] = 10;
     tell(PROBE_STATE_ASKED, 1);
     tell(PROBE_FENCES_READ, 1);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void a_read_that_found_nothing_is_found(void **state)
@@ -195,7 +195,7 @@ static void a_read_that_found_nothing_is_found(void **state)
     world.written[1] = world.written[2] = 10;
     tell(PROBE_STATE_ASKED, 1);
     tell(PROBE_FENCES_READ, 1);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void what_too_few_had_may_be_missed(void **state)
@@ -211,7 +211,7 @@ static void what_too_few_had_may_be_missed(void **state)
     tell(PROBE_FENCES_READ, 1); /* late: of the first one */
     expect_only(NULL);
     tell(PROBE_FENCES_READ, 2);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void who_does_not_count_is_not_asked(void **state)

@@ -1,4 +1,4 @@
-/* The checker of remembered entities: each part of I8 is broken on purpose and found; what keeps it passes. */
+/* The checker of remembered entities: each part of remembered-entities is broken on purpose and found; what keeps it passes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -143,7 +143,7 @@ static void a_start_before_it_is_stored_is_found(void **state)
     (void)state;
     kept(true, "a", "");
     starts(0, "b");
-    expect_only("I8");
+    expect_only("remembered-entities");
 }
 
 static void who_was_forgotten_and_starts_is_found(void **state)
@@ -152,7 +152,7 @@ static void who_was_forgotten_and_starts_is_found(void **state)
     kept(true, "a", "");
     kept(false, "", "a");
     starts(0, "a");
-    expect_only("I8");
+    expect_only("remembered-entities");
 }
 
 static void a_start_that_was_not_stored_is_no_start(void **state)
@@ -160,7 +160,7 @@ static void a_start_that_was_not_stored_is_no_start(void **state)
     (void)state;
     store("|Kept|4", true, "a", "", BACKEND_FAILED);
     starts(0, "a");
-    expect_only("I8");
+    expect_only("remembered-entities");
 }
 
 static void a_base_without_an_id_is_found(void **state)
@@ -212,7 +212,7 @@ static void with_other_shards_each_is_stored_where_it_belongs(void **state)
     expect_quiet(missing); /* in the new one */
     expect_only(NULL);
     starts(0, "a"); /* in the old one */
-    expect_only("I8");
+    expect_only("remembered-entities");
 }
 
 static void who_is_outside_may_start_whom_others_forgot(void **state)
@@ -368,7 +368,7 @@ static void a_write_that_too_few_have_is_not_stored(void **state)
     sent(0, "a", "");
     replicas[0] = replicas[1] = "a";
     stored(0, "a", "");
-    expect_only("I8");
+    expect_only("remembered-entities");
 }
 
 /* Who has died may have it; whether so many are enough is known while the same ones count. */
@@ -392,7 +392,7 @@ static void a_start_that_its_replica_does_not_have_is_found(void **state)
     (void)state;
     sent(0, "a", "");
     starts(0, "a");
-    expect_only("I8");
+    expect_only("remembered-entities");
 }
 
 static void whose_stop_was_sent_here_and_starts_is_found(void **state)
@@ -403,7 +403,7 @@ static void whose_stop_was_sent_here_and_starts_is_found(void **state)
     stops(0, "a");
     all_have("");
     starts(0, "a");
-    expect_only("I8");
+    expect_only("remembered-entities");
 }
 
 /* Its removal may come between the read and the start. */
@@ -437,7 +437,7 @@ static void whose_stop_comes_late_may_have_been_started_again(void **state)
     expect_only(NULL);
     replicas[1] = "";
     starts(1, "a"); /* it has sent that start */
-    expect_only("I8");
+    expect_only("remembered-entities");
 }
 
 static void once_it_is_stored_again_no_stop_is_to_come(void **state)
@@ -449,7 +449,7 @@ static void once_it_is_stored_again_no_stop_is_to_come(void **state)
     stored(1, "a", "");
     all_have("");
     starts(2, "a");
-    expect_only("I8");
+    expect_only("remembered-entities");
 }
 
 static void replicas_that_differ_are_found(void **state)

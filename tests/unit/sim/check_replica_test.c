@@ -154,8 +154,8 @@ static void what_is_there_again_behind_its_mark_is_found(void **state)
     (void)state;
     give(1, &gone, 3, true);
     check_replica_marks(verdict, &replicas[1], key());
-    expect_only("I17");
-    assert_int_equal(verdict_find(verdict, "I17")->node, 1);
+    expect_only("pruned-stays-pruned");
+    assert_int_equal(verdict_find(verdict, "pruned-stays-pruned")->node, 1);
 }
 
 /* It lives where nobody knows it, and they have pruned it. */
@@ -206,7 +206,7 @@ static void what_a_disk_has_alone_is_found(void **state)
     give(0, &identities[0].node, 3, false);
     all_loaded();
     compare_with_disk(&identities[0].node, 4);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 static void a_key_that_a_disk_has_alone_is_found(void **state)
@@ -214,7 +214,7 @@ static void a_key_that_a_disk_has_alone_is_found(void **state)
     (void)state;
     all_loaded();
     compare_with_disk(&identities[0].node, 1);
-    expect_only("I16");
+    expect_only("no-lost-update");
 }
 
 /* ---- laws ---- */
@@ -260,7 +260,7 @@ static void equal_values_of_other_bytes_are_found(void **state)
     assert_int_equal(dd_decode(other, &values[1]), DD_OK);
     assert_true(dd_equal(values[0], values[1]));
     check_replica_laws(verdict, 0, (const struct dd_value *const *)values);
-    expect_only("I14");
+    expect_only("value-integrity");
     for (int i = 0; i < 3; i++)
         dd_free(values[i]);
     mem_free(bytes);

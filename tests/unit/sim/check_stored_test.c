@@ -1,4 +1,4 @@
-/* The checker of what coordinators store: each part of I10 is broken on purpose and found; what keeps it passes. */
+/* The checker of what coordinators store: each part of coordinator-state is broken on purpose and found; what keeps it passes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -148,7 +148,7 @@ static void a_home_told_before_its_write_is_confirmed_is_found(void **state_of)
     home(0, PROBE_HOME_SET, &two[0]);
     state(0, false, 1, 5, two, 1);
     home(0, PROBE_HOME_TOLD, &two[0]);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void a_home_that_came_after_the_write_began_is_not_in_it(void **state_of)
@@ -162,7 +162,7 @@ static void a_home_that_came_after_the_write_began_is_not_in_it(void **state_of)
     home(0, PROBE_HOME_TOLD, &two[0]);
     expect_only(NULL);
     home(0, PROBE_HOME_TOLD, &two[1]);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void a_write_without_a_home_is_found(void **state_of)
@@ -172,7 +172,7 @@ static void a_write_without_a_home_is_found(void **state_of)
     home(0, PROBE_HOME_SET, &two[0]);
     home(0, PROBE_HOME_SET, &two[1]);
     state(0, false, 1, 5, two, 1);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void a_write_with_another_fence_is_found(void **state_of)
@@ -183,7 +183,7 @@ static void a_write_with_another_fence_is_found(void **state_of)
     started(0);
     home(0, PROBE_HOME_SET, &two[0]);
     state(0, false, 1, 5, &older, 1);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void a_fence_that_is_not_taken_over_is_found(void **state_of)
@@ -194,7 +194,7 @@ static void a_fence_that_is_not_taken_over_is_found(void **state_of)
     state(1, true, 0, 5, two, 2);
     home(1, PROBE_HOME_SET, &two[0]);
     state(1, false, 1, 6, two, 1);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void a_term_that_does_not_grow_is_found(void **state_of)
@@ -204,7 +204,7 @@ static void a_term_that_does_not_grow_is_found(void **state_of)
     started(1);
     state(1, true, 0, 5, NULL, 0);
     state(1, false, 1, 5, NULL, 0);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void a_term_that_goes_back_is_found_unless_its_node_is_outside(void **state_of)
@@ -218,7 +218,7 @@ static void a_term_that_goes_back_is_found_unless_its_node_is_outside(void **sta
     expect_only(NULL);
     safety.outside[1] = false;
     confirmed(1, 1);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void a_fence_that_is_dropped_later_is_found(void **state_of)
@@ -229,7 +229,7 @@ static void a_fence_that_is_dropped_later_is_found(void **state_of)
     state(0, false, 2, 5, two, 1);
     expect_only(NULL);
     confirmed(0, 2);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void a_fence_that_goes_back_is_found(void **state_of)
@@ -242,7 +242,7 @@ static void a_fence_that_goes_back_is_found(void **state_of)
     home(1, PROBE_HOME_SET, &older);
     state(1, false, 1, 6, &older, 1);
     confirmed(1, 1);
-    expect_only("I10");
+    expect_only("coordinator-state");
 }
 
 static void a_fence_that_need_not_have_been_read_may_go_back(void **state_of)

@@ -274,7 +274,7 @@ static void who_is_seen_by_the_others_is_inside(void **state)
     close_scene(&scene);
 }
 
-/* I24: one side gets the lease; the other one ends. */
+/* single-lease-holder: one side gets the lease; the other one ends. */
 static void a_lease_has_one_holder(void **state)
 {
     struct scene scene;
@@ -342,7 +342,7 @@ static void who_exits_and_is_removed_unreached_is_outside(void **state)
     close_scene(&scene);
 }
 
-/* L5, from the command on: while nobody answers, with a bug at a step of its end. */
+/* shutdown-completes, from the command on: while nobody answers, with a bug at a step of its end. */
 static bool ends_late(enum zoo_mutant bug, bool is_paused, uint64_t within)
 {
     struct scene scene;
@@ -359,7 +359,7 @@ static bool ends_late(enum zoo_mutant bug, bool is_paused, uint64_t within)
     work(&scene, within);
     checks_look(scene.checks);
     world_pause(scene.world, 1, false);
-    late = verdict_find(world_verdict(scene.world), "L5");
+    late = verdict_find(world_verdict(scene.world), "shutdown-completes");
     was_late = late && late->node == 1;
     assert_int_equal(checks_ending(scene.checks), is_paused);
     zoo_choose(ZOO_NONE);
@@ -368,7 +368,7 @@ static bool ends_late(enum zoo_mutant bug, bool is_paused, uint64_t within)
     return was_late;
 }
 
-static void L5_a_node_that_does_not_end_is_seen(void **state)
+static void shutdown_completes_a_node_that_does_not_end_is_seen(void **state)
 {
     (void)state;
     assert_false(ends_late(ZOO_NONE, false, 240 * SECOND));
@@ -401,7 +401,7 @@ static void what_cannot_be_read_is_known_by_its_line(void **state)
 }
 
 /* The oldest dies: no coordinator. Downed, another node has them; one that hears no control messages does not know it. */
-static void L2_a_cluster_without_coordinators_is_found(void **state)
+static void homes_available_a_cluster_without_coordinators_is_found(void **state)
 {
     struct scene scene;
     char text[VERDICT_TEXT_MAX] = "";
@@ -428,7 +428,7 @@ static void L2_a_cluster_without_coordinators_is_found(void **state)
     close_scene(&scene);
 }
 
-/* I32, L2: each data center has a coordinator; to checkers that know of one only they are two. */
+/* single-coordinator, homes-available: each data center has a coordinator; to checkers that know of one only they are two. */
 static void data_centers_have_their_coordinators(void **state)
 {
     struct scene scene;
@@ -463,14 +463,14 @@ int main(void)
         cmocka_unit_test(a_calm_cluster_keeps_the_rules),
         cmocka_unit_test(shards_move_when_nodes_come_and_go),
         cmocka_unit_test(crashed_nodes_come_back),
-        cmocka_unit_test(L2_a_cluster_without_coordinators_is_found),
+        cmocka_unit_test(homes_available_a_cluster_without_coordinators_is_found),
         cmocka_unit_test(data_centers_have_their_coordinators),
         cmocka_unit_test(a_zombie_is_outside),
         cmocka_unit_test(who_joins_a_zombie_is_outside),
         cmocka_unit_test(who_is_seen_by_the_others_is_inside),
         cmocka_unit_test(a_lease_has_one_holder),
         cmocka_unit_test(who_exits_and_is_removed_unreached_is_outside),
-        cmocka_unit_test(L5_a_node_that_does_not_end_is_seen),
+        cmocka_unit_test(shutdown_completes_a_node_that_does_not_end_is_seen),
         cmocka_unit_test(what_cannot_be_read_is_known_by_its_line),
     };
 

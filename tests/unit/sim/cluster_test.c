@@ -122,7 +122,7 @@ static void nodes_find_their_seed_nodes(void **state)
 }
 
 /* Node 2 hears nobody, and should be in the cluster by now; when it hears somebody, it soon is. */
-static void L1_who_is_not_taken_in_is_found(void **state)
+static void member_convergence_who_is_not_taken_in_is_found(void **state)
 {
     struct world_settings settings = { .seed = 4 };
     struct cluster cluster = { .nodes = 3, .settings = set_life };
@@ -166,7 +166,7 @@ static bool misses_the_other(struct world *world, void *arg)
 }
 
 /* After a cut both find each other again by heartbeats, and neither has heard yet what the other one changed. */
-static void L1_versions_that_differ_are_found(void **state)
+static void member_convergence_versions_that_differ_are_found(void **state)
 {
     struct world_settings settings = { .seed = 5 };
     struct cluster cluster = { .nodes = 2, .settings = set_slow_gossip };
@@ -202,8 +202,8 @@ int main(void)
         cmocka_unit_test(a_member_that_was_downed_unawares_is_a_stray),
         cmocka_unit_test(members_are_no_strays),
         cmocka_unit_test(nodes_find_their_seed_nodes),
-        cmocka_unit_test(L1_who_is_not_taken_in_is_found),
-        cmocka_unit_test(L1_versions_that_differ_are_found),
+        cmocka_unit_test(member_convergence_who_is_not_taken_in_is_found),
+        cmocka_unit_test(member_convergence_versions_that_differ_are_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

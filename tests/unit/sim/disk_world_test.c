@@ -40,8 +40,8 @@ static void start(struct world *world, struct workload_world *load,
 static struct check_journal_counts live(uint64_t seed, bool lies,
                                         uint32_t *broken)
 {
-    static const char *const rules[] = { "I4", "I5", "I10", "I29", "I30",
-                                         "I31" };
+    static const char *const rules[] = { "no-lost-ack", "fenced-writes", "coordinator-state", "faithful-replay", "gapless-sequence",
+                                         "unknown-outcome" };
     struct world_settings settings = { .seed = seed };
     struct workload_settings what = { .ids = 20, .interval_ms = 30 };
     struct disk_faults faults = { .latency_min = 100000,

@@ -802,7 +802,7 @@ static int breaks_a_rule(struct sherd_sim *sim, void *arg)
 {
     ++*(uint32_t *)arg;
     assert_true(sherd_sim_seed(sim) == 5 || sherd_sim_seed(sim) == UINT64_MAX);
-    violation(world_verdict(sim->world), "I1", 2, "two of them");
+    violation(world_verdict(sim->world), "single-activation", 2, "two of them");
     assert_non_null(strstr(sherd_sim_violation(sim), "two of them"));
     return 0;
 }
@@ -819,7 +819,7 @@ static void a_broken_rule_fails_a_seed_that_is_content(void **state)
     assert_int_equal(
         seeds(&options, 5, 5, breaks_a_rule, &runs, text, sizeof text), 1);
     assert_int_equal(runs, 1);
-    assert_non_null(strstr(text, "FAIL seed=5 inv=I1 "));
+    assert_non_null(strstr(text, "FAIL seed=5 inv=single-activation "));
     assert_non_null(strstr(text, "node=2 : two of them\n"));
     assert_non_null(strstr(text, "0 passed, 1 failed\n"));
     /* The last seed there is ends the count, too. */

@@ -1,4 +1,4 @@
-/* Invariant I8 under drawn faults: after nodes have crashed, paused, left and been cut off, with a disk that fails, every remembered entity
+/* Invariant remembered-entities under drawn faults: after nodes have crashed, paused, left and been cut off, with a disk that fails, every remembered entity
  * that has answered runs again, once, without a message; what was passivated does not, once its stop is stored. Then all nodes crash and
  * start again: the same once more, and of entities that end when they are idle, too, which stay remembered. */
 #include <setjmp.h>

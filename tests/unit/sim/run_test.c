@@ -124,9 +124,9 @@ static void without_entities_broken_rules_are_found(void **state)
 
     (void)state;
     alone(ZOO_A13, &result); /* of membership */
-    assert_true(broke(&result, "I18"));
+    assert_true(broke(&result, "member-lifecycle"));
     alone(ZOO_F2, &result); /* of distributed data */
-    assert_true(broke(&result, "I16"));
+    assert_true(broke(&result, "no-lost-update"));
 }
 
 /* Nobody calls, nobody talks: such a run shows nothing. */
@@ -224,34 +224,34 @@ static void one_side_of_a_cut_goes_on(void **state)
     }
 }
 
-static void I21_both_sides_of_a_cut_are_found(void **state)
+static void no_split_brain_both_sides_of_a_cut_are_found(void **state)
 {
     struct run_result result;
 
     (void)state;
     cut_in_two(1, 1, ZOO_A7, &result);
-    assert_true(broke(&result, "I21"));
+    assert_true(broke(&result, "no-split-brain"));
     assert_non_null(strstr(result.lines[0], "both sides of a partition"));
 }
 
-static void L6_a_side_that_is_kept_and_ends_is_found(void **state)
+static void healthy_node_stays_a_side_that_is_kept_and_ends_is_found(void **state)
 {
     struct run_result result;
 
     (void)state;
     cut_in_two(1, 1, ZOO_E1, &result);
-    assert_true(broke(&result, "L6"));
+    assert_true(broke(&result, "healthy-node-stays"));
     assert_non_null(strstr(result.lines[0], "and it has ended"));
 }
 
 /* It is not believed that nothing was stable for so long: the cut was just made. */
-static void L6_a_resolver_that_says_unstable_at_each_cut_is_found(void **state)
+static void healthy_node_stays_a_resolver_that_says_unstable_at_each_cut_is_found(void **state)
 {
     struct run_result result;
 
     (void)state;
     cut_in_two(1, 1, ZOO_E3, &result);
-    assert_true(broke(&result, "L6"));
+    assert_true(broke(&result, "healthy-node-stays"));
     assert_non_null(strstr(result.lines[0], "and it has ended"));
 }
 
@@ -306,7 +306,7 @@ static void data_centers_persist_apart(void **state)
     assert_int_equal(commits[0][1] + commits[1][0], 0);
 }
 
-/* ---- L1 ---- */
+/* ---- member-convergence ---- */
 
 static void part(void *user, struct world *world)
 {
@@ -315,7 +315,7 @@ static void part(void *user, struct world *world)
     net_cut(world, 2, 1, NET_BOTH, true);
 }
 
-static void L1_a_node_that_nobody_hears_is_found(void **state)
+static void member_convergence_a_node_that_nobody_hears_is_found(void **state)
 {
     struct options options;
     struct run_settings settings = { .options = &options, .looks_on = part };
@@ -324,14 +324,14 @@ static void L1_a_node_that_nobody_hears_is_found(void **state)
     (void)state;
     set(&options, 2);
     run_seed(&settings, &result);
-    assert_true(broke(&result, "L1"));
+    assert_true(broke(&result, "member-convergence"));
     assert_non_null(strstr(result.lines[0], "at the beginning, no agreement on the members"));
 }
 
-/* ---- L2 ---- */
+/* ---- homes-available ---- */
 
 /* Who is the oldest dies and comes back; the next one cannot read what it has stored (D8L), and tries for ever. */
-static void L2_a_coordinator_that_never_begins_is_found(void **state)
+static void homes_available_a_coordinator_that_never_begins_is_found(void **state)
 {
     static const char faults[] = "at 20s crash 0\nat 30s start 0\n";
     struct schedule schedule = { { 0 } };
@@ -353,7 +353,7 @@ static void L2_a_coordinator_that_never_begins_is_found(void **state)
     run_seed(&settings, &result);
     zoo_choose(ZOO_NONE);
     schedule_fini(&schedule);
-    assert_true(broke(&result, "L2"));
+    assert_true(broke(&result, "homes-available"));
     assert_non_null(strstr(result.lines[0], "in the liveness phase, no coordinator that all know and that tells all homes"));
 }
 
@@ -381,13 +381,13 @@ static void balance_of_a_newcomer_without_shards_is_found(void **state)
         zoo_choose(ZOO_B15);
         run_seed(&settings, &result);
         zoo_choose(ZOO_NONE);
-        assert_true(broke(&result, "balance"));
+        assert_true(broke(&result, "shard-balance"));
         assert_non_null(strstr(result.lines[0], "in the quiet, of type"));
     }
     schedule_fini(&schedule);
 }
 
-static void L5_shards_that_are_not_handed_off_are_found(void **state)
+static void shutdown_completes_shards_that_are_not_handed_off_are_found(void **state)
 {
     struct schedule schedule = { { 0 } };
     char error[SCHEDULE_ERROR_MAX];
@@ -410,12 +410,12 @@ static void L5_shards_that_are_not_handed_off_are_found(void **state)
     run_seed(&settings, &result);
     zoo_choose(ZOO_NONE);
     schedule_fini(&schedule);
-    assert_true(broke(&result, "L5"));
+    assert_true(broke(&result, "shutdown-completes"));
     assert_non_null(strstr(result.lines[0], "regions had shards when their time was over"));
 }
 
 /* A shard whose home died with its node gets no other one (C10): who asks for it asks for ever. */
-static void L2_a_home_that_is_never_told_is_found(void **state)
+static void homes_available_a_home_that_is_never_told_is_found(void **state)
 {
     static const char faults[] = "at 20s crash 2\nat 22s down 2\n";
     struct schedule schedule = { { 0 } };
@@ -437,7 +437,7 @@ static void L2_a_home_that_is_never_told_is_found(void **state)
     run_seed(&settings, &result);
     zoo_choose(ZOO_NONE);
     schedule_fini(&schedule);
-    assert_true(broke(&result, "L2"));
+    assert_true(broke(&result, "homes-available"));
     if (!strstr(result.lines[0], " the home of shard "))
         fail_msg("%s", result.lines[0]);
 }
@@ -478,10 +478,10 @@ static void follow_what_actors_do_not_hear_is_found(void **state)
     assert_true(result.work.follow.again > 0);
     assert_true(result.work.follow.ends > 0);
     followed(ZOO_E12, &result);
-    assert_true(broke(&result, "follow"));
+    assert_true(broke(&result, "cluster-events"));
     assert_non_null(strstr(result.lines[0], "did not hear that it is out"));
     followed(ZOO_E12R, &result);
-    assert_true(broke(&result, "follow"));
+    assert_true(broke(&result, "cluster-events"));
     assert_non_null(strstr(result.lines[0], "unreachable"));
 }
 
@@ -543,7 +543,7 @@ static void a_run_that_differs_from_its_first_one_is_seen(void **state)
     assert_int_not_equal(result.digest, again.digest);
 }
 
-/* ---- I26 ---- */
+/* ---- no-leak ---- */
 
 static void keep(void *user, struct world *world)
 {
@@ -551,7 +551,7 @@ static void keep(void *user, struct world *world)
     *(void **)user = mem_alloc(1);
 }
 
-static void I26_what_is_kept_is_found(void **state)
+static void no_leak_what_is_kept_is_found(void **state)
 {
     struct options options;
     void *kept = NULL;
@@ -565,7 +565,7 @@ static void I26_what_is_kept_is_found(void **state)
     run_seed(&settings, &result);
     mem_free(kept);
     assert_int_equal(result.violations, 1);
-    assert_true(broke(&result, "I26"));
+    assert_true(broke(&result, "no-leak"));
     assert_non_null(strstr(result.lines[0], "1 allocations"));
 }
 
@@ -600,7 +600,7 @@ static void give_back(void *user, struct world *world)
     }
 }
 
-static void I26_what_grows_in_the_quiet_is_found(void **state)
+static void no_leak_what_grows_in_the_quiet_is_found(void **state)
 {
     struct options options;
     struct kept *kept = NULL;
@@ -614,7 +614,7 @@ static void I26_what_grows_in_the_quiet_is_found(void **state)
     set(&options, 3);
     run_seed(&settings, &result);
     assert_int_equal(result.violations, 1);
-    assert_true(broke(&result, "I26"));
+    assert_true(broke(&result, "no-leak"));
     assert_non_null(strstr(result.lines[0], "what nodes keep grows"));
 }
 
@@ -651,11 +651,11 @@ static void move(enum zoo_mutant bug, enum sim_option option, uint64_t value,
 static bool moves_lost(const struct run_result *result)
 {
     return result->violations &&
-           strstr(result->lines[0], " inv=I3 ") &&
+           strstr(result->lines[0], " inv=message-accounting ") &&
            strstr(result->lines[0], "because their shard moved");
 }
 
-static void I3_a_move_that_costs_messages_is_found(void **state)
+static void message_accounting_a_move_that_costs_messages_is_found(void **state)
 {
     static const char leaves[] = "at 20s leave 1\nat 60s start 1\n";
     static const char crashes[] = "at 20s leave 1\nat 60s start 1\n"
@@ -699,7 +699,7 @@ static void with_bug(enum zoo_mutant bug, enum sim_option option,
     zoo_choose(ZOO_NONE);
 }
 
-static void I16_a_durable_key_that_is_lost_is_found(void **state)
+static void no_lost_update_a_durable_key_that_is_lost_is_found(void **state)
 {
     struct run_result result;
 
@@ -711,19 +711,19 @@ static void I16_a_durable_key_that_is_lost_is_found(void **state)
     assert_true(result.work.data.on_disks > 0);
     assert_true(result.work.data.disks > 0);
     with_bug(ZOO_D7, OPTION_DATA_DURABLE, &result);
-    assert_true(broke(&result, "I16"));
+    assert_true(broke(&result, "no-lost-update"));
 }
 
-static void I16_what_is_acknowledged_and_not_stored_is_found(void **state)
+static void no_lost_update_what_is_acknowledged_and_not_stored_is_found(void **state)
 {
     struct run_result result;
 
     (void)state;
     with_bug(ZOO_D7S, OPTION_DATA_DURABLE, &result);
-    assert_true(broke(&result, "I16"));
+    assert_true(broke(&result, "no-lost-update"));
 }
 
-static void I8_who_is_not_restarted_is_found(void **state)
+static void remembered_entities_who_is_not_restarted_is_found(void **state)
 {
     struct run_result result;
 
@@ -733,11 +733,11 @@ static void I8_who_is_not_restarted_is_found(void **state)
         fail_msg("%s", result.lines[0]);
     assert_true(result.work.remembered.judged > 0);
     with_bug(ZOO_D5, OPTION_REMEMBER, &result);
-    assert_true(broke(&result, "I8"));
+    assert_true(broke(&result, "remembered-entities"));
 }
 
 /* In distributed data: with the bugs that its own code may have. */
-static void I8_of_distributed_data_is_found(void **state)
+static void remembered_entities_of_distributed_data_is_found(void **state)
 {
     static const enum zoo_mutant bugs[] = { ZOO_D6W, ZOO_D6F };
     struct run_result result;
@@ -751,7 +751,7 @@ static void I8_of_distributed_data_is_found(void **state)
     assert_true(result.work.remembered.records > 0);
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
         with_bug(bugs[i], OPTION_REMEMBER, &result);
-        assert_true(broke(&result, "I8"));
+        assert_true(broke(&result, "remembered-entities"));
     }
     remembers_in_data = false;
 }
@@ -924,7 +924,7 @@ static void replace_disk(void *user, struct world *world)
     world_durable_faults(world, 1, &blank);
 }
 
-static void I16_a_disk_that_loses_what_was_acknowledged_is_found(void **state)
+static void no_lost_update_a_disk_that_loses_what_was_acknowledged_is_found(void **state)
 {
     static const char faults[] = "at 29s cut 1<>* for 40s\n" /* or it has it again from others */
                                  "at 30s crash 1\n"
@@ -944,7 +944,7 @@ static void I16_a_disk_that_loses_what_was_acknowledged_is_found(void **state)
     set_own_disks(&options);
     run_seed(&settings, &result);
     schedule_fini(&schedule);
-    assert_true(broke(&result, "I16"));
+    assert_true(broke(&result, "no-lost-update"));
     assert_non_null(strstr(result.lines[0], "it has it no more"));
 }
 
@@ -969,7 +969,7 @@ static void a_node_of_another_cluster_is_refused(void **state)
 }
 
 /* Who is cut off while it leaves does not wait for ever to see itself exiting. */
-static void L5_a_node_that_waits_for_ever_is_found(void **state)
+static void shutdown_completes_a_node_that_waits_for_ever_is_found(void **state)
 {
     static const char faults[] = "at 1s cut 2<>* for 380s\n"
                                  "at 20s leave 2\n";
@@ -984,7 +984,7 @@ static void L5_a_node_that_waits_for_ever_is_found(void **state)
     zoo_choose(ZOO_C12R);
     run_unjudged(&options, faults, &result);
     zoo_choose(ZOO_NONE);
-    assert_true(broke(&result, "L5"));
+    assert_true(broke(&result, "shutdown-completes"));
 }
 
 /* A link that is slowed is slower than it was, by less than the least of all links, too. */
@@ -1013,26 +1013,26 @@ int main(void)
         cmocka_unit_test(starved_messages_are_seen_beside_calls),
         cmocka_unit_test(each_kind_of_work_is_judged_by_its_own),
         cmocka_unit_test(data_centers_persist_apart),
-        cmocka_unit_test(L1_a_node_that_nobody_hears_is_found),
-        cmocka_unit_test(L2_a_coordinator_that_never_begins_is_found),
-        cmocka_unit_test(L2_a_home_that_is_never_told_is_found),
+        cmocka_unit_test(member_convergence_a_node_that_nobody_hears_is_found),
+        cmocka_unit_test(homes_available_a_coordinator_that_never_begins_is_found),
+        cmocka_unit_test(homes_available_a_home_that_is_never_told_is_found),
         cmocka_unit_test(balance_of_a_newcomer_without_shards_is_found),
         cmocka_unit_test(follow_what_actors_do_not_hear_is_found),
         cmocka_unit_test(a_drain_ends_early_too),
         cmocka_unit_test(a_run_that_differs_from_its_first_one_is_seen),
-        cmocka_unit_test(I26_what_is_kept_is_found),
-        cmocka_unit_test(I26_what_grows_in_the_quiet_is_found),
+        cmocka_unit_test(no_leak_what_is_kept_is_found),
+        cmocka_unit_test(no_leak_what_grows_in_the_quiet_is_found),
         cmocka_unit_test(one_side_of_a_cut_goes_on),
-        cmocka_unit_test(L5_shards_that_are_not_handed_off_are_found),
-        cmocka_unit_test(I21_both_sides_of_a_cut_are_found),
-        cmocka_unit_test(L6_a_side_that_is_kept_and_ends_is_found),
+        cmocka_unit_test(shutdown_completes_shards_that_are_not_handed_off_are_found),
+        cmocka_unit_test(no_split_brain_both_sides_of_a_cut_are_found),
+        cmocka_unit_test(healthy_node_stays_a_side_that_is_kept_and_ends_is_found),
         cmocka_unit_test(
-            L6_a_resolver_that_says_unstable_at_each_cut_is_found),
-        cmocka_unit_test(I3_a_move_that_costs_messages_is_found),
-        cmocka_unit_test(I16_a_durable_key_that_is_lost_is_found),
-        cmocka_unit_test(I16_what_is_acknowledged_and_not_stored_is_found),
-        cmocka_unit_test(I8_who_is_not_restarted_is_found),
-        cmocka_unit_test(I8_of_distributed_data_is_found),
+            healthy_node_stays_a_resolver_that_says_unstable_at_each_cut_is_found),
+        cmocka_unit_test(message_accounting_a_move_that_costs_messages_is_found),
+        cmocka_unit_test(no_lost_update_a_durable_key_that_is_lost_is_found),
+        cmocka_unit_test(no_lost_update_what_is_acknowledged_and_not_stored_is_found),
+        cmocka_unit_test(remembered_entities_who_is_not_restarted_is_found),
+        cmocka_unit_test(remembered_entities_of_distributed_data_is_found),
         cmocka_unit_test(who_waits_for_a_lost_cluster_begins_another),
         cmocka_unit_test(who_leaves_when_the_faults_end_has_its_time),
         cmocka_unit_test(what_happens_is_counted),
@@ -1040,8 +1040,8 @@ int main(void)
         cmocka_unit_test(faults_of_own_disks_are_counted),
         cmocka_unit_test(a_node_of_another_cluster_is_refused),
         cmocka_unit_test(
-            I16_a_disk_that_loses_what_was_acknowledged_is_found),
-        cmocka_unit_test(L5_a_node_that_waits_for_ever_is_found),
+            no_lost_update_a_disk_that_loses_what_was_acknowledged_is_found),
+        cmocka_unit_test(shutdown_completes_a_node_that_waits_for_ever_is_found),
         cmocka_unit_test(a_slow_link_is_slower_than_it_was),
     };
 

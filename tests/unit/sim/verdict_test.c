@@ -16,23 +16,23 @@ static void the_first_of_each_invariant_is_kept(void **state)
 
     (void)state;
     assert_int_equal(verdict_count(verdict), 0);
-    assert_null(verdict_find(verdict, "I11"));
+    assert_null(verdict_find(verdict, "handoff-safety"));
     now = 3731 * SECOND + 449 * MS;
-    violation(verdict, "I11", 3, "shard %d of %s", 5, "account");
+    violation(verdict, "handoff-safety", 3, "shard %d of %s", 5, "account");
     now += SECOND;
-    violation(verdict, "I11", 4, "another one");
-    violation(verdict, "L3", VERDICT_NO_NODE, "stuck");
+    violation(verdict, "handoff-safety", 4, "another one");
+    violation(verdict, "handoff-completes", VERDICT_NO_NODE, "stuck");
 
     assert_int_equal(verdict_count(verdict), 2);
-    assert_ptr_equal(verdict_at(verdict, 0), verdict_find(verdict, "I11"));
-    assert_int_equal(verdict_find(verdict, "I11")->count, 2);
-    assert_int_equal(verdict_find(verdict, "I11")->node, 3);
+    assert_ptr_equal(verdict_at(verdict, 0), verdict_find(verdict, "handoff-safety"));
+    assert_int_equal(verdict_find(verdict, "handoff-safety")->count, 2);
+    assert_int_equal(verdict_find(verdict, "handoff-safety")->node, 3);
     assert_string_equal(
         verdict_line(verdict, verdict_at(verdict, 0), line, sizeof line),
-        "FAIL seed=42 inv=I11 t=1h02m11.4s node=3 : shard 5 of account");
+        "FAIL seed=42 inv=handoff-safety t=1h02m11.4s node=3 : shard 5 of account");
     assert_string_equal(
         verdict_line(verdict, verdict_at(verdict, 1), line, sizeof line),
-        "FAIL seed=42 inv=L3 t=1h02m12.4s node=- : stuck");
+        "FAIL seed=42 inv=handoff-completes t=1h02m12.4s node=- : stuck");
     verdict_free(verdict);
 }
 
@@ -47,11 +47,11 @@ static void who_counts_events_is_told_which(void **state)
 
     (void)state;
     verdict_counts_events(verdict, &events);
-    violation(verdict, "I5", 1, "twice");
+    violation(verdict, "fenced-writes", 1, "twice");
     events++;
     assert_string_equal(
         verdict_line(verdict, verdict_at(verdict, 0), line, sizeof line),
-        "FAIL seed=7 inv=I5 t=0h00m02.0s event=4112909 node=1 : twice");
+        "FAIL seed=7 inv=fenced-writes t=0h00m02.0s event=4112909 node=1 : twice");
     assert_string_equal(failure_line(9, &death, line, sizeof line),
                         "FAIL seed=9 inv=crash t=0h00m00.0s node=- : gone");
     verdict_free(verdict);

@@ -94,7 +94,7 @@ static void an_end_that_is_told_twice_is_found(void **state)
 {
     (void)state;
     begin(end_twice, NULL);
-    drain_until_found("watch", "which it does not watch");
+    drain_until_found("watch-ends-once", "which it does not watch");
 }
 
 static enum sherd_next no_end(struct sherd_ctx *ctx, void *self,
@@ -108,7 +108,7 @@ static void an_end_that_is_not_told_is_found(void **state)
 {
     (void)state;
     begin(no_end, NULL);
-    drain_until_found("stop", "has ended, its watcher was not told");
+    drain_until_found("stop-after-messages", "has ended, its watcher was not told");
 }
 
 static enum sherd_next other_sender(struct sherd_ctx *ctx, void *self,
@@ -125,7 +125,7 @@ static void another_sender_is_found(void **state)
 {
     (void)state;
     begin(other_sender, NULL);
-    drain_until_found("I34", "has the sender");
+    drain_until_found("right-receiver", "has the sender");
 }
 
 static enum sherd_next given_twice(struct sherd_ctx *ctx, void *self,
@@ -140,7 +140,7 @@ static void what_is_passed_on_twice_is_found(void **state)
 {
     (void)state;
     begin(given_twice, NULL);
-    drain_until_found("I13", "is delivered twice");
+    drain_until_found("at-most-once", "is delivered twice");
 }
 
 static enum sherd_next not_given(struct sherd_ctx *ctx, void *self,
@@ -154,7 +154,7 @@ static void who_is_stopped_before_what_it_was_told_is_found(void **state)
 {
     (void)state;
     begin(NULL, not_given);
-    drain_until_found("stop", "is stopped after 0 messages");
+    drain_until_found("stop-after-messages", "is stopped after 0 messages");
 }
 
 int main(void)

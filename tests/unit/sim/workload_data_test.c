@@ -154,7 +154,7 @@ static void a_cluster_that_speaks_is_not_silent(void **state)
     data_load_silence_begins(load);
     world_run(world, 3 * SECOND);
     data_load_silence_ends(load);
-    assert_non_null(verdict_find(world_verdict(world), "L9"));
+    assert_non_null(verdict_find(world_verdict(world), "quiet-cluster-rests"));
 }
 
 static void calls_without_an_answer_are_found(void **state)
@@ -164,7 +164,7 @@ static void calls_without_an_answer_are_found(void **state)
     while (data_load_idle(load))
         world_run(world, MS);
     data_load_drained(load);
-    assert_non_null(verdict_find(world_verdict(world), "data"));
+    assert_non_null(verdict_find(world_verdict(world), "data-call-ends-once"));
 }
 
 static void cut_first(bool cut)

@@ -105,7 +105,7 @@ static void a_message_that_is_given_twice_is_found(void **state)
 {
     (void)state;
     begin(twice, NULL);
-    run_until_found("I13", "is delivered twice");
+    run_until_found("at-most-once", "is delivered twice");
 }
 
 static enum sherd_next never(struct sherd_ctx *ctx, void *self,
@@ -122,7 +122,7 @@ static void a_message_that_is_not_given_is_found(void **state)
     begin(never, NULL);
     world_run(world, 10 * SECOND);
     assert_false(workload_world_drain(load, 20 * SECOND));
-    assert_found("I3", "still open after the drain");
+    assert_found("message-accounting", "still open after the drain");
     workload_world_sample(load); /* and the node's counters say otherwise */
     end();
 }
@@ -157,7 +157,7 @@ static void messages_that_are_given_in_another_order_are_found(void **state)
 {
     (void)state;
     begin(swapped, NULL);
-    run_until_found("I2", "which was sent later");
+    run_until_found("message-order", "which was sent later");
 }
 
 static enum sherd_next anothers(struct sherd_ctx *ctx, void *self,
@@ -179,7 +179,7 @@ static void a_message_for_another_is_found(void **state)
 {
     (void)state;
     begin(anothers, NULL);
-    run_until_found("I34", "was given what is for k");
+    run_until_found("right-receiver", "was given what is for k");
 }
 
 /* A body that was changed at that place, from its end if that is negative, and is as long as is said. */
@@ -223,16 +223,16 @@ static void a_body_that_was_changed_is_found(void **state)
 {
     (void)state;
     begin(flipped, NULL);
-    run_until_found("body", "has another body than was sent");
+    run_until_found("body-intact", "has another body than was sent");
     begin(flipped_at_its_head, NULL);
-    run_until_found("body", "has another body than was sent");
+    run_until_found("body-intact", "has another body than was sent");
 }
 
 static void a_body_that_was_cut_is_found(void **state)
 {
     (void)state;
     begin(cut, NULL);
-    run_until_found("body", "has a body of ");
+    run_until_found("body-intact", "has a body of ");
 }
 
 static enum sherd_next of_before(struct sherd_ctx *ctx, void *self,
@@ -249,7 +249,7 @@ static void a_timer_of_a_former_incarnation_is_found(void **state)
 {
     (void)state;
     begin(of_before, NULL);
-    run_until_found("I27", "was given a timer of incarnation");
+    run_until_found("same-incarnation", "was given a timer of incarnation");
 }
 
 /* The actor's clock cannot be lied about: one timer's end is told as another one's, the other way round, or not at all. */
@@ -282,14 +282,14 @@ static void a_timer_that_comes_too_early_is_found(void **state)
 {
     (void)state;
     begin(of_another, NULL);
-    run_until_found("timer", "comes too early");
+    run_until_found("timer-on-time", "comes too early");
 }
 
 static void a_timer_that_is_passed_by_another_is_found(void **state)
 {
     (void)state;
     begin(not_the_second, NULL);
-    run_until_found("timer", "comes before one, or an ask, that runs out earlier");
+    run_until_found("timer-on-time", "comes before one, or an ask, that runs out earlier");
 }
 
 static void a_timer_that_never_comes_is_found(void **state)
@@ -300,7 +300,7 @@ static void a_timer_that_never_comes_is_found(void **state)
     workload_stop(workload);
     world_run(world, 70 * SECOND);
     (void)workload_world_drain(load, 20 * SECOND);
-    assert_found("timer", "has not come");
+    assert_found("timer-on-time", "has not come");
     end();
 }
 
@@ -317,7 +317,7 @@ static void an_entity_that_ends_without_a_word_is_found(void **state)
     (void)state;
     entity_type = WORKLOAD_STREAM;
     begin(without_a_word, NULL);
-    run_until_found("stopping", "and not told before");
+    run_until_found("stop-notice", "and not told before");
     entity_type = WORKLOAD_COUNTER;
 }
 
@@ -333,7 +333,7 @@ static void an_answer_to_nothing_is_found(void **state)
 {
     (void)state;
     begin(unasked, NULL);
-    run_until_found("I27", "hears of an ask of");
+    run_until_found("same-incarnation", "hears of an ask of");
 }
 
 static enum sherd_next deaf(struct sherd_ctx *ctx, void *self,
@@ -347,7 +347,7 @@ static void a_job_whose_end_nobody_hears_is_found(void **state)
 {
     (void)state;
     begin(deaf, NULL);
-    run_until_found("job", "has not heard of 1 jobs that are over");
+    run_until_found("job-runs-once", "has not heard of 1 jobs that are over");
 }
 
 /* ---- lies about events ---- */
@@ -363,7 +363,7 @@ static void an_event_that_is_not_applied_is_found(void **state)
 {
     (void)state;
     begin(NULL, forgets);
-    run_until_found("I29", "recovered with 0 events applied");
+    run_until_found("faithful-replay", "recovered with 0 events applied");
 }
 
 static void rubbish(void *self, uint32_t type, struct sherd_bytes event)
@@ -376,7 +376,7 @@ static void an_event_that_is_given_without_its_bytes_is_found(void **state)
 {
     (void)state;
     begin(NULL, rubbish);
-    run_until_found("I29", "was given other events than its replay had");
+    run_until_found("faithful-replay", "was given other events than its replay had");
 }
 
 static void (*truth)(void *user, uint32_t node, const char *type,
@@ -395,7 +395,7 @@ static void an_event_that_a_recovery_leaves_out_is_found(void **state)
     begin(NULL, NULL);
     truth = workload->hooks.recovered;
     workload->hooks.recovered = one_less;
-    run_until_found("I4", ", its replay had ");
+    run_until_found("no-lost-ack", ", its replay had ");
 }
 
 /* ---- a book that is wrong ---- */
@@ -431,7 +431,7 @@ static void an_ask_that_ends_twice_is_found(void **state)
     begin(NULL, NULL);
     client_with_ask(&ask)->open--;
     ask->is_open = false; /* as if it had ended already */
-    run_until_found("ask", "that is not open has ended");
+    run_until_found("ask-ends-once", "that is not open has ended");
 }
 
 static struct open_ask *open_another(struct client *client,
@@ -455,21 +455,21 @@ static void an_ask_that_outlives_its_time_out_is_found(void **state)
     client = client_with_ask(&ask);
     ask = open_another(client, ask);
     client->first_due = ask->due = 1;
-    run_until_found("ask", " ms after its time-out");
+    run_until_found("ask-ends-once", " ms after its time-out");
 }
 
 static void an_ask_that_runs_out_too_early_is_found(void **state)
 {
     (void)state;
     begin(not_to_ask, NULL);
-    for (int turn = 0; turn < 100 && !found("ask"); turn++) {
+    for (int turn = 0; turn < 100 && !found("ask-ends-once"); turn++) {
         struct open_ask *ask;
 
         (void)client_with_ask(&ask);
         ask->due += 3600000;
         world_run(world, SECOND);
     }
-    run_until_found("ask", " ms too early");
+    run_until_found("ask-ends-once", " ms too early");
 }
 
 static void a_clients_timer_that_comes_too_early_is_found(void **state)
@@ -479,7 +479,7 @@ static void a_clients_timer_that_comes_too_early_is_found(void **state)
     (void)state;
     begin(NULL, NULL);
     client_with_ask(&ask)->round_due += 1000;
-    run_until_found("timer", "a client's timer comes ");
+    run_until_found("timer-on-time", "a client's timer comes ");
 }
 
 static void an_ask_that_never_ends_is_found(void **state)
@@ -493,7 +493,7 @@ static void an_ask_that_never_ends_is_found(void **state)
     ask = open_another(client, ask);
     ask->due = UINT64_MAX / 2;
     assert_false(workload_world_drain(load, 30 * SECOND));
-    assert_found("ask", "has not ended");
+    assert_found("ask-ends-once", "has not ended");
     end();
 }
 
@@ -514,7 +514,7 @@ static void the_end_of_an_actor_that_is_not_watched_is_found(void **state)
     (void)state;
     begin(NULL, NULL);
     client_with_watch()->watches.count = 0; /* as if all had been told */
-    run_until_found("watch", "which is not watched");
+    run_until_found("watch-ends-once", "which is not watched");
 }
 
 static bool names_nobody;
@@ -540,7 +540,7 @@ static void the_end_of_an_actor_that_lives_is_found(void **state)
     ref = client_with_watch()->watches.items[0];
     mem_free(map_take(&workload->watched,
                       slice_of(&ref, sizeof ref))); /* its end is not booked */
-    run_until_found("watch", ", which lives, was told");
+    run_until_found("watch-ends-once", ", which lives, was told");
     names_nobody = false;
 }
 
@@ -551,7 +551,7 @@ static void who_is_not_told_of_a_message_that_ended_is_found(void **state)
     world_run(world, 10 * SECOND);
     workload->places.items[0]->ended_here++;
     (void)workload_world_drain(load, 30 * SECOND);
-    assert_found("undelivered", "1 tells have ended where they were sent, and who wants to hear of it was told of 0");
+    assert_found("undelivered-notice", "1 tells have ended where they were sent, and who wants to hear of it was told of 0");
     end();
 }
 
@@ -564,7 +564,7 @@ static void a_watcher_that_is_not_told_is_found(void **state)
     vec_push(&client_with_watch()->watches, nobody);
     watched_begin(workload, nobody); /* it has ended */
     assert_false(workload_world_drain(load, 30 * SECOND));
-    assert_found("watch", "its watcher was not told");
+    assert_found("watch-ends-once", "its watcher was not told");
     end();
 }
 
@@ -579,9 +579,9 @@ static void a_buffer_over_its_limit_is_found(void **state)
     begin(NULL, NULL);
     workload_status(workload, 7, &status, 11, 2);
     workload_status(workload, 7, &status, 1, 11); /* each lane has one */
-    assert_null(found("I9"));
+    assert_null(found("bounded-buffers"));
     workload_status(workload, 7, &status, 10, 2);
-    assert_found("I9", "11 messages wait in the region of counter, at most 10");
+    assert_found("bounded-buffers", "11 messages wait in the region of counter, at most 10");
     end();
 }
 
@@ -594,9 +594,9 @@ static void a_buffer_that_was_over_its_limit_is_found(void **state)
     begin(NULL, NULL);
     workload_status(workload, 7, &status, 11, 2);
     workload_status(workload, 7, &status, 1, 11);
-    assert_null(found("I9"));
+    assert_null(found("bounded-buffers"));
     workload_status(workload, 7, &status, 10, 2);
-    assert_found("I9", "11 messages have waited in a region, at most 10");
+    assert_found("bounded-buffers", "11 messages have waited in a region, at most 10");
     end();
 }
 

@@ -173,7 +173,7 @@ static void a_crash_loses_what_was_there(void **state)
 }
 
 /* After a drain; those whose home is behind a cut do not answer. */
-static void L4_entities_that_do_not_answer_are_found(void **state)
+static void entities_answer_entities_that_do_not_answer_are_found(void **state)
 {
     struct workload_settings settings = { .ids = 10, .interval_ms = 50 };
     struct run run = begin(3, &settings);
@@ -191,7 +191,7 @@ static void L4_entities_that_do_not_answer_are_found(void **state)
     net_cut(run.world, 2, 0, NET_ORDINARY, true);
     net_cut(run.world, 2, 1, NET_ORDINARY, true);
     assert_false(workload_world_roll(run.workload, 8, 20 * SECOND)); /* each is asked once, not always at its home */
-    found = verdict_find(world_verdict(run.world), "L4");
+    found = verdict_find(world_verdict(run.world), "entities-answer");
     assert_non_null(found);
     assert_non_null(strstr(found->text, "entities have not answered"));
     world_free(run.world);
@@ -216,7 +216,7 @@ static void who_was_not_asked_yet_is_waited_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(L4_entities_that_do_not_answer_are_found),
+        cmocka_unit_test(entities_answer_entities_that_do_not_answer_are_found),
         cmocka_unit_test(who_was_not_asked_yet_is_waited_for),
         cmocka_unit_test(a_quiet_cluster_loses_nothing),
         cmocka_unit_test(a_graceful_leave_and_a_rebalance_lose_nothing),
