@@ -7,7 +7,7 @@
  *   ddata heal KEYS BYTES               two nodes and one that were cut off from each other, and each side changed all the keys: how long
  *                                       until all three have the same under each
  *
- * Row 24 of bench/run, note 011. */
+ * Row 24 of bench/run; current numbers are in docs/figures.md. */
 #define _DEFAULT_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>

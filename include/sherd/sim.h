@@ -11,7 +11,7 @@
  *
  * The simulator checks by itself, at every event: at most one incarnation of an entity (while the operator downs nothing that
  * is alive), one coordinator of a type, the rules of hand-off, of membership, and of the journal (numbers without gaps, a single
- * writer); see sherd_sim_violation and docs/notes. */
+ * writer); see sherd_sim_violation and docs/invariants.md. */
 #ifndef SHERD_SIM_H
 #define SHERD_SIM_H
 

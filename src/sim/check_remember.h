@@ -3,7 +3,8 @@
  *   remembered-entities   an entity of a type that remembers begins to live only when its start is stored, and its stop is not; in the quiet those that are
  *        stored live, each of them, and nobody else
  *
- * Where they are kept in distributed data there is no one store, and no fence (note 014). Then it is:
+ * Where they are kept in distributed data there is no one store, and no fence
+ * (docs/decisions/015-remembered-entities-in-distributed-data.md). Then it is:
  *
  *   remembered-entities   an entity begins to live only when its node's own replica has it, unless another node has sent its stop; a write is stored when as
  *        many replicas as shall have it do; in the quiet all replicas have the same, and whose start was stored and whose stop was not sent

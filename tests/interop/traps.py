@@ -1,4 +1,4 @@
-"""What a member can do wrong for a long time before anybody notices: the rest of the traps of note 008."""
+"""Clusters with JVM nodes: mistakes of a member that stay hidden for a long time."""
 import contextlib
 import os
 import re
