@@ -29,7 +29,7 @@ static void set(struct options *options, uint64_t seed)
 
 static bool broke(const struct run_result *result, const char *invariant)
 {
-    char mark[16];
+    char mark[48];
 
     (void)snprintf(mark, sizeof mark, " inv=%s ", invariant);
     for (uint32_t i = 0; i < result->violations && i < RUN_VIOLATIONS_MAX; i++)
