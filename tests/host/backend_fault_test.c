@@ -1,7 +1,7 @@
 /* The SQLite store on a disk that fails: a sync or a write of the log goes
  * wrong once, and nothing is lost, doubled or answered too early. */
 #define _GNU_SOURCE
-#include "stores.h"
+#include "backends.h"
 
 #include <sqlite3.h>
 

@@ -1,7 +1,7 @@
 /* How long SQLite's write-ahead log gets while readers take turns without a pause, so that it is never emptied in passing; and
  * what is said of a reader that does not end. */
 #define _GNU_SOURCE
-#include "stores.h"
+#include "backends.h"
 
 #include <sherd/sherd.h>
 

@@ -1,7 +1,7 @@
 /* Every store answers alike: random requests, repetitions among them, to both
  * stores; each result is compared, and in the end what they hold. */
 #define _GNU_SOURCE
-#include "stores.h"
+#include "backends.h"
 
 #include "base/rng.h"
 #include "host/backend_memory.h"

@@ -1,6 +1,6 @@
 /* What every store must do, for each of them; and how SQLite refuses files. */
 #define _GNU_SOURCE
-#include "stores.h"
+#include "backends.h"
 
 #include <sqlite3.h>
 #include <unistd.h>

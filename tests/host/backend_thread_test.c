@@ -1,7 +1,7 @@
 /* The store's threads: groups are joined, replies go where they belong, a full
  * queue refuses, closing waits. */
 #define _GNU_SOURCE
-#include "stores.h"
+#include "backends.h"
 
 #include <pthread.h>
 #include <string.h>

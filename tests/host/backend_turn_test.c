@@ -1,7 +1,7 @@
 /* Writers of one journal wait for each other, in the order in which they drew their turns. Nothing here depends on how fast the
  * machine is: who is late in its turn may be passed, and that is known (turn_passed). */
 #define _GNU_SOURCE
-#include "stores.h"
+#include "backends.h"
 
 #include <fcntl.h>
 #include <pthread.h>

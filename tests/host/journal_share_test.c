@@ -3,7 +3,7 @@
  *
  * usage: journal_share_test WRITER [SECONDS]   (WRITER: path of journal_writer) */
 #define _GNU_SOURCE
-#include "stores.h"
+#include "backends.h"
 
 #include <fcntl.h>
 #include <signal.h>
