@@ -121,7 +121,7 @@ static void a_writer_knows_so_many_entities(void **state)
     struct place *place = *state;
 
     claim(place, place->writer, "s", one, BACKEND_DONE);
-    append(place, place->writer, append_many(KVSTORE_KNOWN_MAX + 1), BACKEND_DONE);
+    append(place, place->writer, append_many(BACKEND_KNOWN_MAX + 1), BACKEND_DONE);
     append(place, place->writer, append_new("s", one, "T|e1", 2, "b"),
            BACKEND_DONE);
     append(place, place->writer, append_new("s", one, "T|e2", 1, "x"),
