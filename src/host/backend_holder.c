@@ -1,7 +1,7 @@
-/* SQLite's write lock is a record lock on one byte of the file FILE-shm. The
- * kernel's list of locks is read instead of asking by fcntl: that needs the file
- * open, and closing it would drop the locks which SQLite has on it in this
- * process. */
+/* Finds the process that holds SQLite's write lock, a record lock on one byte of FILE-shm.
+ *
+ * Reads the kernel's list of locks: asking by fcntl would mean to open and close the file, which
+ * drops SQLite's locks of this process. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -16,11 +16,10 @@
 
 #include "base/bytes.h"
 
-/* SQLite's "WAL-mode file format", 2.3: eight locks from here, the first is
- * WAL_WRITE_LOCK. */
+/* "WAL-mode file format" of SQLite, 2.3: eight locks from here, the first is WAL_WRITE_LOCK. */
 #define WRITE_LOCK_BYTE 120
 
-/* A line: "6: POSIX  ADVISORY  WRITE 31911 fe:00:10307146 120 120". */
+/* Example: "6: POSIX  ADVISORY  WRITE 31911 fe:00:10307146 120 120". */
 static uint32_t holder_in(const char *line, const struct stat *file)
 {
     unsigned major_number;
@@ -35,11 +34,10 @@ static uint32_t holder_in(const char *line, const struct stat *file)
                " %23s",
                &pid, &major_number, &minor_number, &inode, &first,
                last) != 6)
-        return 0; /* also who waits: "->" stands before POSIX */
+        return 0; /* waiting lines, too: "->" before POSIX */
     if (inode != file->st_ino || first != WRITE_LOCK_BYTE)
         return 0;
-    /* Some file systems tell files numbers of devices that locks do not have:
-     * those numbers are made up, their major one is 0. */
+    /* Some file systems report device numbers with major 0 that locks do not have. */
     if (major(file->st_dev) != 0 && (major_number != major(file->st_dev) ||
                                      minor_number != minor(file->st_dev)))
         return 0;

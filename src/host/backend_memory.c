@@ -1,5 +1,4 @@
-/* The store in memory: one book (journal/book.h) under one lock for each named
- * store. */
+/* Keeps journals in memory: one book (journal/book.h) under one lock for each named store. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -44,7 +43,7 @@ static void *open_memory(const struct backend_options *options,
     const char *cluster = options->cluster ? options->cluster : "";
     struct memory *memory;
 
-    (void)mode; /* readers and writers are alike */
+    (void)mode;
     check(pthread_mutex_lock(&list_lock) == 0);
     memory = find_or_make(options->path ? options->path : "", cluster);
     if (strcmp(book_cluster(memory->book), cluster) != 0) {
@@ -52,7 +51,7 @@ static void *open_memory(const struct backend_options *options,
                        "memory journal \"%s\" belongs to cluster \"%s\", "
                        "not to \"%s\"",
                        memory->name, book_cluster(memory->book),
-                       cluster); /* a cut text will do */
+                       cluster); /* may be cut */
         memory = NULL;
     } else {
         memory->connections++;

@@ -1,4 +1,4 @@
-/* Opening an SQLite journal: files, settings, schema, whose it is. */
+/* Opens an SQLite journal: files, settings, schema, and the check of the file's owner. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -24,7 +24,7 @@
 #define APPLICATION_ID 0x73686a6c /* "shjl" */
 #define READ_LOCK_WAIT_MS 1000 /* readers wait only while another process recovers the log */
 
-#define LOCKED_PATH_MAX 80 /* bytes of a path before what matters more */
+#define LOCKED_PATH_MAX 80 /* longer paths are cut, so that the reason fits */
 
 static const char schema[] =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
@@ -84,7 +84,7 @@ void sqlite_pause(uint32_t attempt)
     struct timespec pause = { 0, 100000 }; /* 0.1 ms to 2 ms */
 
     pause.tv_nsec *= attempt < 20 ? attempt + 1 : 20;
-    (void)nanosleep(&pause, NULL); /* an early end is a try more */
+    (void)nanosleep(&pause, NULL);
 }
 
 int sqlite_run(struct sqlite_store *store, enum statement which)
@@ -159,12 +159,12 @@ static int refused(struct sqlite_store *store, char *error, const char *format,
         return -1;
     va_start(arguments, format);
     (void)vsnprintf(error + used, BACKEND_ERROR_MAX - (size_t)used, format,
-                    arguments); /* a cut text will do */
+                    arguments); /* may be cut */
     va_end(arguments);
     return -1;
 }
 
-/* The first column of the first row; `missing` when there is none. */
+/* `missing` if there is no row */
 static int64_t one_number(struct sqlite_store *store, const char *sql,
                           int64_t missing)
 {
@@ -174,7 +174,7 @@ static int64_t one_number(struct sqlite_store *store, const char *sql,
     if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK &&
         sqlite3_step(statement) == SQLITE_ROW)
         number = sqlite3_column_int64(statement, 0);
-    (void)sqlite3_finalize(statement); /* the step's error was looked at */
+    (void)sqlite3_finalize(statement);
     return number;
 }
 
@@ -211,7 +211,7 @@ static int check_cluster(struct sqlite_store *store, char *error)
         (void)refused(store, error,
                       "it belongs to cluster \"%s\", not to \"%s\"", found,
                       store->cluster);
-    (void)sqlite3_finalize(statement); /* the step's error was looked at */
+    (void)sqlite3_finalize(statement);
     return result;
 }
 
@@ -220,7 +220,7 @@ static int64_t count_tables(struct sqlite_store *store)
     return one_number(store, "SELECT count(*) FROM sqlite_schema", -1);
 }
 
-/* Whose tables they are. Needs no lock: they are made in one transaction. */
+/* Needs no lock, as one transaction creates all tables. */
 static int check_schema(struct sqlite_store *store, char *error)
 {
     int64_t application = one_number(store, "PRAGMA application_id", 0);
@@ -236,7 +236,6 @@ static int check_schema(struct sqlite_store *store, char *error)
     return check_cluster(store, error);
 }
 
-/* Makes the tables unless another process has just made them. */
 static int add_schema(struct sqlite_store *store, char *error)
 {
     int result = 0;
@@ -249,7 +248,7 @@ static int add_schema(struct sqlite_store *store, char *error)
         result = failed(store, error);
     if (result != 0)
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL,
-                           NULL); /* the connection is closed next */
+                           NULL);
     return result;
 }
 
@@ -274,8 +273,8 @@ static int on_wal(void *context, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
-/* A new file only for its owner. Only when it is certainly new: closing a file
- * that SQLite has open in this process would drop SQLite's locks. */
+/* Mode 0600. The file must be new: closing one that SQLite has open in this process drops SQLite's
+ * locks. */
 static void create_file(const char *path)
 {
     int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
@@ -304,10 +303,9 @@ static int open_file(struct sqlite_store *store, char *error)
                    result ? strerror(result) : sqlite3_errmsg(store->db));
 }
 
-/* Fills the write-ahead log's file with zeros up to the size at which it is
- * emptied: a sync after writing into blocks that exist takes half the time of
- * one that must also record the file's growth. Zeros are no frames: SQLite stops
- * reading before them. Only in a write transaction, when nobody else appends. */
+/* Fills the write-ahead log's file with zeros up to the size at which it is emptied: a sync into
+ * existing blocks takes half the time of one that also records growth. SQLite stops reading at
+ * zeros. Only in a write transaction. */
 static void fill_log(struct sqlite_store *store)
 {
     static const uint8_t zeros[1 << 16];
@@ -326,16 +324,16 @@ static void fill_log(struct sqlite_store *store)
         ssize_t written = pwrite(file, zeros, sizeof zeros, stat.st_size);
 
         if (written <= 0)
-            break; /* a full disk: the next commit will tell */
+            break; /* a full disk: the next commit reports it */
         stat.st_size += written;
     }
     if (file >= 0) {
-        (void)fdatasync(file); /* zeros: nothing depends on them */
+        (void)fdatasync(file);
         (void)close(file);
     }
 }
 
-/* Settings of a writer; the caller has the turn. */
+/* The caller has the turn. */
 static int set_up_writer(struct sqlite_store *store, char *error)
 {
     int64_t tables;
@@ -360,11 +358,11 @@ static int set_up_writer(struct sqlite_store *store, char *error)
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL,
                            NULL); /* nothing was written */
     }
-    /* What a process before us left in the log may never have been synced. */
+    /* An earlier process may have left frames in the log that were never synced. */
     (void)sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_PASSIVE,
-                                    NULL, NULL); /* others may be at it */
-    /* The log is emptied by sqlite_tidy, in the writer's own turn. */
-    (void)sqlite3_wal_hook(store->db, on_wal, store); /* replaces none */
+                                    NULL, NULL); /* others may be doing it */
+    /* sqlite_tidy empties the log. */
+    (void)sqlite3_wal_hook(store->db, on_wal, store);
     store->checkpoint_at = BACKEND_WAL_PAGES;
     return prepare(store, write_sql, SQL_COUNT, error);
 }
@@ -411,8 +409,8 @@ static void close_store(void *opened)
     struct sqlite_store *store = opened;
 
     for (uint32_t i = 0; i < SQL_COUNT; i++)
-        (void)sqlite3_finalize(store->statements[i]); /* errors were seen */
-    /* With the last of all processes the log goes: its records are in the file then. */
+        (void)sqlite3_finalize(store->statements[i]); /* errors were reported before */
+    /* The last process's close copies the log into the file and deletes it. */
     if (store->db)
         check(sqlite3_close(store->db) == SQLITE_OK);
     sqlite_forget(store);
@@ -435,7 +433,7 @@ static struct turn *open_turn(const char *path, char *error)
     return turn;
 }
 
-/* The file's directory, only for its owner, when it is missing. One level: more is rather a slip than a wish. */
+/* One level: a longer missing path is more likely a mistake. */
 static int make_directory(struct sqlite_store *store, char *error)
 {
     const char *end = strrchr(store->path, '/');
@@ -452,8 +450,8 @@ static int make_directory(struct sqlite_store *store, char *error)
     return result;
 }
 
-/* SQLite refuses links anywhere in a path (SQLITE_OPEN_NOFOLLOW), but only the file itself must be none. A folder that cannot be found
- * stays as it is: opening says why. */
+/* SQLITE_OPEN_NOFOLLOW refuses links anywhere in a path, but only the file itself must not be one.
+ * If the directory cannot be resolved, opening reports why. */
 static void resolve_directory(struct sqlite_store *store)
 {
     const char *name = strrchr(store->path, '/');
@@ -462,7 +460,7 @@ static void resolve_directory(struct sqlite_store *store)
     char *directory;
 
     if (!name)
-        return; /* in the working directory, whose path has no links */
+        return; /* its path has no links */
     name++;
     directory = mem_copy(store->path, (size_t)(name - store->path));
     if (realpath(directory, found)) {
@@ -476,7 +474,7 @@ static void resolve_directory(struct sqlite_store *store)
     mem_free(directory);
 }
 
-/* Folders and links. Looked at before files are made beside them. */
+/* Refuses directories and links, before SQLite creates files beside them. */
 static int refuse_others(struct sqlite_store *store, char *error)
 {
     struct stat found;

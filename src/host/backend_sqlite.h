@@ -1,9 +1,8 @@
-/* The journal in one SQLite file, shared by the processes of one host.
+/* Keeps the journal in one SQLite file, shared by the processes of one host
+ * (docs/protocol/journal.md).
  *
- * Write-ahead log, synchronous=FULL: what is reported written survives a loss
- * of power. docs/protocol/journal.md describes the tables. A file of another
- * cluster, schema or program is refused when it is opened. The file's directory
- * must be on a local disk. */
+ * Write-ahead log, synchronous=FULL: reported writes survive a loss of power. Opening refuses a
+ * file of another cluster, schema or program. The file must be on a local disk. */
 #ifndef SHERD_HOST_BACKEND_SQLITE_H
 #define SHERD_HOST_BACKEND_SQLITE_H
 

@@ -1,8 +1,4 @@
-/* The insides shared by the SQLite store's files.
- *
- *   store_sqlite.c        opening, schema, the table of functions
- *   store_sqlite_write.c  one group as one transaction
- *   store_sqlite_read.c   replays */
+/* Declares what the files of the SQLite backend share. */
 #ifndef SHERD_HOST_BACKEND_SQLITE_INSIDE_H
 #define SHERD_HOST_BACKEND_SQLITE_INSIDE_H
 
@@ -16,7 +12,7 @@ enum statement {
     SQL_BEGIN,
     SQL_COMMIT,
     SQL_ROLLBACK,
-    SQL_CLAIMS,       /* the counter that every claim raises */
+    SQL_CLAIMS,       /* the counter that each claim raises */
     SQL_CLAIMS_RAISE,
     SQL_FENCE,
     SQL_FENCE_SET,
@@ -28,9 +24,9 @@ enum statement {
     SQL_LAST,         /* an entity's highest sequence number */
     SQL_RECORD,
     SQL_EVENT_ADD,
-    SQL_FIRST,        /* and its lowest */
-    SQL_CUT,          /* events below a number */
-    SQL_COUNT,        /* those above are the writer's */
+    SQL_FIRST,        /* an entity's lowest sequence number */
+    SQL_CUT,          /* deletes events below a number */
+    SQL_COUNT,        /* counts the writer's events above a number */
     SQL_READ_BEGIN = 0,
     SQL_READ_END,
     SQL_REPLAY,
@@ -38,9 +34,8 @@ enum statement {
     SQL_READ_COUNT,
 };
 
-/* What the writer knows of an entity. `last` holds as long as the writer's
- * fence for its shard is the one it was seen under: nobody else may have written
- * meanwhile without a higher one. */
+/* The writer's cache. `last` is valid while the writer's fence for the shard is unchanged: another
+ * writer would need a higher one. */
 struct known {
     int64_t id;
     uint64_t last;
@@ -56,23 +51,23 @@ struct sqlite_store {
     uint32_t lock_wait_ms;
     sqlite3_stmt *statements[SQL_COUNT];
     struct map entities; /* persistence id -> struct known */
-    struct map fences;   /* type and shard -> struct fence, as of `claims` */
+    struct map fences;   /* type and shard -> struct fence, valid at `claims` */
     int64_t claims;      /* counter when fences were read; -1 = never */
     struct buf key;
     int wal_pages;       /* after the last commit */
     int checkpoint_at;   /* pages */
 };
 
-/* store_sqlite.c */
+/* backend_sqlite.c */
 uint64_t sqlite_now(void); /* ns, monotonic */
 void sqlite_pause(uint32_t attempt); /* between two tries of a lock */
-void sqlite_forget(struct sqlite_store *store); /* what the writer knew */
-/* The error of a lock that was waited for in vain: names the process that has it. */
+void sqlite_forget(struct sqlite_store *store); /* clears the caches */
+/* Names the process that holds the lock. */
 void sqlite_locked(const struct sqlite_store *store, char *error);
-/* Runs a statement that gives no rows; SQLITE_OK or the error. */
+/* Without rows. SQLITE_OK or the error. */
 int sqlite_run(struct sqlite_store *store, enum statement which);
 
-/* store_sqlite_write.c, store_sqlite_read.c: see struct backend_ops */
+/* backend_sqlite_write.c, backend_sqlite_read.c */
 void sqlite_write(void *opened, struct journal_request **requests,
                   uint32_t count);
 void sqlite_tidy(void *opened, struct backend_kept *kept);

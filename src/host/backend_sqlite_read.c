@@ -1,4 +1,4 @@
-/* Replays: all that wait share one read transaction. */
+/* Runs replays: all that wait share one read transaction. */
 #include <stdio.h>
 
 #include "base/check.h"
@@ -8,7 +8,7 @@ static void describe(struct sqlite_store *store, struct journal_request *request
 {
     request->result = BACKEND_FAILED;
     (void)snprintf(request->error, sizeof request->error, "journal %s: %s",
-                   store->path, sqlite3_errmsg(store->db)); /* cut is fine */
+                   store->path, sqlite3_errmsg(store->db)); /* may be cut */
 }
 
 static void replay(struct sqlite_store *store, struct journal_request *request)
@@ -20,7 +20,7 @@ static void replay(struct sqlite_store *store, struct journal_request *request)
     size_t size = 0;
     int result;
 
-    /* Copied: the buffer that the id lies in grows with every record. */
+    /* Copied: the id's buffer grows with every record. */
     check(sqlite3_bind_text64(statement, 1, (const char *)id.data, id.size,
                               SQLITE_TRANSIENT, SQLITE_UTF8) == SQLITE_OK);
     if (!last)
@@ -47,7 +47,7 @@ static void replay(struct sqlite_store *store, struct journal_request *request)
         request->result = BACKEND_DONE;
     else
         describe(store, request);
-    (void)sqlite3_reset(statement); /* the step's error was looked at */
+    (void)sqlite3_reset(statement);
 }
 
 void sqlite_read(void *opened, struct journal_request **requests, uint32_t count)
@@ -58,7 +58,7 @@ void sqlite_read(void *opened, struct journal_request **requests, uint32_t count
 
     if (!ready)
         (void)snprintf(error, sizeof error, "journal %s: %s", store->path,
-                       sqlite3_errmsg(store->db)); /* cut is fine */
+                       sqlite3_errmsg(store->db)); /* may be cut */
     for (uint32_t i = 0; i < count; i++) {
         if (!ready)
             backend_settle(requests[i], BACKEND_FAILED, error);

@@ -1,5 +1,4 @@
-/* One group of requests as one transaction: fences, sequence numbers, records;
- * its commit; and the write-ahead log kept short. */
+/* Writes one group of requests as one transaction, and keeps the write-ahead log short. */
 #include <stdio.h>
 
 #include "base/check.h"
@@ -8,9 +7,8 @@
 
 enum outcome { GROUP_DONE, GROUP_AGAIN, GROUP_FAILED, GROUP_UNKNOWN };
 
-/* What an append may do to one entity. */
 struct verdict {
-    struct known *known; /* null: no record for it */
+    struct known *known; /* null: no record of it */
     struct backend_found found;
 };
 
@@ -22,7 +20,7 @@ static bool is_busy(int result)
 static void describe(struct sqlite_store *store, char *error)
 {
     (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->path,
-                   sqlite3_errmsg(store->db)); /* cut is fine */
+                   sqlite3_errmsg(store->db)); /* may be cut */
 }
 
 static void bind_text(sqlite3_stmt *statement, int index, struct slice text)
@@ -38,17 +36,17 @@ static void bind_number(sqlite3_stmt *statement, int index, uint64_t number)
           SQLITE_OK);
 }
 
-/* Steps to a row: SQLITE_ROW, SQLITE_DONE or the error. */
+/* SQLITE_ROW, SQLITE_DONE or the error. */
 static int step(sqlite3_stmt *statement)
 {
     int result = sqlite3_step(statement);
 
     if (result != SQLITE_ROW)
-        (void)sqlite3_reset(statement); /* the same result again */
+        (void)sqlite3_reset(statement);
     return result;
 }
 
-/* Waits for SQLite's own lock, which those hold who passed the queue. */
+/* A writer that passed the queue may hold SQLite's own lock. */
 static int begin(struct sqlite_store *store, char *error)
 {
     uint64_t end = sqlite_now() + store->lock_wait_ms * UINT64_C(1000000);
@@ -66,7 +64,7 @@ static int begin(struct sqlite_store *store, char *error)
     return result;
 }
 
-/* Fences read before are good as long as nobody has claimed since. */
+/* Cached fences are valid until the next claim. */
 static int refresh_claims(struct sqlite_store *store)
 {
     sqlite3_stmt *statement = store->statements[SQL_CLAIMS];
@@ -157,7 +155,7 @@ static int list_shards(struct sqlite_store *store,
     sqlite3_stmt *statement = store->statements[SQL_SHARDS];
     int result;
 
-    /* Copied: the buffer that the type lies in grows with every shard. */
+    /* Copied: the type's buffer grows with every shard. */
     check(sqlite3_bind_text64(statement, 1, (const char *)type.data, type.size,
                               SQLITE_TRANSIENT, SQLITE_UTF8) == SQLITE_OK);
     while ((result = step(statement)) == SQLITE_ROW) {
@@ -192,7 +190,7 @@ static int take_term(struct sqlite_store *store, struct journal_request *request
     request->fence.term = term + 1;
     request->result = BACKEND_DONE;
     if (request->lists) {
-        request->shards.count = 0; /* of a try that was rolled back */
+        request->shards.count = 0; /* from a try that was rolled back */
         result = list_shards(store, request);
         if (result != SQLITE_OK)
             return result;
@@ -203,7 +201,7 @@ static int take_term(struct sqlite_store *store, struct journal_request *request
     return sqlite_run(store, SQL_TERM_SET);
 }
 
-/* The one number that a statement has to say of an entity; null counts as 0. */
+/* Reads a statement's only number for an entity; null counts as 0. */
 static int read_number(struct sqlite_store *store, enum statement which,
                        int64_t entity, uint64_t *number)
 {
@@ -224,7 +222,7 @@ static int read_last(struct sqlite_store *store, struct known *known)
     return read_number(store, SQL_LAST, known->id, &known->last);
 }
 
-/* What the writer knows of an entity that it has not met; makes its row. */
+/* Loads an entity that the writer has not seen yet, and creates its row. */
 static int meet(struct sqlite_store *store, struct slice id,
                 struct known *known)
 {
@@ -264,7 +262,7 @@ static int know(struct sqlite_store *store, struct slice id,
     return result;
 }
 
-/* Is this record stored already, byte for byte? */
+/* Tells whether the same bytes are stored. */
 static int is_stored(struct sqlite_store *store,
                      const struct journal_request *request,
                      const struct backend_record *record, int64_t entity,
@@ -370,7 +368,7 @@ static void decide(struct journal_request *request, struct verdict *verdicts)
     }
 }
 
-/* Deletes what an entity's newest records replace. */
+/* Deletes the records that an entity's newest ones replace. */
 static int cut(struct sqlite_store *store, const struct journal_request *request,
                const struct backend_entity *entity, const struct known *known)
 {
@@ -442,13 +440,12 @@ static void roll_back(struct sqlite_store *store)
 {
     sqlite_forget(store);
     if (!sqlite3_get_autocommit(store->db))
-        (void)sqlite_run(store, SQL_ROLLBACK); /* the lock goes with it */
+        (void)sqlite_run(store, SQL_ROLLBACK); /* releases the lock */
 }
 
-/* Only an error of the disk leaves the outcome open. The connection stays: it
- * knows that the frames in the log are not committed, and the next transaction
- * writes over them, so that its sync covers them. One that is opened afresh would
- * read them back from the system's cache and take them for durable. */
+/* Only a disk error leaves the outcome unknown. The connection stays open: it knows that the log's
+ * frames are not committed, so the next transaction overwrites and syncs them. A new connection
+ * would take them for durable. */
 static enum outcome commit(struct sqlite_store *store, char *error)
 {
     uint64_t end = sqlite_now() + store->lock_wait_ms * UINT64_C(1000000);
@@ -484,7 +481,7 @@ static enum outcome run_group(struct sqlite_store *store,
         return commit(store, error);
     describe(store, error);
     roll_back(store);
-    /* Somebody wrote without a claim: look again at what is stored. */
+    /* Another process wrote without a claim: read the stored state again. */
     return (result & 0xff) == SQLITE_CONSTRAINT ? GROUP_AGAIN : GROUP_FAILED;
 }
 
@@ -510,7 +507,7 @@ void sqlite_write(void *opened, struct journal_request **requests,
 
 static uint64_t size_of_log(int pages)
 {
-    return (uint64_t)pages * (4096 + 24); /* a frame has a header */
+    return (uint64_t)pages * (4096 + 24); /* a frame has a header of 24 bytes */
 }
 
 void sqlite_tidy(void *opened, struct backend_kept *kept)
@@ -525,18 +522,18 @@ void sqlite_tidy(void *opened, struct backend_kept *kept)
         kept->size = 0; /* another process may have emptied it */
     if (store->wal_pages &&
         store->wal_pages < store->checkpoint_at - BACKEND_WAL_PAGES / 4)
-        store->checkpoint_at = BACKEND_WAL_PAGES; /* and has: it began anew */
+        store->checkpoint_at = BACKEND_WAL_PAGES; /* the log was emptied */
     if (store->wal_pages < store->checkpoint_at)
         return;
     if (store->wal_pages >= BACKEND_WAL_PAGES_MAX)
         mode = SQLITE_CHECKPOINT_RESTART;
-    /* In the own turn nobody adds to the log, so all of it can be copied and the
-     * next writer starts it from the beginning. */
+    /* During the own turn no process appends, so all of the log can be copied, and the next writer
+     * starts it from the beginning. */
     turn_take(store->turn);
     if (mode == SQLITE_CHECKPOINT_RESTART)
-        (void)sqlite3_busy_timeout(store->db, TURN_STUCK_MS); /* ends below */
+        (void)sqlite3_busy_timeout(store->db, TURN_STUCK_MS);
     result = sqlite3_wal_checkpoint_v2(store->db, NULL, mode, &pages,
-                                       &copied); /* if not, then a little later */
+                                       &copied); /* if not, later */
     if (mode == SQLITE_CHECKPOINT_RESTART)
         (void)sqlite3_busy_timeout(store->db, 0);
     turn_give(store->turn);
@@ -549,5 +546,5 @@ void sqlite_tidy(void *opened, struct backend_kept *kept)
     store->checkpoint_at = pages > 0 && copied == pages
                                ? BACKEND_WAL_PAGES
                                : store->wal_pages + BACKEND_WAL_PAGES / 4;
-    store->wal_pages = 0; /* until the next commit tells */
+    store->wal_pages = 0; /* until the next commit sets it */
 }

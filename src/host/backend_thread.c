@@ -1,4 +1,4 @@
-/* The writer and the readers of each store of this process. */
+/* Runs the writer and reader threads of each store of this process. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -21,11 +21,11 @@ struct item {
     struct backend_client *client;
 };
 
-/* A bounded ring of requests with its own sleepers. */
+/* A bounded ring of requests. */
 struct queue {
     struct item *items; /* BACKEND_QUEUE_MAX of them */
     uint32_t head;
-    _Atomic uint32_t count; /* written under the lock; who polls reads it without */
+    _Atomic uint32_t count; /* polling threads read it without the lock */
     uint32_t sleepers;
     pthread_cond_t filled;
 };
@@ -37,7 +37,7 @@ struct threads {
     char *cluster;
     uint32_t clients;
     uint32_t reader_count;
-    pthread_mutex_t lock; /* of everything below, and of clients' waiting */
+    pthread_mutex_t lock; /* guards all below, and `waiting` of clients */
     pthread_cond_t settled;
     bool stopping;
     bool polls;
@@ -58,8 +58,8 @@ struct backend_client {
     backend_done done;
     backend_log_kept log_kept;
     void *context;
-    uint32_t waiting; /* requests that have not come back */
-    uint64_t told;    /* the writer's: size of a log that cannot be emptied; 0 = none, or it has ended */
+    uint32_t waiting; /* not come back */
+    uint64_t told;    /* the writer's: reported size of a log that cannot be emptied; 0: none */
 };
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -92,7 +92,7 @@ static struct item queue_take(struct queue *queue)
     return item;
 }
 
-/* Under the lock: sleeps until the queue has something; false = stop. */
+/* Under the lock. False: stop. */
 static bool queue_wait(struct threads *threads, struct queue *queue)
 {
     while (!queue->count && !threads->stopping) {
@@ -103,7 +103,7 @@ static bool queue_wait(struct threads *threads, struct queue *queue)
     return queue->count > 0;
 }
 
-/* Without the lock, for a while: being woken takes longer than a quick disk's sync does. */
+/* Without the lock: waking a thread takes longer than a fast disk's sync. */
 static void queue_poll(const struct queue *queue)
 {
     uint64_t until = clock_now() + THREAD_POLL_NS;
@@ -113,7 +113,7 @@ static void queue_poll(const struct queue *queue)
         relax();
 }
 
-/* Hands requests back, each client's in one call, then counts them off. */
+/* Calls each client once, and then lowers the counts. */
 static void give_back(struct threads *threads, const struct item *items,
                       struct journal_request **scratch, uint32_t count)
 {
@@ -135,7 +135,7 @@ static void give_back(struct threads *threads, const struct item *items,
     }
 }
 
-/* Under the lock: what fits into one transaction. The first always does. */
+/* Under the lock: what fits into one transaction, at least one. */
 static uint32_t take_group(struct queue *queue, struct item *items)
 {
     size_t records = 0;
@@ -155,7 +155,7 @@ static uint32_t take_group(struct queue *queue, struct item *items)
     return count;
 }
 
-/* To those who wait for a reply: they are not closed meanwhile. */
+/* Clients cannot close meanwhile, as their requests are in the group. */
 static void tell_kept(const struct threads *threads, const struct item *items,
                       uint32_t count, uint64_t size)
 {
@@ -285,7 +285,7 @@ static void free_memory(struct threads *threads)
     mem_free(threads);
 }
 
-/* Ends what runs; pthread_create can fail half way, so it takes the number. */
+/* pthread_create can fail half way, hence the number. */
 static void stop_threads(struct threads *threads, bool writer,
                          uint32_t readers)
 {
@@ -348,7 +348,7 @@ static struct threads *threads_new(const struct backend_client_options *options,
     return NULL;
 }
 
-/* Under the list's lock: the threads of that store in this process. */
+/* Under the list's lock. */
 static struct threads *find(const struct backend_client_options *options)
 {
     const char *path = options->store.path ? options->store.path : "";
@@ -375,7 +375,7 @@ int backend_client_open(struct backend_client **client,
         (void)snprintf(error, BACKEND_ERROR_MAX,
                        "journal %s belongs to cluster \"%s\", not to \"%s\"",
                        threads->path, threads->cluster,
-                       cluster); /* a cut text will do */
+                       cluster); /* may be cut */
         threads = NULL;
     } else if (!threads) {
         threads = threads_new(options, error);
@@ -438,7 +438,7 @@ void backend_client_close(struct backend_client *client)
     while (client->waiting)
         check(pthread_cond_wait(&threads->settled, &threads->lock) == 0);
     unlock(threads);
-    /* Held to the end, so that nobody opens the store while it closes. */
+    /* Held to the end: no thread opens the store while it closes. */
     check(pthread_mutex_lock(&list_lock) == 0);
     last = --threads->clients == 0;
     if (last) {

@@ -1,4 +1,4 @@
-/* Tickets in a mapped side file, held by byte locks, woken by a futex. */
+/* Queues writers by tickets in a mapped side file, held by byte locks, woken by a futex. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -21,12 +21,12 @@
 #include "base/limits.h"
 #include "journal/backend.h"
 
-#define FIRST_BYTE (1 << 20) /* ticket n locks byte FIRST_BYTE + n, far behind the file's end */
+#define FIRST_BYTE (1 << 20) /* ticket n locks byte FIRST_BYTE + n, beyond the file's end */
 #define MAP_SIZE 4096
-#define DRAW_TRIES 100 /* of others to draw a number that they have locked */
-#define POLL_NS 10000000 /* a dead predecessor does not wake anybody */
+#define DRAW_TRIES 100 /* for the owner of a locked number to draw it */
+#define POLL_NS 10000000 /* a dead predecessor wakes no waiter */
 
-/* The mapped file. All zero is a valid beginning. */
+/* All zero is a valid initial state. */
 struct shared {
     _Atomic uint64_t next_ticket;
     _Atomic uint32_t given; /* turns given back; the futex */
@@ -36,7 +36,7 @@ struct turn {
     int file;
     struct shared *shared;
     uint64_t ticket;
-    uint64_t passed; /* tickets below are not waited for */
+    uint64_t passed; /* waiters ignore lower tickets */
 };
 
 struct turn *turn_open(const char *path, char *error)
@@ -51,7 +51,7 @@ struct turn *turn_open(const char *path, char *error)
                       turn->file, 0);
     if (mapped == MAP_FAILED) {
         (void)snprintf(error, BACKEND_ERROR_MAX, "cannot open %s: %s", path,
-                       strerror(errno)); /* a cut path will do */
+                       strerror(errno)); /* may be cut */
         turn_close(turn);
         return NULL;
     }
@@ -70,8 +70,7 @@ void turn_close(struct turn *turn)
     mem_free(turn);
 }
 
-/* Sets or drops the lock of this open file on its ticket's byte. False: another
- * one has it. */
+/* False: another process holds it. */
 static bool lock_own(struct turn *turn, short type)
 {
     struct flock lock = { .l_type = type,
@@ -79,12 +78,12 @@ static bool lock_own(struct turn *turn, short type)
                           .l_start = (off_t)(FIRST_BYTE + turn->ticket),
                           .l_len = 1 };
 
-    /* Where there are no such locks the queue orders less well; nothing else. */
+    /* Without such locks the queue only orders less well. */
     return fcntl(turn->file, F_OFD_SETLK, &lock) == 0 ||
            (errno != EAGAIN && errno != EACCES);
 }
 
-/* Does anybody hold a ticket between those passed and the own one? */
+/* Tells whether a ticket between `passed` and the own one is held. */
 static bool must_wait(const struct turn *turn)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -103,7 +102,7 @@ static uint32_t ticket_bit(uint64_t ticket)
     return UINT32_C(1) << (ticket % 32);
 }
 
-/* Lets go of the ticket's byte, and wakes those behind it whose bits are set. */
+/* Unlocks the ticket's byte, and wakes the waiters whose bits are set. */
 static void let_go(struct turn *turn, uint32_t bits)
 {
     struct shared *shared = turn->shared;
@@ -115,9 +114,8 @@ static void let_go(struct turn *turn, uint32_t bits)
                       NULL, NULL, bits);
 }
 
-/* The byte is locked before its number is drawn, so that whoever draws a later
- * one finds it locked: drawn first, a process that is not scheduled just then
- * would be overtaken by everybody. */
+/* Locks the byte first, so that a process with a later number finds it locked. If it drew first,
+ * others would overtake a process that loses the processor between the steps. */
 static void draw(struct turn *turn)
 {
     _Atomic uint64_t *next = &turn->shared->next_ticket;
@@ -129,11 +127,10 @@ static void draw(struct turn *turn)
         turn->ticket = expected;
         locked = lock_own(turn, F_WRLCK);
         if (!locked && tries % DRAW_TRIES != 0) {
-            (void)sched_yield(); /* somebody is about to draw it */
+            (void)sched_yield(); /* another process is about to draw it */
             continue;
         }
-        /* Without the lock: a number is left out for one that does not come to
-         * draw it, and then draws another one. */
+        /* Without the lock, skips the number of a process that does not draw it. */
         if (atomic_compare_exchange_strong(next, &expected, expected + 1)) {
             if (locked)
                 return;
@@ -160,7 +157,7 @@ void turn_take(struct turn *turn)
             at.tv_nsec -= 1000000000;
             at.tv_sec++;
         }
-        /* Woken, late or interrupted: all are looked at again above. */
+        /* The loop checks all tickets again. */
         (void)syscall(SYS_futex, &shared->given, FUTEX_WAIT_BITSET, given, &at,
                       NULL, ticket_bit(turn->ticket));
         moved = atomic_load(&shared->given);
@@ -175,7 +172,7 @@ void turn_take(struct turn *turn)
 
 void turn_give(struct turn *turn)
 {
-    /* Only the successor; if it is gone, the others look by themselves. */
+    /* Only the successor; if it is dead, the others find out by polling. */
     let_go(turn, ticket_bit(turn->ticket + 1));
 }
 

@@ -1,4 +1,4 @@
-/* The finder's thread, and files of addresses. */
+/* Looks for seed nodes on a thread, and reads files of addresses. */
 #define _GNU_SOURCE
 #include "host/discovery.h"
 
@@ -13,17 +13,17 @@
 
 /* All that a look needs: it may outlive the finder. */
 struct subject {
-    struct discovery_options options; /* its texts are these */
+    struct discovery_options options; /* its texts are the members below */
     char *texts[5];
     _Atomic bool stopped;
-    struct seed_list *list; /* of the last look, until it is handed over; and why it is so */
+    struct seed_list *list; /* of the last look, until handed over */
     char why[FINDER_WHY_MAX];
 };
 
 struct finder {
-    struct discovery_options options; /* texts lent by the subject */
+    struct discovery_options options; /* lends the subject's texts */
     char said[FINDER_WHY_MAX];
-    _Atomic bool *stopped; /* the subject's */
+    _Atomic bool *stopped; /* lent by the subject */
     struct file_watch *file_watch;
 };
 
@@ -34,7 +34,7 @@ static bool is_space(char byte)
     return byte == ' ' || byte == '\t' || byte == '\r';
 }
 
-/* No blank, quote or control character: it is looked up and written into the log. */
+/* Refuses characters that are unsafe in a look-up or in the log. */
 static bool is_host(const char *text)
 {
     for (; *text; text++)
@@ -44,7 +44,7 @@ static bool is_host(const char *text)
     return true;
 }
 
-/* The address of a line, without blanks and comment: true. */
+/* Reads the address of a line, without blanks and comment. */
 static bool take_line(const char *line, size_t size, const char *protocol,
                       const char *system, struct address *address,
                       bool *is_blank)
@@ -151,7 +151,7 @@ struct seed_list *discovery_read_file(const char *path, const char *protocol,
 
 /* ---- the thread ---- */
 
-/* It stands in quotes in the log. */
+/* The log puts it in quotes. */
 static void quote_less(char *why)
 {
     for (; *why; why++)
@@ -243,7 +243,7 @@ bool discovery_watch(struct finder *finder)
 {
     char why[FINDER_WHY_MAX];
 
-    /* DNS says so itself, when its time is up. */
+    /* DNS has a time limit of its own. */
     if (!finder || !finder->options.file)
         return false;
     if (!file_watch_are_late(finder->file_watch))
@@ -260,6 +260,6 @@ void discovery_close(struct finder *finder)
     if (!finder)
         return;
     atomic_store(finder->stopped, true);
-    (void)file_watch_close(finder->file_watch); /* what is left behind needs no word at the end */
+    (void)file_watch_close(finder->file_watch);
     mem_free(finder);
 }

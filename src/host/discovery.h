@@ -1,11 +1,12 @@
-/* Finds out where nodes of the cluster may be, on a thread of its own: in a file, or by DNS. Behaviour 4.3; what is
- * done with the lists is src/member/discovery.c.
+/* Looks for seed nodes in a file or by DNS, on a thread of its own; src/member/discovery.c uses the
+ * lists.
  *
- * File: an address a line, "host:port" or whole, # to the end of a line is a comment; the order is kept, as that of
- * seed nodes that are configured. A file that is missing, empty, or has a line that is no address gives no list. DNS:
- * SRV names give hosts and ports, others addresses (A, AAAA) to which a port is added; sorted by host and port, so
- * that all nodes see the same order. A host that SRV names is taken as it is written there, in lower case: it must be
- * what that node calls itself. */
+ * A file has an address on each line, "host:port" or an Akka address, in order of preference; #
+ * begins a comment. A file that is missing, empty or has an invalid line gives no list.
+ *
+ * In DNS, SRV names give hosts and ports; other names give addresses (A, AAAA), which get a port.
+ * The list is sorted, so all nodes see one order. An SRV target must be that node's canonical host,
+ * and is taken in lower case. */
 #ifndef SHERD_HOST_DISCOVERY_H
 #define SHERD_HOST_DISCOVERY_H
 
@@ -17,20 +18,21 @@
 #include "base/trace.h"
 #include "node/node.h"
 
-/* What to ask DNS for. Texts are lent. */
+/* Texts are lent. */
 struct dns_question {
-    const char *name;    /* whole, as "_remote._tcp.shop.example" */
+    const char *name;    /* in full, as "_remote._tcp.shop.example" */
     bool is_srv;         /* or addresses */
-    uint16_t port;       /* of addresses */
-    const char *servers; /* "127.0.0.1:53,..."; null or "": those of the system */
-    uint64_t timeout;    /* ns, for all of it */
+    uint16_t port;       /* for addresses */
+    const char *servers; /* "127.0.0.1:53,..."; null or "": the system's */
+    uint64_t timeout;    /* ns */
 };
 
 struct discovery_options {
-    const char *file; /* null: by DNS. Copied, as all texts */
-    const char *protocol, *system; /* that whole addresses in the file must have */
+    const char *file; /* null: use DNS. Copied, like all texts */
+    const char *protocol, *system; /* required of full addresses in the file */
     struct dns_question dns;
-    /* Receives the list, given, and why there is none, a line that is not said twice in a row; on the finder's thread. */
+    /* `done` gets the list, given; `say` the reason of an empty list, one line, not twice in a row.
+     * On the finder's thread. */
     void (*done)(void *context, struct seed_list *list);
     void (*say)(void *context, enum trace_level level, const char *text);
     void *context;
@@ -38,17 +40,20 @@ struct discovery_options {
 
 struct finder;
 
-/* Starts the thread. Null when it cannot start. */
+/* Null: the thread cannot start. */
 struct finder *discovery_open(const struct discovery_options *options);
-void discovery_look(struct finder *finder); /* any thread; done follows, once for one or more of these */
-/* Says, once, that a file has not answered for 5 s. False: there is no file, and no need to be called again. Null is fine. */
+/* any thread; `done` follows once for one or more calls */
+void discovery_look(struct finder *finder);
+/* Reports, once, that a file has not answered for 5 s. False: there is no file to watch. Null is
+ * allowed. */
 bool discovery_watch(struct finder *finder);
-/* Ends a look under way, without a list; one at a file that does not answer is left behind after 2 s. Null is fine. */
+/* Ends a look without a list; leaves a file that does not answer behind after 2 s. Null is
+ * allowed. */
 void discovery_close(struct finder *finder);
 
 #define FINDER_WHY_MAX 512 /* bytes of a reason, with the zero */
 
-/* One look; never null, empty with a reason in why. For finder.c and tests. */
+/* One look; never null. An empty list has a reason in why. For discovery.c and tests. */
 struct seed_list *discovery_read_file(const char *path, const char *protocol,
                                    const char *system,
                                    char why[FINDER_WHY_MAX]);

@@ -1,4 +1,4 @@
-/* Nodes by DNS, through c-ares: its own sockets, and a loop that waits on them for as long as a look may take. */
+/* Finds nodes by DNS, through c-ares and a loop that waits for its sockets. */
 #define _GNU_SOURCE
 #include "host/discovery.h"
 
@@ -17,17 +17,17 @@
 
 #define CLASS_IN 1
 #define TYPE_SRV 33
-#define TRY_MS 1000 /* a server has for an answer */
+#define TRY_MS 1000 /* per server and try */
 #define TRIES 2
-#define LOOK_MS 100 /* between two looks at whether to stop */
+#define LOOK_MS 100 /* between two checks whether to stop */
 
 struct asking {
     const struct dns_question *question;
     ares_channel channel;
     VEC(struct address) found;
-    int status; /* ARES_SUCCESS: there are some, or there is no such thing */
+    int status; /* ARES_SUCCESS also if the name does not exist */
     bool is_done;
-    uint32_t unfit; /* hosts whose names are too long, or that have no port */
+    uint32_t unfit; /* hosts without a port or with too long names */
 };
 
 static uv_once_t once = UV_ONCE_INIT;
@@ -50,7 +50,7 @@ static void put(struct asking *asking, const char *host, uint32_t port)
     }
     for (char *at = address.host; *at; at++)
         if (*at >= 'A' && *at <= 'Z')
-            *at = (char)(*at + ('a' - 'A')); /* names of DNS are the same in either case */
+            *at = (char)(*at + ('a' - 'A')); /* DNS ignores case */
     vec_push(&asking->found, address);
 }
 
@@ -96,12 +96,12 @@ static void on_addresses(void *context, int status, int timeouts,
     asking->is_done = true;
 }
 
-/* Waits for c-ares's sockets, or until it has something to repeat. */
+/* Also returns when c-ares must repeat a query. */
 static void wait_once(ares_channel channel)
 {
     ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
     struct pollfd file_watch[ARES_GETSOCK_MAXNUM];
-    /* Not by c-ares's macros, which shift into the sign: below those to be read are bits, above those to be written. */
+    /* c-ares's macros shift into the sign bit. Low bits: sockets to read, high bits: to write. */
     unsigned bits =
         (unsigned)ares_getsock(channel, sockets, ARES_GETSOCK_MAXNUM);
     nfds_t count = 0;
@@ -116,14 +116,14 @@ static void wait_once(ares_channel channel)
                                               .events = events };
     }
     if (poll(file_watch, count, LOOK_MS) < 0)
-        return; /* interrupted: again */
+        return;
     for (nfds_t i = 0; i < count; i++)
         ares_process_fd(channel,
                         file_watch[i].revents & ~POLLOUT ? file_watch[i].fd
                                                     : ARES_SOCKET_BAD,
                         file_watch[i].revents & POLLOUT ? file_watch[i].fd
                                                    : ARES_SOCKET_BAD);
-    ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD); /* what took too long */
+    ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD); /* time-outs */
 }
 
 static void ask(struct asking *asking, const _Atomic bool *stopped)
@@ -143,7 +143,7 @@ static void ask(struct asking *asking, const _Atomic bool *stopped)
     while (!asking->is_done) {
         wait_once(asking->channel);
         if (uv_hrtime() >= until || atomic_load(stopped))
-            ares_cancel(asking->channel); /* the callback comes at once */
+            ares_cancel(asking->channel); /* calls the callback at once */
     }
 }
 
@@ -167,7 +167,7 @@ static int by_address(const void *left, const void *right)
     return address_compare(left, right);
 }
 
-/* Sorted, each once, the first ones when there are too many. */
+/* Sorts, removes duplicates, and keeps the first ones. */
 static void make_list(struct asking *asking, struct seed_list *list,
                       char why[FINDER_WHY_MAX])
 {

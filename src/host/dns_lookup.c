@@ -1,4 +1,4 @@
-/* Names, who asks for them, and threads that come with a name and end when none waits. All under one lock. */
+/* Keeps names, their look-ups and the threads that look names up, under one lock. */
 #define _GNU_SOURCE
 #include "host/dns_lookup.h"
 
@@ -17,25 +17,25 @@
 #define MS_NS UINT64_C(1000000)
 
 enum name_state {
-    NAME_WAITING, /* in line, for a thread */
+    NAME_WAITING, /* for a thread */
     NAME_RUNNING, /* its thread owns it */
-    NAME_KNOWN    /* found is there */
+    NAME_KNOWN    /* found is set */
 };
 
 struct name {
     char host[HOST_MAX + 1];
     enum name_state state;
-    struct name *next;      /* in line */
-    struct lookup *lookups; /* that wait for it */
+    struct name *next;      /* in the waiting line */
+    struct lookup *lookups; /* of this name */
     struct found *found;
     uint64_t kept_until;
 };
 
 struct lookup {
     struct asker *asker;
-    struct name *name;   /* that it waits for; null: it is about to be told */
-    struct found *found; /* then */
-    struct lookup *next; /* of its name, or of those to be told */
+    struct name *name;   /* awaited; null: delivery is due */
+    struct found *found; /* set when name is null */
+    struct lookup *next; /* of the name, or of those due */
     dns_lookup_done done;
     void *context;
 };
@@ -43,18 +43,18 @@ struct lookup {
 struct asker {
     struct lookups *lookups;
     uv_async_t *async;
-    struct lookup *due; /* to be told; under the lock */
-    uint32_t count;     /* of its look-ups; the loop's thread's own */
+    struct lookup *due; /* to deliver; under the lock */
+    uint32_t count;     /* of look-ups; loop's thread only */
 };
 
 struct lookups {
-    pthread_mutex_t lock; /* of all below, and of names and look-ups */
+    pthread_mutex_t lock; /* guards all below, names and look-ups */
     struct map names;     /* by their hosts */
-    struct name *first, *last; /* that wait for a thread */
+    struct name *first, *last; /* wait for a thread */
     uint32_t waiting;
     uint32_t threads; /* that have not ended */
-    uint32_t running; /* of them: wait for DNS */
-    uint32_t holders; /* the owner and the threads: the last one frees it */
+    uint32_t running; /* of these, in getaddrinfo */
+    uint32_t holders; /* owner and threads: the last one frees this */
     uint64_t swept_at;
 };
 
@@ -68,7 +68,7 @@ static void unlock(struct lookups *lookups)
     check(pthread_mutex_unlock(&lookups->lock) == 0);
 }
 
-/* ---- what is found ---- */
+/* ---- results ---- */
 
 static size_t found_size(const struct found *found)
 {
@@ -141,7 +141,7 @@ struct found *dns_lookup_number(const char *host)
     return found;
 }
 
-/* ---- telling. Under the lock, but for on_async ---- */
+/* ---- delivery. Under the lock, except on_async ---- */
 
 static void tell(struct lookup *lookup, struct found *found)
 {
@@ -154,7 +154,7 @@ static void tell(struct lookup *lookup, struct found *found)
     check(uv_async_send(asker->async) == 0);
 }
 
-/* Found is given. */
+/* Takes ownership of found. */
 static void settle(struct name *name, struct found *found)
 {
     uint64_t kept = found->count ? DNS_LOOKUP_KEPT_MS : DNS_LOOKUP_FAILED_KEPT_MS;
@@ -249,7 +249,7 @@ static void *run(void *argument)
 {
     struct lookups *lookups = argument;
 
-    (void)pthread_setname_np(pthread_self(), "sherd-lookup"); /* for people only */
+    (void)pthread_setname_np(pthread_self(), "sherd-lookup"); /* only helps debugging */
     lock(lookups);
     while (lookups->first) {
         struct name *name = take_first(lookups);
@@ -283,7 +283,7 @@ static bool start_thread(struct lookups *lookups)
     return has_started;
 }
 
-/* A thread for the last in line, unless one is on its way. */
+/* Serves the last name in line, unless a thread is on its way. */
 static void serve(struct lookups *lookups)
 {
     if (lookups->threads - lookups->running >= lookups->waiting ||
@@ -297,9 +297,8 @@ static void serve(struct lookups *lookups)
     }
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
-/* Names that are not wanted any more. */
 static void sweep(struct lookups *lookups, uint64_t now)
 {
     bool is_full = lookups->names.count >= DNS_LOOKUP_NAMES_MAX;
@@ -319,7 +318,7 @@ static void sweep(struct lookups *lookups, uint64_t now)
     }
 }
 
-/* Null: there are too many. */
+/* Null: too many. */
 static struct name *need_name(struct lookups *lookups, const char *host,
                               uint64_t now)
 {
@@ -401,7 +400,7 @@ void asker_free(struct asker *asker)
 {
     if (!asker)
         return;
-    check(asker->count == 0); /* so no thread knows it */
+    check(asker->count == 0); /* so no thread refers to it */
     handle_close((uv_handle_t *)asker->async);
     mem_free(asker);
 }
@@ -421,7 +420,7 @@ void dns_lookups_close(struct lookups *lookups)
     if (!lookups)
         return;
     lock(lookups);
-    lookups->first = lookups->last = NULL; /* nobody waits for them */
+    lookups->first = lookups->last = NULL;
     lookups->waiting = 0;
     unlock(lookups);
     release(lookups);

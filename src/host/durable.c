@@ -1,4 +1,4 @@
-/* The thread of durable keys: what waits becomes one transaction. */
+/* Runs the thread of durable keys: it writes all waiting requests as one transaction. */
 #define _GNU_SOURCE
 #include "host/durable.h"
 
@@ -19,16 +19,16 @@ struct durable {
     uv_thread_t thread;
     uv_mutex_t mutex;
     uv_cond_t changed;
-    bool closing; /* under the mutex, as the next two */
+    bool closing; /* under the mutex, like the next two */
     VEC(struct durable_request *) waiting; /* in order */
     struct durable_counters counters;
 
     /* The thread's own. */
     VEC(struct durable_request *) taken; /* come back when their changes are durable */
-    struct map changes;   /* key -> struct durable_change; not durable yet */
+    struct map changes;   /* key -> struct durable_change */
     size_t changes_size;  /* bytes of their values */
-    uint64_t write_at;    /* when they are written, with write-behind; 0: none are there */
-    bool is_failing;      /* the last transaction was not written */
+    uint64_t write_at;    /* with write-behind; 0: no changes */
+    bool is_failing;      /* the last transaction failed */
     char error[DURABLE_ERROR_MAX]; /* why */
 };
 
@@ -45,7 +45,7 @@ static void finish(struct durable *durable, struct durable_request *request,
     request->result = error ? DURABLE_FAILED : DURABLE_DONE;
     if (error)
         (void)snprintf(request->error, sizeof request->error, "%s",
-                       error); /* cut is fine */
+                       error); /* may be cut */
     durable->options.done(durable->options.context, request);
 }
 
@@ -67,7 +67,7 @@ static void drop_changes(struct durable *durable)
     durable->write_at = 0;
 }
 
-/* The last change of a key is the one that counts. */
+/* The last change of a key wins. */
 static void add_change(struct durable *durable, struct slice key,
                        struct slice value, bool erases)
 {
@@ -109,7 +109,7 @@ static void write_changes(struct durable *durable)
     result = durable_files_write(durable->files, &durable->changes,
                                  durable->error);
     durable->is_failing = result != 0;
-    /* No request comes back with that: it was acknowledged before. */
+    /* They were acknowledged before. */
     if (durable->options.write_behind_ms && durable->options.written)
         durable->options.written(durable->options.context,
                                  result == 0 ? NULL : durable->error);
@@ -121,7 +121,7 @@ static void write_changes(struct durable *durable)
         count(durable, &durable->counters.changes, changes);
     if (result == 0 || !durable->options.write_behind_ms)
         drop_changes(durable);
-    else /* they were acknowledged: tried again until they are durable */
+    else /* acknowledged: retried */
         durable->write_at = uv_hrtime() + durable->options.write_behind_ms * MS;
 }
 
@@ -179,7 +179,7 @@ static bool is_due(const struct durable *durable)
            (durable->write_at && uv_hrtime() >= durable->write_at);
 }
 
-/* Under the mutex. False: it is time to end. */
+/* Under the mutex. False: end. */
 static bool wait_for_work(struct durable *durable)
 {
     while (!durable->waiting.count && !is_due(durable)) {
@@ -190,7 +190,7 @@ static bool wait_for_work(struct durable *durable)
 
             if (durable->write_at > now)
                 (void)uv_cond_timedwait(&durable->changed, &durable->mutex,
-                                        durable->write_at - now); /* asked again */
+                                        durable->write_at - now);
         } else {
             uv_cond_wait(&durable->changed, &durable->mutex);
         }
@@ -198,7 +198,7 @@ static bool wait_for_work(struct durable *durable)
     return true;
 }
 
-/* They were acknowledged, and there is no later try. */
+/* Acknowledged, and there is no later try. */
 static void tell_lost(struct durable *durable)
 {
     char text[DURABLE_ERROR_MAX + 64];
@@ -234,7 +234,7 @@ static void run(void *arg)
         uv_mutex_lock(&durable->mutex);
     }
     uv_mutex_unlock(&durable->mutex);
-    write_changes(durable); /* what write-behind still holds */
+    write_changes(durable); /* of write-behind */
     if (durable->changes.count)
         tell_lost(durable);
 }

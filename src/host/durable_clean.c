@@ -1,4 +1,5 @@
-/* The word that a database of durable keys was left whole: its size and hash. */
+/* Writes and checks `clean`, the file that tells that a database of durable keys was closed
+ * orderly. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ int durable_sync_directory(const char *path)
     return result;
 }
 
-/* The word for the database as it is now. False: it cannot be read. */
+/* Makes the text for the current database. False: it cannot be read. */
 static bool make_word(const struct durable_files *files, char word[WORD_MAX])
 {
     int file = open(files->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -46,7 +47,7 @@ static bool make_word(const struct durable_files *files, char word[WORD_MAX])
 
     check(state && XXH3_64bits_reset(state) == XXH_OK);
     while (file >= 0 && (count = read(file, bytes, READ_SIZE)) > 0) {
-        (void)XXH3_64bits_update(state, bytes, (size_t)count); /* fails for null only */
+        (void)XXH3_64bits_update(state, bytes, (size_t)count); /* fails only for null */
         size += (uint64_t)count;
     }
     (void)snprintf(word, WORD_MAX, "%llu %016llx\n", (unsigned long long)size,
@@ -69,10 +70,10 @@ int durable_clean_take(struct durable_files *files, bool *is_clean)
 
     *is_clean = count > 0 && make_word(files, expected) &&
                 strcmp(found, expected) == 0;
-    files->has_ended_well |= count > 0; /* also when loading has to be tried again */
+    files->has_ended_well |= count > 0; /* also valid for a repeated load */
     if (file >= 0)
         (void)close(file); /* nothing was written */
-    /* Before anything is written: after a crash an old word would say that no transaction was cut off. */
+    /* First: after a crash it would claim that no transaction was cut off. */
     if ((unlink(path) != 0 && errno != ENOENT) ||
         durable_sync_directory(files->directory) != 0)
         result = errno;
@@ -90,7 +91,6 @@ void durable_clean_leave(struct durable_files *files)
         file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                     0600);
     if (file >= 0) {
-        /* Half a word is none. */
         (void)!write(file, word, strlen(word));
         (void)fsync(file);
         (void)close(file);

@@ -1,4 +1,4 @@
-/* The database of durable keys: opening, loading, writing, leaving it. */
+/* Opens, loads, writes and closes the database of durable keys. */
 #define _GNU_SOURCE
 #include "host/durable_files.h"
 
@@ -22,13 +22,13 @@ _Static_assert(DURABLE_LOAD_SIZE_MAX >=
                "what two replicators may have stored can be loaded");
 
 #define DATABASE "values.mdb"
-#define ROOM_MIN (64 * 1024) /* bytes; a write in part leaves less on a file system that is full */
+#define ROOM_MIN (64 * 1024) /* bytes; a partial write leaves less free space on a full disk */
 
 static int failed(const struct durable_files *files, char *error,
                   const char *what, const char *why)
 {
     (void)snprintf(error, DURABLE_ERROR_MAX, "durable keys in %s: %s: %s",
-                   files->directory, what, why); /* cut is fine */
+                   files->directory, what, why); /* may be cut */
     return -1;
 }
 
@@ -57,7 +57,7 @@ int durable_env_open(struct durable_files *files, const char *path,
     if (result == 0)
         result = mdb_env_set_maxdbs(env, 2);
     if (result == 0)
-        /* One thread uses it, and the directory is locked by ourselves. */
+        /* One thread uses it, and our own lock guards the directory. */
         result = mdb_env_open(env, path,
                               flags | MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS,
                               0600);
@@ -120,7 +120,7 @@ int durable_env_count(MDB_env *env, MDB_dbi tree, uint64_t *count)
     return result;
 }
 
-/* A record without a value, whose own key it is. */
+/* A record without a value. */
 static int put_bare(struct durable_files *files, MDB_txn *txn, MDB_dbi tree,
                     const struct buf *name, uint64_t number)
 {
@@ -139,7 +139,7 @@ static int put_bare(struct durable_files *files, MDB_txn *txn, MDB_dbi tree,
     return result;
 }
 
-/* That there is such a key, and which of its records is the last. */
+/* Writes the key's name record (docs/protocol/durable.md). */
 static int put_name(struct durable_files *files, MDB_txn *txn,
                     struct slice key, uint64_t number)
 {
@@ -160,7 +160,7 @@ static int erase_one(MDB_txn *txn, MDB_dbi tree, struct slice name)
     return result == MDB_NOTFOUND ? 0 : result;
 }
 
-/* Its name and its hold, too. */
+/* Also erases its name and hold. */
 static int erase(struct durable_files *files, MDB_txn *txn, struct slice key)
 {
     struct buf own = { 0 };
@@ -200,7 +200,7 @@ static int write_change(struct durable_files *files, MDB_txn *txn,
                        : result;
 }
 
-/* changes null: the mark alone. */
+/* Without changes only the mark. */
 static int write_once(struct durable_files *files, const struct map *changes)
 {
     struct buf bytes = { 0 };
@@ -226,7 +226,7 @@ static int write_once(struct durable_files *files, const struct map *changes)
         if (!changes)
             files->marked = files->number;
     } else if (!changes || !txn || result == MDB_MAP_FULL) {
-        files->number--; /* no page of it was written, or none with a value */
+        files->number--; /* it left no page with a value */
     } else {
         durable_mark_failed(files, files->number);
         files->must_mark = true;
@@ -234,8 +234,8 @@ static int write_once(struct durable_files *files, const struct map *changes)
     return result;
 }
 
-/* A transaction that failed may have left values in the file's free pages. Before anything else the tree says that these are
- * none, so that at most one such transaction is ever behind it. */
+/* A failed transaction may have left values in free pages. A mark alone declares them invalid
+ * first, so at most one such transaction is unmarked. */
 static int write_marked(struct durable_files *files, const struct map *changes)
 {
     int result = files->must_mark ? write_once(files, NULL) : 0;
@@ -243,7 +243,7 @@ static int write_marked(struct durable_files *files, const struct map *changes)
     return result == 0 ? write_once(files, changes) : result;
 }
 
-/* LMDB's error of a write that was made in part is EIO, whatever the reason. */
+/* LMDB reports EIO for every partial write. */
 static const char *reason_of(const struct durable_files *files, int result)
 {
     struct statvfs disk;
@@ -279,7 +279,7 @@ int durable_files_write(struct durable_files *files,
     }
     if (result == 0)
         return 0;
-    close_env(files); /* after some errors LMDB refuses all that follows */
+    close_env(files); /* after some errors LMDB refuses every further call */
     return failed(files, error, "not written", reason_of(files, result));
 }
 
@@ -301,7 +301,7 @@ static int lock(struct durable_files *files, char *error)
     return 0;
 }
 
-/* A new one outlives a loss of power only when its parent is synced. */
+/* A new directory survives a loss of power only after its parent's sync. */
 static int make_directory(const struct durable_files *files)
 {
     char *parent;
@@ -360,7 +360,7 @@ void durable_files_close(struct durable_files *files)
         durable_clean_leave(files);
     }
     if (files->lock >= 0)
-        (void)close(files->lock); /* it has no bytes */
+        (void)close(files->lock);
     vec_fini(&files->failed);
     mem_free(files->directory);
     mem_free(files->path);
@@ -373,11 +373,11 @@ struct filling {
     struct durable_files *files;
     const struct durable_found *found; /* null: the database is trusted */
     struct durable_request *request;
-    VEC(uint64_t) numbers; /* of the first entries' records: users' keys, which come first, in their order */
+    VEC(uint64_t) numbers; /* of the first entries, users' keys in order */
     bool is_foreign;
 };
 
-/* The entry of a key; null: there is none. */
+/* Null: there is none. */
 static struct durable_entry *find_entry(struct filling *filling,
                                         struct slice key, uint64_t *number)
 {
@@ -401,7 +401,7 @@ static struct durable_entry *find_entry(struct filling *filling,
     return NULL;
 }
 
-/* Of what is not as it was written last, unless that was stored since. */
+/* Marks the key as held, unless its record is later. */
 static void take_hold(struct filling *filling,
                       const struct durable_record *record)
 {
@@ -458,8 +458,8 @@ static bool add_pair(void *context, MDB_val *key, MDB_val *value)
     return true;
 }
 
-/* The database is as it was left, or was written just now: it is read in place. 0, LMDB's error, or ECANCELED when a value is
- * not what was written. */
+/* Reads a database that was closed orderly or just written. 0, LMDB's error, or ECANCELED for a
+ * wrong value. */
 static int fill(struct durable_files *files, const struct durable_found *found,
                 struct durable_request *request, bool *is_foreign)
 {
@@ -493,7 +493,7 @@ static bool has_hold(struct slice key)
     return has;
 }
 
-/* Those of which nothing is left but the key, and no hold tells of it. */
+/* Adds keys without a record, except those that can have a hold. */
 static void add_lost(const struct durable_found *found,
                      struct durable_request *request)
 {
@@ -509,7 +509,7 @@ static void add_lost(const struct durable_found *found,
     }
 }
 
-/* Beside a key whose last value is not there: none of what is here is that. Its name says the same. */
+/* Adds a hold if the last value is lost; the name then has the hold's number. */
 static int put_kept(struct durable_files *files, MDB_txn *txn,
                     struct slice key, const struct durable_kept *kept)
 {
@@ -531,7 +531,7 @@ static int put_kept(struct durable_files *files, MDB_txn *txn,
     return result;
 }
 
-/* All that was found, as it was found, in transactions of a bounded size. */
+/* Uses transactions of bounded size. */
 static int write_found(struct durable_files *files,
                        const struct durable_found *found)
 {
@@ -540,7 +540,7 @@ static int write_found(struct durable_files *files,
     size_t size = 0;
     int result = mdb_txn_begin(files->env, NULL, 0, &txn);
 
-    files->failed.count = 0; /* a new file has no pages of them */
+    files->failed.count = 0; /* a new file has no pages of these */
     if (found->is_damaged)
         files->number++; /* later than all that was found */
     if (result == 0)
@@ -566,7 +566,7 @@ static int write_found(struct durable_files *files,
     return result;
 }
 
-/* Writes a new database, which takes the place of the one there. */
+/* The new database replaces the old one. */
 static int write_anew(struct durable_files *files,
                       const struct durable_found *found)
 {
@@ -576,15 +576,15 @@ static int write_anew(struct durable_files *files,
 
     while (files->map_size < 8 * found->size)
         files->map_size *= 2;
-    (void)unlink(path); /* of a start that was broken off; mostly there is none */
+    (void)unlink(path); /* of an interrupted start */
     result = durable_env_open(files, path, 0, &files->env, &files->trees);
     if (result == 0)
         result = write_found(files, found);
     if (result == 0)
-        result = write_once(files, NULL); /* so that the other head has all, too */
-    /* At no time is there no database: a start that is broken off would take that for a new one. */
+        result = write_once(files, NULL); /* both heads have everything */
+    /* A database exists at every moment: a start would take a missing one for a new one. */
     if (found->is_damaged)
-        (void)unlink(aside); /* mostly there is none */
+        (void)unlink(aside);
     if (result == 0 && found->is_damaged && link(files->path, aside) != 0)
         result = errno;
     if (result == 0 && (rename(path, files->path) != 0 ||
@@ -597,7 +597,7 @@ static int write_anew(struct durable_files *files,
     return result;
 }
 
-/* The database is not trusted. */
+/* Loads an untrusted database. */
 static int load_anew(struct durable_files *files,
                      struct durable_request *request)
 {
@@ -644,7 +644,7 @@ void durable_files_load(struct durable_files *files,
         request->result = DURABLE_FAILED;
         return;
     }
-    /* An empty one is of a start that was killed; but not if one before that has ended well, which left a database. */
+    /* An empty database: a start was killed. After an orderly end, keys may be missing. */
     if (stat(files->path, &about) != 0 ||
         (S_ISREG(about.st_mode) && !about.st_size)) {
         result = write_anew(files, &(struct durable_found){ .files = files });

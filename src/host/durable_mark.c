@@ -1,11 +1,12 @@
-/* The mark of a database of durable keys: the number of its last transaction, and which ones before failed.
+/* Keeps the mark of a database of durable keys: the numbers of its last and its failed
+ * transactions.
  *
- * It is a record like others, under a key that is no text. Without it a tree did not say that its last transaction erased
- * something, or that records in the file's free pages were never acknowledged. */
+ * Without it, a tree would not show an erasure by its last transaction, nor that records in free
+ * pages were never acknowledged. */
 #include "base/check.h"
 #include "host/durable_inside.h"
 
-#define RANGES_MAX 64 /* of failed numbers. The oldest are forgotten: what failed then was written since, in later transactions */
+#define RANGES_MAX 64 /* the oldest are dropped: later transactions wrote those values */
 
 bool durable_has_failed(const struct durable_files *files, uint64_t number)
 {
@@ -23,7 +24,7 @@ void durable_mark_failed(struct durable_files *files, uint64_t number)
         files->failed.count ? &files->failed.items[files->failed.count - 1]
                             : NULL;
 
-    /* Between two tries on a full disk is a mark alone, which has no values: they are one range, however long that lasts. */
+    /* Failures on a full disk alternate with marks alone; they form one range. */
     if (last && (last->last + 1 == number ||
                  (last->last + 1 == files->marked &&
                   files->marked + 1 == number))) {
@@ -81,7 +82,7 @@ int durable_mark_put(struct durable_files *files, MDB_txn *txn)
     return result;
 }
 
-/* It may have been committed after all: its own word says so. */
+/* If the failed transaction was committed after all, its mark is in the tree. */
 int durable_mark_look(struct durable_files *files)
 {
     struct slice name = durable_mark_key();

@@ -1,4 +1,6 @@
-/* Reading a database of durable keys that is not trusted: by a child, and by a search of its bytes. */
+/* Reads an untrusted database of durable keys, by child processes and by a search of its bytes.
+ *
+ * docs/protocol/durable.md has the rules. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -19,11 +21,11 @@
 #include "host/durable_inside.h"
 
 #define RECORD_MAX (DURABLE_NAME_SIZE + DURABLE_VALUE_MAX + DURABLE_OVERHEAD)
-#define SLICE_MS 200 /* until the parent looks whether it shall stop */
-#define WINDOW_SIZE (16 * 1024 * 1024) /* bytes of the file that are looked at together; more than a record */
+#define SLICE_MS 200 /* between checks whether to stop */
+#define WINDOW_SIZE (16 * 1024 * 1024) /* bytes that are searched at a time */
 
-/* What the child sends: two sizes, then a key and a record; at the end two sizes that no pair has, and how many pairs there
- * are by the tree's own count. */
+/* Sizes of the key and record that follow. After the last pair: end_of_tree, and the tree's own
+ * count of pairs. */
 struct sizes {
     uint32_t key;
     uint32_t record;
@@ -69,7 +71,6 @@ static void keep(struct durable_found *found, struct durable_kept *kept,
         found->files->number = number;
 }
 
-/* A whole record of a key. */
 static void add(struct durable_found *found,
                 const struct durable_record *record, struct slice bytes)
 {
@@ -81,7 +82,7 @@ static void add(struct durable_found *found,
         found->is_too_large = true;
 }
 
-/* The last record of a key has that number, or a higher one. */
+/* The last record of a key has at least that number. */
 static struct durable_kept *expect(struct durable_found *found,
                                    struct slice key, uint64_t number)
 {
@@ -116,7 +117,7 @@ static void add_mark(struct durable_found *found,
         found->is_damaged = true;
 }
 
-/* A whole record of the tree of values, which belongs to the key that it names itself: LMDB's own copy of a key has no checksum. */
+/* An intact record belongs to the key inside it: LMDB's own copy of the key has no checksum. */
 static void add_named(struct durable_found *found, struct slice key,
                       const struct durable_record *record, struct slice bytes)
 {
@@ -159,7 +160,6 @@ static void add_damaged(struct durable_found *found, struct slice key,
     kept_of(found, name)->is_named |= !is_hold;
 }
 
-/* One pair of the tree of values. */
 static void add_pair(struct durable_found *found, struct slice key,
                      struct slice bytes)
 {
@@ -176,7 +176,6 @@ static void add_pair(struct durable_found *found, struct slice key,
     }
 }
 
-/* One pair of the tree of names. */
 static void add_name(struct durable_found *found, struct slice key,
                      struct slice bytes)
 {
@@ -196,14 +195,14 @@ static void add_name(struct durable_found *found, struct slice key,
 
 /* ---- the heads ---- */
 
-/* The begin of an LMDB file's first two pages. */
+/* Offsets in each of the first two pages of an LMDB file. */
 enum {
     HEAD_FLAGS_AT = 10,
     HEAD_FLAG = 8,
     HEAD_MAGIC_AT = 16,
     HEAD_VERSION_AT = 20,
     HEAD_PAGE_SIZE_AT = 40,
-    HEAD_SIZE = 44 /* of what is looked at */
+    HEAD_SIZE = 44
 };
 #define HEAD_MAGIC 0xbeefc0deU
 #define HEAD_VERSION 1
@@ -218,7 +217,7 @@ static bool is_head(int file, off_t at, uint32_t page_size)
 
     if (pread(file, head, sizeof head, at) != HEAD_SIZE)
         return false;
-    /* LMDB's are in the order of bytes of who wrote them. */
+    /* In the host's byte order. */
     memcpy(&flags, head + HEAD_FLAGS_AT, sizeof flags);
     memcpy(&magic, head + HEAD_MAGIC_AT, sizeof magic);
     memcpy(&version, head + HEAD_VERSION_AT, sizeof version);
@@ -227,9 +226,9 @@ static bool is_head(int file, off_t at, uint32_t page_size)
            version == HEAD_VERSION && size == page_size;
 }
 
-/* A head that was none, while another one stands in its place. */
+/* An invalid head that the other one replaces for now. */
 struct head {
-    uint8_t *page; /* null: both are heads, or none is */
+    uint8_t *page; /* null: both are valid, or neither */
     uint32_t size;
     off_t at;
 };
@@ -239,15 +238,15 @@ static void replace_head(int file, struct head *head, off_t from)
     uint8_t *page = mem_alloc(head->size);
 
     head->page = mem_alloc(head->size);
-    /* When it is not written, the file is not opened: then the search finds what there is. */
+    /* If it fails, LMDB does not open the file, and the search finds the records. */
     if (pread(file, head->page, head->size, head->at) == (ssize_t)head->size &&
         pread(file, page, head->size, from) == (ssize_t)head->size)
         (void)!pwrite(file, page, head->size, head->at);
     mem_free(page);
 }
 
-/* LMDB opens no file of which one of the two heads is none. The other one, which is at most one transaction older, takes its place.
- * Pages may be those of another system, where the file was made: each head says how large they are. */
+/* LMDB opens no file with an invalid head. The other head, at most one transaction older, replaces
+ * it. Each head states its page size, as the file may come from another system. */
 static void mend_head(struct durable_found *found, struct head *head)
 {
     int file = open(found->files->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -263,10 +262,10 @@ static void mend_head(struct durable_found *found, struct head *head)
         replace_head(file, head, is_first ? 0 : size);
     }
     if (file >= 0)
-        (void)close(file); /* when that was not written, it is not opened, either */
+        (void)close(file);
 }
 
-/* As it was found: for the next try, when this one fails, and for whoever looks at what is set aside. */
+/* For a repeated try, and for people who examine the file. */
 static void put_head_back(const struct durable_found *found, struct head *head)
 {
     int file = head->page ? open(found->files->path,
@@ -274,7 +273,7 @@ static void put_head_back(const struct durable_found *found, struct head *head)
                           : -1;
 
     if (file >= 0) {
-        (void)!pwrite(file, head->page, head->size, head->at); /* else it is set aside with a head too many */
+        (void)!pwrite(file, head->page, head->size, head->at);
         (void)close(file);
     }
     mem_free(head->page);
@@ -310,7 +309,7 @@ static void wind_up(const struct sending *sending)
     struct itimerval time = { .it_value = { .tv_sec = ms / 1000,
                                             .tv_usec = ms % 1000 * 1000 } };
 
-    (void)setitimer(ITIMER_VIRTUAL, &time, NULL); /* without it, the silence is the parent's to end */
+    (void)setitimer(ITIMER_VIRTUAL, &time, NULL); /* else the parent ends a silent child */
 }
 
 static bool send_pair(void *context, MDB_val *key, MDB_val *value)
@@ -320,7 +319,7 @@ static bool send_pair(void *context, MDB_val *key, MDB_val *value)
 
     wind_up(sending);
     if (key->mv_size > DURABLE_NAME_SIZE || value->mv_size > RECORD_MAX)
-        sizes.record = 0; /* damaged: the key alone, if it is one */
+        sizes.record = 0; /* damaged: only the key */
     if (key->mv_size > DURABLE_NAME_SIZE)
         sizes.key = 0;
     return write_all(sending->out, &sizes, sizeof sizes) &&
@@ -328,12 +327,12 @@ static bool send_pair(void *context, MDB_val *key, MDB_val *value)
            write_all(sending->out, value->mv_data, sizes.record);
 }
 
-/* What a child may die of by its own doing. */
+/* Signals that a damaged file may cause. */
 static const int deadly[] = { SIGSEGV, SIGBUS,  SIGABRT, SIGFPE,
                               SIGILL,  SIGPIPE, SIGVTALRM };
 enum { DEADLY = sizeof deadly / sizeof deadly[0] };
 
-/* It may die at any place: no signal of its own is told to anybody, no core is written, and it ends with its parent. */
+/* It may crash anywhere: it handles no signal, dumps no core, and ends with its parent. */
 _Noreturn static void read_as_child(struct durable_files *files, bool of_names,
                                     int out)
 {
@@ -344,14 +343,13 @@ _Noreturn static void read_as_child(struct durable_files *files, bool of_names,
     MDB_env *env = NULL;
     uint64_t count;
 
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* as the next ones: without it, it only ends later */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* optional, as the next calls */
     (void)setrlimit(RLIMIT_CORE, &none);
     for (int i = 0; i < DEADLY; i++)
         (void)signal(deadly[i], SIG_DFL);
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_UNBLOCK, &all, NULL);
     wind_up(&sending);
-    /* Whatever else the process has open is none of the child's. */
     if (out > 3)
         (void)close_range(3, (unsigned)out - 1, 0);
     (void)close_range((unsigned)out + 1, ~0U, 0);
@@ -397,12 +395,12 @@ struct hearing {
     struct durable_found *found;
     int in;
     uint64_t patience_ms;
-    bool has_begun;  /* something was heard */
-    bool is_late;    /* and then nothing for so long */
-    bool has_closed; /* the child's end is closed */
+    bool has_begun;  /* the child sent something */
+    bool is_late;    /* silent for too long */
+    bool has_closed; /* the child closed its end */
 };
 
-/* Until the child has something, or its end. */
+/* Waits until the child sends something or ends. */
 static bool wait_for_child(struct hearing *hearing)
 {
     struct durable_files *files = hearing->found->files;
@@ -443,7 +441,7 @@ static bool hear(struct hearing *hearing, void *bytes, size_t size)
     return !size;
 }
 
-/* True: the tree came to its end, with as many pairs as it says, in their order. */
+/* True: read to its end, in order, with the stated number of pairs. */
 static bool take_pairs(struct hearing *hearing, bool of_names,
                        uint64_t size_max)
 {
@@ -462,7 +460,7 @@ static bool take_pairs(struct hearing *hearing, bool of_names,
             ended = hear(hearing, &expected, sizeof expected);
             break;
         }
-        /* The child keeps to these, unless what it read has broken it. */
+        /* Larger sizes mean a broken child. */
         if (sizes.key > DURABLE_NAME_SIZE || sizes.record > RECORD_MAX)
             break;
         buf_clear(&pair);
@@ -483,12 +481,12 @@ static bool take_pairs(struct hearing *hearing, bool of_names,
     return ended && count == expected;
 }
 
-/* Whether it ended by what it read; else somebody has ended it, who was short of memory or ends all processes. */
+/* False: the kernel or a person killed it. */
 static bool ended_by_itself(pid_t child)
 {
     int status = 0;
 
-    (void)kill(child, SIGKILL); /* mostly it has ended */
+    (void)kill(child, SIGKILL);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     for (int i = 0; i < DEADLY; i++)
@@ -516,7 +514,7 @@ static void hear_child(struct hearing *hearing, bool of_names,
     if (child < 0) {
         found->unread = "no process to read them can be made";
     } else {
-        /* No key comes twice in a tree, so more than the file holds is the sign of a loop in it. */
+        /* A tree has each key once: more bytes than the file has mean a loop. */
         hearing->in = ends[0];
         is_whole = take_pairs(hearing, of_names, 2 * file_size + 65536);
         if (!ended_by_itself(child) && hearing->has_closed)
@@ -527,8 +525,9 @@ static void hear_child(struct hearing *hearing, bool of_names,
     (void)close(ends[0]);
 }
 
-/* Each in a child of its own: what one dies of leaves the other. A child that is silent from its begin may wait for a lock that
- * another thread held when it was made, an allocator's that knows nothing of fork: the next one does not. */
+/* One child for each tree, so that a crash loses only one. A child that is silent from its begin
+ * may wait for a lock that another thread held at the fork, such as an allocator's: try a second
+ * one. */
 static void read_tree(struct durable_found *found, bool of_names,
                       uint64_t file_size)
 {
@@ -551,7 +550,7 @@ static void read_tree(struct durable_found *found, bool of_names,
 
 /* ---- the bytes ---- */
 
-/* Of a transaction that failed, or an earlier mark. */
+/* The record does not count: its transaction failed, or it is an earlier mark. */
 static bool is_none(const struct durable_found *found,
                     const struct durable_record *record)
 {
@@ -559,8 +558,8 @@ static bool is_none(const struct durable_found *found,
            slice_equal(record->key, durable_mark_key());
 }
 
-/* Trees that are whole have the last values: those of a later transaction are of one that was cut off. When none can have been,
- * a later record, the mark's too, says that the trees are not the last ones: one of the database's two heads is damaged. */
+/* A transaction later than intact trees was cut off by a crash. After an orderly end none was: a
+ * later record, also the mark, shows that one of the two heads is damaged. */
 static void judge(struct durable_found *found,
                   const struct durable_record *record, struct slice bytes)
 {
@@ -588,7 +587,8 @@ static void judge(struct durable_found *found,
     }
 }
 
-/* A pair whose record is another key's: either its name is damaged, and no record is that one's, or what says where its record lies. */
+/* If a pair has another key's record, either its name is damaged, and that key does not exist, or
+ * the page that locates the key's record is damaged. */
 static void settle(struct durable_found *found)
 {
     struct map_entry entry;
@@ -605,8 +605,8 @@ static void settle(struct durable_found *found)
     }
 }
 
-/* What is not a value: of a tree that is not the last, or of both torn, the names in free pages are all that is left to say which
- * keys there are. */
+/* If the trees are not the last ones, or both are torn, only names in free pages tell which keys
+ * exist. */
 static void add_later_name(struct durable_found *found,
                            const struct durable_record *record)
 {
@@ -620,8 +620,9 @@ static void add_later_name(struct durable_found *found,
         durable_is_name(record->key);
 }
 
-/* An earlier record whose key a whole tree does not have was erased. Where both are torn nothing says so, nor that what is found is
- * the last, or, without the mark, that its transaction did not fail. */
+/* An earlier record whose key an intact tree lacks was erased. If both are torn, no tree tells
+ * that, or whether the record is the last one. Without the mark, its transaction may have
+ * failed. */
 static void add_later(struct durable_found *found,
                       const struct durable_record *record, struct slice bytes)
 {
@@ -645,7 +646,7 @@ static void add_later(struct durable_found *found,
     add(found, record, bytes);
 }
 
-/* Whether what was found of a key is its last record. */
+/* Decides whether the record that was found is the key's last one. */
 static void settle_one(struct durable_found *found, struct durable_kept *kept,
                        bool is_later)
 {
@@ -654,17 +655,17 @@ static void settle_one(struct durable_found *found, struct durable_kept *kept,
 
     if (!is_first) {
         kept->is_lost = true;
-        /* No hold says so: a page of values is an earlier one. */
+        /* No hold says so: a page of values is an older one. */
         found->is_damaged |= kept->held < kept->last;
     } else if (is_whole && kept->is_listed && kept->number == kept->last) {
         kept->is_lost = false;
     } else if (is_whole && !kept->is_listed && !is_later) {
-        /* Erased, and a page of values is an earlier one; or new, and one of names is. */
+        /* Erased, and a page of values is older; or new, and a page of names is older. */
         kept->is_lost = found->is_damaged = true;
     }
 }
 
-/* What a whole tree of names does not list, nor the other one, is no key. */
+/* A key that neither an intact tree of names nor the tree of values has does not exist. */
 static void settle_all(struct durable_found *found)
 {
     struct map_entry entry;
@@ -688,7 +689,7 @@ typedef void each_record(struct durable_found *found,
                          const struct durable_record *record,
                          struct slice bytes);
 
-/* How many bytes need not be looked at again: a record may go on behind them. */
+/* Returns the bytes that are done; a record may begin in the rest. */
 static size_t search_window(struct durable_found *found, struct slice bytes,
                             bool is_last, each_record *each)
 {
@@ -707,7 +708,7 @@ static size_t search_window(struct durable_found *found, struct slice bytes,
     return done + RECORD_MAX > bytes.size ? done : bytes.size - RECORD_MAX;
 }
 
-/* Where the file has bytes again: no record begins in a hole. Its size: there are none. */
+/* No record begins in a hole. Returns the file's size if no data follows. */
 static uint64_t skip_hole(int file, uint64_t from, uint64_t file_size)
 {
     off_t data = lseek(file, (off_t)from, SEEK_DATA);
@@ -717,7 +718,6 @@ static uint64_t skip_hole(int file, uint64_t from, uint64_t file_size)
     return (uint64_t)data;
 }
 
-/* The file may be far larger than what is in it. */
 static void search(struct durable_found *found, int file, uint64_t file_size,
                    each_record *each)
 {

@@ -1,4 +1,4 @@
-/* HTTP to etcd, by libcurl's easy interface. */
+/* Calls etcd over HTTP, by libcurl's easy interface. */
 #define _GNU_SOURCE
 #include "host/etcd_call.h"
 
@@ -18,8 +18,8 @@
 #include "host/file.h"
 
 struct etcd_calls {
-    VEC(char *) endpoints; /* without a / at the end */
-    uint32_t at;           /* the one to ask */
+    VEC(char *) endpoints; /* without a trailing / */
+    uint32_t at;           /* the next to ask */
     char *user, *password;
     uint64_t request_timeout;
     CURL *curl;
@@ -62,17 +62,18 @@ static int look_around(void *context, curl_off_t down_total, curl_off_t down,
     return atomic_load(&calls->stopped);
 }
 
-/* Options of the type that libcurl says they have; only what was built without a feature can fail. */
+/* With the types that libcurl documents; they fail only if it was built without the feature. */
 #define SET(calls, option, value) \
     check(curl_easy_setopt((calls)->curl, option, value) == CURLE_OK)
 
 static void set_up(struct etcd_calls *calls, const struct etcd_options *options)
 {
     SET(calls, CURLOPT_NOSIGNAL, 1L);
-    SET(calls, CURLOPT_QUICK_EXIT, 1L); /* else a name that DNS is silent about is waited for beyond all limits */
+    /* else a name that DNS does not answer blocks without limit */
+    SET(calls, CURLOPT_QUICK_EXIT, 1L);
     SET(calls, CURLOPT_PROTOCOLS_STR, "http,https");
     SET(calls, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    SET(calls, CURLOPT_PROXY, ""); /* whatever the environment says */
+    SET(calls, CURLOPT_PROXY, ""); /* not the environment's */
     SET(calls, CURLOPT_ERRORBUFFER, calls->curl_error);
     SET(calls, CURLOPT_WRITEFUNCTION, take_body);
     SET(calls, CURLOPT_WRITEDATA, calls);
@@ -96,13 +97,13 @@ static bool readable(const char *path, char *error, size_t size)
         return true;
     file = file_open(path, &wrong);
     if (file)
-        (void)fclose(file); /* only read, later and by libcurl */
+        (void)fclose(file);
     else
         (void)snprintf(error, size, "%s: %s", path, wrong);
     return file != NULL;
 }
 
-/* http or https, a host, no path: the gateway's own follows. */
+/* No path, as the gateway's own follows. */
 static bool put_endpoint(struct etcd_calls *calls, const char *text,
                          char *error, size_t size)
 {
@@ -168,7 +169,7 @@ void etcd_calls_close(struct etcd_calls *calls)
 {
     if (!calls)
         return;
-    curl_easy_cleanup(calls->curl); /* null is fine */
+    curl_easy_cleanup(calls->curl);
     for (uint32_t i = 0; i < calls->endpoints.count; i++)
         mem_free(calls->endpoints.items[i]);
     vec_fini(&calls->endpoints);
@@ -193,11 +194,11 @@ const char *etcd_call_why(const struct etcd_calls *calls)
     return calls->why;
 }
 
-/* The endpoint is of no use: the next one. */
+/* The next endpoint. */
 static void turn_away(struct etcd_calls *calls, const char *why)
 {
     (void)snprintf(calls->why, sizeof calls->why, "%s: %s",
-                   calls->endpoints.items[calls->at], why); /* cut */
+                   calls->endpoints.items[calls->at], why); /* may be cut */
     calls->at = (calls->at + 1) % calls->endpoints.count;
 }
 
@@ -206,7 +207,7 @@ void etcd_call_refuse(struct etcd_calls *calls)
     turn_away(calls, "what it answered is no answer of etcd");
 }
 
-/* The status; ETCD_SILENT with the reason in why, null when it says less than the one before: the patience had an end. */
+/* ETCD_SILENT has the reason in why; null: the time was over, so the reason before stays. */
 static long perform(struct etcd_calls *calls, bool is_last, const char **why)
 {
     long status = ETCD_SILENT;
@@ -251,7 +252,7 @@ static long post(struct etcd_calls *calls, uint64_t until, const char *path,
     lines = curl_slist_append(lines, "Expect:");
     check(lines != NULL);
     (void)snprintf(url, sizeof url, "%s%s", calls->endpoints.items[calls->at],
-                   path); /* a longer one is cut, and fails */
+                   path); /* a cut path fails */
     SET(calls, CURLOPT_URL, url);
     SET(calls, CURLOPT_POSTFIELDS, json);
     SET(calls, CURLOPT_HTTPHEADER, lines);
@@ -272,7 +273,7 @@ static long post(struct etcd_calls *calls, uint64_t until, const char *path,
                         sizeof error - used);
         why = error;
     }
-    /* It may be too old (401), or signed for users as they were before they changed (400): a new one before the next call. */
+    /* Expired (401) or older than a change of users (400): sign in again. */
     if (status == 401 || status == 400)
         calls->token[0] = 0;
     if (why)

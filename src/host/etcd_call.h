@@ -1,6 +1,7 @@
-/* Requests to an etcd cluster through its v3 JSON gateway: one at a time, over libcurl, each with a time limit, at the
- * endpoint that answered last, and at the next one when it does not. One thread calls, which may wait; any may stop
- * it. */
+/* Sends requests to an etcd cluster's v3 JSON gateway, by libcurl.
+ *
+ * Each goes to the endpoint that answered last, and to the next one after a failure. One thread
+ * calls and may block; any may stop it. */
 #ifndef SHERD_HOST_ETCD_CALL_H
 #define SHERD_HOST_ETCD_CALL_H
 
@@ -10,43 +11,43 @@
 
 #include "base/bytes.h"
 
-/* Where and how. Texts are copied; null or "" is none. Times in ns. */
+/* Texts are copied; null or "" means none. Times in ns. */
 struct etcd_options {
     const char *const *endpoints; /* "http://host:2379", "https://..." */
     uint32_t endpoint_count;
-    const char *prefix; /* of the keys */
+    const char *prefix; /* of all keys */
     const char *user;
     const char *password;
-    const char *ca_file;   /* PEM; none: the system's authorities */
-    const char *cert_file; /* PEM, of a client that shows one, with the next */
+    const char *ca_file;   /* PEM; none: the system's */
+    const char *cert_file; /* PEM, client certificate, with the next */
     const char *key_file;
-    uint64_t request_timeout; /* of one request */
-    uint64_t patience; /* of all requests for one answer */
+    uint64_t request_timeout; /* one request */
+    uint64_t patience; /* all requests for one answer */
 };
 
 struct etcd_calls;
 
-/* 0, or -1 with one line in error: no endpoint, a URL that is none, a file that cannot be read. Nothing is sent yet. */
+/* 0, or -1 with one line in error. Sends nothing yet. */
 int etcd_calls_open(struct etcd_calls **calls,
                     const struct etcd_options *options, char *error,
                     size_t size) __attribute__((warn_unused_result));
-void etcd_calls_close(struct etcd_calls *calls); /* null is fine */
-/* Any thread: the call under way ends soon, further ones at once, without an answer. */
+void etcd_calls_close(struct etcd_calls *calls); /* null is allowed */
+/* Any thread: calls end soon, without an answer. */
 void etcd_calls_stop(struct etcd_calls *calls);
 bool etcd_calls_stopped(const struct etcd_calls *calls);
 
-#define ETCD_DONE 200 /* the only status whose body is an answer */
-#define ETCD_GONE 404 /* the lease that was named is not there; nothing was done */
-#define ETCD_SILENT 0 /* no answer that can be read: what was asked may be done or not */
+#define ETCD_DONE 200 /* only its body is an answer */
+#define ETCD_GONE 404 /* the lease does not exist; nothing was done */
+#define ETCD_SILENT 0 /* no readable answer: the request may be done */
 
-/* Posts the JSON text to a path ("/v3/kv/range") and returns the status, after signing in when a user is set. The body
- * is lent until the next call. until: of the clock of uv_hrtime; at most the time limit of one request is waited. A
- * status other than the two first ones makes the next endpoint the one that is asked next. */
+/* Posts JSON to a path ("/v3/kv/range") and returns the status; signs in if a user is set. The body
+ * is lent until the next call. Waits until `until` (uv_hrtime), at most for one request's limit.
+ * Any but the first two statuses selects the next endpoint for the next call. */
 long etcd_call(struct etcd_calls *calls, uint64_t until, const char *path,
                const char *json, struct slice *body);
-/* The body of the last answer was none: as if nothing had come. */
+/* The last body was invalid: as if there was no answer. */
 void etcd_call_refuse(struct etcd_calls *calls);
-/* Why the last call that failed did; a line. Lent until the next call. */
+/* Why the last failed call failed. Lent until the next call. */
 const char *etcd_call_why(const struct etcd_calls *calls);
 
 #endif

@@ -1,4 +1,4 @@
-/* Replies of etcd's JSON gateway. */
+/* Parses replies of etcd's JSON gateway. */
 #include "host/etcd_reply.h"
 
 #include <stdio.h>
@@ -6,8 +6,7 @@
 
 #include <jansson.h>
 
-/* Null when it is no JSON object; to be json_decref'ed. A key that stands twice would be read by its first or its last
- * value, as the reader likes: refused. */
+/* The caller frees it. Refuses duplicate keys, of which readers use the first or the last. */
 static json_t *read_object(struct slice body)
 {
     json_t *root = json_loadb((const char *)body.data, body.size,
@@ -20,7 +19,6 @@ static json_t *read_object(struct slice body)
     return root;
 }
 
-/* A number above zero, as text. */
 static bool get_number(const json_t *object, const char *name, uint64_t *number)
 {
     const char *text = json_string_value(json_object_get(object, name));
@@ -67,7 +65,7 @@ static bool get_key(const json_t *entry, const char *key, struct etcd_key *out)
     if (json_object_get(entry, "lease") &&
         !get_number(entry, "lease", &out->lease))
         return false;
-    /* An empty value is left out. */
+    /* The gateway omits an empty value. */
     return !json_object_get(entry, "value") ||
            get_text(entry, "value", out->value, sizeof out->value);
 }
@@ -134,12 +132,12 @@ void etcd_read_error(struct slice body, char *text, size_t size)
 
     if (!message)
         message = json_string_value(json_object_get(root, "error"));
-    (void)snprintf(text, size, "%s", message ? message : ""); /* cut */
+    (void)snprintf(text, size, "%s", message ? message : ""); /* may be cut */
     for (; *text; text++) {
         if ((unsigned char)*text < ' ' || *text == 0x7f)
             *text = ' ';
         else if (*text == '"')
-            *text = '\''; /* it stands in quotes in the log */
+            *text = '\''; /* it is quoted in the log */
     }
     json_decref(root);
 }

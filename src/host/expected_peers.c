@@ -1,4 +1,4 @@
-/* Who is expected, and where from. */
+/* Keeps the addresses of peers that are expected to connect. */
 #define _GNU_SOURCE
 #include "host/expected_peers.h"
 
@@ -15,7 +15,7 @@
 struct place {
     struct expected *expected;
     char host[HOST_MAX + 1];
-    struct lookup *lookup; /* null: none is under way */
+    struct lookup *lookup; /* null: none is running */
     VEC(struct in6_addr) addresses;
 };
 
@@ -25,7 +25,7 @@ struct expected {
     VEC(struct place *) places;
 };
 
-/* Found is given. The last addresses stay when there are none. */
+/* Given. If empty, the last addresses stay. */
 static void take(void *context, struct found *found)
 {
     struct place *place = context;
@@ -38,7 +38,7 @@ static void take(void *context, struct found *found)
     mem_free(found);
 }
 
-/* Numbers count at once. */
+/* Numeric addresses count at once. */
 static void look(struct place *place)
 {
     struct asker *asker = place->expected->asker;
@@ -46,7 +46,7 @@ static void look(struct place *place)
 
     if (number)
         take(place, number);
-    else if (asker && !place->lookup) /* else it takes its time */
+    else if (asker && !place->lookup) /* else it goes on */
         place->lookup = dns_lookup_start(asker, place->host, take, place);
 }
 
@@ -113,7 +113,7 @@ void expected_set(struct expected *expected, const struct address *nodes,
         struct place *place = expected->places.items[i];
 
         if (is_among(place->host, nodes, count)) {
-            i++; /* what is known of it stays */
+            i++;
             continue;
         }
         vec_remove(&expected->places, i);

@@ -1,8 +1,9 @@
-/* Addresses of nodes that are expected to connect, as settings name them or they were found, for the listener: connections
- * from there are no strangers'. Names are looked up, and again each EXPECTED_LOOK_MS, as a node may
- * come back with another address; when a name is not known any more its last addresses stay.
+/* Keeps the addresses from which peers are expected to connect, from settings or discovery.
  *
- * Who calls: host/listener.c, on one thread. */
+ * Names are looked up each EXPECTED_LOOK_MS, as a node may return with another address. If a name
+ * becomes unknown, its last addresses stay.
+ *
+ * Called by host/listener.c, on one thread. */
 #ifndef SHERD_HOST_EXPECTED_PEERS_H
 #define SHERD_HOST_EXPECTED_PEERS_H
 
@@ -17,15 +18,15 @@
 struct expected;
 struct lookups;
 
-/* Lent. Without look-ups (null) only numbers are expected. */
+/* Lent. Null look-ups: only numeric addresses are expected. */
 struct expected *expected_new(uv_loop_t *loop, struct lookups *lookups);
-/* These, copied, take the place of those before; what is beyond MEMBER_SEEDS_MAX is left out. Numbers count at once. */
+/* Replaces the nodes; copied, at most MEMBER_SEEDS_MAX. */
 void expected_set(struct expected *expected, const struct address *nodes,
                   uint32_t count);
-/* Addresses are those of IPv6, others are mapped into it. */
+/* IPv4 is mapped into IPv6. */
 bool expected_has(const struct expected *expected,
                   const struct in6_addr *address);
-/* The loop must run until its handles are gone. Null is fine. */
+/* The loop must run until its handles are closed. Null is allowed. */
 void expected_free(struct expected *expected);
 
 #endif

@@ -1,4 +1,4 @@
-/* Opening regular files, and nothing else. */
+/* Opens regular files, and refuses everything else. */
 #define _GNU_SOURCE
 #include "host/file.h"
 
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What is wrong with it, or null. */
+/* Null: nothing. */
 static const char *judge(int fd)
 {
     struct stat about;
@@ -20,7 +20,7 @@ static const char *judge(int fd)
 
 FILE *file_open(const char *path, const char **wrong)
 {
-    /* Else a FIFO is waited for until somebody writes into it. */
+    /* Else open waits for a FIFO's writer. */
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     FILE *file = NULL;
 

@@ -1,4 +1,4 @@
-/* One job on a pool of one thread, over and over. */
+/* Runs one job repeatedly on a pool of one thread. */
 #define _GNU_SOURCE
 #include "host/file_watch.h"
 
@@ -13,11 +13,11 @@
 struct file_watch {
     struct file_watch_options options;
     struct pool *pool;
-    uv_mutex_t mutex; /* of everything below */
-    uv_cond_t ended;  /* a look, and none follows */
+    uv_mutex_t mutex; /* guards everything below */
+    uv_cond_t ended;  /* a look ended, and none follows */
     struct job *idle; /* null: the pool has it */
-    bool is_wanted;   /* once more */
-    bool is_told;     /* that it is late */
+    bool is_wanted;   /* another look follows */
+    bool is_told;     /* reported as late */
     bool closing;
     uint64_t began;
     bool is_left;
@@ -82,7 +82,7 @@ struct file_watch *file_watch_open(const struct file_watch_options *options, voi
     check(uv_cond_init(&file_watch->ended) == 0);
     if (pool_open(&file_watch->pool, &pool) == 0)
         return file_watch;
-    (void)file_watch_close(file_watch); /* none is under way */
+    (void)file_watch_close(file_watch);
     return NULL;
 }
 
@@ -125,7 +125,7 @@ bool file_watch_close(struct file_watch *file_watch)
     uv_mutex_lock(&file_watch->mutex);
     file_watch->closing = true;
     uv_mutex_unlock(&file_watch->mutex);
-    (void)pool_close(file_watch->pool); /* frees a job that has not begun, or leaves it behind */
+    (void)pool_close(file_watch->pool); /* frees a waiting job, leaves a running one behind */
     job_free(file_watch->idle);
     is_left = file_watch->is_left;
     uv_cond_destroy(&file_watch->ended);

@@ -1,7 +1,8 @@
-/* Looks at what may not answer: files on a mount that stands still, servers of DNS. One at a time, on a thread of its own, asked for
- * by whoever must not wait. A look knows nothing but its subject: one that does not end is left behind with it, by the pool's means.
+/* Looks at things that may not answer, such as files on a stalled mount, on a thread of its own.
  *
- * Who calls: host/discovery.c and host/tls_files.c. */
+ * One look at a time. It uses only its subject; a look that does not end is left behind with it.
+ *
+ * Called by host/discovery.c and host/tls_files.c. */
 #ifndef SHERD_HOST_FILE_WATCH_H
 #define SHERD_HOST_FILE_WATCH_H
 
@@ -11,20 +12,23 @@ struct file_watch;
 
 struct file_watch_options {
     const char *name; /* of the thread, at most 5 bytes. A literal */
-    void (*run)(void *subject); /* looks; on the thread, and nobody else has the subject meanwhile */
-    /* What run has left in the subject. On the thread; not for a look that is left behind, and not any more once file_watch_close has
-     * returned. */
+    void (*run)(void *subject); /* a look; owns the subject meanwhile */
+    /* On the thread, with what `run` left. Not for a look left behind, nor after
+     * file_watch_close. */
     void (*done)(void *context, void *subject);
-    void (*release)(void *subject); /* frees it: once, on any thread */
+    void (*release)(void *subject); /* once, on any thread */
     void *context;
 };
 
-/* Starts the thread. The subject is given. Null: it cannot start. */
+/* The subject is given. Null: no thread. */
 struct file_watch *file_watch_open(const struct file_watch_options *options, void *subject);
-void file_watch_ask(struct file_watch *file_watch); /* a look follows, one for all that is asked while another is under way. Any thread */
-bool file_watch_are_late(struct file_watch *file_watch); /* true once for a look that has not ended for 5 s. Any thread */
-void file_watch_wait(struct file_watch *file_watch); /* until none is under way; for tests */
-/* Waits for the look under way, for 2 s. True: it is left behind, and frees the subject when it ends. Null is fine. */
+/* any thread; requests during a look become one look */
+void file_watch_ask(struct file_watch *file_watch);
+/* true once for a look of more than 5 s. Any thread */
+bool file_watch_are_late(struct file_watch *file_watch);
+void file_watch_wait(struct file_watch *file_watch); /* until no look runs; for tests */
+/* Waits up to 2 s. True: the look was left behind, and frees the subject at its end. Null is
+ * allowed. */
 bool file_watch_close(struct file_watch *file_watch);
 
 #endif
