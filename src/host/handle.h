@@ -1,4 +1,4 @@
-/* Handles of libuv that live on the heap. */
+/* Closes libuv handles that live on the heap. */
 #ifndef SHERD_HOST_HANDLE_H
 #define SHERD_HOST_HANDLE_H
 
@@ -11,7 +11,7 @@ static inline void handle_free(uv_handle_t *handle)
     mem_free(handle);
 }
 
-/* Closes it; the loop frees it, and nobody is its owner meanwhile: its data is null. Null is fine. */
+/* The loop frees the handle later; its data is null until then. Null is allowed. */
 static inline void handle_close(uv_handle_t *handle)
 {
     if (!handle)

@@ -1,4 +1,4 @@
-/* The inbox of a thread: two arrays, exchanged under a mutex. */
+/* Implements a thread's inbox as two arrays, exchanged under a mutex. */
 #define _GNU_SOURCE
 #include "host/inbox.h"
 
@@ -165,7 +165,7 @@ void inbox_put_job(struct inbox *inbox, struct job *job)
     uv_mutex_unlock(&inbox->mutex);
 }
 
-/* Exchanges the arrays: the owner walks one while others fill the other. */
+/* The owner walks one array while other threads fill the other. */
 static void exchange(struct inbox *inbox)
 {
     struct inbox_item *items;
@@ -208,7 +208,7 @@ void accepted_free(struct accepted *accepted)
     if (!accepted)
         return;
     if (accepted->fd >= 0)
-        (void)close(accepted->fd); /* nothing was ever written on it */
+        (void)close(accepted->fd); /* nothing was written to it */
     tls_end_free(accepted->tls);
     buf_fini(&accepted->first);
     mem_free(accepted);

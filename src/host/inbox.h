@@ -1,12 +1,11 @@
-/* What other threads hand to one of the system's threads outside the rings:
- * mail from foreign threads, accepted connections, finished store requests and jobs.
+/* Carries to a thread what does not come by rings: mail of foreign threads, accepted connections,
+ * finished store requests and jobs.
  *
- * Mail is bounded in count and bytes (INBOX_MAIL_MAX, INBOX_BYTES_MAX); the
- * others are bounded where they come from. Putting takes any thread, taking
- * only the owner. In order for each putting thread.
+ * Mail is bounded in count and bytes (INBOX_MAIL_MAX, INBOX_BYTES_MAX), the others where they come
+ * from. Any thread puts, only the owner takes. Items of one thread keep their order.
  *
- * The owner's `sleeping` flag and this: putting sets count before the putter
- * looks at the flag, the sleeper sets the flag before it looks at count. */
+ * A putter sets `count` before it reads the owner's `sleeping` flag. The owner sets the flag before
+ * it reads `count`. */
 #ifndef SHERD_HOST_INBOX_H
 #define SHERD_HOST_INBOX_H
 
@@ -25,9 +24,9 @@ struct tls_end;
 /* An accepted connection on its way to its machine. */
 struct accepted {
     int fd;
-    uint64_t order;  /* its place among all that were accepted, from 1 */
+    uint64_t order;  /* order of acceptance, from 1 */
     char remote[64]; /* "address:port" */
-    struct buf first; /* what was read while its machine was not known; plain */
+    struct buf first; /* plain bytes that the listener read */
     struct tls_end *tls; /* null: the connection is plain */
 };
 
@@ -36,7 +35,7 @@ enum inbox_kind { INBOX_MAIL, INBOX_ACCEPTED, INBOX_STORED, INBOX_LEASED, INBOX_
 struct inbox_item {
     enum inbox_kind kind;
     uint32_t machine;
-    size_t size; /* MAIL: bytes of its body, as counted against the limit */
+    size_t size; /* mail: bytes of its body, for the limit */
     union {
         struct mail mail;
         struct accepted *accepted;
@@ -54,30 +53,31 @@ struct inbox {
     VEC(struct inbox_item) items; /* under the mutex */
     uint32_t mail_count;          /* under the mutex, as are its bytes */
     size_t mail_bytes;
-    uint64_t refused;             /* mails at the limit */
-    _Atomic uint32_t count;       /* of items; a look without the mutex */
+    uint64_t refused;             /* mail at the limit */
+    _Atomic uint32_t count;       /* of items; readable without the mutex */
     VEC(struct inbox_item) taken; /* the owner's */
     uint32_t taken_at;
 };
 
 void inbox_init(struct inbox *inbox);
-/* Frees what is in it: mail, sockets, requests. */
+/* Frees the mail, sockets and requests in it. */
 void inbox_fini(struct inbox *inbox);
-/* From here on mail is refused; the rest is kept until inbox_fini. */
+/* Refuses mail from now on; keeps the rest until inbox_fini. */
 void inbox_close(struct inbox *inbox);
 
-/* False: at the limit or closed; the mail stays the caller's. Any thread. */
+/* Any thread. False: at the limit or closed; the caller keeps the mail. */
 bool inbox_put_mail(struct inbox *inbox, uint32_t machine,
                     const struct mail *mail, size_t size);
-/* The same for the few mails that must not be refused (status). */
+/* For the few mails that must not be refused (status). */
 void inbox_put_command(struct inbox *inbox, uint32_t machine,
                        const struct mail *mail);
 void inbox_put_accepted(struct inbox *inbox, uint32_t machine,
                         struct accepted *accepted); /* given */
 void inbox_put_stored(struct inbox *inbox, struct journal_request *request); /* given */
-void inbox_put_leased(struct inbox *inbox, struct lease_request *request); /* given; for machine 0 */
-void inbox_put_durable(struct inbox *inbox, struct durable_request *request); /* likewise */
-void inbox_put_found(struct inbox *inbox, struct seed_list *list); /* likewise */
+/* given; for machine 0, as the next two */
+void inbox_put_leased(struct inbox *inbox, struct lease_request *request);
+void inbox_put_durable(struct inbox *inbox, struct durable_request *request); /* given */
+void inbox_put_found(struct inbox *inbox, struct seed_list *list); /* given */
 void inbox_put_job(struct inbox *inbox, struct job *job); /* given; for the machine that it names */
 
 static inline bool inbox_is_empty(struct inbox *inbox)
@@ -85,10 +85,11 @@ static inline bool inbox_is_empty(struct inbox *inbox)
     return atomic_load_explicit(&inbox->count, memory_order_seq_cst) == 0;
 }
 
-/* Owner: the next item, lent until the next call; what it holds is given. Ends
- * after those that were there at the first call of a run. */
+/* Returns the next item, lent until the next call; its content is given. False after those that
+ * were there at a run's first call. */
 bool inbox_next(struct inbox *inbox, struct inbox_item *item);
 
-void accepted_free(struct accepted *accepted); /* closes the socket unless fd is -1, frees tls unless it is null */
+/* closes the socket unless fd is -1, frees tls unless it is null */
+void accepted_free(struct accepted *accepted);
 
 #endif

@@ -1,5 +1,5 @@
-/* The rules of a keeper over etcd: read the key, write it on the condition that it is what was read, and read again
- * when that failed or nobody knows. */
+/* Implements leases in etcd: reads the key, writes it on condition that it has not changed, and
+ * reads again if that failed or the result is unknown. */
 #define _GNU_SOURCE
 #include "host/lease_etcd.h"
 
@@ -13,23 +13,24 @@
 #include "base/timers.h"
 #include "host/etcd_reply.h"
 
-#define JSON_MAX 4096 /* bytes of a request: a key, a value, numbers */
-#define PAUSE_MS 50 /* between two tries, but for the second: another endpoint may be well */
+#define JSON_MAX 4096 /* bytes of a request */
+/* before the third and further tries; the second goes to another endpoint at once */
+#define PAUSE_MS 50
 
 struct lease_etcd {
     struct etcd_calls *calls;
     char *prefix;
     uint64_t patience;
-    uint64_t idle; /* an etcd lease that no key is tied to; 0: none */
+    uint64_t idle; /* an etcd lease without a key; 0: none */
 };
 
-/* One request on its way to an answer. */
+/* A request and its progress. */
 struct turn {
     struct lease_etcd *etcd;
     struct lease_request *request;
     uint64_t until;
-    struct buf key, owner; /* in base64, with a zero */
-    uint64_t lease; /* taken for this request; 0: not yet */
+    struct buf key, owner; /* base64, zero-terminated */
+    uint64_t lease; /* granted for this request; 0: not yet */
 };
 
 static const char *text_of(const struct buf *buf)
@@ -88,7 +89,8 @@ static bool read_key(struct turn *turn, struct etcd_key *key)
     char json[JSON_MAX];
     struct slice body;
 
-    (void)snprintf(json, sizeof json, "{\"key\":\"%s\"}", text_of(&turn->key)); /* fits, as all of these */
+    /* fits, like all here */
+    (void)snprintf(json, sizeof json, "{\"key\":\"%s\"}", text_of(&turn->key));
     if (etcd_call(etcd->calls, turn->until, "/v3/kv/range", json, &body) !=
         ETCD_DONE)
         return false;
@@ -110,7 +112,7 @@ static bool take_etcd_lease(struct turn *turn)
     if (etcd_call(etcd->calls, turn->until, "/v3/lease/grant", json, &body) !=
         ETCD_DONE)
         return false;
-    /* A server may give more time than was asked for, never less. */
+    /* The server may grant more time than was asked for, never less. */
     if (etcd_read_grant(body, &lease, &ttl) && ttl >= wanted) {
         turn->lease = lease;
         return true;
@@ -119,7 +121,7 @@ static bool take_etcd_lease(struct turn *turn)
     return false;
 }
 
-/* Puts or deletes, if the key still is what was read. False: not done, or nobody knows. */
+/* Puts or deletes, if the key is unchanged. False: not done, or unknown. */
 static bool write_key(struct turn *turn, const struct etcd_key *seen,
                       const char *operation, uint64_t *revision)
 {
@@ -145,13 +147,13 @@ static bool write_key(struct turn *turn, const struct etcd_key *seen,
     return false;
 }
 
-/* ---- the two verbs: true when there is an answer ---- */
+/* ---- acquire and release: true if there is an answer ---- */
 
 static void grant(struct turn *turn, uint64_t token)
 {
     turn->request->answer = LEASE_GRANTED;
     turn->request->token = token;
-    turn->lease = 0; /* it has a key */
+    turn->lease = 0; /* a key uses it */
 }
 
 static bool take(struct turn *turn)
@@ -167,7 +169,7 @@ static bool take(struct turn *turn)
         return true;
     }
     if (turn->lease && key.lease == turn->lease) {
-        grant(turn, key.create_revision); /* only the reply was lost */
+        grant(turn, key.create_revision); /* the write was done, only the reply was lost */
         return true;
     }
     if (!turn->lease && !take_etcd_lease(turn))
@@ -214,7 +216,7 @@ static void put_name(struct buf *buf, const char *first, const char *second)
     buf_fini(&whole);
 }
 
-/* Whether to try once more. */
+/* Tells whether to try again. */
 static bool go_on(const struct turn *turn, uint32_t tries)
 {
     if (tries > 1)
@@ -237,8 +239,8 @@ bool lease_etcd_do(struct lease_etcd *etcd, struct lease_request *request)
     do
         done = request->verb == LEASE_TAKE ? take(&turn) : give_up(&turn);
     while (!done && go_on(&turn, ++tries));
-    /* Refused, and whatever of this request is still on its way to a server shall find no lease. While nobody knows it
-     * may be what an earlier grant is tied to. */
+    /* The request was refused. Revoking its etcd lease also stops a write that is still on its way.
+     * After an unknown result, an earlier grant may depend on it. */
     if (request->answer == LEASE_REFUSED && turn.lease)
         etcd->idle = turn.lease;
     buf_fini(&turn.key);
@@ -256,7 +258,7 @@ void lease_etcd_tidy(struct lease_etcd *etcd)
     (void)snprintf(json, sizeof json, "{\"ID\":\"%" PRIu64 "\"}", etcd->idle); /* fits */
     etcd->idle = 0;
     (void)etcd_call(etcd->calls, uv_hrtime() + etcd->patience,
-                    "/v3/lease/revoke", json, &body); /* or it runs out */
+                    "/v3/lease/revoke", json, &body); /* otherwise it expires */
 }
 
 bool lease_etcd_look(struct lease_etcd *etcd)

@@ -1,4 +1,6 @@
-/* A lease in a file: "boot owner until token", under a lock. No sync: what a crash of the host loses is nobody's anyway. */
+/* Keeps a lease in a file: "boot owner until token", under a lock.
+ *
+ * No sync: a host's crash ends its leases anyway. */
 #define _GNU_SOURCE
 #include "host/lease_provider.h"
 
@@ -11,9 +13,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define BOOT_MAX 40 /* bytes of the kernel's name of this start, with the zero */
+#define BOOT_MAX 40 /* bytes of the kernel's boot id, with the zero */
 #define PATH_SIZE 1024
-#define LOCK_TRIES 200 /* of 10 ms: whoever has the lock holds it for two system calls */
+#define LOCK_TRIES 200 /* of 10 ms each; a lock is held for two system calls */
 #define LOCK_WAIT_US 10000
 
 static bool read_boot(char boot[BOOT_MAX])
@@ -24,11 +26,12 @@ static bool read_boot(char boot[BOOT_MAX])
     if (!file)
         return false;
     good = fscanf(file, "%39s", boot) == 1;
-    (void)fclose(file); /* only read */
+    (void)fclose(file);
     return good;
 }
 
-/* A name may hold anything; the file's has letters, digits, dots, hyphens, and the rest as %xx. */
+/* The file's name has letters, digits, dots and hyphens of the lease's name, and %xx for the
+ * rest. */
 static bool put_path(const char *directory, const char *name, char *path,
                      size_t size)
 {
@@ -144,5 +147,5 @@ void lease_file_do(const char *directory, uint64_t now,
         return;
     if (lock(fd) && !(is_left && atomic_load(is_left)))
         locked(fd, now, request);
-    (void)close(fd); /* gives the lock back; nothing is buffered */
+    (void)close(fd); /* drops the lock */
 }

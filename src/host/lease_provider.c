@@ -1,4 +1,4 @@
-/* The thread that asks a keeper of leases, and the process's own table. */
+/* Runs the thread that asks a lease provider, and keeps the process's own table of leases. */
 #define _GNU_SOURCE
 #include "host/lease_provider.h"
 
@@ -18,26 +18,27 @@
 #include "host/lease_etcd.h"
 #include "lease/book.h"
 
-#define PATIENCE_NS UINT64_C(2000000000) /* of lease_provider_close, for what does not answer */
+#define PATIENCE_NS UINT64_C(2000000000) /* of lease_provider_close */
 
-/* Lives until the thread has ended, which may be after lease_provider_close. */
+/* Lives until the thread has ended, possibly after lease_provider_close. */
 struct leases {
     struct lease_provider_options options;
     char *directory;
     struct lease_etcd *etcd;
     pthread_t thread;
-    uv_mutex_t mutex;   /* of everything below */
-    uv_cond_t changed;  /* something waits, or it closes */
+    uv_mutex_t mutex;   /* guards everything below */
+    uv_cond_t changed;  /* a request waits, or it closes */
     uv_cond_t settled;  /* is_asking or has_ended changed */
     bool closing;
-    bool is_asking; /* the thread waits for files or servers, and knows nothing of the owner's meanwhile */
-    bool has_ended; /* the thread, but for its last lines */
-    _Atomic bool is_left; /* nobody waits for the thread: it does nothing more, and frees all. Set under the mutex */
-    struct lease_request *asked; /* of which the thread has a copy while it asks */
+    bool is_asking; /* the thread waits for files or servers, and uses nothing of the owner */
+    bool has_ended; /* the thread, except its last lines */
+    /* the owner gave up: the thread does no more and frees everything. Set under the mutex */
+    _Atomic bool is_left;
+    struct lease_request *asked; /* being asked; the thread uses a copy */
     VEC(struct lease_request *) waiting; /* in order */
 };
 
-/* One table for the process: its systems see each other's leases. */
+/* One table, so that all systems of the process share leases. */
 static uv_once_t once = UV_ONCE_INIT;
 static uv_mutex_t book_mutex;
 static struct lease_book book;
@@ -62,7 +63,7 @@ static void warn_of_etcd(struct leases *leases)
     warn(leases, text);
 }
 
-/* What follows may not come back. Under the mutex, which is free until end_asking. */
+/* Under the mutex, which is free until end_asking: the call may never return. */
 static void begin_asking(struct leases *leases)
 {
     leases->is_asking = true;
@@ -70,7 +71,7 @@ static void begin_asking(struct leases *leases)
     uv_mutex_unlock(&leases->mutex);
 }
 
-/* False: lease_provider_close did not wait, and nobody is to be told. */
+/* False: lease_provider_close did not wait, so no answer is due. */
 static bool end_asking(struct leases *leases)
 {
     uv_mutex_lock(&leases->mutex);
@@ -79,7 +80,7 @@ static bool end_asking(struct leases *leases)
     return !leases->is_left;
 }
 
-/* False: nobody knows the answer, and etcd can say why. */
+/* False: the answer is unknown, and etcd has a reason. */
 static bool do_request(struct leases *leases, struct lease_request *request)
 {
     if (leases->etcd)
@@ -153,7 +154,7 @@ static void *run(void *arg)
     struct leases *leases = arg;
     bool goes_on = true, is_left;
 
-    (void)pthread_setname_np(pthread_self(), "sherd-lease"); /* for people only */
+    (void)pthread_setname_np(pthread_self(), "sherd-lease"); /* only for debugging */
     uv_mutex_lock(&leases->mutex);
     if (leases->etcd)
         goes_on = look_at_etcd(leases);
@@ -221,7 +222,7 @@ void lease_provider_submit(struct leases *leases, struct lease_request *request)
     uv_mutex_unlock(&leases->mutex);
 }
 
-/* Under the mutex. Whether the thread is left behind; else it has ended. */
+/* Under the mutex. True: the thread is left behind; false: it has ended. */
 static bool wait_for_end(struct leases *leases)
 {
     uint64_t until = uv_hrtime() + PATIENCE_NS;
@@ -234,12 +235,12 @@ static bool wait_for_end(struct leases *leases)
         else if (leases->is_asking)
             leases->is_left = true;
         else
-            uv_cond_wait(&leases->settled, &leases->mutex); /* it tells somebody */
+            uv_cond_wait(&leases->settled, &leases->mutex); /* a callback runs */
     }
     return leases->is_left;
 }
 
-/* What nobody waits for any more has come back before, as unknown. */
+/* Waiting requests were answered as unknown before. */
 static void leave_behind(struct leases *leases)
 {
     const struct lease_provider_options options = leases->options;
@@ -252,7 +253,7 @@ static void leave_behind(struct leases *leases)
         vec_push(&open, leases->waiting.items[i]);
     leases->waiting.count = 0;
     warn(leases, "the keeper of leases does not answer: who asks it is left behind");
-    uv_mutex_unlock(&leases->mutex); /* from here on it is the thread's */
+    uv_mutex_unlock(&leases->mutex); /* the thread owns it now */
     check(pthread_detach(thread) == 0);
     for (uint32_t i = 0; i < open.count; i++) {
         open.items[i]->answer = LEASE_UNKNOWN;

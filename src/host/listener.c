@@ -1,4 +1,4 @@
-/* Accepting: a bounded list of connections that have not said enough yet. */
+/* Accepts connections, and keeps a bounded list of those whose machine is not known yet. */
 #define _GNU_SOURCE
 #include "host/listener.h"
 
@@ -22,10 +22,10 @@
 
 #define SECOND_NS 1000000000ull
 #define MS_NS 1000000ull
-#define PREAMBLE_SIZE 5 /* wire 1.2: magic and stream */
-#define READ_SIZE 4096 /* a handshake is far smaller; the rest is read by its machine */
+#define PREAMBLE_SIZE 5 /* magic and stream: docs/protocol/link.md */
+#define READ_SIZE 4096 /* more than a handshake; the machine reads the rest */
 
-/* A connection that waits until its machine is known. */
+/* A connection whose machine is not known yet. */
 struct waiting {
     struct listener *listener;
     struct accepted *accepted;
@@ -33,7 +33,7 @@ struct waiting {
     uv_poll_t *poll;
     uint64_t accepted_at;
     bool said_something;
-    bool is_known; /* a peer's address */
+    bool is_known; /* the address is a peer's */
 };
 
 struct listener {
@@ -43,19 +43,19 @@ struct listener {
     uv_loop_t *loop;
     struct listener_owner owner;
     uv_poll_t *poll;
-    uv_timer_t *timer; /* the earliest that is late, or the end of a pause */
+    uv_timer_t *timer; /* earliest deadline, or end of a pause */
     bool pausing;
     struct {
-        uint64_t since; /* this second; 0: it is over */
+        uint64_t since; /* begin of this second; 0: it is over */
         uint32_t lines;
         uint64_t left_out;
-    } logged; /* about refusals */
-    uint64_t order; /* of the connection that came last */
-    VEC(struct waiting *) waiting; /* in the order of their arrival */
-    VEC(struct in6_addr) known; /* of whom a connection was taken; full: the oldest gives way */
+    } logged; /* refusals */
+    uint64_t order; /* of the last connection */
+    VEC(struct waiting *) waiting; /* in order of arrival */
+    VEC(struct in6_addr) known; /* with accepted connections; when full, the oldest is dropped */
     uint32_t oldest_known;
-    struct expected *expected; /* known for good: strangers that are accepted do not make them give way */
-    /* Counted by the listener's thread, read by any. */
+    struct expected *expected; /* known, too; unknown nodes cannot displace them */
+    /* The listener's thread counts, any thread reads. */
     struct {
         _Atomic uint64_t accepted, refused, late, paused;
     } counters;
@@ -71,13 +71,13 @@ static int bind_one(const struct addrinfo *at)
 
     if (fd < 0)
         return -1;
-    /* A restart need not wait for the last life's connections to be forgotten. */
+    /* A restart need not wait until the kernel forgets earlier connections. */
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
         bind(fd, at->ai_addr, at->ai_addrlen) == 0 &&
         listen(fd, SOMAXCONN) == 0)
         return fd;
     error = errno;
-    (void)close(fd); /* it was never connected */
+    (void)close(fd);
     errno = error;
     return -1;
 }
@@ -133,7 +133,7 @@ int listener_open(struct listener **listener, const char *host, uint16_t port,
         (void)snprintf(error, size, "cannot listen on %s:%u: %s", host,
                        (unsigned)port, strerror(reason));
         if (fd >= 0)
-            (void)close(fd); /* it was never connected */
+            (void)close(fd);
         return reason == EADDRINUSE || reason == EACCES ? LISTENER_BAD_PORT
                                                         : LISTENER_BAD_HOST;
     }
@@ -164,14 +164,14 @@ struct listener_counters listener_counters(const struct listener *listener)
     };
 }
 
-/* ---- the connections that wait ---- */
+/* ---- waiting connections ---- */
 
 static void log_warning(struct listener *listener, const char *text)
 {
     listener->owner.log(listener->owner.owner, TRACE_WARNING, text);
 }
 
-/* Once a second is over: what of it was left out. */
+/* Logs how many refusals of the last second were not logged. */
 static void sum_up(struct listener *listener, uint64_t now)
 {
     char text[128];
@@ -188,7 +188,7 @@ static void sum_up(struct listener *listener, uint64_t now)
     memset(&listener->logged, 0, sizeof listener->logged);
 }
 
-/* Strangers must not fill the log; the counters have them all. */
+/* Limits log lines; the counters have all refusals. */
 static void refuse(struct listener *listener, const char *remote,
                    const char *why)
 {
@@ -208,7 +208,7 @@ static void refuse(struct listener *listener, const char *remote,
     log_warning(listener, text);
 }
 
-/* Forgets it; its socket is closed unless somebody took it. */
+/* Closes the socket unless another owner took it. */
 static void forget(struct waiting *waiting)
 {
     struct listener *listener = waiting->listener;
@@ -235,7 +235,7 @@ static uint64_t late_at(const struct waiting *waiting)
 
 static void on_timer(uv_timer_t *timer);
 
-/* Sets the timer to the earliest that is late, or the sum of what was not logged; none waits: no timer. */
+/* For the earliest deadline, or the sum of unlogged refusals. Without either there is no timer. */
 static void set_timer(struct listener *listener)
 {
     uint64_t now = uv_hrtime(), at = UINT64_MAX;
@@ -258,7 +258,7 @@ static void set_timer(struct listener *listener)
                          at > now ? (at - now) / MS_NS + 1 : 0, 0) == 0);
 }
 
-/* ---- who is known ---- */
+/* ---- known addresses ---- */
 
 static struct in6_addr address_of(const struct sockaddr_storage *peer)
 {
@@ -290,14 +290,14 @@ static void remember(struct listener *listener, const struct waiting *waiting)
 
 /* ---- deciding ---- */
 
-/* Kept of a connection that waits: the preamble and the largest first frame with its length. */
+/* Preamble, and the largest first frame with its length. */
 static size_t first_size_max(const struct listener *listener)
 {
     return listener->owner.limits.frame_size_max + ACCEPT_BYTES_MAX -
            INLET_UNKNOWN_SIZE_MAX;
 }
 
-/* Counted and logged. */
+/* Counts and logs it. */
 static void turn_away(struct waiting *waiting, const char *why)
 {
     struct listener *listener = waiting->listener;
@@ -308,7 +308,7 @@ static void turn_away(struct waiting *waiting, const char *why)
     set_timer(listener);
 }
 
-/* A client of TLS begins with a handshake record, version 3.x. */
+/* A TLS client begins with a handshake record, version 3.x. */
 static bool is_tls(const struct buf *first)
 {
     return first->size >= 2 && first->data[0] == 22 && first->data[1] == 3;
@@ -342,7 +342,8 @@ static void decide(struct waiting *waiting)
 
 static void on_first(uv_poll_t *poll, int status, int events);
 
-/* What came through TLS goes to the first bytes, TLS's answers to the socket. False: the connection is gone. */
+/* Puts decrypted bytes into the first bytes, and sends TLS's answers. False: the connection was
+ * closed. */
 static bool take_tls(struct waiting *waiting, struct slice bytes)
 {
     struct tls_end *tls = waiting->accepted->tls;
@@ -385,7 +386,7 @@ static void ended(struct waiting *waiting, bool said_something)
     forget(waiting);
 }
 
-/* One read. 1, 0 when nothing is there, -1 at its end. */
+/* Reads once. 1; 0: nothing there; -1: end. */
 static int receive(struct waiting *waiting, uint8_t *bytes, size_t *size)
 {
     ssize_t had = recv(waiting->accepted->fd, bytes, *size, MSG_DONTWAIT);
@@ -406,7 +407,7 @@ static void on_first(uv_poll_t *poll, int status, int events)
     struct buf *first;
     int result;
 
-    (void)events; /* the socket itself tells */
+    (void)events; /* reading shows the error */
     if (!waiting)
         return;
     first = &waiting->accepted->first;
@@ -439,11 +440,12 @@ static void name_peer(const struct sockaddr_storage *peer, char *text,
 {
     char host[48] = "?";
 
-    (void)uv_ip_name((const struct sockaddr *)peer, host, sizeof host); /* "?" serves the log too */
+    /* a failure leaves "?" for the log */
+    (void)uv_ip_name((const struct sockaddr *)peer, host, sizeof host);
     (void)snprintf(text, size, "%s:%u", host, (unsigned)port_of(peer));
 }
 
-/* Strangers cannot keep peers out. */
+/* Unknown nodes cannot keep peers out. */
 static bool too_many(const struct listener *listener,
                      const struct in6_addr *address, bool known)
 {
@@ -494,7 +496,7 @@ static void add(struct listener *listener, int fd,
     vec_push(&listener->waiting, waiting);
 }
 
-/* No descriptor is left: the waiting connection would wake us for ever. */
+/* Without a free descriptor, the waiting connection would wake the loop forever. */
 static void pause_accepting(struct listener *listener, int error)
 {
     char text[128];
@@ -515,7 +517,7 @@ static void on_connection(uv_poll_t *poll, int status, int events)
     struct listener *listener = poll->data;
 
     (void)events; /* only UV_READABLE is asked for */
-    (void)status; /* accept4 tells */
+    (void)status; /* accept4 shows the error */
     for (int i = 0; listener && i < ACCEPT_BATCH_MAX; i++) {
         struct sockaddr_storage peer = { 0 };
         socklen_t size = sizeof peer;
@@ -616,7 +618,7 @@ void listener_stop(struct listener *listener)
     listener->timer = NULL;
     listener->expected = NULL;
     if (listener->fd >= 0)
-        (void)close(listener->fd); /* nothing of it is left to lose */
+        (void)close(listener->fd);
     listener->fd = -1;
 }
 

@@ -1,5 +1,4 @@
-/* logfmt: key=value, values in quotes where a space, a quote or an equals sign
- * asks for it. JSON: one object, all texts. */
+/* Formats log lines. logfmt: key=value, quoted if needed. JSON: one object, all values texts. */
 #include "host/log_format.h"
 
 #include <ctype.h>
@@ -21,7 +20,7 @@ static bool is_key_sign(char c)
            (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
 }
 
-/* The size of the key if a key=value begins here, else 0. */
+/* Size of the key, or 0 if no key=value begins here. */
 static size_t key_size(const char *text)
 {
     size_t size = 0;
@@ -46,8 +45,8 @@ size_t log_words(const char *text)
     return at;
 }
 
-/* One key and its value; returns what follows, or null at the end. A value ends
- * at a space, or at its closing quote. */
+/* Reads a key and its value, up to a space or closing quote. Returns what follows; null at the
+ * end. */
 static const char *next_pair(const char *text, struct slice *key,
                              struct slice *value, bool *quoted)
 {
@@ -91,8 +90,8 @@ static void put_time(struct buf *out, int64_t time_ms)
     unsigned month;
     char text[40];
 
-    /* Howard Hinnant, chrono-compatible low-level date algorithms: days to
-     * civil, for days after 1970. */
+    /* "chrono-Compatible Low-Level Date Algorithms" by Howard Hinnant: days to civil, after
+     * 1970. */
     days += 719468;
     era = days / 146097;
     day = (unsigned)(days - era * 146097);
@@ -109,8 +108,7 @@ static void put_time(struct buf *out, int64_t time_ms)
     buf_put_text(out, text);
 }
 
-/* The bytes of one character of UTF-8 at the beginning, or 0 when it is none.
- */
+/* Bytes of the first UTF-8 character, or 0. */
 static size_t utf8_size(struct slice text)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -136,7 +134,7 @@ static size_t utf8_size(struct slice text)
     return size;
 }
 
-/* The bytes of an escape, as base/line.h makes them, at the beginning; or 0. */
+/* Bytes of an escape of base/line.h at the beginning, or 0. */
 static size_t escape_size(struct slice text)
 {
     if (text.size < 2 || text.data[0] != '\\')
@@ -151,8 +149,7 @@ static size_t escape_size(struct slice text)
     return 6;
 }
 
-/* Inside quotes: what cannot stand there is escaped. With `escaped`, some of it
- * is already. */
+/* Escapes what quotes cannot hold. `escaped`: the text may have escapes already. */
 static void put_inside(struct buf *out, struct slice text, bool json,
                        bool escaped)
 {
@@ -193,8 +190,7 @@ static bool is_bare(struct slice value)
     return value.size > 0;
 }
 
-/* Cuts to the line's limit, at the begin of a character, and leaves room for
- * `closing` more bytes. */
+/* Cuts the line to its limit, between characters, with room for `closing` more bytes. */
 static bool cut(struct buf *out, size_t begin, size_t closing)
 {
     size_t most = begin + LOG_LINE_MAX - 1 - closing;
@@ -207,8 +203,8 @@ static bool cut(struct buf *out, size_t begin, size_t closing)
     return true;
 }
 
-/* How often the key stood in the line before `end`, which is the end of a pair;
- * the line's own keys are included, and words without a key count as "more". */
+/* Counts the key in the line before `end`, the end of a pair, with the line's own keys. Words
+ * without a key count as "more". */
 static uint32_t times_before(const struct log_line *line, const char *pairs,
                              const char *end, struct slice key)
 {
@@ -230,8 +226,7 @@ static uint32_t times_before(const struct log_line *line, const char *pairs,
     return times;
 }
 
-/* A number after a key that stood before; no key of a text has such a sign, so
- * the name is new. */
+/* Numbers a repeated key; keys of texts have no such sign. */
 static void put_times(struct buf *out, uint32_t before)
 {
     char text[16];
@@ -286,7 +281,7 @@ void log_format_text(struct buf *out, const struct log_line *line)
         before = key.size ? times_before(line, pairs, at, key) : 0;
         put_text_pair(out, key, before, value, quoted);
     }
-    (void)cut(out, begin, 0); /* a cut line still says what happened */
+    (void)cut(out, begin, 0); /* a cut line is still useful */
 }
 
 static void put_json_pair(struct buf *out, struct slice key, uint32_t before,
@@ -327,7 +322,7 @@ void log_format_json(struct buf *out, const struct log_line *line)
                   false);
     if (cut(out, begin, 2))
         out->size =
-            whole; /* an object must stay whole: the words are left out */
+            whole; /* an object must stay whole, so words are omitted */
     for (at = pairs; (rest = next_pair(at, &key, &value, &quoted)); at = rest) {
         if (!key.size)
             key = slice_text("more");

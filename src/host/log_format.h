@@ -1,5 +1,4 @@
-/* The form of a log line, as logfmt and as JSON. Pure: the time is data. Called
- * by log.c. */
+/* Formats a log line, as logfmt or JSON. Pure: time is an argument. */
 #ifndef SHERD_HOST_LOG_FORMAT_H
 #define SHERD_HOST_LOG_FORMAT_H
 
@@ -14,16 +13,14 @@ struct log_line {
     enum trace_level level;
     const char *module;
     const char *node; /* or null */
-    const char *text; /* what happened, then key=value or key="two words", escaped as base/line.h says */
+    const char *text; /* event, then key=value or key="two words", escaped as in base/line.h */
 };
 
-/* How many bytes of a text are its words, before the first key=value: what
- * makes lines similar. */
+/* Bytes of a text before the first key=value: lines with equal words are similar. */
 size_t log_words(const char *text);
-/* Appends the line, without its end, at most LOG_LINE_MAX - 1 bytes. Control
- * characters are escaped; in JSON, bytes that are no UTF-8 become U+FFFD, and
- * words without a key get the key "more". A key that stands again, or that is
- * one of the line's own, is numbered: node, node#2, node#3. */
+/* Appends the line without its end, at most LOG_LINE_MAX - 1 bytes. Control characters are escaped.
+ * In JSON, invalid UTF-8 becomes U+FFFD, and words without a key get the key "more". Repeated keys,
+ * also of the line's own, are numbered: node, node#2, node#3. */
 void log_format_text(struct buf *out, const struct log_line *line);
 void log_format_json(struct buf *out, const struct log_line *line);
 

@@ -1,5 +1,4 @@
-/* Repeats of log lines: a kind that fills its window is held back until the
- * window ends. */
+/* Holds repeated log lines back until their window ends. */
 #include "host/log_repeat.h"
 
 #include <stdio.h>
@@ -22,7 +21,7 @@ bool log_repeat_pass(struct log_repeat *repeat, uint64_t now_ms,
     struct log_kind *oldest = NULL;
     struct log_kind *kind = NULL;
 
-    if (level == TRACE_DEBUG) /* who asks for everything gets it */
+    if (level == TRACE_DEBUG) /* debug logs are complete */
         return true;
     for (uint32_t i = 0; i < LOG_KINDS_MAX && !kind; i++) {
         struct log_kind *at = &repeat->kinds[i];
@@ -30,8 +29,7 @@ bool log_repeat_pass(struct log_repeat *repeat, uint64_t now_ms,
         if (at->since_ms && at->hash == hash)
             kind = at;
         else if (!at->held && (!oldest || at->since_ms < oldest->since_ms))
-            oldest = at; /* a kind that holds lines back keeps its place until
-                            they are told */
+            oldest = at; /* kinds with held lines keep their place */
     }
     if (!kind) {
         if (!oldest)

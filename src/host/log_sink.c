@@ -1,7 +1,7 @@
-/* The sink: levels, one lock, the clock, the write. A line is one write of at
- * most LOG_LINE_MAX bytes, which a pipe that is ready takes whole, so that
- * lines of several processes do not mix and a full pipe is noticed before it
- * blocks. */
+/* Implements the log: levels, lock, clock and writing.
+ *
+ * Each line is one write of at most LOG_LINE_MAX bytes, which a ready pipe takes whole. So lines of
+ * several processes do not mix, and a full pipe is noticed before it blocks. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -35,10 +35,10 @@ struct log {
     uint32_t module_count;
     struct log_repeat repeat;
     char node[ADDRESS_TEXT_MAX]; /* of the last line */
-    struct buf buf;     /* the line at work */
-    bool stalled;       /* nobody reads: lines are dropped without waiting */
+    struct buf buf;     /* the current line */
+    bool stalled;       /* lines are dropped without waiting */
     uint64_t lost;      /* lines dropped */
-    uint64_t lost_told; /* of them in a line that says so */
+    uint64_t lost_told; /* dropped lines that were reported */
 };
 
 static uint64_t clock_ms(clockid_t clock)
@@ -133,19 +133,18 @@ bool log_on(struct log *log, enum trace_level level, const char *module)
     return on;
 }
 
-/* Is the descriptor ready for a line? Waits a little, but only once for each
- * time that its reader stops. */
+/* Waits a little, but once for each time that the reader stops. */
 static bool is_ready(struct log *log)
 {
     struct pollfd poll_for = {.fd = log->options.descriptor, .events = POLLOUT};
     int ready = poll(&poll_for, 1, log->stalled ? 0 : LOG_STALL_MS);
 
     log->stalled = ready == 0;
-    /* A pipe that nobody holds any more would end the process with SIGPIPE. */
+    /* A pipe without a reader would end the process with SIGPIPE. */
     return ready > 0 && !(poll_for.revents & (POLLERR | POLLHUP | POLLNVAL));
 }
 
-/* Hands out the line in buf. Under the lock. */
+/* Writes the line in buf. Under the lock. */
 static void put_line(struct log *log, enum trace_level level,
                      const char *module)
 {
@@ -166,7 +165,7 @@ static void put_line(struct log *log, enum trace_level level,
         written = write(log->options.descriptor, log->buf.data, log->buf.size);
     while (written < 0 && errno == EINTR);
     if (written < 0)
-        log->lost++; /* a closed or broken log is no reason to stop */
+        log->lost++; /* a broken log does not stop the process */
 }
 
 static void format_line(struct log *log, enum trace_level level,
@@ -188,7 +187,7 @@ static void format_line(struct log *log, enum trace_level level,
     put_line(log, level, module);
 }
 
-/* Tells what was held back or lost meanwhile. Under the lock. */
+/* Reports held and lost lines. Under the lock. */
 static void tell_counts(struct log *log, uint64_t now_ms, const char *node,
                         bool all)
 {

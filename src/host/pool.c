@@ -1,4 +1,6 @@
-/* Workers on one queue, under one lock. A worker that is left behind holds the pool's memory, and nothing else of the system. */
+/* Runs jobs on worker threads with one queue, under one lock.
+ *
+ * A worker that is left behind holds the pool's memory, and nothing else of the system. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -15,20 +17,20 @@ struct worker {
     struct pool *pool;
     pthread_t thread;
     uint32_t number;
-    struct job *job;     /* that it runs; null: none */
-    uint64_t started_at; /* the job */
-    bool is_left;        /* pool_close did not wait for it: nobody joins it */
+    struct job *job;     /* running; null: none */
+    uint64_t started_at; /* of the job */
+    bool is_left;        /* pool_close gave up, so it is not joined */
 };
 
 struct pool {
     struct pool_options options;
-    pthread_mutex_t lock;   /* of everything below, and of the workers */
-    pthread_cond_t filled;  /* something waits, or it closes */
+    pthread_mutex_t lock;   /* guards everything below, and the workers */
+    pthread_cond_t filled;  /* a job waits, or the pool closes */
     pthread_cond_t settled; /* a worker has ended */
-    struct job *first, *last; /* that wait */
+    struct job *first, *last; /* waiting jobs */
     bool closing;
-    uint32_t running; /* threads that have not ended, but for those that are left behind */
-    uint32_t holders; /* its owner and the threads that are left behind: the last one frees it */
+    uint32_t running; /* threads that have not ended, except those left behind */
+    uint32_t holders; /* owner and left threads: the last one frees the pool */
     uint32_t count;
     struct worker workers[];
 };
@@ -59,7 +61,7 @@ static void pool_free(struct pool *pool)
     mem_free(pool);
 }
 
-/* Under the lock, which is free while it runs. False: the worker was left behind. */
+/* Under the lock, which is free while the job runs. False: the worker was left behind. */
 static bool run_one(struct worker *worker)
 {
     struct pool *pool = worker->pool;
@@ -72,7 +74,7 @@ static bool run_one(struct worker *worker)
     unlock(pool);
     job->face.run(job->arg);
     lock(pool);
-    worker->job = NULL; /* from here on it is waited for, however long */
+    worker->job = NULL; /* from now on pool_close waits without limit */
     if (worker->is_left) {
         unlock(pool);
         job_free(job);
@@ -96,7 +98,7 @@ static void *run(void *argument)
     (void)snprintf(name, sizeof name, "sherd-%.5s-%u",
                    pool->options.name ? pool->options.name : "pool",
                    (unsigned)worker->number % 1000); /* fits */
-    (void)pthread_setname_np(pthread_self(), name);  /* for people only */
+    (void)pthread_setname_np(pthread_self(), name);  /* only for debugging */
     lock(pool);
     while (goes_on && !pool->closing) {
         if (pool->first)
@@ -149,7 +151,7 @@ int pool_open(struct pool **opened, const struct pool_options *options)
     pool->count = pool->running = started;
     unlock(pool);
     if (started < options->threads) {
-        (void)pool_close(pool); /* it has no job */
+        (void)pool_close(pool); /* no job was submitted */
         return -1;
     }
     *opened = pool;
@@ -210,7 +212,7 @@ static void wait_for_all(struct pool *pool)
                                                   : "",
                            clock_now() - worker->started_at);
     }
-    /* The others are behind their functions. */
+    /* The remaining workers have finished their jobs. */
     while (pool->running)
         check(pthread_cond_wait(&pool->settled, &pool->lock) == 0);
 }

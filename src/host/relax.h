@@ -1,4 +1,4 @@
-/* What a thread does between two looks when it polls. */
+/* Pauses the processor between two checks of a polling loop. */
 #ifndef SHERD_HOST_RELAX_H
 #define SHERD_HOST_RELAX_H
 

@@ -1,5 +1,5 @@
-/* The ring of mail between two threads: Lamport's queue with cached positions,
- * each side's own variables on its own cache lines. */
+/* Implements the ring of mail: Lamport's queue with cached positions, each side's variables on
+ * cache lines of their own. */
 #define _GNU_SOURCE
 #include "host/ring.h"
 
@@ -16,11 +16,11 @@
 _Static_assert((RING_MAIL_MAX & MASK) == 0, "a ring's size is a power of two");
 
 struct ring {
-    _Alignas(LINE) _Atomic uint64_t tail; /* mails ever put; the sender's */
-    uint64_t head_seen;                   /* the sender's last look at head */
-    _Alignas(LINE) _Atomic uint64_t head; /* mails ever taken; the receiver's */
-    uint64_t tail_seen;                   /* the receiver's last look at tail */
-    _Alignas(LINE) _Atomic uint32_t full; /* the sender waits for room */
+    _Alignas(LINE) _Atomic uint64_t tail; /* mails ever put; sender */
+    uint64_t head_seen;                   /* sender's last read of head */
+    _Alignas(LINE) _Atomic uint64_t head; /* mails ever taken; receiver */
+    uint64_t tail_seen;                   /* receiver's last read of tail */
+    _Alignas(LINE) _Atomic uint32_t full; /* sender waits for room */
     _Alignas(LINE) struct mail mail[RING_MAIL_MAX];
 };
 

@@ -1,6 +1,7 @@
-/* sherd_run: SIGINT and SIGTERM mean sherd_leave. A signal's handler may only
- * write to a pipe; the thread that called sherd_run reads it. The second signal
- * ends the system at once. */
+/* Implements sherd_run: SIGINT and SIGTERM call sherd_leave, the second signal ends the system at
+ * once.
+ *
+ * A signal handler writes to a pipe, which the thread in sherd_run reads. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +12,7 @@
 #include "base/check.h"
 #include "host/system.h"
 
-/* A handler has no argument: the one pipe of this process, -1 when no system is
- * in sherd_run. */
+/* Handlers have no argument: the process's only pipe, -1 while no system is in sherd_run. */
 static _Atomic int handler_pipe = -1;
 
 static void on_signal(int number)
@@ -21,7 +21,7 @@ static void on_signal(int number)
     ssize_t written = write(atomic_load(&handler_pipe), "s", 1);
 
     (void)number;
-    (void)written; /* a full pipe holds signals enough */
+    (void)written; /* a full pipe has enough signals */
     errno = error;
 }
 
@@ -35,7 +35,7 @@ static void set_pipe(struct sherd_system *system, int end)
     uv_mutex_unlock(&system->mutex);
 }
 
-/* Until the system has ended. */
+/* Returns when the system has ended. */
 static void obey_signals(struct sherd_system *system, int pipe)
 {
     bool leaving = false;
@@ -85,7 +85,7 @@ int sherd_run(struct sherd_system *system)
     check(sigaction(SIGTERM, &old_term, NULL) == 0);
     atomic_store(&handler_pipe, -1);
 close_pipe:
-    (void)close(ends[0]); /* nothing waits in it that matters */
+    (void)close(ends[0]);
     (void)close(ends[1]);
     return result;
 }

@@ -1,4 +1,5 @@
-/* Every key of the gathered configuration that the node or the driver uses is read here, or in a file that this one calls, once. */
+/* Reads every configuration key that node or driver use, once, here or in a file that this one
+ * calls. */
 #define _GNU_SOURCE
 #include "host/settings.h"
 
@@ -113,7 +114,7 @@ static int read_addresses(struct settings *settings, char *error, size_t size)
     return 0;
 }
 
-/* Words and names of classes, as the reference has them; a node is of a cluster whichever it is. */
+/* Accepts Akka's words and class names; with each of them the node is a cluster node. */
 static bool is_provider(const char *text)
 {
     static const char *const names[] = {
@@ -169,7 +170,7 @@ static int read_self(struct settings *settings, char *error, size_t size)
         return settings_refuse(settings, error, size, "system-name",
                       "is \"%s\"; it must be " ADDRESS_SYSTEM_FORM,
                       identity->system);
-    /* The port is set when it was bound; 1 stands for it until then. */
+    /* The port is set when it is bound; until then it is 1. */
     if (!address_set_named(&identity->node.address, host, strlen(host),
                            port == 0 ? 1 : (uint32_t)port)) {
         return settings_refuse(settings, error, size,
@@ -201,7 +202,7 @@ static int read_random(struct settings *settings, char *error, size_t size)
     return 0;
 }
 
-/* What is configured as 0 means never, as "off" does; a core takes 0 for its own default. */
+/* Configured 0 means never, as "off" does; the core's 0 is its default. */
 static uint64_t idle_limit(const struct config *config, const char *key)
 {
     uint64_t after = config_duration_ns(config, key);
@@ -260,7 +261,7 @@ static void read_cluster(struct settings *settings)
         (uint32_t)config_int(config, DETECTOR "monitored-by-nr-of-members");
 }
 
-/* The provider of Akka and the one of Pekko; empty is none. */
+/* Accepts the provider of Akka or Pekko; empty is none. */
 static bool provider_resolves(const char *provider, bool *resolves)
 {
     static const char name[] = ".cluster.sbr.SplitBrainResolverProvider";
@@ -280,7 +281,7 @@ static uint64_t duration_or_none(const struct config *config, const char *key)
     return time == CONFIG_OFF ? 0 : time;
 }
 
-/* "on" depends on how long it waits otherwise; behaviour 8.1. */
+/* "on" is 3/4 of the stable time, at least 4 s, as in Akka. */
 static uint64_t unstable_after(const struct config *config,
                                uint64_t stable_after)
 {
@@ -302,7 +303,7 @@ static const char *role_of(const struct config *config,
     if (strategy == STRATEGY_DOWN_ALL)
         return NULL;
     (void)snprintf(key, sizeof key, RESOLVER "%s.role",
-                   strategy_text(strategy)); /* fits */
+                   strategy_text(strategy));
     role = config_text(config, key);
     return role[0] ? role : NULL;
 }
@@ -320,7 +321,7 @@ static int read_downing(struct settings *settings, char *error, size_t size)
     node->quarantine_removed_after =
         config_duration_ns(config, "cluster.quarantine-removed-node-after");
     if (!node->quarantine_removed_after)
-        node->quarantine_removed_after = 1; /* zero is everybody's word for the default */
+        node->quarantine_removed_after = 1; /* the core's zero is its default */
     node->down_removal_margin =
         duration_or_none(config, "cluster.down-removal-margin");
     if (!provider_resolves(provider, &node->resolves)) {
@@ -332,7 +333,7 @@ static int read_downing(struct settings *settings, char *error, size_t size)
     if (!node->resolves)
         return 0;
     (void)strategy_parse(config_text(config, RESOLVER "active-strategy"),
-                         &strategy->kind); /* one of the choices */
+                         &strategy->kind); /* a valid choice */
     if (strategy->kind == STRATEGY_STATIC_QUORUM && quorum == CONFIG_WORD) {
         return settings_refuse(settings, error, size,
                       RESOLVER "static-quorum.quorum-size",
@@ -398,8 +399,9 @@ static enum trace_level level_of(const char *word)
     return strcmp(word, "warning") == 0 ? TRACE_WARNING : TRACE_ERROR;
 }
 
-/* What a join is checked with (wire 5.3), always with the downing provider's key: a JVM that misses it stops. It has its
- * resolver's strategy whichever its provider is, and compares it with ours when we have one. */
+/* Settings that a joining node compares. The provider's key is always among them, as a JVM without
+ * it stops. A JVM has its strategy with every provider, and compares it with ours if it is
+ * present. */
 static void make_join_config(struct settings *settings)
 {
     const struct config *config = settings->config;
@@ -425,7 +427,7 @@ static void make_join_config(struct settings *settings)
     buf_fini(&buf);
 }
 
-/* Entities are of one data center: two that share a journal by mistake must not write one history. */
+/* One id for each data center: two that share a journal by mistake must not write one history. */
 static void read_cluster_id(struct settings *settings)
 {
     struct node_settings *node = &settings->node;

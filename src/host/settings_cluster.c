@@ -1,4 +1,5 @@
-/* Settings of membership that are more than one amount: minimums by role, and amounts that may be off. */
+/* Reads membership settings other than single amounts: minimums by role, and amounts that may be
+ * off. */
 #include "host/settings.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #define MINIMUM ".min-nr-of-members"
 #define CENTERS "cluster.multi-data-center."
 
-/* "off" is a zero for whom zero is none. */
+/* For settings where zero means none. */
 static uint64_t unless_off(const struct config *config, const char *key)
 {
     uint64_t duration = config_duration_ns(config, key);
@@ -20,13 +21,13 @@ static uint64_t unless_off(const struct config *config, const char *key)
     return duration == CONFIG_OFF ? 0 : duration;
 }
 
-/* Of the core, which counts in milliseconds, zero is the word for its default. */
+/* Rounds up to 1 ms, as the core's zero is its default. */
 static uint64_t some(uint64_t duration)
 {
     return duration < MS ? MS : duration;
 }
 
-/* A key for each role, whose name stands in it. */
+/* The key's name contains the role. */
 static void read_minimums(struct settings *settings)
 {
     struct config_setting setting;
@@ -62,7 +63,7 @@ static void read_centers(struct settings *settings)
     node->cross_gossip_probability = config_number(
         config, CENTERS "cross-data-center-gossip-probability");
     if (node->cross_gossip_probability < 0.01)
-        node->cross_gossip_probability = 0.01; /* as of different views */
+        node->cross_gossip_probability = 0.01; /* as for different views */
     node->cross_heartbeat_interval = config_duration_ns(
         config, CENTERS "failure-detector.heartbeat-interval");
     node->cross_heartbeat_expected = config_duration_ns(
@@ -71,7 +72,7 @@ static void read_centers(struct settings *settings)
         config, CENTERS "failure-detector.acceptable-heartbeat-pause"));
 }
 
-/* What the membership core would not take: it would end the process. */
+/* Refuses what the membership core would abort on. */
 static int check_self(const struct settings *settings, char *error, size_t size)
 {
     const struct node_settings *node = &settings->node;
@@ -125,7 +126,7 @@ int settings_read_members(struct settings *settings, char *error, size_t size)
     node->different_view_probability = config_number(
         config, "cluster.gossip-different-view-probability");
     if (node->different_view_probability < 0.01)
-        node->different_view_probability = 0.01; /* zero is the core's word for its default */
+        node->different_view_probability = 0.01; /* the core's zero is its default */
     node->different_view_reduce = (uint32_t)config_int(
         config, "cluster.reduce-gossip-different-view-probability");
     node->heartbeat_samples_max = (uint32_t)config_int(

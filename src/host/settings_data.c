@@ -1,4 +1,4 @@
-/* Settings of distributed data: the replicator's, and where durable keys are kept. */
+/* Reads settings of distributed data: replicators and durable keys. */
 #include "host/settings.h"
 
 #include <stdio.h>
@@ -21,11 +21,11 @@
 static const char *key_of(char key[KEY_SIZE], const char *section,
                           const char *name)
 {
-    (void)snprintf(key, KEY_SIZE, "%s%s", section, name); /* fits: both are of this file */
+    (void)snprintf(key, KEY_SIZE, "%s%s", section, name); /* fits */
     return key;
 }
 
-/* At least 1, as the configuration's table has it: zero is the core's word for its default. */
+/* At least 1, as the core's zero is its default. */
 static uint64_t ms_of(const struct config *config, const char *section,
                       const char *name)
 {
@@ -34,7 +34,7 @@ static uint64_t ms_of(const struct config *config, const char *section,
     return config_duration_ns(config, key_of(key, section, name)) / MS;
 }
 
-/* Of the users' data, or of sharding's. */
+/* `section`: the users' replicator, or sharding's. */
 static void read_replicator(const struct config *config, const char *section,
                             struct replicator_settings *data)
 {
@@ -68,7 +68,7 @@ static void read_replicator(const struct config *config, const char *section,
         config_bool(config, key_of(key, section, "prefer-oldest"));
 }
 
-/* A number beyond a majority, or all. */
+/* A number added to a majority, or all. */
 static uint32_t plus_of(const struct config *config, const char *key)
 {
     int64_t plus;
@@ -111,7 +111,7 @@ static int read_coordinators(struct settings *settings, char *error,
     return 0;
 }
 
-/* Without the role a node has no replica, and nothing to keep. */
+/* A node without the role has no replica. */
 static bool has_replica(const struct settings *settings)
 {
     const struct node_settings *node = &settings->node;
@@ -124,7 +124,7 @@ static bool has_replica(const struct settings *settings)
     return false;
 }
 
-/* The reference's own store, of Akka or Pekko, is what ours stands for. */
+/* Accepts Akka's and Pekko's durable store class; both select ours. */
 static bool is_store(const char *name)
 {
     return strcmp(name, "akka." STORE) == 0 ||
@@ -149,7 +149,7 @@ static int read_keys(struct settings *settings, char *error, size_t size)
     return 0;
 }
 
-/* A key for each, whose name is the pattern. */
+/* The key's name is the pattern. */
 static int read_expiries(struct settings *settings, char *error, size_t size)
 {
     uint64_t interval = settings->node.data.gossip_interval_ms;
@@ -198,7 +198,7 @@ static int read_store(struct settings *settings, const char *key, char *error,
                            store);
 }
 
-/* Sharding's durable keys lie in the same files, so there is one place and size for all. */
+/* Sharding's durable keys use the same files, so directory and size are common. */
 static int read_durable(struct settings *settings, char *error, size_t size)
 {
     const struct config *config = settings->config;
@@ -271,7 +271,7 @@ int settings_read_data(struct settings *settings, char *error, size_t size)
     return result;
 }
 
-/* Behaviour 13.10: a directory that ends with "ddata" is one for each system. */
+/* As in Akka, a directory that ends with "ddata" gets a suffix for each system. */
 char *settings_durable_directory(const struct settings *settings)
 {
     const struct node_settings *node = &settings->node;
@@ -283,7 +283,7 @@ char *settings_durable_directory(const struct settings *settings)
     buf_put_text(&path, directory);
     if (length >= 5 && strcmp(directory + length - 5, "ddata") == 0) {
         (void)snprintf(port, sizeof port, "-%u",
-                       (unsigned)node->identity.node.address.port); /* fits */
+                       (unsigned)node->identity.node.address.port);
         buf_put_text(&path, "-");
         buf_put_text(&path, node->identity.system);
         buf_put_text(&path, "-");

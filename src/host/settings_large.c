@@ -1,4 +1,4 @@
-/* Settings of the stream of large messages: remote.artery.large-message-destinations, and what bounds it. */
+/* Reads remote.artery.large-message-destinations and the limits of the stream of large messages. */
 #include "host/settings.h"
 
 #include "base/limits.h"

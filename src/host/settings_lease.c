@@ -1,4 +1,4 @@
-/* Settings of the lease of lease-majority: who keeps it, and its times. */
+/* Reads the lease settings of lease-majority: provider and times. */
 #include "host/settings.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
-/* coordinated-shutdown: how long each phase of the graceful end may take, which are left out, and where a late task ends it. The
- * order of the phases is fixed: what says otherwise is refused. Phases that a user has named himself are for the JVM only. */
+/* Reads coordinated-shutdown: time-outs of phases, disabled phases, and phases that a late task
+ * aborts.
+ *
+ * The order is fixed; another one is refused. Phases that a user added are for the JVM only. */
 #include "host/settings.h"
 
 #include <stdio.h>
@@ -26,11 +28,11 @@ static const char *key_of(char key[KEY_MAX], enum sherd_phase phase,
                           const char *what)
 {
     (void)snprintf(key, KEY_MAX, PHASES "%s.%s", sherd_phase_text(phase),
-                   what); /* fits */
+                   what);
     return key;
 }
 
-/* Of the node, and not only of tasks of actors. */
+/* The phase does a step of the node, besides actors' tasks. */
 static bool is_step(enum sherd_phase phase)
 {
     return phase >= SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION &&
@@ -38,7 +40,7 @@ static bool is_step(enum sherd_phase phase)
            phase != SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE;
 }
 
-/* Only as it is. */
+/* Accepts only the fixed order. */
 static int check_order(const struct settings *settings, enum sherd_phase phase,
                        char *error, size_t size)
 {
@@ -59,8 +61,9 @@ static int check_order(const struct settings *settings, enum sherd_phase phase,
                            before);
 }
 
-/* Where the key is not set the node's own steps keep their time: five seconds are too few to hand shards off, and those that were not
- * would lose messages. A default that is set counts where the reference has no other one. */
+/* Without the key, the node's own steps keep their times: five seconds are too few for a hand-off,
+ * and a shard that was not handed off loses messages. A configured default applies where the
+ * reference has no time of its own. */
 static void read_time(struct settings *settings, enum sherd_phase phase)
 {
     const struct config *config = settings->config;
@@ -72,7 +75,7 @@ static void read_time(struct settings *settings, enum sherd_phase phase)
     if (!is_step(phase) || is_set(config, key_of(key, phase, "timeout")) ||
         (has_default && is_set(config, END "default-phase-timeout"))) {
         time = config_duration_ns(config, key_of(key, phase, "timeout"));
-        settings->node.phase_timeouts[phase] = time ? time : 1; /* 0 is none that was set */
+        settings->node.phase_timeouts[phase] = time ? time : 1; /* 0 would mean unset */
     }
 }
 

@@ -1,4 +1,4 @@
-/* Settings of remembered entities: where they are kept, and how fast they start. */
+/* Reads settings of remembered entities: where they are stored, and how fast they start. */
 #include "host/settings.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #define SHARDING "cluster.sharding."
 #define RECOVERY SHARDING "entity-recovery-"
 
-/* What a core takes 0 of for its own default is never 0 when it is configured. */
+/* Not 0, as the core's zero is its default. */
 static uint64_t time_of(const struct config *config, const char *key)
 {
     uint64_t time = config_duration_ns(config, key);
@@ -16,7 +16,7 @@ static uint64_t time_of(const struct config *config, const char *key)
     return time < MS ? MS : time;
 }
 
-/* One that is too long is never stored, and its changes say so. */
+/* Keys that are too long are never stored; their changes report it. */
 static void read_shard_keys(struct settings *settings)
 {
     const char *keys = SHARDING "distributed-data.durable.keys";

@@ -1,4 +1,4 @@
-/* Settings of where a node looks for others: seed nodes that are given, in a file, or by DNS. */
+/* Reads where a node looks for seed nodes: the configuration, a file, or DNS. */
 #include "host/settings.h"
 
 #include <string.h>
@@ -8,13 +8,13 @@
 #define BOOTSTRAP "management.cluster.bootstrap."
 #define DISCOVERY BOOTSTRAP "contact-point-discovery."
 
-/* The reference's way of saying that nothing is set. */
+/* The reference writes an unset value like this. */
 static bool is_set(const char *text)
 {
     return text[0] && text[0] != '<';
 }
 
-/* The system's name as DNS can have it. */
+/* Writes the system's name in DNS's characters. */
 static void put_service(struct buf *buf, const char *system)
 {
     for (; *system; system++) {
@@ -117,11 +117,12 @@ int settings_read_seeds(struct settings *settings, char *error, size_t size)
     if (file[0]) {
         settings->finder.file = file;
         node->finds_seeds = true;
-        node->stable_margin = node->find_interval; /* one that is being written may be read in part: two looks must agree */
+        /* a file may be read while it is written: two looks must agree */
+        node->stable_margin = node->find_interval;
         return 0;
     }
     if (strcmp(method, "akka-dns") == 0 || strcmp(method, "pekko-dns") == 0) {
-        if (!node->seed_node_count) /* the reference: those that are given win */
+        if (!node->seed_node_count) /* as in Akka, configured ones win */
             read_dns(settings);
         return 0;
     }

@@ -1,5 +1,5 @@
-/* Where settings come from: a file and what it includes, a text, the environment, and options, which become settings from code, so that
- * one table checks them all. */
+/* Gathers settings from files, text, environment and options. Options become configuration keys, so
+ * one table checks all of them. */
 #define _GNU_SOURCE
 #include "host/settings.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- options into the configuration ---- */
 
-/* In quotes, as JSON and configuration read them; quotes and backslashes escaped. */
+/* Escapes quotes and backslashes, for JSON and configuration. */
 void settings_put_quoted(struct buf *buf, const char *text)
 {
     buf_put_u8(buf, '"');
@@ -127,7 +127,7 @@ static int set_options(struct config *config,
 
 /* ---- files ---- */
 
-/* Reads a whole file; the limit is the configuration's own. */
+/* The configuration has its own size limit. */
 static bool read_file(const char *path, struct buf *text)
 {
     FILE *file = fopen(path, "rb");
@@ -141,11 +141,11 @@ static bool read_file(const char *path, struct buf *text)
         text->size += size;
     } while (size > 0 && text->size <= CONFIG_SIZE_MAX);
     failed = ferror(file) != 0;
-    (void)fclose(file); /* only read */
+    (void)fclose(file);
     return !failed;
 }
 
-/* Files that an include names: beside the one that includes them. */
+/* Looks for included files beside the including one. */
 static bool include_file(void *user, const char *name, const char *from,
                          struct slice *text)
 {
@@ -213,7 +213,7 @@ bool settings_guess_address(const struct sherd_options *options,
     static const char key[] = "remote.artery.canonical.port";
     bool known = false;
 
-    /* Without the environment, too: the fault may be there. */
+    /* Also without the environment, which may have the fault. */
     for (int i = 0; i < 2 && !known; i++) {
         struct config *config = config_new();
         struct config_problem problem;

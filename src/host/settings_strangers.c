@@ -1,16 +1,17 @@
-/* Limits of connections before it is known whose they are: remote.unauthenticated, and how many there may be at all. */
+/* Reads remote.unauthenticated, the limits of connections from unknown nodes, and the limit of all
+ * connections. */
 #include "host/settings.h"
 
 #include "base/limits.h"
 #include "base/timers.h"
 
 #define STRANGERS "remote.unauthenticated."
-#define FRAME_LENGTH 4 /* bytes of a frame's length, which the setting counts and the others do not */
-#define FRAME_LEAST 1024 /* a handshake of two long hosts is 700 bytes */
-#define TLS_LEAST (4 * 1024) /* a certificate of 4,096 bits and its CA's are 3 KiB */
+#define FRAME_LENGTH 4 /* bytes; this setting includes it, the others do not */
+#define FRAME_LEAST 1024 /* a handshake of two long hosts has 700 bytes */
+#define TLS_LEAST (4 * 1024) /* certificates of 4,096 bits with their CA have 3 KiB */
 #define TLS_MOST (1024 * 1024)
 
-/* Zero is everybody's word for the default: a time below a ms is one. */
+/* At least 1 ms, as zero is the default. */
 static uint64_t whole_ms(const struct config *config, const char *key)
 {
     uint64_t ms = config_duration_ns(config, key) / MS;
@@ -72,7 +73,7 @@ static int read_times(struct settings *settings, char *error, size_t size)
     if (limits->frame_ms < limits->preamble_ms &&
         config_origin(config, STRANGERS "handshake-timeout").kind ==
             CONFIG_DEFAULT)
-        limits->frame_ms = limits->preamble_ms; /* only the other one is set */
+        limits->frame_ms = limits->preamble_ms; /* only preamble is set */
     if (limits->frame_ms < limits->preamble_ms)
         return settings_refuse(settings, error, size,
                                STRANGERS "handshake-timeout",

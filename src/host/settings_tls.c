@@ -1,4 +1,4 @@
-/* The settings of TLS: what of them the configuration has, under Akka's names where there are such. */
+/* Reads TLS settings, under Akka's names where they exist. */
 #include <stdio.h>
 
 #include "host/settings.h"
@@ -10,7 +10,7 @@
 #define SECRET "remote.tls.secret"
 #define MUTUAL ENGINE "require-mutual-authentication"
 
-/* Null: none is named. */
+/* Null: none is set. */
 static const char *file_of(const struct config *config, const char *key)
 {
     const char *path = config_text(config, key);

@@ -1,8 +1,8 @@
-/* Links and accepted connections on libuv's poll handles: the kernel's sockets
- * are read and written here directly, so that no buffer outlives a call.
+/* Runs links and accepted connections on libuv's poll handles. It reads and writes the kernel's
+ * sockets directly, so no buffer outlives a call.
  *
- * A handle lives until libuv's close callback, its owner may be gone before:
- * handles are objects of their own that point to their owner, or to nothing. */
+ * A handle lives until libuv's close callback, possibly longer than its owner. So handles are
+ * separate objects that point to their owner or to nothing. */
 #define _GNU_SOURCE
 #include "host/socket.h"
 
@@ -25,7 +25,7 @@
 enum link_state {
     LINK_RESOLVING,
     LINK_CONNECTING,
-    LINK_SHAKING, /* TLS's handshake */
+    LINK_SHAKING, /* TLS handshake */
     LINK_OPEN,
     LINK_FAILED
 };
@@ -34,18 +34,18 @@ struct link {
     struct sockets *sockets;
     uint64_t number;
     enum link_state state;
-    char host[HOST_MAX + 1]; /* that was asked for */
+    char host[HOST_MAX + 1]; /* as requested */
     uint16_t port;
-    struct tls_end *tls;     /* null: plain, or not yet connected */
+    struct tls_end *tls;     /* null: plain, or not connected yet */
     int fd; /* -1 = none */
     uv_poll_t *poll;
-    uv_timer_t *timer; /* of the connect */
-    struct lookup *lookup; /* null: none is under way */
+    uv_timer_t *timer; /* limits the connect */
+    struct lookup *lookup; /* null: none is running */
     struct found *found; /* addresses of the name */
-    uint32_t next;       /* of them: to be tried next */
+    uint32_t next;       /* the next address to try */
     bool dirty;             /* in sockets->dirty */
-    bool blocked;           /* waits until it is writable */
-    bool writable;          /* it is, and is about to be flushed */
+    bool blocked;           /* waits until the socket is writable */
+    bool writable;          /* a flush is due */
     struct link *next_dirty;
     bool due;               /* in sockets->due */
     struct link *next_due;
@@ -57,7 +57,7 @@ struct conn {
     uint64_t number;
     int fd;
     struct tls_end *tls; /* null: plain */
-    char *remote;        /* "address:port" for the log; null: plain */
+    char *remote;        /* "address:port" for the log; null: the connection is plain */
     uv_poll_t *poll;
 };
 
@@ -96,12 +96,12 @@ static void link_close_socket(struct link *link)
     link->poll = NULL;
     if (link->tls) {
         tls_end_close(link->tls);
-        (void)tls_send(link->tls, link->fd); /* the last word, if there is room for it */
+        (void)tls_send(link->tls, link->fd); /* the closing alert, if there is room */
         tls_end_free(link->tls);
         link->tls = NULL;
     }
     if (link->fd >= 0)
-        (void)close(link->fd); /* what the kernel took is still sent */
+        (void)close(link->fd); /* the kernel still sends its data */
     link->fd = -1;
     link->blocked = false;
 }
@@ -116,8 +116,8 @@ static void link_end_connect(struct link *link)
     link->found = NULL;
 }
 
-/* The machine is told later: what became of a link must not overtake a wish of
- * the machine to close it. */
+/* The machine hears of it later, so that the news cannot overtake the machine's own request to
+ * close the link. */
 static void tell_later(struct link *link)
 {
     struct sockets *sockets = link->sockets;
@@ -135,7 +135,8 @@ static void link_fail(struct link *link, const char *what, const char *why)
     struct sockets *sockets = link->sockets;
 
     check(link->state != LINK_FAILED);
-    (void)snprintf(link->why, sizeof link->why, "%s: %s", what, why); /* lent by what is closed */
+    /* copied, as the source is closed */
+    (void)snprintf(link->why, sizeof link->why, "%s: %s", what, why);
     link_end_connect(link);
     link_close_socket(link);
     link->state = LINK_FAILED;
@@ -177,7 +178,7 @@ static void link_watch(struct link *link)
     check(uv_poll_start(link->poll, events, on_link) == 0);
 }
 
-/* As connect: 0, or -1. */
+/* Like connect: 0 or -1. */
 static int begin_connect(const struct link *link, union socket_name name)
 {
     socklen_t size = sizeof name.v4;
@@ -196,7 +197,7 @@ static bool has_more(const struct link *link)
     return link->next < link->found->count;
 }
 
-/* Begins a connect to the next address of the name, until one begins. */
+/* Tries the name's addresses until a connect begins. */
 static void link_try(struct link *link)
 {
     int error = 0;
@@ -212,14 +213,14 @@ static void link_try(struct link *link)
             error = errno;
             continue;
         }
-        /* Without it a peer still works, only later. */
+        /* Optional: without it, messages only arrive later. */
         (void)setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
         if (begin_connect(link, *name) == 0 ||
             errno == EINPROGRESS) {
             link->poll = new_poll(link->sockets, link->fd, link);
             if (link->poll) {
                 link->state = LINK_CONNECTING;
-                link_watch(link); /* an open one shows as writable too */
+                link_watch(link); /* an open link shows as writable, too */
                 return;
             }
             errno = ENOMEM;
@@ -243,7 +244,7 @@ static void link_opened(struct link *link)
     tell_later(link);
 }
 
-/* Sends what TLS has; false when that failed the link. */
+/* False: it failed, and so did the link. */
 static bool link_send_tls(struct link *link)
 {
     int sent = tls_send(link->tls, link->fd);
@@ -260,7 +261,7 @@ static bool link_send_tls(struct link *link)
     return true;
 }
 
-/* What a peer sends on a link is for TLS alone; plain bytes are ignored. */
+/* A peer's bytes on a link are for TLS only; plain bytes are ignored. */
 static void link_take_tls(struct link *link, struct slice bytes)
 {
     struct tls_end *tls = link->tls;
@@ -286,7 +287,7 @@ static void link_shake(struct link *link)
     link_take_tls(link, (struct slice){ 0 });
 }
 
-/* The kernel ended the connect: well, or not. */
+/* Handles the end of a connect, successful or not. */
 static void link_connected(struct link *link)
 {
     int error = 0;
@@ -305,7 +306,7 @@ static void link_connected(struct link *link)
     }
 }
 
-/* A peer never writes on a link of ours; reading shows its end. */
+/* A peer sends nothing on our links; reading detects the end. */
 static void link_read(struct link *link)
 {
     ssize_t size = recv(link->fd, link->sockets->buffer,
@@ -324,7 +325,7 @@ static void link_read(struct link *link)
         link_fail(link, "link", strerror(errno));
 }
 
-/* One piece at a time: the next is encrypted when the kernel has the one before. */
+/* Encrypts a piece only when the kernel has taken the one before. */
 static void link_flush_tls(struct link *link, uint64_t now)
 {
     struct sockets *sockets = link->sockets;
@@ -402,14 +403,14 @@ static void on_link(uv_poll_t *poll, int status, int events)
     if (events & UV_READABLE)
         link_read(link);
     if ((events & UV_WRITABLE) && link->state == LINK_SHAKING)
-        (void)link_send_tls(link); /* what failed is told later */
+        (void)link_send_tls(link); /* a failure is reported later */
     if ((events & UV_WRITABLE) && link->state == LINK_OPEN) {
         link->writable = true;
         sockets_want_write(link->sockets, link->number);
     }
 }
 
-/* Found is given. */
+/* Takes ownership of found. */
 static void link_found(void *context, struct found *found)
 {
     struct link *link = context;
@@ -431,7 +432,7 @@ static void on_connect_late(uv_timer_t *timer)
                   "no answer in time");
 }
 
-/* A name: its addresses come later, and are there for the next attempt when they come too late for this one. */
+/* Looks the name up. If the addresses come too late for this attempt, the next one has them. */
 static void link_look_up(struct link *link)
 {
     struct sockets *sockets = link->sockets;
@@ -470,7 +471,7 @@ void sockets_close_link(struct sockets *sockets, uint64_t number)
 {
     struct link *link = map_get(&sockets->links, map_u64(&number));
 
-    if (link) /* gone when it failed and its machine was told so */
+    if (link) /* null if the machine closed it on its failure */
         link_free(link);
 }
 
@@ -530,11 +531,11 @@ static void conn_free(struct conn *conn)
     handle_close((uv_handle_t *)conn->poll);
     if (conn->tls) {
         tls_end_close(conn->tls);
-        (void)tls_send(conn->tls, conn->fd); /* the last word, if there is room for it */
+        (void)tls_send(conn->tls, conn->fd); /* the closing alert, if there is room */
         tls_end_free(conn->tls);
     }
     mem_free(conn->remote);
-    (void)close(conn->fd); /* nothing was written on it */
+    (void)close(conn->fd); /* nothing was written to it */
     (void)map_take(&sockets->conns, map_u64(&conn->number));
     (void)atomic_fetch_sub_explicit(sockets->conn_count, 1,
                                     memory_order_relaxed);
@@ -560,19 +561,19 @@ static void say_revoked(const struct sockets *sockets, const char *remote)
     tls_log(sockets->tls, TRACE_WARNING, text);
 }
 
-/* Nothing is ever written on an accepted connection, so its acknowledgements find no data to travel with; sent at once for
- * each small message they would be a packet more on the way of an answer. The kernel forgets this whenever it had to send one
- * alone. */
+/* An accepted connection sends no data that could carry acknowledgements. With an acknowledgement
+ * for each small message at once, an answer would cost one packet more. The kernel resets this
+ * option whenever it had to send a lone acknowledgement. */
 static void acknowledge_later(int fd)
 {
     int off = 0;
 
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off); /* only speed */
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off); /* only for speed */
 }
 
 static void on_conn(uv_poll_t *poll, int status, int events);
 
-/* Sends what TLS itself has to say. False: the peer is gone. */
+/* Sends TLS's own data. False: the peer is gone. */
 static bool conn_answer(struct conn *conn)
 {
     int sent = tls_send(conn->tls, conn->fd);
@@ -584,7 +585,7 @@ static bool conn_answer(struct conn *conn)
     return true;
 }
 
-/* Bytes of the socket, or none, on their way through TLS. False: it has ended. */
+/* Passes the socket's bytes, possibly none, through TLS. False: it ended. */
 static bool conn_take_tls(struct conn *conn, struct slice bytes)
 {
     struct sockets *sockets = conn->sockets;
@@ -619,7 +620,7 @@ static void on_conn(uv_poll_t *poll, int status, int events)
         return;
     }
     acknowledge_later(conn->fd);
-    /* One read: what is left comes in the next pass, after others' turn. */
+    /* One read: the rest waits until other connections had their turn. */
     size = recv(conn->fd, sockets->buffer,
                 conn->tls ? TLS_PIECE_SIZE : SOCKET_READ_SIZE, MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
@@ -638,13 +639,13 @@ static void on_conn(uv_poll_t *poll, int status, int events)
                       slice_of(sockets->buffer, (size_t)size));
 }
 
-/* Finds peers that vanished without a word; the failure detector is faster, but
- * it does not close their connections. */
+/* Finds peers that vanished. The failure detector is faster, but does not close their
+ * connections. */
 static void keep_alive(int fd)
 {
     int one = 1, idle = 60, interval = 15, count = 4;
 
-    /* Without these a dead peer's socket stays, which costs little. */
+    /* Optional: without it a dead peer's socket stays, which costs little. */
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval,
@@ -657,7 +658,7 @@ static bool covers(const void *proof, const char *host)
     return tls_end_covers(proof, host);
 }
 
-/* Not taken over: it is closed, and its machine has never heard of it. */
+/* Closes a connection that its machine has not heard of. */
 static void refuse(struct sockets *sockets, struct accepted *accepted)
 {
     (void)atomic_fetch_sub_explicit(sockets->conn_count, 1,
@@ -671,7 +672,8 @@ void sockets_adopt(struct sockets *sockets, uint64_t now,
     struct conn *conn;
 
     if (accepted->tls && tls_revokes(sockets->tls, accepted->tls)) {
-        say_revoked(sockets, accepted->remote); /* by a list that was read since its handshake began */
+        /* by a list that was read since its handshake began */
+        say_revoked(sockets, accepted->remote);
         refuse(sockets, accepted);
         return;
     }
@@ -704,18 +706,18 @@ void sockets_adopt(struct sockets *sockets, uint64_t now,
                   buf_slice(&accepted->first));
     accepted_free(accepted);
     if (conn->tls)
-        (void)conn_take_tls(conn, (struct slice){ 0 }); /* what it has kept */
+        (void)conn_take_tls(conn, (struct slice){ 0 }); /* bytes that TLS holds */
 }
 
 void sockets_close_conn(struct sockets *sockets, uint64_t number)
 {
     struct conn *conn = map_get(&sockets->conns, map_u64(&number));
 
-    if (conn) /* gone when the peer closed it first */
+    if (conn) /* null if the peer closed it */
         conn_free(conn);
 }
 
-/* ---- TLS files that have changed, certificates that were revoked ---- */
+/* ---- changed TLS files, revoked certificates ---- */
 
 void sockets_watch(struct sockets *sockets, uint64_t now)
 {

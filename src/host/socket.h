@@ -1,14 +1,12 @@
-/* The sockets of one machine: links, which it opened and writes on, and
- * accepted connections, which it only reads. Polled by the thread's loop.
+/* Runs a machine's sockets on its thread's loop: links, which it opens and writes to, and accepted
+ * connections, which it only reads.
  *
- * Nothing is ever written on an accepted connection, nor is it shut down for
- * writing: a peer takes either as a broken stream. (With TLS, what TLS itself
- * has to say is.) All that a link has pending
- * goes into one write; what the kernel did not take waits until the link is
- * writable, and machine_wrote says exactly what it took; with TLS it says what
- * TLS took, and no more is taken until the kernel has that.
+ * Nothing is written to an accepted connection, except by TLS itself, and it is not shut down for
+ * writing: a peer takes either as a broken stream. One write takes all that a link has pending. The
+ * rest waits until the link is writable; machine_wrote says what the kernel took. With TLS it says
+ * what TLS took, which takes no more until the kernel has that.
  *
- * Who calls: host/thread.c, on the thread that owns the loop. */
+ * Called by host/thread.c, on the loop's thread. */
 #ifndef SHERD_HOST_SOCKET_H
 #define SHERD_HOST_SOCKET_H
 
@@ -30,27 +28,27 @@ struct tls;
 struct socket_counters {
     uint64_t reads, bytes_read;
     uint64_t writes, bytes_written;
-    uint64_t blocked;  /* writes that the kernel did not take whole */
-    uint64_t accepted; /* connections adopted */
-    uint64_t failed;   /* links that broke or were not made */
+    uint64_t blocked;  /* partial writes */
+    uint64_t accepted; /* connections taken over */
+    uint64_t failed;   /* links that broke or could not be opened */
 };
 
 struct sockets {
     uv_loop_t *loop; /* lent */
     struct machine *machine;
-    uint8_t *buffer; /* SOCKET_READ_SIZE bytes, lent, shared by all of a thread */
-    struct map links; /* by their number */
+    uint8_t *buffer; /* SOCKET_READ_SIZE bytes, lent; one for each thread */
+    struct map links; /* by number */
     struct map conns;
-    struct link *dirty;  /* those that said WANT_WRITE */
-    struct link *due;    /* those of which the machine must be told */
+    struct link *dirty;  /* links with a request to write */
+    struct link *due;    /* links to report to the machine */
     uint64_t last_conn;
-    _Atomic uint32_t *conn_count; /* of the whole system; lent */
+    _Atomic uint32_t *conn_count; /* of the system; lent */
     struct tls *tls; /* lent; null: links are plain */
     struct lookups *lookups; /* lent */
-    struct asker *asker; /* null until a name was to be looked up */
-    uint64_t tls_version; /* of the files by which the open connections were looked through */
-    uint64_t watch_at;    /* ns: when sockets_watch is due; UINT64_MAX: never */
-    bool worked; /* the machine was told something since the owner cleared it */
+    struct asker *asker; /* null until the first name */
+    uint64_t tls_version; /* version of the files by which open connections were checked */
+    uint64_t watch_at;    /* ns, for sockets_watch; UINT64_MAX: never */
+    bool worked; /* the machine got input since the owner cleared it */
     struct socket_counters counters;
 };
 
@@ -58,27 +56,26 @@ void sockets_init(struct sockets *sockets, uv_loop_t *loop,
                   struct machine *machine, uint8_t *buffer,
                   _Atomic uint32_t *conn_count, struct tls *tls,
                   struct lookups *lookups);
-/* Closes all; the owner then runs the loop until its handles are gone. */
+/* Closes all sockets; the owner then runs the loop until its handles are closed. */
 void sockets_fini(struct sockets *sockets);
 
-/* Carry out what the machine wants: see enum want_kind. Never call the machine. */
+/* Carry out requests of the machine (enum want_kind). They never call the machine. */
 void sockets_connect(struct sockets *sockets, uint64_t number,
                      const struct address *address);
 void sockets_close_link(struct sockets *sockets, uint64_t number);
 void sockets_close_conn(struct sockets *sockets, uint64_t number);
 void sockets_want_write(struct sockets *sockets, uint64_t number);
 
-/* Takes over an accepted connection, given, and tells the machine of it and of
- * its first bytes. */
+/* Takes over an accepted connection, given, and passes it and its first bytes to the machine. */
 void sockets_adopt(struct sockets *sockets, uint64_t now,
                    struct accepted *accepted);
-/* Tells the machine which links are open and which failed. After its wants were
- * carried out, so that no link is named that it wants closed. */
+/* Tells the machine which links opened or failed. After its requests were carried out, so that it
+ * hears of no link that it closes. */
 void sockets_tell(struct sockets *sockets, uint64_t now);
-/* Closes the connections of peers whose certificates were revoked since they were made, with a line in the log. To be called
- * once watch_at has come. */
+/* Closes and logs connections whose peer's certificate was revoked meanwhile. Call it when watch_at
+ * is due. */
 void sockets_watch(struct sockets *sockets, uint64_t now);
-/* Writes what is pending on the links that asked. */
+/* Writes pending data of links with a request to write. */
 void sockets_flush(struct sockets *sockets, uint64_t now);
 
 #endif

@@ -1,4 +1,4 @@
-/* Addresses of sockets in one form. */
+/* Converts socket addresses to IPv6. */
 #ifndef SHERD_HOST_SOCKET_ADDRESS_H
 #define SHERD_HOST_SOCKET_ADDRESS_H
 
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* As IPv6 writes it: ::ffff:127.0.0.1. Of AF_INET or AF_INET6. */
+/* Maps IPv4 to IPv6 (::ffff:127.0.0.1). The family is AF_INET or AF_INET6. */
 static inline struct in6_addr socket_address(const struct sockaddr *socket)
 {
     struct in6_addr address = { 0 };

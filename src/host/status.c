@@ -1,4 +1,4 @@
-/* sherd_get_status: asks every machine by mail, waits, joins the parts. */
+/* Implements sherd_get_status: asks every machine by mail, waits, and joins the parts. */
 #define _GNU_SOURCE
 #include "host/status.h"
 
@@ -11,8 +11,8 @@
 
 struct status_call {
     struct status_call *next; /* of the system's calls */
-    uint32_t waiting;         /* parts that are not back */
-    bool abandoned;           /* nobody waits for them */
+    uint32_t waiting;         /* parts not yet back */
+    bool abandoned;           /* the caller gave up */
     uint32_t part_count;
     struct sherd_status parts[]; /* by machine */
 };
@@ -21,7 +21,7 @@ int sherd_is_ready(struct sherd_system *system)
 {
     uint64_t now = uv_hrtime();
 
-    if (!atomic_load(&system->ready) || /* so its threads are there */
+    if (!atomic_load(&system->ready) || /* and so are its threads */
         atomic_load(&system->leaving) ||
         atomic_load(&system->durable_fails) ||
         atomic_load(&system->state) != SYSTEM_RUNNING)
@@ -79,7 +79,7 @@ void status_join(struct sherd_status *status, const struct sherd_status *part)
         status->member_count += part->member_count;
     }
     join_types(status, part);
-    if (part->damaged_key_count) { /* control's alone */
+    if (part->damaged_key_count) { /* only control has it */
         status->damaged_keys =
             mem_copy(part->damaged_keys, part->damaged_key_count *
                                              sizeof *part->damaged_keys);
@@ -90,7 +90,7 @@ void status_join(struct sherd_status *status, const struct sherd_status *part)
     for (int i = 0; i < SHERD_COUNTER_COUNT; i++)
         status->counters[i] += part->counters[i];
     status->delivered += part->delivered;
-    status->held_max += part->held_max; /* each region's own; never less than the node's */
+    status->held_max += part->held_max; /* each region's own limit, never less than the node's */
     status->held_total += part->held_total;
     if (part->held_ms_max > status->held_ms_max)
         status->held_ms_max = part->held_ms_max;
@@ -160,7 +160,7 @@ static void add_store(struct sherd_status *status, struct backend_client *store)
     status->counters[SHERD_JOURNAL_LOG_KEPT] += counters.log_tries;
 }
 
-/* Connections that no machine was told of. */
+/* Connections without a machine. */
 static void add_listener(struct sherd_status *status,
                          const struct listener *listener)
 {
@@ -170,7 +170,7 @@ static void add_listener(struct sherd_status *status,
         counters.refused + counters.late;
 }
 
-/* Under the lock. In parts: where the whole process stands still, that is one of them, and no more. */
+/* Under the lock. Waits in slices: if the whole process stands still, that costs one slice. */
 static void wait_for_parts(struct sherd_system *system,
                            const struct status_call *call)
 {
@@ -182,7 +182,7 @@ static void wait_for_parts(struct sherd_system *system,
         uint64_t began = uv_hrtime();
         uint64_t took;
 
-        (void)uv_cond_timedwait(&system->changed, &system->mutex, part); /* the loop looks again */
+        (void)uv_cond_timedwait(&system->changed, &system->mutex, part); /* the loop checks again */
         took = uv_hrtime() - began;
         left -= took < part ? took : part;
     }

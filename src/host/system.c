@@ -1,5 +1,6 @@
-/* The public functions of a system's life. What foreign threads ask of it is host/system_ask.c, the inside host/system.h, sherd_run
- * host/run.c, sherd_get_status host/status.c. */
+/* Implements the public functions of a system's life.
+ *
+ * Requests of foreign threads are in host/system_ask.c, the shared state in host/system.h. */
 #define _GNU_SOURCE
 #include "host/system.h"
 
@@ -33,7 +34,7 @@ struct thread *system_thread(struct sherd_system *system, uint32_t machine)
     return &system->threads[system->thread_count == 1 ? 0 : machine];
 }
 
-/* The process is about to abort: the last words go where they cannot get lost. */
+/* The process is about to abort: writes where nothing gets lost. */
 static void last_words(const char *text)
 {
     (void)fprintf(stderr, "sherd: %s\n", text);
@@ -41,7 +42,7 @@ static void last_words(const char *text)
 
 /* ---- opening ---- */
 
-/* Every thread needs a few descriptors, every peer some more. */
+/* Each thread needs a few descriptors, each peer some more. */
 static int check_descriptors(struct sherd_system *system)
 {
     struct rlimit limit;
@@ -91,7 +92,7 @@ static int open_tls(struct sherd_system *system)
     return 0;
 }
 
-/* Whoever reaches the port of a plain node can do everything that a node can. */
+/* Any program that reaches a plain node's port can do what a node can. */
 static int check_plain(struct sherd_system *system)
 {
     const struct settings *settings = &system->settings;
@@ -113,7 +114,7 @@ static int check_plain(struct sherd_system *system)
     return 0;
 }
 
-/* The setting that a listener which cannot be opened took its host, or its port, from. */
+/* The setting of the host or port that a listener could not use. */
 static const char *key_of_fault(const struct config *config, int fault)
 {
     if (fault == LISTENER_BAD_PORT)
@@ -154,8 +155,8 @@ static int open_listener(struct sherd_system *system)
     return check_plain(system);
 }
 
-/* Says that the store refused to write for a shard that another node owns: at most a line a second, at once and also when
- * nobody is left to read the answer. On the store's writer thread. */
+/* Logs that the store refused to write for another node's shard, at most once a second. On the
+ * store's writer thread, so the log has it even if no actor is left to read the answer. */
 static void report_fenced(struct sherd_system *system,
                           struct journal_request *const *requests, uint32_t count)
 {
@@ -187,7 +188,7 @@ static void stored(void *context, struct journal_request **requests,
 
         woken[machine] = true;
         inbox_put_stored(&system_thread(system, machine)->inbox,
-                         requests[i]); /* given: no longer ours to look at */
+                         requests[i]); /* given */
     }
     for (uint32_t i = 0; i < system->machine_count; i++)
         if (woken[i])
@@ -214,7 +215,7 @@ static uint32_t thread_count(const struct sherd_system *system)
     return lanes == 1 ? 1 : lanes + 1;
 }
 
-/* So many threads that poll at a time. */
+/* Limits how many threads poll. */
 static bool may_poll(const struct sherd_system *system, uint32_t threads)
 {
     return system->settings.poll == POLL_LATENCY ||
@@ -322,7 +323,7 @@ static int open_finder(struct sherd_system *system)
     return SHERD_ESYSTEM;
 }
 
-/* Settings that contradict each other are found when a node is built. */
+/* Building a node finds settings that contradict each other. */
 static int check_settings(struct sherd_system *system)
 {
     char error[256] = "";
@@ -403,7 +404,7 @@ uint16_t sherd_port(const struct sherd_system *system)
 
 /* ---- entity types ---- */
 
-/* The data center that a type's shards are in. */
+/* The data center of a type's shards. */
 static const char *center_of(const struct sherd_system *system,
                              const struct sherd_entity_type *type)
 {
@@ -427,7 +428,8 @@ static bool is_hosted(const struct sherd_system *system,
                   system->settings.node.data_center) == 0;
 }
 
-/* Events in memory are lost when an entity moves to another process: nobody should have that without a word. */
+/* Events in memory are lost when an entity moves to another process, so this must not happen
+ * unnoticed. */
 static bool has_journal(struct sherd_system *system,
                         const struct sherd_entity_type *type)
 {
@@ -454,7 +456,7 @@ static bool has_journal(struct sherd_system *system,
     return system->settings.has_journal;
 }
 
-/* Has anything of the type the name of something else? Logs it. */
+/* Logs it if the type shares a path or name with another type, or with sharding's replicator. */
 static bool clashes(struct sherd_system *system,
                     const struct sherd_entity_type *type)
 {

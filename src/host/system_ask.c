@@ -1,4 +1,4 @@
-/* What foreign threads ask of a system that runs: to leave, to join, to down, to spawn and to tell. */
+/* Carries requests of foreign threads to a running system: leave, join, down, spawn, tell. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "host/system.h"
 #include "host/thread.h"
 
-/* Mail for a machine; freed when it is refused. */
+/* Sends mail to a machine, or frees it. */
 static int give_mail(struct sherd_system *system, uint32_t machine,
                      struct mail mail, size_t size)
 {
@@ -20,7 +20,7 @@ static int give_mail(struct sherd_system *system, uint32_t machine,
     return 0;
 }
 
-/* Once it runs without a lock and without memory: a signal's handler may have interrupted whoever has them. */
+/* Without lock and memory once it runs, as a signal handler may call it. */
 static void leave(struct sherd_system *system, enum sherd_phase from)
 {
     int error = errno;
@@ -52,7 +52,7 @@ int sherd_leave_from(struct sherd_system *system, enum sherd_phase from)
     return 0;
 }
 
-/* Behaviour 4.2: such an address is ignored, and the log says what would be right. */
+/* Such an address is ignored; the log tells the correct form. */
 static int refuse_address(struct sherd_system *system, const char *verb,
                           const char *text)
 {

@@ -1,4 +1,4 @@
-/* The system's store of durable keys: its thread's answers are control's. */
+/* Opens a system's store of durable keys, and passes its answers to control. */
 #define _GNU_SOURCE
 #include "host/system.h"
 
@@ -17,7 +17,7 @@ static void kept(void *context, struct durable_request *request)
     thread_wake(thread);
 }
 
-/* Of what was acknowledged before: no answer tells the node. */
+/* These changes were acknowledged before, so no answer tells the node. */
 static void written(void *context, const char *error)
 {
     struct sherd_system *system = context;

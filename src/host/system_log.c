@@ -1,4 +1,4 @@
-/* The log of a system: the sink, set up from options and configuration. */
+/* Sets up a system's log from options and configuration. */
 #define _GNU_SOURCE
 #include "host/system.h"
 
@@ -10,7 +10,7 @@
 #include "base/line.h"
 #include "host/log.h"
 
-/* log.level and log.NAME of the configuration. */
+/* Applies log.level and log.NAME. */
 static void set_levels(struct sherd_system *system)
 {
     const struct config *config = system->settings.config;
@@ -89,7 +89,7 @@ void system_log(struct sherd_system *system, enum trace_level level,
               text);
 }
 
-/* Hands a list of keys over as one line, and begins the next. */
+/* Writes a list of keys as one line, and empties it. */
 static void put_keys(struct sherd_system *system, enum trace_level level,
                      struct buf *keys)
 {
@@ -102,7 +102,7 @@ static void put_keys(struct sherd_system *system, enum trace_level level,
     buf_clear(keys);
 }
 
-/* A pasted block sets keys by the dozen: a line has as many as it holds. */
+/* A pasted block sets many keys, so a line has as many as fit. */
 static void list_ineffective(struct sherd_system *system, bool foreign,
                              enum trace_level level, const char *words)
 {
@@ -123,7 +123,7 @@ static void list_ineffective(struct sherd_system *system, bool foreign,
     buf_fini(&keys);
 }
 
-/* A slip in the name of an include changes settings without a word. */
+/* A misspelled include would change settings unnoticed. */
 static void list_missing(struct sherd_system *system)
 {
     const char *name;
@@ -137,7 +137,7 @@ static void list_missing(struct sherd_system *system)
                    name, origin.source, (unsigned)origin.line);
 }
 
-/* A strategy may be chosen for what it does by the number of entities, which its own defaults say: no key of it need be set. */
+/* Warns even if no key of the limit is set: the strategy's default may be why it was chosen. */
 static void list_limit(struct sherd_system *system)
 {
     static const char after[] =
@@ -164,7 +164,8 @@ static void list_limit(struct sherd_system *system)
                key);
 }
 
-/* Who wins gives the lease back after a while: a minority that asks later than that would get it, too, and both sides would stay. */
+/* The winner releases the lease after a while. A minority that asks later would get it, and both
+ * sides would stay. */
 static void list_short_lease(struct sherd_system *system)
 {
     const struct settings *settings = &system->settings;
@@ -184,7 +185,7 @@ static void list_short_lease(struct sherd_system *system)
                (unsigned long long)(needs / 1000000));
 }
 
-/* Each that differs from its default has a line of its own. */
+/* Logs each that differs from its default on its own line. */
 void system_log_ineffective(struct sherd_system *system)
 {
     struct config_setting setting;

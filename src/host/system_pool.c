@@ -1,4 +1,4 @@
-/* The pool of a system: where its jobs come back to, and what the log says of its end. */
+/* Connects a system to its pool: takes finished jobs back, and logs jobs that do not end. */
 #define _GNU_SOURCE
 #include "host/pool.h"
 #include "host/thread.h"

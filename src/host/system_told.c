@@ -1,4 +1,4 @@
-/* What becomes of the own membership, told to functions of the program: each once, without the lock. */
+/* Calls the program's functions on events of the own membership, each once, without the lock. */
 #define _GNU_SOURCE
 #include "base/limits.h"
 #include "host/system.h"

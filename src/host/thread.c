@@ -1,5 +1,5 @@
-/* The loop of a thread. One pass: sockets, mail, inbox, a turn of each machine,
- * wants, writes, mail out, log lines; then again, or poll, or sleep. */
+/* Runs a thread's loop. A pass: sockets, mail, inbox, turns, requests, writes, outgoing mail, log
+ * lines. Then it repeats, polls or sleeps. */
 #define _GNU_SOURCE
 #include "host/thread.h"
 
@@ -41,10 +41,11 @@ static void wake_other(struct thread *thread, struct thread *other)
 
 static void on_wake(uv_async_t *wake)
 {
-    (void)wake; /* the loop looks at everything after it */
+    (void)wake; /* the loop checks everything afterwards */
 }
 
-/* The machines' turn does what is due. A loop of libuv before 1.45 calls timers before it sleeps, and would do so without one. */
+/* Ends the sleep; the next turn does what is due. libuv before 1.45 runs timers before it polls, and
+ * would then poll without a time limit. */
 static void on_alarm(uv_timer_t *alarm)
 {
     uv_stop(alarm->loop);
@@ -68,7 +69,7 @@ static struct ring *ring_between(struct sherd_system *system, uint32_t from,
         memory_order_acquire);
 }
 
-/* Takes what is in the rings of one machine. True: there was something. */
+/* Takes mail from one machine's rings. True: there was some. */
 static bool take_mail(struct thread *thread, uint32_t index)
 {
     struct sherd_system *system = thread->system;
@@ -80,7 +81,7 @@ static bool take_mail(struct thread *thread, uint32_t index)
         const struct mail *mail;
         uint32_t count;
 
-        /* Twice, since a ring's mail may lie in two parts. */
+        /* A ring's mail may be in two parts. */
         for (int i = 0; ring && i < 2; i++) {
             count = ring_waiting(ring, &mail);
             if (count == 0)
@@ -94,7 +95,8 @@ static bool take_mail(struct thread *thread, uint32_t index)
     return any;
 }
 
-/* sherd_leave was called. Looked at before the inbox: what was given before that call is taken first. */
+/* sherd_leave was called. Read before the inbox, so that what was given before that call is taken
+ * first. */
 static bool is_to_leave(struct thread *thread)
 {
     _Atomic bool *due = &thread->system->leave_due;
@@ -112,7 +114,7 @@ static void leave(struct thread *thread)
     machine_mail(thread->machines[0], thread->now, &mail, 1);
 }
 
-/* A look that found nobody says nothing of those before. */
+/* An empty result does not replace the earlier nodes. */
 static void expect(struct thread *thread, const struct seed_list *list)
 {
     if (list->count > 0)
@@ -231,7 +233,7 @@ static bool carry_out(struct thread *thread, uint32_t index)
     return any;
 }
 
-/* What the sockets' callbacks left. */
+/* Handles results of the sockets' callbacks. */
 static bool take_sockets(struct thread *thread)
 {
     bool any = false;
@@ -249,7 +251,7 @@ static bool take_sockets(struct thread *thread)
     return any;
 }
 
-/* The ring from one machine to another, made on first use. */
+/* The ring between two machines; created on first use. */
 static struct ring *need_ring(struct sherd_system *system, uint32_t from,
                               uint32_t to)
 {
@@ -264,7 +266,7 @@ static struct ring *need_ring(struct sherd_system *system, uint32_t from,
     return ring;
 }
 
-/* Mail from one machine to another of this thread goes straight. */
+/* Delivers mail between two machines of this thread directly. */
 static bool send_inside(struct thread *thread, uint32_t index, uint32_t to)
 {
     const struct mail *mail;
@@ -295,7 +297,7 @@ static bool send_outside(struct thread *thread, uint32_t index, uint32_t to)
     sent = ring_push(ring, mail, count);
     if (sent < count) {
         thread->counters.rings_full++;
-        if (!ring_full(ring)) /* the receiver made room meanwhile */
+        if (!ring_full(ring)) /* the receiver has made room */
             sent += ring_push(ring, mail + sent, count - sent);
     }
     if (sent == 0)
@@ -329,7 +331,7 @@ static void write_log(struct thread *thread, uint32_t index)
                   &thread->trace_lost[index]);
 }
 
-/* ---- stalled threads, seen by control ---- */
+/* ---- stalled threads, watched by control ---- */
 
 bool thread_is_stalled(const struct thread *thread, uint64_t now)
 {
@@ -339,7 +341,7 @@ bool thread_is_stalled(const struct thread *thread, uint64_t now)
     return began && now >= began + STALLED_NS;
 }
 
-/* When the next step is due: a report, to leave, to end. */
+/* Time of the next step: report, leave or end. */
 static uint64_t next_step(const struct sherd_system *system,
                           const struct stall *stall)
 {
@@ -353,7 +355,7 @@ static uint64_t next_step(const struct sherd_system *system,
            stall->steps * (after > STALLED_NS ? after : STALLED_NS);
 }
 
-/* Heartbeats are control's: the others would never miss a node whose lane answers nobody. */
+/* Control sends the heartbeats, so other nodes would not notice a blocked lane. */
 static void take_step(struct sherd_system *system, struct stall *stall,
                       uint32_t lane, uint64_t now)
 {
@@ -372,7 +374,7 @@ static void take_step(struct sherd_system *system, struct stall *stall,
     stall->steps++;
 }
 
-/* The result: when something is to be done about a turn that is under way. */
+/* Returns when the next step for a running turn is due. */
 static uint64_t watch_others(struct thread *thread)
 {
     struct sherd_system *system = thread->system;
@@ -383,7 +385,7 @@ static uint64_t watch_others(struct thread *thread)
         return NEVER_AT;
     if (discovery_watch(system->finder))
         next = thread->now + STALLED_NS;
-    /* The whole process stood still, perhaps: that is no lane's fault. */
+    /* Probably the whole process stood still, which is not the lane's fault. */
     slept = thread->now - thread->watched_at > 2 * STALLED_NS;
     thread->watched_at = thread->now;
     for (uint32_t i = 1; i < system->thread_count; i++) {
@@ -402,7 +404,7 @@ static uint64_t watch_others(struct thread *thread)
         if (next_step(system, stall) < next)
             next = next_step(system, stall);
         if (thread->now + STALLED_NS < next)
-            next = thread->now + STALLED_NS; /* or it would seem to have stood still */
+            next = thread->now + STALLED_NS; /* otherwise it would look like a pause */
     }
     return next;
 }
@@ -423,7 +425,7 @@ static uint64_t next_deadline(const struct thread *thread)
     return at;
 }
 
-/* Something that another thread gave, or room that it made, is there. */
+/* Tells whether another thread gave mail, or made room. */
 static bool has_mail(struct thread *thread)
 {
     struct sherd_system *system = thread->system;
@@ -450,13 +452,13 @@ static bool has_mail(struct thread *thread)
     return false;
 }
 
-/* Sets the alarm in whole ms of libuv's clock, never early. */
+/* Whole ms of libuv's clock, never early. */
 static void set_alarm(struct thread *thread, uint64_t deadline)
 {
     uint64_t at, now;
 
     if (deadline == NEVER_AT) {
-        (void)uv_timer_stop(&thread->alarm); /* stopping a stopped one is fine */
+        (void)uv_timer_stop(&thread->alarm); /* a stopped timer is allowed */
         return;
     }
     uv_update_time(&thread->loop);
@@ -472,14 +474,14 @@ static void sleep_until(struct thread *thread, uint64_t deadline)
     if (!has_mail(thread)) {
         set_alarm(thread, deadline);
         thread->counters.sleeps++;
-        (void)uv_run(&thread->loop, UV_RUN_ONCE); /* whether handles are left is known */
+        (void)uv_run(&thread->loop, UV_RUN_ONCE); /* its result is not needed */
         thread->sockets_at = uv_hrtime();
         thread->looked = true;
     }
     atomic_store_explicit(&thread->sleeping, 0, memory_order_seq_cst);
 }
 
-/* Being woken takes longer than a quick disk's sync does. */
+/* Waking takes longer than a fast disk's sync. */
 static bool awaits_store(const struct thread *thread)
 {
     return thread->asked_at && thread->system->polls_store &&
@@ -487,7 +489,7 @@ static bool awaits_store(const struct thread *thread)
            thread->now - thread->asked_at < THREAD_POLL_STORE_NS;
 }
 
-/* Nothing to do in this pass: poll for a while, or sleep. */
+/* For a pass without work: polls for a while, or sleeps. */
 static void rest(struct thread *thread)
 {
     uint64_t deadline;
@@ -505,7 +507,7 @@ static void rest(struct thread *thread)
 
 static void note_work(struct thread *thread)
 {
-    /* After a long rest one piece of work is no reason to poll. */
+    /* After a long pause, one piece of work does not justify polling. */
     if (thread->system->polls &&
         thread->now - thread->worked_at < THREAD_POLL_ACTIVE_NS)
         thread->poll_until = thread->now + THREAD_POLL_NS;
@@ -522,14 +524,14 @@ static void poll_sockets(struct thread *thread)
         thread->looked = false; /* the sleep has just ended */
         return;
     }
-    (void)uv_run(&thread->loop, UV_RUN_NOWAIT); /* whether handles are left is known */
+    (void)uv_run(&thread->loop, UV_RUN_NOWAIT); /* its result is not needed */
     thread->sockets_at = thread->now;
     thread->now = uv_hrtime();
 }
 
 static void turn(struct thread *thread, uint32_t index)
 {
-    /* Relaxed: control only looks whether it stays the same for seconds. */
+    /* Relaxed: control only checks whether it is unchanged for seconds. */
     atomic_store_explicit(&thread->turn_began_at, thread->now,
                           memory_order_relaxed);
     thread->counters.turns++;
@@ -543,7 +545,8 @@ static void pass(struct thread *thread)
     bool from_sockets, from_mail = false, due, worked;
 
     thread->now = uv_hrtime();
-    for (uint32_t i = 0; i < thread->count; i++) /* before more of them is read */
+    /* limits memory: writes come before further reads */
+    for (uint32_t i = 0; i < thread->count; i++)
         if (thread->now >= thread->sockets[i].watch_at)
             sockets_watch(&thread->sockets[i], thread->now);
     poll_sockets(thread);
@@ -551,7 +554,7 @@ static void pass(struct thread *thread)
     for (uint32_t i = 0; i < thread->count; i++)
         from_mail |= take_mail(thread, i);
     if (take_inbox(thread))
-        from_sockets = true; /* a connection's first bytes may be among it */
+        from_sockets = true; /* it may have first bytes */
     due = thread->more || from_mail || from_sockets;
     thread->more = false;
     worked = due;
@@ -569,7 +572,7 @@ static void pass(struct thread *thread)
     if (from_mail || from_sockets)
         thread->mail_only = !from_sockets;
     if (thread->index == 0 && thread->now - thread->watched_at > SECOND_NS)
-        (void)watch_others(thread); /* for when control never sleeps */
+        (void)watch_others(thread); /* in case control never sleeps */
     if (worked)
         note_work(thread);
     if (!worked && !thread->more && !thread->sockets[0].worked &&
@@ -621,7 +624,7 @@ static void log_text(void *owner, enum trace_level level, const char *text)
     system_log(thread->system, level, "host", "%s", text);
 }
 
-/* Those that are configured; what is found takes their place. */
+/* Configured nodes; discovered ones replace them. */
 static void listen_for(struct thread *thread, const struct listener_owner *owner)
 {
     struct sherd_system *system = thread->system;
@@ -644,7 +647,7 @@ static void thread_main(void *argument)
     if (thread->index > 0)
         (void)snprintf(name, sizeof name, "sherd-lane-%u",
                        (unsigned)thread->index % 1000);
-    (void)pthread_setname_np(pthread_self(), name); /* for people only */
+    (void)pthread_setname_np(pthread_self(), name); /* only for debugging */
     thread->now = uv_hrtime();
     for (uint32_t i = 0; i < thread->count; i++)
         machine_start(thread->machines[i], thread->now, wall_ms());
@@ -654,13 +657,13 @@ static void thread_main(void *argument)
     while (!atomic_load_explicit(&system->stopping, memory_order_relaxed))
         pass(thread);
     for (uint32_t i = 0; i < thread->count; i++) {
-        (void)carry_out(thread, i); /* what wants name is given: nobody else frees it */
+        (void)carry_out(thread, i); /* requests own what they name */
         write_log(thread, i);
     }
     close_handles(thread);
 }
 
-/* ---- birth and death ---- */
+/* ---- creation and end ---- */
 
 int thread_init(struct thread *thread, struct sherd_system *system,
                 uint32_t index)

@@ -1,4 +1,6 @@
-/* One side of a connection: OpenSSL between two memory buffers. The files and rules are in tls_files.c. */
+/* Runs one side of a TLS connection: OpenSSL between two memory buffers.
+ *
+ * Files and rules are in tls_files.c. */
 #define _GNU_SOURCE
 #include "host/tls.h"
 
@@ -15,28 +17,29 @@
 #include "host/tls_inside.h"
 #include "host/tls_record.h"
 
-#define RECORD_HANDSHAKE 22 /* RFC 8446 5.1: the first byte that a client sends */
-#define FEED_SIZE 1024 /* bytes of a handshake that OpenSSL gets at a time: its buffer stays as large */
+#define RECORD_HANDSHAKE 22 /* RFC 8446 5.1: a client's first byte */
+/* bytes per call to OpenSSL during a handshake; its buffer stays this large */
+#define FEED_SIZE 1024
 
 struct tls_end {
     struct tls *tls; /* lent */
     SSL *ssl;
-    BIO *in, *out; /* the ssl's */
+    BIO *in, *out; /* owned by ssl */
     enum tls_state state;
     bool accepts;
-    struct tls_records records; /* until the handshake has ended */
-    size_t left; /* bytes that the peer may say until then */
+    struct tls_records records; /* until the handshake ends */
+    size_t left; /* bytes that the peer may still send until then */
     bool was_fed;
     size_t sent; /* bytes of out */
     bool renegotiates; /* the peer asked for it */
-    size_t answers; /* bytes that reading added to out since it was empty */
-    bool awaits_proof; /* that the peer knows the secret: its first bytes */
+    size_t answers; /* bytes that reads added to out since it was empty */
+    bool awaits_proof; /* expects the proof of the secret as first bytes */
     uint8_t proof[TLS_PROOF_SIZE];
     size_t proof_size;
     char why[160];
 };
 
-/* The reason of the first error, as that of the last one is often "internal error". */
+/* Keeps the first error's reason; the last one is often "internal error". */
 static void fail(struct tls_end *end, const char *reason)
 {
     long verdict = SSL_get_verify_result(end->ssl);
@@ -61,7 +64,7 @@ static void say_proof(struct tls_end *end)
     tls_end_write(end, slice_of(proof, sizeof proof));
 }
 
-/* The peer's certificate is good. */
+/* The peer's certificate is valid. */
 static void open_end(struct tls_end *end)
 {
     end->state = TLS_OPEN;
@@ -85,7 +88,7 @@ static void shake(struct tls_end *end)
         fail(end, NULL);
 }
 
-/* OpenSSL answers a wish to renegotiate, which is of 1.2 only, with a warning, as often as it is uttered. */
+/* OpenSSL answers every request to renegotiate (TLS 1.2 only) with a warning. */
 static void see(const SSL *ssl, int where, int what)
 {
     struct tls_end *end = SSL_get_app_data(ssl);
@@ -166,10 +169,10 @@ static void put_in(struct tls_end *end, struct slice bytes)
 {
     int size = (int)bytes.size;
 
-    check(BIO_write(end->in, bytes.data, size) == size); /* only memory */
+    check(BIO_write(end->in, bytes.data, size) == size); /* memory only */
 }
 
-/* A whole record goes to OpenSSL. */
+/* Passes a whole record to OpenSSL. */
 static void shake_with(struct tls_end *end, struct slice record)
 {
     for (size_t at = 0; at < record.size; at += FEED_SIZE) {
@@ -182,7 +185,7 @@ static void shake_with(struct tls_end *end, struct slice record)
     }
 }
 
-/* Takes as many bytes as the handshake needs; those behind it are left. */
+/* Takes the handshake's bytes and leaves the rest. */
 static void feed_handshake(struct tls_end *end, struct slice *bytes)
 {
     while (bytes->size > 0 && end->state == TLS_SHAKING) {
@@ -248,7 +251,7 @@ static size_t read_plain(struct tls_end *end, uint8_t *plain, size_t size)
     return 0;
 }
 
-/* False: it is not all there, or not right. */
+/* False: incomplete or wrong. */
 static bool read_proof(struct tls_end *end)
 {
     while (end->proof_size < sizeof end->proof) {
@@ -292,14 +295,14 @@ bool tls_end_pending(const struct tls_end *end, struct slice *bytes)
     long size = BIO_get_mem_data(end->out, &data);
 
     if (size <= 0)
-        *bytes = (struct slice){ 0 }; /* there may be no buffer yet */
+        *bytes = (struct slice){ 0 }; /* the buffer may not exist yet */
     else
         *bytes = slice_of((uint8_t *)data + end->sent,
                           (size_t)size - end->sent);
     return bytes->size > 0;
 }
 
-/* The own certificates were in it; a reset keeps the memory. */
+/* Frees the memory of the own certificates; a reset would keep it. */
 static void shrink_out(struct tls_end *end)
 {
     BUF_MEM *empty = BUF_MEM_new();
@@ -329,7 +332,7 @@ void tls_end_close(struct tls_end *end)
     if (end->state != TLS_OPEN && end->state != TLS_ENDED)
         return;
     ERR_clear_error();
-    (void)SSL_shutdown(end->ssl); /* the peer's last word is not waited for */
+    (void)SSL_shutdown(end->ssl); /* the peer's alert is not awaited */
 }
 
 enum tls_state tls_end_state(const struct tls_end *end)
@@ -348,7 +351,7 @@ bool tls_certificate_covers(X509 *certificate, const char *host)
 
     address_bare_host(bare, host);
     if (!bare[0] || bare[0] == '.')
-        return false; /* OpenSSL takes a first dot for any name below it */
+        return false; /* OpenSSL would match any name below it */
     if (is_address(bare))
         return X509_check_ip_asc(certificate, bare, 0) == 1;
     return X509_check_host(certificate, bare, 0, TLS_NAME_FLAGS, NULL) == 1;

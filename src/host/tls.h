@@ -1,19 +1,18 @@
-/* TLS between nodes (transport tls-tcp): turns plain bytes into those of a connection and back, by OpenSSL over memory.
- * It knows no socket; the listener and the links carry what it leaves.
+/* Encrypts connections between nodes (transport tls-tcp), by OpenSSL over memory. It knows no
+ * socket: listener and links carry its bytes.
  *
- * Always mutual: each side shows a certificate that one of the CAs has signed. Names are verified both ways: a link's
- * peer must be certified for the host that was dialled, and an accepted connection's peer for each address that it
- * claims (tls_end_covers, asked by the machine: machine_vouched). Where there are revocation lists, all CAs of a peer
- * must have one that is valid, and the peer must be on none. Nothing is resumed, renegotiated or compressed, nothing is
- * said early: who wants to is refused. TLS 1.3, and 1.2 only where settings ask for it. Where there is a secret of
- * the cluster, who dials proves that it knows it, before anything else is read of it.
+ * Authentication is mutual. A link's peer must be certified for the dialled host, an accepted
+ * connection's peer for each address that it claims (tls_end_covers). With revocation lists, all
+ * CAs of a peer must have a valid one. There is no resumption, renegotiation, compression or early
+ * data. TLS 1.2 only if configured. With a cluster secret, the dialling side proves it first.
+ * docs/decisions/004-tls.md and 005-cluster-secret.md have the reasons.
  *
- * The files are read again, on a thread of their own, as they may not answer: at most every reload_after, when a connection is made or
- * it is time to look (tls_look), if one of them has changed. Connections that are open keep what they have, but for those of peers that are revoked by then: their
- * owner asks (tls_revokes) and closes them. Files that cannot be used are reported, and what was read last stays in
- * use; a list by which the own certificate is revoked is used, as it may name others, too.
+ * A thread reads changed files again, at most every reload_after, on a new connection or tls_look.
+ * Open connections keep their certificates; their owner closes those that tls_revokes reports.
+ * Unusable files are reported, and the last content stays in use. A list that revokes the own
+ * certificate is used, as it may name others.
  *
- * Who calls: host/system.c opens it; host/listener.c and host/socket.c make ends, and socket.c asks about those that are open. */
+ * Opened by host/system.c; used by host/listener.c and host/socket.c. */
 #ifndef SHERD_HOST_TLS_H
 #define SHERD_HOST_TLS_H
 
@@ -24,80 +23,87 @@
 #include "base/bytes.h"
 #include "base/trace.h"
 
-struct tls;     /* certificates and rules of a system; any thread */
-struct tls_end; /* one side of one connection; one thread at a time */
+struct tls;     /* a system's certificates and rules; any thread */
+struct tls_end; /* one side of a connection; one thread at a time */
 
 /* Copied by tls_open. */
 struct tls_options {
-    const char *certificate; /* file in PEM: the own certificate, then those between it and its CA */
-    const char *key;         /* file in PEM, without a password */
-    const char *ca;          /* file in PEM: who signs certificates of nodes */
-    const char *crl; /* file in PEM: the revocation lists of all CAs; null: nobody is looked up */
-    const char *secret; /* file: what peers must know besides, see tls_secret.h; null: nothing */
-    const char *host; /* the own canonical one, for which the certificate must be good; null: names are not verified */
+    const char *certificate; /* PEM: own certificate, then its intermediate CAs */
+    const char *key;         /* PEM, without password */
+    const char *ca;          /* PEM: CAs of nodes */
+    const char *crl; /* PEM: lists of all CAs; null: no check */
+    const char *secret; /* file, see tls_secret.h; null: none */
+    /* own canonical host, which the certificate must cover; null: names are not verified */
+    const char *host;
     bool allows_1_2;
-    const char *const *algorithms; /* cipher suites by their IANA names; none of 1.3 among them: OpenSSL's own */
+    /* IANA names of cipher suites; without any of TLS 1.3, OpenSSL's own */
+    const char *const *algorithms;
     uint32_t algorithm_count;
-    const char *const *pins; /* SHA-256 of public keys, 64 hexadecimal digits: a peer, or a CA of its, must have one */
+    /* SHA-256 of public keys, 64 hexadecimal digits; a peer or one of its CAs must have one */
+    const char *const *pins;
     uint32_t pin_count;
-    const char *pins_file; /* file: more of these, one on each line; null: no more. Neither: any key will do */
+    /* further pins, one on each line; null: none. Without any pin, every key is accepted */
+    const char *pins_file;
     uint64_t reload_after; /* ns */
-    uint32_t handshake_bytes_max; /* of a peer, until its certificate is verified; 0: TLS_HANDSHAKE_BYTES_MAX */
-    void (*log)(void *owner, enum trace_level level, const char *text); /* of reloads; any thread */
+    /* of a peer without a verified certificate; 0: TLS_HANDSHAKE_BYTES_MAX */
+    uint32_t handshake_bytes_max;
+    /* reports reloads; any thread */
+    void (*log)(void *owner, enum trace_level level, const char *text);
     void *owner;
 };
 
-/* Reads the files, waiting for them, and starts their thread. 0, or -1 with one line in error: a file that cannot be read or used, a key that does not fit, a
- * certificate that other nodes would refuse (time, host, CA, use, revoked), a revocation list that has expired, an unknown
- * cipher suite. */
+/* Reads the files, blocking, and starts their thread. 0, or -1 with one line in error: unusable
+ * files, a certificate that other nodes would refuse, an expired list, an unknown cipher suite. */
 int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
              char *error, size_t size);
-/* After its last end was freed. Who reads files that do not answer is left behind after 2 s. Null is fine. */
+/* After its last end was freed. Leaves a thread whose files do not answer behind after 2 s. Null is
+ * allowed. */
 void tls_close(struct tls *tls);
 bool tls_verifies_names(const struct tls *tls);
 
-/* Has the files read again, if it is time; they are in use some time later, if they have changed. The result is another number
- * whenever others are in use. Any thread. */
+/* Asks for a reading of changed files, if it is time; they are used later. The result changes
+ * whenever other files are in use. Any thread. */
 uint64_t tls_look(struct tls *tls, uint64_t now);
-void tls_wait(struct tls *tls); /* until the files are not being read; for tests */
-/* How often to look, in ns: a bad file is told then, and open connections may depend on a list. */
+void tls_wait(struct tls *tls); /* until no reading runs; for tests */
+/* ns between calls of tls_look: it reports bad files, and open connections may depend on a list. */
 uint64_t tls_look_interval(const struct tls *tls);
-/* Whether a list that is in use names the certificate of the peer of an open end, or one between it and its CA. Then it is
+/* Tells whether a list revokes the certificate of an open end's peer, or one of its chain. It is
  * counted, and the caller closes the connection. Any thread. */
 bool tls_revokes(struct tls *tls, const struct tls_end *end);
-uint64_t tls_revoked(const struct tls *tls); /* times that it was so. Any thread */
+uint64_t tls_revoked(const struct tls *tls); /* number of these. Any thread */
 void tls_log(const struct tls *tls, enum trace_level level,
              const char *text); /* any thread */
 
 enum tls_state {
-    TLS_SHAKING, /* the handshake is under way */
-    TLS_OPEN,    /* the peer's certificate was verified */
-    TLS_ENDED,   /* the peer said that it sends no more */
-    TLS_FAILED   /* tls_end_why says why; what is pending is an alert for the peer */
+    TLS_SHAKING, /* handshake runs */
+    TLS_OPEN,    /* the peer's certificate is verified */
+    TLS_ENDED,   /* the peer sends no more */
+    TLS_FAILED   /* see tls_end_why; an alert is pending */
 };
 
-/* Given to the caller, who frees it. host: that was dialled; the peer must be certified for it. */
+/* Given; the caller frees it. host: dialled; the peer must be certified for it. */
 struct tls_end *tls_accept(struct tls *tls, uint64_t now);
 struct tls_end *tls_connect(struct tls *tls, uint64_t now, const char *host);
 void tls_end_free(struct tls_end *end); /* null is fine */
 
-/* Bytes that came on the connection, lent. Before the handshake has ended they are bounded by handshake_bytes_max, of them
- * a client's hello by TLS_HELLO_BYTES_MAX, and with these all that is kept for them is at most 64 KiB. */
+/* Takes bytes of the connection, lent. handshake_bytes_max limits them during the handshake,
+ * TLS_HELLO_BYTES_MAX a client's hello. Memory stays below 64 KiB until then. */
 void tls_end_feed(struct tls_end *end, struct slice bytes);
-/* Plain bytes of what was fed, at most size; 0: no more until more is fed. To be called until then. What TLS answers
- * meanwhile is pending; a peer that makes it more than TLS_ANSWERS_MAX while nothing can be sent fails. */
+/* Returns plain bytes, at most size; repeat until 0. TLS's own answers become pending; a peer that
+ * causes more than TLS_ANSWERS_MAX fails. */
 size_t tls_end_read(struct tls_end *end, uint8_t *plain, size_t size);
-/* Takes all of it; only when open. What it makes is pending: the caller bounds what it writes before that is sent. */
+/* Takes all; only when open. The result is pending: the caller bounds its writes. */
 void tls_end_write(struct tls_end *end, struct slice plain);
-/* What is to be sent: lent until the next call; false when there is nothing. tls_end_sent says how much of it was. */
+/* Bytes to send, lent until the next call; false: none. tls_end_sent takes how many were sent. */
 bool tls_end_pending(const struct tls_end *end, struct slice *bytes);
 void tls_end_sent(struct tls_end *end, size_t size);
-/* Leaves a last word for the peer, once, if the connection is open. */
+/* Makes a closing alert pending, once, if the connection is open. */
 void tls_end_close(struct tls_end *end);
 
 enum tls_state tls_end_state(const struct tls_end *end);
-const char *tls_end_why(const struct tls_end *end); /* one line, for a log; "" unless it failed. Lent */
-/* Whether the peer's certificate is good for a host (a name or an address): by its alternative names alone. */
+/* one line for the log, "" without a failure. Lent */
+const char *tls_end_why(const struct tls_end *end);
+/* Tells whether the peer's alternative names cover a host (name or address). */
 bool tls_end_covers(const struct tls_end *end, const char *host);
 
 #endif

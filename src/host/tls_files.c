@@ -1,4 +1,4 @@
-/* Certificates, key and rules: read when a system is opened, and again when the files have changed. */
+/* Reads certificates, key and rules at the start, and again when the files change. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #define FILES 6
 #define ERROR_MAX 512
 
-/* What tells one content of a file from the next. */
+/* Differs between two contents of a file. */
 struct stamp {
     dev_t device;
     ino_t file;
@@ -27,34 +27,34 @@ struct stamp {
     struct timespec changed;
 };
 
-/* What was made of the files. Zero is nothing. */
+/* Made from the files. Zero is empty. */
 struct content {
     SSL_CTX *context;
     struct tls_secrets secrets;
     struct tls_pins pins;
-    bool is_revoked; /* the own certificate */
-    bool is_open;    /* everybody on the machine may read the key */
+    bool is_revoked; /* own certificate */
+    bool is_open;    /* others on the host may read the key */
 };
 
-/* All that reading the files needs: it may outlive the rest. */
+/* All that reading needs: it may outlive the rest. */
 struct reading {
-    struct tls_options options; /* texts are ours */
+    struct tls_options options; /* owns texts */
     VEC(const char *) algorithms;
     VEC(const char *) pins;
-    struct stamp stamps[FILES]; /* of the files that were read last, with success or not */
-    bool is_changed; /* they were read in the last look; what follows is what came of it */
+    struct stamp stamps[FILES]; /* of the last reading, successful or not */
+    bool is_changed; /* the last look read files, with this result */
     bool is_right;
-    struct content content; /* until it is handed over */
+    struct content content; /* until handed over */
     char error[ERROR_MAX];
 };
 
 struct tls {
-    struct tls_options options; /* texts lent by the reading */
-    struct file_watch *file_watch;        /* that have the reading */
+    struct tls_options options; /* lends the reading's texts */
+    struct file_watch *file_watch;        /* its subject is the reading */
     uv_mutex_t mutex;
-    _Atomic uint64_t revoked;   /* open connections, found so */
-    struct content content;     /* this and what follows: under the mutex */
-    uint64_t version;           /* of the content */
+    _Atomic uint64_t revoked;   /* connections */
+    struct content content;     /* under the mutex, as all below */
+    uint64_t version;           /* of content */
     uint64_t looked_at;
 };
 
@@ -76,7 +76,7 @@ static const char *first_reason(void)
 
 /* ---- cipher suites ---- */
 
-/* Those of TLS 1.3 are named alike in OpenSSL and set apart. */
+/* OpenSSL names TLS 1.3's suites alike, but sets them separately. */
 static bool is_of_1_3(const char *name)
 {
     return strncmp(name, "TLS_AES_", 8) == 0 ||
@@ -120,7 +120,7 @@ static bool set_algorithms(const struct tls_options *options, SSL_CTX *context,
 
 /* ---- files ---- */
 
-/* A key with a password is refused: nobody is there to be asked. */
+/* Refuses keys with a password, as no person can enter it. */
 static int no_password(char *password, int size, int writes, void *user)
 {
     (void)password;
@@ -130,7 +130,7 @@ static int no_password(char *password, int size, int writes, void *user)
     return -1;
 }
 
-/* OpenSSL opens it once more, by the path, and holds all of it in memory. */
+/* OpenSSL opens the path again, and holds the whole file in memory. */
 static bool is_readable(const char *what, const char *path, char *error)
 {
     const char *wrong = "no file is named";
@@ -191,13 +191,13 @@ static bool take_lists(X509_STORE *store, BIO *file, const char *path,
             return fault(error, path, why);
         count++;
     }
-    /* This is how the end of the file is told. */
+    /* The end of the file. */
     if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
         return fault(error, path, first_reason());
     return count || fault(error, path, "no revocation list is in it");
 }
 
-/* From then on each CA of a chain must have a list: what is not known to be good is refused. */
+/* From now on each CA of a chain needs a list, as an unknown state is refused. */
 static bool read_lists(const struct tls_options *options, SSL_CTX *context,
                        char *error)
 {
@@ -221,7 +221,7 @@ static bool read_lists(const struct tls_options *options, SSL_CTX *context,
 
 /* ---- the own certificate ---- */
 
-/* What a peer with the same files finds, to which it is shown by who dials or who is dialled. */
+/* A peer with the same files judges like this; both sides show the certificate. */
 static int judge_own(const struct content *content, int purpose, bool *pinned)
 {
     X509_STORE_CTX *judge = X509_STORE_CTX_new();
@@ -244,8 +244,8 @@ static int judge_own(const struct content *content, int purpose, bool *pinned)
     return verdict;
 }
 
-/* What others would refuse is refused at once, with a clear text. A certificate that is revoked, and good else, is told
- * apart: a list is in use from when it is there. */
+/* Refuses at once, and with a clear text, what others would refuse. A revoked but otherwise good
+ * certificate is reported separately, as its list must be used. */
 static bool check_own(const struct tls_options *options,
                       struct content *content, char *error)
 {
@@ -280,7 +280,7 @@ static bool check_own(const struct tls_options *options,
     return fault(error, options->certificate, why);
 }
 
-/* Whoever can change the key or the CAs can be a node, or let others be one. */
+/* A user who can change key or CAs can run a node. */
 static bool check_modes(const struct tls_options *options,
                         struct content *content, char *error)
 {
@@ -319,7 +319,7 @@ static bool read_files(const struct tls_options *options,
         return fault(error, options->key, first_reason());
     if (SSL_CTX_load_verify_file(context, options->ca) != 1)
         return fault(error, options->ca, first_reason());
-    /* A JVM chooses its certificate by these. */
+    /* A JVM selects its certificate by these names. */
     names = SSL_load_client_CA_file(options->ca);
     if (!names)
         return fault(error, options->ca, first_reason());
@@ -328,7 +328,8 @@ static bool read_files(const struct tls_options *options,
            check_own(options, content, error);
 }
 
-/* Of TLS 1.2 what two connections export may be the same (RFC 7627), and it is for JVMs, which know no secret. */
+/* TLS 1.2 may export equal bytes on two connections (RFC 7627). It exists for JVMs, which have no
+ * secret. */
 static bool read_secrets(const struct tls_options *options,
                          struct tls_secrets *secrets, char *error)
 {
@@ -348,7 +349,7 @@ static void set_rules(const struct tls_options *options, SSL_CTX *context)
                                      SSL_OP_NO_COMPRESSION |
                                      SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-    /* Idle connections are many: their record buffers are given back. */
+    /* There are many idle connections: frees their record buffers. */
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_max_cert_list(context, options->handshake_bytes_max);
     SSL_CTX_set_verify(
@@ -365,7 +366,7 @@ static void set_rules(const struct tls_options *options, SSL_CTX *context)
     check(right);
 }
 
-/* Nothing is there to be ended when it could not be made. */
+/* After a failure there is nothing to free. */
 static bool content_init(struct content *content,
                          const struct tls_options *options, char *error)
 {
@@ -386,7 +387,7 @@ static bool content_init(struct content *content,
     return right;
 }
 
-/* What is in use from here on. */
+/* Logs what is used from now on. */
 static void report(const struct tls *tls)
 {
     if (tls->content.is_open)
@@ -409,11 +410,11 @@ static void take_stamps(const struct tls_options *options,
         struct stat at;
 
         if (!paths[i] || stat(paths[i], &at) != 0)
-            continue; /* all zero: another one than any file's */
+            continue; /* zero: differs from every file's */
         stamps[i].device = at.st_dev;
         stamps[i].file = at.st_ino;
         stamps[i].size = at.st_size;
-        stamps[i].changed = at.st_ctim; /* of its mode, too */
+        stamps[i].changed = at.st_ctim; /* also for a changed mode */
     }
 }
 
@@ -431,7 +432,7 @@ static bool are_same(const struct stamp left[FILES],
     return same;
 }
 
-/* The stamps are taken first: a file that changes meanwhile is read once more. */
+/* Stamps come first: a file that changes during the reading is read again. */
 static void read_again(void *subject)
 {
     struct reading *reading = subject;
@@ -446,7 +447,7 @@ static void read_again(void *subject)
                                      reading->error);
 }
 
-/* Takes what was read into use. */
+/* Puts the new content into use. */
 static void take_content(struct tls *tls, struct reading *reading)
 {
     struct content before;
@@ -456,7 +457,7 @@ static void take_content(struct tls *tls, struct reading *reading)
     tls->content = reading->content;
     tls->version++;
     uv_mutex_unlock(&tls->mutex);
-    content_fini(&before); /* connections that use the context keep it */
+    content_fini(&before); /* open connections keep their context */
     OPENSSL_cleanse(&reading->content, sizeof reading->content); /* handed over */
 }
 
@@ -485,7 +486,7 @@ static void on_read(void *context, void *subject)
     report(tls);
 }
 
-/* Under the mutex. Files may be on a mount that stands still: nobody waits for them here. */
+/* Under the mutex. Does not wait for files, which may not answer. */
 static void look_again(struct tls *tls, uint64_t now)
 {
     if (file_watch_are_late(tls->file_watch))
@@ -607,7 +608,7 @@ static void reading_free(void *subject)
     mem_free(reading);
 }
 
-/* The reading is given. False: a thread cannot start. */
+/* The reading is given. False: no thread. */
 static bool start_looks(struct tls *tls, struct reading *reading)
 {
     const struct file_watch_options options = { .name = "tls",

@@ -1,4 +1,4 @@
-/* What the files of TLS share. Private to them. */
+/* Declares what the TLS files share. */
 #ifndef SHERD_HOST_TLS_INSIDE_H
 #define SHERD_HOST_TLS_INSIDE_H
 
@@ -11,23 +11,23 @@
 
 #define TLS_PIN_SIZE 32
 
-/* A common name is no host's name, and a wildcard stands for one whole label. */
+/* The subject's common name does not count, and a wildcard matches one whole label. */
 #define TLS_NAME_FLAGS \
     (X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
 
-/* A new connection's, by the files as they are; given to the caller. */
+/* For a new connection; given. */
 SSL *tls_new_ssl(struct tls *tls, uint64_t now);
 uint32_t tls_handshake_bytes_max(const struct tls *tls);
 bool tls_has_secrets(const struct tls *tls);
-/* By the secrets as they were read last; see tls_secret.h. */
+/* With the secrets that were read last (tls_secret.h). */
 void tls_prove(struct tls *tls, SSL *ssl, uint8_t proof[TLS_PROOF_SIZE]);
 bool tls_accepts_proof(struct tls *tls, SSL *ssl,
                        const uint8_t proof[TLS_PROOF_SIZE]);
 bool tls_certificate_covers(X509 *certificate, const char *host);
-/* The peer's certificate and those up to its CA, as they were verified; lent, null when nobody was. */
+/* The peer's verified chain; lent, null without one. */
 STACK_OF(X509) *tls_end_chain(const struct tls_end *end);
 
-/* Public keys: SHA-256 of each. */
+/* SHA-256 of a public key. */
 struct tls_pin {
     uint8_t hash[TLS_PIN_SIZE];
 };
@@ -36,14 +36,14 @@ struct tls_pins {
     VEC(struct tls_pin) list;
 };
 
-/* Those of the settings and of their file. False: with one line that says why. To be ended by fini, read or not. */
+/* From settings and file. False: `why` has one line. Call fini in both cases. */
 bool tls_pins_read(struct tls_pins *pins, const struct tls_options *options,
                    char *why, size_t size);
 void tls_pins_fini(struct tls_pins *pins);
-/* Whether a certificate of a verified chain has a key that is pinned; true when none is. */
+/* True if a key of a verified chain is pinned, or without pins. */
 bool tls_pins_accept(const struct tls_pins *pins, STACK_OF(X509) *chain);
-bool tls_is_pinned(struct tls *tls, STACK_OF(X509) *chain); /* the same, by the pins as they were read last */
-/* Whether a list in that store, that is its CA's own, names one of a chain's certificates. */
+bool tls_is_pinned(struct tls *tls, STACK_OF(X509) *chain); /* with the pins that were read last */
+/* Tells whether a CA's own list in the store names a certificate of the chain. */
 bool tls_chain_is_revoked(X509_STORE *store, STACK_OF(X509) *chain);
 
 #endif

@@ -1,5 +1,4 @@
-/* Public keys that a peer must have, or a CA of its: of many certificates that a CA has signed only some are of this
- * cluster. */
+/* Checks public-key pins: of a CA's certificates, only some belong to this cluster. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +24,7 @@ static int digit(char letter)
     return at ? (int)(at - digits) % 16 : -1;
 }
 
-/* Adds the pin that this many letters are. False: they are none. */
+/* False: these are no pin. */
 static bool add(struct tls_pins *pins, const char *text, size_t size)
 {
     struct tls_pin pin;
@@ -49,7 +48,7 @@ static bool fault(char *why, size_t size, const char *path, const char *text)
     return false;
 }
 
-/* A pin, and whatever stands behind it after a blank; or nothing but a comment. */
+/* Takes a pin, with any text after a blank, or a comment. */
 static const char *take_line(struct tls_pins *pins, char *line)
 {
     size_t size;
@@ -69,7 +68,7 @@ static const char *take_line(struct tls_pins *pins, char *line)
 static const char *take_lines(struct tls_pins *pins, FILE *file)
 {
     uint32_t before = pins->list.count;
-    char line[TLS_PIN_LINE_MAX + 2]; /* with its end, and a zero */
+    char line[TLS_PIN_LINE_MAX + 2]; /* with line end and zero */
     const char *wrong = NULL;
     struct stat about;
 
@@ -121,7 +120,7 @@ void tls_pins_fini(struct tls_pins *pins)
     vec_fini(&pins->list);
 }
 
-/* SHA-256 of a certificate's public key with its algorithm (RFC 7469 2.4). */
+/* With its algorithm: RFC 7469 2.4. */
 static struct tls_pin pin_of(X509 *certificate)
 {
     struct tls_pin pin;

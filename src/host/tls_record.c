@@ -1,4 +1,4 @@
-/* Puts together the records of a handshake. */
+/* Assembles the records of a handshake. */
 #include "host/tls_record.h"
 
 #include "base/limits.h"
@@ -12,7 +12,7 @@ static size_t whole_size(const struct buf *record)
     return HEADER_SIZE + (size_t)(record->data[3] << 8 | record->data[4]);
 }
 
-/* Until one of them is there, at most; true: it is. */
+/* Fills the record up to this size. True: complete. */
 static bool fill(struct buf *record, size_t size, struct slice *bytes)
 {
     size_t want = size > record->size ? size - record->size : 0;
@@ -23,8 +23,8 @@ static bool fill(struct buf *record, size_t size, struct slice *bytes)
     return part == want;
 }
 
-/* A message may begin and end anywhere in records. A second hello may follow the first; behind any other message, which
- * OpenSSL knows to bound, none does. False: one is too large. */
+/* Messages and records are not aligned. A second hello may follow the first, but no hello follows
+ * another message; OpenSSL limits those itself. False: a hello is too large. */
 static bool see_messages(struct tls_records *records, struct slice bytes)
 {
     while (bytes.size > 0 && !records->is_past_hello) {

@@ -1,6 +1,7 @@
-/* Records of TLS (RFC 8446 5.1) of a peer whose certificate is not verified yet: kept here until each is whole, so that what
- * OpenSSL has for reading, some 50 KiB, is there for whole ones only; and a hello that announces too much is found before
- * OpenSSL makes room for it. Private to tls.c. */
+/* Assembles TLS records (RFC 8446 5.1) of a peer that is not verified yet.
+ *
+ * OpenSSL's reading buffer of about 50 KiB exists for whole records only. A hello that announces
+ * too much is refused before OpenSSL allocates for it. */
 #ifndef SHERD_HOST_TLS_RECORD_H
 #define SHERD_HOST_TLS_RECORD_H
 
@@ -9,23 +10,23 @@
 
 #include "base/bytes.h"
 
-/* Zero is the beginning. */
+/* Zero is the initial state. */
 struct tls_records {
-    struct buf record; /* the one that comes */
-    uint8_t message[4]; /* kind and size of the client's hello that comes */
-    uint32_t message_size, left; /* bytes of these, and of what follows them, until the next one */
-    bool is_past_hello; /* another message came, or it is encrypted */
+    struct buf record; /* incomplete */
+    uint8_t message[4]; /* header of the client's hello: kind and size */
+    uint32_t message_size, left; /* received of the header; still to come of the message */
+    bool is_past_hello; /* another or an encrypted message came */
 };
 
 enum tls_record {
-    TLS_RECORD_PART,  /* all bytes were taken, and the record is not whole */
-    TLS_RECORD_WHOLE, /* it is in record; bytes has what follows it */
+    TLS_RECORD_PART,  /* all bytes were taken */
+    TLS_RECORD_WHOLE, /* in `record`; `bytes` has the rest */
     TLS_RECORD_OTHER, /* no record */
-    TLS_RECORD_LONG,  /* it is announced with more than most bytes */
-    TLS_RECORD_HELLO  /* a hello of more than TLS_HELLO_BYTES_MAX is announced */
+    TLS_RECORD_LONG,  /* larger than `most` */
+    TLS_RECORD_HELLO  /* hello above TLS_HELLO_BYTES_MAX */
 };
 
-/* Takes from bytes what belongs to one record. When it is whole the caller empties it, by buf_fini, as he does at the end. */
+/* Takes one record's bytes. The caller calls buf_fini on a whole record, and at the end. */
 enum tls_record tls_records_take(struct tls_records *records, size_t most,
                                  struct slice *bytes);
 

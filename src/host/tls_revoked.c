@@ -1,6 +1,7 @@
-/* Whether certificates that were good when a connection was made have been revoked since. All open connections are asked about
- * at once when a list was read, on the threads that carry them: so a certificate is looked up by its number first, and only one
- * that is found is verified anew, as a list counts only when its CA has signed it. */
+/* Finds open connections whose peer's certificate was revoked.
+ *
+ * After a new list all are checked at once, on their threads. So a certificate is first looked up
+ * by its number, and only a match is verified: a list counts only with its CA's signature. */
 #define _GNU_SOURCE
 #include <openssl/err.h>
 
@@ -16,7 +17,7 @@ static bool is_named(X509_CRL *list, X509 *certificate)
            X509_CRL_get0_by_cert(list, &entry, certificate) == 1;
 }
 
-/* In any list of that store. Who looks a certificate up in it may sort its objects, under the lock. */
+/* In any list of the store. The look-up may sort the list, under the store's lock. */
 static bool is_suspect(X509_STORE *store, X509 *certificate)
 {
     STACK_OF(X509_OBJECT) *objects;

@@ -1,4 +1,4 @@
-/* Reading secrets and proving them. */
+/* Reads and proves the cluster's secrets. */
 #define _GNU_SOURCE
 #include "host/tls_secret.h"
 
@@ -16,7 +16,7 @@
 #include "host/file.h"
 
 #define LABEL "EXPORTER-sherd-cluster-secret"
-/* Of all secrets with two bytes at the end of each line, and one too many. */
+/* Two bytes end each line; one byte more detects longer files. */
 #define FILE_MAX (TLS_SECRETS_MAX * (TLS_SECRET_SIZE_MAX + 2) + 1)
 
 void tls_secrets_wipe(struct tls_secrets *secrets)
@@ -30,7 +30,7 @@ static bool fault(char *why, size_t size, const char *path, const char *text)
     return false;
 }
 
-/* What is wrong with the line, or null. */
+/* Null: the line is valid. */
 static const char *take_line(struct tls_secrets *secrets, const char *line,
                              size_t size)
 {
@@ -87,7 +87,7 @@ static const char *read_from(struct tls_secrets *secrets, FILE *file)
     if (about.st_uid != geteuid() && about.st_uid != 0)
         return "it belongs to another user than this process's, who may "
                "write it";
-    setbuf(file, NULL); /* else a copy stays in memory */
+    setbuf(file, NULL); /* otherwise a copy stays in memory */
     size = fread(text, 1, sizeof text, file);
     if (ferror(file))
         wrong = "it cannot be read";
@@ -137,7 +137,7 @@ void tls_secrets_prove(const struct tls_secrets *secrets, SSL *ssl,
     prove(&secrets->items[0], ssl, proof);
 }
 
-/* Takes as long whichever it is, and however much of it is right. */
+/* Takes constant time. */
 bool tls_secrets_accept(const struct tls_secrets *secrets, SSL *ssl,
                         const uint8_t proof[TLS_PROOF_SIZE])
 {

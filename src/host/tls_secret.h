@@ -1,9 +1,11 @@
-/* Secrets of a cluster: whoever dials proves, on each connection, that it knows one that the dialled node accepts. The
- * proof is bound to the connection (HMAC-SHA256 of what its TLS exports, RFC 8446 7.5), so that one that was seen is of
- * no use on another, and the secret never leaves the node. Who is dialled proves it on the connections that it dials
- * itself: until then it is told nothing but a handshake.
+/* Proves, on each dialled connection, that a node knows a secret of the cluster
+ * (docs/decisions/005-cluster-secret.md).
  *
- * Who calls: host/tls_files.c reads them with the certificates, host/tls.c carries proofs. */
+ * The proof is an HMAC-SHA256 over what this connection's TLS exports (RFC 8446 7.5). So it is
+ * useless on another connection, and the secret stays on the node. The dialled node proves it on
+ * its own links; until then it receives only a handshake.
+ *
+ * Called by host/tls_files.c and host/tls.c. */
 #ifndef SHERD_HOST_TLS_SECRET_H
 #define SHERD_HOST_TLS_SECRET_H
 
@@ -22,19 +24,19 @@ struct tls_secret {
     uint8_t bytes[TLS_SECRET_SIZE_MAX];
 };
 
-/* The first one is what this node proves, all are accepted. */
+/* The node proves the first and accepts all. */
 struct tls_secrets {
     uint32_t count;
     struct tls_secret items[TLS_SECRETS_MAX];
 };
 
-/* From a file with one on each line, which only its owner, the process's user or root, may write, and only its group may
- * read besides. False: with one line that says why. */
+/* Reads a file with one secret on each line. Only its owner (the process's user or root) may write
+ * it, only its group may also read it. False: `why` has one line. */
 bool tls_secrets_read(struct tls_secrets *secrets, const char *path, char *why,
                       size_t size);
 void tls_secrets_wipe(struct tls_secrets *secrets);
 
-/* After the connection's handshake, of TLS 1.3. */
+/* After a TLS 1.3 handshake. */
 void tls_secrets_prove(const struct tls_secrets *secrets, SSL *ssl,
                        uint8_t proof[TLS_PROOF_SIZE]);
 bool tls_secrets_accept(const struct tls_secrets *secrets, SSL *ssl,

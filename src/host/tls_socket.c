@@ -1,4 +1,4 @@
-/* Sends what is pending of a TLS end. */
+/* Sends pending bytes of a TLS end to its socket. */
 #define _GNU_SOURCE
 #include "host/tls_socket.h"
 
