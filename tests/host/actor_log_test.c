@@ -68,7 +68,7 @@ static void expect_line(uint16_t port, const char *level, const char *words)
     }
 }
 
-static void a_line_of_an_actor_says_whose_it_is(void **state)
+static void a_log_line_names_its_actor(void **state)
 {
     struct sherd_system *system = open_speakers();
     const struct sherd_bytes nothing = { NULL, 0 };
@@ -93,7 +93,7 @@ static void a_line_of_an_actor_says_whose_it_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_of_an_actor_says_whose_it_is),
+        cmocka_unit_test(a_log_line_names_its_actor),
     };
 
     assert_int_equal(uv_mutex_init(&log_mutex), 0);

@@ -41,7 +41,7 @@ static bool ask_for_an_alarm(struct machine *machine)
     return false;
 }
 
-static void an_alarm_that_is_due_already_ends_the_sleep(void **state)
+static void a_due_alarm_ends_the_sleep(void **state)
 {
     struct sherd_options options = { .port = SHERD_PORT_ANY, .lanes = 1 };
     struct sherd_system *system;
@@ -59,7 +59,7 @@ static void an_alarm_that_is_due_already_ends_the_sleep(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_alarm_that_is_due_already_ends_the_sleep),
+        cmocka_unit_test(a_due_alarm_ends_the_sleep),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,7 +121,7 @@ static void a_failed_sync_leaves_the_outcome_open(void **state)
     expect(place, "abcd");
 }
 
-static void a_disk_that_keeps_failing_answers_nothing(void **state)
+static void a_failing_disk_gets_no_answer(void **state)
 {
     struct place *place = *state;
 
@@ -175,7 +175,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_failed_sync_leaves_the_outcome_open,
                                         place_make, place_drop),
         cmocka_unit_test_setup_teardown(
-            a_disk_that_keeps_failing_answers_nothing, place_make, place_drop),
+            a_failing_disk_gets_no_answer, place_make, place_drop),
         cmocka_unit_test_setup_teardown(a_full_disk_stores_nothing, place_make,
                                         place_drop),
         cmocka_unit_test_setup_teardown(a_write_error_is_read_back, place_make,

@@ -150,7 +150,7 @@ static void place_close(struct place *place)
     folder_drop(place->folder);
 }
 
-static void the_log_is_emptied_though_somebody_always_reads(void **state)
+static void the_log_is_emptied_while_readers_overlap(void **state)
 {
     struct readers readers = { .current = 0 };
     struct place place;
@@ -195,7 +195,7 @@ static void write_one(void *writer, uint64_t seq, struct backend_kept *kept)
 }
 
 /* It had grown far beyond the limit, and begins anew by no doing of this writer: the limit is the usual one again. */
-static void a_log_that_others_emptied_is_emptied_at_its_limit(void **state)
+static void a_log_emptied_by_others_keeps_its_limit(void **state)
 {
     struct backend_kept kept = { 0 };
     int pages = 0; /* in the log after a commit of the other */
@@ -318,7 +318,7 @@ static struct sherd_system *started(const char *path)
 }
 
 /* Said once when it begins and once when it ends, however often it was tried meanwhile. */
-static void a_reader_without_an_end_is_told(void **state)
+static void an_endless_reader_is_reported(void **state)
 {
     char folder[200];
     char path[220];
@@ -360,9 +360,9 @@ static void a_reader_without_an_end_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_log_is_emptied_though_somebody_always_reads),
-        cmocka_unit_test(a_log_that_others_emptied_is_emptied_at_its_limit),
-        cmocka_unit_test(a_reader_without_an_end_is_told),
+        cmocka_unit_test(the_log_is_emptied_while_readers_overlap),
+        cmocka_unit_test(a_log_emptied_by_others_keeps_its_limit),
+        cmocka_unit_test(an_endless_reader_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

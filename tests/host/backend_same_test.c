@@ -96,7 +96,7 @@ static void both(struct pair *pair, struct rng *rng)
     journal_request_free(right);
 }
 
-static void every_store_answers_alike(void **state)
+static void all_stores_give_equal_answers(void **state)
 {
     char folder[200];
     (void)state;
@@ -136,7 +136,7 @@ static void every_store_answers_alike(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_store_answers_alike),
+        cmocka_unit_test(all_stores_give_equal_answers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

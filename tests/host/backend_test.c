@@ -116,7 +116,7 @@ static struct journal_request *append_many(uint32_t count)
 }
 
 /* The writer forgets what it knows of entities when they are too many, and reads it again. */
-static void a_writer_knows_so_many_entities(void **state)
+static void the_writer_caches_a_bounded_number_of_entities(void **state)
 {
     struct place *place = *state;
 
@@ -220,7 +220,7 @@ static void a_stale_fence_refuses_its_shard_only(void **state)
     assert_stored(place->ops, place->reader, "T|x", "abcd");
 }
 
-static void numbers_are_taken_once_and_leave_no_gap(void **state)
+static void sequence_numbers_are_unique_without_gap(void **state)
 {
     struct place *place = *state;
     struct journal_request *request;
@@ -248,7 +248,7 @@ static void numbers_are_taken_once_and_leave_no_gap(void **state)
            BACKEND_DONE);
 }
 
-static void a_repetition_counts_what_is_there(void **state)
+static void a_repeated_append_accepts_stored_records(void **state)
 {
     struct place *place = *state;
     struct journal_request *request;
@@ -325,7 +325,7 @@ static struct journal_request *append_and_cut(struct fence fence, uint64_t from,
 }
 
 /* With the records that replace them, in their transaction; and only if that is written by who may. */
-static void what_is_replaced_is_deleted(void **state)
+static void replaced_records_are_deleted(void **state)
 {
     struct place *place = *state;
     struct journal_request *request;
@@ -360,7 +360,7 @@ static void what_is_replaced_is_deleted(void **state)
 }
 
 /* A stream that has grown for years is not deleted at once: others wait for their commits. */
-static void so_much_is_deleted_at_once(void **state)
+static void one_commit_deletes_a_bounded_number_of_records(void **state)
 {
     struct place *place = *state;
     char *events = mem_alloc(BACKEND_CUT_MAX + 2);
@@ -384,7 +384,7 @@ static void so_much_is_deleted_at_once(void **state)
 }
 
 /* With a term come the shards of the type that were ever claimed, if they are wanted. */
-static void shards_are_listed_with_a_term(void **state)
+static void a_term_lists_the_claimed_shards(void **state)
 {
     struct place *place = *state;
     struct journal_request *request;
@@ -480,7 +480,7 @@ static void run_sql(const char *path, const char *sql)
 }
 
 /* A write that no claim announced, as a broken program would do it. */
-static void an_intruders_record_is_a_conflict(void **state)
+static void a_record_without_a_claim_is_a_conflict(void **state)
 {
     struct place *place = *state;
 
@@ -538,7 +538,7 @@ static void strange_files_are_refused(void **state)
 }
 
 /* A file that is a link is refused; where its folder is reached by one, the folder is meant. */
-static void a_folder_may_be_a_link(void **state)
+static void the_directory_may_be_a_link(void **state)
 {
     static const enum backend_mode modes[] = { BACKEND_WRITER, BACKEND_READER };
     struct place *place = *state;
@@ -604,7 +604,7 @@ static bool has_log(const struct place *place)
     return access(path, F_OK) == 0;
 }
 
-static void the_log_goes_with_the_last_that_closes(void **state)
+static void the_last_close_deletes_the_log(void **state)
 {
     struct place *place = *state;
     char error[BACKEND_ERROR_MAX];
@@ -636,22 +636,22 @@ int main(void)
         both(events_come_back_in_order),
         both(several_requests_share_a_group),
         both(a_stale_fence_refuses_its_shard_only),
-        both(numbers_are_taken_once_and_leave_no_gap),
-        both(a_repetition_counts_what_is_there),
+        both(sequence_numbers_are_unique_without_gap),
+        both(a_repeated_append_accepts_stored_records),
         both(terms_are_given_once),
         both(the_last_record_is_found),
-        both(what_is_replaced_is_deleted),
-        both(so_much_is_deleted_at_once),
-        both(shards_are_listed_with_a_term),
+        both(replaced_records_are_deleted),
+        both(one_commit_deletes_a_bounded_number_of_records),
+        both(a_term_lists_the_claimed_shards),
         both(the_store_counts_epochs_for_owners_without_terms),
         both(another_cluster_is_refused),
-        sqlite_only(a_writer_knows_so_many_entities),
+        sqlite_only(the_writer_caches_a_bounded_number_of_entities),
         sqlite_only(records_outlive_the_store),
-        sqlite_only(an_intruders_record_is_a_conflict),
+        sqlite_only(a_record_without_a_claim_is_a_conflict),
         sqlite_only(strange_files_are_refused),
-        sqlite_only(a_folder_may_be_a_link),
+        sqlite_only(the_directory_may_be_a_link),
         sqlite_only(the_log_stays_short),
-        sqlite_only(the_log_goes_with_the_last_that_closes),
+        sqlite_only(the_last_close_deletes_the_log),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,7 @@ static void *take_turns(void *argument)
     return NULL;
 }
 
-static void turns_come_as_they_were_drawn(void **state)
+static void turns_follow_the_order_of_tickets(void **state)
 {
     static struct taker takers[THREADS];
     _Atomic uint64_t clock = 0;
@@ -160,7 +160,7 @@ static void *claim_epochs(void *argument)
     return NULL;
 }
 
-static void writers_commit_as_they_drew(void **state)
+static void commits_follow_the_order_of_tickets(void **state)
 {
     static struct taker takers[THREADS];
     struct place place;
@@ -252,7 +252,7 @@ static void gate_open(struct gate *gate)
 }
 
 /* The next one waits as long as it waits for anybody who does not move. */
-static void a_writer_has_its_turn_until_it_is_done(void **state)
+static void a_writer_keeps_its_turn_until_it_commits(void **state)
 {
     static struct gate gate;
     struct turn *turn;
@@ -286,9 +286,9 @@ static void a_second_writer_waits_for_the_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(turns_come_as_they_were_drawn),
-        cmocka_unit_test(writers_commit_as_they_drew),
-        cmocka_unit_test(a_writer_has_its_turn_until_it_is_done),
+        cmocka_unit_test(turns_follow_the_order_of_tickets),
+        cmocka_unit_test(commits_follow_the_order_of_tickets),
+        cmocka_unit_test(a_writer_keeps_its_turn_until_it_commits),
         cmocka_unit_test(a_second_writer_waits_for_the_first),
     };
 

@@ -55,7 +55,7 @@ static void up_and_ready(void *user)
     assert_true(sherd_is_ready(*system));
 }
 
-static void it_is_ready_while_it_is_up(void **state)
+static void a_node_is_ready_while_it_is_up(void **state)
 {
     struct sherd_system *system = start(0);
     struct sherd_status status;
@@ -72,7 +72,7 @@ static void it_is_ready_while_it_is_up(void **state)
 }
 
 /* Nobody listens at the address. */
-static void it_is_not_ready_once_it_has_left_its_cluster_of_one(void **state)
+static void a_node_that_left_is_not_ready(void **state)
 {
     struct sherd_system *system = start(0);
     struct sherd_status status;
@@ -121,7 +121,7 @@ struct wrong {
 };
 
 /* A caller gets SHERD_EINVAL, "see the log". */
-static void what_is_no_address_of_the_cluster_is_logged(void **state)
+static void an_invalid_address_is_logged(void **state)
 {
     static const struct wrong wrongs[] = {
         { "pekko://Commands@127.0.0.1:1", "another protocol" },
@@ -159,10 +159,10 @@ static void what_is_no_address_of_the_cluster_is_logged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_ready_while_it_is_up),
-        cmocka_unit_test(it_is_not_ready_once_it_has_left_its_cluster_of_one),
+        cmocka_unit_test(a_node_is_ready_while_it_is_up),
+        cmocka_unit_test(a_node_that_left_is_not_ready),
         cmocka_unit_test(another_member_is_told_to_leave),
-        cmocka_unit_test(what_is_no_address_of_the_cluster_is_logged),
+        cmocka_unit_test(an_invalid_address_is_logged),
     };
 
     if (uv_mutex_init(&log_mutex))

@@ -85,7 +85,7 @@ static void a_file_of_addresses(void **state)
     mem_free(list);
 }
 
-static void a_line_that_is_none_is_named(void **state)
+static void an_invalid_line_is_named(void **state)
 {
     static const char *const lines[] = {
         "a.example", "a.example:0", "a.example:70000", ":2551", "a b:1",
@@ -467,7 +467,7 @@ static void addresses_with_a_port(void **state)
     mem_free(list);
 }
 
-static void what_gives_no_list(void **state)
+static void failed_queries_give_no_list(void **state)
 {
     static const enum dns_way ways[] = {
         DNS_NO_SUCH_NAME, DNS_NO_DATA, DNS_GARBAGE, DNS_TRUNCATED, DNS_CUT,
@@ -494,7 +494,7 @@ static void what_gives_no_list(void **state)
 }
 
 /* limit: MEMBER_SEEDS_MAX */
-static void the_first_of_too_many(void **state)
+static void a_list_keeps_the_first_of_too_many_addresses(void **state)
 {
     struct seed_list *list;
     struct dns dns;
@@ -509,7 +509,7 @@ static void the_first_of_too_many(void **state)
     mem_free(list);
 }
 
-static void hosts_that_cannot_be(void **state)
+static void invalid_hosts_are_skipped(void **state)
 {
     static const struct record records[] = {
         { "n1.shop.test", 0 },
@@ -529,7 +529,7 @@ static void hosts_that_cannot_be(void **state)
     mem_free(list);
 }
 
-static void servers_that_are_none(void **state)
+static void invalid_servers_are_refused(void **state)
 {
     static const _Atomic bool stopped = false;
     struct dns_question question = { .name = "shop.test",
@@ -636,7 +636,7 @@ static void a_file_is_read_again_each_time(void **state)
 }
 
 /* Whoever opened a FIFO to read it would wait for somebody who writes. */
-static void what_is_no_file_is_not_waited_for(void **state)
+static void a_fifo_is_refused_without_waiting(void **state)
 {
     struct heard heard = { .lists = 0 };
     struct discovery_options options = { .file = path, .protocol = "akka",
@@ -674,18 +674,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FILE_TEST(a_file_of_addresses),
-        FILE_TEST(a_line_that_is_none_is_named),
+        FILE_TEST(an_invalid_line_is_named),
         FILE_TEST(a_file_without_an_address_says_so),
         FILE_TEST(files_have_limits),
         cmocka_unit_test(hosts_and_ports_by_srv),
         cmocka_unit_test(addresses_with_a_port),
-        cmocka_unit_test(what_gives_no_list),
-        cmocka_unit_test(the_first_of_too_many),
-        cmocka_unit_test(hosts_that_cannot_be),
-        cmocka_unit_test(servers_that_are_none),
+        cmocka_unit_test(failed_queries_give_no_list),
+        cmocka_unit_test(a_list_keeps_the_first_of_too_many_addresses),
+        cmocka_unit_test(invalid_hosts_are_skipped),
+        cmocka_unit_test(invalid_servers_are_refused),
         cmocka_unit_test(stopping_ends_a_look),
         FILE_TEST(a_file_is_read_again_each_time),
-        FILE_TEST(what_is_no_file_is_not_waited_for),
+        FILE_TEST(a_fifo_is_refused_without_waiting),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,7 +102,7 @@ static void start_slow(struct place *place, uint32_t from, uint32_t to)
     }
 }
 
-static void numbers_ask_nobody(void **state)
+static void numeric_addresses_need_no_look_up(void **state)
 {
     static const char *const names[] = { "", "127.0.0.1.example", "localhost", ":" };
     struct found *four = dns_lookup_number("127.0.0.1");
@@ -127,7 +127,7 @@ static void numbers_ask_nobody(void **state)
     assert_int_equal(atomic_load(&asked), 0);
 }
 
-static void an_answer_is_told_by_the_loop_and_kept(void **state)
+static void the_loop_delivers_an_answer_and_it_is_cached(void **state)
 {
     struct place *place = *state;
 
@@ -163,7 +163,7 @@ static void a_name_is_asked_for_again_after_a_while(void **state)
     assert_true(uv_hrtime() - began_at >= DNS_LOOKUP_FAILED_KEPT_MS * UINT64_C(1000000));
 }
 
-static void a_name_is_looked_up_once_for_all(void **state)
+static void concurrent_requests_share_a_look_up(void **state)
 {
     struct place *place = *state;
     struct asker *other = asker_new(place->lookups, &place->loop);
@@ -182,7 +182,7 @@ static void a_name_is_looked_up_once_for_all(void **state)
     asker_free(other);
 }
 
-static void a_silent_name_holds_up_no_other(void **state)
+static void a_silent_name_delays_no_other(void **state)
 {
     struct place *place = *state;
 
@@ -195,7 +195,7 @@ static void a_silent_name_holds_up_no_other(void **state)
     wait_for_told(place, DNS_LOOKUP_THREADS_MAX);
 }
 
-static void more_than_there_are_threads_wait_in_line(void **state)
+static void names_without_a_thread_wait_in_line(void **state)
 {
     struct place *place = *state;
 
@@ -243,7 +243,7 @@ static void addresses_of_a_name_are_bounded(void **state)
                          INADDR_LOOPBACK + 1);
 }
 
-static void who_gives_up_is_not_told_and_the_answer_is_there_later(void **state)
+static void a_cancelled_look_up_still_caches_its_answer(void **state)
 {
     struct place *place = *state;
     struct lookup *given_up = start(place, "slow.example");
@@ -268,7 +268,7 @@ static void who_gives_up_is_not_told_and_the_answer_is_there_later(void **state)
 }
 
 /* The threads have nothing of who has gone. */
-static void nobody_waits_for_what_runs(void **state)
+static void closing_does_not_wait_for_look_ups(void **state)
 {
     struct place *place = *state;
     struct lookup *lookups[DNS_LOOKUP_THREADS_MAX + 1];
@@ -295,16 +295,16 @@ static void nobody_waits_for_what_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        AT_PLACE(numbers_ask_nobody),
-        AT_PLACE(an_answer_is_told_by_the_loop_and_kept),
+        AT_PLACE(numeric_addresses_need_no_look_up),
+        AT_PLACE(the_loop_delivers_an_answer_and_it_is_cached),
         AT_PLACE(a_name_is_asked_for_again_after_a_while),
-        AT_PLACE(a_name_is_looked_up_once_for_all),
-        AT_PLACE(a_silent_name_holds_up_no_other),
-        AT_PLACE(more_than_there_are_threads_wait_in_line),
+        AT_PLACE(concurrent_requests_share_a_look_up),
+        AT_PLACE(a_silent_name_delays_no_other),
+        AT_PLACE(names_without_a_thread_wait_in_line),
         AT_PLACE(too_many_names_are_refused),
         AT_PLACE(addresses_of_a_name_are_bounded),
-        AT_PLACE(who_gives_up_is_not_told_and_the_answer_is_there_later),
-        cmocka_unit_test_setup(nobody_waits_for_what_runs, make_place),
+        AT_PLACE(a_cancelled_look_up_still_caches_its_answer),
+        cmocka_unit_test_setup(closing_does_not_wait_for_look_ups, make_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ static bool stall(struct machine *machine)
     return false;
 }
 
-static void slow_things_are_noticed(void **state)
+static void long_turns_and_silent_connections_are_noticed(void **state)
 {
     struct sherd_options options = { .port = SHERD_PORT_ANY,
                                      .lanes = 2,
@@ -183,7 +183,7 @@ static pid_t stop_me(const int begins[2])
     _exit(0);
 }
 
-static void a_call_does_not_count_that_all_stood_still(void **state)
+static void a_standstill_does_not_time_a_call_out(void **state)
 {
     struct sherd_options options = { .port = SHERD_PORT_ANY, .lanes = 1, .log = look_at_line };
     struct sherd_status status;
@@ -213,8 +213,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_with_a_blocked_lane_does_not_stay),
-        cmocka_unit_test(slow_things_are_noticed),
-        cmocka_unit_test(a_call_does_not_count_that_all_stood_still),
+        cmocka_unit_test(long_turns_and_silent_connections_are_noticed),
+        cmocka_unit_test(a_standstill_does_not_time_a_call_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

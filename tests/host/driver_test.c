@@ -491,7 +491,7 @@ static void connect_to_nobody(struct machine *machine)
     }
 }
 
-static void a_failed_connect_is_told(void **state)
+static void a_failed_connect_is_reported(void **state)
 {
     struct sherd_system *system = open_system(2);
     struct sherd_system *gone = open_system(1);
@@ -586,7 +586,7 @@ static void assert_hung_up(int fd)
     close(fd);
 }
 
-static void strangers_are_refused(void **state)
+static void invalid_connections_are_refused(void **state)
 {
     struct sherd_system *system = open_system(1);
     int silent[ACCEPT_WAITING_EACH_MAX], fd;
@@ -646,7 +646,7 @@ static bool is_taken(void *argument)
 
 /* A seed node that was never here comes through when strangers have all that is for them: one that is configured, and those
  * that are found later. */
-static void seed_nodes_are_no_strangers(void **state)
+static void seed_nodes_pass_when_unknown_nodes_fill_the_limit(void **state)
 {
     struct sherd_options options = options_for(1);
     struct seed_list *found = mem_alloc(sizeof *found + sizeof found->addresses[0]);
@@ -775,7 +775,7 @@ static void wrong_settings_are_errors(void **state)
 }
 
 /* The line of a short one is there, and of one that just suffices is not. */
-static void a_lease_that_is_kept_too_short_is_told(void **state)
+static void a_too_short_lease_is_reported(void **state)
 {
 #define BY_LEASE                                                                \
     "akka.cluster { downing-provider-class = "                                  \
@@ -851,7 +851,7 @@ static void types_are_checked(void **state)
     sherd_close(system);
 }
 
-static void a_level_that_is_none_is_told(void **state)
+static void an_invalid_log_level_is_reported(void **state)
 {
     struct sherd_options options = options_for(1);
     struct sherd_system *system;
@@ -1076,16 +1076,16 @@ int main(void)
         cmocka_unit_test_setup(a_full_inbox_refuses, set_up),
         cmocka_unit_test_setup(a_stream_comes_back_whole, set_up),
         cmocka_unit_test_setup(connections_close_in_all_orders, set_up),
-        cmocka_unit_test_setup(a_failed_connect_is_told, set_up),
+        cmocka_unit_test_setup(a_failed_connect_is_reported, set_up),
         cmocka_unit_test_setup(links_are_made_anew, set_up),
-        cmocka_unit_test_setup(strangers_are_refused, set_up),
-        cmocka_unit_test_setup(seed_nodes_are_no_strangers, set_up),
+        cmocka_unit_test_setup(invalid_connections_are_refused, set_up),
+        cmocka_unit_test_setup(seed_nodes_pass_when_unknown_nodes_fill_the_limit, set_up),
         cmocka_unit_test_setup(a_port_in_use_is_named, set_up),
         cmocka_unit_test_setup(too_few_descriptors_are_an_error, set_up),
         cmocka_unit_test_setup(wrong_settings_are_errors, set_up),
-        cmocka_unit_test_setup(a_lease_that_is_kept_too_short_is_told, set_up),
+        cmocka_unit_test_setup(a_too_short_lease_is_reported, set_up),
         cmocka_unit_test_setup(types_are_checked, set_up),
-        cmocka_unit_test_setup(a_level_that_is_none_is_told, set_up),
+        cmocka_unit_test_setup(an_invalid_log_level_is_reported, set_up),
         cmocka_unit_test_setup(a_status_joins_all_machines, set_up),
         cmocka_unit_test_setup(systems_end_in_every_way, set_up),
         cmocka_unit_test_setup(a_signal_means_leave, set_up),

@@ -147,7 +147,7 @@ static void a_slow_disk_is_no_damage(void **state)
 }
 
 /* Nobody knows what the rest of the file is: it is read again, by the same life or the next one. */
-static void a_child_that_was_ended_is_no_damage(void **state)
+static void a_killed_child_is_no_damage(void **state)
 {
     static const struct {
         enum trouble trouble;
@@ -179,7 +179,7 @@ static void a_child_that_was_ended_is_no_damage(void **state)
 }
 
 /* One that was made while another thread held a lock that it needs; the patience doubles, and the third one has 200 ms and more. */
-static void a_child_that_hangs_from_its_begin_is_made_again(void **state)
+static void a_child_that_hangs_from_its_begin_is_replaced(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
     struct durable_files *files;
@@ -205,7 +205,7 @@ static void a_child_that_hangs_from_its_begin_is_made_again(void **state)
 }
 
 /* That is what a tree does whose pages are damaged: it is torn, and the search finds what it had. */
-static void a_child_that_crashes_or_goes_in_circles_shows_damage(void **state)
+static void a_child_that_crashes_or_loops_shows_damage(void **state)
 {
     static const enum trouble troubles[] = { TROUBLE_CRASHES,
                                              TROUBLE_CIRCLES };
@@ -273,9 +273,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         in_a_directory(a_slow_disk_is_no_damage),
-        in_a_directory(a_child_that_was_ended_is_no_damage),
-        in_a_directory(a_child_that_hangs_from_its_begin_is_made_again),
-        in_a_directory(a_child_that_crashes_or_goes_in_circles_shows_damage),
+        in_a_directory(a_killed_child_is_no_damage),
+        in_a_directory(a_child_that_hangs_from_its_begin_is_replaced),
+        in_a_directory(a_child_that_crashes_or_loops_shows_damage),
         in_a_directory(the_end_does_not_wait_for_a_slow_disk),
     };
 

@@ -262,7 +262,7 @@ static void finish(struct flipping *flipping, const char *where)
     buf_fini(&flipping->clean);
 }
 
-static void a_flipped_bit_shows_no_value_that_was_not_written(void **state)
+static void a_flipped_bit_invents_no_value(void **state)
 {
     uint32_t flips = wanted("DURABLE_FLIPS", 200);
     struct flipping flipping;
@@ -295,7 +295,7 @@ static size_t find_last(struct slice bytes, struct slice key, size_t *size)
 }
 
 /* What a tree says of its transactions, which is the store's own record, and what stands around it in its page. */
-static void a_flipped_bit_of_the_mark_is_told(void **state)
+static void a_flipped_bit_of_the_mark_is_reported(void **state)
 {
     uint32_t step = step_of(1200);
     struct flipping flipping;
@@ -332,7 +332,7 @@ static void a_flipped_bit_of_a_head_undoes_nothing(void **state)
 }
 
 /* Whose places in the tree bear no checksum: LMDB's own copies of keys. Only those keys are there that were written. */
-static void a_flipped_bit_of_a_name_makes_no_key(void **state)
+static void a_flipped_bit_of_a_name_invents_no_key(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
     struct durable_files *files = open_files(loaded);
@@ -452,7 +452,7 @@ static void zero_all(struct flipping *flipping, size_t size)
     finish(flipping, size == 512 ? "of sectors" : "of pages");
 }
 
-static void zeroed_bytes_make_no_earlier_value_the_last(void **state)
+static void zeroed_bytes_do_not_restore_earlier_values(void **state)
 {
     struct flipping flipping;
     struct rng rng;
@@ -481,7 +481,7 @@ static void begin_young(struct flipping *flipping, struct rng *rng)
     read_file("clean", &flipping->clean);
 }
 
-static void a_key_whose_page_is_gone_is_held(void **state)
+static void a_key_with_a_lost_page_is_held(void **state)
 {
     struct flipping flipping;
     struct rng rng;
@@ -535,7 +535,7 @@ static void write_one(struct durable_files *files, struct rng *rng,
 }
 
 /* The disk said that it wrote a page, and did not: what was there before is whole, and not what the others were written with. */
-static void a_write_that_was_lost_shows(void **state)
+static void a_lost_write_is_detected(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
     struct durable_files *files = open_files(loaded);
@@ -590,7 +590,7 @@ static void a_write_that_was_lost_shows(void **state)
 }
 
 /* LMDB refuses a file of which one of the two heads is none. Nothing is missing, so nothing is held. */
-static void a_head_that_is_gone_holds_nothing(void **state)
+static void a_lost_head_holds_no_key(void **state)
 {
     static void (*const begins[])(struct flipping *, struct rng *) = {
         begin, begin_young, begin_anew
@@ -614,7 +614,7 @@ static void a_head_that_is_gone_holds_nothing(void **state)
 }
 
 /* It was made where pages are smaller, or larger: its second head is elsewhere. */
-static void a_database_of_other_pages_is_read(void **state)
+static void a_database_with_another_page_size_is_read(void **state)
 {
     static const uint32_t sizes[] = { 2048, 16384 };
 
@@ -675,7 +675,7 @@ static void zero_pages(struct buf *bytes, const bool is_there[PAGES_MAX])
 }
 
 /* Names, and one page of values or all of the last transaction. */
-static void what_may_be_missing_is_told(void **state)
+static void possibly_missing_keys_are_reported(void **state)
 {
     for (int is_young = 0; is_young < 2; is_young++) {
         bool values[PAGES_MAX] = { false }, names[PAGES_MAX] = { false };
@@ -708,7 +708,7 @@ static void what_may_be_missing_is_told(void **state)
 }
 
 /* A life that has ended well left a database: none, or an empty one, is a disk that is not the one of before. */
-static void a_file_that_is_gone_is_told(void **state)
+static void a_missing_file_is_reported(void **state)
 {
     for (int how = 0; how < 2; how++) {
         struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -819,7 +819,7 @@ static void put_strange(struct durable_files *files, bool of_other_key)
 }
 
 /* After an orderly end, when the database is opened where it is, as after a crash. */
-static void what_is_not_the_keys_is_no_value_of_it(void **state)
+static void a_foreign_record_is_no_value_of_the_key(void **state)
 {
     (void)state;
 
@@ -892,7 +892,7 @@ static void assert_held(const struct durable_request *loaded, bool is_lost)
 }
 
 /* Over orderly ends and crashes. */
-static void what_is_damaged_is_held_until_it_is_written(void **state)
+static void a_damaged_key_is_held_until_it_is_written(void **state)
 {
     for (int i = 0; i < 4; i++) {
         struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -931,7 +931,7 @@ static void what_is_damaged_is_held_until_it_is_written(void **state)
 }
 
 /* It was held: what says so is damaged itself. */
-static void a_damaged_hold_holds(void **state)
+static void a_damaged_hold_still_holds(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
     struct durable_files *files = damaged(&loaded, false);
@@ -982,7 +982,7 @@ static void a_hold_outlives_each_page(void **state)
 }
 
 /* Sharding's, which are read by nobody who could wait; and what is no text. */
-static void others_keys_are_not_held(void **state)
+static void keys_of_sharding_are_not_held(void **state)
 {
     static const char *const keys[] = { "\xff" "role" "\xff" "key", "\x80" };
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -1063,7 +1063,7 @@ static int write_pair(struct durable_files *files, const char *first,
 }
 
 /* A value of a transaction that failed stays in the file, however many fail after it. The tree has room to say so. */
-static void a_disk_that_is_full_for_long_is_no_damage(void **state)
+static void a_long_full_disk_is_no_damage(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
     struct durable_files *files = open_files(loaded);
@@ -1245,7 +1245,7 @@ static void live_once(uint64_t seed)
     (void)unlink(path);
 }
 
-static void every_life_leaves_what_was_acknowledged(void **state)
+static void acknowledged_values_survive_every_history(void **state)
 {
     uint32_t lives = wanted("DURABLE_HISTORIES", 60);
 
@@ -1261,26 +1261,26 @@ static void every_life_leaves_what_was_acknowledged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        in_a_directory(a_flipped_bit_shows_no_value_that_was_not_written),
-        in_a_directory(a_flipped_bit_of_the_mark_is_told),
+        in_a_directory(a_flipped_bit_invents_no_value),
+        in_a_directory(a_flipped_bit_of_the_mark_is_reported),
         in_a_directory(a_flipped_bit_of_a_head_undoes_nothing),
-        in_a_directory(a_flipped_bit_of_a_name_makes_no_key),
-        in_a_directory(zeroed_bytes_make_no_earlier_value_the_last),
-        in_a_directory(a_key_whose_page_is_gone_is_held),
-        in_a_directory(a_write_that_was_lost_shows),
-        in_a_directory(a_head_that_is_gone_holds_nothing),
-        in_a_directory(a_database_of_other_pages_is_read),
-        in_a_directory(what_may_be_missing_is_told),
-        in_a_directory(a_file_that_is_gone_is_told),
+        in_a_directory(a_flipped_bit_of_a_name_invents_no_key),
+        in_a_directory(zeroed_bytes_do_not_restore_earlier_values),
+        in_a_directory(a_key_with_a_lost_page_is_held),
+        in_a_directory(a_lost_write_is_detected),
+        in_a_directory(a_lost_head_holds_no_key),
+        in_a_directory(a_database_with_another_page_size_is_read),
+        in_a_directory(possibly_missing_keys_are_reported),
+        in_a_directory(a_missing_file_is_reported),
         in_a_directory(a_cut_file_gives_what_is_left),
-        in_a_directory(what_is_not_the_keys_is_no_value_of_it),
-        in_a_directory(what_is_damaged_is_held_until_it_is_written),
-        in_a_directory(a_damaged_hold_holds),
+        in_a_directory(a_foreign_record_is_no_value_of_the_key),
+        in_a_directory(a_damaged_key_is_held_until_it_is_written),
+        in_a_directory(a_damaged_hold_still_holds),
         in_a_directory(a_hold_outlives_each_page),
-        in_a_directory(others_keys_are_not_held),
+        in_a_directory(keys_of_sharding_are_not_held),
         in_a_directory(the_longest_key_is_held),
-        in_a_directory(a_disk_that_is_full_for_long_is_no_damage),
-        in_a_directory(every_life_leaves_what_was_acknowledged),
+        in_a_directory(a_long_full_disk_is_no_damage),
+        in_a_directory(acknowledged_values_survive_every_history),
     };
 
     if (access("/dev/shm", W_OK) == 0)

@@ -230,7 +230,7 @@ _Noreturn static void store_and_end(int out)
 
 /* What was acknowledged before the disk was full, and the process ended so, is there when there is room; while there is none it is not
  * loaded, or it is all there. */
-static void what_was_acknowledged_outlives_a_process_on_a_full_disk(void **state)
+static void acknowledged_values_survive_a_crash_on_a_full_disk(void **state)
 {
     (void)state;
     for (int first = 0; first < 2; first++) {
@@ -312,7 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         in_a_directory(a_full_disk_acknowledges_nothing),
         in_a_directory(write_behind_refuses_until_there_is_room),
-        in_a_directory(what_was_acknowledged_outlives_a_process_on_a_full_disk),
+        in_a_directory(acknowledged_values_survive_a_crash_on_a_full_disk),
     };
     char place[] = "/tmp/sherd-space-XXXXXX";
     int failed;

@@ -118,7 +118,7 @@ static void limit_files(rlim_t size)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static void it_is_ready_while_the_disk_takes_its_keys(void **state)
+static void a_system_is_ready_while_its_disk_accepts_keys(void **state)
 {
     char text[256];
     struct sherd_options options = options_of("Shop", text, sizeof text);
@@ -155,7 +155,7 @@ static uint64_t failures_of(struct sherd_system *system)
 }
 
 /* Nobody asks the disk for anything when it fails, nor when it is well again. */
-static void what_fails_behind_the_writes_is_told(void **state)
+static void a_failed_write_behind_is_reported(void **state)
 {
     char text[512];
     struct sherd_options options = options_of("Shop", text, sizeof text);
@@ -188,7 +188,7 @@ static void what_fails_behind_the_writes_is_told(void **state)
     sherd_close(system);
 }
 
-static void files_of_others_end_it(void **state)
+static void files_of_another_cluster_end_the_node(void **state)
 {
     char text[256];
     struct sherd_options options = options_of("Shop", text, sizeof text);
@@ -276,13 +276,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            it_is_ready_while_the_disk_takes_its_keys, make_directory,
+            a_system_is_ready_while_its_disk_accepts_keys, make_directory,
             drop_directory),
-        cmocka_unit_test_setup_teardown(what_fails_behind_the_writes_is_told,
+        cmocka_unit_test_setup_teardown(a_failed_write_behind_is_reported,
                                         make_directory, drop_directory),
         cmocka_unit_test_setup_teardown(remembered_entities_need_only_the_disk,
                                         make_directory, drop_directory),
-        cmocka_unit_test_setup_teardown(files_of_others_end_it,
+        cmocka_unit_test_setup_teardown(files_of_another_cluster_end_the_node,
                                         make_directory, drop_directory),
     };
 

@@ -182,7 +182,7 @@ static void wait_for_counter(struct durable *durable, bool failures)
 
 /* ---- an orderly life ---- */
 
-static void what_is_stored_is_there_again(void **state)
+static void stored_values_are_loaded_again(void **state)
 {
     struct answers answers;
     struct durable *durable = start(&answers, "c", 0);
@@ -303,7 +303,7 @@ static void write_behind_holds_a_bounded_size(void **state)
 
 /* ---- refusals ---- */
 
-static void others_are_refused(void **state)
+static void other_systems_and_clusters_are_refused(void **state)
 {
     struct durable_options options = { .directory = directory,
                                        .cluster = "c",
@@ -374,7 +374,7 @@ static void sizes_of_the_database_are_bounded(void **state)
 }
 
 /* It would be there after a crash: the database is not touched, and loading is tried again. */
-static void a_clean_that_cannot_be_removed_is_told(void **state)
+static void an_irremovable_clean_file_fails_the_load(void **state)
 {
     char path[128];
     struct durable_request *loaded;
@@ -546,7 +546,7 @@ _Noreturn static void store_until_killed(int out)
 }
 
 /* A file that cannot be read is no damage: nothing is set aside, and nothing begins anew. */
-static void what_cannot_be_read_is_left_alone(void **state)
+static void an_unreadable_file_stays_unchanged(void **state)
 {
     struct durable_request *loaded;
     struct durable *durable;
@@ -564,7 +564,7 @@ static void what_cannot_be_read_is_left_alone(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-static void what_was_acknowledged_outlives_the_process(void **state)
+static void acknowledged_values_survive_a_kill(void **state)
 {
     struct durable_request *loaded;
     struct durable *durable;
@@ -611,7 +611,7 @@ static void what_was_acknowledged_outlives_the_process(void **state)
 
 /* ---- files after a crash ---- */
 
-static void what_was_erased_stays_so_after_a_crash(void **state)
+static void erased_keys_stay_erased_after_a_crash(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
     struct durable_files *files = open_files(loaded);
@@ -631,7 +631,7 @@ static void what_was_erased_stays_so_after_a_crash(void **state)
 }
 
 /* Some pages of a transaction that failed are in the file. They are neither damage nor a value. */
-static void what_failed_is_no_damage_after_a_crash(void **state)
+static void a_failed_transaction_is_no_damage_after_a_crash(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
     struct durable_files *files = open_files(loaded);
@@ -724,7 +724,7 @@ static void an_empty_file_is_a_new_one(void **state)
     durable_request_free(loaded);
 }
 
-static void what_write_behind_loses_is_told(void **state)
+static void values_lost_by_write_behind_are_reported(void **state)
 {
     struct durable_options options = { .directory = directory,
                                        .cluster = "c",
@@ -760,26 +760,26 @@ static void what_write_behind_loses_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        in_a_directory(what_is_stored_is_there_again),
+        in_a_directory(stored_values_are_loaded_again),
         in_a_directory(a_new_database_outlives_a_loss_of_power),
         in_a_directory(the_database_grows),
         in_a_directory(write_behind_writes_the_last_value_once),
         in_a_directory(write_behind_holds_a_bounded_size),
-        in_a_directory(others_are_refused),
-        in_a_directory(a_clean_that_cannot_be_removed_is_told),
+        in_a_directory(other_systems_and_clusters_are_refused),
+        in_a_directory(an_irremovable_clean_file_fails_the_load),
         in_a_directory(limits_are_kept),
         in_a_directory(sizes_of_the_database_are_bounded),
         in_a_directory(a_full_disk_acknowledges_nothing),
         in_a_directory(
             write_behind_on_a_full_disk_refuses_until_it_is_written),
         in_a_directory(write_behind_ends_on_a_full_disk),
-        in_a_directory(what_cannot_be_read_is_left_alone),
-        in_a_directory(what_was_acknowledged_outlives_the_process),
-        in_a_directory(what_was_erased_stays_so_after_a_crash),
-        in_a_directory(what_failed_is_no_damage_after_a_crash),
+        in_a_directory(an_unreadable_file_stays_unchanged),
+        in_a_directory(acknowledged_values_survive_a_kill),
+        in_a_directory(erased_keys_stay_erased_after_a_crash),
+        in_a_directory(a_failed_transaction_is_no_damage_after_a_crash),
         in_a_directory(an_empty_file_is_a_new_one),
         in_a_directory(all_of_a_large_file_is_searched),
-        in_a_directory(what_write_behind_loses_is_told),
+        in_a_directory(values_lost_by_write_behind_are_reported),
     };
 
     (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a full disk */

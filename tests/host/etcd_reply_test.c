@@ -24,7 +24,7 @@ static bool range(const char *text, struct etcd_key *key)
     return etcd_read_range(slice_text(text), "aw==", key);
 }
 
-static void a_key_that_is_there(void **state)
+static void an_existing_key_is_read(void **state)
 {
     struct etcd_key key;
 
@@ -36,7 +36,7 @@ static void a_key_that_is_there(void **state)
     assert_true(key.lease == 7587848390134342155u);
 }
 
-static void a_key_that_is_not_there(void **state)
+static void a_missing_key_is_read(void **state)
 {
     struct etcd_key key;
 
@@ -47,7 +47,7 @@ static void a_key_that_is_not_there(void **state)
 }
 
 /* What would read as "nobody has it" had better not. */
-static void what_is_no_answer_about_a_key(void **state)
+static void an_invalid_range_reply_is_refused(void **state)
 {
     static const char *const texts[] = {
         "",
@@ -81,7 +81,7 @@ static void what_is_no_answer_about_a_key(void **state)
     }
 }
 
-static void a_value_that_is_too_long(void **state)
+static void a_too_long_value_is_refused(void **state)
 {
     char text[1024], value[ETCD_VALUE_MAX + 1];
     struct etcd_key key;
@@ -98,7 +98,7 @@ static void a_value_that_is_too_long(void **state)
     }
 }
 
-static void grants(void **state)
+static void grants_are_read(void **state)
 {
     uint64_t lease, ttl;
 
@@ -111,7 +111,7 @@ static void grants(void **state)
     assert_false(etcd_read_grant(slice_text("{" HEADER ",\"error\":\"no\"}"), &lease, &ttl));
 }
 
-static void transactions(void **state)
+static void transactions_are_read(void **state)
 {
     uint64_t revision;
     bool succeeded;
@@ -127,7 +127,7 @@ static void transactions(void **state)
     assert_false(succeeded);
 }
 
-static void tokens(void **state)
+static void tokens_are_read(void **state)
 {
     char token[ETCD_TOKEN_MAX], text[ETCD_TOKEN_MAX + 64];
 
@@ -155,7 +155,7 @@ static void errors_are_one_line(void **state)
     assert_string_equal(text, "");
 }
 
-static void base64(void **state)
+static void bytes_are_written_in_base64(void **state)
 {
     static const char *const rows[][2] = { /* RFC 4648, 10 */
         { "", "" }, { "f", "Zg==" }, { "fo", "Zm8=" }, { "foo", "Zm9v" },
@@ -175,15 +175,15 @@ static void base64(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_key_that_is_there),
-        cmocka_unit_test(a_key_that_is_not_there),
-        cmocka_unit_test(what_is_no_answer_about_a_key),
-        cmocka_unit_test(a_value_that_is_too_long),
-        cmocka_unit_test(grants),
-        cmocka_unit_test(transactions),
-        cmocka_unit_test(tokens),
+        cmocka_unit_test(an_existing_key_is_read),
+        cmocka_unit_test(a_missing_key_is_read),
+        cmocka_unit_test(an_invalid_range_reply_is_refused),
+        cmocka_unit_test(a_too_long_value_is_refused),
+        cmocka_unit_test(grants_are_read),
+        cmocka_unit_test(transactions_are_read),
+        cmocka_unit_test(tokens_are_read),
         cmocka_unit_test(errors_are_one_line),
-        cmocka_unit_test(base64),
+        cmocka_unit_test(bytes_are_written_in_base64),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

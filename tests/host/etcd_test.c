@@ -147,7 +147,7 @@ static void one_owner_at_a_time(void **state)
 }
 
 /* A holder that is killed says nothing more: whoever wants it has it after the time, not before. */
-static void what_is_not_renewed_runs_out(void **state)
+static void a_lease_without_renewal_expires(void **state)
 {
     struct lease_etcd *keeper = keeper_at(etcd.port, PATIENCE);
     uint64_t began, token, ended;
@@ -172,7 +172,7 @@ static void what_is_not_renewed_runs_out(void **state)
 }
 
 /* Each renewal ties the key to a new time: it is not the first one's that counts. */
-static void renewing_keeps_it(void **state)
+static void renewals_keep_a_lease(void **state)
 {
     struct lease_etcd *keeper = keeper_at(etcd.port, PATIENCE);
     uint64_t token = granted(keeper, "a:1");
@@ -256,7 +256,7 @@ static void processes_exclude_each_other(void **state)
 
 /* ---- a server that ends, and ways that are bad ---- */
 
-static void a_server_that_starts_again_knows_its_leases(void **state)
+static void a_restarted_server_keeps_its_leases(void **state)
 {
     struct lease_etcd *keeper = keeper_at(etcd.port, PATIENCE);
     struct lease_etcd *hasty = keeper_at(etcd.port, SHORT);
@@ -301,7 +301,7 @@ static void the_next_endpoint_is_asked(void **state)
     fake_end(&silent);
 }
 
-static void an_answer_that_is_too_long(void **state)
+static void a_too_long_answer_is_refused(void **state)
 {
     static char text[ETCD_REPLY_MAX + 2];
     (void)state;
@@ -323,7 +323,7 @@ static void an_answer_that_is_too_long(void **state)
     }
 }
 
-static void what_is_no_answer_is_never_a_grant(void **state)
+static void an_invalid_answer_is_no_grant(void **state)
 {
     static const struct {
         enum fake_way way;
@@ -357,7 +357,7 @@ static void what_is_no_answer_is_never_a_grant(void **state)
 }
 
 /* The server has done it, and whoever asked does not hear of it: it looks again. */
-static void a_lost_reply_is_found_out(void **state)
+static void a_lost_reply_is_read_again(void **state)
 {
     struct lease_etcd *keeper;
     struct fake fake;
@@ -377,7 +377,7 @@ static void a_lost_reply_is_found_out(void **state)
 }
 
 /* Nobody knows: it is not held as far as whoever asked is concerned, and as far as others are it is. */
-static void what_nobody_knows_is_no_grant_and_not_free(void **state)
+static void an_unknown_result_is_no_grant_and_no_release(void **state)
 {
     struct lease_etcd *direct = keeper_at(etcd.port, PATIENCE);
     struct lease_etcd *keeper;
@@ -410,7 +410,7 @@ static void take_nothing(void *context, struct lease_request *request)
 }
 
 /* Closing waits for no time limit. */
-static void closing_ends_what_waits(void **state)
+static void closing_ends_a_waiting_request(void **state)
 {
     static _Atomic int answer;
     struct lease_request *request = mem_alloc(sizeof *request);
@@ -562,7 +562,7 @@ static int start_tls(void **state)
     return 0;
 }
 
-static void servers_show_who_they_are(void **state)
+static void servers_must_show_a_valid_certificate(void **state)
 {
     struct where where;
     struct lease_etcd *keeper;
@@ -586,7 +586,7 @@ static void servers_show_who_they_are(void **state)
 }
 
 /* limit: ETCD_PREFIX_MAX */
-static void places_that_are_none(void **state)
+static void invalid_endpoints_are_refused(void **state)
 {
     static const char *const urls[] = {
         "", "127.0.0.1 2379", "ftp://127.0.0.1:2379", "http://127.0.0.1:2379/x",
@@ -621,21 +621,21 @@ int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
         TEST(one_owner_at_a_time),
-        TEST(what_is_not_renewed_runs_out),
-        TEST(renewing_keeps_it),
+        TEST(a_lease_without_renewal_expires),
+        TEST(renewals_keep_a_lease),
         TEST(nothing_is_left_behind),
         TEST(processes_exclude_each_other),
-        TEST(a_server_that_starts_again_knows_its_leases),
+        TEST(a_restarted_server_keeps_its_leases),
         TEST(the_next_endpoint_is_asked),
-        cmocka_unit_test(an_answer_that_is_too_long),
-        cmocka_unit_test(what_is_no_answer_is_never_a_grant),
-        TEST(a_lost_reply_is_found_out),
-        TEST(what_nobody_knows_is_no_grant_and_not_free),
-        cmocka_unit_test(closing_ends_what_waits),
+        cmocka_unit_test(a_too_long_answer_is_refused),
+        cmocka_unit_test(an_invalid_answer_is_no_grant),
+        TEST(a_lost_reply_is_read_again),
+        TEST(an_unknown_result_is_no_grant_and_no_release),
+        cmocka_unit_test(closing_ends_a_waiting_request),
         TEST(users_sign_in),
         cmocka_unit_test_setup_teardown(users_sign_in_again_when_users_change, start_signing, end),
-        cmocka_unit_test_setup_teardown(servers_show_who_they_are, start_tls, end),
-        cmocka_unit_test(places_that_are_none),
+        cmocka_unit_test_setup_teardown(servers_must_show_a_valid_certificate, start_tls, end),
+        cmocka_unit_test(invalid_endpoints_are_refused),
     };
 
     if (count != 2) {

@@ -133,7 +133,7 @@ static void say(void *context, enum trace_level level, const char *text)
     atomic_fetch_add(&heard->lines, 1);
 }
 
-static void seed_nodes_that_do_not_answer(void **state)
+static void a_seed_file_that_does_not_answer_is_left_behind(void **state)
 {
     struct heard heard = { 0 };
     struct discovery_options options = { .file = "/dev/null", .protocol = "akka", .system = "Shop",
@@ -163,7 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(looks_follow_each_other),
         cmocka_unit_test(a_look_that_does_not_end_is_left_behind),
-        cmocka_unit_test(seed_nodes_that_do_not_answer),
+        cmocka_unit_test(a_seed_file_that_does_not_answer_is_left_behind),
     };
 
     return cmocka_run_group_tests_name("looks", tests, NULL, NULL);

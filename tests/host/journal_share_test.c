@@ -234,7 +234,7 @@ static void a_stopped_process_is_fenced(void **state)
 /* Stopped anywhere in its writing. When it holds the file's lock just then,
  * the others get a clear error after their bounded wait, and it is stopped
  * again elsewhere. */
-static void a_process_stopped_in_mid_write_is_fenced(void **state)
+static void a_process_stopped_during_a_write_is_fenced(void **state)
 {
     struct place *place = *state;
     struct child child = start(place->path, "z", "1", "60", "1", "tell");
@@ -371,7 +371,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_stopped_process_is_fenced,
                                         place_make, place_drop),
         cmocka_unit_test_setup_teardown(
-            a_process_stopped_in_mid_write_is_fenced, place_make, place_drop),
+            a_process_stopped_during_a_write_is_fenced, place_make, place_drop),
         cmocka_unit_test_setup_teardown(a_stopped_holder_is_named, place_make,
                                         place_drop),
         cmocka_unit_test_setup_teardown(a_killed_process_loses_nothing,

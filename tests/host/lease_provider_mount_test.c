@@ -111,7 +111,7 @@ static void end(struct told *told, const char *directory)
     uv_mutex_destroy(&told->mutex);
 }
 
-static void a_mount_that_stands_still(void **state)
+static void a_stalled_mount_does_not_delay_closing(void **state)
 {
     char directory[] = DIRECTORY;
     struct lease_request other = { .verb = LEASE_TAKE, .name = "L", .owner = "b:1", .ttl = SECOND };
@@ -136,7 +136,7 @@ static void a_mount_that_stands_still(void **state)
 }
 
 /* What waits in line when it is closed is done, where files answer. */
-static void what_was_asked_before_the_end_is_done(void **state)
+static void waiting_requests_are_done_before_the_end(void **state)
 {
     char directory[] = DIRECTORY;
     struct told told = { .count = 0 };
@@ -162,7 +162,7 @@ static void waits_for_names(uint32_t count)
     assert_true(atomic_load(&waiting) >= count);
 }
 
-static void a_name_that_dns_is_silent_about(void **state)
+static void a_name_without_dns_answer_does_not_delay_closing(void **state)
 {
     const char *const endpoints[] = { "http://slow.etcd:2379" };
     const struct etcd_options etcd = { .endpoints = endpoints, .endpoint_count = 1, .request_timeout = 600 * SECOND, .patience = 600 * SECOND };
@@ -179,7 +179,7 @@ static void a_name_that_dns_is_silent_about(void **state)
 }
 
 /* The time limits of a request hold for look-ups, too: the next endpoint is asked. */
-static void a_silent_name_does_not_hold_up_a_request(void **state)
+static void a_silent_name_does_not_delay_a_request(void **state)
 {
     const char *const endpoints[] = { "http://slow.etcd:2379", "http://nobody.etcd:2379" };
     const struct etcd_options etcd = { .endpoints = endpoints, .endpoint_count = 2, .request_timeout = 50 * MS, .patience = 300 * MS };
@@ -209,10 +209,10 @@ static int let_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_mount_that_stands_still),
-        cmocka_unit_test(what_was_asked_before_the_end_is_done),
-        cmocka_unit_test(a_name_that_dns_is_silent_about),
-        cmocka_unit_test(a_silent_name_does_not_hold_up_a_request),
+        cmocka_unit_test(a_stalled_mount_does_not_delay_closing),
+        cmocka_unit_test(waiting_requests_are_done_before_the_end),
+        cmocka_unit_test(a_name_without_dns_answer_does_not_delay_closing),
+        cmocka_unit_test(a_silent_name_does_not_delay_a_request),
     };
 
     return cmocka_run_group_tests_name("leases mount", tests, NULL, let_go);

@@ -65,7 +65,7 @@ static void one_owner_at_a_time(void **state)
     assert_int_equal(ask(TTL + 7, LEASE_TAKE, "L", "a:1").token, 3);
 }
 
-static void any_name_is_a_file(void **state)
+static void any_lease_name_gets_a_file(void **state)
 {
     char name[LEASE_TEXT_MAX];
 
@@ -92,14 +92,14 @@ static void put_file(const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void of_another_start_of_the_host(void **state)
+static void a_lease_of_an_earlier_boot_is_free(void **state)
 {
     (void)state;
     put_file("01234567-other-boot z:1 18446744073709551615 41\n");
     assert_int_equal(ask(1, LEASE_TAKE, "L", "a:1").token, 42);
 }
 
-static void what_is_no_lease_is_left_alone(void **state)
+static void a_file_that_is_no_lease_stays_unchanged(void **state)
 {
     (void)state;
     put_file("my diary\n");
@@ -188,14 +188,14 @@ static void ask_two(const char *where)
     uv_mutex_destroy(&answers.mutex);
 }
 
-static void systems_share_a_keeper(void **state)
+static void systems_share_a_lease_provider(void **state)
 {
     (void)state;
     ask_two(NULL);
     ask_two(directory);
 }
 
-static void a_directory_that_is_not_there(void **state)
+static void a_missing_directory_is_an_error(void **state)
 {
     struct lease_provider_options options = { .directory = "/nowhere/at/all",
                                       .done = done };
@@ -215,12 +215,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(one_owner_at_a_time),
-        TEST(any_name_is_a_file),
-        TEST(of_another_start_of_the_host),
-        TEST(what_is_no_lease_is_left_alone),
+        TEST(any_lease_name_gets_a_file),
+        TEST(a_lease_of_an_earlier_boot_is_free),
+        TEST(a_file_that_is_no_lease_stays_unchanged),
         TEST(processes_exclude_each_other),
-        TEST(systems_share_a_keeper),
-        TEST(a_directory_that_is_not_there),
+        TEST(systems_share_a_lease_provider),
+        TEST(a_missing_directory_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

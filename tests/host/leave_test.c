@@ -66,7 +66,7 @@ static void run_and_leave(uint32_t lanes)
     sherd_close(system);
 }
 
-static void what_waits_for_a_home_is_delivered_before_the_end(void **state)
+static void messages_waiting_for_a_home_are_delivered_before_the_end(void **state)
 {
     (void)state;
     for (uint32_t lanes = 1; lanes <= 3; lanes++)
@@ -105,7 +105,7 @@ static enum sherd_next look(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-static void the_own_membership_is_told(void **state)
+static void events_of_the_own_membership_are_reported(void **state)
 {
     const struct sherd_options options = { .alone = 1,
                                            .port = SHERD_PORT_ANY,
@@ -146,7 +146,7 @@ static void the_own_membership_is_told(void **state)
 }
 
 /* It may be told nothing by a cluster. */
-static void who_was_never_up_is_removed_all_the_same(void **state)
+static void a_node_that_was_never_up_is_removed(void **state)
 {
     const struct sherd_options options = { .port = SHERD_PORT_ANY,
                                            .lanes = 1,
@@ -167,7 +167,7 @@ static void who_was_never_up_is_removed_all_the_same(void **state)
 }
 
 /* It leaves before its first task would have run. */
-static void the_end_may_begin_with_a_later_phase(void **state)
+static void shutdown_may_begin_with_a_later_phase(void **state)
 {
     const struct sherd_options options = { .alone = 1,
                                            .port = SHERD_PORT_ANY,
@@ -263,7 +263,7 @@ static void a_downed_node_runs_its_tasks_as_configured(void **state)
 }
 
 /* A handler may interrupt its thread wherever that is, also where it holds what a sender holds. */
-static void a_signal_s_handler_may_make_it_leave(void **state)
+static void a_signal_handler_may_start_leaving(void **state)
 {
     const struct sherd_options options = { .alone = 1,
                                            .port = SHERD_PORT_ANY,
@@ -311,7 +311,7 @@ static void end_it(void *argument)
 }
 
 /* Also before its threads are made, which may be woken only then. */
-static void another_thread_ends_it_while_it_starts(void **state)
+static void another_thread_may_end_a_starting_system(void **state)
 {
     const struct sherd_options options = { .alone = 1,
                                            .port = SHERD_PORT_ANY,
@@ -341,13 +341,13 @@ static void another_thread_ends_it_while_it_starts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_waits_for_a_home_is_delivered_before_the_end),
-        cmocka_unit_test(the_own_membership_is_told),
-        cmocka_unit_test(who_was_never_up_is_removed_all_the_same),
-        cmocka_unit_test(the_end_may_begin_with_a_later_phase),
+        cmocka_unit_test(messages_waiting_for_a_home_are_delivered_before_the_end),
+        cmocka_unit_test(events_of_the_own_membership_are_reported),
+        cmocka_unit_test(a_node_that_was_never_up_is_removed),
+        cmocka_unit_test(shutdown_may_begin_with_a_later_phase),
         cmocka_unit_test(a_downed_node_runs_its_tasks_as_configured),
-        cmocka_unit_test(a_signal_s_handler_may_make_it_leave),
-        cmocka_unit_test(another_thread_ends_it_while_it_starts),
+        cmocka_unit_test(a_signal_handler_may_start_leaving),
+        cmocka_unit_test(another_thread_may_end_a_starting_system),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

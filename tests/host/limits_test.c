@@ -156,7 +156,7 @@ static void fills(struct place *place, int *fds, uint32_t from, uint32_t to, uin
 }
 
 /* Strangers so many, and peers that were here before as many more as are kept for them. */
-static void so_many_may_say_nothing(void **state)
+static void silent_connections_are_bounded(void **state)
 {
     static int fds[ACCEPT_WAITING_MAX];
     struct place place;
@@ -183,7 +183,7 @@ static void so_many_may_say_nothing(void **state)
 }
 
 /* The oldest address that is known gives way; the others stay. */
-static void so_many_addresses_are_known(void **state)
+static void known_addresses_are_bounded(void **state)
 {
     static int fds[ACCEPT_STRANGERS_MAX];
     struct place place;
@@ -223,7 +223,7 @@ static bool comes_through(struct place *place, uint32_t host)
 }
 
 /* Nodes that were never here, by number and by name; nobody makes them give way but others that are expected. */
-static void who_is_expected_comes_through(void **state)
+static void expected_peers_pass_when_the_limit_is_full(void **state)
 {
     const struct address nodes[] = { { .host = "127.0.0.200" }, { .host = "localhost" }, { .host = "no such name" },
                                      { .host = "127.0.0.201" } };
@@ -256,7 +256,7 @@ static void who_is_expected_comes_through(void **state)
 }
 
 /* A stranger's bytes are kept up to the limit, not beyond. */
-static void so_many_bytes_of_a_stranger_are_kept(void **state)
+static void bytes_of_an_unknown_node_are_bounded(void **state)
 {
     static uint8_t bytes[ACCEPT_BYTES_MAX + 1];
     struct place place;
@@ -281,7 +281,7 @@ static void so_many_bytes_of_a_stranger_are_kept(void **state)
 
 /* ---- a ring alone ---- */
 
-static void a_ring_takes_so_many_mails(void **state)
+static void the_mail_of_a_ring_is_bounded(void **state)
 {
     static struct mail mails[RING_MAIL_MAX + 1];
     struct ring *ring = ring_new();
@@ -357,7 +357,7 @@ static int say_hello(struct sherd_system *system)
 }
 
 /* Settings, in place of the limits' defaults. */
-static void what_strangers_may_is_set(void **state)
+static void limits_of_unknown_nodes_follow_settings(void **state)
 {
     const struct listener_limits limits = { .waiting_max = 4,
                                             .waiting_each_max = 2,
@@ -419,14 +419,14 @@ static void one_is_late(const struct listener_limits *limits, bool is_silent_one
     place_close(&place);
 }
 
-static void who_says_nothing_has_the_time_that_is_set(void **state)
+static void a_silent_connection_gets_the_configured_time(void **state)
 {
     (void)state;
     one_is_late(&(struct listener_limits){ .preamble_ms = 1, .frame_ms = HOUR_MS }, true);
 }
 
 /* From its beginning, not from the preamble on; who has said nothing is not late by it. */
-static void who_says_no_frame_has_the_time_that_is_set(void **state)
+static void a_connection_without_a_frame_gets_the_configured_time(void **state)
 {
     (void)state;
     one_is_late(&(struct listener_limits){ .preamble_ms = HOUR_MS, .frame_ms = 1 }, false);
@@ -488,7 +488,7 @@ static uint32_t calls(struct sherd_system *system)
     return count;
 }
 
-static void calls_for_a_status_are_bounded(void **state)
+static void calls_for_status_are_bounded(void **state)
 {
     struct sherd_system *system;
     uv_thread_t threads[STATUS_CALLS_MAX];
@@ -516,16 +516,16 @@ static void calls_for_a_status_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(so_many_may_say_nothing),
-        cmocka_unit_test(so_many_addresses_are_known),
-        cmocka_unit_test(who_is_expected_comes_through),
-        cmocka_unit_test(so_many_bytes_of_a_stranger_are_kept),
-        cmocka_unit_test(a_ring_takes_so_many_mails),
-        cmocka_unit_test(what_strangers_may_is_set),
-        cmocka_unit_test(who_says_nothing_has_the_time_that_is_set),
-        cmocka_unit_test(who_says_no_frame_has_the_time_that_is_set),
+        cmocka_unit_test(silent_connections_are_bounded),
+        cmocka_unit_test(known_addresses_are_bounded),
+        cmocka_unit_test(expected_peers_pass_when_the_limit_is_full),
+        cmocka_unit_test(bytes_of_an_unknown_node_are_bounded),
+        cmocka_unit_test(the_mail_of_a_ring_is_bounded),
+        cmocka_unit_test(limits_of_unknown_nodes_follow_settings),
+        cmocka_unit_test(a_silent_connection_gets_the_configured_time),
+        cmocka_unit_test(a_connection_without_a_frame_gets_the_configured_time),
         cmocka_unit_test_setup(connections_are_bounded, set_up),
-        cmocka_unit_test_setup(calls_for_a_status_are_bounded, set_up),
+        cmocka_unit_test_setup(calls_for_status_are_bounded, set_up),
     };
 
     return cmocka_run_group_tests_name("host_limits", tests, NULL, NULL);

@@ -276,7 +276,7 @@ static void a_list_in_a_trace_is_written_whole(void **state)
     log_close(log);
 }
 
-static void the_count_of_repeats_is_told_at_the_end(void **state)
+static void the_count_of_repeats_is_written_at_the_end(void **state)
 {
     struct kept kept = {0};
     struct log_options options = {
@@ -398,7 +398,7 @@ int main(void)
         cmocka_unit_test(levels_go_by_module),
         cmocka_unit_test(a_trace_is_drained),
         cmocka_unit_test(a_list_in_a_trace_is_written_whole),
-        cmocka_unit_test(the_count_of_repeats_is_told_at_the_end),
+        cmocka_unit_test(the_count_of_repeats_is_written_at_the_end),
         cmocka_unit_test(several_threads_write_whole_lines),
         cmocka_unit_test(a_reader_that_does_not_read_costs_little),
     };

@@ -105,7 +105,7 @@ static struct pool *open_pool(uint32_t threads, uint64_t patience)
     return pool;
 }
 
-static void one_thread_takes_them_in_order(void **state)
+static void one_thread_runs_jobs_in_order(void **state)
 {
     struct pool *pool = open_pool(1, FOR_EVER);
 
@@ -119,7 +119,7 @@ static void one_thread_takes_them_in_order(void **state)
     assert_int_equal(released, JOBS);
 }
 
-static void each_thread_has_one(void **state)
+static void each_thread_runs_one_job(void **state)
 {
     struct pool *pool = open_pool(3, FOR_EVER);
 
@@ -144,7 +144,7 @@ static void open_later(void *arg)
 }
 
 /* What runs is waited for; what has not begun never does. */
-static void the_end_waits_for_what_runs(void **state)
+static void closing_waits_for_running_jobs(void **state)
 {
     struct pool *pool = open_pool(2, FOR_EVER);
     uv_thread_t opener;
@@ -161,7 +161,7 @@ static void the_end_waits_for_what_runs(void **state)
     assert_int_equal(uv_thread_join(&opener), 0);
 }
 
-static void what_does_not_end_is_left_behind(void **state)
+static void a_job_that_does_not_end_is_left_behind(void **state)
 {
     struct pool *pool = open_pool(3, 1000000);
 
@@ -179,7 +179,7 @@ static void what_does_not_end_is_left_behind(void **state)
     assert_int_equal(done_count, 0);
 }
 
-static void nothing_is_nothing(void **state)
+static void an_idle_or_null_pool_closes(void **state)
 {
     (void)state;
     assert_int_equal(pool_close(NULL), 0);
@@ -309,7 +309,7 @@ static void an_entity_answers_others_while_its_job_runs(void **state)
     assert_int_equal(released, 1);
 }
 
-static void a_system_ends_with_a_job_that_does_not(void **state)
+static void a_system_ends_although_a_job_does_not(void **state)
 {
     (void)state;
     start_system("sherd.pool { threads = 1, close-timeout = 1 ms }");
@@ -342,14 +342,14 @@ static void a_handler_that_should_be_a_job_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(one_thread_takes_them_in_order, clear),
-        cmocka_unit_test_setup(each_thread_has_one, clear),
-        cmocka_unit_test_setup(the_end_waits_for_what_runs, clear),
-        cmocka_unit_test_setup(what_does_not_end_is_left_behind, clear),
-        cmocka_unit_test_setup(nothing_is_nothing, clear),
+        cmocka_unit_test_setup(one_thread_runs_jobs_in_order, clear),
+        cmocka_unit_test_setup(each_thread_runs_one_job, clear),
+        cmocka_unit_test_setup(closing_waits_for_running_jobs, clear),
+        cmocka_unit_test_setup(a_job_that_does_not_end_is_left_behind, clear),
+        cmocka_unit_test_setup(an_idle_or_null_pool_closes, clear),
         cmocka_unit_test_setup(an_entity_answers_others_while_its_job_runs,
                                clear),
-        cmocka_unit_test_setup(a_system_ends_with_a_job_that_does_not, clear),
+        cmocka_unit_test_setup(a_system_ends_although_a_job_does_not, clear),
         cmocka_unit_test_setup(a_handler_that_should_be_a_job_is_reported,
                                clear),
     };

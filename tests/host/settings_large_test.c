@@ -44,7 +44,7 @@ static void destinations_are_read(void **state)
     settings_fini(&settings);
 }
 
-static void what_cannot_be_is_refused(void **state)
+static void invalid_destinations_are_refused(void **state)
 {
     static const struct {
         const char *text, *said;
@@ -73,7 +73,7 @@ static void what_cannot_be_is_refused(void **state)
     }
 }
 
-static void so_many_destinations_are_taken(void **state)
+static void the_number_of_destinations_is_bounded(void **state)
 {
     (void)state;
     for (uint32_t extra = 0; extra < 2; extra++) {
@@ -97,8 +97,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(destinations_are_read),
-        cmocka_unit_test(what_cannot_be_is_refused),
-        cmocka_unit_test(so_many_destinations_are_taken),
+        cmocka_unit_test(invalid_destinations_are_refused),
+        cmocka_unit_test(the_number_of_destinations_is_bounded),
     };
 
     return cmocka_run_group_tests_name("settings_large", tests, NULL, NULL);

@@ -65,7 +65,7 @@ static int read_format(const struct sherd_format *formats, uint32_t count)
     return result;
 }
 
-static void formats_are_of_applications_and_stand_once(void **state)
+static void formats_are_unique_and_avoid_reserved_ids(void **state)
 {
     static const struct {
         struct sherd_format formats[2];
@@ -150,7 +150,7 @@ static void entities_live_with_the_configured_role(void **state)
     settings_fini(&settings);
 }
 
-static void what_is_logged_of_members(void **state)
+static void member_logging_is_configured(void **state)
 {
     struct sherd_options options = { .journal = "memory" };
     struct settings settings;
@@ -274,7 +274,7 @@ static void bad_members_are_refused(void **state)
 
 /* Zero is the core's word for its defaults, and it counts in milliseconds; of pauses and the first delay it is a value,
  * too, as in the reference. */
-static void what_may_be_zero_is_never_the_default(void **state)
+static void an_allowed_zero_is_not_replaced_by_the_default(void **state)
 {
     static const char *const times[] = { "0 s", "1 ns", "999 us" };
     struct sherd_options options = { .journal = "memory" };
@@ -298,7 +298,7 @@ static void what_may_be_zero_is_never_the_default(void **state)
     }
 }
 
-static void what_is_too_short_is_refused(void **state)
+static void too_short_times_are_refused(void **state)
 {
     static const char *const keys[] = {
         "seed-node-timeout", "retry-unsuccessful-join-after",
@@ -343,7 +343,7 @@ static void what_is_too_short_is_refused(void **state)
 }
 
 /* A core's own word for its default is none that a configuration has. */
-static void none_is_not_the_default(void **state)
+static void a_zero_that_cores_read_as_default_is_refused(void **state)
 {
     static const char *const refused[][2] = {
         { "akka.cluster.sharding.buffer-size = 0", "buffer-size" },
@@ -387,7 +387,7 @@ static void statistics_are_off_unless_set(void **state)
     settings_fini(&settings);
 }
 
-static void names_of_the_protocol_and_the_provider(void **state)
+static void protocol_and_provider_names_are_checked(void **state)
 {
     static const char *const good[] = {
         "sherd.protocol.name = pekko", "akka.actor.provider = cluster",
@@ -420,7 +420,7 @@ static void names_of_the_protocol_and_the_provider(void **state)
     }
 }
 
-static void strangers_have_limits(void **state)
+static void limits_of_unknown_nodes_are_configured(void **state)
 {
     static const char *const wrong[][2] = {
         { "connections = 32", "reserved-for-peers leaves none of 32" },
@@ -774,7 +774,7 @@ static void keys_expire_as_configured(void **state)
     buf_fini(&text);
 }
 
-static void values_are_as_large_as_configured(void **state)
+static void the_size_of_values_is_configured(void **state)
 {
     static const char *const wrong[] = { "0", "1023", "253953", "1 MiB" };
     struct sherd_options options = { .journal = "memory" };
@@ -800,7 +800,7 @@ static void values_are_as_large_as_configured(void **state)
     }
 }
 
-static void a_state_in_a_journal_is_refused(void **state)
+static void a_coordinator_state_in_a_journal_is_refused(void **state)
 {
     struct sherd_options options = {
         .journal = "memory",
@@ -864,7 +864,7 @@ static void phases_are_configured(void **state)
     "before-actor-system-terminate { depends-on = [cluster-shutdown] }\n"                                   \
     "actor-system-terminate { timeout = 10 s, depends-on = [before-actor-system-terminate] }\n"
 
-static void phases_are_left_out_or_fatal(void **state)
+static void phases_may_be_disabled_or_abort(void **state)
 {
     static const char *const wrong[][2] = {
         { "service-stop.depends-on = []", "can be nothing but service-requests-done" },
@@ -976,7 +976,7 @@ static int read_downing(struct settings *settings, const char *more,
     return settings_read(settings, &options, error, 512);
 }
 
-static void nobody_decides_by_default(void **state)
+static void no_resolver_is_configured_by_default(void **state)
 {
     struct sherd_options options = { .journal = "memory" };
     struct settings settings;
@@ -990,7 +990,7 @@ static void nobody_decides_by_default(void **state)
 }
 
 /* "off" is the word for never, as in the reference. */
-static void an_unstable_time_of_nothing_is_refused(void **state)
+static void a_zero_unstable_time_is_refused(void **state)
 {
     struct settings settings;
     char error[512] = "";
@@ -1129,7 +1129,7 @@ static void strategies_have_settings_of_their_own(void **state)
 }
 
 /* What no type says: it is told like a wrong type, by the key as written. */
-static void what_is_wrong_has_its_place(void **state)
+static void errors_name_the_place_of_a_setting(void **state)
 {
     static const struct {
         const char *text, *wanted;
@@ -1184,7 +1184,7 @@ static int read_lease(const char *text, struct settings *settings,
 
 #define KEEPER "sherd.cluster.split-brain-resolver.lease-majority.lease-implementation = "
 
-static void keepers_of_leases_are_configured(void **state)
+static void lease_providers_are_configured(void **state)
 {
     struct settings settings;
     char error[512];
@@ -1268,7 +1268,7 @@ static void read_seeds(const char *text, struct settings *settings)
 
 #define DISCOVERY "akka.management.cluster.bootstrap.contact-point-discovery"
 
-static void seed_nodes_are_looked_for(void **state)
+static void sources_of_seed_nodes_are_configured(void **state)
 {
     struct settings settings;
     (void)state;
@@ -1313,7 +1313,7 @@ static void seed_nodes_are_looked_for(void **state)
     settings_fini(&settings);
 }
 
-static void ways_to_look_that_are_none(void **state)
+static void invalid_sources_of_seed_nodes_are_refused(void **state)
 {
     static const char *const texts[] = {
         DISCOVERY ".discovery-method = kubernetes-api",
@@ -1336,12 +1336,12 @@ static void ways_to_look_that_are_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_wrong_has_its_place),
+        cmocka_unit_test(errors_name_the_place_of_a_setting),
         cmocka_unit_test(a_memory_journal_takes_terms_from_the_clock),
-        cmocka_unit_test(formats_are_of_applications_and_stand_once),
+        cmocka_unit_test(formats_are_unique_and_avoid_reserved_ids),
         cmocka_unit_test(a_wrong_journal_is_an_error),
         cmocka_unit_test(entities_live_with_the_configured_role),
-        cmocka_unit_test(what_is_logged_of_members),
+        cmocka_unit_test(member_logging_is_configured),
         cmocka_unit_test(members_are_configured),
         cmocka_unit_test(data_centers_are_configured),
         cmocka_unit_test(bad_members_are_refused),
@@ -1352,23 +1352,23 @@ int main(void)
         cmocka_unit_test(coordinators_keep_their_state_as_configured),
         cmocka_unit_test(joins_are_checked_with_what_is_set),
         cmocka_unit_test(keys_expire_as_configured),
-        cmocka_unit_test(values_are_as_large_as_configured),
-        cmocka_unit_test(a_state_in_a_journal_is_refused),
-        cmocka_unit_test(keepers_of_leases_are_configured),
+        cmocka_unit_test(the_size_of_values_is_configured),
+        cmocka_unit_test(a_coordinator_state_in_a_journal_is_refused),
+        cmocka_unit_test(lease_providers_are_configured),
         cmocka_unit_test(the_pace_of_a_lease_is_configured),
-        cmocka_unit_test(seed_nodes_are_looked_for),
-        cmocka_unit_test(ways_to_look_that_are_none),
+        cmocka_unit_test(sources_of_seed_nodes_are_configured),
+        cmocka_unit_test(invalid_sources_of_seed_nodes_are_refused),
         cmocka_unit_test(phases_are_configured),
-        cmocka_unit_test(phases_are_left_out_or_fatal),
-        cmocka_unit_test(names_of_the_protocol_and_the_provider),
-        cmocka_unit_test(what_may_be_zero_is_never_the_default),
-        cmocka_unit_test(what_is_too_short_is_refused),
-        cmocka_unit_test(an_unstable_time_of_nothing_is_refused),
-        cmocka_unit_test(none_is_not_the_default),
+        cmocka_unit_test(phases_may_be_disabled_or_abort),
+        cmocka_unit_test(protocol_and_provider_names_are_checked),
+        cmocka_unit_test(an_allowed_zero_is_not_replaced_by_the_default),
+        cmocka_unit_test(too_short_times_are_refused),
+        cmocka_unit_test(a_zero_unstable_time_is_refused),
+        cmocka_unit_test(a_zero_that_cores_read_as_default_is_refused),
         cmocka_unit_test(statistics_are_off_unless_set),
-        cmocka_unit_test(strangers_have_limits),
+        cmocka_unit_test(limits_of_unknown_nodes_are_configured),
         cmocka_unit_test(idleness_is_configured_in_every_way),
-        cmocka_unit_test(nobody_decides_by_default),
+        cmocka_unit_test(no_resolver_is_configured_by_default),
         cmocka_unit_test(the_resolver_is_configured),
         cmocka_unit_test(strategies_have_settings_of_their_own),
         cmocka_unit_test(a_fault_of_the_configuration_names_the_node),

@@ -94,7 +94,7 @@ static bool is_missed(struct sherd_system *other)
     return reachable == 1; /* itself */
 }
 
-static void it_is_not_ready_and_does_not_stay(void **state)
+static void a_node_with_a_blocked_lane_is_not_ready_and_leaves(void **state)
 {
     struct sherd_system *systems[2];
     int waited, stalled, error;
@@ -133,7 +133,7 @@ static void it_is_not_ready_and_does_not_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_not_ready_and_does_not_stay),
+        cmocka_unit_test(a_node_with_a_blocked_lane_is_not_ready_and_leaves),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

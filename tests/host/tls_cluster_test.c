@@ -229,7 +229,7 @@ static void two_systems_talk(void **state)
 }
 
 /* Two nodes with RSA keys that have the settings of a JVM: what its engine has in its reference.conf. */
-static void two_systems_talk_by_the_older_version(void **state)
+static void two_systems_talk_by_tls_1_2(void **state)
 {
     const struct certificate_options rsa = { .names = "IP:127.0.0.1", .is_rsa = true };
     const char *old = "akka.remote.artery.ssl.config-ssl-engine { protocol = TLSv1.2\n"
@@ -290,7 +290,7 @@ static X509 *seen_by(struct sherd_system *system, const struct certificate *show
     return seen;
 }
 
-static void strangers_do_no_harm(void **state)
+static void unknown_nodes_do_no_harm(void **state)
 {
     const struct certificate_options good = { .names = "IP:127.0.0.1" };
     struct sherd_system *systems[2];
@@ -523,7 +523,7 @@ static uint64_t revoked(struct sherd_system *system)
 }
 
 /* While all run one's certificate is revoked: nobody makes a new connection, and it is put out all the same. */
-static void a_revoked_node_is_put_out(void **state)
+static void a_connected_revoked_node_is_disconnected(void **state)
 {
     struct crl_options list = { .revoked = NULL };
     struct sherd_system *systems[3];
@@ -699,7 +699,7 @@ static void settings_that_cannot_be_used_are_refused(void **state)
 }
 
 /* A JVM reads addresses as URIs, whose hosts have none. */
-static void an_underscore_in_the_hosts_name_is_said(void **state)
+static void an_underscore_in_the_host_name_is_reported(void **state)
 {
     const char *bind = "akka.remote.artery.bind.hostname = \"127.0.0.1\"\n";
     (void)state;
@@ -713,14 +713,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(two_systems_talk, set_up),
-        cmocka_unit_test_setup(an_underscore_in_the_hosts_name_is_said, set_up),
-        cmocka_unit_test_setup(two_systems_talk_by_the_older_version, set_up),
-        cmocka_unit_test_setup(strangers_do_no_harm, set_up),
+        cmocka_unit_test_setup(an_underscore_in_the_host_name_is_reported, set_up),
+        cmocka_unit_test_setup(two_systems_talk_by_tls_1_2, set_up),
+        cmocka_unit_test_setup(unknown_nodes_do_no_harm, set_up),
         cmocka_unit_test_setup(a_node_at_anothers_address_is_refused, set_up),
         cmocka_unit_test_setup(a_node_of_another_system_is_refused, set_up),
         cmocka_unit_test_setup(a_node_without_the_secret_is_refused, set_up),
         cmocka_unit_test_setup(a_revoked_node_is_refused_without_a_restart, set_up),
-        cmocka_unit_test_setup(a_revoked_node_is_put_out, set_up),
+        cmocka_unit_test_setup(a_connected_revoked_node_is_disconnected, set_up),
         cmocka_unit_test_setup(plain_and_tls_do_not_mix, set_up),
         cmocka_unit_test_setup(changed_files_are_used_without_a_restart, set_up),
         cmocka_unit_test_setup(changed_files_are_read_while_nobody_connects, set_up),

@@ -124,7 +124,7 @@ static struct tls *open_tls(const struct keys *keys)
     return tls;
 }
 
-static void who_says_nothing_costs_little(void **state)
+static void a_silent_peer_costs_little_memory(void **state)
 {
     struct tls *tls = open_tls(*state);
     struct measure measure;
@@ -265,7 +265,7 @@ static void half_a_chain_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_says_nothing_costs_little),
+        cmocka_unit_test(a_silent_peer_costs_little_memory),
         cmocka_unit_test(half_a_hello_is_bounded),
         cmocka_unit_test(half_a_chain_is_bounded),
     };

@@ -439,7 +439,7 @@ static void come_often(struct place *place, enum stranger first, enum stranger l
     assert_int_equal(count(place).accepted, accepted);
 }
 
-static void who_is_refused_leaves_nothing(void **state)
+static void a_refused_peer_leaves_no_memory(void **state)
 {
     struct certificate *shown[STRANGERS];
     struct place place;
@@ -455,7 +455,7 @@ static void who_is_refused_leaves_nothing(void **state)
 }
 
 /* A good certificate, but for one thing. */
-static void who_is_not_pinned_or_has_no_secret_leaves_nothing(void **state)
+static void a_peer_without_pin_or_secret_leaves_no_memory(void **state)
 {
     const struct certificate_options good = { .names = "IP:127.0.0.1" };
     struct certificate *shown[STRANGERS] = { NULL };
@@ -511,7 +511,7 @@ static void a_revoked_certificate_is_refused(void **state)
 }
 
 /* A list that nobody renews: from its end on nobody is let in, until there is another one. */
-static void an_expired_list_lets_nobody_in(void **state)
+static void an_expired_list_refuses_every_peer(void **state)
 {
     struct crl_options options = { .from_s = -3600, .to_s = 3 };
     uint64_t began = uv_hrtime();
@@ -615,7 +615,7 @@ static void speaks_something_else(struct place *place)
 }
 
 /* limit: ACCEPT_LINES_MAX. Nobody comes any more, and the rest is said all the same. */
-static void so_many_refusals_are_logged(void **state)
+static void logged_refusals_are_bounded(void **state)
 {
     uint64_t began = uv_hrtime(), left_out;
     struct place place;
@@ -644,7 +644,7 @@ static void so_many_refusals_are_logged(void **state)
 }
 
 /* As one does that looks whether the port is open. */
-static void who_says_nothing_and_goes_is_no_news(void **state)
+static void a_connection_closed_without_a_byte_is_not_logged(void **state)
 {
     struct place place;
     int fd;
@@ -663,7 +663,7 @@ static void who_says_nothing_and_goes_is_no_news(void **state)
 
 /* ---- limits: ACCEPT_STRANGERS_MAX, ACCEPT_WAITING_EACH_MAX, ACCEPT_BYTES_MAX ---- */
 
-static void so_many_may_shake_hands(void **state)
+static void concurrent_handshakes_are_bounded(void **state)
 {
     static int fds[ACCEPT_STRANGERS_MAX];
     struct rlimit files;
@@ -702,7 +702,7 @@ static void so_many_may_shake_hands(void **state)
     place_close(&place);
 }
 
-static void so_many_bytes_are_kept_of_a_peer(void **state)
+static void bytes_of_a_peer_are_bounded(void **state)
 {
     static char text[ACCEPT_BYTES_MAX + 5000];
     struct caller caller;
@@ -764,17 +764,17 @@ int main(void)
         cmocka_unit_test(a_good_peer_is_served),
         cmocka_unit_test(bad_certificates_are_refused),
         cmocka_unit_test(another_ca_is_refused),
-        cmocka_unit_test(who_is_refused_leaves_nothing),
-        cmocka_unit_test(who_is_not_pinned_or_has_no_secret_leaves_nothing),
+        cmocka_unit_test(a_refused_peer_leaves_no_memory),
+        cmocka_unit_test(a_peer_without_pin_or_secret_leaves_no_memory),
         cmocka_unit_test(a_revoked_certificate_is_refused),
-        cmocka_unit_test(an_expired_list_lets_nobody_in),
+        cmocka_unit_test(an_expired_list_refuses_every_peer),
         cmocka_unit_test(old_versions_and_other_suites_are_refused),
         cmocka_unit_test(another_protocol_inside_is_refused),
         cmocka_unit_test(other_bytes_are_refused),
-        cmocka_unit_test(so_many_refusals_are_logged),
-        cmocka_unit_test(who_says_nothing_and_goes_is_no_news),
-        cmocka_unit_test(so_many_may_shake_hands),
-        cmocka_unit_test(so_many_bytes_are_kept_of_a_peer),
+        cmocka_unit_test(logged_refusals_are_bounded),
+        cmocka_unit_test(a_connection_closed_without_a_byte_is_not_logged),
+        cmocka_unit_test(concurrent_handshakes_are_bounded),
+        cmocka_unit_test(bytes_of_a_peer_are_bounded),
         cmocka_unit_test(a_slow_handshake_is_late),
     };
 

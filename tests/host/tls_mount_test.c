@@ -25,7 +25,7 @@ static void serves(struct tls *tls, uint64_t now, const char *host)
     tls_end_free(conn);
 }
 
-static void files_of_tls_that_do_not_answer(void **state)
+static void a_stalled_mount_blocks_neither_connections_nor_closing(void **state)
 {
     const struct certificate_options second = { .names = "IP:127.0.0.1,DNS:second" };
     const struct certificate_options third = { .names = "IP:127.0.0.1,DNS:third" };
@@ -70,7 +70,7 @@ static void files_of_tls_that_do_not_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_of_tls_that_do_not_answer),
+        cmocka_unit_test(a_stalled_mount_blocks_neither_connections_nor_closing),
     };
 
     /* Who was left behind may still use what OpenSSL would free at the exit. */

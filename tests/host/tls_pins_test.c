@@ -32,7 +32,7 @@ static bool meet(struct tls *tls)
 }
 
 /* The own key and another node's are wanted; a third one, that the same CA has signed, is not, whoever dials. */
-static void only_keys_that_are_pinned_are_heard(void **state)
+static void only_pinned_keys_are_accepted(void **state)
 {
     const struct certificate_options good = { .names = "IP:127.0.0.1" };
     const struct keys *keys = *state;
@@ -87,7 +87,7 @@ static void the_key_of_a_ca_may_be_pinned(void **state)
     certificate_free(stranger);
 }
 
-static void what_is_no_pin_is_refused(void **state)
+static void an_invalid_pin_is_refused(void **state)
 {
     static const char *const wrong[] = {
         "", "sha256",
@@ -226,9 +226,9 @@ static void files_of_pins_that_cannot_be_used_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_keys_that_are_pinned_are_heard),
+        cmocka_unit_test(only_pinned_keys_are_accepted),
         cmocka_unit_test(the_key_of_a_ca_may_be_pinned),
-        cmocka_unit_test(what_is_no_pin_is_refused),
+        cmocka_unit_test(an_invalid_pin_is_refused),
         cmocka_unit_test(pins_are_changed_while_nodes_run),
         cmocka_unit_test(files_of_pins_that_cannot_be_used_are_refused),
     };

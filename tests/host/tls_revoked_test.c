@@ -70,7 +70,7 @@ static void refuses_both(struct tls *tls, uint64_t now, const struct certificate
     tls_refuses(tls, now, shown, false, why);
 }
 
-static void who_is_on_a_list_is_refused_both_ways(void **state)
+static void a_revoked_peer_is_refused_both_ways(void **state)
 {
     struct certificate *left, *stays;
     struct keys keys;
@@ -282,7 +282,7 @@ static void part(struct meeting *meeting)
 }
 
 /* limit of time: TLS_LOOK_MS */
-static void who_is_revoked_while_it_is_connected_is_told(void **state)
+static void a_connected_peer_that_is_revoked_is_reported(void **state)
 {
     const struct certificate_options middle = { .name = "between", .is_ca = true };
     const struct crl_options more = { .appends = true };
@@ -335,7 +335,7 @@ static void who_is_revoked_while_it_is_connected_is_told(void **state)
 }
 
 /* A list that the CA has not signed names a peer: nobody new is let in by it, and nothing that is open is closed. */
-static void a_list_of_somebody_else_closes_nothing(void **state)
+static void a_list_of_another_ca_closes_no_connection(void **state)
 {
     const struct certificate_options same = { .name = "between", .is_ca = true };
     struct crl_options more = { .appends = true };
@@ -366,7 +366,7 @@ static void a_list_of_somebody_else_closes_nothing(void **state)
     keys_fini(&keys);
 }
 
-static void without_lists_nobody_is_revoked(void **state)
+static void without_lists_no_peer_is_revoked(void **state)
 {
     struct meeting stays;
     struct keys keys;
@@ -383,7 +383,7 @@ static void without_lists_nobody_is_revoked(void **state)
 }
 
 /* The list is in use all the same: others are on it, too. */
-static void the_own_certificate_is_revoked_meanwhile(void **state)
+static void a_list_that_revokes_the_own_certificate_is_used(void **state)
 {
     struct certificate *left;
     struct keys keys;
@@ -410,7 +410,7 @@ static void the_own_certificate_is_revoked_meanwhile(void **state)
 }
 
 /* A certificate that every other node refuses is no start. */
-static void own_certificates_that_others_refuse(void **state)
+static void an_own_certificate_that_peers_refuse_is_refused(void **state)
 {
     const struct certificate_options elsewhere = { .name = "elsewhere", .is_ca = true };
     const struct certificate_options serves = { .names = "IP:127.0.0.1", .usage = "serverAuth" };
@@ -438,17 +438,17 @@ static void own_certificates_that_others_refuse(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_is_on_a_list_is_refused_both_ways),
+        cmocka_unit_test(a_revoked_peer_is_refused_both_ways),
         cmocka_unit_test(each_ca_needs_a_list),
         cmocka_unit_test(lists_must_be_the_cas_own),
         cmocka_unit_test(lists_that_cannot_be_used_are_refused),
         cmocka_unit_test(a_damaged_file_is_refused),
         cmocka_unit_test(lists_are_read_again),
-        cmocka_unit_test(who_is_revoked_while_it_is_connected_is_told),
-        cmocka_unit_test(a_list_of_somebody_else_closes_nothing),
-        cmocka_unit_test(without_lists_nobody_is_revoked),
-        cmocka_unit_test(the_own_certificate_is_revoked_meanwhile),
-        cmocka_unit_test(own_certificates_that_others_refuse),
+        cmocka_unit_test(a_connected_peer_that_is_revoked_is_reported),
+        cmocka_unit_test(a_list_of_another_ca_closes_no_connection),
+        cmocka_unit_test(without_lists_no_peer_is_revoked),
+        cmocka_unit_test(a_list_that_revokes_the_own_certificate_is_used),
+        cmocka_unit_test(an_own_certificate_that_peers_refuse_is_refused),
     };
 
     return cmocka_run_group_tests_name("tls_revoked", tests, NULL, NULL);

@@ -103,7 +103,7 @@ static bool meets(struct tls *dials, struct tls *reads, uint64_t now)
     return says_so(dials, reads, now, 1000, HELLO, sizeof HELLO - 1);
 }
 
-static void who_knows_it_is_heard_however_it_is_cut(void **state)
+static void a_peer_with_the_secret_is_accepted_however_bytes_are_cut(void **state)
 {
     static const size_t pieces[] = { 1, 2, 31, 32, 33, 100, 16384 };
     struct tls *red = open_by(*state, "red", RED "\n");
@@ -113,7 +113,7 @@ static void who_knows_it_is_heard_however_it_is_cut(void **state)
     tls_close(red);
 }
 
-static void who_does_not_know_it_is_refused(void **state)
+static void a_peer_without_the_secret_is_refused(void **state)
 {
     struct tls *red = open_by(*state, "red", RED);
     struct tls *blue = open_by(*state, "blue", BLUE);
@@ -141,7 +141,7 @@ static void who_does_not_know_it_is_refused(void **state)
 }
 
 /* What somebody without the secret was told when it was dialled is of no use to it. */
-static void a_proof_is_good_for_its_connection_alone(void **state)
+static void a_proof_is_valid_on_its_connection_only(void **state)
 {
     struct tls *red = open_by(*state, "red", RED);
     struct tls *plain = open_by(*state, NULL, NULL);
@@ -191,7 +191,7 @@ static void secrets_are_changed_while_nodes_run(void **state)
 }
 
 /* The second one was put into all files, and first in one, before the time between two looks has gone by. */
-static void a_step_that_was_not_seen_yet_was_not_taken(void **state)
+static void an_unread_secret_is_not_used_yet(void **state)
 {
     struct tls *behind = open_by(*state, "one", RED);
     struct tls *ahead = open_by(*state, "two", BLUE "\n" RED);
@@ -261,11 +261,11 @@ static int remove_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_knows_it_is_heard_however_it_is_cut),
-        cmocka_unit_test(who_does_not_know_it_is_refused),
-        cmocka_unit_test(a_proof_is_good_for_its_connection_alone),
+        cmocka_unit_test(a_peer_with_the_secret_is_accepted_however_bytes_are_cut),
+        cmocka_unit_test(a_peer_without_the_secret_is_refused),
+        cmocka_unit_test(a_proof_is_valid_on_its_connection_only),
         cmocka_unit_test(secrets_are_changed_while_nodes_run),
-        cmocka_unit_test(a_step_that_was_not_seen_yet_was_not_taken),
+        cmocka_unit_test(an_unread_secret_is_not_used_yet),
         cmocka_unit_test(files_that_cannot_be_used_are_refused),
     };
 

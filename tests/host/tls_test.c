@@ -154,7 +154,7 @@ static void certificates_for_another_use_are_refused(void **state)
     tls_close(tls);
 }
 
-static void nobody_comes_without_a_certificate(void **state)
+static void a_peer_without_a_certificate_is_refused(void **state)
 {
     struct tls *tls = tls_open_keys(*state);
 
@@ -324,7 +324,7 @@ static size_t take_all(struct peer *peer, uint8_t *bytes, size_t size)
 }
 
 /* A peer that has shaken hands by 1.2 wants to do it again. */
-static void who_renegotiates_is_refused(void **state)
+static void renegotiation_is_refused(void **state)
 {
     const struct keys *keys = *state;
     struct tls_options options = tls_options_of(keys);
@@ -383,7 +383,7 @@ static SSL_SESSION *session_elsewhere(const struct certificate *shown)
 }
 
 /* What is said before anybody has proved anything could have been said before. */
-static void who_says_something_early_is_refused(void **state)
+static void early_data_is_refused(void **state)
 {
     const struct keys *keys = *state;
     SSL_SESSION *session = session_elsewhere(keys->node);
@@ -408,7 +408,7 @@ static void who_says_something_early_is_refused(void **state)
 }
 
 /* All that a good peer has said once is said again to another connection. */
-static void what_was_recorded_is_refused(void **state)
+static void a_replayed_connection_is_refused(void **state)
 {
     struct tls *tls = tls_open_keys(*state);
     struct tls_end *link = tls_connect(tls, 0, "127.0.0.1");
@@ -588,7 +588,7 @@ static void answers_are_bounded(void **state)
 }
 
 /* Cut off after any number of bytes it is still under way, and it is told from one that has ended. */
-static void a_handshake_that_is_cut_stays_open(void **state)
+static void an_incomplete_handshake_stays_pending(void **state)
 {
     struct tls *tls = tls_open_keys(*state);
     size_t whole = 0;
@@ -786,7 +786,7 @@ static void changed_files_are_read_again(void **state)
 }
 
 /* limit: TLS_FILE_MAX */
-static void files_that_have_no_end_are_refused(void **state)
+static void endless_files_are_refused(void **state)
 {
     struct certificate *other;
     struct tls_options options;
@@ -839,24 +839,24 @@ int main(void)
         cmocka_unit_test(changed_bytes_end_it),
         cmocka_unit_test(bad_certificates_are_refused_both_ways),
         cmocka_unit_test(certificates_for_another_use_are_refused),
-        cmocka_unit_test(nobody_comes_without_a_certificate),
+        cmocka_unit_test(a_peer_without_a_certificate_is_refused),
         cmocka_unit_test(names_are_verified_both_ways),
         cmocka_unit_test(names_are_not_verified_when_so_configured),
         cmocka_unit_test(old_versions_are_refused),
-        cmocka_unit_test(who_renegotiates_is_refused),
-        cmocka_unit_test(who_says_something_early_is_refused),
-        cmocka_unit_test(what_was_recorded_is_refused),
+        cmocka_unit_test(renegotiation_is_refused),
+        cmocka_unit_test(early_data_is_refused),
+        cmocka_unit_test(a_replayed_connection_is_refused),
         cmocka_unit_test(other_protocols_are_refused_at_their_first_byte),
         cmocka_unit_test(a_handshake_is_bounded),
         cmocka_unit_test(a_hello_is_bounded),
         cmocka_unit_test(an_open_end_fills_its_records),
         cmocka_unit_test(a_second_hello_is_bounded),
         cmocka_unit_test(answers_are_bounded),
-        cmocka_unit_test(a_handshake_that_is_cut_stays_open),
+        cmocka_unit_test(an_incomplete_handshake_stays_pending),
         cmocka_unit_test(files_that_cannot_be_used_are_refused),
         cmocka_unit_test(files_that_others_may_write_are_refused),
         cmocka_unit_test(changed_files_are_read_again),
-        cmocka_unit_test(files_that_have_no_end_are_refused),
+        cmocka_unit_test(endless_files_are_refused),
     };
 
     return cmocka_run_group_tests_name("tls", tests, tls_make_keys, tls_remove_keys);
