@@ -1,4 +1,5 @@
-/* What actors log says by itself who speaks: the node, and of an entity its type, shard and id; of another actor its name. */
+/* Tests that actors' log lines name the speaker: the node, and the entity's type, shard and id, or
+ * the actor's name. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -17,7 +18,7 @@
 
 #define SHARDS 50
 #define ID "thing 7"
-#define SHARD "5" /* the hash of ID as Java has it, modulo SHARDS */
+#define SHARD "5" /* Java's hash of ID, modulo SHARDS */
 #define ENTITY "type=Thing shard=" SHARD " id=\"" ID "\""
 
 static enum sherd_next log_something(struct sherd_ctx *ctx, void *self,
@@ -27,7 +28,7 @@ static enum sherd_next log_something(struct sherd_ctx *ctx, void *self,
     if (msg->kind != SHERD_MESSAGE && msg->kind != SHERD_STARTED)
         return SHERD_CONTINUE;
     sherd_log(ctx, 1, "%s heard words=%s", sherd_type(ctx), "of two");
-    sherd_log(ctx, 3, "nobody asked for this line");
+    sherd_log(ctx, 3, "this level is not logged");
     if (msg->kind == SHERD_MESSAGE)
         sherd_persist(ctx, 1, (struct sherd_bytes){ "+", 1 });
     return SHERD_CONTINUE;
@@ -54,7 +55,7 @@ static struct sherd_system *open_speakers(void)
     return system;
 }
 
-/* Such a line was logged, with the node's port and these words at its end. */
+/* Expects a line with the node's port and these words at its end. */
 static void expect_line(uint16_t port, const char *level, const char *words)
 {
     char line[400];
@@ -78,7 +79,7 @@ static void a_log_line_names_its_actor(void **state)
     assert_int_equal(sherd_system_spawn(system, &speaker, nothing), 0);
     assert_int_equal(sherd_system_entity_tell(system, "Thing", ID, 1, nothing),
                      0);
-    sherd_leave(system); /* what was told is delivered first */
+    sherd_leave(system); /* messages are delivered first */
     assert_int_equal(sherd_wait(system), 0);
     sherd_close(system);
     expect_line(port, "warning",

@@ -1,5 +1,5 @@
-/* A thread that goes to sleep a little too late: its alarm is due before the loop looks. A loop of libuv before 1.45 calls it then, and sleeps
- * until something else happens. */
+/* Tests a thread that goes to sleep too late: its alarm is due before the loop polls. libuv before
+ * 1.45 then calls it, and polls without a time limit. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -20,7 +20,7 @@
 int __real_uv_timer_start(uv_timer_t *timer, uv_timer_cb call, uint64_t ms, uint64_t again);
 int __wrap_uv_timer_start(uv_timer_t *timer, uv_timer_cb call, uint64_t ms, uint64_t again);
 
-/* As if another process had the processor meanwhile; longer times are not alarms of this test. */
+/* Delays short alarms as if another process had the processor. */
 int __wrap_uv_timer_start(uv_timer_t *timer, uv_timer_cb call, uint64_t ms, uint64_t again)
 {
     int result = __real_uv_timer_start(timer, call, ms, again);

@@ -1,5 +1,5 @@
-/* The SQLite store on a disk that fails: a sync or a write of the log goes
- * wrong once, and nothing is lost, doubled or answered too early. */
+/* Tests the SQLite backend on a failing disk: a sync or write of the log fails once, and nothing is
+ * lost, duplicated or acknowledged too early. */
 #define _GNU_SOURCE
 #include "backends.h"
 
@@ -7,12 +7,12 @@
 
 #include "host/backend_sqlite.h"
 
-/* SQLite's own files, with a log that fails when told to. */
+/* SQLite's own files; the log fails on demand. */
 static sqlite3_vfs faulty;
 static sqlite3_vfs *real;
 static sqlite3_io_methods log_methods;
 static const sqlite3_io_methods *real_methods;
-static int syncs_before_failure = -1; /* -1 = never */
+static int syncs_before_failure = -1; /* -1: never */
 static int writes_before_failure = -1;
 static int write_error;
 
@@ -144,7 +144,7 @@ static void a_full_disk_stores_nothing(void **state)
         write_error = SQLITE_FULL;
         writes_before_failure = at;
         result = append(place, 2, "b", false);
-        if (writes_before_failure >= 0) { /* fewer writes than that */
+        if (writes_before_failure >= 0) { /* the commit had fewer writes */
             assert_int_equal(result, BACKEND_DONE);
             writes_before_failure = -1;
             expect(place, "ab");

@@ -1,5 +1,5 @@
-/* How long SQLite's write-ahead log gets while readers take turns without a pause, so that it is never emptied in passing; and
- * what is said of a reader that does not end. */
+/* Tests the size of SQLite's write-ahead log while readers overlap, so that no passive checkpoint
+ * empties it, and the report of a reader that does not end. */
 #define _GNU_SOURCE
 #include "backends.h"
 
@@ -15,16 +15,16 @@
 #include "host/backend_sqlite.h"
 
 enum {
-    PAGES = 2048, /* that each step adds to the log */
-    STEPS = 10,   /* above the limit, if it could grow */
-    SLACK = BACKEND_WAL_PAGES_MAX / 4, /* readers may be late a few times on a busy machine */
+    PAGES = 2048, /* added to the log by each step */
+    STEPS = 10,   /* exceeds the limit without a bound */
+    SLACK = BACKEND_WAL_PAGES_MAX / 4, /* for late readers on a busy machine */
     PAGE_SIZE = 4096 + 24,
     READ_NS = 5000000
 };
 
-#define EVENT_NS 20000000000u /* that an event may take on any machine */
+#define EVENT_NS 20000000000u /* for one event, on any machine */
 
-/* Of two readers one is always in the midst of a read. */
+/* Two readers, one of which is always reading. */
 struct readers {
     sqlite3 *db[2];
     int current;
@@ -44,7 +44,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Left open, with as much work as fits into its time on any machine. */
+/* Leaves a read open, with little work. */
 static void read_some(sqlite3 *db)
 {
     const uint64_t end = now_ns() + READ_NS;
@@ -85,7 +85,7 @@ static off_t log_pages(const char *path)
     return stat_of.st_size / PAGE_SIZE;
 }
 
-/* By another program's row, which costs no sync. */
+/* Another program adds a row, without a sync. */
 static void grow(sqlite3 *other)
 {
     run(other, "INSERT OR REPLACE INTO other VALUES(1, randomblob(8380000))");
@@ -101,7 +101,7 @@ static void claim(void *writer)
     journal_request_free(request);
 }
 
-/* A commit and what comes after it, among readers. */
+/* A commit among readers, and the work after it. */
 static void commit(void *writer, struct readers *readers, uint64_t seq)
 {
     struct journal_request *request =
@@ -119,7 +119,7 @@ static void commit(void *writer, struct readers *readers, uint64_t seq)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* A store and another program that makes its log grow. */
+/* A store, and another program that makes its log grow. */
 struct place {
     char folder[200];
     char path[220];
@@ -194,11 +194,12 @@ static void write_one(void *writer, uint64_t seq, struct backend_kept *kept)
     backend_sqlite.tidy(writer, kept);
 }
 
-/* It had grown far beyond the limit, and begins anew by no doing of this writer: the limit is the usual one again. */
+/* The log had grown far beyond the limit. Another process empties it, and the usual limit applies
+ * again. */
 static void a_log_emptied_by_others_keeps_its_limit(void **state)
 {
     struct backend_kept kept = { 0 };
-    int pages = 0; /* in the log after a commit of the other */
+    int pages = 0; /* in the log after the other's commit */
     int before;
     sqlite3 *reader;
     struct place place;
@@ -222,7 +223,7 @@ static void a_log_emptied_by_others_keeps_its_limit(void **state)
     before = pages;
     write_one(place.writer, 3, &kept);
     grow(place.other);
-    assert_true(pages <= before); /* from the beginning */
+    assert_true(pages <= before); /* the log began anew */
     assert_int_equal(kept.tries, 1);
     assert_int_equal(sqlite3_close(reader), SQLITE_OK);
     place_close(&place);
@@ -231,8 +232,8 @@ static void a_log_emptied_by_others_keeps_its_limit(void **state)
 /* ---- a reader that does not end ---- */
 
 static const struct sherd_bytes nothing;
-static atomic_int begins, ends; /* lines */
-static char growing[600];       /* the last line */
+static atomic_int begins, ends; /* log lines */
+static char growing[600];       /* last line */
 
 static void keep_line(void *user, int level, const char *module,
                       const char *line)
@@ -272,7 +273,7 @@ static struct sherd_status status_of(struct sherd_system *system)
     assert_int_equal(sherd_get_status(system, &status), 0);
     numbers = status;
     sherd_status_free(&status);
-    return numbers; /* without its arrays */
+    return numbers; /* does not own its arrays */
 }
 
 static uint64_t counted(struct sherd_system *system)
@@ -280,7 +281,7 @@ static uint64_t counted(struct sherd_system *system)
     return status_of(system).counters[SHERD_JOURNAL_LOG_KEPT];
 }
 
-/* Some events one after the other: what the writer finds after one is told with the next. */
+/* Several events, one at a time: a state after one event is reported with the next. */
 static void persist_some(struct sherd_system *system)
 {
     for (int i = 0; i < 3; i++) {
@@ -290,7 +291,7 @@ static void persist_some(struct sherd_system *system)
         assert_int_equal(
             sherd_system_entity_tell(system, "T", "x", 1, nothing), 0);
         while (status_of(system).events == before && now_ns() < end)
-            continue; /* each look waits for the node's answer */
+            continue; /* each check waits for the node */
         assert_true(status_of(system).events > before);
     }
 }
@@ -317,7 +318,7 @@ static struct sherd_system *started(const char *path)
     return system;
 }
 
-/* Said once when it begins and once when it ends, however often it was tried meanwhile. */
+/* Logged once at the begin and once at the end, whatever happens between. */
 static void an_endless_reader_is_reported(void **state)
 {
     char folder[200];

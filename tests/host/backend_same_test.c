@@ -1,5 +1,5 @@
-/* Every store answers alike: random requests, repetitions among them, to both
- * stores; each result is compared, and in the end what they hold. */
+/* Tests that all backends answer alike: gives random requests, some repeated, to two of them, and
+ * compares results and final contents. */
 #define _GNU_SOURCE
 #include "backends.h"
 
@@ -13,7 +13,7 @@
 struct pair {
     const struct backend_ops *ops[2];
     void *stores[2];
-    uint64_t last[IDS]; /* about what is stored; guesses are near it */
+    uint64_t last[IDS]; /* roughly what is stored; guesses are near it */
 };
 
 static struct fence any_fence(struct rng *rng)
@@ -61,7 +61,7 @@ static struct journal_request *any_request(struct pair *pair, struct rng *rng)
     }
 }
 
-/* Two like requests from one seed. */
+/* Two equal requests from one seed. */
 static void both(struct pair *pair, struct rng *rng)
 {
     struct rng copy = *rng;

@@ -1,4 +1,4 @@
-/* What every store must do, for each of them; and how SQLite refuses files. */
+/* Tests the rules of every backend, and files that SQLite refuses. */
 #define _GNU_SOURCE
 #include "backends.h"
 
@@ -12,7 +12,7 @@
 struct place {
     const struct backend_ops *ops;
     void *writer;
-    void *other; /* a second writer, as of another process */
+    void *other; /* a second writer, like another process's */
     void *reader;
     char folder[200];
     char path[220];
@@ -79,7 +79,7 @@ static void claim(struct place *place, void *writer, const char *shard,
     journal_request_free(request);
 }
 
-/* Runs one append and compares the outcome of its first entity. */
+/* Runs an append and compares its first entity's result. */
 static void append(struct place *place, void *writer,
                    struct journal_request *request, enum backend_result result)
 {
@@ -91,7 +91,7 @@ static void append(struct place *place, void *writer,
 static const struct fence one = { 1, 1 };
 static const struct fence two = { 1, 2 };
 
-/* One record for each of `count` entities of one shard, in one request. */
+/* One record for each of `count` entities of a shard, in one request. */
 static struct journal_request *append_many(uint32_t count)
 {
     struct journal_request *request = append_new("s", one, "T|e0", 1, "a");
@@ -115,7 +115,7 @@ static struct journal_request *append_many(uint32_t count)
     return request;
 }
 
-/* The writer forgets what it knows of entities when they are too many, and reads it again. */
+/* With too many entities the writer drops its cache, and reads them again. */
 static void the_writer_caches_a_bounded_number_of_entities(void **state)
 {
     struct place *place = *state;
@@ -211,7 +211,7 @@ static void a_stale_fence_refuses_its_shard_only(void **state)
            BACKEND_DONE);
     assert_stored(place->ops, place->reader, "T|x", "abc");
     assert_stored(place->ops, place->reader, "T|y", "k");
-    /* And back: what the first writer remembered of T|x is not used. */
+    /* The first writer must not use its cache of T|x. */
     claim(place, place->writer, "s", (struct fence){ 2, 0 }, BACKEND_DONE);
     append(place, place->writer,
            append_new("s", (struct fence){ 2, 0 }, "T|x", 4, "d"), BACKEND_DONE);
@@ -235,7 +235,7 @@ static void sequence_numbers_are_unique_without_gap(void **state)
     append(place, place->writer, append_new("s", one, "T|x", 0, "z"),
            BACKEND_CONFLICT);
     append(place, place->writer, append_new("s", one, "T|x", 2, "zz"),
-           BACKEND_CONFLICT); /* all of it or nothing */
+           BACKEND_CONFLICT); /* all or nothing */
     request = append_new("s", one, "T|x", 9, "z");
     append_add(request, "s", one, "T|y", 1, "k");
     place->ops->write(place->writer, &request, 1);
@@ -259,10 +259,10 @@ static void a_repeated_append_accepts_stored_records(void **state)
     request = append_new("s", one, "T|x", 1, "ab");
     request->again = true;
     append(place, place->writer, request, BACKEND_DONE);
-    request = append_new("s", one, "T|x", 1, "abc"); /* half of it is there */
+    request = append_new("s", one, "T|x", 1, "abc"); /* half of it is stored */
     request->again = true;
     append(place, place->writer, request, BACKEND_DONE);
-    request = append_new("s", one, "T|x", 3, "z"); /* another's */
+    request = append_new("s", one, "T|x", 3, "z"); /* another value */
     request->again = true;
     append(place, place->writer, request, BACKEND_CONFLICT);
     claim(place, place->other, "s", two, BACKEND_DONE);
@@ -289,7 +289,7 @@ static uint64_t take_term(struct place *place, void *writer, const char *type,
     return term;
 }
 
-/* The last record alone, of whatever length the history is. */
+/* Whatever the history's length. */
 static void the_last_record_is_found(void **state)
 {
     struct place *place = *state;
@@ -324,7 +324,7 @@ static struct journal_request *append_and_cut(struct fence fence, uint64_t from,
     return request;
 }
 
-/* With the records that replace them, in their transaction; and only if that is written by who may. */
+/* In the transaction of the records that replace them, and only with a valid fence. */
 static void replaced_records_are_deleted(void **state)
 {
     struct place *place = *state;
@@ -342,24 +342,24 @@ static void replaced_records_are_deleted(void **state)
     append(place, place->writer, append_and_cut(one, 6, "x", 6),
            BACKEND_CONFLICT);
     request = append_and_cut(one, 4, "de", 4);
-    request->again = true; /* all is there, and was cut */
+    request->again = true; /* all is stored, and was cut */
     append(place, place->writer, request, BACKEND_DONE);
     assert_stored(place->ops, place->reader, "|T|s", "4:def");
     claim(place, place->other, "s", two, BACKEND_DONE);
     append(place, place->writer, append_and_cut(one, 7, "x", 7), BACKEND_FENCED);
     request = append_and_cut(one, 6, "f", 6);
-    request->again = true; /* was written under its fence, and may delete nothing under another one's */
+    request->again = true; /* written under its own fence; must not delete under another one */
     append(place, place->writer, request, BACKEND_DONE);
     assert_stored(place->ops, place->reader, "|T|s", "4:def");
     append(place, place->other, append_and_cut(two, 7, "gh", 6), BACKEND_DONE);
     assert_stored(place->ops, place->reader, "|T|s", "6:fgh");
     append(place, place->other, append_new("s", two, "|T|s", 9, "i"),
-           BACKEND_DONE); /* the numbers go on */
+           BACKEND_DONE); /* numbers continue */
     assert_stored(place->ops, place->reader, "|T|s", "6:fghi");
     assert_stored(place->ops, place->reader, "T|s", "xyz");
 }
 
-/* A stream that has grown for years is not deleted at once: others wait for their commits. */
+/* Deleting a long stream takes several commits, as others wait. */
 static void one_commit_deletes_a_bounded_number_of_records(void **state)
 {
     struct place *place = *state;
@@ -383,7 +383,7 @@ static void one_commit_deletes_a_bounded_number_of_records(void **state)
     mem_free(events);
 }
 
-/* With a term come the shards of the type that were ever claimed, if they are wanted. */
+/* A term comes with the type's claimed shards, on request. */
 static void a_term_lists_the_claimed_shards(void **state)
 {
     struct place *place = *state;
@@ -479,7 +479,7 @@ static void run_sql(const char *path, const char *sql)
     sqlite3_close(db);
 }
 
-/* A write that no claim announced, as a broken program would do it. */
+/* A write without a claim, by a broken program. */
 static void a_record_without_a_claim_is_a_conflict(void **state)
 {
     struct place *place = *state;
@@ -495,7 +495,7 @@ static void a_record_without_a_claim_is_a_conflict(void **state)
     assert_stored(place->ops, place->reader, "T|y", "k");
 }
 
-/* A file with this content is refused with a text that holds `words`. */
+/* Expects that a file with this content is refused with these words. */
 static void refuse(struct place *place, const char *name, const char *words)
 {
     struct backend_options options = { .cluster = "c" };
@@ -534,10 +534,10 @@ static void strange_files_are_refused(void **state)
     assert_int_equal(symlink(place->path, path), 0);
     refuse(place, "link", "a symbolic link");
     snprintf(path, sizeof path, "%s/link-turn", place->folder);
-    assert_int_not_equal(access(path, F_OK), 0); /* nothing was made beside it */
+    assert_int_not_equal(access(path, F_OK), 0); /* no file was created beside it */
 }
 
-/* A file that is a link is refused; where its folder is reached by one, the folder is meant. */
+/* The file itself must be no link, but its directory may be one. */
 static void the_directory_may_be_a_link(void **state)
 {
     static const enum backend_mode modes[] = { BACKEND_WRITER, BACKEND_READER };

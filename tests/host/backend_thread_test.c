@@ -1,5 +1,4 @@
-/* The store's threads: groups are joined, replies go where they belong, a full
- * queue refuses, closing waits. */
+/* Tests the threads of a store: grouping, replies, a full queue, closing. */
 #define _GNU_SOURCE
 #include "backends.h"
 
@@ -63,7 +62,7 @@ static void system_open(struct system *system, const struct backend_ops *ops,
     assert_int_equal(backend_client_open(&system->client, &options, error), 0);
 }
 
-/* A store that does nothing until it is let go on. */
+/* A backend that does nothing while its gate is closed. */
 static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_changed = PTHREAD_COND_INITIALIZER;
 static bool gate_open;
@@ -128,7 +127,7 @@ static struct journal_request *term(uint32_t machine)
     return request;
 }
 
-/* What waits behind a transaction goes into the next one, whole. */
+/* Requests that wait during a transaction form the next one. */
 static void waiting_requests_share_a_group(void **state)
 {
     struct system system;
@@ -152,7 +151,7 @@ static void waiting_requests_share_a_group(void **state)
     backend_client_close(system.client);
 }
 
-/* An append that claims to have so many records and bytes; the gate does not look at them. */
+/* An append that claims these numbers; the gated backend ignores them. */
 static struct journal_request *append(uint32_t records, size_t size)
 {
     static const uint8_t piece[1024 * 1024];
@@ -166,7 +165,7 @@ static struct journal_request *append(uint32_t records, size_t size)
     return request;
 }
 
-/* What is joined of these two while a transaction is under way. */
+/* The group of these two, submitted during a transaction. */
 static uint32_t group_of(struct journal_request *first,
                          struct journal_request *second)
 {
@@ -198,7 +197,7 @@ static void a_transaction_has_limits(void **state)
         group_of(append(1, BACKEND_GROUP_SIZE_MAX - 10), append(1, 10)), 2);
     assert_int_equal(
         group_of(append(1, BACKEND_GROUP_SIZE_MAX - 10), append(1, 11)), 1);
-    /* One that is larger alone is written alone. */
+    /* A request above the limit is written alone. */
     assert_int_equal(
         group_of(append(BACKEND_GROUP_RECORDS_MAX + 1, 10), append(1, 10)), 1);
 }
@@ -269,7 +268,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Two systems of a process on one file, two threads each. */
+/* Two systems of a process with one file, two threads each. */
 static void run_systems(const struct backend_ops *ops, const char *path)
 {
     struct system systems[2];

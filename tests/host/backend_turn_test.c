@@ -1,5 +1,5 @@
-/* Writers of one journal wait for each other, in the order in which they drew their turns. Nothing here depends on how fast the
- * machine is: who is late in its turn may be passed, and that is known (turn_passed). */
+/* Tests that writers of a journal take turns in the order of their tickets. A slow writer may be
+ * passed, and turn_passed tells it, so nothing depends on the machine's speed. */
 #define _GNU_SOURCE
 #include "backends.h"
 
@@ -14,7 +14,7 @@
 #include "host/backend_sqlite.h"
 
 #define THREADS 4
-#define TURNS 100 /* of each */
+#define TURNS 100 /* of each writer */
 
 struct place {
     char folder[200];
@@ -62,7 +62,7 @@ static void *open_writer(const struct place *place, uint32_t lock_wait_ms)
 struct entry {
     uint64_t ticket;
     uint64_t passed;
-    uint64_t begin; /* numbers that rise with time */
+    uint64_t begin; /* increases with time */
     uint64_t end;
 };
 
@@ -74,7 +74,7 @@ struct taker {
     struct entry entries[TURNS];
 };
 
-/* Every turn that was not passed ends before a later one begins. */
+/* A turn that was not passed ends before a later one begins. */
 static void assert_in_order(const struct taker *takers)
 {
     static struct entry all[THREADS * TURNS];
@@ -138,7 +138,7 @@ static void turns_follow_the_order_of_tickets(void **state)
     folder_drop(place.folder);
 }
 
-/* The epochs of one shard are the order in which the transactions were done. */
+/* A shard's epochs show the order of transactions. */
 static void *claim_epochs(void *argument)
 {
     struct taker *taker = argument;
@@ -180,9 +180,9 @@ static void commits_follow_the_order_of_tickets(void **state)
     folder_drop(place.folder);
 }
 
-/* ---- waiting for a lock that somebody else has ---- */
+/* ---- a lock that another program holds ---- */
 
-/* Somebody who draws no turns, in the midst of a transaction; and a writer. */
+/* A program without a turn, during a transaction; and a writer. */
 struct gate {
     struct place place;
     sqlite3 *db;
@@ -206,7 +206,7 @@ static void *write_once(void *argument)
     return NULL;
 }
 
-/* How many turns were drawn: the first number of FILE-turn. */
+/* The number of drawn tickets: the first number of FILE-turn. */
 static uint64_t drawn(const struct gate *gate)
 {
     int file = open(gate->place.turn, O_RDONLY | O_CLOEXEC);
@@ -218,7 +218,7 @@ static uint64_t drawn(const struct gate *gate)
     return count;
 }
 
-/* Until the writer has drawn its turn, and so is about to wait. */
+/* Waits until the writer has drawn its ticket. */
 static void gate_shut(struct gate *gate)
 {
     uint64_t before;
@@ -251,7 +251,7 @@ static void gate_open(struct gate *gate)
     folder_drop(gate->place.folder);
 }
 
-/* The next one waits as long as it waits for anybody who does not move. */
+/* The next writer waits only as long as for a stalled one. */
 static void a_writer_keeps_its_turn_until_it_commits(void **state)
 {
     static struct gate gate;
@@ -270,7 +270,7 @@ static void a_writer_keeps_its_turn_until_it_commits(void **state)
     gate_open(&gate);
 }
 
-/* It reads nothing before it has the lock: what it had read would be old. */
+/* It reads nothing before it has the lock, as that would be outdated. */
 static void a_second_writer_waits_for_the_first(void **state)
 {
     static struct gate gate;

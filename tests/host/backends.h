@@ -1,4 +1,4 @@
-/* For tests of stores: requests in one line each, and a folder of their own. */
+/* Helps tests of backends: requests in one line, and temporary directories. */
 #ifndef SHERD_TESTS_STORES_H
 #define SHERD_TESTS_STORES_H
 
@@ -16,8 +16,7 @@
 #include "journal/record.h"
 #include "journal/backend.h"
 
-/* An append for entity `id` of shard `shard` under a fence: one record for
- * each letter of `events`, numbered from `from`. */
+/* Appends for entity `id`: one record for each letter of `events`, numbered from `from`. */
 static inline void append_add(struct journal_request *request, const char *shard,
                               struct fence fence, const char *id,
                               uint64_t from, const char *events)
@@ -59,8 +58,8 @@ static inline struct journal_request *append_new(const char *shard,
     return request;
 }
 
-/* The events of an entity as letters, behind the first one's number and a colon when it is not 1; fails on a gap or a wrong checksum.
- * The caller frees. */
+/* An entity's events as letters, after the first number and a colon if that is not 1. Fails on a
+ * gap or a wrong checksum. The caller frees. */
 static inline char *stored_events(const struct backend_ops *ops, void *reader,
                                   const char *id)
 {
@@ -94,7 +93,7 @@ static inline char *stored_events(const struct backend_ops *ops, void *reader,
     return (char *)letters.data;
 }
 
-/* The last entity of an append: its records below that number go. */
+/* Cuts the last entity's records below that number. */
 static inline void append_cut(struct journal_request *request, uint64_t cut)
 {
     request->entities.items[request->entities.count - 1].cut = cut;
@@ -107,7 +106,7 @@ static inline void append_cut(struct journal_request *request, uint64_t cut)
         mem_free(stored_);                                  \
     } while (0)
 
-/* A folder of a test's own, which goes with the process at the latest: a test that fails does not come to drop it. */
+/* A test's own directory. A failed test does not remove it, so the process's exit does. */
 #define FOLDERS_MAX 64 /* of one process */
 
 static char folders_made[FOLDERS_MAX][200];
@@ -125,9 +124,9 @@ static inline int folder_remove(const char *folder)
 static inline void folders_drop(void)
 {
     if (getpid() != folders_owner)
-        return; /* a child that ends */
+        return; /* a child's exit */
     for (uint32_t i = 0; i < folder_count; i++)
-        (void)!folder_remove(folders_made[i]); /* most are gone already */
+        (void)!folder_remove(folders_made[i]); /* most are removed already */
 }
 
 static inline void folder_make(char *folder, size_t size)

@@ -1,4 +1,4 @@
-/* Makes certificates with the library that reads them. */
+/* Creates certificates with OpenSSL. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -215,5 +215,5 @@ void keys_fini(struct keys *keys)
     (void)unlink(keys->node_path);
     (void)unlink(keys->key_path);
     (void)unlink(keys->crl_path);
-    check(rmdir(keys->folder) == 0); /* nothing else is in it */
+    check(rmdir(keys->folder) == 0); /* it is empty */
 }

@@ -1,6 +1,5 @@
-/* Three systems of one process form a cluster over real sockets and threads;
- * entities count while all feed them, and while one of the systems leaves;
- * and bursts of large messages leave the heartbeats alone. */
+/* Tests a cluster of three systems of one process over real sockets: entities count while all
+ * systems feed them and while one leaves, and bursts of large messages do not delay heartbeats. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -24,9 +23,9 @@
 #define ENTITIES 40u
 #define ASKS 1000u /* of each feeder */
 
-#define LARGE 180000 /* bytes of a body; a burst is what waits for answers */
+#define LARGE 180000 /* bytes of a body; a burst waits for answers */
 #define REST_MS 50 /* between bursts */
-#define BURSTS_MS 7000 /* longer than the failure detector's patience */
+#define BURSTS_MS 7000 /* longer than the failure detector's pause */
 
 enum { ADD = 1, GET, VALUE, LOAD };
 
@@ -68,10 +67,10 @@ struct feeder {
     uint32_t ended;
     uint32_t what; /* ADD, GET or LOAD */
     uint32_t count;
-    bool resting; /* LOAD: a timer is set */
+    bool resting; /* LOAD: a timer runs */
 };
 
-/* A while after the last answer. */
+/* After a pause. */
 static bool next_burst(struct sherd_ctx *ctx, struct feeder *feeder)
 {
     if (feeder->sent > feeder->ended)
@@ -110,7 +109,7 @@ static enum sherd_next feeder_receive(struct sherd_ctx *ctx, void *self,
     switch ((int)msg->kind) {
     case SHERD_STARTED:
         memcpy(&feeder->what, msg->body.data, sizeof feeder->what);
-        feeder->count = feeder->what == ADD ? ASKS : ENTITIES; /* of LOAD: see feed */
+        feeder->count = feeder->what == ADD ? ASKS : ENTITIES; /* LOAD: see feed */
         break;
     case SHERD_ANSWER:
         if (feeder->what == GET) {
@@ -159,7 +158,7 @@ static struct sherd_system *start_one(uint16_t seed, const char *pause)
     struct sherd_options options = {
         .name = "Trio",
         .port = SHERD_PORT_ANY,
-        .journal = "memory", /* of all systems of this process */
+        .journal = "memory", /* common to all systems of the process */
         .lanes = 2,
         .log_level = 2,
         .config_text = config
@@ -287,7 +286,7 @@ static void all_reachable(struct sherd_system *system)
     sherd_status_free(&status);
 }
 
-/* LargeMessageClusterSpec: a message of the control stream does not wait behind those of a burst. */
+/* Akka's LargeMessageClusterSpec: control messages do not wait for a burst. */
 static void bursts_leave_the_heartbeats_alone(void **state)
 {
     struct sherd_system *systems[SYSTEMS];

@@ -1,5 +1,4 @@
-/* What a program tells a running node of its membership, and what it may ask of it: a node that is on its way out, or in no
- * cluster, is not ready. */
+/* Tests a program's commands to a running node about its membership, and its readiness. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +18,7 @@
 
 #define PATIENCE_MS 60000
 
-/* seed 0: it founds a cluster of its own. */
+/* seed 0: it forms a cluster of its own. */
 static struct sherd_system *start(uint16_t seed)
 {
     char address[32];
@@ -71,7 +70,7 @@ static void a_node_is_ready_while_it_is_up(void **state)
     sherd_close(system);
 }
 
-/* Nobody listens at the address. */
+/* No node listens at the address. */
 static void a_node_that_left_is_not_ready(void **state)
 {
     struct sherd_system *system = start(0);
@@ -87,7 +86,7 @@ static void a_node_that_left_is_not_ready(void **state)
     sherd_close(system);
 }
 
-/* The one that leads tells the other one, then itself. */
+/* The leader commands the other node, then itself. */
 static void another_member_is_told_to_leave(void **state)
 {
     struct sherd_system *first = start(0);
@@ -120,7 +119,7 @@ struct wrong {
     const char *why;
 };
 
-/* A caller gets SHERD_EINVAL, "see the log". */
+/* The caller gets only SHERD_EINVAL. */
 static void an_invalid_address_is_logged(void **state)
 {
     static const struct wrong wrongs[] = {

@@ -1,4 +1,4 @@
-/* Processes that compete for a lease: whoever holds it makes a file that must not be there. */
+/* Runs processes that compete for a lease: the holder creates a file that must not exist. */
 #ifndef SHERD_TESTS_COMPETE_H
 #define SHERD_TESTS_COMPETE_H
 
@@ -16,7 +16,7 @@
 
 #define COMPETITORS 4
 
-/* Takes the lease for an owner, or gives it up; was it granted? */
+/* Takes or gives up the lease for an owner. True: granted. */
 typedef bool (*compete_step)(const char *owner);
 
 static inline int compete_run(const char *directory, int index, int turns,
@@ -42,7 +42,7 @@ static inline int compete_run(const char *directory, int index, int turns,
     return 0;
 }
 
-/* Until each has had so many turns. */
+/* Until each had this many turns. */
 static inline void compete(const char *directory, int turns, compete_step take,
                            compete_step give_up)
 {

@@ -1,4 +1,4 @@
-/* Lists of seed nodes from files and from a server of DNS that answers what a test wants. */
+/* Tests lists of seed nodes from files and from a scripted DNS server. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -164,9 +164,9 @@ enum dns_way {
     DNS_ANSWER,
     DNS_NO_SUCH_NAME,
     DNS_NO_DATA,
-    DNS_GARBAGE,   /* the right number, then anything */
-    DNS_TRUNCATED, /* says that there is more by TCP, and hangs up there */
-    DNS_CUT,       /* ends in the midst of a record */
+    DNS_GARBAGE,   /* the right id, then random bytes */
+    DNS_TRUNCATED, /* promises more by TCP, and closes there */
+    DNS_CUT,       /* ends inside a record */
     DNS_SILENT,
     DNS_SERVER_FAILURE
 };
@@ -178,11 +178,11 @@ struct record {
 
 struct dns {
     int socket;
-    int listener; /* TCP, at the same port */
+    int listener; /* TCP, on the same port */
     int port;
     enum dns_way way;
-    const struct record *records; /* ended by a null host */
-    uint32_t count; /* or this many of made up ones */
+    const struct record *records; /* ends with a null host */
+    uint32_t count; /* or this many generated ones */
     char name[256]; /* of the last question */
     _Atomic int asked;
     _Atomic bool ends;
@@ -275,7 +275,7 @@ static void answer(struct dns *dns, const uint8_t *bytes, size_t size,
     unsigned count = dns->way == DNS_ANSWER || dns->way == DNS_CUT
                          ? put_records(dns, &records, type)
                          : 0;
-    unsigned flags = 0x8580; /* an answer, and the last word */
+    unsigned flags = 0x8580; /* a final answer */
 
     flags |= dns->way == DNS_NO_SUCH_NAME ? 3 : 0;
     flags |= dns->way == DNS_SERVER_FAILURE ? 2 : 0;
@@ -296,7 +296,7 @@ static void answer(struct dns *dns, const uint8_t *bytes, size_t size,
     buf_fini(&records);
 }
 
-#define DATAGRAM_MAX 512 /* of an answer; longer ones go by TCP */
+#define DATAGRAM_MAX 512 /* bytes of an answer; longer ones use TCP */
 
 static void serve_datagram(struct dns *dns)
 {
@@ -365,7 +365,7 @@ static void serve(void *context)
     }
 }
 
-/* One port for datagrams and streams. False: somebody has the one of streams. */
+/* One port for UDP and TCP. False: the TCP port is in use. */
 static bool take_port(struct dns *dns)
 {
     struct sockaddr_in address = { .sin_family = AF_INET,
@@ -461,7 +461,7 @@ static void addresses_with_a_port(void **state)
     list = ask(&dns, false);
     assert_string_equal(why, "");
     assert_int_equal(list->count, 3);
-    assert_true(is_at(list, 0, "10.0.0.10", 2552)); /* as texts, the order of members */
+    assert_true(is_at(list, 0, "10.0.0.10", 2552)); /* in members' order, as texts */
     assert_true(is_at(list, 1, "10.0.0.9", 2552));
     assert_true(is_at(list, 2, "[fd00::1]", 2552)); /* as in refs */
     mem_free(list);
@@ -486,7 +486,7 @@ static void failed_queries_give_no_list(void **state)
         list = ask(&dns, i % 2);
         if (list->count || !strstr(why, "shop.test: "))
             fail_msg("%zu: %u, %s", i, list->count, why);
-        if (ways[i / 2] == DNS_SILENT) /* by the question's time, not by what c-ares gives a server */
+        if (ways[i / 2] == DNS_SILENT) /* the query's time limit, not that of c-ares for a server */
             assert_string_equal(strstr(why, "DNS"), "DNS did not answer in time");
         assert_true(atomic_load(&dns.asked) > 0);
         mem_free(list);
@@ -514,7 +514,7 @@ static void invalid_hosts_are_skipped(void **state)
     static const struct record records[] = {
         { "n1.shop.test", 0 },
         { "a-name-of-more-than-a-hundred-and-eleven-bytes.a-name-of-more-than-a-hundred-and-eleven-bytes."
-          "a-name-of-more-than-a-hundred-and-eleven-bytes", 1 }, /* this one can */
+          "a-name-of-more-than-a-hundred-and-eleven-bytes", 1 }, /* this one fits */
         { "n2.shop.test", 2551 }, { NULL, 0 },
     };
     struct seed_list *list;
@@ -622,7 +622,7 @@ static void a_file_is_read_again_each_time(void **state)
     assert_non_null(finder);
     look(finder, &heard);
     look(finder, &heard);
-    assert_int_equal(heard.lines, 1); /* the same is not said again */
+    assert_int_equal(heard.lines, 1); /* a reason is not repeated */
     write_file("oops\n");
     look(finder, &heard);
     assert_int_equal(heard.lines, 2);
@@ -635,7 +635,7 @@ static void a_file_is_read_again_each_time(void **state)
     uv_mutex_destroy(&heard.mutex);
 }
 
-/* Whoever opened a FIFO to read it would wait for somebody who writes. */
+/* Opening a FIFO would wait for a writer. */
 static void a_fifo_is_refused_without_waiting(void **state)
 {
     struct heard heard = { .lists = 0 };

@@ -1,4 +1,4 @@
-/* Look-ups of names: side by side, once for all who ask, kept for a while, bounded, and left behind. */
+/* Tests look-ups of names: parallel, shared, cached, bounded, and left behind. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -46,7 +46,7 @@ static void close_loop(struct place *place)
 
 static void wait_for(atomic_uint *number, uint32_t value)
 {
-    while (atomic_load(number) != value) /* ctest's time-out is the end of it */
+    while (atomic_load(number) != value) /* ends by ctest's time-out */
         uv_sleep(1);
 }
 
@@ -86,7 +86,7 @@ static void wait_for_told(struct place *place, uint32_t count)
     assert_int_equal(place->told, count);
 }
 
-/* What is due now, and no more. */
+/* Runs only what is due now. */
 static void run_due(struct place *place)
 {
     (void)uv_run(&place->loop, UV_RUN_NOWAIT);
@@ -155,7 +155,7 @@ static void a_name_is_asked_for_again_after_a_while(void **state)
     struct place *place = *state;
     uint64_t began_at = uv_hrtime();
 
-    for (uint32_t told = 1; atomic_load(&asked) < 2; told++) { /* ctest's time-out is the end of it */
+    for (uint32_t told = 1; atomic_load(&asked) < 2; told++) { /* ends by ctest's time-out */
         (void)start(place, "nobody.example");
         wait_for_told(place, told);
         uv_sleep(20);
@@ -219,13 +219,13 @@ static void too_many_names_are_refused(void **state)
     run_due(place);
     assert_int_equal(place->told, 0);
     (void)start(place, "fast.example");
-    (void)start(place, "slow0.example"); /* one of those that are there */
+    (void)start(place, "slow0.example"); /* a known name */
     wait_for_told(place, 1);
     assert_int_equal(place->failed, 1);
     atomic_store(&is_let_go, true);
     wait_for_told(place, DNS_LOOKUP_NAMES_MAX + 2);
     assert_int_equal(place->failed, 1);
-    /* Those that are known make room. */
+    /* Known names make room. */
     (void)start(place, "fast.example");
     wait_for_told(place, DNS_LOOKUP_NAMES_MAX + 3);
     assert_int_equal(place->failed, 1);
@@ -238,7 +238,8 @@ static void addresses_of_a_name_are_bounded(void **state)
     (void)start(place, "many.example");
     wait_for_told(place, 1);
     assert_int_equal(place->last->count, DNS_LOOKUP_ADDRESSES_MAX);
-    for (uint32_t i = 0; i < DNS_LOOKUP_ADDRESSES_MAX; i++) /* the last, of 127.0.0.1, is left out */
+    /* the last one, of 127.0.0.1, is dropped */
+    for (uint32_t i = 0; i < DNS_LOOKUP_ADDRESSES_MAX; i++)
         assert_int_equal(ntohl(place->last->addresses[i].v4.sin_addr.s_addr),
                          INADDR_LOOPBACK + 1);
 }
@@ -257,7 +258,7 @@ static void a_cancelled_look_up_still_caches_its_answer(void **state)
     (void)start(place, "slow.example");
     wait_for_told(place, 1);
     assert_int_equal(atomic_load(&asked), 1);
-    /* And one whose answer is on its way. */
+    /* Also one whose answer is on its way. */
     given_up = start(place, "slow.example");
     another = start(place, "slow.example");
     dns_lookup_cancel(given_up);
@@ -267,7 +268,7 @@ static void a_cancelled_look_up_still_caches_its_answer(void **state)
     (void)another;
 }
 
-/* The threads have nothing of who has gone. */
+/* The threads use nothing of the closed table's owner. */
 static void closing_does_not_wait_for_look_ups(void **state)
 {
     struct place *place = *state;
@@ -287,7 +288,8 @@ static void closing_does_not_wait_for_look_ups(void **state)
     mem_free(place);
     atomic_store(&is_let_go, true);
     wait_for(&waiting, 0);
-    assert_int_equal(atomic_load(&asked), DNS_LOOKUP_THREADS_MAX); /* who waited in line was not looked up */
+    /* waiting names were not looked up */
+    assert_int_equal(atomic_load(&asked), DNS_LOOKUP_THREADS_MAX);
 }
 
 #define AT_PLACE(test) cmocka_unit_test_setup_teardown(test, make_place, free_place)

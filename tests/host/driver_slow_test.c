@@ -1,5 +1,5 @@
-/* What takes seconds by its nature: a turn that does not end is reported, a
- * connection that says nothing is closed. Both at once. */
+/* Tests that a turn that does not end is reported, and a silent connection closed, both at once, as
+ * each takes seconds. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -38,7 +38,7 @@ static void look_at_line(void *user, int level, const char *module,
 
 static bool stall(struct machine *machine)
 {
-    /* Control wakes each second, as its gossip makes it. */
+    /* Control wakes each second, as with gossip. */
     if (machine->index == 0)
         machine->deadline = machine->now + 1000000000ull;
     for (int i = 0; machine->index == 2 && i < 20000; i++) {
@@ -69,12 +69,12 @@ static void long_turns_and_silent_connections_are_noticed(void **state)
     assert_int_equal(connect(silent, (struct sockaddr *)&to, sizeof to), 0);
     assert_int_equal(send(silent, "AKKA", 4, MSG_NOSIGNAL), 4);
     assert_int_equal(sherd_start(system), 0);
-    /* Lane 2 does not answer; its part comes back after the call was given up. */
+    /* Lane 2 does not answer; its part returns after the call timed out. */
     assert_int_equal(sherd_get_status(system, &status), SHERD_ETIME);
     atomic_store(&given_up, 1);
     assert_true(recv(silent, &byte, 1, 0) <= 0);
     close(silent);
-    /* A lane's time counts anew when the whole process stood still. */
+    /* A standstill of the whole process resets a lane's time. */
     for (int i = 0; i < 20000 && !(atomic_load(&late) && atomic_load(&stalls)); i++)
         uv_sleep(1);
     assert_int_equal(atomic_load(&late), 1);
@@ -114,7 +114,7 @@ static void a_node_with_a_blocked_lane_does_not_stay(void **state)
     struct sherd_options options = {
         .port = SHERD_PORT_ANY,
         .lanes = 2,
-        .config_text = "sherd.stalled-lane.leave-after = 1 s", /* 5, at least */
+        .config_text = "sherd.stalled-lane.leave-after = 1 s", /* at least 5 */
         .log = look_for_the_end,
     };
     struct sherd_system *system;
@@ -135,7 +135,7 @@ static void a_node_with_a_blocked_lane_does_not_stay(void **state)
 
 static _Atomic bool stood_still;
 static struct sherd_system *standing;
-static int tell_stopper; /* a pipe's end: a byte says that the call has begun */
+static int tell_stopper; /* pipe: a byte tells that the call has begun */
 
 static bool is_called(void)
 {
@@ -147,7 +147,7 @@ static bool is_called(void)
     return called;
 }
 
-/* A lane is in the midst of a turn while the call waits, and goes on a while after the standstill. */
+/* A lane is in a turn while the call waits, and continues some time after the standstill. */
 static bool stand_still(struct machine *machine)
 {
     for (int i = 0; machine->index == 1 && i < 20000 && !is_called(); i++)
@@ -166,7 +166,7 @@ static bool stand_still(struct machine *machine)
     return false;
 }
 
-/* Another process stops this one, for longer than a call waits, when it is told to. */
+/* A process that stops this one, on request, for longer than a call waits. */
 static pid_t stop_me(const int begins[2])
 {
     pid_t me = getpid(), pid = fork();
@@ -177,7 +177,7 @@ static pid_t stop_me(const int begins[2])
     (void)close(begins[1]);
     if (read(begins[0], &byte, 1) == 1 && getppid() == me) {
         (void)kill(me, SIGSTOP);
-        uv_sleep(STATUS_WAIT_MS + 1000); /* the standstill: its length is what is tested */
+        uv_sleep(STATUS_WAIT_MS + 1000); /* the standstill under test */
         (void)kill(me, SIGCONT);
     }
     _exit(0);

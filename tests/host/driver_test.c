@@ -1,5 +1,5 @@
-/* The driver on real threads and sockets with a fake node: mail, connections,
- * partial writes, closing in all orders, limits, ends. */
+/* Tests the driver with real threads and sockets and a fake node: mail, connections, partial
+ * writes, orders of closing, limits, ends. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -38,7 +38,7 @@ static struct sherd_options options_for(uint32_t lanes)
 {
     return (struct sherd_options){ .port = SHERD_PORT_ANY,
                                    .lanes = lanes,
-                                   /* threads that wait for a processor are no strangers */
+                                   /* The time is long, as threads may wait for a processor. */
                                    .config_text = "sherd.remote.unauthenticated.timeout = 60s",
                                    .log = keep_line };
 }
@@ -52,7 +52,7 @@ static struct sherd_system *open_system(uint32_t lanes)
     return system;
 }
 
-/* Gives other threads time without counting on how much: bounded at 20 s. */
+/* Waits for other threads, at most 20 s. */
 static void wait_until(bool (*holds)(void *), void *argument)
 {
     for (int i = 0; i < 20000 && !holds(argument); i++)
@@ -72,12 +72,12 @@ static bool is_one(void *number)
 
 /* ---- mail ---- */
 
-/* Every machine sends MAILS to every other one, in parts; each checks the order
- * of each sender, and tells control when it has all. */
+/* Every machine sends MAILS to every other one, checks the order of each sender, and reports to
+ * control when it has all. */
 #define MAILS 200000u
 #define MAIL_DONE UINT64_MAX
 
-enum { SENT, DONE, FROM }; /* numbers of a machine; FROM + sender: next expected */
+enum { SENT, DONE, FROM }; /* a machine's numbers; FROM + sender: next expected */
 
 static bool exchange_turn(struct machine *machine)
 {
@@ -132,7 +132,7 @@ static void mail_keeps_its_order(void **state)
     }
 }
 
-/* One mail back and forth: every hand-over may find the other asleep. */
+/* One mail goes back and forth: its receiver may sleep each time. */
 #define ROUNDS 20000u
 
 static void bounce_start(struct machine *machine)
@@ -175,7 +175,7 @@ static void no_waking_is_lost(void **state)
     }
 }
 
-static _Atomic int gate;   /* a turn waits while it is 1 */
+static _Atomic int gate;   /* 1: a turn waits */
 static _Atomic int inside; /* a turn waits */
 
 static bool wait_at_gate(struct machine *machine)
@@ -245,7 +245,7 @@ static void a_full_inbox_refuses(void **state)
 
 /* ---- links and connections ---- */
 
-static uint16_t peer_port; /* of the system that listens */
+static uint16_t peer_port; /* of the listening system */
 static struct sherd_system *peer;
 
 #define STREAM_SIZE (24u * 1024 * 1024) /* more than two sockets hold */
@@ -261,7 +261,7 @@ static uint8_t stream_byte(uint64_t at)
     return (uint8_t)(at * 31 + (at >> 12));
 }
 
-static uint16_t other_port; /* of the system that began */
+static uint16_t other_port; /* of the connecting system */
 
 static void echo_start(struct machine *machine)
 {
@@ -278,7 +278,7 @@ static void echo_connected(struct machine *machine, uint64_t link)
     static uint8_t part[65536];
     uint8_t hello[FAKE_HELLO_SIZE];
 
-    fake_hello(hello, is_peer(machine) ? 2 : 1); /* the echo goes to lane 2, the stream to lane 1 */
+    fake_hello(hello, is_peer(machine) ? 2 : 1); /* lane 2 gets the echo, lane 1 the stream */
     fake_write(machine, link, hello, sizeof hello);
     for (uint64_t at = 0; !is_peer(machine) && at < STREAM_SIZE;
          at += sizeof part) {
@@ -318,7 +318,7 @@ static void end_by_mail(struct machine *machine, const struct mail *mail)
         fake_end(machine, 0);
 }
 
-/* The peer's link back must be open before the stream starts. */
+/* The stream starts when the peer's link back is open. */
 static void echo_ready(struct machine *machine, uint64_t link)
 {
     echo_connected(machine, link);
@@ -326,7 +326,7 @@ static void echo_ready(struct machine *machine, uint64_t link)
         atomic_store(&inside, 1);
 }
 
-static _Atomic int partial; /* the kernel took less than it was given */
+static _Atomic int partial; /* the kernel took less than was given */
 
 static void echo_wrote(struct machine *machine, uint64_t link, size_t size)
 {
@@ -334,7 +334,7 @@ static void echo_wrote(struct machine *machine, uint64_t link, size_t size)
         atomic_store(&partial, 1);
 }
 
-/* Reads only when the sender is stuck, or had time to be. */
+/* Reads only when the sender is stuck, or had time to get stuck. */
 static void echo_accepted(struct machine *machine, uint64_t conn)
 {
     (void)conn;
@@ -361,7 +361,7 @@ static void a_stream_comes_back_whole(void **state)
     other_port = sherd_port(system);
     assert_true(peer_port != 0 && peer_port != other_port);
     assert_int_equal(sherd_start(peer), 0);
-    wait_until(is_one, &inside); /* the kernel accepts before the other starts */
+    wait_until(is_one, &inside); /* the kernel accepts before the other system starts */
     assert_int_equal(sherd_start(system), 0);
     assert_int_equal(sherd_wait(system), 0);
     for (uint32_t i = 0; i < system->thread_count; i++)
@@ -371,7 +371,7 @@ static void a_stream_comes_back_whole(void **state)
     sherd_close(peer);
 }
 
-/* A script of one link: what happened, as letters. */
+/* Events of one link, as letters. */
 static char happened[64];
 static uv_mutex_t happened_mutex;
 
@@ -446,8 +446,7 @@ static void close_link_at_start(struct machine *machine)
         happens("s");
 }
 
-/* Opens two systems, of which the first connects to the second, and waits until
- * that and nothing else happened. */
+/* Opens two systems, connects the first to the second, and expects exactly these events. */
 static void play(const char *wanted)
 {
     struct sherd_system *system = open_system(2);
@@ -477,7 +476,7 @@ static void connections_close_in_all_orders(void **state)
     fake_hooks.bytes = NULL;
     fake_hooks.wrote = close_link_on_wrote; /* the connector closes */
     play("cd");
-    fake_hooks.bytes = close_conn_on_bytes; /* both do, so nobody is told */
+    fake_hooks.bytes = close_conn_on_bytes; /* both close, so neither hears of it */
     play("cb");
     fake_hooks.start = close_link_at_start; /* before it is open */
     play("s");
@@ -508,7 +507,7 @@ static void a_failed_connect_is_reported(void **state)
     sherd_close(system);
 }
 
-/* A link that breaks is made anew, many times. */
+/* Repeats a broken link many times. */
 static _Atomic int times;
 
 static void again(struct machine *machine, uint64_t link, const char *why)
@@ -564,7 +563,7 @@ static void links_are_made_anew(void **state)
     sherd_close(peer);
 }
 
-/* ---- strangers ---- */
+/* ---- unknown nodes ---- */
 
 static int call(uint16_t port)
 {
@@ -629,7 +628,7 @@ struct caller {
     uint32_t host;
 };
 
-/* Its connection is not closed within a while. */
+/* Its connection stays open for a while. */
 static bool is_taken(void *argument)
 {
     const struct caller *caller = argument;
@@ -644,8 +643,7 @@ static bool is_taken(void *argument)
     return taken;
 }
 
-/* A seed node that was never here comes through when strangers have all that is for them: one that is configured, and those
- * that are found later. */
+/* A configured or discovered seed node connects although unknown nodes use their whole limit. */
 static void seed_nodes_pass_when_unknown_nodes_fill_the_limit(void **state)
 {
     struct sherd_options options = options_for(1);
@@ -698,7 +696,7 @@ static void a_port_in_use_is_named(void **state)
     assert_true(was_logged("in use\" key=akka.remote.artery.bind.port "
                            "source=config_text line=1"));
     options.config_text = NULL;
-    options.host = "192.0.2.1"; /* RFC 5737: nobody's */
+    options.host = "192.0.2.1"; /* RFC 5737: not assigned */
     assert_int_equal(sherd_open(&second, &options), SHERD_EADDRESS);
     sherd_close(system);
 }
@@ -774,7 +772,7 @@ static void wrong_settings_are_errors(void **state)
     sherd_close(system);
 }
 
-/* The line of a short one is there, and of one that just suffices is not. */
+/* A short time is logged, a just sufficient one is not. */
 static void a_too_short_lease_is_reported(void **state)
 {
 #define BY_LEASE                                                                \
@@ -816,7 +814,7 @@ static void types_are_checked(void **state)
     (void)state;
     assert_int_equal(sherd_entity_register(system, &type), 0);
     assert_int_equal(sherd_entity_register(system, &type), SHERD_EEXIST);
-    type.data_center = "default"; /* the own one, said */
+    type.data_center = "default"; /* the own one, explicitly */
     assert_int_equal(sherd_entity_register(system, &type), SHERD_EEXIST);
     type.data_center = "west";
     assert_int_equal(sherd_entity_register(system, &type), 0);
@@ -825,7 +823,7 @@ static void types_are_checked(void **state)
     assert_int_equal(sherd_entity_register(system, &type), SHERD_EINVAL);
     assert_int_equal(sherd_entity_register(system, &bad), SHERD_EINVAL);
     assert_int_equal(sherd_entity_register(system, &many), SHERD_EINVAL);
-    bad.name = "T|U"; /* its entity "x" would write where "U|x" of T writes */
+    bad.name = "T|U"; /* its entity "x" would have the persistence id of T's "U|x" */
     assert_int_equal(sherd_entity_register(system, &bad), SHERD_EINVAL);
     bad.name = "TProxy";
     assert_int_equal(sherd_entity_register(system, &bad), SHERD_EEXIST);
@@ -836,7 +834,7 @@ static void types_are_checked(void **state)
     assert_true(was_logged("rename it\" type=replicator both=/system/sharding/"));
     assert_true(was_logged("type=T|U why=\"the name has a |"));
     bad.name = "Kept";
-    bad.behavior.apply = apply_nothing; /* stored where it is hosted */
+    bad.behavior.apply = apply_nothing; /* needs a journal where it is hosted */
     assert_int_equal(sherd_entity_register(system, &bad), 0);
     assert_int_equal(sherd_start(system), 0);
     assert_int_equal(sherd_entity_register(system, &many), SHERD_ESTATE);
@@ -922,8 +920,8 @@ static void raise_signal(struct machine *machine)
         check(kill(getpid(), SIGTERM) == 0);
 }
 
-/* ThreadSanitizer runs handlers later, in the thread that got the signal, and loses one that comes while threads are made: in
- * one of 300 runs nobody pends and nobody has run it. */
+/* ThreadSanitizer delays handlers, and loses a signal that comes during the creation of threads: in
+ * one of 300 runs it neither pends nor was handled. */
 #if defined __has_feature
 #if __has_feature(thread_sanitizer)
 #define SIGNALS_GET_LOST true
@@ -990,7 +988,7 @@ static void requests_come_back_to_their_machine(void **state)
     assert_int_equal(sherd_start(system), 0);
     assert_int_equal(sherd_wait(system), 0);
     sherd_close(system);
-    system = open_system(3); /* requests under way at the end */
+    system = open_system(3); /* requests are pending at the end */
     assert_int_equal(sherd_start(system), 0);
     sherd_close(system);
 }
@@ -1009,7 +1007,7 @@ static void say_that_it_started(struct machine *machine)
     fake_send(machine, 0, &mail);
 }
 
-/* As many as the processors that it may use. */
+/* One for each processor that it may use. */
 static void assert_lanes(const cpu_set_t *processors)
 {
     int wanted = CPU_COUNT(processors);
@@ -1039,7 +1037,7 @@ static void lanes_are_as_many_as_processors(void **state)
     CPU_ZERO(&one);
     CPU_SET(first, &one);
     assert_lanes(&one);
-    assert_lanes(&all); /* and these are set again */
+    assert_lanes(&all); /* and restores these */
 }
 
 /* ---- quiet ---- */
@@ -1051,7 +1049,7 @@ static void an_idle_system_does_not_wake(void **state)
     uint64_t sleeps = 0, turns = 0;
 
     (void)state;
-    options.config_text = "sherd.poll = latency"; /* also then */
+    options.config_text = "sherd.poll = latency"; /* also in this mode */
     assert_int_equal(sherd_open(&system, &options), 0);
     assert_int_equal(sherd_start(system), 0);
     uv_sleep(300);

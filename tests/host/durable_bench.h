@@ -1,5 +1,5 @@
-/* What tests of the files of durable keys have in common: a directory for each test, its files as bytes, a crash. Include it
- * after cmocka and its company. */
+/* Helps tests of durable files: a directory for each test, files as bytes, and a crash. Include it
+ * after cmocka's headers. */
 #ifndef TESTS_HOST_DURABLE_BENCH_H
 #define TESTS_HOST_DURABLE_BENCH_H
 
@@ -17,7 +17,7 @@
 #define MIB (1024 * 1024)
 
 static char directory[64];
-static const char *disk = "/tmp"; /* where it is made */
+static const char *disk = "/tmp"; /* parent of the directories */
 
 static inline int make_directory(void **state)
 {
@@ -111,7 +111,7 @@ static inline void write_file(const char *name, const struct buf *bytes)
     assert_int_equal(fclose(file), 0);
 }
 
-/* One transaction. value null: erases the key. */
+/* One transaction; value null erases the key. */
 static inline int change(struct durable_files *files, const char *key,
                   const char *value, size_t size)
 {
@@ -131,7 +131,7 @@ static inline int change(struct durable_files *files, const char *key,
     return result;
 }
 
-/* The process ends without a word. What is there then. */
+/* Ends the process without closing, and loads the files again. */
 static inline struct durable_files *crash(struct durable_files *files,
                                    struct durable_request **loaded)
 {

@@ -1,4 +1,5 @@
-/* The child that reads a database of durable keys after a crash: one that is slow, that hangs, that is ended by others or ends itself. */
+/* Tests the child that reads a database of durable keys after a crash: slow, hanging, killed or
+ * crashing. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -16,12 +17,12 @@
 #include "host/durable.h"
 #include "host/durable_inside.h"
 
-/* What befalls a child at each pair that it reads. */
+/* Done by the child at each pair. */
 enum trouble { TROUBLE_NONE, TROUBLE_SLOW, TROUBLE_HANGS, TROUBLE_CIRCLES, TROUBLE_KILLED, TROUBLE_CRASHES };
 static enum trouble trouble;
-static pid_t parent; /* 0: nobody is asked */
-static int children;     /* that were made */
-static int hanging = 99; /* so many of them hang */
+static pid_t parent; /* 0: do not check */
+static int children;     /* created so far */
+static int hanging = 99; /* number of children that hang */
 
 __attribute__((visibility("default"))) int
 mdb_cursor_get(MDB_cursor *cursor, MDB_val *key, MDB_val *value,
@@ -64,7 +65,7 @@ static struct durable_files *open_impatient(uint32_t silence_ms)
     return files;
 }
 
-/* Read after a crash, once, while that befalls its children. */
+/* Loads once after a crash, with this trouble. */
 static struct durable_request *read_in_trouble(enum trouble kind,
                                                uint32_t silence_ms,
                                                struct durable_files **files)
@@ -124,7 +125,7 @@ static void assert_pairs(const struct durable_request *loaded)
     }
 }
 
-/* All of it takes longer than a child may be silent: 21 pairs of 50 ms in each tree. */
+/* 21 pairs of 50 ms in each tree take longer than a child may be silent. */
 static void a_slow_disk_is_no_damage(void **state)
 {
     struct durable_request *loaded;
@@ -134,7 +135,8 @@ static void a_slow_disk_is_no_damage(void **state)
     leave_pairs();
     forget_the_end();
     loaded = read_in_trouble(TROUBLE_SLOW, 800, &files);
-    for (int i = 0; i < 20 && loaded->result != DURABLE_DONE; i++) { /* another program had the processor for so long */
+    /* another program had the processor for too long */
+    for (int i = 0; i < 20 && loaded->result != DURABLE_DONE; i++) {
         assert_false(loaded->was_damaged);
         durable_files_close(files);
         durable_request_free(loaded);
@@ -146,7 +148,7 @@ static void a_slow_disk_is_no_damage(void **state)
     durable_request_free(loaded);
 }
 
-/* Nobody knows what the rest of the file is: it is read again, by the same life or the next one. */
+/* The rest of the file is unknown: this process or the next one reads it again. */
 static void a_killed_child_is_no_damage(void **state)
 {
     static const struct {
@@ -178,7 +180,8 @@ static void a_killed_child_is_no_damage(void **state)
     }
 }
 
-/* One that was made while another thread held a lock that it needs; the patience doubles, and the third one has 200 ms and more. */
+/* The fork happened while another thread held a lock that the child needs. The patience doubles;
+ * the third child has at least 200 ms. */
 static void a_child_that_hangs_from_its_begin_is_replaced(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -197,14 +200,14 @@ static void a_child_that_hangs_from_its_begin_is_replaced(void **state)
     durable_files_load(files, loaded);
     parent = 0;
     hanging = 99;
-    assert_in_range(children, 4, 12); /* two trees, and more where a processor was not had in time */
+    assert_in_range(children, 4, 12); /* two trees, and more on a busy machine */
     assert_pairs(loaded);
     assert_false(is_set_aside());
     durable_files_close(files);
     durable_request_free(loaded);
 }
 
-/* That is what a tree does whose pages are damaged: it is torn, and the search finds what it had. */
+/* A damaged tree does this: it counts as torn, and the search finds its records. */
 static void a_child_that_crashes_or_loops_shows_damage(void **state)
 {
     static const enum trouble troubles[] = { TROUBLE_CRASHES,
@@ -230,7 +233,7 @@ static void a_child_that_crashes_or_loops_shows_damage(void **state)
 
 /* ---- the end of the node ---- */
 
-static struct durable_request *came_back; /* of the thread, which has ended when it is looked at */
+static struct durable_request *came_back; /* by the thread, which has ended before the check */
 
 static void take_back(void *context, struct durable_request *request)
 {

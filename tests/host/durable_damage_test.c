@@ -1,8 +1,8 @@
-/* Damage to the files of durable keys: bits that flip, files that are cut, disks that are full in the midst of a write. No value
- * appears that was not written, none that was acknowledged goes without a word, and nothing crashes.
+/* Tests damaged files of durable keys: flipped bits, cut files, full disks. No value appears that
+ * was not written, every lost acknowledged value is reported, and nothing crashes.
  *
- *   DURABLE_FLIPS=2000       bits of the file, one at a time, instead of 200
- *   DURABLE_HISTORIES=1000   random lives with full disks and crashes, instead of 60 */
+ * DURABLE_FLIPS=2000 flips so many bits, one at a time, instead of 200. DURABLE_HISTORIES=1000 runs
+ * so many random histories with full disks and crashes, instead of 60. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -21,16 +21,16 @@
 #include "base/rng.h"
 #include "host/durable_inside.h"
 
-/* What is kept when the power goes is not what is asked here. */
+/* Loss of power is not tested here. */
 int fdatasync(int file)
 {
     (void)file;
     return 0;
 }
 
-static long page_size; /* of the system where a database is made; 0: this one's */
+static long page_size; /* of the creating system; 0: this one's */
 
-/* LMDB asks it for the size of a new database's pages. */
+/* LMDB takes a new database's page size from it. */
 __attribute__((visibility("default"))) long sysconf(int name)
 {
     long (*real)(int);
@@ -48,7 +48,7 @@ static uint32_t wanted(const char *name, uint32_t usual)
     return text ? (uint32_t)strtoul(text, NULL, 10) : usual;
 }
 
-/* From one bit that is flipped to the next, where the long tests flip each: the fewer flips are wanted elsewhere, the further. */
+/* Distance between flips: 1 in long tests, larger if fewer flips are wanted. */
 static uint32_t step_of(uint32_t far)
 {
     uint32_t flips = wanted("DURABLE_FLIPS", 200);
@@ -57,12 +57,12 @@ static uint32_t step_of(uint32_t far)
 }
 
 #define KEYS 40
-#define TURNS 6 /* that write each key's value again: earlier ones lie in the file's free pages */
-#define FAILURES 4 /* the turns behind which as much fails, because the disk is full */
+#define TURNS 6 /* writes of each key; earlier values lie in free pages */
+#define FAILURES 4 /* turns followed by the same number of failures on a full disk */
 #define VERSIONS (TURNS + FAILURES)
-#define LONE "erased" /* a key that is there until the last transaction, which only erases it */
+#define LONE "erased" /* erased by the last transaction alone */
 
-static uint64_t written[KEYS][VERSIONS]; /* hashes; those that failed come last */
+static uint64_t written[KEYS][VERSIONS]; /* hashes; failed ones last */
 
 static uint64_t hash_of(struct slice bytes)
 {
@@ -100,7 +100,7 @@ static int write_all(struct durable_files *files, struct rng *rng, int version,
     return result;
 }
 
-/* A database with a past: values that were written again, others of which only pages are there, and a key that was erased. */
+/* A database with a history: rewritten values, free pages of others, and an erased key. */
 static void live(struct durable_files *files, struct rng *rng)
 {
     char error[DURABLE_ERROR_MAX] = "";
@@ -116,13 +116,14 @@ static void live(struct durable_files *files, struct rng *rng)
             continue;
         assert_int_equal(stat(path, &about), 0);
         limit_files((rlim_t)about.st_size + 4096);
-        (void)write_all(files, rng, TURNS + turn, error); /* mostly it fails */
+        (void)write_all(files, rng, TURNS + turn, error); /* usually fails */
         limit_files(RLIM_INFINITY);
     }
     assert_int_equal(change(files, LONE, NULL, 0), 0);
 }
 
-/* Every value is one that was written for its key; and the last one, unless damage is told. Returns how many are the last. */
+/* Every value was written for its key, and is the last one unless damage is reported. Returns the
+ * number of last values. */
 static uint32_t check_values(const struct durable_request *loaded)
 {
     uint32_t last = 0;
@@ -135,7 +136,7 @@ static uint32_t check_values(const struct durable_request *loaded)
         int number, version = 0;
 
         if (entry->is_lost)
-            continue; /* its key may be damaged too */
+            continue; /* its key may be damaged, too */
         assert_true(key.size < sizeof name);
         memcpy(name, key.data, key.size);
         if (strcmp(name, LONE) == 0) {
@@ -155,7 +156,7 @@ static uint32_t check_values(const struct durable_request *loaded)
     return last;
 }
 
-/* It serves again, and what it has now is there after an orderly end. */
+/* It accepts writes, and has them after an orderly end. */
 static void check_serves(struct durable_files *files)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -174,8 +175,9 @@ static void check_serves(struct durable_files *files)
     durable_request_free(loaded);
 }
 
-/* What is served without a hold is the last value, and every key is there; only what was erased may come back. Of damage in two
- * places something may be missing, and a name be nobody's: that is told. How many are served. */
+/* Keys without a hold have their last value, and all keys exist; only erased ones may return. If
+ * two places are damaged, keys may be missing or names unknown, which is reported. Returns the
+ * number of served keys. */
 static uint32_t check_served(const struct durable_request *loaded,
                              bool is_one_place)
 {
@@ -209,10 +211,10 @@ static uint32_t check_served(const struct durable_request *loaded,
     return served;
 }
 
-/* A file as it was left, and what its bits become. */
+/* A file as it was closed, and the results of its flips. */
 struct flipping {
     struct buf whole, clean;
-    uint32_t flips, damaged, missing, undone; /* the last: what was erased is back, and served */
+    uint32_t flips, damaged, missing, undone; /* undone: an erased key is back and served */
     uint64_t kept;
 };
 
@@ -239,7 +241,7 @@ static void flip(struct flipping *flipping, uint64_t bit)
     *byte ^= (uint8_t)(1u << bit % 8);
     write_file("values.mdb", &flipping->whole);
     *byte ^= (uint8_t)(1u << bit % 8);
-    write_file("clean", &flipping->clean); /* of the whole one */
+    write_file("clean", &flipping->clean); /* of the intact file */
     files = open_files(loaded);
     flipping->kept += check_values(loaded);
     (void)check_served(loaded, true);
@@ -277,7 +279,7 @@ static void a_flipped_bit_invents_no_value(void **state)
     finish(&flipping, "anywhere");
 }
 
-/* Where the record begins that has the key and the highest number; its size. */
+/* Finds the latest record of a key, and its size. */
 static size_t find_last(struct slice bytes, struct slice key, size_t *size)
 {
     struct durable_record record;
@@ -294,7 +296,7 @@ static size_t find_last(struct slice bytes, struct slice key, size_t *size)
     return found;
 }
 
-/* What a tree says of its transactions, which is the store's own record, and what stands around it in its page. */
+/* The mark and its surroundings in the page. */
 static void a_flipped_bit_of_the_mark_is_reported(void **state)
 {
     uint32_t step = step_of(1200);
@@ -305,7 +307,7 @@ static void a_flipped_bit_of_the_mark_is_reported(void **state)
     (void)state;
     begin(&flipping, &rng);
     at = find_last(buf_slice(&flipping.whole), durable_mark_key(), &size);
-    assert_true(size >= DURABLE_OVERHEAD + 1 + 16); /* something has failed */
+    assert_true(size >= DURABLE_OVERHEAD + 1 + 16); /* it lists a failure */
     for (size_t bit = at * 8; bit < (at + size) * 8; bit += step) {
         uint32_t damaged = flipping.damaged;
 
@@ -315,7 +317,7 @@ static void a_flipped_bit_of_the_mark_is_reported(void **state)
     finish(&flipping, "of the mark");
 }
 
-/* The two pages that say where the tree begins: one of them is of the transaction before the last. */
+/* One of the two heads belongs to the transaction before the last. */
 static void a_flipped_bit_of_a_head_undoes_nothing(void **state)
 {
     uint32_t step = step_of(2400);
@@ -331,7 +333,7 @@ static void a_flipped_bit_of_a_head_undoes_nothing(void **state)
     finish(&flipping, "of the heads");
 }
 
-/* Whose places in the tree bear no checksum: LMDB's own copies of keys. Only those keys are there that were written. */
+/* LMDB's own copies of keys have no checksum. Only written keys may appear. */
 static void a_flipped_bit_of_a_name_invents_no_key(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -353,7 +355,7 @@ static void a_flipped_bit_of_a_name_invents_no_key(void **state)
         uint8_t *name = flipping.whole.data + at - size - record.key.size;
 
         if (memcmp(name, record.key.data, record.key.size) != 0)
-            continue; /* its pair has become others' */
+            continue; /* its pair now belongs to another key */
         for (; bit < record.key.size * 8; bit += step) {
             name[bit / 8] ^= (uint8_t)(1u << bit % 8);
             write_file("values.mdb", &flipping.whole);
@@ -383,8 +385,8 @@ static void a_flipped_bit_of_a_name_invents_no_key(void **state)
     buf_fini(&flipping.clean);
 }
 
-/* What is left of the file, after an orderly end and after a crash by turns. */
-/* What was set aside is what was found, byte for byte. */
+/* The rest of the file, after an orderly end and after a crash in turn. */
+/* The file set aside has the same bytes. */
 static void check_aside(const struct durable_request *loaded,
                         const struct buf *left)
 {
@@ -408,7 +410,7 @@ static void lose(struct flipping *flipping, const struct buf *left,
     (void)unlink(path);
     write_file("values.mdb", left);
     if (flipping->flips++ % 2)
-        write_file("clean", &flipping->clean); /* of the whole one */
+        write_file("clean", &flipping->clean); /* of the intact file */
     durable_files_close(open_files(loaded));
     check_aside(loaded, left);
     flipping->kept += check_served(loaded, is_one_place);
@@ -417,11 +419,11 @@ static void lose(struct flipping *flipping, const struct buf *left,
     erased = entry_of(loaded, LONE);
     flipping->undone += erased && !erased->is_held;
     durable_request_free(loaded);
-    /* What was held is held at the next start too. */
+    /* Holds persist at the next start. */
     loaded = durable_request_new(DURABLE_LOAD);
     durable_files_close(open_files(loaded));
     assert_false(loaded->was_damaged);
-    loaded->may_lack_keys = true; /* it was said before */
+    loaded->may_lack_keys = true; /* it was reported before */
     (void)check_served(loaded, is_one_place);
     durable_request_free(loaded);
 }
@@ -434,11 +436,12 @@ static void zero(struct flipping *flipping, size_t at, size_t size)
     buf_put_slice(&bytes, buf_slice(&flipping->whole));
     memset(bytes.data + at, 0, size);
     lose(flipping, &bytes, true);
-    assert_true(at < 2 * 4096 || flipping->undone == undone); /* a head may undo the last transaction */
+    /* a head may undo the last transaction */
+    assert_true(at < 2 * 4096 || flipping->undone == undone);
     buf_fini(&bytes);
 }
 
-/* After an orderly end, and after a crash: of sectors every other one. Where fewer flips are wanted, some of them. */
+/* After an orderly end; after a crash every second sector, or fewer if fewer flips are wanted. */
 static void zero_all(struct flipping *flipping, size_t size)
 {
     size_t step = step_of(100) * size;
@@ -464,7 +467,7 @@ static void zeroed_bytes_do_not_restore_earlier_values(void **state)
     zero_all(&flipping, 512);
 }
 
-/* Each key written once: of a page that is gone nothing else is left. */
+/* Each key is written once, so nothing remains of a lost page. */
 static void begin_young(struct flipping *flipping, struct rng *rng)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -495,7 +498,7 @@ static void a_key_with_a_lost_page_is_held(void **state)
     zero_all(&flipping, 512);
 }
 
-/* After a crash, which writes the database anew. */
+/* A crash rebuilds the database. */
 static void begin_anew(struct flipping *flipping, struct rng *rng)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -534,7 +537,8 @@ static void write_one(struct durable_files *files, struct rng *rng,
     buf_fini(&change.value);
 }
 
-/* The disk said that it wrote a page, and did not: what was there before is whole, and not what the others were written with. */
+/* The disk confirmed a page without writing it: the old page is intact but does not fit the
+ * others. */
 static void a_lost_write_is_detected(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -589,7 +593,7 @@ static void a_lost_write_is_detected(void **state)
     finish(&flipping, "of writes");
 }
 
-/* LMDB refuses a file of which one of the two heads is none. Nothing is missing, so nothing is held. */
+/* LMDB refuses an invalid head. No value is missing, so no key is held. */
 static void a_lost_head_holds_no_key(void **state)
 {
     static void (*const begins[])(struct flipping *, struct rng *) = {
@@ -613,7 +617,7 @@ static void a_lost_head_holds_no_key(void **state)
     }
 }
 
-/* It was made where pages are smaller, or larger: its second head is elsewhere. */
+/* With another page size the second head is elsewhere. */
 static void a_database_with_another_page_size_is_read(void **state)
 {
     static const uint32_t sizes[] = { 2048, 16384 };
@@ -640,7 +644,7 @@ static void a_database_with_another_page_size_is_read(void **state)
 
 #define PAGES_MAX 64
 
-/* Where the last transaction that wrote all keys has its values, or its names. */
+/* Pages with values, or names, of the last transaction that wrote all keys. */
 static void find_pages(struct slice bytes, bool of_names,
                        bool is_there[PAGES_MAX])
 {
@@ -674,7 +678,7 @@ static void zero_pages(struct buf *bytes, const bool is_there[PAGES_MAX])
             memset(bytes->data + page * 4096, 0, 4096);
 }
 
-/* Names, and one page of values or all of the last transaction. */
+/* Zeroes names, and one or all of the last transaction's pages of values. */
 static void possibly_missing_keys_are_reported(void **state)
 {
     for (int is_young = 0; is_young < 2; is_young++) {
@@ -707,7 +711,7 @@ static void possibly_missing_keys_are_reported(void **state)
     }
 }
 
-/* A life that has ended well left a database: none, or an empty one, is a disk that is not the one of before. */
+/* An orderly end leaves a database, so a missing or empty one means another disk. */
 static void a_missing_file_is_reported(void **state)
 {
     for (int how = 0; how < 2; how++) {
@@ -764,7 +768,7 @@ static void a_cut_file_gives_what_is_left(void **state)
     buf_fini(&whole);
 }
 
-/* ---- records that are whole, and not this key's, or not of this version ---- */
+/* ---- intact records of another key or version ---- */
 
 static void put_pair(struct durable_files *files, MDB_dbi tree,
                      struct slice key, const struct buf *record)
@@ -778,7 +782,7 @@ static void put_pair(struct durable_files *files, MDB_dbi tree,
     assert_int_equal(mdb_txn_commit(txn), 0);
 }
 
-/* In place of the key's last record, which its name tells of. */
+/* Replaces the key's last record. */
 static void put_as_it_is(struct durable_files *files, const char *key,
                          const struct buf *record)
 {
@@ -797,7 +801,7 @@ static void put_as_it_is(struct durable_files *files, const char *key,
     buf_fini(&bytes);
 }
 
-/* The value "strange": as another key's, or of a version to come; its checksum is right. */
+/* The value "strange" of another key, or of a later version, with a valid checksum. */
 static void put_strange(struct durable_files *files, bool of_other_key)
 {
     struct durable_record record = {
@@ -818,7 +822,7 @@ static void put_strange(struct durable_files *files, bool of_other_key)
     buf_fini(&bytes);
 }
 
-/* After an orderly end, when the database is opened where it is, as after a crash. */
+/* After an orderly end, when the database is opened in place, as after a crash. */
 static void a_foreign_record_is_no_value_of_the_key(void **state)
 {
     (void)state;
@@ -852,7 +856,7 @@ static void a_foreign_record_is_no_value_of_the_key(void **state)
     }
 }
 
-/* ---- what is held ---- */
+/* ---- holds ---- */
 
 static struct durable_files *open_again(struct durable_files *files,
                                         struct durable_request **loaded)
@@ -919,7 +923,7 @@ static void a_damaged_key_is_held_until_it_is_written(void **state)
             if (!is_erased)
                 assert_false(entry_of(loaded, "one")->is_held);
         }
-        /* Again. What was held before says nothing of it. */
+        /* Damage after a write: the earlier hold must not count. */
         put_strange(files, false);
         files = crash(files, &loaded);
         assert_true(entry_of(loaded, "one")->is_held);
@@ -930,7 +934,7 @@ static void a_damaged_key_is_held_until_it_is_written(void **state)
     }
 }
 
-/* It was held: what says so is damaged itself. */
+/* The record of the hold itself is damaged. */
 static void a_damaged_hold_still_holds(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -948,7 +952,7 @@ static void a_damaged_hold_still_holds(void **state)
     buf_fini(&strange);
 }
 
-/* What says so is kept twice. */
+/* It is stored twice. */
 static void a_hold_outlives_each_page(void **state)
 {
     for (int is_lost = 0; is_lost < 2; is_lost++) {
@@ -981,7 +985,7 @@ static void a_hold_outlives_each_page(void **state)
     }
 }
 
-/* Sharding's, which are read by nobody who could wait; and what is no text. */
+/* No reader could wait for sharding's keys; nor for keys that are no text. */
 static void keys_of_sharding_are_not_held(void **state)
 {
     static const char *const keys[] = { "\xff" "role" "\xff" "key", "\x80" };
@@ -1007,7 +1011,7 @@ static void keys_of_sharding_are_not_held(void **state)
     buf_fini(&strange);
 }
 
-/* The longest key has a hold; a longer one is of no use, since it could have none. */
+/* A longer key is refused, as it could have no hold. */
 static void the_longest_key_is_held(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -1062,7 +1066,7 @@ static int write_pair(struct durable_files *files, const char *first,
     return result;
 }
 
-/* A value of a transaction that failed stays in the file, however many fail after it. The tree has room to say so. */
+/* Values of failed transactions stay in the file, however many fail; the mark lists them. */
 static void a_long_full_disk_is_no_damage(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -1073,7 +1077,7 @@ static void a_long_full_disk_is_no_damage(void **state)
     (void)state;
     (void)snprintf(path, sizeof path, "%s/values.mdb", directory);
     assert_int_equal(change(files, "one", "1", 60000), 0);
-    for (int i = 0; i < 10; i++) /* pages that are free again */
+    for (int i = 0; i < 10; i++) /* frees pages */
         assert_int_equal(change(files, "pad", "p", 20000), 0);
     assert_int_equal(stat(path, &about), 0);
     limit_files((rlim_t)about.st_size + 100000);
@@ -1094,18 +1098,18 @@ static void a_long_full_disk_is_no_damage(void **state)
     durable_request_free(loaded);
 }
 
-/* ---- lives ---- */
+/* ---- histories ---- */
 
 #define NAMES 12
 #define ABSENT 0
 #define MAYBE_MAX 512
 
-/* What must be there, and what may be instead: of transactions that failed since the last good one. */
+/* Expected values, and values of transactions that failed since. */
 struct model {
     uint32_t value[NAMES];
     uint32_t maybe[NAMES][MAYBE_MAX];
     uint32_t maybe_count[NAMES];
-    uint32_t last; /* value that was made */
+    uint32_t last; /* number of the last generated value */
 };
 
 static size_t size_of(uint32_t value)
@@ -1126,7 +1130,7 @@ static void forget_maybe(struct model *model)
     memset(model->maybe_count, 0, sizeof model->maybe_count);
 }
 
-/* One transaction, which may not find room. */
+/* One transaction, which may find no room. */
 static void write_some(struct durable_files *files, struct model *model,
                        struct rng *rng, bool has_room)
 {
@@ -1214,10 +1218,10 @@ static void live_once(uint64_t seed)
 
     rng_init(&rng, seed);
     steps = 5 + rng_below(&rng, 40);
-    room = rng_below(&rng, 101); /* percent of the writes that find some */
+    room = rng_below(&rng, 101); /* percentage of writes with room */
     for (uint64_t i = 0; i < steps; i++) {
         uint64_t what = rng_below(&rng, 12);
-        /* A disk that is full for long: more failures than a mark can list. */
+        /* A long full disk: more failures than a mark lists. */
         uint64_t tries = what == 0 && rng_below(&rng, 4) == 0 ? 150 : 1;
 
         while (what < 10 && tries--)
@@ -1284,7 +1288,7 @@ int main(void)
     };
 
     if (access("/dev/shm", W_OK) == 0)
-        disk = "/dev/shm"; /* thousands of small files */
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a full disk */
+        disk = "/dev/shm"; /* for thousands of small files */
+    (void)signal(SIGXFSZ, SIG_IGN); /* the size limit acts as a full disk */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

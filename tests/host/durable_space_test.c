@@ -1,4 +1,5 @@
-/* Durable keys on a file system that is full, a real one: a few MiB of memory that only this process sees. Who may not mount one skips it. */
+/* Tests durable keys on a real, full file system of a few MiB that only this process sees. Skipped
+ * without the right to mount. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +58,7 @@ static struct durable *start(uint32_t write_behind_ms)
     return durable;
 }
 
-/* Lent until the next one. */
+/* Lent until the next call. */
 static struct durable_request *ask(struct durable *durable,
                                    struct durable_request *request)
 {
@@ -106,9 +107,9 @@ static void assert_filled(const struct durable_request *loaded, uint32_t key,
         assert_int_equal(value.data[i], fill);
 }
 
-/* ---- the room that there is ---- */
+/* ---- free space ---- */
 
-/* A file takes what is left, but for so many bytes. */
+/* Fills the disk except for so many bytes. */
 static void fill_up_to(size_t left)
 {
     static uint8_t page[4096];
@@ -147,7 +148,7 @@ static void a_full_disk_acknowledges_nothing(void **state)
     while (store(durable, stored, (uint8_t)stored, 30000)->result == DURABLE_DONE)
         stored++;
     assert_true(stored > 3 && stored < 40);
-    for (uint32_t i = 0; i < 3; i++) { /* nor is what is there replaced, or lost */
+    for (uint32_t i = 0; i < 3; i++) { /* the stored value is neither replaced nor lost */
         assert_int_equal(store(durable, i, 99, 60000)->result, DURABLE_FAILED);
         assert_non_null(strstr(answer->error, "No space left on device"));
         assert_non_null(strstr(answer->error, directory));
@@ -164,7 +165,7 @@ static void a_full_disk_acknowledges_nothing(void **state)
     durable_close(durable);
 }
 
-/* Something is on the disk. */
+/* Waits until a change is on the disk. */
 static void wait_for_changes(struct durable *durable)
 {
     struct durable_counters counters = { 0 };
@@ -215,7 +216,7 @@ static void write_behind_refuses_until_there_is_room(void **state)
     durable_close(durable);
 }
 
-/* Stores until nothing is taken any more, and ends without a word. */
+/* Stores until the disk is full, and ends without closing. */
 _Noreturn static void store_and_end(int out)
 {
     struct durable *durable = start(0);
@@ -228,8 +229,7 @@ _Noreturn static void store_and_end(int out)
     _exit(0);
 }
 
-/* What was acknowledged before the disk was full, and the process ended so, is there when there is room; while there is none it is not
- * loaded, or it is all there. */
+/* The values load completely once there is room; before that, loading fails or is complete. */
 static void acknowledged_values_survive_a_crash_on_a_full_disk(void **state)
 {
     (void)state;
@@ -286,7 +286,7 @@ static bool write_text(const char *path, const char *text)
     return is_good;
 }
 
-/* A place that nobody else sees: root has the right, others in a namespace of their own, where the kernel grants one. */
+/* Mounts privately: directly as root, otherwise in a user namespace if the kernel allows it. */
 static bool mount_own(const char *place)
 {
     char users[64], groups[64];

@@ -1,4 +1,5 @@
-/* A system with durable keys: it is ready while its disk takes them, and refuses files that are not its own. Remembered entities on it. */
+/* Tests a system with durable keys: readiness follows its disk, foreign files are refused,
+ * remembered entities use it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <semaphore.h>
@@ -21,8 +22,8 @@
 #define PATIENCE_MS 60000
 
 static char directory[64];
-static _Atomic uint32_t answers[SHERD_DATA_CHANGED + 1]; /* by what they say */
-static sem_t told; /* once for each of them, and for each guest */
+static _Atomic uint32_t answers[SHERD_DATA_CHANGED + 1]; /* by result */
+static sem_t told; /* once for each answer and guest */
 
 static int make_directory(void **state)
 {
@@ -37,9 +38,9 @@ static int drop_directory(void **state)
     char command[128];
 
     (void)state;
-    (void)getrlimit(RLIMIT_FSIZE, &limit); /* of a test that failed meanwhile */
+    (void)getrlimit(RLIMIT_FSIZE, &limit); /* in case a test failed before */
     limit.rlim_cur = RLIM_INFINITY;
-    (void)setrlimit(RLIMIT_FSIZE, &limit); /* the same */
+    (void)setrlimit(RLIMIT_FSIZE, &limit); /* restored */
     (void)snprintf(command, sizeof command, "rm -r %s", directory);
     return system(command);
 }
@@ -72,16 +73,16 @@ static enum sherd_next add(struct sherd_ctx *ctx, void *self,
     if (msg->kind != SHERD_DATA)
         return SHERD_CONTINUE;
     atomic_fetch_add(&answers[msg->msg], 1);
-    (void)sem_post(&told); /* it counts less than it may */
+    (void)sem_post(&told); /* the count is small */
     return SHERD_STOP;
 }
 
-/* Until so many are counted. */
+/* Waits for this count. */
 static void wait_for_count(const _Atomic uint32_t *count, uint32_t wanted)
 {
     struct timespec end;
 
-    (void)clock_gettime(CLOCK_REALTIME, &end); /* it cannot fail for this clock */
+    (void)clock_gettime(CLOCK_REALTIME, &end); /* cannot fail for this clock */
     end.tv_sec += PATIENCE_MS / 1000;
     while (atomic_load(count) < wanted &&
            (!sem_timedwait(&told, &end) || errno == EINTR))
@@ -138,7 +139,7 @@ static void a_system_is_ready_while_its_disk_accepts_keys(void **state)
     assert_int_equal(status.damaged_key_count, 0);
     sherd_status_free(&status);
     limit_files(RLIM_INFINITY);
-    wait_until_ready(system); /* nobody changes anything */
+    wait_until_ready(system); /* without a change */
     wait_for_answer(system, SHERD_DATA_UPDATED);
     sherd_close(system);
 }
@@ -154,7 +155,7 @@ static uint64_t failures_of(struct sherd_system *system)
     return count;
 }
 
-/* Nobody asks the disk for anything when it fails, nor when it is well again. */
+/* No call is pending when the disk fails or recovers. */
 static void a_failed_write_behind_is_reported(void **state)
 {
     char text[512];
@@ -199,8 +200,8 @@ static void files_of_another_cluster_end_the_node(void **state)
     assert_int_equal(sherd_start(system), 0);
     wait_until_ready(system);
     wait_for_answer(system, SHERD_DATA_UPDATED);
-    assert_int_equal(sherd_open(&second, &options), SHERD_ESTORE); /* it is open */
-    assert_null(strstr(sherd_strerror(SHERD_ESTORE), "journal")); /* there is none */
+    assert_int_equal(sherd_open(&second, &options), SHERD_ESTORE); /* the files are open */
+    assert_null(strstr(sherd_strerror(SHERD_ESTORE), "journal")); /* there is no journal */
     sherd_close(system);
     options.name = "Other";
     assert_int_equal(sherd_open(&system, &options), 0);
@@ -209,7 +210,7 @@ static void files_of_another_cluster_end_the_node(void **state)
     sherd_close(system);
 }
 
-static _Atomic uint32_t guests; /* entities that were started */
+static _Atomic uint32_t guests; /* started entities */
 
 static enum sherd_next host_guest(struct sherd_ctx *ctx, void *self,
                                   const struct sherd_msg *msg)
@@ -218,7 +219,7 @@ static enum sherd_next host_guest(struct sherd_ctx *ctx, void *self,
     (void)self;
     if (msg->kind == SHERD_STARTED) {
         atomic_fetch_add(&guests, 1);
-        (void)sem_post(&told); /* the same */
+        (void)sem_post(&told); /* as above */
     }
     return SHERD_CONTINUE;
 }
@@ -251,7 +252,7 @@ static void wait_for_guests(uint32_t count)
     wait_for_count(&guests, count);
 }
 
-/* No key of the users' is durable, and there is no journal. */
+/* No user key is durable, and there is no journal. */
 static void remembered_entities_need_only_the_disk(void **state)
 {
     struct sherd_system *system = open_inn();
@@ -286,7 +287,7 @@ int main(void)
                                         make_directory, drop_directory),
     };
 
-    (void)sem_init(&told, 0, 0); /* it cannot fail with these */
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a full disk */
+    (void)sem_init(&told, 0, 0); /* cannot fail with these */
+    (void)signal(SIGXFSZ, SIG_IGN); /* the size limit acts as a full disk */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

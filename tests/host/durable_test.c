@@ -1,4 +1,4 @@
-/* Durable keys in files: what was acknowledged is there, whatever happened to the process, the disk or the bytes. */
+/* Tests that acknowledged durable keys survive the end of the process, a full disk, and damage. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,9 +23,9 @@
 #include "durable_bench.h"
 #include "host/durable.h"
 
-/* Directories that were synced: the library's calls come here. */
+/* Synced directories; replaces the library's call. */
 static char synced[4096];
-static bool directories_fail; /* to be synced */
+static bool directories_fail; /* their syncs */
 
 int fsync(int file)
 {
@@ -55,7 +55,7 @@ struct answers {
     uv_cond_t changed;
     struct durable_request *last;
     uint32_t count;
-    uv_sem_t gate; /* a request of tag 1 waits there */
+    uv_sem_t gate; /* blocks a request of tag 1 */
 };
 
 static void on_done(void *context, struct durable_request *request)
@@ -88,7 +88,7 @@ static void answers_fini(struct answers *answers)
     uv_mutex_destroy(&answers->mutex);
 }
 
-/* Lent until the next one. */
+/* Lent until the next call. */
 static struct durable_request *ask(struct durable *durable,
                                    struct answers *answers,
                                    struct durable_request *request)
@@ -180,7 +180,7 @@ static void wait_for_counter(struct durable *durable, bool failures)
     fail_msg("nothing was tried for 20 s");
 }
 
-/* ---- an orderly life ---- */
+/* ---- an orderly run ---- */
 
 static void stored_values_are_loaded_again(void **state)
 {
@@ -209,7 +209,7 @@ static void stored_values_are_loaded_again(void **state)
     stop(durable, &answers);
 }
 
-/* A file, or a directory, whose entry was not synced is gone after a loss of power, whatever is in it. */
+/* A file or directory without a synced entry is lost with the power, whatever it has. */
 static void a_new_database_outlives_a_loss_of_power(void **state)
 {
     char parent[40], line[80];
@@ -325,7 +325,7 @@ static void other_systems_and_clusters_are_refused(void **state)
     assert_non_null(strstr(error, "/dev/null/ddata"));
     stop(durable, &answers);
 
-    for (int i = 0; i < 2; i++) { /* as it was left, and once it is not trusted any more */
+    for (int i = 0; i < 2; i++) { /* closed orderly, then untrusted */
         durable = start(&answers, "another", 0);
         loaded = ask(durable, &answers, durable_request_new(DURABLE_LOAD));
         assert_int_equal(loaded->result, DURABLE_FAILED);
@@ -360,7 +360,7 @@ static void sizes_of_the_database_are_bounded(void **state)
     (void)load(durable, &answers);
     assert_done(ask(durable, &answers, store_text("k", "v")));
     stop(durable, &answers);
-    /* A file may be larger than all that is in it may be: it has free pages. */
+    /* A file may be larger than the limit of its content, as it has free pages. */
     file = open(path, O_WRONLY);
     assert_int_equal(ftruncate(file, (off_t)DURABLE_LOAD_SIZE_MAX + 1), 0); /* a hole */
     assert_int_equal(close(file), 0);
@@ -373,7 +373,7 @@ static void sizes_of_the_database_are_bounded(void **state)
     stop(durable, &answers);
 }
 
-/* It would be there after a crash: the database is not touched, and loading is tried again. */
+/* The file would exist after a crash, so the database stays untouched, and loading is repeated. */
 static void an_irremovable_clean_file_fails_the_load(void **state)
 {
     char path[128];
@@ -430,7 +430,7 @@ static void limits_are_kept(void **state)
     request = store_text("k", "v");
     request->tag = 1;
     durable_submit(durable, request);
-    wait_for_counter(durable, false); /* the thread stands in on_done now */
+    wait_for_counter(durable, false); /* the thread is in on_done now */
     for (uint32_t i = 0; i < DURABLE_QUEUE_MAX + 1; i++)
         durable_submit(durable, durable_request_new(DURABLE_ERASE));
     durable_get_counters(durable, &counters);
@@ -472,7 +472,7 @@ static void a_full_disk_acknowledges_nothing(void **state)
     mem_free(value);
 }
 
-/* More than may be held, on a full disk: the end does not wait for room. */
+/* More than fits, on a full disk: closing does not wait for room. */
 static void write_behind_ends_on_a_full_disk(void **state)
 {
     uint8_t *value = mem_alloc(DURABLE_VALUE_MAX);
@@ -493,7 +493,7 @@ static void write_behind_ends_on_a_full_disk(void **state)
     }
     wait_for_counter(durable, true);
     durable_get_counters(durable, &counters);
-    assert_true(counters.failures <= 2); /* not again and again */
+    assert_true(counters.failures <= 2); /* no further tries */
     limit_files(RLIM_INFINITY);
     stop(durable, &answers);
     mem_free(value);
@@ -512,7 +512,7 @@ static void write_behind_on_a_full_disk_refuses_until_it_is_written(void **state
     said[0] = 0;
     assert_done(ask(durable, &answers, store_of("k", slice_of(value, MIB))));
     wait_for_counter(durable, true);
-    assert_non_null(strstr(said, "not written")); /* though nobody waits */
+    assert_non_null(strstr(said, "not written")); /* although no request waits */
     assert_int_equal(ask(durable, &answers, store_text("x", "v"))->result,
                      DURABLE_FAILED);
     limit_files(RLIM_INFINITY);
@@ -527,7 +527,7 @@ static void write_behind_on_a_full_disk_refuses_until_it_is_written(void **state
     mem_free(value);
 }
 
-/* ---- an end without warning ---- */
+/* ---- a crash ---- */
 
 _Noreturn static void store_until_killed(int out)
 {
@@ -545,7 +545,7 @@ _Noreturn static void store_until_killed(int out)
     }
 }
 
-/* A file that cannot be read is no damage: nothing is set aside, and nothing begins anew. */
+/* This is no damage: the file is neither set aside nor replaced. */
 static void an_unreadable_file_stays_unchanged(void **state)
 {
     struct durable_request *loaded;
@@ -555,7 +555,7 @@ static void an_unreadable_file_stays_unchanged(void **state)
 
     (void)state;
     (void)snprintf(path, sizeof path, "%s/values.mdb", directory);
-    assert_int_equal(mkdir(path, 0700), 0); /* who is root reads any file, but no directory */
+    assert_int_equal(mkdir(path, 0700), 0); /* root can read any file, but no directory */
     durable = start(&answers, "c", 0);
     loaded = ask(durable, &answers, durable_request_new(DURABLE_LOAD));
     assert_int_equal(loaded->result, DURABLE_FAILED);
@@ -604,7 +604,7 @@ static void acknowledged_values_survive_a_kill(void **state)
         memcpy(text, loaded->bytes.data + entry->value.at, entry->value.size);
         found = (uint32_t)atoi(text);
         assert_true(found >= last && found % 50 == i);
-        assert_true(found <= acknowledged + 1); /* one may have been on its way */
+        assert_true(found <= acknowledged + 1); /* one may have been in progress */
     }
     stop(durable, &answers);
 }
@@ -620,7 +620,7 @@ static void erased_keys_stay_erased_after_a_crash(void **state)
     assert_int_equal(change(files, "one", "1", 3000), 0);
     assert_int_equal(change(files, "two", "2", 3000), 0);
     assert_int_equal(change(files, "two", NULL, 0), 0);
-    for (int i = 0; i < 2; i++) { /* as it was written, and written anew */
+    for (int i = 0; i < 2; i++) { /* as written, and rebuilt */
         files = crash(files, &loaded);
         assert_false(loaded->was_damaged);
         assert_int_equal(loaded->entries.count, 1);
@@ -630,7 +630,7 @@ static void erased_keys_stay_erased_after_a_crash(void **state)
     durable_request_free(loaded);
 }
 
-/* Some pages of a transaction that failed are in the file. They are neither damage nor a value. */
+/* The file has pages of a failed transaction. They are neither damage nor values. */
 static void a_failed_transaction_is_no_damage_after_a_crash(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -660,11 +660,11 @@ static void a_failed_transaction_is_no_damage_after_a_crash(void **state)
         assert_false(loaded->was_damaged);
         assert_null(entry_of(loaded, "two"));
         assert_non_null(entry_of(loaded, "one"));
-        if (turn) /* what comes before the crash tells that it failed */
+        if (turn) /* a mark tells of the failure before the crash */
             assert_int_equal(
                 durable_slice(loaded, entry_of(loaded, "one")->value).data[0],
                 '1');
-        else /* nobody could know: it may come back, as any that was under way */
+        else /* unknown: it may return like any unfinished one */
             assert_int_equal(change(files, "one", "1", 3000), 0);
     }
     for (int i = 0; i < 2; i++)
@@ -674,7 +674,7 @@ static void a_failed_transaction_is_no_damage_after_a_crash(void **state)
     durable_request_free(loaded);
 }
 
-/* More than is looked at together, and no tree that leads to any of it. */
+/* The file exceeds the search window, and no tree leads to its records. */
 static void all_of_a_large_file_is_searched(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -705,7 +705,7 @@ static void all_of_a_large_file_is_searched(void **state)
     durable_request_free(loaded);
 }
 
-/* A start that was killed before it wrote anything. */
+/* A start was killed before it wrote anything. */
 static void an_empty_file_is_a_new_one(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -782,6 +782,6 @@ int main(void)
         in_a_directory(values_lost_by_write_behind_are_reported),
     };
 
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a full disk */
+    (void)signal(SIGXFSZ, SIG_IGN); /* the size limit acts as a full disk */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Replies of etcd's gateway: those that it writes (taken from a 3.4 server), and those that are none.
+/* Tests replies of etcd's gateway: real ones of a 3.4 server, and invalid ones.
  *
  * limit: ETCD_VALUE_MAX, ETCD_TOKEN_MAX */
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static void a_missing_key_is_read(void **state)
     assert_true(key.mod_revision == 0);
 }
 
-/* What would read as "nobody has it" had better not. */
+/* None of these may read as a free lease. */
 static void an_invalid_range_reply_is_refused(void **state)
 {
     static const char *const texts[] = {
@@ -65,7 +65,8 @@ static void an_invalid_range_reply_is_refused(void **state)
         "{" HEADER ",\"kvs\":[{" ENTRY "},{" ENTRY "}]}",
         "{" HEADER ",\"kvs\":[{\"key\":\"aw==\"}]}",
         "{" HEADER ",\"kvs\":[{\"key\":\"YQ==\",\"create_revision\":\"5\",\"mod_revision\":\"6\"}]}",
-        "{" HEADER ",\"kvs\":[{\"key\":\"aw==\",\"create_revision\":\"5\",\"mod_revision\":\"8\"}]}", /* newer than the reply */
+        /* newer than the reply */
+        "{" HEADER ",\"kvs\":[{\"key\":\"aw==\",\"create_revision\":\"5\",\"mod_revision\":\"8\"}]}",
         "{" HEADER ",\"kvs\":[{" ENTRY ",\"lease\":\"1\"}]}",
         "{" HEADER "} {" HEADER "}",
         "{" HEADER,
@@ -134,7 +135,8 @@ static void tokens_are_read(void **state)
     (void)state;
     assert_true(etcd_read_token(slice_text("{" HEADER ",\"token\":\"abc.12\"}"), token));
     assert_string_equal(token, "abc.12");
-    assert_false(etcd_read_token(slice_text("{\"token\":\"a\\r\\nHost: b\"}"), token)); /* it becomes a header line */
+    /* would become a header line */
+    assert_false(etcd_read_token(slice_text("{\"token\":\"a\\r\\nHost: b\"}"), token));
     assert_false(etcd_read_token(slice_text("{\"token\":\"\"}"), token));
     (void)snprintf(text, sizeof text, "{\"token\":\"%0*d\"}", ETCD_TOKEN_MAX - 1, 0);
     assert_true(etcd_read_token(slice_text(text), token));

@@ -17,7 +17,7 @@
 #include "base/check.h"
 
 #define MESSAGE_MAX 65536
-#define LOOK_MS 20 /* between two looks at whether the test is over */
+#define LOOK_MS 20 /* between checks whether the test is over */
 
 const char *etcd_program;
 
@@ -86,7 +86,7 @@ static void become_etcd(const struct etcd_server *server)
     fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (fd < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0)
         _exit(126);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* it shall not outlive the test */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends with the test */
     (void)execv(etcd_program, (char *const *)(uintptr_t)arguments);
     _exit(127);
 }
@@ -119,9 +119,9 @@ void etcd_server_fini(struct etcd_server *server)
     check(system(command) == 0);
 }
 
-/* ---- the one between ---- */
+/* ---- the server in between ---- */
 
-/* Bytes of a message that are still to come, from what is there; -1: not known yet. */
+/* Bytes of a message that are still missing; -1: unknown. */
 static long missing(const char *text, size_t size)
 {
     const char *end = memmem(text, size, "\r\n\r\n", 4);
@@ -139,7 +139,7 @@ static long missing(const char *text, size_t size)
            (long)size;
 }
 
-/* False when the test is over, or the other side has gone. */
+/* False: the test is over, or the peer has closed. */
 static bool wait_for(struct fake *fake, int fd)
 {
     struct pollfd look = { .fd = fd, .events = POLLIN };
@@ -171,7 +171,7 @@ static size_t read_message(struct fake *fake, int fd, char *text)
 
 static void say(int fd, const char *text, size_t size)
 {
-    (void)send(fd, text, size, MSG_NOSIGNAL); /* whoever asked may be gone */
+    (void)send(fd, text, size, MSG_NOSIGNAL); /* the caller may have closed */
 }
 
 static void ask_behind(struct fake *fake, int fd, const char *question,
@@ -242,7 +242,7 @@ static void reply(struct fake *fake, int fd, const char *question, size_t size)
         say_without_end(fake, fd);
         break;
     case FAKE_SILENT:
-        (void)wait_for(fake, fd); /* until the other side has gone */
+        (void)wait_for(fake, fd); /* until the peer closes */
         break;
     case FAKE_HANG_UP:
         break;

@@ -1,6 +1,5 @@
-/* A real etcd of the machine as a process of its own, and a server between it and who asks, which answers what a test
- * wants.
- * Both on loopback only. For etcd_test.c. */
+/* Runs a real etcd as a process, and a scripted server between it and its client, both on loopback.
+ * For etcd_test.c. */
 #ifndef SHERD_TESTS_ETCD_SERVER_H
 #define SHERD_TESTS_ETCD_SERVER_H
 
@@ -16,38 +15,38 @@ struct etcd_server {
     int port;
     int peer_port;
     bool tls; /* with server.crt and server.key of the directory */
-    bool signs; /* tokens are signed, with token.key and token.pub of the directory */
-    pid_t pid; /* 0: it does not run */
+    bool signs; /* signed tokens, with token.key and token.pub of the directory */
+    pid_t pid; /* 0: not running */
 };
 
 extern const char *etcd_program;
 
 int free_port(void);
-void etcd_server_init(struct etcd_server *server); /* makes the directory */
+void etcd_server_init(struct etcd_server *server); /* creates the directory */
 void etcd_server_start(struct etcd_server *server); /* returns at once */
-void etcd_server_kill(struct etcd_server *server);  /* kill -9; a further start goes on with its data */
+void etcd_server_kill(struct etcd_server *server);  /* kill -9; a restart keeps its data */
 void etcd_server_fini(struct etcd_server *server);
 
 enum fake_way {
-    FAKE_PASS,     /* asks the etcd behind it, and passes the answer on */
+    FAKE_PASS,     /* forwards to the etcd and returns its answer */
     FAKE_TEXT,     /* 200 with text */
     FAKE_FAULT,    /* 500 */
-    FAKE_HUGE,     /* 200 with a body that never ends */
-    FAKE_CUT,      /* the connection ends in the midst of the body */
-    FAKE_HANG_UP,  /* the connection ends without an answer */
-    FAKE_SILENT,   /* takes the question, and says nothing */
-    FAKE_LOSE_TXN, /* as PASS, but whoever wrote hears nothing */
-    FAKE_LOSE_ALL_AFTER_TXN /* and nothing from then on */
+    FAKE_HUGE,     /* 200 with an endless body */
+    FAKE_CUT,      /* closes inside the body */
+    FAKE_HANG_UP,  /* closes without an answer */
+    FAKE_SILENT,   /* accepts the request, never answers */
+    FAKE_LOSE_TXN, /* like PASS, but drops replies of writes */
+    FAKE_LOSE_ALL_AFTER_TXN /* and all replies after one */
 };
 
 struct fake {
     int listener;
     int port;
-    int behind; /* the port of the etcd */
+    int behind; /* port of the etcd */
     const char *text;
     _Atomic int way;
-    _Atomic int asked; /* questions that came */
-    _Atomic int wrote; /* of them transactions */
+    _Atomic int asked; /* requests */
+    _Atomic int wrote; /* of these, transactions */
     _Atomic bool ends;
     uv_thread_t thread;
 };

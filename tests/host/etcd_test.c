@@ -1,4 +1,4 @@
-/* Leases in a real etcd: one owner at a time through everything that a server and the way to it can do. */
+/* Tests leases in a real etcd: one owner at a time, whatever server and network do. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,8 +21,8 @@
 #include "host/lease_provider.h"
 
 #define TTL (60 * SECOND)
-#define PATIENCE (20 * SECOND) /* for what should come; a busy machine needs some */
-#define SHORT (400 * MS) /* for what does not */
+#define PATIENCE (20 * SECOND) /* for expected results on a busy machine */
+#define SHORT (400 * MS) /* for results that do not come */
 
 static struct etcd_server etcd;
 
@@ -41,7 +41,7 @@ static int end(void **state)
     return 0;
 }
 
-/* ---- keepers ---- */
+/* ---- lease providers ---- */
 
 #define URLS_MAX 3
 
@@ -116,7 +116,7 @@ static uint64_t granted(struct lease_etcd *keeper, const char *owner)
     return request.token;
 }
 
-/* A look that fails has its reason in the end; on a busy machine the first ones may have that of their own time. */
+/* Repeats until the reason appears, as early tries on a busy machine may time out. */
 static void unknown_because(struct lease_etcd *keeper, const char *why)
 {
     uint64_t until = uv_hrtime() + PATIENCE;
@@ -128,7 +128,7 @@ static void unknown_because(struct lease_etcd *keeper, const char *why)
         fail_msg("%s, not %s", lease_etcd_why(keeper), why);
 }
 
-/* ---- a server that is well ---- */
+/* ---- a healthy server ---- */
 
 static void one_owner_at_a_time(void **state)
 {
@@ -146,7 +146,7 @@ static void one_owner_at_a_time(void **state)
     lease_etcd_close(keeper);
 }
 
-/* A holder that is killed says nothing more: whoever wants it has it after the time, not before. */
+/* After a holder's kill, another owner gets the lease after its time, not earlier. */
 static void a_lease_without_renewal_expires(void **state)
 {
     struct lease_etcd *keeper = keeper_at(etcd.port, PATIENCE);
@@ -171,7 +171,7 @@ static void a_lease_without_renewal_expires(void **state)
     lease_etcd_close(keeper);
 }
 
-/* Each renewal ties the key to a new time: it is not the first one's that counts. */
+/* The last renewal's time counts, not the first one's. */
 static void renewals_keep_a_lease(void **state)
 {
     struct lease_etcd *keeper = keeper_at(etcd.port, PATIENCE);
@@ -192,7 +192,7 @@ static void renewals_keep_a_lease(void **state)
     lease_etcd_close(keeper);
 }
 
-/* Leases of etcd that are there: what is tied to nothing was given back. */
+/* Number of etcd leases; unused ones were revoked. */
 static size_t leases_there(void)
 {
     struct where where;
@@ -228,7 +228,7 @@ static void nothing_is_left_behind(void **state)
     lease_etcd_close(keeper);
 }
 
-/* In each process its own. */
+/* A provider for each process. */
 static struct lease_etcd *own_keeper(void)
 {
     static struct lease_etcd *keeper;
@@ -254,7 +254,7 @@ static void processes_exclude_each_other(void **state)
     compete(etcd.directory, 15, take, give_up);
 }
 
-/* ---- a server that ends, and ways that are bad ---- */
+/* ---- failing servers and networks ---- */
 
 static void a_restarted_server_keeps_its_leases(void **state)
 {
@@ -286,7 +286,7 @@ static void the_next_endpoint_is_asked(void **state)
     (void)state;
     fake_start(&silent, FAKE_SILENT, 0);
     ports[0] = silent.port;
-    ports[1] = free_port(); /* nobody is there */
+    ports[1] = free_port(); /* no server is there */
     ports[2] = etcd.port;
     at(&where, ports, 3);
     where.options.request_timeout = 500 * MS;
@@ -296,7 +296,7 @@ static void the_next_endpoint_is_asked(void **state)
     assert_true(asked >= 1);
     for (int i = 0; i < 5; i++)
         (void)granted(keeper, "a:1");
-    assert_int_equal(atomic_load(&silent.asked), asked); /* the one that answered is asked again */
+    assert_int_equal(atomic_load(&silent.asked), asked); /* asks the endpoint that answered last */
     lease_etcd_close(keeper);
     fake_end(&silent);
 }
@@ -333,7 +333,7 @@ static void an_invalid_answer_is_no_grant(void **state)
         { FAKE_TEXT, "<html>Welcome to the guest network</html>" },
         { FAKE_TEXT, "{}" },
         { FAKE_TEXT, "{\"succeeded\":true}" },
-        /* An empty key, and a time that is shorter than it has to be. */
+        /* An empty key, and a shorter time than requested. */
         { FAKE_TEXT, "{\"header\":{\"revision\":\"1\"},\"ID\":\"5\",\"TTL\":\"59\",\"succeeded\":true}" },
         { FAKE_FAULT, "" },
         { FAKE_HUGE, "" },
@@ -350,13 +350,13 @@ static void an_invalid_answer_is_no_grant(void **state)
         fake_start(&fake, rows[i].way, 0);
         fake.text = rows[i].text;
         keeper = keeper_at(fake.port, SHORT);
-        unknown_because(keeper, ": "); /* any */
+        unknown_because(keeper, ": "); /* any reason */
         lease_etcd_close(keeper);
         fake_end(&fake);
     }
 }
 
-/* The server has done it, and whoever asked does not hear of it: it looks again. */
+/* The server did it, but the reply is lost: the client reads again. */
 static void a_lost_reply_is_read_again(void **state)
 {
     struct lease_etcd *keeper;
@@ -376,7 +376,7 @@ static void a_lost_reply_is_read_again(void **state)
     fake_end(&fake);
 }
 
-/* Nobody knows: it is not held as far as whoever asked is concerned, and as far as others are it is. */
+/* The client must not hold it, and others cannot get it. */
 static void an_unknown_result_is_no_grant_and_no_release(void **state)
 {
     struct lease_etcd *direct = keeper_at(etcd.port, PATIENCE);
@@ -390,7 +390,7 @@ static void an_unknown_result_is_no_grant_and_no_release(void **state)
     assert_int_equal(ask(keeper, LEASE_TAKE, "a:1").answer, LEASE_UNKNOWN);
     assert_true(atomic_load(&fake.wrote) >= 1);
     assert_int_equal(ask(direct, LEASE_TAKE, "b:1").answer, LEASE_REFUSED);
-    /* A renewal of what is held, unknown: the key stays. */
+    /* An unknown renewal keeps the key. */
     (void)granted(direct, "a:1");
     assert_int_equal(ask(keeper, LEASE_TAKE, "a:1").answer, LEASE_UNKNOWN);
     assert_int_equal(ask(direct, LEASE_TAKE, "b:1").answer, LEASE_REFUSED);
@@ -409,7 +409,7 @@ static void take_nothing(void *context, struct lease_request *request)
     mem_free(request);
 }
 
-/* Closing waits for no time limit. */
+/* Closing does not wait for a time limit. */
 static void closing_ends_a_waiting_request(void **state)
 {
     static _Atomic int answer;
@@ -440,7 +440,7 @@ static void closing_ends_a_waiting_request(void **state)
     fake_end(&fake);
 }
 
-/* ---- who may ---- */
+/* ---- users ---- */
 
 static void call(struct etcd_calls *calls, const char *path, const char *json)
 {
@@ -455,13 +455,13 @@ static struct etcd_calls *open_calls(struct where *where)
     struct etcd_calls *calls;
     char error[256];
 
-    where->options.request_timeout = PATIENCE / 2; /* a server takes its time over passwords */
+    where->options.request_timeout = PATIENCE / 2; /* passwords take the server time */
     if (etcd_calls_open(&calls, &where->options, error, sizeof error) != 0)
         fail_msg("%s", error);
     return calls;
 }
 
-/* From here on only root comes in. */
+/* From now on only root has access. */
 static void ask_for_users(struct where *where)
 {
     struct lease_etcd *keeper = keeper_at(etcd.port, PATIENCE);
@@ -499,7 +499,7 @@ static void users_sign_in(void **state)
     where.options.patience = PATIENCE;
     keeper = open_where(&where);
     token = granted(keeper, "a:1");
-    etcd_server_kill(&etcd); /* it forgets who has signed in */
+    etcd_server_kill(&etcd); /* it forgets sign-ins */
     etcd_server_start(&etcd);
     assert_true(granted(keeper, "a:1") == token);
     lease_etcd_close(keeper);
@@ -522,8 +522,8 @@ static int start_signing(void **state)
     return 0;
 }
 
-/* A signed token says of which state of the users it is: when that changes it is of no use for the rest of its time, and the server calls that a
- * bad request. */
+/* A signed token is bound to a state of the users. After a change the server answers it with "bad
+ * request". */
 static void users_sign_in_again_when_users_change(void **state)
 {
     struct lease_etcd *keeper;

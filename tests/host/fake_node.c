@@ -1,4 +1,4 @@
-/* The fake node: arrays, and calls of the hooks. */
+/* Implements the fake node with arrays and hooks. */
 #include "fake_node.h"
 
 #include <stdio.h>
@@ -287,7 +287,7 @@ bool machine_pending(struct machine *machine, uint64_t link,
 {
     struct fake_link *at = &machine->links[link];
 
-    /* Empty when it was closed meanwhile. */
+    /* Empty if it was closed meanwhile. */
     *bytes = slice_of(at->out.data + at->written, at->out.size - at->written);
     if (bytes->size > 128 * 1024)
         bytes->size = 128 * 1024;
@@ -344,7 +344,7 @@ void machine_found(struct machine *machine, uint64_t now,
 {
     (void)machine;
     (void)now;
-    mem_free(list); /* the fake node looks for nobody */
+    mem_free(list); /* not used by the fake node */
 }
 
 void machine_stored(struct machine *machine, uint64_t now,

@@ -1,8 +1,7 @@
-/* A node without cores, to test the driver with: it does what hooks tell it.
+/* Replaces the node in tests of the driver: hooks decide what it does.
  *
- * Every machine keeps mail, wants and bytes of links in plain arrays; a hook is
- * called for each input and may use the verbs below. All hooks of a machine run
- * on its thread. Set fake_hooks before sherd_open. */
+ * A machine keeps mail, requests and bytes of links in arrays, and calls a hook for each input, on
+ * its own thread. Set fake_hooks before sherd_open. */
 #ifndef TESTS_HOST_FAKE_NODE_H
 #define TESTS_HOST_FAKE_NODE_H
 
@@ -15,7 +14,7 @@
 
 struct fake_link {
     bool open;
-    bool asked;     /* WANT_WRITE was left and not yet ended */
+    bool asked;     /* a WANT_WRITE is pending */
     struct buf out;
     size_t written; /* bytes of out */
 };
@@ -24,13 +23,13 @@ struct machine {
     struct node *node;
     uint32_t index;
     uint64_t now;
-    uint64_t deadline; /* UINT64_MAX = none */
+    uint64_t deadline; /* UINT64_MAX: none */
     struct trace *trace;
     VEC(struct mail) out[LANES_MAX + 1];
     VEC(struct want) wants;
     uint32_t wants_at;
     struct fake_link links[FAKE_LINKS_MAX]; /* by number */
-    uint64_t numbers[16];                   /* the hooks' own */
+    uint64_t numbers[16];                   /* for the hooks */
     void *user;
 };
 
@@ -40,7 +39,7 @@ struct node {
     struct machine *machines;
 };
 
-/* What a mail means to the fake: words[0]; the rest is the hooks'. */
+/* Kind of a mail, in words[0]; hooks use the rest. */
 enum fake_mail { FAKE_MAIL, FAKE_TELL, FAKE_STATUS, FAKE_LEAVE, FAKE_COMMAND };
 
 struct fake_hooks {
@@ -59,7 +58,7 @@ struct fake_hooks {
 };
 
 extern struct fake_hooks fake_hooks;
-extern _Atomic int fake_tells_freed; /* mails of foreign threads that were refused or never read */
+extern _Atomic int fake_tells_freed; /* foreign threads' mails that were refused or never read */
 
 void fake_send(struct machine *machine, uint32_t to, const struct mail *mail);
 void fake_connect(struct machine *machine, uint64_t link, const char *host,
@@ -69,7 +68,7 @@ void fake_close_conn(struct machine *machine, uint64_t conn);
 void fake_write(struct machine *machine, uint64_t link, const void *data,
                 size_t size);
 void fake_end(struct machine *machine, int error);
-/* The first bytes of a connection for that machine: magic, stream, machine. */
+/* First bytes of a connection for that machine: magic, stream, machine. */
 #define FAKE_HELLO_SIZE 9
 void fake_hello(uint8_t hello[FAKE_HELLO_SIZE], uint32_t machine);
 

@@ -1,4 +1,4 @@
-/* Files on a mount that stands still: whoever looks at one waits for as long as that lasts, and nobody waits for who looks. */
+/* Tests files on a stalled mount: a look at one blocks, but nothing waits for the look. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 /* ---- any look ---- */
 
 struct subject {
-    _Atomic int *released; /* the test's */
+    _Atomic int *released; /* lent by the test */
     int runs;
 };
 
@@ -80,7 +80,7 @@ static void looks_follow_each_other(void **state)
     assert_false(file_watch_are_late(file_watch));
     mount_go_on();
     file_watch_wait(file_watch);
-    assert_int_equal(counts.done, 2); /* one for all that was asked meanwhile */
+    assert_int_equal(counts.done, 2); /* requests during a look are merged */
     file_watch_ask(file_watch);
     file_watch_wait(file_watch);
     assert_int_equal(counts.done, 3);
@@ -107,7 +107,7 @@ static void a_look_that_does_not_end_is_left_behind(void **state)
     mount_go_on();
     while (!atomic_load(&released))
         uv_sleep(1);
-    assert_int_equal(counts.done, 0); /* nobody hears of it */
+    assert_int_equal(counts.done, 0); /* it is not reported */
 }
 
 /* ---- seed nodes ---- */

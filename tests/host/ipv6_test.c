@@ -1,4 +1,5 @@
-/* Nodes at addresses of IPv6, which stand in brackets in refs, whatever brackets whoever names them gives them. */
+/* Tests nodes at IPv6 addresses, which have brackets in refs and may be configured with or
+ * without. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -20,7 +21,7 @@
 
 #define WAITS 3000 /* of 10 ms */
 
-/* keys: null: plain. */
+/* keys null: without TLS. */
 static struct sherd_system *start(const char *host, const char *seed, const struct keys *keys)
 {
     const char *seeds[] = { seed, NULL };
@@ -45,7 +46,7 @@ static struct sherd_system *start(const char *host, const char *seed, const stru
     return system;
 }
 
-/* Members that are up, each under an address with brackets. */
+/* Members that are up, with brackets in their addresses. */
 static uint32_t members_up(struct sherd_system *system)
 {
     struct sherd_status status;
@@ -89,7 +90,7 @@ static void nodes_find_each_other_with_and_without_brackets(void **state)
     three_find_each_other(NULL);
 }
 
-/* Each verifies the address that it dials, and the one that a peer claims. */
+/* Each node verifies the dialled address, and the one that a peer claims. */
 static void nodes_find_each_other_over_tls(void **state)
 {
     const struct certificate_options six = { .names = "IP:::1" };
@@ -120,7 +121,7 @@ static int has_ipv6(void)
     int good = fd >= 0 && bind(fd, (const struct sockaddr *)&name, sizeof name) == 0;
 
     if (fd >= 0)
-        (void)close(fd); /* it was never connected */
+        (void)close(fd); /* never connected */
     return good;
 }
 

@@ -1,5 +1,5 @@
-/* Several processes on one journal file: each gets its share, a stopped one is
- * fenced, a killed one loses nothing that it was told was durable.
+/* Tests several processes on one journal file: each gets its share, a stopped one is fenced, and a
+ * killed one loses nothing durable.
  *
  * usage: journal_share_test WRITER [SECONDS]   (WRITER: path of journal_writer) */
 #define _GNU_SOURCE
@@ -36,7 +36,7 @@ static struct child start(const char *path, const char *name, const char *term,
     child.pid = fork();
     assert_true(child.pid >= 0);
     if (child.pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends with the test */
         dup2(ends[1], 1);
         execl(program, program, path, name, term, duration, events, mode,
               (char *)NULL);
@@ -99,7 +99,7 @@ static void *open_store(const struct place *place, enum backend_mode mode,
     return store;
 }
 
-/* Number of an entity's records: 1..n without a gap, every checksum right. */
+/* Number of an entity's records; checks gaps and checksums. */
 static uint64_t count_records(void *reader, const char *id)
 {
     uint64_t next = 1;
@@ -176,8 +176,8 @@ static void every_process_gets_its_share(void **state)
     backend_sqlite.close(reader);
 }
 
-/* Raises the fence of shard z and writes once under it. Returns the number of
- * records before, or -1 when the file stayed locked, by that process. */
+/* Raises the fence of shard z and writes once. Returns the earlier number of records; -1: that
+ * process kept the file locked. */
 static int64_t take_over(struct place *place, uint64_t term, pid_t holder)
 {
     struct fence fence = { term, 1 };
@@ -231,9 +231,8 @@ static void a_stopped_process_is_fenced(void **state)
     backend_sqlite.close(reader);
 }
 
-/* Stopped anywhere in its writing. When it holds the file's lock just then,
- * the others get a clear error after their bounded wait, and it is stopped
- * again elsewhere. */
+/* Stops the process anywhere. If it holds the file's lock then, others get a clear error after
+ * their wait, and it is stopped again elsewhere. */
 static void a_process_stopped_during_a_write_is_fenced(void **state)
 {
     struct place *place = *state;
@@ -271,7 +270,7 @@ static void a_process_stopped_during_a_write_is_fenced(void **state)
     backend_sqlite.close(reader);
 }
 
-/* How many tickets have been drawn: the first number of FILE-turn. */
+/* The number of drawn tickets: the first number of FILE-turn. */
 static uint64_t tickets(const struct place *place)
 {
     char name[240];
@@ -286,8 +285,7 @@ static uint64_t tickets(const struct place *place)
     return drawn;
 }
 
-/* Others have passed the one that is stopped, and wait, too: none of them is
- * blamed. */
+/* Waiting processes that passed the stopped one are not named. */
 static void a_stopped_holder_is_named(void **state)
 {
     struct place *place = *state;
@@ -307,9 +305,9 @@ static void a_stopped_holder_is_named(void **state)
     assert_true(WIFSTOPPED(status));
     drawn = tickets(place);
     waiting = start(place->path, "w", "1", "0", "1", "tell");
-    while (tickets(place) < drawn + 2) /* it has opened the file, and writes */
+    while (tickets(place) < drawn + 2) /* the file is open, and it writes */
         wait_ms(1);
-    wait_ms(100); /* it passes the holder */
+    wait_ms(100); /* passes the holder */
     writer = open_store(place, BACKEND_WRITER, 300);
     request = append_new("y", fence, "T|y", 1, "a");
     backend_sqlite.write(writer, &request, 1);

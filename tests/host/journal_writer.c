@@ -1,12 +1,12 @@
-/* A process that writes to a shared journal, for journal_share_test: one lane
- * with a few entities, one commit after the other, through the store's threads.
+/* Writes to a shared journal as a process of journal_share_test: a lane with a few entities commits
+ * repeatedly through the store's threads.
  *
  * usage: journal_writer FILE NAME TERM SECONDS EVENTS MODE
- *   MODE share   write for that time, then tell events, commits and waits
- *        tell    tell each durable sequence number as it becomes so
- *        hold    write once, stop (SIGSTOP) inside the next transaction
- *        pause   write once, collect one more event, stop (SIGSTOP), then
- *                send it and tell the news */
+ *   MODE share   writes for that time, then prints events, commits and waits
+ *        tell    prints each sequence number when it is durable
+ *        hold    writes once, stops (SIGSTOP) inside the next transaction
+ *        pause   writes once, collects one more event, stops (SIGSTOP), then sends it and prints
+ *                the result */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -80,7 +80,7 @@ static void take_news(struct writer *writer)
     }
 }
 
-/* Sends what waits and blocks until something came back. */
+/* Sends pending requests and waits for a result. */
 static void turn(struct writer *writer)
 {
     uint64_t started = clock_now();
@@ -189,7 +189,7 @@ static int hook_commits(sqlite3 *db, char **error, const void *api)
 {
     (void)error;
     (void)api;
-    (void)sqlite3_commit_hook(db, stop_inside, NULL); /* replaces none */
+    (void)sqlite3_commit_hook(db, stop_inside, NULL); /* there was no other hook */
     return SQLITE_OK;
 }
 

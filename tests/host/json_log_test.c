@@ -1,5 +1,5 @@
-/* log.format = json, by the public face: each line of a node, on standard error and by the user's function, is one JSON object that
- * a strict reader takes, with the node, and where there is one with the type, the shard and the id. */
+/* Tests log.format = json: each line, on standard error and to the user's function, is one valid
+ * JSON object with the node, and type, shard and id where they exist. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -37,7 +37,8 @@ static enum sherd_next log_something(struct sherd_ctx *ctx, void *self,
 static const struct sherd_behavior speaker = { .name = "speaker",
                                                .receive = log_something };
 
-/* A node lives from its start to its graceful end, with an entity and another actor that log. Returns its port. */
+/* Runs a node from start to graceful end, with a logging entity and a logging actor. Returns its
+ * port. */
 static uint16_t live(sherd_log_function function)
 {
     const struct sherd_options options = {
@@ -64,13 +65,13 @@ static uint16_t live(sherd_log_function function)
     assert_int_equal(sherd_system_spawn(system, &speaker, nothing), 0);
     assert_int_equal(sherd_system_entity_tell(system, "Thing", ID, 1, nothing),
                      0);
-    sherd_leave(system); /* what was told is delivered first */
+    sherd_leave(system); /* messages are delivered first */
     assert_int_equal(sherd_wait(system), 0);
     sherd_close(system);
     return port;
 }
 
-/* As String.hashCode, which ASCII is enough for. */
+/* Java's String.hashCode for ASCII. */
 static int shard_of(const char *id)
 {
     uint32_t hash = 0;
@@ -92,11 +93,11 @@ static void expect_text(const json_t *line, const char *key, const char *wanted)
     assert_string_equal(text_of(line, key), wanted);
 }
 
-/* What was seen of each kind of line. */
+/* Which lines appeared. */
 struct seen {
     int lines;
-    int of_entity, of_actor; /* what they log */
-    int of_shards;           /* what the library logs of shards */
+    int of_entity, of_actor; /* their own lines */
+    int of_shards;           /* the library's lines about shards */
 };
 
 static void check_actor(const json_t *line, struct seen *seen)

@@ -1,4 +1,4 @@
-/* The log of all systems of a test in one text, which tests look through. One file includes it. */
+/* Keeps the log of all systems of a test as one text. Include it in one file. */
 #ifndef SHERD_TESTS_KEPT_LOG_H
 #define SHERD_TESTS_KEPT_LOG_H
 
@@ -8,7 +8,7 @@
 
 #include <uv.h>
 
-static uv_mutex_t log_mutex; /* main makes it */
+static uv_mutex_t log_mutex; /* initialized by main */
 static char logged[1 << 18];
 
 /* For sherd_options.log. */

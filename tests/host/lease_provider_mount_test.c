@@ -1,5 +1,5 @@
-/* Keepers of leases that do not answer, neither with a no: files on a mount that stands still, and an etcd whose name DNS is silent about.
- * Nobody who closes waits for them. */
+/* Tests lease providers that do not answer: files on a stalled mount, and an etcd whose name DNS
+ * does not answer. Closing does not wait. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,13 +18,13 @@
 #include "mount.h"
 #include "slow_names.h"
 
-#define DIRECTORY "/tmp/sherd-leases-XXXXXX" /* mkdtemp puts letters in place of the last six */
+#define DIRECTORY "/tmp/sherd-leases-XXXXXX" /* template for mkdtemp */
 
-#define MANY 3 /* requests, of which one is under way */
+#define MANY 3 /* requests, one of them running */
 
 struct told {
     uv_mutex_t mutex;
-    uint32_t count; /* of answers */
+    uint32_t count; /* answers */
     enum lease_answer last;
     char warning[256];
 };
@@ -45,7 +45,7 @@ static void warn(void *context, const char *text)
     struct told *told = context;
 
     uv_mutex_lock(&told->mutex);
-    (void)snprintf(told->warning, sizeof told->warning, "%s", text); /* cut */
+    (void)snprintf(told->warning, sizeof told->warning, "%s", text); /* may be cut */
     uv_mutex_unlock(&told->mutex);
 }
 
@@ -82,7 +82,7 @@ static void submit(struct leases *leases, enum lease_verb verb)
     lease_provider_submit(leases, request);
 }
 
-/* Long before whoever is asked answers. */
+/* Long before an answer comes. */
 static void closes_in_time(struct leases *leases)
 {
     uint64_t start = uv_hrtime();
@@ -91,7 +91,7 @@ static void closes_in_time(struct leases *leases)
     assert_true(uv_hrtime() - start < (SLOW_SECONDS / 2) * SECOND);
 }
 
-/* directory: DIRECTORY, which gets a name of its own. */
+/* directory: DIRECTORY, completed here. */
 static struct leases *open_on_stopped(struct told *told, char *directory)
 {
     struct leases *leases;
@@ -124,18 +124,19 @@ static void a_stalled_mount_does_not_delay_closing(void **state)
         submit(leases, LEASE_TAKE);
     mount_holds(1);
     closes_in_time(leases);
-    assert_int_equal(told.count, MANY); /* each has come back */
+    assert_int_equal(told.count, MANY); /* each came back */
     assert_int_equal(told.last, LEASE_UNKNOWN);
     assert_string_equal(told.warning, "the keeper of leases does not answer: who asks it is left behind");
     mount_go_on();
     mount_holds(0);
-    assert_int_equal(told.count, MANY); /* and not again */
-    lease_file_do(directory, uv_hrtime(), NULL, &other); /* behind who was left, which has the lock */
-    assert_int_equal(other.answer, LEASE_GRANTED); /* what came back as unknown is not done any more: a later life may have the name */
+    assert_int_equal(told.count, MANY); /* none came twice */
+    lease_file_do(directory, uv_hrtime(), NULL, &other); /* waits for the abandoned thread's lock */
+    /* an unknown request is not done later, as the next incarnation may use the name */
+    assert_int_equal(other.answer, LEASE_GRANTED);
     end(&told, directory);
 }
 
-/* What waits in line when it is closed is done, where files answer. */
+/* Waiting requests are done at the end if files answer. */
 static void waiting_requests_are_done_before_the_end(void **state)
 {
     char directory[] = DIRECTORY;
@@ -178,7 +179,7 @@ static void a_name_without_dns_answer_does_not_delay_closing(void **state)
     uv_mutex_destroy(&told.mutex);
 }
 
-/* The time limits of a request hold for look-ups, too: the next endpoint is asked. */
+/* Time limits include look-ups: the next endpoint is asked. */
 static void a_silent_name_does_not_delay_a_request(void **state)
 {
     const char *const endpoints[] = { "http://slow.etcd:2379", "http://nobody.etcd:2379" };
@@ -196,7 +197,7 @@ static void a_silent_name_does_not_delay_a_request(void **state)
     uv_mutex_destroy(&told.mutex);
 }
 
-/* What was left behind ends when it can: else a sanitizer finds it. */
+/* Lets abandoned threads end, as sanitizers would report them. */
 static int let_go(void **state)
 {
     (void)state;

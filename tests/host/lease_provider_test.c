@@ -1,4 +1,4 @@
-/* Leases in files and in the process's table: one owner at a time, for threads and for processes. */
+/* Tests leases in files and in memory: one owner at a time, across threads and processes. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -77,7 +77,8 @@ static void any_lease_name_gets_a_file(void **state)
     assert_int_equal(ask(1, LEASE_TAKE, "L", "a b").answer, LEASE_REFUSED);
     memset(name, '/', sizeof name - 1);
     name[sizeof name - 1] = 0;
-    assert_int_equal(ask(1, LEASE_TAKE, name, "a:1").answer, LEASE_UNKNOWN); /* the kernel takes no such name */
+    /* too long for a file name */
+    assert_int_equal(ask(1, LEASE_TAKE, name, "a:1").answer, LEASE_UNKNOWN);
 }
 
 static void put_file(const char *text)
@@ -166,7 +167,7 @@ static enum lease_answer submit(struct leases *leases,
     return answer;
 }
 
-/* Two systems, at the same keeper. */
+/* Two systems with one provider. */
 static void ask_two(const char *where)
 {
     struct answers answers = { .request = NULL };

@@ -1,5 +1,5 @@
-/* A node that is asked to leave while messages still look for the home of their shard: they are delivered first, and the end
- * does not wait for a time-out. One node, so that every region of the type shuts down. */
+/* Tests a node that leaves while messages wait for their shard's home: they are delivered first,
+ * without a time-out. One node, so every region of the type shuts down. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 #include <sherd/shutdown.h>
 
 #define MESSAGES 20
-#define PATIENCE 30 /* s; the time-out of a shutdown is 60 */
+#define PATIENCE 30 /* s; shutdown's time-out is 60 */
 
 static atomic_int received;
 
@@ -87,8 +87,8 @@ static bool comes_to(atomic_int *number, int value)
     return *number == value;
 }
 
-static atomic_int seen; /* removals told when the node's last tasks run */
-static atomic_int looking; /* actors that have such a task */
+static atomic_int seen; /* reported removals when the last tasks run */
+static atomic_int looking; /* actors with such a task */
 
 static enum sherd_next look(struct sherd_ctx *ctx, void *self,
                             const struct sherd_msg *msg)
@@ -128,7 +128,7 @@ static void events_of_the_own_membership_are_reported(void **state)
     assert_int_equal(ups, 0);
     assert_int_equal(sherd_start(system), 0);
     assert_true(comes_to(&ups, SYSTEM_TOLD_MAX));
-    assert_int_equal(sherd_on_up(system, count, &ups), 0); /* it is: at once */
+    assert_int_equal(sherd_on_up(system, count, &ups), 0); /* at once, as it is up */
     assert_int_equal(ups, SYSTEM_TOLD_MAX + 1);
     assert_int_equal(removals, 0);
     assert_int_equal(sherd_system_spawn(system, &file_watch,
@@ -145,7 +145,7 @@ static void events_of_the_own_membership_are_reported(void **state)
     assert_int_equal(removals, 2);
 }
 
-/* It may be told nothing by a cluster. */
+/* It may never hear from a cluster. */
 static void a_node_that_was_never_up_is_removed(void **state)
 {
     const struct sherd_options options = { .port = SHERD_PORT_ANY,
@@ -166,7 +166,7 @@ static void a_node_that_was_never_up_is_removed(void **state)
     assert_int_equal(ups, 0);
 }
 
-/* It leaves before its first task would have run. */
+/* It leaves before its first task would run. */
 static void shutdown_may_begin_with_a_later_phase(void **state)
 {
     const struct sherd_options options = { .alone = 1,
@@ -223,7 +223,7 @@ static void address_of(const struct sherd_system *system, char *text,
     (void)snprintf(text, size, "127.0.0.1:%u", (unsigned)sherd_port(system));
 }
 
-/* Whether a node that another one downs has run its actor's task. */
+/* Tells whether a downed node ran its actor's task. */
 static bool downed_with(const char *config)
 {
     const struct sherd_behavior file_watch = { .name = "looks",
@@ -262,7 +262,7 @@ static void a_downed_node_runs_its_tasks_as_configured(void **state)
         QUICK "akka.cluster.run-coordinated-shutdown-when-down = off"));
 }
 
-/* A handler may interrupt its thread wherever that is, also where it holds what a sender holds. */
+/* A handler may interrupt its thread anywhere, also while it holds a lock. */
 static void a_signal_handler_may_start_leaving(void **state)
 {
     const struct sherd_options options = { .alone = 1,
@@ -274,7 +274,7 @@ static void a_signal_handler_may_start_leaving(void **state)
     (void)state;
     assert_int_equal(sherd_open(&system, &options), 0);
     assert_int_equal(sherd_start(system), 0);
-    (void)alarm(PATIENCE); /* ends the test if it waits for itself */
+    (void)alarm(PATIENCE); /* ends a deadlock */
     uv_mutex_lock(&system->mutex);
     uv_mutex_lock(&system->threads[0].inbox.mutex);
     errno = 77;
@@ -310,7 +310,7 @@ static void end_it(void *argument)
         sherd_leave(other->system);
 }
 
-/* Also before its threads are made, which may be woken only then. */
+/* Also before its threads exist, which can be woken only later. */
 static void another_thread_may_end_a_starting_system(void **state)
 {
     const struct sherd_options options = { .alone = 1,

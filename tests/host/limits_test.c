@@ -1,4 +1,4 @@
-/* The limits of the driver: what strangers and many callers can make it keep. */
+/* Tests the driver's limits for unknown nodes and for many callers. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -29,8 +29,8 @@ struct place {
     uv_loop_t loop;
     struct listener *listener;
     struct lookups *lookups;
-    size_t first; /* bytes that decide saw last */
-    bool takes; /* whoever says something */
+    size_t first; /* seen by decide last */
+    bool takes; /* any first bytes are accepted */
 };
 
 static enum node_accept decide(void *owner, struct slice first,
@@ -76,7 +76,7 @@ static void place_open_with(struct place *place,
     listener_start(place->listener, &place->loop, &owner);
 }
 
-/* Nobody is late, however long the machine stands still. */
+/* No connection times out, even on a stalled machine. */
 static void place_open(struct place *place)
 {
     place_open_with(place,
@@ -93,7 +93,7 @@ static void place_close(struct place *place)
     dns_lookups_close(place->lookups);
 }
 
-/* Calls from 127.0.0.host: each is an address of its own. */
+/* Connects from 127.0.0.host, an address of its own. */
 static int call_from(uint16_t port, uint32_t host)
 {
     struct sockaddr_in to = { .sin_family = AF_INET,
@@ -109,7 +109,7 @@ static int call_from(uint16_t port, uint32_t host)
     return fd;
 }
 
-/* Whether the other side has closed; the loop runs in between. */
+/* Runs the loop; true if the peer has closed. */
 static bool is_hung_up(struct place *place, int fd)
 {
     char byte;
@@ -136,7 +136,7 @@ static void becomes_known(struct place *place, uint32_t host)
     close(fd);
 }
 
-/* Calls up to the limit, from hosts of their own each so many; one more is refused. */
+/* Connects up to the limit, a number from each host; one more is refused. */
 static void fills(struct place *place, int *fds, uint32_t from, uint32_t to, uint32_t host)
 {
     uint64_t refused = listener_counters(place->listener).refused;
@@ -155,7 +155,7 @@ static void fills(struct place *place, int *fds, uint32_t from, uint32_t to, uin
     close(more);
 }
 
-/* Strangers so many, and peers that were here before as many more as are kept for them. */
+/* Unknown nodes up to their limit, known peers up to the rest. */
 static void silent_connections_are_bounded(void **state)
 {
     static int fds[ACCEPT_WAITING_MAX];
@@ -171,7 +171,7 @@ static void silent_connections_are_bounded(void **state)
         becomes_known(&place, host);
     fills(&place, fds, 0, ACCEPT_STRANGERS_MAX, 1);
     fills(&place, fds, ACCEPT_STRANGERS_MAX, ACCEPT_WAITING_MAX, 200);
-    /* One less, and there is room for one. */
+    /* One closes: there is room for one. */
     close(fds[0]);
     for (int i = 0; i < 20; i++)
         (void)uv_run(&place.loop, UV_RUN_NOWAIT);
@@ -182,7 +182,7 @@ static void silent_connections_are_bounded(void **state)
     place_close(&place);
 }
 
-/* The oldest address that is known gives way; the others stay. */
+/* The oldest known address is dropped, the others stay. */
 static void known_addresses_are_bounded(void **state)
 {
     static int fds[ACCEPT_STRANGERS_MAX];
@@ -210,7 +210,7 @@ static void known_addresses_are_bounded(void **state)
     place_close(&place);
 }
 
-/* Strangers have all that is for them; whether one from this host comes through. */
+/* Tells whether this host connects while unknown nodes fill their limit. */
 static bool comes_through(struct place *place, uint32_t host)
 {
     int fd = call_from(listener_port(place->listener), host);
@@ -222,7 +222,7 @@ static bool comes_through(struct place *place, uint32_t host)
     return comes;
 }
 
-/* Nodes that were never here, by number and by name; nobody makes them give way but others that are expected. */
+/* Expected nodes by address and name; only other expected nodes displace them. */
 static void expected_peers_pass_when_the_limit_is_full(void **state)
 {
     const struct address nodes[] = { { .host = "127.0.0.200" }, { .host = "localhost" }, { .host = "no such name" },
@@ -249,13 +249,13 @@ static void expected_peers_pass_when_the_limit_is_full(void **state)
     listener_expect(place.listener, nodes + 1, 3);
     assert_false(comes_through(&place, 200));
     assert_true(comes_through(&place, 201));
-    assert_true(comes_through(&place, 1)); /* what was known of it stayed */
+    assert_true(comes_through(&place, 1)); /* earlier addresses stay */
     for (uint32_t i = 0; i < ACCEPT_STRANGERS_MAX; i++)
         close(fds[i]);
     place_close(&place);
 }
 
-/* A stranger's bytes are kept up to the limit, not beyond. */
+/* Bytes of an unknown node are kept up to the limit. */
 static void bytes_of_an_unknown_node_are_bounded(void **state)
 {
     static uint8_t bytes[ACCEPT_BYTES_MAX + 1];
@@ -356,7 +356,7 @@ static int say_hello(struct sherd_system *system)
     return fd;
 }
 
-/* Settings, in place of the limits' defaults. */
+/* Settings replace the default limits. */
 static void limits_of_unknown_nodes_follow_settings(void **state)
 {
     const struct listener_limits limits = { .waiting_max = 4,
@@ -397,7 +397,7 @@ static void limits_of_unknown_nodes_follow_settings(void **state)
     place_close(&place);
 }
 
-/* Of two that call, one that says its preamble and one that says nothing, the other one is not hung up. */
+/* Two connect, and one sends its preamble. Only the silent one, or only the other one, is closed. */
 static void one_is_late(const struct listener_limits *limits, bool is_silent_one)
 {
     uint64_t began = uv_hrtime();
@@ -425,14 +425,14 @@ static void a_silent_connection_gets_the_configured_time(void **state)
     one_is_late(&(struct listener_limits){ .preamble_ms = 1, .frame_ms = HOUR_MS }, true);
 }
 
-/* From its beginning, not from the preamble on; who has said nothing is not late by it. */
+/* Counted from acceptance, not from the preamble; silent connections have another limit. */
 static void a_connection_without_a_frame_gets_the_configured_time(void **state)
 {
     (void)state;
     one_is_late(&(struct listener_limits){ .preamble_ms = HOUR_MS, .frame_ms = 1 }, false);
 }
 
-/* As if all but one of the allowed connections were there. */
+/* As if all but one allowed connection existed. */
 static void connections_are_bounded(void **state)
 {
     struct sherd_system *system;
@@ -459,7 +459,7 @@ static void connections_are_bounded(void **state)
     sherd_close(system);
 }
 
-/* A call is given up where the machine stands still. */
+/* Repeats calls that time out on a busy machine. */
 static int ask_again(struct sherd_system *system, struct sherd_status *status)
 {
     int error;

@@ -1,5 +1,4 @@
-/* The log's sink: both forms, levels, repeats, several threads, a reader that
- * does not read. */
+/* Tests the log: formats, levels, repeats, threads, and a reader that stops reading. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -85,7 +84,7 @@ static void lines_are_json(void **state)
                      "\xef\xbf\xbd\xef\xbf\xbd\",\"k\":\"\xef\xbf\xbd\"}");
 }
 
-/* A reader of JSON keeps one value of a key: no second one may have its name. */
+/* A JSON reader keeps one value of a key, so keys must be unique. */
 static void a_repeated_key_is_numbered_not_dropped(void **state)
 {
     struct buf many = {0};
@@ -165,7 +164,7 @@ static void repeats_are_held_and_counted(void **state)
     assert_string_equal(kind.module, "m");
     assert_false(log_repeat_next(repeat, 99999, true, &kind));
     assert_true(log_repeat_pass(repeat, 6000, TRACE_INFO, "m", "dropped", 7));
-    /* More kinds than places: the quiet ones give way, nothing is lost. */
+    /* More kinds than table entries: quiet ones are dropped, no line is lost. */
     for (int i = 0; i < 3 * LOG_KINDS_MAX; i++) {
         snprintf(text, sizeof text, "kind%d", i);
         for (int j = 0; j < 3; j++)
@@ -177,7 +176,7 @@ static void repeats_are_held_and_counted(void **state)
     free(repeat);
 }
 
-/* The user's function: keeps the lines. */
+/* Keeps lines as the user's function. */
 struct kept {
     int count;
     int level;
@@ -253,7 +252,7 @@ static void a_trace_is_drained(void **state)
     log_close(log);
 }
 
-/* A decision of many members is written whole. */
+/* A decision about many members has one whole line. */
 static void a_list_in_a_trace_is_written_whole(void **state)
 {
     struct kept kept = {0};
@@ -347,7 +346,7 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* One line waits for it; a machine that stands still makes one or two more late. */
+/* One line waits; a busy machine delays one or two more. */
 static void a_reader_that_does_not_read_costs_little(void **state)
 {
     struct log_options options = {.level = LOG_DEBUG};
@@ -369,7 +368,7 @@ static void a_reader_that_does_not_read_costs_little(void **state)
     }
     assert_in_range(late, 1, 20);
     assert_true(log_lost(log) > 1000);
-    /* Once it reads again, lines come again and the loss is told. */
+    /* When the reader resumes, lines continue and the loss is reported. */
     fcntl(pipes[0], F_SETFL, O_NONBLOCK);
     while (read(pipes[0], text, sizeof text) > 0)
         ;
@@ -381,7 +380,7 @@ static void a_reader_that_does_not_read_costs_little(void **state)
     assert_non_null(strstr(text, "msg=again\n"));
     assert_non_null(strstr(text, "log lines lost, nobody read them"));
     close(pipes[0]);
-    /* And one that is gone for good ends nothing. */
+    /* A reader that is gone has no effect. */
     log_say(log, TRACE_INFO, "m", NULL, "nobody");
     log_close(log);
     close(pipes[1]);

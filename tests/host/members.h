@@ -1,4 +1,4 @@
-/* How many members a node sees. */
+/* Counts the members that a node sees. */
 #ifndef SHERD_TESTS_MEMBERS_H
 #define SHERD_TESTS_MEMBERS_H
 

@@ -1,4 +1,4 @@
-/* fstat and flock that return when the test lets them. */
+/* Blocks fstat and flock until the test releases them. */
 #define _GNU_SOURCE
 #include "mount.h"
 

@@ -1,4 +1,4 @@
-/* The pool with real threads, alone and in a system: what runs, what is waited for, and what is left behind. */
+/* Tests the pool with real threads, alone and in a system: order, waiting, and jobs left behind. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 
 static atomic_uint running, released, taken_count, done_count, late_count, opened,
     lines;
-static uint32_t order[JOBS]; /* tags, as they came back */
+static uint32_t order[JOBS]; /* tags in order of return */
 static char late_name[16];
 
 static int clear(void **state)
@@ -42,11 +42,11 @@ static void wait_for(atomic_uint *number, uint32_t value)
     assert_true(atomic_load(number) >= value);
 }
 
-/* ---- what jobs do ---- */
+/* ---- functions of jobs ---- */
 
 static void count(void *arg)
 {
-    ++*(uint32_t *)arg; /* its own: a second thread would be a race */
+    ++*(uint32_t *)arg; /* no lock: a second thread would be a race */
 }
 
 static void wait_until_open(void *arg)
@@ -78,7 +78,7 @@ static struct job *job(void (*run)(void *arg), uint32_t tag)
 static void take(void *context, struct job *taken)
 {
     check(context == &late_count);
-    check(*(uint32_t *)taken->arg == 1); /* it was run, once */
+    check(*(uint32_t *)taken->arg == 1); /* it ran once */
     order[atomic_fetch_add(&taken_count, 1)] = taken->tag;
     job_free(taken);
     atomic_fetch_add(&done_count, 1);
@@ -132,7 +132,7 @@ static void each_thread_runs_one_job(void **state)
     atomic_store(&opened, 1);
     wait_for(&running, 4);
     assert_int_equal(pool_close(pool), 0);
-    assert_int_equal(done_count, 4); /* the fourth was waited for */
+    assert_int_equal(done_count, 4); /* closing waited for the fourth */
     assert_int_equal(late_count, 0);
 }
 
@@ -143,7 +143,7 @@ static void open_later(void *arg)
     atomic_store(&opened, 1);
 }
 
-/* What runs is waited for; what has not begun never does. */
+/* Closing waits for running jobs and frees the others. */
 static void closing_waits_for_running_jobs(void **state)
 {
     struct pool *pool = open_pool(2, FOR_EVER);
@@ -173,7 +173,7 @@ static void a_job_that_does_not_end_is_left_behind(void **state)
     assert_int_equal(late_count, 2);
     assert_string_equal(late_name, "work");
     assert_int_equal(released, 0);
-    /* Then it ends, and nobody but its own release hears of it. */
+    /* Later it ends, and only its release is called. */
     atomic_store(&opened, 1);
     wait_for(&released, 2);
     assert_int_equal(done_count, 0);
@@ -201,7 +201,7 @@ static void apply(void *self, uint32_t type, struct sherd_bytes event)
     *(uint32_t *)self += type;
 }
 
-/* Asked for SLOW it stores that, starts a job and answers when that is done; PING is answered at once. */
+/* SLOW: stores it, starts a job, answers at its end. PING: answers at once. */
 static enum sherd_next slow(struct sherd_ctx *ctx, void *self,
                             const struct sherd_msg *msg)
 {
@@ -211,7 +211,7 @@ static enum sherd_next slow(struct sherd_ctx *ctx, void *self,
     if (msg->kind == SHERD_MESSAGE && msg->msg == PING)
         sherd_reply(ctx, PONG, nothing);
     if (msg->kind == SHERD_MESSAGE && msg->msg == DAWDLE)
-        uv_sleep(5); /* what belongs in a job */
+        uv_sleep(5); /* should be a job */
     if (msg->kind == SHERD_MESSAGE && msg->msg == SLOW) {
         sherd_persist(ctx, 1, nothing);
         check(sherd_job_start(ctx, &work, calloc(1, sizeof(uint32_t)),
@@ -234,7 +234,7 @@ static enum sherd_next asker(struct sherd_ctx *ctx, void *self,
                          10 * PATIENCE_MS);
         sherd_timer(ctx, 1, 1);
     }
-    /* Once the job runs the entity is asked for something else. */
+    /* Asks the entity again while the job runs. */
     if (msg->kind == SHERD_TIMER && !atomic_load(&running))
         sherd_timer(ctx, 1, 1);
     else if (msg->kind == SHERD_TIMER)

@@ -1,4 +1,4 @@
-/* The settings of the stream of large messages, and which of them are refused. */
+/* Tests the settings of the stream of large messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

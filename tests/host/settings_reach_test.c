@@ -1,5 +1,5 @@
-/* Each key of membership, sharding and links reaches its own setting of the node: with the reference's value when nothing is set
- * (MEM-001 and others), and with what is configured. */
+/* Tests that each key of membership, sharding and links sets its own member of the node's settings,
+ * and has the reference's default. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 
 enum kind { TIME, COUNT, NUMBER };
 
-/* value: what it is when nothing is set; other, text: what else it is set to. Times in ms. No two rows of a kind have the same
- * other value, so that one that reaches another's place is seen. */
+/* value: the default; other, text: another value. Times in ms. Rows of a kind differ in `other`, so
+ * a mix-up shows. */
 struct row {
     const char *key;
     enum kind kind;
@@ -68,7 +68,8 @@ static const struct row rows[] = {
     { SHARDING "waiting-for-state-timeout", TIME, AT(waiting_for_state_timeout), 2000, 1405, "1405 ms" },
     { SHARDING "updating-state-timeout", TIME, AT(updating_state_timeout), 5000, 1406, "1406 ms" },
     { SHARDING "passivation.default-idle-strategy.idle-entity.timeout", TIME, AT(passivate_idle_after), 120000, 1407, "1407 ms" },
-    { LEAST_SHARD "rebalance-absolute-limit", COUNT, AT(rebalance_absolute_limit), 0, 38, "38" }, /* the old algorithm */
+    /* the old algorithm */
+    { LEAST_SHARD "rebalance-absolute-limit", COUNT, AT(rebalance_absolute_limit), 0, 38, "38" },
     { LEAST_SHARD "rebalance-relative-limit", NUMBER, AT(rebalance_relative_limit), 0.1, 0.53, "0.53" },
     { LEAST_SHARD "rebalance-threshold", COUNT, AT(rebalance_threshold), 1, 39, "39" },
     { LEAST_SHARD "max-simultaneous-rebalance", COUNT, AT(max_simultaneous_rebalance), 3, 40, "40" },
@@ -104,7 +105,7 @@ static void read_text(struct settings *settings, const char *text)
         fail_msg("%s: %s", text, error);
 }
 
-/* All settings are those of the reference, but for that of the row `but`, if any. */
+/* Expects defaults everywhere except in row `but`. */
 static void expect_defaults(const struct settings *settings, size_t but)
 {
     for (size_t i = 0; i < ROWS; i++) {

@@ -1,4 +1,4 @@
-/* What options and configuration make of the settings that a node is told. */
+/* Tests the node's settings that result from options and configuration. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,8 +76,8 @@ static void formats_are_unique_and_avoid_reserved_ids(void **state)
         { { { 1, 41, "" }, { 2, 7299, "" } }, 0 },
         { { { 1, 20, "" }, { 1, 4, "" } }, SHERD_EINVAL },
         { { { 1, 20, "" }, { 2, 20, "" } }, SHERD_EINVAL },
-        { { { 1, 20, "" }, { 2, 7300, "" } }, SHERD_EINVAL }, /* the library's */
-        { { { 1, 20, "" }, { 2, 5, "" } }, SHERD_EINVAL },    /* the cluster's */
+        { { { 1, 20, "" }, { 2, 7300, "" } }, SHERD_EINVAL }, /* reserved for the library */
+        { { { 1, 20, "" }, { 2, 5, "" } }, SHERD_EINVAL },    /* reserved for the cluster */
         { { { 1, 20, "" }, { 2, 4, NULL } }, SHERD_EINVAL },
     };
     struct sherd_format many[FORMATS_MAX + 1];
@@ -91,7 +91,7 @@ static void formats_are_unique_and_avoid_reserved_ids(void **state)
     assert_int_equal(read_format(many, FORMATS_MAX + 1), SHERD_EINVAL);
 }
 
-/* SHD-013, SHD-014, SHD-020, SHD-049 to SHD-051. */
+/* cluster.sharding.passivation and passivate-idle-entity-after. */
 static void idleness_is_configured_in_every_way(void **state)
 {
     static const struct {
@@ -168,7 +168,7 @@ static void member_logging_is_configured(void **state)
     settings_fini(&settings);
 }
 
-/* A minimum for each role, and words in place of amounts. */
+/* Minimums by role, and words instead of amounts. */
 static void members_are_configured(void **state)
 {
     struct sherd_options options = { .journal = "memory" };
@@ -208,7 +208,7 @@ static void members_are_configured(void **state)
     settings_fini(&settings);
 }
 
-/* MEM-001, MEM-002: the data center, and what members of it and others owe each other; its journal is not another one's. */
+/* cluster.multi-data-center; each data center has a cluster id of its own. */
 static void data_centers_are_configured(void **state)
 {
     struct sherd_options options = { .journal = "memory", .name = "Shop" };
@@ -245,7 +245,7 @@ static void data_centers_are_configured(void **state)
     settings_fini(&settings);
 }
 
-/* What membership would not take is refused with its place, before anything runs. */
+/* Values that membership would abort on are refused with their place, before it starts. */
 static void bad_members_are_refused(void **state)
 {
     static const char *const texts[][2] = {
@@ -272,8 +272,8 @@ static void bad_members_are_refused(void **state)
     }
 }
 
-/* Zero is the core's word for its defaults, and it counts in milliseconds; of pauses and the first delay it is a value,
- * too, as in the reference. */
+/* The core counts in ms, and its zero is its default. Zero is a valid pause and first delay, as in
+ * the reference. */
 static void an_allowed_zero_is_not_replaced_by_the_default(void **state)
 {
     static const char *const times[] = { "0 s", "1 ns", "999 us" };
@@ -342,7 +342,7 @@ static void too_short_times_are_refused(void **state)
     }
 }
 
-/* A core's own word for its default is none that a configuration has. */
+/* Zero is a core's default. */
 static void a_zero_that_cores_read_as_default_is_refused(void **state)
 {
     static const char *const refused[][2] = {
@@ -478,7 +478,7 @@ static void limits_of_unknown_nodes_are_configured(void **state)
 
 #define REMEMBER_STORE "akka.cluster.sharding.remember-entities-store = "
 
-/* Unless it is set they are in the journal; in distributed data their keys are durable, as the reference has it. */
+/* In the journal by default. In distributed data their keys are durable, as in the reference. */
 static void remembered_entities_are_kept_where_it_is_set(void **state)
 {
     struct sherd_options options = { .journal = "memory", .name = "Shop", .port = 2551 };
@@ -517,13 +517,13 @@ static void remembered_entities_are_kept_where_it_is_set(void **state)
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), SHERD_ECONFIG);
     assert_non_null(strstr(error, "sharding.distributed-data.durable.store-actor-class is \"mine\""));
     settings_fini(&settings);
-    options.config_text = REMEMBER_STORE "eventsourced\n" /* which keeps no keys */
+    options.config_text = REMEMBER_STORE "eventsourced\n" /* stores no keys */
         "akka.cluster.sharding.distributed-data.durable.store-actor-class = mine";
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
     settings_fini(&settings);
 }
 
-/* The reference's, and what is set. */
+/* Defaults of the reference, and configured values. */
 static void remembered_entities_start_as_configured(void **state)
 {
     static const enum remember_strategy strategies[] = {
@@ -616,7 +616,7 @@ static void durable_keys_are_configured(void **state)
     assert_string_equal(directory, "/var/lib/shop");
     mem_free(directory);
     settings_fini(&settings);
-    /* Who has no replica keeps nothing. */
+    /* A node without a replica stores nothing. */
     options.config_text = DURABLE ".keys = [k]\n"
         "akka.cluster.distributed-data.role = other";
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
@@ -655,7 +655,7 @@ static void bad_durable_keys_are_refused(void **state)
     }
 }
 
-/* The reference's defaults, and what is set; sharding's data takes what it lacks from the general section. */
+/* Defaults of the reference, and configured values; sharding inherits from the general section. */
 static void coordinators_keep_their_state_as_configured(void **state)
 {
     struct sherd_options options = { .journal = "memory" };
@@ -710,7 +710,7 @@ static void coordinators_keep_their_state_as_configured(void **state)
     settings_fini(&settings);
 }
 
-/* Wire 5.3: all that a JVM's checks compare is there, as it is set. */
+/* Has all that a JVM's JoinConfigCompatChecker compares, as configured. */
 static void joins_are_checked_with_what_is_set(void **state)
 {
     struct sherd_options options = {
@@ -788,7 +788,8 @@ static void the_size_of_values_is_configured(void **state)
     options.config_text = "akka.cluster.distributed-data.max-data-size = 10 KiB";
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
     assert_int_equal(settings.node.data.update_size_max, 10 * 1024);
-    assert_int_equal(settings.node.sharding_data.update_size_max, 0); /* what sharding writes fits or not */
+    /* sharding has no limit of its own */
+    assert_int_equal(settings.node.sharding_data.update_size_max, 0);
     settings_fini(&settings);
     for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         (void)snprintf(text, sizeof text, "akka.cluster.distributed-data.max-data-size = %s", wrong[i]);
@@ -817,7 +818,7 @@ static void a_coordinator_state_in_a_journal_is_refused(void **state)
     settings_fini(&settings);
 }
 
-/* Tasks of actors have five seconds; the node's own steps what is set, or their own time. */
+/* Actors' tasks have five seconds; the node's own steps have configured or own times. */
 static void phases_are_configured(void **state)
 {
     struct sherd_options options = { .journal = "memory" };
@@ -839,18 +840,20 @@ static void phases_are_configured(void **state)
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
     assert_true(settings.node.phase_timeouts[SHERD_SERVICE_STOP] == 7 * SECOND);
     assert_true(settings.node.phase_timeouts[SHERD_SERVICE_UNBIND] == SECOND);
-    assert_true(settings.node.phase_timeouts[SHERD_SERVICE_REQUESTS_DONE] == 1); /* at once, and not as if it was not set */
+    /* at once, not as if unset */
+    assert_true(settings.node.phase_timeouts[SHERD_SERVICE_REQUESTS_DONE] == 1);
     assert_true(
         settings.node.phase_timeouts[SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION] ==
         10 * SECOND);
     assert_true(settings.node.phase_timeouts[SHERD_CLUSTER_LEAVE] == 7 * SECOND);
     assert_true(settings.node.phase_timeouts[SHERD_CLUSTER_EXITING_DONE] == 7 * SECOND);
     assert_true(settings.node.phase_timeouts[SHERD_CLUSTER_SHUTDOWN] == 7 * SECOND);
-    assert_true(settings.node.phase_timeouts[SHERD_CLUSTER_EXITING] == 0); /* the reference has another one for it */
+    /* the reference has its own time */
+    assert_true(settings.node.phase_timeouts[SHERD_CLUSTER_EXITING] == 0);
     settings_fini(&settings);
 }
 
-/* The reference's block, as it is. */
+/* The reference's block, unchanged. */
 #define REFERENCE_PHASES                                                                                    \
     "before-service-unbind {}\n service-unbind { depends-on = [before-service-unbind] }\n"                   \
     "service-requests-done { depends-on = [service-unbind] }\n"                                             \
@@ -906,7 +909,7 @@ static void phases_may_be_disabled_or_abort(void **state)
     }
 }
 
-/* The first line of the log, and how many there were. */
+/* The first log line, and the number of lines. */
 struct first {
     char line[512];
     int count;
@@ -923,14 +926,14 @@ static void keep_first(void *user, int level, const char *module,
         (void)snprintf(first->line, sizeof first->line, "%s", line);
 }
 
-/* With two processes' lines in one file, a fault must say whose it is. */
+/* Two processes may log to one file, so an error names its node. */
 static void a_fault_of_the_configuration_names_the_node(void **state)
 {
     static const struct {
         const char *text;
         const char *host;
         uint16_t port;
-        const char *wanted; /* or null: no node */
+        const char *wanted; /* null: no node */
     } rows[] = {
         { "akka.cluster.shardin.x = 1", "127.0.0.1", 4001,
           " node=127.0.0.1:4001 " },
@@ -989,7 +992,7 @@ static void no_resolver_is_configured_by_default(void **state)
     settings_fini(&settings);
 }
 
-/* "off" is the word for never, as in the reference. */
+/* As in the reference, "off" means never. */
 static void a_zero_unstable_time_is_refused(void **state)
 {
     struct settings settings;
@@ -1002,7 +1005,7 @@ static void a_zero_unstable_time_is_refused(void **state)
     settings_fini(&settings);
 }
 
-/* SBR-069, and the reference's defaults. */
+/* cluster.split-brain-resolver, and the reference's defaults. */
 static void the_resolver_is_configured(void **state)
 {
     static const struct {
@@ -1128,7 +1131,7 @@ static void strategies_have_settings_of_their_own(void **state)
     settings_fini(&settings);
 }
 
-/* What no type says: it is told like a wrong type, by the key as written. */
+/* Unknown values are reported like wrong types, with the key as written. */
 static void errors_name_the_place_of_a_setting(void **state)
 {
     static const struct {
@@ -1220,7 +1223,7 @@ static void lease_providers_are_configured(void **state)
     settings_fini(&settings);
 }
 
-/* LSE-001 to LSE-003. */
+/* Times of cluster.split-brain-resolver.lease-majority. */
 static void the_pace_of_a_lease_is_configured(void **state)
 {
     static const struct {
@@ -1280,7 +1283,8 @@ static void sources_of_seed_nodes_are_configured(void **state)
     assert_true(settings.node.finds_seeds);
     assert_string_equal(settings.finder.file, "/etc/seeds");
     assert_string_equal(settings.finder.system, "My_Shop");
-    assert_true(settings.node.stable_margin == SECOND); /* it is given, but may be read while it is written: two looks agree */
+    /* the file may be read while it is written: two looks must agree */
+    assert_true(settings.node.stable_margin == SECOND);
     assert_int_equal(settings.node.required_seeds, 0);
     settings_fini(&settings);
     read_seeds(DISCOVERY ".discovery-method = akka-dns", &settings);
@@ -1308,7 +1312,7 @@ static void sources_of_seed_nodes_are_configured(void **state)
     settings_fini(&settings);
     read_seeds(DISCOVERY " { discovery-method = akka-dns, effective-name = x.y }\n"
                "akka.cluster.seed-nodes = [\"akka://My_Shop@a:1\"]", &settings);
-    assert_false(settings.node.finds_seeds); /* those that are given win */
+    assert_false(settings.node.finds_seeds); /* configured seed nodes win */
     assert_int_equal(settings.node.seed_node_count, 1);
     settings_fini(&settings);
 }

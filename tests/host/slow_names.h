@@ -1,6 +1,8 @@
-/* Names without DNS: getaddrinfo is this file's in the whole program. Numbers are the real one's. One file includes it.
+/* Replaces getaddrinfo in a test program: names without DNS, real numeric addresses. Include it in
+ * one file.
  *
- * slow...: DNS says nothing until let_go; fast...: 127.0.0.1; many...: more addresses than are kept; others: there is no such name. */
+ * slow...: no answer until let_go; fast...: 127.0.0.1; many...: more addresses than are kept; other
+ * names do not exist. */
 #ifndef SHERD_TESTS_SLOW_NAMES_H
 #define SHERD_TESTS_SLOW_NAMES_H
 
@@ -15,10 +17,10 @@
 
 #include "base/limits.h"
 
-#define SLOW_SECONDS 60 /* after that a slow one has its answer in any case: a test fails, and ends */
+#define SLOW_SECONDS 60 /* then slow names are answered, so a failed test ends */
 
-static atomic_uint asked;   /* look-ups that were begun, of all names */
-static atomic_uint waiting; /* of slow names, that have not ended */
+static atomic_uint asked;   /* started look-ups */
+static atomic_uint waiting; /* look-ups of slow names in progress */
 static atomic_bool is_let_go;
 
 typedef int (*look_up_function)(const char *node, const char *service,
@@ -33,7 +35,7 @@ static void wait_until_let_go(void)
     atomic_fetch_sub(&waiting, 1);
 }
 
-/* Visible, so that libraries call it, too. */
+/* Exported, so that libraries call it, too. */
 __attribute__((visibility("default"))) int getaddrinfo(const char *node, const char *service,
                 const struct addrinfo *hints, struct addrinfo **found)
 {

@@ -1,5 +1,5 @@
-/* Nodes among whose seed nodes are names that DNS says nothing of: they keep nobody from those whose names are answered, they found no
- * second cluster, and nobody waits for them at the end. */
+/* Tests seed nodes whose names DNS does not answer: they delay no other seed node, cause no second
+ * cluster, and do not delay the end. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -17,8 +17,8 @@
 #include "members.h"
 #include "slow_names.h"
 
-#define SLOW 20 /* names: more than libuv's pool has threads, and than a machine has processors */
-#define PATIENCE_MS 20000 /* of a fast name; a slow one takes longer */
+#define SLOW 20 /* names: more than threads of libuv's pool or processors */
+#define PATIENCE_MS 20000 /* for a fast name */
 
 static struct sherd_system *start_one(const char *host, uint16_t port,
                                       const char **seeds)
@@ -49,7 +49,7 @@ static void wait_for_members(struct sherd_system *system, uint32_t count)
     assert_int_equal(member_count(system), count);
 }
 
-/* A port that was free a moment ago: the first seed is in its own list. */
+/* A recently free port: the first seed is in its own list. */
 static uint16_t free_port(void)
 {
     struct sherd_options options = { .host = "127.0.0.1", .port = SHERD_PORT_ANY, .alone = 1 };
@@ -62,7 +62,8 @@ static uint16_t free_port(void)
     return port;
 }
 
-/* The last seed lives, those before it have slow names; the first is the node itself, or one more of them. */
+/* The last seed lives, earlier ones have slow names. The first one is the node itself or another
+ * slow name. */
 static void join_behind_slow_names(bool is_first)
 {
     struct sherd_system *living = start_one("fast.example", SHERD_PORT_ANY, NULL);
@@ -84,11 +85,11 @@ static void join_behind_slow_names(bool is_first)
                    (unsigned)sherd_port(living));
     joining = start_one("127.0.0.1", port, seeds);
     wait_for_members(joining, 2);
-    wait_for_members(living, 2); /* who founds a cluster of its own is alone in it */
+    wait_for_members(living, 2); /* a node that forms its own cluster stays alone */
 
     assert_true(atomic_load(&waiting) > 0);
     sherd_close(joining);
-    assert_true(atomic_load(&waiting) > 0); /* nobody waited for them */
+    assert_true(atomic_load(&waiting) > 0); /* no thread waited for them */
     sherd_close(living);
     atomic_store(&is_let_go, true);
     while (atomic_load(&waiting) > 0)
@@ -107,7 +108,8 @@ static void the_first_seed_joins_behind_names_without_an_answer(void **state)
     join_behind_slow_names(true);
 }
 
-/* Each attempt to connect is over before the name has its answer, which serves the next one: no look-up is begun again. */
+/* Each attempt ends before its name's answer, which the next attempt uses without another
+ * look-up. */
 static void an_answer_that_comes_late_is_not_lost(void **state)
 {
     struct sherd_system *living, *joining;
@@ -117,7 +119,7 @@ static void an_answer_that_comes_late_is_not_lost(void **state)
 
     (void)state;
     atomic_store(&is_let_go, true);
-    living = start_one("slow.example", SHERD_PORT_ANY, NULL); /* which binds to it */
+    living = start_one("slow.example", SHERD_PORT_ANY, NULL); /* binds to it */
     wait_for_members(living, 1);
     atomic_store(&is_let_go, false);
     atomic_store(&asked, 0);
@@ -131,7 +133,8 @@ static void an_answer_that_comes_late_is_not_lost(void **state)
     let_go_at = uv_hrtime();
     atomic_store(&is_let_go, true);
     wait_for_members(joining, 2);
-    if (uv_hrtime() - let_go_at < DNS_LOOKUP_KEPT_MS * UINT64_C(1000000)) /* else the answer may be asked for anew */
+    /* later the name may be looked up again */
+    if (uv_hrtime() - let_go_at < DNS_LOOKUP_KEPT_MS * UINT64_C(1000000))
         assert_int_equal(atomic_load(&asked), 1);
     sherd_close(joining);
     sherd_close(living);

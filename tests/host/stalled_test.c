@@ -1,5 +1,5 @@
-/* A node with a lane that a handler blocks: it is not ready, and it does not stay although its other threads are well.
- * It leaves if it can: the lane may be the one that takes in what the others' gossip says. */
+/* Tests a node with a lane that a handler blocks: it is not ready, and it leaves or ends although
+ * its other threads work. It may be unable to leave, as that lane may carry the others' gossip. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,7 +81,7 @@ static bool are_ready(struct sherd_system *const *systems)
            member_count(systems[0]) == 2 && member_count(systems[1]) == 2;
 }
 
-/* By the only other member. */
+/* The only other member sees it as unreachable. */
 static bool is_missed(struct sherd_system *other)
 {
     struct sherd_status status;
@@ -106,7 +106,7 @@ static void a_node_with_a_blocked_lane_is_not_ready_and_leaves(void **state)
     for (waited = 0; waited < PATIENCE_MS && !are_ready(systems); waited += 10)
         uv_sleep(10);
     assert_true(are_ready(systems));
-    /* Either of them may be its home. */
+    /* Either node may be its home. */
     assert_int_equal(sherd_system_entity_tell(systems[0], "Thing", "x", 1,
                                               (struct sherd_bytes){ 0 }),
                      0);

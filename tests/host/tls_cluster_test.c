@@ -1,5 +1,5 @@
-/* Systems of one process form a cluster over TLS; strangers of every kind try to get in, and the cluster does not
- * care. */
+/* Tests a cluster of systems of one process over TLS, while unknown nodes of every kind try to
+ * enter. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -31,9 +31,9 @@
 
 enum { ADD = 1, VALUE };
 
-/* ---- the log of all systems, looked through ---- */
+/* ---- the log of all systems ---- */
 
-/* Bounded at 30 s. */
+/* At most 30 s. */
 static void wait_logged(const char *text)
 {
     for (int i = 0; i < 3000 && !was_logged(text); i++)
@@ -42,7 +42,7 @@ static void wait_logged(const char *text)
         fail_msg("not logged: %s; but:\n%s", text, logged);
 }
 
-/* Two of the nodes have taken changed files into use since the log was forgotten. */
+/* Two nodes have used changed files since the log was cleared. */
 static void wait_read_by_two(void)
 {
     const char *text = "changed TLS files are in use", *first;
@@ -65,7 +65,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* ---- entities that count ---- */
+/* ---- counting entities ---- */
 
 static _Atomic uint32_t answered, unanswered;
 static char large[LARGE];
@@ -81,7 +81,7 @@ static enum sherd_next count_receive(struct sherd_ctx *ctx, void *self, const st
     if (msg->kind != SHERD_MESSAGE)
         return SHERD_CONTINUE;
     count->value++;
-    sherd_reply(ctx, VALUE, msg->body); /* as much as came */
+    sherd_reply(ctx, VALUE, msg->body); /* the whole body */
     return SHERD_CONTINUE;
 }
 
@@ -140,7 +140,7 @@ static struct sherd_options options_of(const struct keys *keys, char *config, si
                                    .ca = keys ? keys->ca_path : NULL };
 }
 
-/* keys: null: a plain one. seed: the port of a node to join; 0: alone. */
+/* keys null: without TLS. seed: port of a node to join; 0: none. */
 static struct sherd_system *start_named(const char *name, const struct keys *keys, uint16_t seed, const char *more)
 {
     const struct sherd_entity_type type = {
@@ -228,7 +228,7 @@ static void two_systems_talk(void **state)
     keys_fini(&keys);
 }
 
-/* Two nodes with RSA keys that have the settings of a JVM: what its engine has in its reference.conf. */
+/* RSA keys, and the settings of Akka's ssl-config for a JVM. */
 static void two_systems_talk_by_tls_1_2(void **state)
 {
     const struct certificate_options rsa = { .names = "IP:127.0.0.1", .is_rsa = true };
@@ -250,7 +250,7 @@ static void two_systems_talk_by_tls_1_2(void **state)
     keys_fini(&keys);
 }
 
-/* ---- strangers ---- */
+/* ---- unknown nodes ---- */
 
 static int call(struct sherd_system *system)
 {
@@ -266,7 +266,7 @@ static int call(struct sherd_system *system)
     return fd;
 }
 
-/* What the system's certificate is, as a peer sees that shows this one; null: it is refused. */
+/* The system's certificate as shown to a peer with this certificate; null: refused. */
 static X509 *seen_by(struct sherd_system *system, const struct certificate *shown)
 {
     SSL_CTX *context = certificate_context(shown);
@@ -280,7 +280,7 @@ static X509 *seen_by(struct sherd_system *system, const struct certificate *show
         int size;
         (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ .tv_usec = 300000 }, sizeof(struct timeval));
         size = SSL_read(ssl, &byte, 1);
-        /* Nothing is ever said on it: it waits, or it is closed. */
+        /* No data ever comes: the read waits, or the connection is closed. */
         if (size <= 0 && SSL_get_error(ssl, size) == SSL_ERROR_WANT_READ)
             seen = SSL_get1_peer_certificate(ssl);
     }
@@ -312,7 +312,7 @@ static void unknown_nodes_do_no_harm(void **state)
         assert_null(seen_by(systems[0], alone));
         assert_null(seen_by(systems[0], NULL));
         assert_int_equal(send(fd, "GET / HTTP/1.1\r\n\r\n", 18, MSG_NOSIGNAL), 18);
-        assert_true(recv(fd, &byte, 1, 0) >= 0); /* an alert or the end, no silence */
+        assert_true(recv(fd, &byte, 1, 0) >= 0); /* an alert or the end, not silence */
         close(fd);
         assert_int_equal(members(systems[0], NULL), 2);
         assert_int_equal(members(systems[1], NULL), 2);
@@ -330,8 +330,8 @@ static void unknown_nodes_do_no_harm(void **state)
     keys_fini(&keys);
 }
 
-/* Its certificate is of the cluster's CA, and not for the address that it claims: it joins nothing, neither when it
- * calls nor when it is called. */
+/* The cluster's CA signed it, but not for the claimed address. It can neither join nor be
+ * joined. */
 static void a_node_at_anothers_address_is_refused(void **state)
 {
     const struct certificate_options elsewhere = { .names = "IP:127.0.0.9,DNS:elsewhere" };
@@ -356,7 +356,7 @@ static void a_node_at_anothers_address_is_refused(void **state)
     (void)members(systems[0], &refused);
     assert_true(refused > 0);
 
-    /* Called: by a node that verifies, told to join it. */
+    /* A node that verifies is told to join it. */
     liar = start_one(&others, 0, careless);
     (void)snprintf(address, sizeof address, "127.0.0.1:%u", (unsigned)sherd_port(liar));
     sherd_close(systems[1]);
@@ -371,7 +371,7 @@ static void a_node_at_anothers_address_is_refused(void **state)
     keys_fini(&keys);
 }
 
-/* A good certificate and the wrong cluster. */
+/* A valid certificate, and another cluster. */
 static void a_node_of_another_system_is_refused(void **state)
 {
     struct sherd_system *here, *other;
@@ -404,7 +404,7 @@ static void write_secret(const struct keys *keys, const char *name, const char *
     (void)snprintf(config, size, "sherd.remote.tls.secret = \"%s\"", path);
 }
 
-/* It has refused one more, and has nobody but itself. */
+/* It refused one more, and has no other member. */
 static void wait_refused(struct sherd_system *system, uint64_t *before)
 {
     uint64_t refused = *before;
@@ -417,7 +417,7 @@ static void wait_refused(struct sherd_system *system, uint64_t *before)
     *before = refused;
 }
 
-/* A good certificate, the right cluster's name, and not its secret. Who is refused by it refuses, too. */
+/* A valid certificate and cluster name, but no secret. Both sides refuse. */
 static void a_node_without_the_secret_is_refused(void **state)
 {
     struct sherd_system *systems[2], *other;
@@ -444,7 +444,7 @@ static void a_node_without_the_secret_is_refused(void **state)
     sherd_close(systems[0]);
 
     refused = 0;
-    other = start_one(&keys, 0, NULL); /* it knows none, and is asked by one that does */
+    other = start_one(&keys, 0, NULL); /* it has no secret; the dialling node has one */
     systems[1] = start_one(&keys, sherd_port(other), red);
     wait_refused(other, &refused);
     assert_int_equal(members(systems[1], NULL), 0);
@@ -458,8 +458,8 @@ static void a_node_without_the_secret_is_refused(void **state)
     keys_fini(&keys);
 }
 
-/* Three nodes, two of which look into a list, by the configuration that is written; the third has a certificate of its own, `lost`,
- * which is on none yet. */
+/* Three nodes, two of them with revocation lists. The third has its own certificate `lost`, not
+ * revoked yet. */
 static void start_with_lists(struct sherd_system *systems[3], struct keys *keys, struct keys *lost, char *config, size_t size)
 {
     const struct certificate_options good = { .names = "IP:127.0.0.1" };
@@ -477,7 +477,7 @@ static void start_with_lists(struct sherd_system *systems[3], struct keys *keys,
     wait_for_members(systems, 3);
 }
 
-/* While the others run one's certificate is revoked: when it comes again, it is not let in. */
+/* Its certificate is revoked while the others run; it cannot return. */
 static void a_revoked_node_is_refused_without_a_restart(void **state)
 {
     struct crl_options list = { .revoked = NULL };
@@ -522,7 +522,7 @@ static uint64_t revoked(struct sherd_system *system)
     return count;
 }
 
-/* While all run one's certificate is revoked: nobody makes a new connection, and it is put out all the same. */
+/* Its certificate is revoked while all run; its open connections are closed. */
 static void a_connected_revoked_node_is_disconnected(void **state)
 {
     struct crl_options list = { .revoked = NULL };
@@ -613,7 +613,7 @@ static void changed_files_are_used_without_a_restart(void **state)
     keys_fini(&keys);
 }
 
-/* A bad file is told when it comes, not with the first connection that it harms. */
+/* An unusable file is reported at once, not at the next connection. */
 static void changed_files_are_read_while_nobody_connects(void **state)
 {
     const struct certificate_options wrong = { .names = "DNS:wrong" };
@@ -630,7 +630,7 @@ static void changed_files_are_read_while_nobody_connects(void **state)
     keys_fini(&keys);
 }
 
-/* As its status says. */
+/* By its status. */
 static int is_plain(const struct keys *keys, const char *more)
 {
     char config[800];
@@ -698,7 +698,7 @@ static void settings_that_cannot_be_used_are_refused(void **state)
     keys_fini(&keys);
 }
 
-/* A JVM reads addresses as URIs, whose hosts have none. */
+/* A JVM reads addresses as URIs, whose hosts have no underscore. */
 static void an_underscore_in_the_host_name_is_reported(void **state)
 {
     const char *bind = "akka.remote.artery.bind.hostname = \"127.0.0.1\"\n";

@@ -1,4 +1,4 @@
-/* Ends of TLS connections in memory. */
+/* Connects ends of TLS connections in memory. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -134,7 +134,7 @@ void peer_pump(struct peer *peer, struct tls_end *end)
     int size;
 
     while (any) {
-        (void)SSL_do_handshake(peer->ssl); /* the end says whether it worked */
+        (void)SSL_do_handshake(peer->ssl); /* the end's state shows the result */
         any = tls_end_pending(end, &pending);
         if (any) {
             assert_int_equal(BIO_write(peer->in, pending.data, (int)pending.size), pending.size);
@@ -161,8 +161,8 @@ void tls_refuses(struct tls *tls, uint64_t now, const struct certificate *shown,
     if (tls_end_state(end) != TLS_FAILED || !strstr(tls_end_why(end), why))
         fail_msg("state %d, \"%s\", not \"%s\"", tls_end_state(end), tls_end_why(end), why);
     assert_int_equal(strncmp(tls_end_why(end), "TLS: ", 5), 0);
-    assert_false(tls_end_pending(end, &alert)); /* it was taken */
-    /* Whatever comes after it is nothing. */
+    assert_false(tls_end_pending(end, &alert)); /* was taken */
+    /* Later bytes have no effect. */
     tls_end_feed(end, slice_text("AKKA\1"));
     assert_int_equal(tls_end_read(end, plain, sizeof plain), 0);
     tls_end_free(end);

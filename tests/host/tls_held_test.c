@@ -1,5 +1,5 @@
-/* What a peer can make an end keep before its certificate is verified: bytes that OpenSSL holds, and those of the end, after each
- * byte of a handshake and at its limits. */
+/* Tests the memory that a peer without a verified certificate can occupy, in OpenSSL and in an end,
+ * after each byte of a handshake and at its limits. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -20,9 +20,9 @@
 #include "tls_ends.h"
 
 #define HELD_MAX (64 * 1024)
-#define END_SIZE 512 /* an end's own struct is smaller */
+#define END_SIZE 512 /* larger than an end's struct */
 
-static long held; /* bytes that OpenSSL has */
+static long held; /* bytes held by OpenSSL */
 
 static void *hold(size_t size, const char *file, int line)
 {
@@ -52,10 +52,10 @@ static void let_go(void *bytes, const char *file, int line)
     free(bytes);
 }
 
-/* An end that accepts, and what is held for it. What a peer beside it has is not counted. */
+/* An accepting end and its memory, without the test peer's. */
 struct measure {
     struct tls_end *end;
-    struct tls_records records; /* the same as the end's own */
+    struct tls_records records; /* like the end's own */
     long bytes, most;
 };
 
@@ -101,7 +101,7 @@ static void ends(struct measure *measure, const char *what)
         fail_msg("%s: %ld bytes are held", what, measure->most);
 }
 
-/* OpenSSL has what it keeps for good. */
+/* OpenSSL allocates its permanent memory. */
 static void warm_up(struct tls *tls, const struct certificate *shown)
 {
     struct tls_end *end = tls_accept(tls, 0);
@@ -138,7 +138,7 @@ static void a_silent_peer_costs_little_memory(void **state)
     tls_close(tls);
 }
 
-/* A hello of so many bytes, in records of that size, until the end has enough; all at once, or each record by itself. */
+/* Sends a hello in records until the end has enough, at once or record by record. */
 static void says_hello(struct tls *tls, size_t announced, size_t record_size, bool at_once, const char *what)
 {
     static uint8_t bytes[3 * TLS_HANDSHAKE_BYTES_MAX];
@@ -152,7 +152,7 @@ static void says_hello(struct tls *tls, size_t announced, size_t record_size, bo
         bytes[size + 4] = (uint8_t)record_size;
         size += first;
     }
-    for (size_t i = 0; i < 4; i++) { /* its kind and length may be in records of their own */
+    for (size_t i = 0; i < 4; i++) { /* also records that split kind and length */
         size_t at = i / record_size * first + 5 + i % record_size;
 
         bytes[at] = i ? (uint8_t)(announced >> (8 * (3 - i))) : 1;
@@ -182,7 +182,7 @@ static void half_a_hello_is_bounded(void **state)
     tls_close(tls);
 }
 
-/* Both ways, what the peer says in such pieces, until the end has the last of them or is open. */
+/* Both ways, the peer's bytes in pieces, until the end has the last one or is open. */
 static void shakes_hands(struct measure *measure, struct peer *peer, int piece, int kept_back)
 {
     uint8_t bytes[16384];
@@ -192,7 +192,7 @@ static void shakes_hands(struct measure *measure, struct peer *peer, int piece, 
     while (size > 0) {
         (void)SSL_do_handshake(peer->ssl);
         size = BIO_read(peer->out, bytes, sizeof bytes);
-        if (SSL_get_peer_cert_chain(peer->ssl)) /* these are its last words */
+        if (SSL_get_peer_cert_chain(peer->ssl)) /* its last messages */
             size -= kept_back;
         for (int i = 0; i < size; i += piece)
             feed(measure, bytes + i, (size_t)(piece < size - i ? piece : size - i));
@@ -204,7 +204,7 @@ static void shakes_hands(struct measure *measure, struct peer *peer, int piece, 
     }
 }
 
-/* Three certificates, large ones, as a peer shows them. */
+/* Three large certificates, as a peer's chain. */
 struct chain {
     struct certificate *first, *second, *last;
 };
@@ -270,7 +270,7 @@ int main(void)
         cmocka_unit_test(half_a_chain_is_bounded),
     };
 
-    if (CRYPTO_set_mem_functions(hold, hold_again, let_go) != 1) /* before it holds anything */
+    if (CRYPTO_set_mem_functions(hold, hold_again, let_go) != 1) /* before its first allocation */
         return 1;
     return cmocka_run_group_tests_name("tls_held", tests, tls_make_keys, tls_remove_keys);
 }

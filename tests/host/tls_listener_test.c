@@ -1,5 +1,5 @@
-/* Strangers at a port that speaks TLS, and at one that does not: each is refused, counted and said, within its time and
- * limits. The listener runs in this thread's loop. */
+/* Tests unknown nodes at a listener with and without TLS: each is refused, counted and logged, in
+ * time and within limits. The listener runs in this thread's loop. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -33,7 +33,7 @@ struct place {
     struct keys keys;
     struct tls *tls;
     struct listener *listener;
-    char logged[512]; /* the last line */
+    char logged[512]; /* last line */
     uint64_t lines;
     struct accepted *given;
     bool wants_more; /* decide never has enough */
@@ -80,15 +80,15 @@ static void ignore_line(void *owner, enum trace_level level, const char *text)
 
 #define HOUR_MS (60 * 60 * 1000)
 
-/* What a place wants besides certificates. */
+/* Options besides certificates. */
 struct wants {
     bool plain;
-    bool pinned;        /* it hears only its own key */
-    bool timed;         /* who says nothing is late; otherwise nobody is, however long the machine stands still */
+    bool pinned;        /* only its own key is pinned */
+    bool timed; /* silent connections time out; otherwise none does, even on a stalled machine */
     const char *secret; /* file; null: none */
 };
 
-/* With revocation lists, which name nobody until a test writes others. */
+/* With empty revocation lists until a test writes others. */
 static void place_open_with(struct place *place, const struct wants *wants)
 {
     const struct crl_options nobody = { .revoked = NULL };
@@ -140,7 +140,8 @@ static struct listener_counters count(struct place *place)
 
 static void place_close(struct place *place)
 {
-    assert_true(place->lines <= count(place).refused + count(place).late); /* one for each at most */
+    /* at most one for each */
+    assert_true(place->lines <= count(place).refused + count(place).late);
     listener_stop(place->listener);
     (void)uv_run(&place->loop, UV_RUN_DEFAULT);
     listener_free(place->listener);
@@ -150,7 +151,7 @@ static void place_close(struct place *place)
     keys_fini(&place->keys);
 }
 
-/* From 127.0.0.host: each is an address of its own. */
+/* From 127.0.0.host, an address of its own. */
 static int call_from(struct place *place, uint32_t host)
 {
     struct sockaddr_in to = { .sin_family = AF_INET,
@@ -166,7 +167,7 @@ static int call_from(struct place *place, uint32_t host)
     return fd;
 }
 
-/* The loop runs until the other side has closed, or `turns` are over. */
+/* Runs the loop until the peer closes, or for `turns`. */
 static bool is_hung_up(struct place *place, int fd, int turns)
 {
     uint8_t bytes[4096];
@@ -192,7 +193,7 @@ static void is_refused(struct place *place, int fd, const char *why)
     close(fd);
 }
 
-/* ---- callers that speak TLS ---- */
+/* ---- TLS callers ---- */
 
 struct caller {
     int fd;
@@ -217,21 +218,22 @@ static void caller_fini(struct caller *caller)
     close(caller->fd);
 }
 
-/* Shakes hands as far as it gets, then says this. */
+/* Shakes hands as far as possible, then sends this. */
 static void caller_says(struct caller *caller, struct place *place, const char *text)
 {
     size_t said = 0;
 
     for (int i = 0; i < 1000 && !said; i++) {
         if (SSL_do_handshake(caller->ssl) == 1)
-            (void)SSL_write_ex(caller->ssl, text, strlen(text), &said); /* 0: it is refused meanwhile */
+            /* 0: it was refused meanwhile */
+            (void)SSL_write_ex(caller->ssl, text, strlen(text), &said);
         (void)uv_run(&place->loop, UV_RUN_NOWAIT);
     }
     for (int i = 0; i < 20; i++)
         (void)uv_run(&place->loop, UV_RUN_NOWAIT);
 }
 
-/* A good peer is served, whoever was there before. */
+/* A valid peer is served afterwards. */
 static void serves(struct place *place)
 {
     uint64_t before = count(place).accepted;
@@ -258,7 +260,7 @@ static void a_good_peer_is_served(void **state)
     place_close(&place);
 }
 
-/* ---- the negative matrix ---- */
+/* ---- refused peers ---- */
 
 static void shows(const struct certificate_options *options, bool by_our_ca, const char *why)
 {
@@ -313,7 +315,7 @@ static void another_ca_is_refused(void **state)
     place_close(&place);
 }
 
-/* ---- what OpenSSL holds ---- */
+/* ---- OpenSSL's memory ---- */
 
 static _Atomic long held; /* blocks */
 
@@ -343,7 +345,7 @@ static void let_go(void *block, const char *file, int line)
     free(block);
 }
 
-/* Who is not let in, and how it shows. */
+/* Kinds of refused peers. */
 enum stranger {
     NO_CERTIFICATE,
     SELF_SIGNED,
@@ -351,7 +353,7 @@ enum stranger {
     EXPIRED,
     EARLY,
     FOR_SERVERS,
-    REVOKED, /* the last that is known by its certificate */
+    REVOKED, /* last kind that differs by its certificate */
     SPEAKS_1_1,
     SPEAKS_1_2,
     ANOTHER_SUITE,
@@ -397,7 +399,7 @@ static void say_plainly(struct place *place, int fd, struct slice bytes, bool en
     assert_int_equal(shutdown(fd, SHUT_WR), 0);
 }
 
-/* One comes, does what is wrong, and is hung up on; one more is counted. */
+/* A peer of this kind is closed and counted. */
 static void come(struct place *place, enum stranger who, const struct certificate *shown)
 {
     uint64_t before = count(place).refused;
@@ -421,7 +423,7 @@ static void come(struct place *place, enum stranger who, const struct certificat
     assert_int_equal(count(place).refused - before, 1);
 }
 
-/* What is not let in leaves nothing behind: neither with OpenSSL nor among what waits. */
+/* Refused peers leave no memory in OpenSSL, and no waiting connection. */
 static void come_often(struct place *place, enum stranger first, enum stranger last, struct certificate *const *shown)
 {
     uint64_t accepted = count(place).accepted;
@@ -430,11 +432,11 @@ static void come_often(struct place *place, enum stranger first, enum stranger l
     for (uint32_t round = 0; round < 40; round++) {
         for (int who = (int)first; who <= (int)last; who++)
             come(place, (enum stranger)who, shown[who]);
-        if (round == 10) /* by then OpenSSL has what it keeps for good */
+        if (round == 10) /* OpenSSL has its permanent memory by then */
             before = held;
     }
     assert_true(before > 0);
-    if (held > before + 20) /* 29 refusals of each later */
+    if (held > before + 20) /* after 29 more refusals */
         fail_msg("%d to %d: %ld blocks, %ld before", (int)first, (int)last, (long)held, before);
     assert_int_equal(count(place).accepted, accepted);
 }
@@ -454,7 +456,7 @@ static void a_refused_peer_leaves_no_memory(void **state)
     place_close(&place);
 }
 
-/* A good certificate, but for one thing. */
+/* A valid certificate, except for one fault. */
 static void a_peer_without_pin_or_secret_leaves_no_memory(void **state)
 {
     const struct certificate_options good = { .names = "IP:127.0.0.1" };
@@ -470,7 +472,7 @@ static void a_peer_without_pin_or_secret_leaves_no_memory(void **state)
         struct place place;
 
         place_open_with(&place, &wants[i]);
-        shown[REVOKED] = certificate_new(place.keys.ca, &good); /* it is not */
+        shown[REVOKED] = certificate_new(place.keys.ca, &good); /* valid here */
         come_often(&place, REVOKED, REVOKED, shown);
         if (!strstr(place.logged, i ? "secret" : "pinned"))
             fail_msg("\"%s\"", place.logged);
@@ -480,7 +482,7 @@ static void a_peer_without_pin_or_secret_leaves_no_memory(void **state)
     assert_int_equal(unlink(secret), 0);
 }
 
-/* The list is written while the listener is there. */
+/* Writes a list while the listener runs. */
 static void write_list(struct place *place, const struct crl_options *options)
 {
     certificate_write_crl(place->keys.ca, options, place->keys.crl_path);
@@ -510,7 +512,7 @@ static void a_revoked_certificate_is_refused(void **state)
     place_close(&place);
 }
 
-/* A list that nobody renews: from its end on nobody is let in, until there is another one. */
+/* After its end every peer is refused, until a new list comes. */
 static void an_expired_list_refuses_every_peer(void **state)
 {
     struct crl_options options = { .from_s = -3600, .to_s = 3 };
@@ -614,7 +616,7 @@ static void speaks_something_else(struct place *place)
     close(fd);
 }
 
-/* limit: ACCEPT_LINES_MAX. Nobody comes any more, and the rest is said all the same. */
+/* limit: ACCEPT_LINES_MAX. The rest is logged even if no further peer comes. */
 static void logged_refusals_are_bounded(void **state)
 {
     uint64_t began = uv_hrtime(), left_out;
@@ -643,7 +645,7 @@ static void logged_refusals_are_bounded(void **state)
     place_close(&place);
 }
 
-/* As one does that looks whether the port is open. */
+/* Like a port scan. */
 static void a_connection_closed_without_a_byte_is_not_logged(void **state)
 {
     struct place place;
@@ -680,7 +682,7 @@ static void concurrent_handshakes_are_bounded(void **state)
         fds[i] = call_from(&place, 1 + i / ACCEPT_WAITING_EACH_MAX);
         assert_int_equal(send(fds[i], hello, sizeof hello - 1, MSG_NOSIGNAL), sizeof hello - 1);
         (void)uv_run(&place.loop, UV_RUN_NOWAIT);
-        if (i == ACCEPT_WAITING_EACH_MAX - 1) { /* one more of the same address */
+        if (i == ACCEPT_WAITING_EACH_MAX - 1) { /* one more from the same address */
             more = call_from(&place, 1);
             assert_true(is_hung_up(&place, more, 1000));
             assert_non_null(strstr(place.logged, "too many that said nothing yet"));
@@ -691,7 +693,7 @@ static void concurrent_handshakes_are_bounded(void **state)
     assert_true(is_hung_up(&place, more, 100));
     assert_int_equal(count(&place).refused, 2);
     close(more);
-    serves(&place); /* it is known, and comes through */
+    serves(&place); /* it is known and connects */
     for (uint32_t i = 0; i < ACCEPT_STRANGERS_MAX; i++) {
         assert_false(is_hung_up(&place, fds[i], 1));
         close(fds[i]);
@@ -723,7 +725,7 @@ static void bytes_of_a_peer_are_bounded(void **state)
     place_close(&place);
 }
 
-/* limit of time: ACCEPT_PREAMBLE_MS. A byte now and then is no progress. */
+/* Time limit: ACCEPT_PREAMBLE_MS. Single bytes do not extend it. */
 static void a_slow_handshake_is_late(void **state)
 {
     uint64_t began = uv_hrtime();
@@ -736,14 +738,14 @@ static void a_slow_handshake_is_late(void **state)
     (void)state;
 
     place_open_with(&place, &(struct wants){ .timed = true });
-    for (int i = 0; i < 10; i++) /* OpenSSL has what it keeps for good */
+    for (int i = 0; i < 10; i++) /* OpenSSL allocates its permanent memory */
         serves(&place);
     before = held;
     fd = call_from(&place, 1);
     while (!over) {
         uint64_t ms = (uv_hrtime() - began) / 1000000;
 
-        assert_true(file_watch++ < 3 * ACCEPT_PREAMBLE_MS); /* a millisecond each */
+        assert_true(file_watch++ < 3 * ACCEPT_PREAMBLE_MS); /* one millisecond each */
         if (at < sizeof hello - 1 && at <= ms / (ACCEPT_PREAMBLE_MS / 10) && send(fd, hello + at, 1, MSG_NOSIGNAL) == 1)
             at++;
         over = is_hung_up(&place, fd, 1);
@@ -753,7 +755,7 @@ static void a_slow_handshake_is_late(void **state)
     assert_int_equal(count(&place).late, 1);
     assert_non_null(strstr(place.logged, "TLS: no handshake in time"));
     close(fd);
-    assert_in_range(held, before - 20, before + 5); /* a handshake's end has some fifty */
+    assert_in_range(held, before - 20, before + 5); /* an open handshake has some fifty blocks */
     serves(&place);
     place_close(&place);
 }
@@ -778,7 +780,7 @@ int main(void)
         cmocka_unit_test(a_slow_handshake_is_late),
     };
 
-    if (CRYPTO_set_mem_functions(hold, hold_again, let_go) != 1) /* before it holds anything */
+    if (CRYPTO_set_mem_functions(hold, hold_again, let_go) != 1) /* before its first allocation */
         return 1;
     return cmocka_run_group_tests_name("tls_listener", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Files of TLS on a mount that stands still. */
+/* Tests TLS files on a stalled mount. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static void a_stalled_mount_blocks_neither_connections_nor_closing(void **state)
     version = tls_look(tls, 0);
     keys_replace(&keys, NULL, &second);
     mount_stop();
-    serves(tls, 2 * SECOND, "localhost"); /* by what was read before */
+    serves(tls, 2 * SECOND, "localhost"); /* by the earlier files */
     mount_holds(1);
     tls_logged[0] = 0;
     for (int i = 0; i < 20000 && !tls_logged[0]; i++) {
@@ -49,7 +49,7 @@ static void a_stalled_mount_blocks_neither_connections_nor_closing(void **state)
     assert_string_equal(tls_logged, "TLS files do not answer: the ones before stay in use");
     tls_logged[0] = 0;
     assert_true(tls_look(tls, 4 * SECOND) == version);
-    assert_string_equal(tls_logged, ""); /* said once */
+    assert_string_equal(tls_logged, ""); /* reported once */
     mount_go_on();
     tls_wait(tls);
     assert_string_equal(tls_logged, "changed TLS files are in use");
@@ -73,7 +73,7 @@ int main(void)
         cmocka_unit_test(a_stalled_mount_blocks_neither_connections_nor_closing),
     };
 
-    /* Who was left behind may still use what OpenSSL would free at the exit. */
+    /* A thread left behind may still use memory that OpenSSL's exit handler frees. */
     if (OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL) != 1)
         return 1;
     return cmocka_run_group_tests_name("tls mount", tests, NULL, NULL);

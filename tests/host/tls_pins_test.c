@@ -1,4 +1,4 @@
-/* Pins: of what a CA has signed only some keys are wanted. */
+/* Tests pins: only some keys that a CA has signed are accepted. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -31,7 +31,8 @@ static bool meet(struct tls *tls)
     return right;
 }
 
-/* The own key and another node's are wanted; a third one, that the same CA has signed, is not, whoever dials. */
+/* The own and another node's key are pinned; a third one of the same CA is refused in both
+ * directions. */
 static void only_pinned_keys_are_accepted(void **state)
 {
     const struct certificate_options good = { .names = "IP:127.0.0.1" };
@@ -63,7 +64,7 @@ static void only_pinned_keys_are_accepted(void **state)
     certificate_free(other);
 }
 
-/* All that this CA has signed are wanted, be there other CAs or not. */
+/* A pinned CA accepts all of its certificates, besides other CAs. */
 static void the_key_of_a_ca_may_be_pinned(void **state)
 {
     const struct certificate_options good = { .names = "IP:127.0.0.1" }, root = { .is_ca = true };
@@ -79,7 +80,7 @@ static void the_key_of_a_ca_may_be_pinned(void **state)
     options.pin_count = 1;
     tls = tls_open_with(&options);
     assert_true(meet(tls));
-    tls_refuses(tls, 0, theirs, true, "certificate"); /* no CA of ours: pins are not asked */
+    tls_refuses(tls, 0, theirs, true, "certificate"); /* not our CA, so pins do not matter */
     tls_close(tls);
     pin = certificate_pin(stranger, "%02x", both);
     tls_not_opened(&options, "neither its key nor one of its CAs' is pinned");
@@ -104,7 +105,7 @@ static void an_invalid_pin_is_refused(void **state)
     }
 }
 
-/* Takes the place of the one before at once. Of each pin with what stands behind it one line. */
+/* Replaces the file atomically, with one line for each pin. */
 static void write_pins(const char *path, mode_t mode, const char *format, const char *first, const char *second)
 {
     char beside[128];
@@ -143,7 +144,7 @@ static bool is_heard(struct tls *tls, uint64_t now, const struct certificate *sh
     return heard;
 }
 
-/* A new key's pin is added, and the old one dropped, while the node runs; beside those of the settings. */
+/* Adds a new key's pin and drops the old one while the node runs; pins of the settings stay. */
 static void pins_are_changed_while_nodes_run(void **state)
 {
     const struct certificate_options good = { .names = "IP:127.0.0.1" };
@@ -166,12 +167,13 @@ static void pins_are_changed_while_nodes_run(void **state)
     assert_false(is_heard(tls, 0, next));
 
     write_pins(options.pins_file, 0600, "%s\n%s # the next one", own, other);
-    assert_false(is_heard(tls, SECOND / 2, next)); /* too early to look */
+    assert_false(is_heard(tls, SECOND / 2, next)); /* too early for a look */
     assert_true(is_heard(tls, 2 * SECOND, next));
     assert_true(is_heard(tls, 2 * SECOND, keys->node));
 
     write_pins(options.pins_file, 0600, "%.0s%s\n", own, other);
-    assert_true(is_heard(tls, 4 * SECOND, keys->node)); /* nobody would hear this node: what was read last stays in use */
+    /* the own key is not pinned: the earlier files stay in use */
+    assert_true(is_heard(tls, 4 * SECOND, keys->node));
     assert_non_null(strstr(tls_logged, "neither its key nor one of its CAs' is pinned"));
 
     write_pins(options.pins_file, 0600, "%s\n%.0s", own, other);
@@ -208,13 +210,13 @@ static void files_of_pins_that_cannot_be_used_are_refused(void **state)
     tls_not_opened(&options, "a line is too long");
     line[TLS_PIN_LINE_MAX - (CERTIFICATE_PIN_SIZE - 1) - 1] = 0;
     write_pins(options.pins_file, 0600, "%s %s\n", own, line);
-    tls_close(tls_open_with(&options)); /* as long as it may be */
+    tls_close(tls_open_with(&options)); /* the longest line */
     file = fopen(options.pins_file, "w");
     assert_non_null(file);
     for (int i = 0; i < TLS_PINS_MAX; i++)
         (void)fprintf(file, "%s\n", own);
     assert_int_equal(fclose(file), 0);
-    tls_close(tls_open_with(&options)); /* all that there may be */
+    tls_close(tls_open_with(&options)); /* the largest number */
     file = fopen(options.pins_file, "a");
     assert_non_null(file);
     (void)fprintf(file, "%s\n", own);

@@ -1,4 +1,4 @@
-/* Certificates that their CA has revoked: who is refused, by which lists, and lists that are read again. */
+/* Tests revoked certificates: refused peers, valid lists, and lists that are read again. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -43,7 +43,8 @@ static void write_list(const struct keys *keys, const struct certificate *revoke
     certificate_write_crl(keys->ca, &options, keys->crl_path);
 }
 
-/* A peer that shows this, and what signed it when that is not the CA, is let in, or refused for this. */
+/* A peer with this certificate, and its issuer if that is not the CA, is accepted, or refused for
+ * this reason. */
 static void judges(struct tls *tls, uint64_t now, const struct certificate *shown, const struct certificate *between,
                    const char *why)
 {
@@ -85,7 +86,7 @@ static void a_revoked_peer_is_refused_both_ways(void **state)
     refuses_both(tls, 0, left, "certificate revoked");
     judges(tls, 0, stays, NULL, NULL);
     tls_close(tls);
-    tls = tls_open_keys(&keys); /* the lists are not asked for */
+    tls = tls_open_keys(&keys); /* without lists */
     judges(tls, 0, left, NULL, NULL);
     tls_close(tls);
     certificate_free(left);
@@ -93,7 +94,7 @@ static void a_revoked_peer_is_refused_both_ways(void **state)
     keys_fini(&keys);
 }
 
-/* What is not known to be good is refused: also by a CA between a node and the first one. */
+/* An unknown state is refused, also of an intermediate CA. */
 static void each_ca_needs_a_list(void **state)
 {
     const struct certificate_options middle = { .name = "between", .is_ca = true };
@@ -127,7 +128,7 @@ static void each_ca_needs_a_list(void **state)
     keys_fini(&keys);
 }
 
-/* A list that another CA of the same name has made says nothing. */
+/* A list of another CA with the same name does not count. */
 static void lists_must_be_the_cas_own(void **state)
 {
     const struct certificate_options same = { .name = "the CA", .is_ca = true };
@@ -174,7 +175,7 @@ static void lists_that_cannot_be_used_are_refused(void **state)
     keys_fini(&keys);
 }
 
-/* Damage in the midst of a list is not taken for the end of the file. */
+/* Damage inside a list is not the end of the file. */
 static void a_damaged_file_is_refused(void **state)
 {
     struct crl_options more = { .appends = true };
@@ -217,13 +218,13 @@ static void lists_are_read_again(void **state)
     tls_pump(link, conn, 1000);
     judges(tls, 0, left, NULL, NULL);
     write_list(&keys, left);
-    judges(tls, SECOND / 2, left, NULL, NULL); /* too early to look */
+    judges(tls, SECOND / 2, left, NULL, NULL); /* too early for a look */
     tls_logged[0] = 0;
     refuses_both(tls, 2 * SECOND, left, "certificate revoked");
     assert_string_equal(tls_logged, "changed TLS files are in use");
     judges(tls, 2 * SECOND, keys.node, NULL, NULL);
 
-    /* What cannot be used changes nothing. */
+    /* An unusable file changes nothing. */
     certificate_write_crl(keys.ca, &old, keys.crl_path);
     refuses_both(tls, 4 * SECOND, left, "certificate revoked");
     assert_non_null(strstr(tls_logged, "has expired"));
@@ -233,7 +234,7 @@ static void lists_are_read_again(void **state)
     write_list(&keys, NULL);
     judges(tls, 8 * SECOND, left, NULL, NULL);
 
-    /* What is open goes on. */
+    /* Open connections stay. */
     tls_end_write(link, slice_text("still here"));
     tls_pump(link, conn, 1000);
     assert_int_equal(tls_end_read(conn, (uint8_t[16]){ 0 }, 16), 10);
@@ -244,7 +245,7 @@ static void lists_are_read_again(void **state)
     keys_fini(&keys);
 }
 
-/* An open end of each kind, towards a peer that shows this and what signed it. */
+/* An open end of each kind, with a peer of this certificate and its issuer. */
 struct meeting {
     struct tls_end *ends[2];
     struct peer peers[2];
@@ -281,7 +282,7 @@ static void part(struct meeting *meeting)
     }
 }
 
-/* limit of time: TLS_LOOK_MS */
+/* Time limit: TLS_LOOK_MS. */
 static void a_connected_peer_that_is_revoked_is_reported(void **state)
 {
     const struct certificate_options middle = { .name = "between", .is_ca = true };
@@ -310,7 +311,7 @@ static void a_connected_peer_that_is_revoked_is_reported(void **state)
 
     write_list(&keys, left);
     certificate_write_crl(between, &more, keys.crl_path);
-    assert_false(is_revoked(tls, &goes)); /* nobody has looked */
+    assert_false(is_revoked(tls, &goes)); /* before the next look */
     tls_look_now(tls, 4 * SECOND);
     assert_true(tls_look(tls, 4 * SECOND) != version);
     assert_true(is_revoked(tls, &goes));
@@ -322,7 +323,7 @@ static void a_connected_peer_that_is_revoked_is_reported(void **state)
     certificate_write_crl(between, &more, keys.crl_path);
     tls_look_now(tls, 8 * SECOND);
     assert_true(tls_look(tls, 8 * SECOND) != version);
-    assert_true(is_revoked(tls, &far)); /* with its CA */
+    assert_true(is_revoked(tls, &far)); /* through its CA */
     assert_false(is_revoked(tls, &stays) || is_revoked(tls, &goes));
     part(&stays);
     part(&goes);
@@ -334,7 +335,7 @@ static void a_connected_peer_that_is_revoked_is_reported(void **state)
     keys_fini(&keys);
 }
 
-/* A list that the CA has not signed names a peer: nobody new is let in by it, and nothing that is open is closed. */
+/* A list without the CA's signature admits no new peer and closes no connection. */
 static void a_list_of_another_ca_closes_no_connection(void **state)
 {
     const struct certificate_options same = { .name = "between", .is_ca = true };
@@ -382,7 +383,7 @@ static void without_lists_no_peer_is_revoked(void **state)
     keys_fini(&keys);
 }
 
-/* The list is in use all the same: others are on it, too. */
+/* The list is used, as it may name other nodes. */
 static void a_list_that_revokes_the_own_certificate_is_used(void **state)
 {
     struct certificate *left;
@@ -409,7 +410,7 @@ static void a_list_that_revokes_the_own_certificate_is_used(void **state)
     keys_fini(&keys);
 }
 
-/* A certificate that every other node refuses is no start. */
+/* A system with a certificate that every peer refuses does not start. */
 static void an_own_certificate_that_peers_refuse_is_refused(void **state)
 {
     const struct certificate_options elsewhere = { .name = "elsewhere", .is_ca = true };

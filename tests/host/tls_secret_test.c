@@ -1,4 +1,4 @@
-/* Secrets of a cluster: who proves that it knows one, who does not, new ones, and files that are refused. */
+/* Tests a cluster's secrets: proofs, missing proofs, changed secrets, and refused files. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -31,7 +31,7 @@ static const char *path_of(const char *name)
     return path;
 }
 
-/* Takes the place of the one before at once. */
+/* Replaces the file atomically. */
 static const char *write_as(const char *name, const char *text, size_t size, mode_t mode)
 {
     const char *path = path_of(name), *temporary = path_of("new");
@@ -50,7 +50,7 @@ static const char *secret_file(const char *name, const char *text)
     return write_as(name, text, strlen(text), 0600);
 }
 
-/* text: of its file; null: it has none. */
+/* text: of the file; null: no secret. */
 static struct tls *open_by(const struct keys *keys, const char *name, const char *text)
 {
     struct tls_options options = tls_options_of(keys);
@@ -60,7 +60,7 @@ static struct tls *open_by(const struct keys *keys, const char *name, const char
     return tls_open_with(&options);
 }
 
-/* One dials, the other one is dialled and reads. True: it got what was said. */
+/* One end dials, the other reads. True: the text arrived. */
 static bool says_so(struct tls *dials, struct tls *reads, uint64_t now, size_t piece, const char *text, size_t size)
 {
     struct tls_end *link = tls_connect(dials, now, "127.0.0.1");
@@ -90,7 +90,7 @@ static bool says_so(struct tls *dials, struct tls *reads, uint64_t now, size_t p
         tls_end_feed(conn, slice_text("more"));
         assert_int_equal(tls_end_read(conn, came, sizeof came), 0);
     }
-    assert_false(tls_end_pending(conn, &bytes)); /* nothing is answered */
+    assert_false(tls_end_pending(conn, &bytes)); /* no answer */
     tls_end_free(link);
     tls_end_free(conn);
     return right;
@@ -125,7 +125,7 @@ static void a_peer_without_the_secret_is_refused(void **state)
     assert_false(meets(plain, red, 0));
     assert_true(meets(red, red, 0));
 
-    /* Who says less than a proof has not been heard yet: it is late after a while. */
+    /* A partial proof is pending, and times out later. */
     link = tls_connect(plain, 0, "127.0.0.1");
     conn = tls_accept(red, 0);
     tls_pump(link, conn, 1000);
@@ -140,7 +140,7 @@ static void a_peer_without_the_secret_is_refused(void **state)
     tls_close(plain);
 }
 
-/* What somebody without the secret was told when it was dialled is of no use to it. */
+/* A dialled node without the secret cannot reuse a proof that it got. */
 static void a_proof_is_valid_on_its_connection_only(void **state)
 {
     struct tls *red = open_by(*state, "red", RED);
@@ -159,7 +159,8 @@ static void a_proof_is_valid_on_its_connection_only(void **state)
     tls_close(plain);
 }
 
-/* From red to blue, one node after the other: those that have taken a step and those that have not meet at any time. */
+/* From red to blue, one node at a time. Nodes before and after each step can connect at any
+ * time. */
 static void secrets_are_changed_while_nodes_run(void **state)
 {
     static const char *const steps[] = { RED, RED "\r\n\n" BLUE "\n", BLUE "\n" RED "\n", BLUE };
@@ -184,13 +185,13 @@ static void secrets_are_changed_while_nodes_run(void **state)
 
     (void)secret_file("one", "");
     now += 2 * SECOND;
-    assert_false(meets(one, two, now)); /* what was read last stays in use */
+    assert_false(meets(one, two, now)); /* the earlier content stays in use */
     assert_non_null(strstr(tls_logged, "none is in it"));
     tls_close(one);
     tls_close(two);
 }
 
-/* The second one was put into all files, and first in one, before the time between two looks has gone by. */
+/* All files got the second secret, and one has it first, before the next look. */
 static void an_unread_secret_is_not_used_yet(void **state)
 {
     struct tls *behind = open_by(*state, "one", RED);
@@ -223,7 +224,7 @@ static void files_that_cannot_be_used_are_refused(void **state)
     opens_not(*state, write_as("odd", RED, strlen(RED), 0604), "everybody on this machine");
     opens_not(*state, write_as("odd", RED, strlen(RED), 0602), "everybody on this machine");
     opens_not(*state, write_as("odd", RED, strlen(RED), 0660), "others than its owner may write it");
-    if (geteuid() == 0) { /* only root can give files away */
+    if (geteuid() == 0) { /* only root can change a file's owner */
         const char *theirs = secret_file("odd", RED);
 
         assert_int_equal(chown(theirs, 12345, (gid_t)-1), 0);
@@ -238,7 +239,7 @@ static void files_that_cannot_be_used_are_refused(void **state)
         memcpy(end + TLS_SECRET_SIZE_MAX, "\r\n", 2);
     }
     options.secret = write_as("odd", text, (size_t)(end - text), 0640);
-    tls_close(tls_open_with(&options)); /* all that there may be */
+    tls_close(tls_open_with(&options)); /* the largest number */
     opens_not(*state, write_as("odd", text, (size_t)(end - text) + 1, 0600), "too large");
     memset(text, 'a', TLS_SECRET_SIZE_MAX + 1);
     opens_not(*state, write_as("odd", text, TLS_SECRET_SIZE_MAX + 1, 0600), "a line is too long");

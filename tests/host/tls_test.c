@@ -1,4 +1,5 @@
-/* TLS as a transformer of bytes: two ends in memory, cut anywhere; who is refused; files that are read again. */
+/* Tests TLS as a transformation of bytes: two ends in memory, bytes cut anywhere, refused peers,
+ * files read again. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -72,7 +73,7 @@ static void bytes_arrive_however_they_are_cut(void **state)
     tls_close(tls);
 }
 
-/* Any byte that changes on its way ends the connection; nothing false is ever read. */
+/* Any changed byte ends the connection; no wrong byte is read. */
 static void changed_bytes_end_it(void **state)
 {
     struct tls *tls = tls_open_keys(*state);
@@ -91,7 +92,7 @@ static void changed_bytes_end_it(void **state)
         changed[at] ^= 0x20;
         tls_end_feed(conn, slice_of(changed, bytes.size));
         assert_int_equal(tls_end_read(conn, plain, sizeof plain), 0);
-        if (at == 3) /* a longer record, whose rest is waited for */
+        if (at == 3) /* a longer record: its rest is awaited */
             assert_int_equal(tls_end_state(conn), TLS_OPEN);
         else
             assert_int_equal(tls_end_state(conn), TLS_FAILED);
@@ -101,7 +102,7 @@ static void changed_bytes_end_it(void **state)
     tls_close(tls);
 }
 
-/* ---- who is refused ---- */
+/* ---- refused peers ---- */
 
 static void refused_both(struct tls *tls, const struct certificate *issuer, const struct certificate_options *options,
                          const char *why)
@@ -130,7 +131,7 @@ static void bad_certificates_are_refused_both_ways(void **state)
     refused_both(tls, NULL, &good, "self-signed certificate");
     refused_both(tls, keys->ca, &old, "certificate has expired");
     refused_both(tls, keys->ca, &early, "certificate is not yet valid");
-    /* A node's certificate signs nobody. */
+    /* A node's certificate is no CA. */
     leaf = certificate_new(keys->ca, &good);
     refused_both(tls, leaf, &below, "unable to get local issuer certificate");
     certificate_free(leaf);
@@ -202,7 +203,7 @@ static bool conn_covers(struct tls *tls, const struct keys *keys, const char *na
     return covers;
 }
 
-/* The same names are good for the same hosts, whoever dialled. */
+/* In both directions. */
 static void names_are_verified_both_ways(void **state)
 {
     static const struct {
@@ -228,7 +229,7 @@ static void names_are_verified_both_ways(void **state)
         { "DNS:*.example.org", "a.b.example.org", false },
         { "DNS:*.example.org", "example.org", false },
         { "DNS:a*.example.org", "ab.example.org", false },
-        { NULL, "a.example", false }, /* only its common name says so */
+        { NULL, "a.example", false }, /* only its common name matches */
         { "DNS:b.example", "a.example", false },
     };
     struct tls *tls = tls_open_keys(*state);
@@ -256,7 +257,7 @@ static void names_are_not_verified_when_so_configured(void **state)
 
 /* ---- versions ---- */
 
-/* The state of our end after a peer of this version alone. */
+/* The state of our end after a peer with only this version. */
 static enum tls_state meets(struct tls *tls, const struct certificate *shown, bool accepts, int version,
                             const char *suite)
 {
@@ -305,7 +306,8 @@ static void old_versions_are_refused(void **state)
         assert_int_equal(meets(tls, shown, accepts, TLS1_2_VERSION, NULL), TLS_OPEN);
         assert_int_equal(meets(tls, shown, accepts, TLS1_2_VERSION, "DHE-RSA-AES256-GCM-SHA384"), TLS_OPEN);
         assert_int_equal(meets(tls, shown, accepts, TLS1_2_VERSION, "ECDHE-RSA-AES256-GCM-SHA384"), TLS_OPEN);
-        assert_int_equal(meets(tls, shown, accepts, TLS1_2_VERSION, "AES128-SHA"), TLS_FAILED); /* not listed */
+        /* not listed */
+        assert_int_equal(meets(tls, shown, accepts, TLS1_2_VERSION, "AES128-SHA"), TLS_FAILED);
         assert_int_equal(meets(tls, shown, accepts, TLS1_2_VERSION, "aNULL"), TLS_FAILED);
         assert_int_equal(meets(tls, shown, accepts, TLS1_3_VERSION, NULL), TLS_OPEN);
     }
@@ -314,7 +316,7 @@ static void old_versions_are_refused(void **state)
     keys_replace(keys, NULL, &good);
 }
 
-/* ---- what TLS can and is not wanted ---- */
+/* ---- disabled features of TLS ---- */
 
 static size_t take_all(struct peer *peer, uint8_t *bytes, size_t size)
 {
@@ -323,7 +325,7 @@ static size_t take_all(struct peer *peer, uint8_t *bytes, size_t size)
     return had > 0 ? (size_t)had : 0;
 }
 
-/* A peer that has shaken hands by 1.2 wants to do it again. */
+/* After a handshake of TLS 1.2 the peer asks for another. */
 static void renegotiation_is_refused(void **state)
 {
     const struct keys *keys = *state;
@@ -342,7 +344,7 @@ static void renegotiation_is_refused(void **state)
         peer_pump(&peer, end);
         assert_int_equal(tls_end_state(end), TLS_OPEN);
         assert_int_equal(SSL_renegotiate(peer.ssl), 1);
-        (void)SSL_do_handshake(peer.ssl); /* says so */
+        (void)SSL_do_handshake(peer.ssl); /* asks for it */
         tls_end_feed(end, slice_of(bytes, take_all(&peer, bytes, sizeof bytes)));
         assert_int_equal(tls_end_read(end, plain, sizeof plain), 0);
         assert_int_equal(tls_end_state(end), TLS_FAILED);
@@ -353,7 +355,7 @@ static void renegotiation_is_refused(void **state)
     tls_close(tls);
 }
 
-/* A session with somebody else who takes early data, as our nodes never make one. */
+/* A session of another server that allows early data, which our nodes never do. */
 static SSL_SESSION *session_elsewhere(const struct certificate *shown)
 {
     struct peer server, client;
@@ -382,7 +384,7 @@ static SSL_SESSION *session_elsewhere(const struct certificate *shown)
     return session;
 }
 
-/* What is said before anybody has proved anything could have been said before. */
+/* Early data could be a replay. */
 static void early_data_is_refused(void **state)
 {
     const struct keys *keys = *state;
@@ -407,7 +409,7 @@ static void early_data_is_refused(void **state)
     tls_close(tls);
 }
 
-/* All that a good peer has said once is said again to another connection. */
+/* Replays a valid peer's bytes on another connection. */
 static void a_replayed_connection_is_refused(void **state)
 {
     struct tls *tls = tls_open_keys(*state);
@@ -443,7 +445,7 @@ static void a_replayed_connection_is_refused(void **state)
     tls_close(tls);
 }
 
-/* ---- what is no TLS ---- */
+/* ---- other protocols ---- */
 
 static void fed(struct tls *tls, struct slice bytes, const char *why)
 {
@@ -466,9 +468,10 @@ static void other_protocols_are_refused_at_their_first_byte(void **state)
     fed(tls, slice_of("\x15\3\1\0\2\1\0", 7), "something else"); /* an alert */
     fed(tls, slice_of("\x80\x2e\1\0\2", 5), "something else");   /* version 2 */
     fed(tls, slice_of("\x16\3\1\x50\1", 5), "the handshake is too long");
-    fed(tls, slice_of("\x16\3\1\x40\1", 5), "the handshake is too long"); /* no record is larger, but all that may be said is */
+    /* the largest record; more than a handshake may have */
+    fed(tls, slice_of("\x16\3\1\x40\1", 5), "the handshake is too long");
     fed(tls, slice_of("\x16\2\1\0\1", 5), "something else"); /* no such version */
-    fed(tls, slice_of("\x16\3\1\0\1\2", 6), NULL); /* a message that is not whole */
+    fed(tls, slice_of("\x16\3\1\0\1\2", 6), NULL); /* an incomplete message */
     fed(tls, slice_of("\x16\3\1\0\4\2\0\0\0", 9), "unexpected message");
     tls_close(tls);
 }
@@ -492,8 +495,8 @@ static void is_bounded(struct tls *tls, size_t most)
     tls_close(tls);
 }
 
-/* A hello that is not too long comes in records of right form and one byte each: it is not waited for.
- * limit: TLS_HANDSHAKE_BYTES_MAX, or as it is set */
+/* A hello within its limit comes in valid records of one byte: it is refused. limit:
+ * TLS_HANDSHAKE_BYTES_MAX, or as configured */
 static void a_handshake_is_bounded(void **state)
 {
     struct tls_options options = tls_options_of(*state);
@@ -503,7 +506,8 @@ static void a_handshake_is_bounded(void **state)
     is_bounded(tls_open_with(&options), 4096);
 }
 
-/* limit: TLS_HELLO_BYTES_MAX. Before more of it comes, in one record or in several, the first hello or the second. */
+/* limit: TLS_HELLO_BYTES_MAX. Refused before it has come, in one or several records, the first or
+ * the second hello. */
 static void a_hello_is_bounded(void **state)
 {
     struct tls *tls = tls_open_keys(*state);
@@ -517,7 +521,7 @@ static void a_hello_is_bounded(void **state)
     tls_close(tls);
 }
 
-/* A second one may follow the first: of who is asked for other keys. */
+/* A server's request for other keys causes a second hello. */
 static void a_second_hello_is_bounded(void **state)
 {
     const struct keys *keys = *state;
@@ -539,7 +543,7 @@ static void a_second_hello_is_bounded(void **state)
     tls_close(tls);
 }
 
-/* Records are small while hands are shaken only: each costs 22 bytes, and time. */
+/* Records are small only during the handshake: each costs 22 bytes, and time. */
 static void an_open_end_fills_its_records(void **state)
 {
     static uint8_t plain[TLS_PIECE_SIZE];
@@ -557,7 +561,7 @@ static void an_open_end_fills_its_records(void **state)
     tls_close(tls);
 }
 
-/* A peer that asks for new keys again and again, and reads no answer. */
+/* A peer requests new keys repeatedly, and reads no answer. */
 static void answers_are_bounded(void **state)
 {
     const struct keys *keys = *state;
@@ -587,7 +591,7 @@ static void answers_are_bounded(void **state)
     tls_close(tls);
 }
 
-/* Cut off after any number of bytes it is still under way, and it is told from one that has ended. */
+/* Cut after any number of bytes it is pending, unlike an ended one. */
 static void an_incomplete_handshake_stays_pending(void **state)
 {
     struct tls *tls = tls_open_keys(*state);
@@ -672,7 +676,7 @@ static void files_that_cannot_be_used_are_refused(void **state)
     keys_fini(&keys);
 }
 
-/* A connection that is made at this time is by a certificate with this name. */
+/* A connection at this time uses a certificate with this name. */
 static void serves(struct tls *tls, uint64_t now, const char *host)
 {
     struct tls_end *link, *conn;
@@ -687,7 +691,7 @@ static void serves(struct tls *tls, uint64_t now, const char *host)
     tls_end_free(conn);
 }
 
-/* Whoever can write the key or the CAs can be a node, or let others be one. */
+/* A user who can write the key or the CAs can run a node. */
 static void files_that_others_may_write_are_refused(void **state)
 {
     static const struct {
@@ -720,7 +724,7 @@ static void files_that_others_may_write_are_refused(void **state)
     }
     assert_int_equal(chmod(keys.ca_path, 0644), 0);
     tls = tls_open_with(&options);
-    assert_int_equal(chmod(keys.key_path, 0606), 0); /* that is a change, too */
+    assert_int_equal(chmod(keys.key_path, 0606), 0); /* a changed mode counts */
     serves(tls, 2 * SECOND, "localhost");
     assert_non_null(strstr(tls_logged, "changed TLS files are not used"));
     assert_non_null(strstr(tls_logged, "others than its owner may write it"));
@@ -749,18 +753,18 @@ static void changed_files_are_read_again(void **state)
     tls_pump(link, conn, 1000);
     tls_logged[0] = 0;
     serves(tls, 2 * SECOND, "localhost");
-    assert_string_equal(tls_logged, ""); /* nothing has changed */
+    assert_string_equal(tls_logged, ""); /* no change */
 
     keys_replace(&keys, NULL, &second);
-    serves(tls, 2 * SECOND + SECOND / 2, "localhost"); /* too early to look */
+    serves(tls, 2 * SECOND + SECOND / 2, "localhost"); /* too early for a look */
     serves(tls, 4 * SECOND, "second");
     assert_non_null(strstr(tls_logged, "in use"));
-    /* What is open goes on. */
+    /* Open connections stay. */
     tls_end_write(link, slice_text("still here"));
     tls_pump(link, conn, 1000);
     assert_int_equal(tls_end_read(conn, (uint8_t[16]){ 0 }, 16), 10);
 
-    /* First the certificate, then its key, as one after the other is copied. */
+    /* First the certificate, then its key, like separate copies. */
     other = certificate_new(keys.ca, &third);
     certificate_write(other, keys.node_path);
     tls_logged[0] = 0;
@@ -768,7 +772,7 @@ static void changed_files_are_read_again(void **state)
     assert_non_null(strstr(tls_logged, "key values mismatch"));
     tls_logged[0] = 0;
     serves(tls, 8 * SECOND, "second");
-    assert_string_equal(tls_logged, ""); /* said once */
+    assert_string_equal(tls_logged, ""); /* reported once */
     certificate_write_key(other, keys.key_path, NULL);
     serves(tls, 10 * SECOND, "third");
 
@@ -814,7 +818,7 @@ static void endless_files_are_refused(void **state)
     assert_non_null(strstr(tls_logged, "it is no regular file"));
     tls_logged[0] = 0;
     serves(tls, 4 * SECOND, "localhost");
-    assert_string_equal(tls_logged, ""); /* said once */
+    assert_string_equal(tls_logged, ""); /* reported once */
     assert_int_equal(unlink(keys.key_path), 0);
     other = certificate_new(keys.ca, &(struct certificate_options){ .names = "IP:127.0.0.1,DNS:other" });
     certificate_write(other, keys.node_path);
