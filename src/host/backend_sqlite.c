@@ -303,7 +303,7 @@ static int open_file(struct sqlite_store *store, char *error)
                    result ? strerror(result) : sqlite3_errmsg(store->db));
 }
 
-/* Fills the write-ahead log's file with zeros up to the size at which it is emptied: a sync into
+/* Fills the write-ahead log's file with zeros up to the size at which it is emptied. A sync into
  * existing blocks takes half the time of one that also records growth. SQLite stops reading at
  * zeros. Only in a write transaction. */
 static void fill_log(struct sqlite_store *store)

@@ -526,8 +526,8 @@ static void hear_child(struct hearing *hearing, bool of_names,
 }
 
 /* One child for each tree, so that a crash loses only one. A child that is silent from its begin
- * may wait for a lock that another thread held at the fork, such as an allocator's: try a second
- * one. */
+ * may wait for a lock that another thread held at the fork, such as an allocator's. Then a second
+ * child reads. */
 static void read_tree(struct durable_found *found, bool of_names,
                       uint64_t file_size)
 {
@@ -587,8 +587,8 @@ static void judge(struct durable_found *found,
     }
 }
 
-/* If a pair has another key's record, either its name is damaged, and that key does not exist, or
- * the page that locates the key's record is damaged. */
+/* A pair has another key's record. Either its name is damaged, and no such key exists, or the page
+ * that locates the key's record is damaged. */
 static void settle(struct durable_found *found)
 {
     struct map_entry entry;

@@ -2,10 +2,11 @@
  * gives them to it.
  *
  * Bounds what unknown nodes can occupy, by default: ACCEPT_WAITING_MAX connections whose machine is
- * not known, ACCEPT_WAITING_EACH_MAX for each address, and ACCEPT_STRANGERS_MAX from addresses that
- * are neither expected nor among the last ACCEPT_KNOWN_MAX with an accepted connection. Each has
- * ACCEPT_PREAMBLE_MS, ACCEPT_FRAME_MS and ACCEPT_BYTES_MAX. A TLS handshake must end within the
- * first time, and within TLS_HANDSHAKE_BYTES_MAX.
+ * not known, and ACCEPT_WAITING_EACH_MAX for each address. ACCEPT_STRANGERS_MAX of these may come
+ * from unknown addresses. An address is known if it is expected, or among the last ACCEPT_KNOWN_MAX
+ * with an accepted connection. Each connection has ACCEPT_PREAMBLE_MS, ACCEPT_FRAME_MS and
+ * ACCEPT_BYTES_MAX. A TLS handshake must end within the first time, and within
+ * TLS_HANDSHAKE_BYTES_MAX.
  *
  * Called by host/system.c, and run by control's thread. */
 #ifndef SHERD_HOST_LISTENER_H

@@ -3,7 +3,7 @@
  * A line is logfmt or JSON: time, level, module, node, msg, then the text's keys and values. It
  * goes to the user's function or a file descriptor (standard error). Any thread may write. At most
  * LOG_REPEAT_MAX similar lines are written in LOG_REPEAT_MS; the rest is counted. A reader that
- * does not read costs LOG_STALL_MS once; then lines are dropped and counted until it reads again. */
+ * does not read costs LOG_STALL_MS once; then lines are dropped and counted until it resumes. */
 #ifndef SHERD_HOST_LOG_H
 #define SHERD_HOST_LOG_H
 

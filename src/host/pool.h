@@ -1,8 +1,8 @@
 /* Runs actors' jobs (sherd/job.h) on threads, in order of submission.
  *
- * It does not use uv_queue_work, whose threads belong to the whole process, have a size from the
- * environment, and block the end while a job runs. ACTOR_JOBS_MAX bounds jobs for each lane where
- * they are started.
+ * The threads of uv_queue_work do not fit: they belong to the whole process, the environment sets
+ * their number, and they block the end while a job runs. ACTOR_JOBS_MAX bounds jobs for each lane
+ * where they are started.
  *
  * Called by host/system.c. host/file_watch.c has pools of one thread. */
 #ifndef SHERD_HOST_POOL_H

@@ -97,8 +97,8 @@ int settings_refuse(const struct settings *settings, char *error, size_t size,
 
 /* settings_lease.c: lease-majority. False, with the reason in error. */
 bool settings_read_lease(struct settings *settings, char *error, size_t size);
-/* ns that a winner must keep the lease, so that the other side finds it taken even if it began as
- * late as changes are waited for; 0: no lease decides. */
+/* Returns the ns that a winner must keep the lease; 0: no lease decides. The other side may begin
+ * as late as changes are waited for, and must still find it taken. */
 uint64_t settings_lease_needs(const struct settings *settings);
 
 /* settings_seeds.c: where to look for seed nodes, after the given ones. */

@@ -61,7 +61,7 @@ static int check_order(const struct settings *settings, enum sherd_phase phase,
                            before);
 }
 
-/* Without the key, the node's own steps keep their times: five seconds are too few for a hand-off,
+/* Without the key, the node's own steps keep their times. Five seconds are too few for a hand-off,
  * and a shard that was not handed off loses messages. A configured default applies where the
  * reference has no time of its own. */
 static void read_time(struct settings *settings, enum sherd_phase phase)

@@ -44,8 +44,8 @@ static void on_wake(uv_async_t *wake)
     (void)wake; /* the loop checks everything afterwards */
 }
 
-/* Ends the sleep; the next turn does what is due. libuv before 1.45 runs timers before it polls, and
- * would then poll without a time limit. */
+/* Ends the sleep; the next turn does what is due. libuv before 1.45 runs timers before it polls,
+ * and would then poll without a time limit. */
 static void on_alarm(uv_timer_t *alarm)
 {
     uv_stop(alarm->loop);

@@ -3,9 +3,10 @@
  *
  * Authentication is mutual. A link's peer must be certified for the dialled host, an accepted
  * connection's peer for each address that it claims (tls_end_covers). With revocation lists, all
- * CAs of a peer must have a valid one. There is no resumption, renegotiation, compression or early
- * data. TLS 1.2 only if configured. With a cluster secret, the dialling side proves it first.
- * docs/decisions/004-tls.md and 005-cluster-secret.md have the reasons.
+ * CAs of a peer must have a valid one, and none may name the peer. There is no resumption,
+ * renegotiation, compression or early data. TLS 1.2 only if configured. With a cluster secret, the
+ * dialling side proves it first. docs/decisions/004-tls.md and 005-cluster-secret.md have the
+ * reasons.
  *
  * A thread reads changed files again, at most every reload_after, on a new connection or tls_look.
  * Open connections keep their certificates; their owner closes those that tls_revokes reports.

@@ -1,5 +1,5 @@
 /* Tests the size of SQLite's write-ahead log while readers overlap, so that no passive checkpoint
- * empties it, and the report of a reader that does not end. */
+ * empties it. Also tests the report of a reader that does not end. */
 #define _GNU_SOURCE
 #include "backends.h"
 

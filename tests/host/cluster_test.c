@@ -1,5 +1,5 @@
-/* Tests a cluster of three systems of one process over real sockets: entities count while all
- * systems feed them and while one leaves, and bursts of large messages do not delay heartbeats. */
+/* Tests a cluster of three systems of one process over real sockets. Entities count while all
+ * systems feed them and while one leaves; bursts of large messages do not delay heartbeats. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

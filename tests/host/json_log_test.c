@@ -1,5 +1,5 @@
-/* Tests log.format = json: each line, on standard error and to the user's function, is one valid
- * JSON object with the node, and type, shard and id where they exist. */
+/* Tests log.format = json. Each line, on standard error and to the user's function, is one valid
+ * JSON object with the node. It has type, shard and id where they exist. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

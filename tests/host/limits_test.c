@@ -397,7 +397,7 @@ static void limits_of_unknown_nodes_follow_settings(void **state)
     place_close(&place);
 }
 
-/* Two connect, and one sends its preamble. Only the silent one, or only the other one, is closed. */
+/* Two connect, and one sends its preamble. Only the silent or only the other one is closed. */
 static void one_is_late(const struct listener_limits *limits, bool is_silent_one)
 {
     uint64_t began = uv_hrtime();

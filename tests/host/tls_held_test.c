@@ -1,5 +1,5 @@
-/* Tests the memory that a peer without a verified certificate can occupy, in OpenSSL and in an end,
- * after each byte of a handshake and at its limits. */
+/* Tests the memory that a peer without a verified certificate can occupy in OpenSSL and in an end.
+ * Measured after each byte of a handshake and at its limits. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
