@@ -111,6 +111,21 @@ for page in man7/sherd.7 man1/sherd-sim.1; do
     [ -n "$(find "$prefix" -path "*/$page")" ] || { echo "no manual page $page"; exit 1; }
 done
 pass "manual pages"
+
+# The documents, at the places where their links to each other work.
+source=$(cd "$here/../.." && pwd)
+documents=$(dirname "$(find "$prefix/share" -name CHANGELOG.md)")
+for file in README.md CHANGELOG.md LICENSE; do
+    cmp "$source/$file" "$documents/$file" || { echo "the document $file is not installed"; exit 1; }
+done
+for folder in docs/guide docs/protocol; do
+    diff -r "$source/$folder" "$documents/$folder" || { echo "the documents of $folder are not installed"; exit 1; }
+done
+for program in "$source"/examples/guide/*.c; do
+    cmp "$program" "$documents/examples/guide/$(basename "$program")" ||
+        { echo "the guides' program $program is not installed"; exit 1; }
+done
+pass "documents"
 "$prefix/bin/sherd-sim" replay 1 --mode lite --nodes 3 --length 30s >"$work/replay.log" || { cat "$work/replay.log"; exit 1; }
 pass "sherd-sim"
 

@@ -85,7 +85,7 @@ function(sherd_archive target file)
     install(FILES ${archive} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
-# cmake --install: headers, the libraries, manual pages, pkg-config's files, and those for find_package(sherd). All of it may
+# cmake --install: headers, the libraries, manual pages, documents, pkg-config's files, and those for find_package(sherd). All of it may
 # be moved.
 function(sherd_install)
     include(CMakePackageConfigHelpers)
@@ -93,6 +93,13 @@ function(sherd_install)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sherd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
     install(TARGETS sherd EXPORT sherd LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(FILES ${PROJECT_SOURCE_DIR}/docs/man/sherd.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
+    # The documents keep their relative places, because they link to each other.
+    install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/LICENSE
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/guide ${PROJECT_SOURCE_DIR}/docs/protocol
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/guide DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
+        FILES_MATCHING PATTERN "*.c")
     install(EXPORT sherd NAMESPACE sherd:: FILE sherdTargets.cmake DESTINATION ${package})
     configure_package_config_file(
         ${PROJECT_SOURCE_DIR}/tools/cmake/sherdConfig.cmake.in ${CMAKE_BINARY_DIR}/sherdConfig.cmake
