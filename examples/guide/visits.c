@@ -14,8 +14,10 @@ struct count {
 static struct sherd_system *node;
 static const struct sherd_bytes nothing;
 
+/* [entity] */
 /* The entity. `self` is its state: one number, which begins as zero. */
-static enum sherd_next page(struct sherd_ctx *ctx, void *self, const struct sherd_msg *msg)
+static enum sherd_next page(struct sherd_ctx *ctx, void *self,
+                            const struct sherd_msg *msg)
 {
     if (msg->kind == SHERD_MESSAGE && msg->msg == VISIT) {
         struct count count = { ++*(uint32_t *)self, sherd_port(node) };
@@ -24,9 +26,12 @@ static enum sherd_next page(struct sherd_ctx *ctx, void *self, const struct sher
     }
     return SHERD_CONTINUE;
 }
+/* [entity end] */
 
-/* A plain actor that asks one page and prints the answer. Its first message carries the page's name. */
-static enum sherd_next asker(struct sherd_ctx *ctx, void *self, const struct sherd_msg *msg)
+/* [asker] */
+/* A plain actor that asks one page and prints the answer. Its first message has the name. */
+static enum sherd_next asker(struct sherd_ctx *ctx, void *self,
+                             const struct sherd_msg *msg)
 {
     (void)self;
     if (msg->kind == SHERD_STARTED) {
@@ -37,11 +42,12 @@ static enum sherd_next asker(struct sherd_ctx *ctx, void *self, const struct she
         const struct count *count = msg->body.data;
 
         printf("visits=%u, the page lives on port %u\n", count->visits, count->port);
-    } else if (msg->kind == SHERD_NO_ANSWER) {
+    } else {
         printf("no answer: %s\n", sherd_reason_text(msg->reason));
     }
     return SHERD_STOP;
 }
+/* [asker end] */
 
 static void print_status(void)
 {
@@ -57,20 +63,24 @@ static void print_status(void)
     sherd_status_free(&status);
 }
 
-static int obey(char *line)
+static int obey(const char *line)
 {
     static const struct sherd_behavior behavior = { .name = "asker", .receive = asker };
-    char name[64] = "home", *end;
+    char name[64] = "";
+    unsigned pages;
     int error = 0;
 
-    line[strcspn(line, "\n")] = 0;
+    /* [send] */
     if (sscanf(line, "tell %63s", name) == 1)
         error = sherd_system_entity_tell(node, "Page", name, VISIT, nothing);
     else if (sscanf(line, "ask %63s", name) == 1)
         error = sherd_system_spawn(node, &behavior, (struct sherd_bytes){ name, sizeof name });
-    else if (!strncmp(line, "fill ", 5))
-        for (unsigned long i = strtoul(line + 5, &end, 10); i && !error; i--) {
-            snprintf(name, sizeof name, "page-%lu", i);
+    /* [send end] */
+    else if (sscanf(line, "down %63s", name) == 1)
+        error = sherd_down(node, name);
+    else if (sscanf(line, "fill %u", &pages) == 1)
+        for (; pages && !error; pages--) {
+            snprintf(name, sizeof name, "page-%u", pages);
             error = sherd_system_entity_tell(node, "Page", name, VISIT, nothing);
         }
     else
@@ -87,18 +97,21 @@ static void on_signal(int number)
 int main(int argc, char **argv)
 {
     const char *seeds[] = { argc > 2 ? argv[2] : NULL, NULL };
+    /* [open] */
     struct sherd_options options = {
         .port = (uint16_t)(argc > 1 ? atoi(argv[1]) : 2551),
-        .alone = argc < 3,       /* the first node founds the cluster */
-        .seed_nodes = seeds,     /* others join the member that is named */
+        .alone = argc < 3,   /* the first node founds the cluster */
+        .seed_nodes = seeds, /* others join the member that is named */
     };
     const struct sherd_entity_type type = {
         .name = "Page",
         .behavior = { .name = "page", .state_size = sizeof(uint32_t), .receive = page },
         .shards = 20,
-        .rebalance_absolute_limit = 20,
+        .rebalance_absolute_limit = 20, /* all that should move, moves at once */
+        .rebalance_relative_limit = 1,
         .idle_ms = UINT64_MAX, /* pages stay in memory */
     };
+    /* [open end] */
     char line[100];
     int error = sherd_open(&node, &options);
 
