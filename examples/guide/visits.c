@@ -2,6 +2,7 @@
 /* Counts the visits of pages:   visits PORT [HOST:PORT OF A MEMBER] */
 #include <sherd/sherd.h>
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +95,15 @@ static void on_signal(int number)
     sherd_leave(node); /* a signal handler may call it */
 }
 
+static pthread_t main_thread;
+
+/* The node is no member any more: ends the wait for the next command. */
+static void on_removed(void *user)
+{
+    (void)user;
+    pthread_kill(main_thread, SIGTERM);
+}
+
 int main(int argc, char **argv)
 {
     const char *seeds[] = { argc > 2 ? argv[2] : NULL, NULL };
@@ -115,6 +125,7 @@ int main(int argc, char **argv)
     char line[100];
     int error = sherd_open(&node, &options);
 
+    main_thread = pthread_self();
     if (!error)
         error = sherd_entity_register(node, &type);
     if (!error)
@@ -122,6 +133,7 @@ int main(int argc, char **argv)
     if (!error) {
         sigaction(SIGINT, &(struct sigaction){ .sa_handler = on_signal }, NULL);
         sigaction(SIGTERM, &(struct sigaction){ .sa_handler = on_signal }, NULL);
+        error = sherd_on_removed(node, on_removed, NULL);
         while (!error && fgets(line, sizeof line, stdin))
             error = obey(line);
         sherd_leave(node);
