@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# usage: install_test.sh BUILD - installs a build into a folder whose path has a space, and builds and runs a consumer
-# against it four ways: pkg-config and find_package, each shared and static; so it does with the README's first program; and an
-# example of a test with the simulator, also one that fails, which says what the README shows.
+# usage: install_test.sh BUILD - installs a build into a folder whose path has a space, looks for its documents, and builds and
+# runs programs against it: the guide's first project; a consumer four ways, by pkg-config and find_package, each shared and
+# static; the README's first program likewise; an example of a test with the simulator, and one that fails, which says what
+# the README shows.
 set -euo pipefail
 
 build=$1
@@ -126,6 +127,19 @@ for program in "$source"/examples/guide/*.c; do
         { echo "the guides' program $program is not installed"; exit 1; }
 done
 pass "documents"
+
+# The guide's first project builds and runs.
+mkdir "$work/visits"
+cp "$documents/examples/guide/visits.c" "$work/visits"
+sed -n '/^```cmake$/,/^```$/{/^```/d;p}' "$documents/docs/guide/first-cluster.md" >"$work/visits/CMakeLists.txt"
+cmake -G Ninja -S "$work/visits" -B "$work/visits/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+    >"$work/cmake.log" && cmake --build "$work/visits/build" >>"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
+said=$(printf 'tell home\nask home\n' | "$work/visits/build/visits" 65535 2>"$work/visits.log") || {
+    cat "$work/visits.log"
+    exit 1
+}
+[[ $said == "visits=2, the page lives on port "* ]] || { echo "visits said: $said"; exit 1; }
+pass "the guide's first cluster"
 "$prefix/bin/sherd-sim" replay 1 --mode lite --nodes 3 --length 30s >"$work/replay.log" || { cat "$work/replay.log"; exit 1; }
 pass "sherd-sim"
 
