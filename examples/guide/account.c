@@ -80,7 +80,7 @@ static enum sherd_next user(struct sherd_ctx *ctx, void *self, const struct sher
     static const struct {
         uint32_t msg;
         int64_t amount;
-    } asks[] = { { DEPOSIT, 100 }, { WITHDRAW, 30 }, { WITHDRAW, 500 }, { DEPOSIT, 1 } };
+    } asks[] = { { DEPOSIT, 100 }, { WITHDRAW, 30 }, { WITHDRAW, 1000000 }, { DEPOSIT, 1 } };
 
     (void)self;
     if (msg->kind == SHERD_STARTED) {

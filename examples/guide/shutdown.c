@@ -58,11 +58,12 @@ static enum sherd_next front_receive(struct sherd_ctx *ctx, void *self, const st
     if (msg->kind == SHERD_STARTED || (msg->kind == SHERD_TIMER && msg->tag == LOOK)) {
         show_readiness();
         sherd_timer(ctx, LOOK, 1000);
-        if (once && access("ready", F_OK) == 0 && !front->open) {
-            front->open = 1; /* a request that takes half a second, and SIGTERM meanwhile */
-            sherd_timer(ctx, REQUEST_DONE, 500);
-            kill(getpid(), SIGTERM);
-        }
+    }
+    if (once && msg->kind == SHERD_TIMER && msg->tag == LOOK && access("ready", F_OK) == 0) {
+        once = 0;
+        front->open = 1; /* a request that takes half a second; SIGTERM comes before its end */
+        sherd_timer(ctx, REQUEST_DONE, 500);
+        kill(getpid(), SIGTERM);
     }
     return SHERD_CONTINUE;
 }
@@ -102,5 +103,5 @@ int main(int argc, char **argv)
         fprintf(stderr, "shutdown: %s\n", sherd_strerror(error));
     /* [main end] */
     sherd_close(node);
-    return error || (once && !(closed && finished));
+    return error || (argc > 2 && !(closed && finished));
 }
