@@ -15,8 +15,8 @@ static int failed = 1;
 
 /* [job] */
 struct work {
-    uint32_t below;  /* what the job needs */
-    uint32_t primes; /* its result */
+    uint32_t below;  /* the input */
+    uint32_t primes; /* the result */
 };
 
 /* On a thread of the pool: it may block. It sees nothing but its argument. */
