@@ -1,0 +1,123 @@
+/* [run: 65535 < tell home; ask home; fill 10; status] */
+/* Counts the visits of pages:   visits PORT [HOST:PORT OF A MEMBER] */
+#include <sherd/sherd.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VISIT = 1, COUNT }; /* the numbers of our messages */
+struct count {
+    uint32_t visits, port;
+};
+static struct sherd_system *node;
+static const struct sherd_bytes nothing;
+
+/* The entity. `self` is its state: one number, which begins as zero. */
+static enum sherd_next page(struct sherd_ctx *ctx, void *self, const struct sherd_msg *msg)
+{
+    if (msg->kind == SHERD_MESSAGE && msg->msg == VISIT) {
+        struct count count = { ++*(uint32_t *)self, sherd_port(node) };
+
+        sherd_reply(ctx, COUNT, (struct sherd_bytes){ &count, sizeof count });
+    }
+    return SHERD_CONTINUE;
+}
+
+/* A plain actor that asks one page and prints the answer. Its first message carries the page's name. */
+static enum sherd_next asker(struct sherd_ctx *ctx, void *self, const struct sherd_msg *msg)
+{
+    (void)self;
+    if (msg->kind == SHERD_STARTED) {
+        sherd_entity_ask(ctx, "Page", msg->body.data, VISIT, nothing, 0, 5000);
+        return SHERD_CONTINUE;
+    }
+    if (msg->kind == SHERD_ANSWER) {
+        const struct count *count = msg->body.data;
+
+        printf("visits=%u, the page lives on port %u\n", count->visits, count->port);
+    } else if (msg->kind == SHERD_NO_ANSWER) {
+        printf("no answer: %s\n", sherd_reason_text(msg->reason));
+    }
+    return SHERD_STOP;
+}
+
+static void print_status(void)
+{
+    struct sherd_status status;
+
+    if (sherd_get_status(node, &status))
+        return; /* the node has not started or has ended */
+    for (uint32_t i = 0; i < status.member_count; i++)
+        printf("member %s, %s\n", status.members[i].address,
+               status.members[i].reachable ? "reachable" : "unreachable");
+    printf("ready=%d shards=%u pages=%llu\n", sherd_is_ready(node), status.types[0].shards_here,
+           (unsigned long long)status.types[0].entities_here);
+    sherd_status_free(&status);
+}
+
+static int obey(char *line)
+{
+    static const struct sherd_behavior behavior = { .name = "asker", .receive = asker };
+    char name[64] = "home", *end;
+    int error = 0;
+
+    line[strcspn(line, "\n")] = 0;
+    if (sscanf(line, "tell %63s", name) == 1)
+        error = sherd_system_entity_tell(node, "Page", name, VISIT, nothing);
+    else if (sscanf(line, "ask %63s", name) == 1)
+        error = sherd_system_spawn(node, &behavior, (struct sherd_bytes){ name, sizeof name });
+    else if (!strncmp(line, "fill ", 5))
+        for (unsigned long i = strtoul(line + 5, &end, 10); i && !error; i--) {
+            snprintf(name, sizeof name, "page-%lu", i);
+            error = sherd_system_entity_tell(node, "Page", name, VISIT, nothing);
+        }
+    else
+        print_status();
+    return error;
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    sherd_leave(node); /* a signal handler may call it */
+}
+
+int main(int argc, char **argv)
+{
+    const char *seeds[] = { argc > 2 ? argv[2] : NULL, NULL };
+    struct sherd_options options = {
+        .port = (uint16_t)(argc > 1 ? atoi(argv[1]) : 2551),
+        .alone = argc < 3,       /* the first node founds the cluster */
+        .seed_nodes = seeds,     /* others join the member that is named */
+    };
+    const struct sherd_entity_type type = {
+        .name = "Page",
+        .behavior = { .name = "page", .state_size = sizeof(uint32_t), .receive = page },
+        .shards = 20,
+        .rebalance_absolute_limit = 20,
+        .idle_ms = UINT64_MAX, /* pages stay in memory */
+    };
+    char line[100];
+    int error = sherd_open(&node, &options);
+
+    if (!error)
+        error = sherd_entity_register(node, &type);
+    if (!error)
+        error = sherd_start(node);
+    if (!error) {
+        sigaction(SIGINT, &(struct sigaction){ .sa_handler = on_signal }, NULL);
+        sigaction(SIGTERM, &(struct sigaction){ .sa_handler = on_signal }, NULL);
+        while (!error && fgets(line, sizeof line, stdin))
+            error = obey(line);
+        sherd_leave(node);
+        error = sherd_wait(node);
+    }
+    if (error)
+        fprintf(stderr, "visits: %s\n", sherd_strerror(error));
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    sherd_close(node);
+    return error != 0;
+}
