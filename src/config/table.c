@@ -187,7 +187,7 @@
            p("admission.window.least-frequently-used.dynamic-aging", "off"),     \
            NOT_YET, "old frequencies count less")                                \
     CHOICE(at ".admission.filter", p("admission.filter", "none"),                \
-           "frequency-sketch|" OFF, NOT_YET, "who may enter the main area")      \
+           "frequency-sketch|" OFF, NOT_YET, "which entities may enter the main area")      \
     COUNT(at ".admission.frequency-sketch.depth",                                \
           p("admission.frequency-sketch.depth", "4"), NULL, 1, 16, NOT_YET,      \
           "hash functions of the sketch")                                        \
@@ -442,7 +442,7 @@ static const struct row rows[] = {
            "hill-climbing", "hill-climbing|" OFF, NOT_YET,
            "how the window's share adapts")
     CHOICE(PASSIVATION "default-strategy.admission.filter", "frequency-sketch",
-           "frequency-sketch|" OFF, NOT_YET, "who may enter the main area")
+           "frequency-sketch|" OFF, NOT_YET, "which entities may enter the main area")
     CHOICE(PASSIVATION "default-strategy.replacement.policy",
            "least-recently-used",
            "least-recently-used|most-recently-used|least-frequently-used|" OFF,
@@ -714,7 +714,7 @@ static const struct row rows[] = {
     TIME("persistence.journal-plugin-fallback.recovery-event-timeout", "30s",
          NULL, NOT_YET, "a replay that stalls for this long fails")
 
-    /* What else a configuration of the reference may hold */
+    /* Further keys of the reference */
     CHOICE("loglevel", "info", LEVELS, YES,
            "Akka's name of `log.level`; `log.level` wins when both are set")
     CHOICE("stdout-loglevel", "warning", LEVELS, NOT_YET,

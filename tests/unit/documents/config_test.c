@@ -63,7 +63,7 @@ static void cut_cells(struct row *row, const char *line, const char *end)
                                row->cells[KEY].size - 2); /* the back-ticks */
 }
 
-/* Of the section with this heading: the rows that begin with a key. */
+/* Reads the rows that begin with a key, from the section with this heading. */
 static void read_rows(struct rows *rows, const char *heading)
 {
     const char *line = strstr(document, heading);
@@ -146,7 +146,7 @@ static struct row *find_row(struct rows *rows, const char *key, uint32_t *at,
     return found;
 }
 
-/* ---- what a row says ---- */
+/* ---- the cells of a row ---- */
 
 static void expect_part(const struct row *row, enum cell cell,
                         const struct config_row *key, const char *expected)
