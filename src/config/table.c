@@ -52,11 +52,11 @@
     TIME("coordinated-shutdown.phases." name ".timeout",                    \
          "$coordinated-shutdown.default-phase-timeout", NULL, YES, about)   \
     SWITCH("coordinated-shutdown.phases." name ".enabled", "on", YES,       \
-           "off: it is left out; not of steps that the cluster waits for")  \
+           "off: the phase is skipped; refused for phases that the cluster waits for") \
     SWITCH("coordinated-shutdown.phases." name ".recover", "on", YES,       \
-           "off: the end stops where a task is late; not once shards are handed off") \
+           "off: shutdown stops at a late task; refused from the hand-off of shards on") \
     LIST("coordinated-shutdown.phases." name ".depends-on", "[" before "]", \
-         YES, "the order is fixed: another one is refused")
+         YES, "the order of phases is fixed; another value is refused")
 
 /* A singleton's settings; sharding's own take the values of the general ones. */
 #define SINGLETON(at, name, role, retry, retries, lease, lease_retry)           \
@@ -74,56 +74,56 @@
 #define DDATA(at, d, prefer, elements, keys, users)                              \
     TEXT(at ".name", d("name", "ddataReplicator"), users,                        \
          "name of the replicator actor")                                         \
-    TEXT(at ".role", d("role", ""), users, "replicas only on this role")         \
+    TEXT(at ".role", d("role", ""), users, "only members with this role have replicas; empty: all") \
     SPAN_MS(at ".gossip-interval", d("gossip-interval", "2 s"), NULL, YES,       \
-         "full state is compared this often")                                    \
+         "interval of gossip")                                                   \
     SPAN_MS(at ".notify-subscribers-interval",                                   \
          d("notify-subscribers-interval", "500 ms"), NULL, YES,                  \
-         "subscribers hear of changes this often")                               \
+         "interval at which subscribers get changes")                            \
     SIZE(at ".log-data-size-exceeding",                                          \
          d("log-data-size-exceeding", "10 KiB"), OFF, YES,                       \
-         "logs values of so many bytes, again when they have grown by a tenth")  \
+         "logs values above this size, again after each growth by a tenth")      \
     COUNT(at ".max-delta-elements", elements, NULL, 1, 1000000, YES,             \
-          "entries in one gossip message")                                       \
+          "number of entries in one gossip message")                             \
     TEXT(at ".use-dispatcher",                                                   \
          d("use-dispatcher", "akka.actor.internal-dispatcher"), NOT_YET,         \
          "of the JVM; accepted")                                                 \
     SPAN_MS(at ".pruning-interval", d("pruning-interval", "120 s"), OFF, YES,    \
-         "looks for data of removed nodes this often")                           \
+         "interval of pruning the data of removed members")                      \
     SPAN_MS(at ".max-pruning-dissemination",                                     \
          d("max-pruning-dissemination", "300 s"), NULL, YES,                     \
-         "time that a pruning needs to spread")                                  \
+         "time that the pruning of a member needs to reach all replicas")        \
     SPAN_MS(at ".pruning-marker-time-to-live",                                   \
          d("pruning-marker-time-to-live", "6 h"), NULL, YES,                     \
-         "how long it is remembered that a node was pruned")                     \
+         "pruning markers are kept this long")                                   \
     TIME(at ".serializer-cache-time-to-live",                                    \
          d("serializer-cache-time-to-live", "10s"), NULL, NOT_YET,               \
          "of the JVM; accepted")                                                 \
     SWITCH(at ".prefer-oldest", prefer, YES,                                     \
-           "replicates to the oldest members first")                             \
+           "on: replicates to the oldest members first")                         \
     COUNT(at ".majority-min-cap", "5", NULL, 1, 100000, !(users),                \
-          "a majority is at least this many nodes")                              \
+          "a majority has at least this many members, or all when there are fewer") \
     SWITCH(at ".delta-crdt.enabled", d("delta-crdt.enabled", "on"), YES,         \
-           "sends changes instead of whole values")                              \
+           "on: sends deltas instead of whole values")                           \
     COUNT(at ".delta-crdt.max-delta-size", d("delta-crdt.max-delta-size", "50"), \
-          NULL, 1, 1000000, YES, "larger changes go as whole values")            \
+          NULL, 1, 1000000, YES, "a delta with more elements is sent as a whole value") \
     LIST(at ".durable.keys", keys, YES,                                          \
-         "keys kept on disk; a last * makes a prefix, any other is itself")                           \
+         "keys stored on disk; a final * makes a prefix")                        \
     SPAN_MS(at ".durable.pruning-marker-time-to-live",                           \
          d("durable.pruning-marker-time-to-live", "10 d"), NULL, YES,            \
-         "the same for durable data")                                            \
+         "pruning markers of durable keys are kept this long")                   \
     TEXT(at ".durable.store-actor-class",                                        \
          d("durable.store-actor-class", "akka.cluster.ddata.LmdbDurableStore"),  \
-         YES, "of the JVM; this one stands for ours")                            \
+         YES, "only this class, which stands for the LMDB files of this library, or Pekko's") \
     IGNORED(at ".durable.use-dispatcher")                                        \
     SAME(at ".durable.pinned-store", "actor.default-dispatcher")                 \
     TEXT(at ".durable.lmdb.dir", d("durable.lmdb.dir", "ddata"), users,          \
-         "directory of the durable data")                                        \
+         "directory of the files; a name that ends with `ddata` gets a suffix with system, replicator and port") \
     SIZE(at ".durable.lmdb.map-size", d("durable.lmdb.map-size", "100 MiB"),     \
-         NULL, users, "bytes that the database may have at first")               \
+         NULL, users, "initial size limit of the database, 1 MiB to 64 GiB")     \
     TIME(at ".durable.lmdb.write-behind-interval",                               \
          d("durable.lmdb.write-behind-interval", "off"), OFF, users,             \
-         "collects changes this long before writing")
+         "collects changes this long, then writes them")
 
 #define DDATA_OWN(key, value) value
 #define DDATA_GENERAL(key, value) "$cluster.distributed-data." key
@@ -131,7 +131,7 @@
 /* A passivation strategy; p("...") says where a default comes from. */
 #define STRATEGY(at, p)                                                          \
     TIME(at ".idle-entity.timeout", p("idle-entity.timeout", "none"), OFF, YES,  \
-         "passivates an entity after this long without a message")               \
+         "an entity without a message for this long is passivated")              \
     TIME(at ".idle-entity.interval", p("idle-entity.interval", "default"),       \
          "default", NOT_YET, "looks for idle entities this often")                   \
     COUNT(at ".active-entity-limit", p("active-entity-limit", "none"), OFF, 1,   \
@@ -187,7 +187,7 @@
            p("admission.window.least-frequently-used.dynamic-aging", "off"),     \
            NOT_YET, "old frequencies count less")                                \
     CHOICE(at ".admission.filter", p("admission.filter", "none"),                \
-           "frequency-sketch|" OFF, NOT_YET, "who may enter the main area")      \
+           "frequency-sketch|" OFF, NOT_YET, "which entities may enter the main area")      \
     COUNT(at ".admission.frequency-sketch.depth",                                \
           p("admission.frequency-sketch.depth", "4"), NULL, 1, 16, NOT_YET,      \
           "hash functions of the sketch")                                        \
@@ -220,51 +220,46 @@
 static const struct row rows[] = {
     /* Sherd's own */
     COUNT("lanes", "auto", "auto", 1, 64, YES,
-          "threads that run actors; auto: as many as processors")
+          "number of lanes, the threads that run actors; `auto`: one for each processor")
     SPAN("stalled-lane.leave-after", "30 s", OFF, YES,
-         "a node with a lane that a handler blocks for so long leaves, and "
-         "ends after twice as long; at least 5 s")
+         "a node leaves when a handler blocks a lane for this long, and ends after twice this time; at least 5 s")
     SPAN("slow-handler.report-after", "100 ms", OFF, YES,
-         "a handler that takes longer is logged and counted; also 64 messages "
-         "of one actor in a row")
+         "a handler, or a batch of 64 messages, that runs longer is logged and counted")
     COUNT("pool.threads", "4", NULL, 1, 1024, YES,
-          "threads that run the jobs of actors")
+          "number of threads that run jobs")
     TIME("pool.close-timeout", "10 s", NULL, YES,
-         "the end of a system waits this long for jobs that run; then they "
-         "are left behind")
+         "`sherd_close` waits this long for running jobs, then abandons them")
     CHOICE("poll", "auto", "auto|latency|frugal", YES,
-           "threads poll shortly before they sleep: while processors suffice, "
-           "always, never")
+           "threads poll before they sleep: `auto` with enough processors, `latency` always, `frugal` never")
     CHOICE("journal.plugin", "memory", "memory|sqlite", YES,
-           "where events are kept")
+           "where events are stored")
     TEXT("journal.sqlite.path", "sherd.db", YES,
-         "file of the journal; processes of one host may share it")
+         "file of the journal; processes on one host may share it")
     SPAN_MS("journal.sqlite.lock-timeout", "10 s", NULL, YES,
-         "waits this long for another process's transaction")
+         "a write waits this long for another process's transaction, then it fails")
     SIZE("journal.sqlite.wal-size-max", "64 MiB", NULL, NOT_YET,
          "the write-ahead log is cut back above this")
     TEXT("journal.cluster-id", "", YES,
-         "a journal refuses every cluster but this; empty: the system's "
-         "name, and @ with the data centre unless that is default")
+         "accepts only this cluster; empty: the system name, and @ with the data center unless it is `default`")
     TEXT("lease.directory", ".", YES,
-         "directory of lease files; the processes of one host share it")
+         "directory of lease files, shared by the processes of one host")
     LIST("lease.etcd.endpoints", "[\"http://127.0.0.1:2379\"]", YES,
-         "servers of etcd, http or https; the next one is asked when one does not answer")
+         "etcd servers, http or https, tried in order until one answers")
     TEXT("lease.etcd.prefix", "/sherd/leases/", YES,
-         "of the keys in etcd; a lease's name follows")
-    TEXT("lease.etcd.user", "", YES, "signs in to etcd; empty: does not")
-    TEXT("lease.etcd.password", "", YES, "its password")
+         "prefix of the keys in etcd; the lease name follows it")
+    TEXT("lease.etcd.user", "", YES, "user for etcd; empty: no authentication")
+    TEXT("lease.etcd.password", "", YES, "password of this user")
     TEXT("lease.etcd.ca-file", "", YES,
-         "certificates that etcd's are checked with; empty: the system's")
+         "CA certificates that verify etcd's certificate; empty: those of the system")
     TEXT("lease.etcd.cert-file", "", YES, "certificate shown to etcd; empty: none")
-    TEXT("lease.etcd.key-file", "", YES, "its key")
+    TEXT("lease.etcd.key-file", "", YES, "key of this certificate")
     SPAN("lease.etcd.request-timeout", "1500 ms", NULL, YES,
-         "one request to etcd; less than lease-operation-timeout")
+         "time limit of one request to etcd; must be less than `lease-operation-timeout`")
     LIST("dns.servers", "[]", YES,
-         "servers that are asked, host or host:port; empty: the system's")
+         "DNS servers, host or host:port; empty: those of the system")
     CHOICE("log.level", "$loglevel", LEVELS, YES,
-           "lines above this are not written")
-    CHOICE("log.format", "logfmt", "logfmt|json", YES, "form of a log line")
+           "most detailed level that is written")
+    CHOICE("log.format", "logfmt", "logfmt|json", YES, "format of a log line")
     MODULE("actor", "level of actors, entities and what they log themselves")
     MODULE("artery", "level of incoming connections")
     MODULE("association", "level of peers: quarantine, system messages")
@@ -284,120 +279,123 @@ static const struct row rows[] = {
     MODULE("shard", "level of shards that end")
     MODULE("singleton", "level of singletons")
     MODULE("tls", "level of certificates and keys")
-    TEXT("system-name", "ClusterSystem", YES, "the cluster's name")
+    TEXT("system-name", "ClusterSystem", YES, "name of the cluster, the same on all nodes")
     TEXT("protocol.name", "akka", YES,
-         "protocol in addresses: akka or pekko; the same in a whole cluster")
+         "protocol in addresses, `akka` or `pekko`; the same on all nodes")
     TEXT("protocol.magic", "AKKA", NOT_YET, "first bytes of every connection")
     TEXT("protocol.config-prefix", "akka", YES,
-         "prefix of the keys that nodes compare when one joins")
+         "prefix of the keys that are compared when a node joins")
 
     /* Membership */
-    LIST("cluster.seed-nodes", "[]", YES, "nodes to join at the start")
-    TEXT("cluster.seed-nodes-file", "", YES, "file of them, a line each, read again until this node is in a cluster")
-    SPAN_MS("cluster.seed-node-timeout", "5s", NULL, YES, "waits this long for an answer of a seed node")
-    SPAN_MS("cluster.retry-unsuccessful-join-after", "10s", OFF, YES, "tries again after a join without success")
+    LIST("cluster.seed-nodes", "[]", YES, "nodes to join at the start; the first one may found the cluster")
+    TEXT("cluster.seed-nodes-file", "", YES, "file with a seed node on each line, read until the node has joined")
+    SPAN_MS("cluster.seed-node-timeout", "5s", NULL, YES, "waits this long for a seed node's answer")
+    SPAN_MS("cluster.retry-unsuccessful-join-after", "10s", OFF, YES, "waits this long before it tries to join again")
     SPAN_MS("cluster.shutdown-after-unsuccessful-join-seed-nodes", "off", OFF, YES,
-         "gives up and ends after this long without success")
+         "the node ends when it could not join for this long")
     TIME("cluster.down-removal-margin", "off", OFF, YES,
-         "waits before what ran on a downed node starts elsewhere")
+         "waits this long after a downed member's removal before its shards and singletons start elsewhere; `off`: "
+         "`stable-after` with the resolver, else no wait")
     TEXT("cluster.downing-provider-class", "", YES,
-         "who decides on unreachable nodes; empty: a person")
+         "`akka.cluster.sbr.SplitBrainResolverProvider`: the split brain resolver; empty: an operator downs "
+         "unreachable members")
     TIME("cluster.quarantine-removed-node-after", "5s", NULL, YES,
-         "a node that left by itself is heard for so long")
+         "frames of a member that left gracefully are accepted for this long")
     SPAN_MS("cluster.allow-weakly-up-members", "7s", "off|on", YES,
-         "joining members become weakly up without convergence")
+         "joining members become weakly up after this time without convergence")
     LIST("cluster.roles", "[]", YES, "roles of this node")
     SWITCH("cluster.run-coordinated-shutdown-when-down", "on", YES,
-           "tasks of actors run on a downed node, too; it ends in any case")
+           "on: a downed node runs the shutdown tasks of its actors, too; it ends in any case")
     COUNT("cluster.role.*.min-nr-of-members", "1", NULL, 1, 100000, YES,
-          "members of the role before one moves from joining to up, and "
-          "regions of a type with the role before its first shard")
+          "members with this role before the leader moves joining members to up, and regions before a type with this "
+          "role allocates shards")
     TEXT("cluster.app-version", "0.0.0", YES,
          "version of the application, for rolling updates")
     COUNT("cluster.min-nr-of-members", "1", NULL, 1, 100000, YES,
-          "members before one moves from joining to up, and regions of a "
-          "type without a role before its first shard")
+          "members before the leader moves joining members to up, and regions before a type without a role allocates "
+          "shards")
     SWITCH("cluster.log-info", "on", YES,
-           "logs membership at level info; off: at debug, but for what goes "
-           "wrong")
+           "on: membership changes are logged at info; off: at debug, except problems")
     SWITCH("cluster.log-info-verbose", "off", YES,
-           "each member's changes are among it, on every node; off: at debug")
+           "on: every node logs each member's status changes at info; off: at debug")
     TIME("cluster.periodic-tasks-initial-delay", "1s", NULL, YES,
-         "first gossip, heartbeats and checks after this time, and not before their own interval")
-    SPAN_MS("cluster.gossip-interval", "1s", NULL, YES, "sends gossip this often")
+         "the first gossip, heartbeats and checks wait this long, and at least their own interval")
+    SPAN_MS("cluster.gossip-interval", "1s", NULL, YES, "interval of gossip")
     TIME("cluster.gossip-time-to-live", "2s", NULL, NOT_YET,
          "none is kept here: it is read when it arrives")
-    SPAN_MS("cluster.leader-actions-interval", "1s", NULL, YES, "the leader acts this often")
-    SPAN_MS("cluster.unreachable-nodes-reaper-interval", "1s", NULL, YES, "reads the failure detector this often")
-    SPAN_MS("cluster.publish-stats-interval", "off", OFF, YES, "the log has a line on gossip this often")
+    SPAN_MS("cluster.leader-actions-interval", "1s", NULL, YES, "interval of the leader's actions")
+    SPAN_MS("cluster.unreachable-nodes-reaper-interval", "1s", NULL, YES, "interval of reading the failure detector")
+    SPAN_MS("cluster.publish-stats-interval", "off", OFF, YES, "interval of a log line with gossip statistics")
     IGNORED("cluster.use-dispatcher")
     NUMBER("cluster.gossip-different-view-probability", "0.8", NULL, 0, 1, YES,
-           "prefers nodes that have not seen the state")
+           "probability that gossip goes to a node that has not seen the current state")
     COUNT("cluster.reduce-gossip-different-view-probability", "400", NULL, 1,
-          100000, YES, "lowers that above this many nodes")
-    SPAN_MS("cluster.prune-gossip-tombstones-after", "24h", NULL, YES, "a removed node is remembered this long")
+          100000, YES, "above this many members that probability is reduced")
+    SPAN_MS("cluster.prune-gossip-tombstones-after", "24h", NULL, YES, "tombstones of removed members live this long")
     IGNORED(DETECTOR "implementation-class")
     SPAN_MS(DETECTOR "heartbeat-interval", "1 s", NULL, YES,
-         "sends heartbeats this often")
+         "interval of heartbeats")
     NUMBER(DETECTOR "threshold", "8.0", NULL, 0, 1000, YES,
-           "phi above this means unreachable")
+           "a member is unreachable when phi exceeds this value")
     COUNT(DETECTOR "max-sample-size", "1000", NULL, 1, 100000, YES,
-          "intervals that the detector remembers")
+          "number of heartbeat intervals kept as samples")
     SPAN_MS(DETECTOR "min-std-deviation", "100 ms", NULL, YES,
-         "smallest deviation that it assumes")
+         "lower bound of the assumed standard deviation")
     TIME(DETECTOR "acceptable-heartbeat-pause", "3 s", NULL, YES,
-         "a pause this long is normal")
+         "a pause this long between heartbeats is normal")
     COUNT(DETECTOR "monitored-by-nr-of-members", "9", NULL, 1, 1000, YES,
-          "each node is watched by this many")
+          "number of members that monitor each member")
     SPAN_MS(DETECTOR "expected-response-after", "1 s", NULL, YES,
          "the first heartbeat is expected after this time")
     TEXT("cluster.multi-data-center.self-data-center", "default", YES,
-         "data centre of this node")
+         "data center of this node")
     COUNT("cluster.multi-data-center.cross-data-center-connections", "5", NULL,
           1, 1000, YES,
-          "the oldest of each, so many, talk to other data centres")
+          "this many oldest members of each data center talk to other data centers")
     NUMBER("cluster.multi-data-center.cross-data-center-gossip-probability",
-           "0.2", NULL, 0, 1, YES, "share of their gossip that goes there; at most 0.95 where there are several")
+           "0.2", NULL, 0, 1, YES, "share of their gossip that goes to other data centers; limited to 0.95 when the "
+                "data center has several members")
     IGNORED("cluster.multi-data-center.failure-detector.implementation-class")
     TIME("cluster.multi-data-center.failure-detector."
          "acceptable-heartbeat-pause", "10 s", NULL, YES,
-         "a pause this long is normal between data centres")
+         "a pause this long between heartbeats is normal")
     SPAN_MS("cluster.multi-data-center.failure-detector.heartbeat-interval", "3 s",
-         NULL, YES, "heartbeats between data centres")
+         NULL, YES, "interval of heartbeats")
     SPAN_MS("cluster.multi-data-center.failure-detector.expected-response-after",
-         "1 s", NULL, YES, "the first one is expected after this time")
+         "1 s", NULL, YES, "the first heartbeat is expected after this time")
     SWITCH("cluster.debug.verbose-heartbeat-logging", "off", NOT_YET,
            "logs every heartbeat")
     SWITCH("cluster.debug.verbose-gossip-logging", "off", NOT_YET,
            "logs every gossip")
     SWITCH("cluster.configuration-compatibility-check.enforce-on-join", "on",
-           YES, "a node with other cluster-wide settings may not join")
+           YES, "on: a node whose cluster-wide settings differ may not join")
 
     /* Deciding on unreachable nodes */
     CHOICE(RESOLVER "active-strategy", "keep-majority",
            "keep-majority|static-quorum|keep-oldest|down-all|lease-majority",
            YES, "which side of a partition survives")
     SPAN(RESOLVER "stable-after", "20s", NULL, YES,
-         "decides after this long without a change")
+         "decides when membership and reachability did not change for this long")
     SPAN(RESOLVER "down-all-when-unstable", "on", "on|off", YES,
-         "downs all when nothing is stable for this long")
+         "downs all members when nothing was stable for `stable-after` and this time; `on`: three quarters of "
+         "`stable-after`, at least 4 s")
     COUNT(RESOLVER "static-quorum.quorum-size", "undefined", "undefined", 1,
-          100000, YES, "members of the side that survives")
-    TEXT(RESOLVER "static-quorum.role", "", YES, "counts only this role")
-    TEXT(RESOLVER "keep-majority.role", "", YES, "counts only this role")
-    SWITCH(RESOLVER "keep-majority.joining-breaks-tie", "off", YES, "with a role: of two equal sides a member that joins may have the lowest address")
+          100000, YES, "least number of members of the side that survives")
+    TEXT(RESOLVER "static-quorum.role", "", YES, "only members with this role count; empty: all")
+    TEXT(RESOLVER "keep-majority.role", "", YES, "only members with this role count; empty: all")
+    SWITCH(RESOLVER "keep-majority.joining-breaks-tie", "off", YES, "with a role: a joining member counts for the "
+         "lowest address when both sides are equal")
     SWITCH(RESOLVER "keep-oldest.down-if-alone", "on", YES,
-           "the oldest goes when it is alone")
-    TEXT(RESOLVER "keep-oldest.role", "", YES, "counts only this role")
+           "on: the oldest member is downed when it is alone on its side")
+    TEXT(RESOLVER "keep-oldest.role", "", YES, "only members with this role count; empty: all")
     TEXT(RESOLVER "lease-majority.lease-implementation", "", YES,
-         "the keeper of the lease that decides: etcd, file (one host) or memory (one "
-         "process)")
-    TEXT(RESOLVER "lease-majority.lease-name", "", YES, "its name; empty: the system's with -akka-sbr")
+         "where the lease is kept: `etcd`, `file` (one host) or `memory` (one process)")
+    TEXT(RESOLVER "lease-majority.lease-name", "", YES, "lease name; empty: the system name and `-akka-sbr`")
     TIME(RESOLVER "lease-majority.acquire-lease-delay-for-minority", "2s", NULL,
-         YES, "the minority tries later by this time")
+         YES, "the smaller side asks for the lease this much later")
     TIME(RESOLVER "lease-majority.release-after", "40s", NULL, YES,
-         "gives the lease back after this time")
-    TEXT(RESOLVER "lease-majority.role", "", YES, "counts only this role")
+         "the winner releases the lease this long after the downed members are removed")
+    TEXT(RESOLVER "lease-majority.role", "", YES, "only members with this role count; empty: all")
 
     /* Singletons */
     SINGLETON("cluster.singleton", "singleton", "", "1s", "15", "", "5s")
@@ -412,28 +410,28 @@ static const struct row rows[] = {
     /* Distributed data */
     DDATA("cluster.distributed-data", DDATA_OWN, "off", "500", "[]", YES)
     TIME("cluster.distributed-data.expire-keys-after-inactivity.**", "off", OFF, YES,
-         "forgets the key (a last * makes a prefix) that nobody used for so long; what a change soon after that finds: sherd/ddata.h")
+         "a key (a final * makes a prefix) that no member used for this long is removed; see `sherd/ddata.h`")
     SIZE("cluster.distributed-data.max-data-size", "248 KiB", NULL, YES,
-         "an update that would make a value larger is refused; at most what a message has room for")
+         "an update that makes a value larger than this is refused")
 
     /* Sharding */
     COUNT(SHARDING "number-of-shards", "1000", NULL, 1, 10000, YES,
-          "shards of a type; the same on all nodes")
+          "number of shards of a type; the same on all nodes")
     TEXT(SHARDING "guardian-name", "sharding", NOT_YET,
          "name of the actor above all regions")
     TEXT(SHARDING "role", "", YES,
-         "members that host entities have this role; empty: all do")
+         "only members with this role host entities; empty: all")
     SWITCH(SHARDING "remember-entities", "off", YES,
-           "entities of types that do not say start again with their shard")
+           "on: entities of types that do not set `remember` start again with their shard")
     CHOICE(SHARDING "remember-entities-store", "ddata", "ddata|eventsourced",
-           YES, "where remembered entities are kept, distributed data or the "
-                "journal; unless it is set the journal")
+           YES, "where remembered entities are stored; `eventsourced` is the journal, which is also used when the "
+                "key is not set")
     TIME(SHARDING "passivate-idle-entity-after", "null", OFF, YES,
-         "deprecated form of default-idle-strategy's time-out")
+         "deprecated form of the idle time-out; wins when it is set")
     TEXT(PASSIVATION "strategy", "default-idle-strategy", YES,
-         "the strategy in use; none or off: entities are never passivated")
+         "name of the strategy; `none` or `off`: no passivation")
     TIME(PASSIVATION "default-idle-strategy.idle-entity.timeout", "120s", OFF,
-         YES, "passivates an entity after this long without a message")
+         YES, "an entity without a message for this long is passivated")
     COUNT(PASSIVATION "default-strategy.active-entity-limit", "100000", OFF, 1,
           ANY_MAX, NOT_YET, "most entities that a region keeps active")
     CHOICE(PASSIVATION "default-strategy.admission.window.policy",
@@ -444,7 +442,7 @@ static const struct row rows[] = {
            "hill-climbing", "hill-climbing|" OFF, NOT_YET,
            "how the window's share adapts")
     CHOICE(PASSIVATION "default-strategy.admission.filter", "frequency-sketch",
-           "frequency-sketch|" OFF, NOT_YET, "who may enter the main area")
+           "frequency-sketch|" OFF, NOT_YET, "which entities may enter the main area")
     CHOICE(PASSIVATION "default-strategy.replacement.policy",
            "least-recently-used",
            "least-recently-used|most-recently-used|least-frequently-used|" OFF,
@@ -460,64 +458,62 @@ static const struct row rows[] = {
     TIME(SHARDING "coordinator-failure-backoff", "5 s", NULL, NOT_YET,
          "a coordinator that cannot store starts again after this time")
     SPAN(SHARDING "retry-interval", "2 s", NULL, YES,
-         "a region repeats what the coordinator did not answer")
+         "a region repeats unanswered requests to the coordinator at this interval")
     COUNT(SHARDING "buffer-size", "100000", NULL, 1, 100000000, YES,
-          "messages that a region holds while homes are unknown; with none a "
-          "hand-off would lose some: 0 is refused")
+          "number of messages of a type that a node keeps while shard homes are unknown; 0 is refused")
     SPAN_MS(SHARDING "handoff-timeout", "60 s", NULL, YES,
-         "a hand-off that takes longer fails")
+         "a hand-off that takes longer fails, and the shard stays")
     SPAN_MS(SHARDING "shard-start-timeout", "10 s", NULL, YES,
-         "a region must host a shard within this time")
+         "the coordinator repeats an unanswered order to host a shard after this time")
     TIME(SHARDING "shard-failure-backoff", "10 s", NULL, YES,
-         "remembered entities that could not be read or stored are tried "
-         "again after this time at the latest")
+         "longest wait before a failed read or write of remembered entities is repeated")
     TIME(SHARDING "entity-restart-backoff", "10 s", NULL, YES,
          "a remembered entity that stopped starts again after this time")
     SPAN_MS(SHARDING "rebalance-interval", "10 s", NULL, YES,
-         "looks for an imbalance this often")
+         "interval of rebalancing")
     TEXT(SHARDING "journal-plugin-id", "", NOT_YET,
          "journal of the deprecated persistence mode")
     TEXT(SHARDING "snapshot-plugin-id", "", NOT_YET,
          "snapshots of the deprecated persistence mode")
     CHOICE(SHARDING "state-store-mode", "ddata", "ddata|persistence",
-           YES, "where coordinators keep their state; persistence is refused")
+           YES, "where coordinators store their state; `persistence` is refused")
     COUNT(SHARDING "snapshot-after", "1000", NULL, 1, ANY_MAX, YES,
-          "records of a shard's remembered entities after which the whole "
-          "set is written")
+          "number of records of a shard's remembered entities between two complete ones")
     COUNT(SHARDING "keep-nr-of-batches", "2", NULL, 0, ANY_MAX, YES,
-          "so many times snapshot-after records of a shard are kept before "
-          "those that have its whole set")
+          "this many times `snapshot-after` records before the last complete one are kept")
     COUNT(SHARDING "least-shard-allocation-strategy.rebalance-absolute-limit",
           "0", NULL, 0, 100000, YES,
-          "shards moved in one round; above 0: the newer algorithm")
+          "above 0: the newer algorithm, which moves at most this many shards in one round")
     NUMBER(SHARDING "least-shard-allocation-strategy.rebalance-relative-limit",
            "0.1", NULL, 0, 1, YES,
-           "share of all shards moved in one round, at least one shard")
+           "the newer algorithm moves at most this share of all shards in one round, at least one")
     COUNT(SHARDING "least-shard-allocation-strategy.rebalance-threshold", "1",
-          NULL, 1, 100000, YES, "older algorithm: difference that is allowed")
+          NULL, 1, 100000, YES, "older algorithm: allowed difference between the number of shards of two regions")
     COUNT(SHARDING "least-shard-allocation-strategy.max-simultaneous-rebalance",
-          "3", NULL, 1, 100000, YES, "older algorithm: moves at a time")
+          "3", NULL, 1, 100000, YES, "older algorithm: number of shards that move at the same time")
     TIME(SHARDING "external-shard-allocation-strategy.client-timeout", "5s",
          NULL, NOT_YET, "waits this long for a placement to be stored")
     TIME(SHARDING "waiting-for-state-timeout", "2 s", NULL, YES,
-         "of a coordinator's read of its state, which is tried again; a read of remembered entities is logged")
+         "time limit of one read of the coordinator's state, which is then repeated; a slower read of remembered "
+         "entities is logged")
     TIME(SHARDING "updating-state-timeout", "5 s", NULL, YES,
-         "of a coordinator's write of its state, which is tried again; a write of remembered entities is logged")
+         "time limit of one write of the coordinator's state, which is then repeated; a slower write of remembered "
+         "entities is logged")
     TIME(SHARDING "shard-region-query-timeout", "3 s", NULL, NOT_YET,
          "waits this long for the shards of a region")
     CHOICE(SHARDING "entity-recovery-strategy", "all", "all|constant|paced",
-           YES, "how fast remembered entities start; paced: the next batch "
-                "when the journal has answered in time")
+           YES, "how fast remembered entities start: `all` at once, at a `constant` rate, or `paced` by the "
+                "journal's answers")
     SPAN(SHARDING "entity-recovery-constant-rate-strategy.frequency", "100 ms",
-         NULL, YES, "time between two batches of a lane")
+         NULL, YES, "interval between two batches of a lane")
     COUNT(SHARDING "entity-recovery-constant-rate-strategy.number-of-entities",
-          "5", NULL, 1, 1000000, YES, "entities in a batch")
+          "5", NULL, 1, 1000000, YES, "number of entities in a batch")
     SPAN(SHARDING "entity-recovery-paced-strategy.latency-target", "20 ms",
-         NULL, YES, "a read of the journal that takes longer makes batches smaller, "
-                    "a quicker one larger; at least twice what one read alone takes is meant")
+         NULL, YES, "a slower read of the journal makes batches smaller, a faster one larger; use at least twice the "
+              "time of a single read")
     COUNT(SHARDING "event-sourced-remember-entities-store."
                    "max-updates-per-write",
-          "100", NULL, 1, 1000000, YES, "changes in one record")
+          "100", NULL, 1, 1000000, YES, "number of changes in one record")
     SINGLETON(SHARDING "coordinator-singleton",
               "$cluster.singleton.singleton-name", "$cluster.singleton.role",
               "$cluster.singleton.hand-over-retry-interval",
@@ -527,9 +523,9 @@ static const struct row rows[] = {
     SWITCH(SHARDING "coordinator-singleton-role-override", "on", NOT_YET,
            "always on: the coordinator runs on nodes of the type's role")
     COUNT(SHARDING "coordinator-state.write-majority-plus", "3", "all", 0,
-          100000, YES, "a coordinator's state is written to a majority and so many more")
+          100000, YES, "the coordinator writes its state to a majority and this many more members")
     COUNT(SHARDING "coordinator-state.read-majority-plus", "5", "all", 0,
-          100000, YES, "and read from a majority and so many more")
+          100000, YES, "the coordinator reads its state from a majority and this many more members")
     DDATA(SHARDING "distributed-data", DDATA_GENERAL, "on", "5",
           "[\"shard-*\"]", NOT_YET)
     IGNORED(SHARDING "use-dispatcher")
@@ -551,42 +547,43 @@ static const struct row rows[] = {
     /* Remoting */
     SWITCH(ARTERY "enabled", "on", NOT_YET, "always on")
     CHOICE(ARTERY "transport", "tcp", "tcp|tls-tcp", YES,
-           "how nodes talk; aeron-udp is not supported")
+           "transport between nodes; `aeron-udp` is not supported")
     SWITCH("remote.allow-plain", "off", YES,
-           "without TLS, also on an address that others reach")
+           "on: plain TCP is allowed on an address that other hosts reach")
     COUNT("remote.connections", "32768", NULL, 1, 1000000, YES,
-          "accepted connections in all; a peer has one for each of its lanes, as many again for large messages, and one more")
+          "accepted connections in total; a peer has up to two for each of its lanes, and one more")
     COUNT("remote.unauthenticated.connections", "256", NULL, 1, 1000000, YES,
-          "accepted connections that have not said yet of which node they are")
+          "accepted connections whose node is not known yet")
     COUNT("remote.unauthenticated.connections-of-one-address", "16", NULL, 1,
-          1000000, YES, "of them from one address")
+          1000000, YES, "the same from one address")
     COUNT("remote.unauthenticated.reserved-for-peers", "32", NULL, 0, 1000000,
-          YES, "of them only for addresses of seed nodes, and those of which one was taken before")
+          YES, "the part of them that only seed nodes and known peers can use")
     SPAN_MS("remote.unauthenticated.timeout", "5 s", NULL, YES,
-         "until TLS's handshake and the first five bytes are there")
+         "time limit of the TLS handshake and the first five bytes")
     SPAN_MS("remote.unauthenticated.handshake-timeout", "5 s", NULL, YES,
-         "until the sender's handshake is there")
+         "time limit of the Artery handshake")
     SIZE("remote.unauthenticated.frame-size", "16 KiB", NULL, YES,
-         "largest frame of a sender that is not known yet, with its length")
+         "largest frame of an unknown sender, including its length")
     SIZE("remote.unauthenticated.tls-handshake-size", "16 KiB", NULL, YES,
-         "what a peer may say until its certificate is verified")
-    TEXT("remote.tls.certificate", "$" ROTATING "cert-file", YES, "PEM: the node's certificate, then those up to its CA")
-    TEXT("remote.tls.key", "$" ROTATING "key-file", YES, "PEM: the key of it, without a password")
-    TEXT("remote.tls.ca", "$" ROTATING "ca-cert-file", YES, "PEM: who signs certificates of nodes")
-    TEXT("remote.tls.crl", "", YES, "PEM: lists of revoked certificates, one of each CA; empty: none are looked up")
-    LIST("remote.tls.pins", "[]", YES, "SHA-256 of public keys, in hexadecimal: peers or their CAs must have one")
-    TEXT("remote.tls.pins-file", "", YES, "a file with more of them, one on each line; empty: no more")
-    TEXT("remote.tls.secret", "", YES, "a file: what nodes must know besides; empty: nothing")
+         "bytes that a peer may send before its certificate is verified")
+    TEXT("remote.tls.certificate", "$" ROTATING "cert-file", YES, "PEM file: certificate of this node, then those up "
+         "to its CA")
+    TEXT("remote.tls.key", "$" ROTATING "key-file", YES, "PEM file: key of this certificate, without a password")
+    TEXT("remote.tls.ca", "$" ROTATING "ca-cert-file", YES, "PEM file: CAs that sign the certificates of nodes")
+    TEXT("remote.tls.crl", "", YES, "PEM file: certificate revocation lists, one for each CA; empty: no check")
+    LIST("remote.tls.pins", "[]", YES, "hexadecimal SHA-256 of public keys; a peer or its CA must have one")
+    TEXT("remote.tls.pins-file", "", YES, "file with more pins, one on each line")
+    TEXT("remote.tls.secret", "", YES, "file with a secret that each node must know; empty: none")
     TIME("remote.tls.reload-after", "$" ROTATING "ssl-context-cache-ttl", NULL,
-         YES, "changed files are read again at most this often")
+         YES, "least interval at which changed TLS files are read again")
     TEXT(ROTATING "cert-file", AKKA_TLS "tls.crt", YES,
-         "as remote.tls.certificate")
-    TEXT(ROTATING "key-file", AKKA_TLS "tls.key", YES, "as remote.tls.key")
-    TEXT(ROTATING "ca-cert-file", AKKA_TLS "ca.crt", YES, "as remote.tls.ca")
+         "Akka's names of `remote.tls.certificate`, `key` and `ca`")
+    TEXT(ROTATING "key-file", AKKA_TLS "tls.key", YES, "Akka's names of `remote.tls.certificate`, `key` and `ca`")
+    TEXT(ROTATING "ca-cert-file", AKKA_TLS "ca.crt", YES, "Akka's names of `remote.tls.certificate`, `key` and `ca`")
     TIME(ROTATING "ssl-context-cache-ttl", "5m", NULL, YES,
-         "as remote.tls.reload-after")
+         "Akka's name of `remote.tls.reload-after`")
     CHOICE(SSL_ENGINE "protocol", "TLSv1.3", "TLSv1.3|TLSv1.2", YES,
-           "the oldest that is spoken; a JVM's default is TLSv1.2")
+           "oldest TLS version that is accepted; the default of a JVM is TLSv1.2")
     LIST(SSL_ENGINE "enabled-algorithms",
          "[TLS_AES_256_GCM_SHA384, TLS_AES_128_GCM_SHA256, "
          "TLS_CHACHA20_POLY1305_SHA256, "
@@ -595,21 +592,21 @@ static const struct row rows[] = {
          "TLS_DHE_RSA_WITH_AES_256_GCM_SHA384]",
          YES, "cipher suites")
     SWITCH(SSL_ENGINE "require-mutual-authentication", "on", YES,
-           "it is, always: off is refused")
+           "always on; `off` is refused")
     SWITCH(SSL_ENGINE "hostname-verification", "on", YES,
-           "certificates must be for the hosts, both ways")
+           "on: both sides verify that the certificate belongs to the peer's host")
     TEXT(ARTERY "canonical.hostname", "127.0.0.1", YES,
-         "name under which other nodes reach this one")
+         "host under which other nodes reach this one")
     COUNT(ARTERY "canonical.port", "25520", NULL, 0, 65535, YES,
-          "port under which they reach it; 0: any")
+          "port under which other nodes reach this one; 0: chosen by the system")
     TEXT(ARTERY "bind.hostname", "", YES,
-         "address to listen on; empty: the canonical one")
+         "address to listen on; empty: the canonical host")
     COUNT(ARTERY "bind.port", "", "|", 0, 65535, YES,
-          "port to listen on; empty: the canonical one")
+          "port to listen on; empty: the canonical port")
     TIME(ARTERY "bind.bind-timeout", "3s", NULL, NOT_YET,
          "gives up listening after this time")
     LIST(ARTERY "large-message-destinations", "[]", YES,
-         "paths of actors that are told by a stream of their own, for messages of any size")
+         "paths of actors that get their messages on the large stream")
     SWITCH(ARTERY "untrusted-mode", "off", NOT_YET,
            "refuses control messages of others")
     LIST(ARTERY "trusted-selection-paths", "[]", NOT_YET,
@@ -625,7 +622,7 @@ static const struct row rows[] = {
     COUNT(ADVANCED "buffer-pool-size", "128", NULL, 0, 1000000, NOT_YET,
           "of the JVM; accepted")
     SIZE(ADVANCED "maximum-large-frame-size", "2 MiB", NULL, YES,
-         "largest frame on the large stream")
+         "largest frame on the large stream, 256 KiB to 16 MiB")
     COUNT(ADVANCED "large-buffer-pool-size", "32", NULL, 0, 1000000, NOT_YET,
           "of the JVM; accepted")
     SWITCH(ADVANCED "test-mode", "off", NOT_YET, "of the JVM; accepted")
@@ -640,7 +637,7 @@ static const struct row rows[] = {
     COUNT(ADVANCED "outbound-control-queue-size", "20000", NULL, 1, 10000000,
           NOT_YET, "messages waiting for one control link: always as many")
     COUNT(ADVANCED "outbound-large-message-queue-size", "256", NULL, 1,
-          10000000, YES, "messages waiting for one large link")
+          10000000, YES, "number of messages that wait for one link of the large stream")
     COUNT(ADVANCED "system-message-buffer-size", "20000", NULL, 1, 10000000,
           NOT_YET, "system messages without acknowledgement")
     TIME(ADVANCED "system-message-resend-interval", "1 second", NULL, NOT_YET,
@@ -695,11 +692,11 @@ static const struct row rows[] = {
     NUMBER("remote.watch-failure-detector.threshold", "10.0", NULL, 0, 1000,
            NOT_YET, "phi above this means gone")
     COUNT("remote.watch-failure-detector.max-sample-size", "200", NULL, 1,
-          100000, NOT_YET, "intervals that the detector remembers")
+          100000, NOT_YET, "number of heartbeat intervals kept as samples")
     TIME("remote.watch-failure-detector.min-std-deviation", "100 ms", NULL,
-         NOT_YET, "smallest deviation that it assumes")
+         NOT_YET, "lower bound of the assumed standard deviation")
     TIME("remote.watch-failure-detector.acceptable-heartbeat-pause", "10 s",
-         NULL, NOT_YET, "a pause this long is normal")
+         NULL, NOT_YET, "a pause this long between heartbeats is normal")
     TIME("remote.watch-failure-detector.unreachable-nodes-reaper-interval",
          "1s", NULL, NOT_YET, "reads the detector this often")
     TIME("remote.watch-failure-detector.expected-response-after", "1 s", NULL,
@@ -717,9 +714,9 @@ static const struct row rows[] = {
     TIME("persistence.journal-plugin-fallback.recovery-event-timeout", "30s",
          NULL, NOT_YET, "a replay that stalls for this long fails")
 
-    /* What else a configuration of the reference may hold */
+    /* Further keys of the reference */
     CHOICE("loglevel", "info", LEVELS, YES,
-           "the reference's name of log.level, which wins where it is set")
+           "Akka's name of `log.level`; `log.level` wins when both are set")
     CHOICE("stdout-loglevel", "warning", LEVELS, NOT_YET,
            "of the JVM; accepted")
     COUNT("log-dead-letters", "10", "on|off", 0, ANY_MAX, NOT_YET,
@@ -731,51 +728,52 @@ static const struct row rows[] = {
     TEXT("actor.provider", "cluster", NOT_YET,
          "always cluster")
     TIME("coordinated-shutdown.default-phase-timeout", "5 s", NULL, YES,
-         "a phase of actors' tasks at the graceful end takes at most this long")
-    PHASE("before-service-unbind", "", "before new work is refused")
-    PHASE("service-unbind", "before-service-unbind", "new work is refused")
-    PHASE("service-requests-done", "service-unbind", "accepted work ends")
-    PHASE("service-stop", "service-requests-done", "services stop")
-    PHASE("before-cluster-shutdown", "service-stop", "before shards are handed off")
+         "time limit of a shutdown phase")
+    PHASE("before-service-unbind", "", "time limit of what happens before new work is refused")
+    PHASE("service-unbind", "before-service-unbind", "time limit of refusing new work")
+    PHASE("service-requests-done", "service-unbind", "time limit of finishing accepted work")
+    PHASE("service-stop", "service-requests-done", "time limit of stopping services")
+    PHASE("before-cluster-shutdown", "service-stop", "time limit of what happens before shards are handed off")
     PHASE("cluster-sharding-shutdown-region", "before-cluster-shutdown",
-          "shards are handed off; unless set, 60 s")
-    PHASE("cluster-leave", "cluster-sharding-shutdown-region", "the node leaves; unless set, 60 s")
-    PHASE("cluster-exiting", "cluster-leave", "singletons are handed over; unless set, 10 s")
-    PHASE("cluster-exiting-done", "cluster-exiting", "the others learn of it; unless set, 10 s")
-    PHASE("cluster-shutdown", "cluster-exiting-done", "the node is no member any more")
-    PHASE("before-actor-system-terminate", "cluster-shutdown", "before actors stop")
-    PHASE("actor-system-terminate", "before-actor-system-terminate", "actors stop; unless set, 10 s")
+          "time limit of handing off shards; 60 s unless it is set")
+    PHASE("cluster-leave", "cluster-sharding-shutdown-region", "time limit of leaving; 60 s unless it is set")
+    PHASE("cluster-exiting", "cluster-leave", "time limit of handing over singletons; 10 s unless it is set")
+    PHASE("cluster-exiting-done", "cluster-exiting", "time limit of telling the other members; 10 s unless it is set")
+    PHASE("cluster-shutdown", "cluster-exiting-done", "time limit of what happens after the node's removal")
+    PHASE("before-actor-system-terminate", "cluster-shutdown", "time limit of what happens before actors stop")
+    PHASE("actor-system-terminate", "before-actor-system-terminate", "time limit of stopping actors; 10 s unless it "
+         "is set")
     SPAN("coordination.lease.heartbeat-timeout", "120s", NULL, YES,
-         "a lease without heartbeat is lost")
+         "a lease that is not renewed for this long is lost")
     SPAN("coordination.lease.heartbeat-interval", "12s", NULL, YES,
-         "renews a lease this often")
+         "interval of lease renewal; less than half of `heartbeat-timeout`")
     SPAN("coordination.lease.lease-operation-timeout", "5s", NULL, YES,
-         "an operation on a lease takes at most this long")
+         "time limit of an operation on a lease")
     SWITCH(BOOTSTRAP "new-cluster-enabled", "on", YES,
-           "a node that found nobody may found a cluster")
+           "on: a node that finds no cluster may found one")
     TEXT(DISCOVERY "discovery-method", "akka.discovery", YES,
-         "akka-dns: seed nodes are looked for by DNS unless they are given; else they are not")
+         "`akka-dns`: seed nodes are looked up by DNS unless they are given; any other value: no look-up")
     TEXT(DISCOVERY "service-name", "<service-name>", YES,
-         "name in DNS; unless set, the system's in lower case")
+         "name in DNS; when not set, the system name in lower case")
     TEXT(DISCOVERY "service-namespace", "<service-namespace>", YES,
-         "follows it after a dot")
+         "appended to the name after a dot")
     TEXT(DISCOVERY "effective-name", "<effective-name>", YES,
-         "in place of both")
+         "replaces both")
     TEXT(DISCOVERY "port-name", "", YES,
-         "of the nodes' own port: looks for SRV records _port-name._protocol.name; empty: for addresses")
-    TEXT(DISCOVERY "protocol", "tcp", YES, "of SRV records")
+         "looks up SRV records of _port-name._protocol.name; empty: looks up addresses")
+    TEXT(DISCOVERY "protocol", "tcp", YES, "protocol of SRV records")
     COUNT(DISCOVERY "required-contact-point-nr", "2", NULL, 1, 128, YES,
-          "so many nodes are found before a cluster is founded")
+          "number of nodes that must be found before a cluster is founded")
     TIME(DISCOVERY "stable-margin", "5 seconds", NULL, YES,
-         "and are the same for this long")
+         "the nodes found must be the same for this long")
     SPAN_MS(DISCOVERY "interval", "1 second", NULL, YES,
-         "looks for seed nodes this often, in a file too")
+         "interval of looking for seed nodes, in DNS or in the file")
     SPAN_MS(DISCOVERY "exponential-backoff-max", "15 seconds", NULL, YES,
-         "that doubles while nothing is found, up to this")
+         "the interval doubles up to this value while nothing is found")
     SPAN(DISCOVERY "resolve-timeout", "3 seconds", NULL, YES,
-         "one look in DNS takes at most this long")
+         "time limit of one DNS look-up")
     COUNT(BOOTSTRAP "contact-point.fallback-port", "own", "own", 1, 65535, YES,
-          "port of nodes whose addresses are found; own: as this node's")
+          "port of nodes whose addresses are found; `own`: the port of this node")
 };
 
 uint32_t known_count(void)

@@ -1,6 +1,12 @@
-/* docs/protocol/config.md lists exactly the keys that have an effect, with type, choices, default and meaning of the table. */
+/* Compares docs/guide/configuration.md with the table of keys (src/config): each key that has an effect has a row with its
+ * type, choices, default and meaning, and each key without effect matches a pattern of the last table.
+ *
+ * A key in the document may have one list in braces, `a.{b,c}.d`; then the defaults stand in the same order, or one stands
+ * for all, and the cells of types and meanings have those of each key. `*` is one name and a last `**` is any rest. A row that
+ * describes many keys by a star has no default of its own; the row of one key comes before it. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,73 +16,297 @@
 
 #include "config/config.h"
 
+#define CELLS 4
+#define ROWS_MAX 512
+
+enum cell { KEY, TYPE, DEFAULT, ABOUT };
+
+struct row {
+    struct slice cells[CELLS];
+    bool is_used;
+};
+
+struct rows {
+    struct row items[ROWS_MAX];
+    uint32_t count;
+};
+
 static char document[256 * 1024];
 
-static void put_words(struct buf *line, const char *words)
+/* ---- the document ---- */
+
+static struct slice part(const char *from, const char *to)
 {
-    buf_put_text(line, " (");
+    return slice_of((const uint8_t *)from, (size_t)(to - from));
+}
+
+static const char *begin(struct slice text)
+{
+    return (const char *)text.data;
+}
+
+/* The cells of "| a | b |". */
+static void cut_cells(struct row *row, const char *line, const char *end)
+{
+    const char *at = line + 2;
+
+    memset(row, 0, sizeof *row);
+    for (int i = 0; i < CELLS && at < end; i++) {
+        const char *bar = strstr(at, " |");
+
+        if (!bar || bar > end)
+            break;
+        row->cells[i] = part(at, bar);
+        at = bar + 3;
+    }
+    row->cells[KEY] = slice_of(row->cells[KEY].data + 1,
+                               row->cells[KEY].size - 2); /* the back-ticks */
+}
+
+/* Reads the rows that begin with a key, from the section with this heading. */
+static void read_rows(struct rows *rows, const char *heading)
+{
+    const char *line = strstr(document, heading);
+    const char *end;
+
+    rows->count = 0;
+    if (!line)
+        fail_msg("%s has no heading \"%s\"", CONFIG_MD, heading);
+    for (line = strchr(line + 1, '\n'); line; line = end) {
+        end = strchr(++line, '\n');
+        if (strncmp(line, "## ", 3) == 0)
+            return;
+        if (!end || strncmp(line, "| `", 3) != 0)
+            continue;
+        assert_true(rows->count < ROWS_MAX);
+        cut_cells(&rows->items[rows->count++], line, end);
+    }
+}
+
+/* ---- keys and patterns ---- */
+
+#define PATTERN_MAX 512
+
+/* The pattern with this number of those that a list in braces stands for; false: there are not so many. */
+static bool expand(struct slice pattern, uint32_t number, char *text)
+{
+    const char *end = begin(pattern) + pattern.size;
+    const char *open = memchr(begin(pattern), '{', pattern.size);
+    const char *name, *close;
+
+    assert_true(pattern.size < PATTERN_MAX);
+    if (!open)
+        open = close = name = end;
+    else
+        close = strchr(name = open + 1, '}');
+    for (; number && name < close; number--)
+        name += strcspn(name, ",}") + 1;
+    if (number || name > close)
+        return false;
+    (void)snprintf(text, PATTERN_MAX, "%.*s%.*s%.*s",
+                   (int)(open - begin(pattern)), begin(pattern),
+                   open < end ? (int)strcspn(name, ",}") : 0, name,
+                   open < end ? (int)(end - close - 1) : 0,
+                   open < end ? close + 1 : close);
+    return true;
+}
+
+/* Does it match by its stars? */
+static bool matches(const char *pattern, const char *key)
+{
+    for (; *pattern && *key; pattern++) {
+        if (strcmp(pattern, "**") == 0)
+            return true;
+        if (*pattern == '*')
+            key += strcspn(key, ".");
+        else if (*pattern != *key++)
+            return false;
+    }
+    return !*pattern && !*key;
+}
+
+/* The row that names the key, else the first that matches it; at: which name of its list. */
+static struct row *find_row(struct rows *rows, const char *key, uint32_t *at,
+                            bool *is_exact)
+{
+    struct row *found = NULL;
+    char pattern[PATTERN_MAX];
+
+    for (uint32_t i = 0; i < rows->count; i++) {
+        struct row *row = &rows->items[i];
+
+        for (*at = 0; expand(row->cells[KEY], *at, pattern); ++*at) {
+            *is_exact = strcmp(pattern, key) == 0;
+            if (*is_exact)
+                return row;
+            if (!found && matches(pattern, key))
+                found = row;
+        }
+    }
+    return found;
+}
+
+/* ---- the cells of a row ---- */
+
+static void expect_part(const struct row *row, enum cell cell,
+                        const struct config_row *key, const char *expected)
+{
+    struct slice text = row->cells[cell];
+    size_t size = strlen(expected);
+
+    for (size_t i = 0; i + size <= text.size; i++)
+        if (memcmp(text.data + i, expected, size) == 0)
+            return;
+    fail_msg("%s: the row of %s should have: %s", CONFIG_MD, key->key,
+             expected);
+}
+
+static void put_words(struct buf *type, const char *words)
+{
+    buf_put_text(type, " (");
     for (; *words; words++) {
         if (*words == '|')
-            buf_put_text(line, ", ");
+            buf_put_text(type, ", ");
         else
-            buf_put_u8(line, (uint8_t)*words);
+            buf_put_u8(type, (uint8_t)*words);
     }
-    buf_put_u8(line, ')');
+    buf_put_u8(type, ')');
 }
 
-/* The row as the document has it. */
-static void put_row(struct buf *line, const struct config_row *row)
+static void check_type(const struct row *row, const struct config_row *key)
 {
-    buf_put_text(line, "\n| `");
-    buf_put_text(line, row->key);
-    buf_put_text(line, "` | ");
-    buf_put_text(line, row->type);
-    if (row->words && row->words[0] != '|')
-        put_words(line, row->words);
-    buf_put_text(line, row->value[0] ? " | `" : " | empty");
-    buf_put_text(line, row->value);
-    buf_put_text(line, row->value[0] ? "` | " : " | ");
-    buf_put_text(line, row->about);
-    buf_put_text(line, " |\n");
-    buf_put_u8(line, 0);
+    struct buf type = { 0 };
+
+    buf_put_text(&type, key->type);
+    if (key->words && key->words[0] != '|')
+        put_words(&type, key->words);
+    buf_put_u8(&type, 0);
+    expect_part(row, TYPE, key, (const char *)type.data);
+    buf_fini(&type);
 }
 
-static uint32_t count_of(const char *text, const char *part)
+/* The default with this number in a cell that has some, "`a`, empty, `b`", or its only one. */
+static struct slice default_at(struct slice cell, uint32_t number)
 {
-    uint32_t count = 0;
+    const char *at = begin(cell), *end = at + cell.size;
+    struct slice first = { 0 };
 
-    while ((text = strstr(text, part)) != NULL) {
-        count++;
-        text++;
+    for (uint32_t i = 0; at < end; i++) {
+        const char *close = *at == '`' ? strchr(at + 1, '`') : NULL;
+        const char *next = close ? close + 1 : at + strlen("empty");
+        struct slice found = close ? part(at + 1, close) : part(at, at);
+
+        if (i == 0)
+            first = found;
+        if (i == number)
+            return found;
+        at = next + 2; /* a comma and a blank */
     }
-    return count;
+    return first;
 }
 
-static void the_document_lists_what_has_an_effect(void **state)
+static bool is_same(struct slice text, const char *other, size_t size)
 {
-    struct config_row row;
-    uint32_t at = 0;
-    uint32_t rows = 0;
+    return text.size == size && memcmp(text.data, other, size) == 0;
+}
+
+static void check_default(const struct row *row, const struct config_row *key,
+                          uint32_t number)
+{
+    struct slice found = default_at(row->cells[DEFAULT], number);
+
+    if (!is_same(found, key->value, strlen(key->value)))
+        fail_msg("%s: the default of %s is %s", CONFIG_MD, key->key,
+                 key->value[0] ? key->value : "empty");
+}
+
+static struct rows effective, ineffective, chosen;
+
+static void each_key_with_an_effect_has_its_row(void **state)
+{
+    struct config_row key;
+    uint32_t at = 0, number;
+    bool is_exact;
 
     (void)state;
-    while (config_next_row(&at, &row)) {
-        struct buf line = { 0 };
+    read_rows(&effective, "\n## All keys");
+    while (config_next_row(&at, &key)) {
+        struct row *row;
 
-        if (!row.has_effect)
+        if (!key.has_effect)
             continue;
-        rows++;
-        put_row(&line, &row);
-        if (!strstr(document, (const char *)line.data))
-            fail_msg("%s should have:%s", CONFIG_MD, (const char *)line.data);
-        buf_fini(&line);
+        row = find_row(&effective, key.key, &number, &is_exact);
+        if (!row)
+            fail_msg("%s has no row for %s", CONFIG_MD, key.key);
+        row->is_used = true;
+        if (!is_exact)
+            continue;
+        check_type(row, &key);
+        check_default(row, &key, number);
+        expect_part(row, ABOUT, &key, key.about);
     }
-    assert_int_equal(count_of(document, "\n| `"), rows);
+    for (uint32_t i = 0; i < effective.count; i++)
+        if (!effective.items[i].is_used)
+            fail_msg("%s: no such key has an effect: %.*s", CONFIG_MD,
+                     (int)effective.items[i].cells[KEY].size,
+                     begin(effective.items[i].cells[KEY]));
+}
+
+static void each_key_without_effect_is_named(void **state)
+{
+    struct config_row key;
+    uint32_t at = 0, number;
+    bool is_exact;
+
+    (void)state;
+    read_rows(&ineffective, "\n## Keys without effect");
+    while (config_next_row(&at, &key)) {
+        struct row *row;
+
+        if (key.has_effect)
+            continue;
+        row = find_row(&ineffective, key.key, &number, &is_exact);
+        if (!row)
+            fail_msg("%s does not say that %s has no effect", CONFIG_MD,
+                     key.key);
+        row->is_used = true;
+    }
+    for (uint32_t i = 0; i < ineffective.count; i++)
+        if (!ineffective.items[i].is_used)
+            fail_msg("%s: no such key is without effect: %.*s", CONFIG_MD,
+                     (int)ineffective.items[i].cells[KEY].size,
+                     begin(ineffective.items[i].cells[KEY]));
+}
+
+static void the_chosen_keys_have_their_defaults(void **state)
+{
+    struct config_row key;
+    uint32_t at = 0, number;
+    bool is_exact;
+
+    (void)state;
+    read_rows(&chosen, "\n## Fifteen keys");
+    assert_int_equal(chosen.count, 15);
+    while (config_next_row(&at, &key)) {
+        struct row *row = find_row(&chosen, key.key, &number, &is_exact);
+
+        if (!row || !is_exact)
+            continue;
+        row->is_used = true;
+        assert_true(key.has_effect);
+        row->cells[DEFAULT] = row->cells[TYPE]; /* this table has no types */
+        check_default(row, &key, number);
+    }
+    for (uint32_t i = 0; i < chosen.count; i++)
+        assert_true(chosen.items[i].is_used);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_document_lists_what_has_an_effect),
+        cmocka_unit_test(each_key_with_an_effect_has_its_row),
+        cmocka_unit_test(each_key_without_effect_is_named),
+        cmocka_unit_test(the_chosen_keys_have_their_defaults),
     };
     FILE *file = fopen(CONFIG_MD, "rb");
 
