@@ -1,3 +1,4 @@
+/* Checks that coordinators with nothing to move have spread the shards of each type evenly. */
 #include "sim/check_balance.h"
 
 #include <stdio.h>
@@ -29,7 +30,8 @@ bool check_balance_holds(const struct check_balance_limits *limits,
                                   : most - least <= limits->threshold;
 }
 
-/* The shards of each type on the nodes of one data center: a row for each type. Returns how many nodes there are. */
+/* Counts the shards of each type on the nodes of one data center: one row for each type. Returns
+ * the number of nodes. */
 static uint32_t count_shards(struct world *world, uint32_t center,
                              uint32_t centers, uint32_t *rows,
                              uint32_t *types)

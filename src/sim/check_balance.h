@@ -1,11 +1,11 @@
-/* The checker of balance: where no coordinator finds anything to move, the shards of a type are spread as evenly as its allocation
- * strategy says (behaviour 15.2, 15.3).
+/* Checks shard-balance: the shards of a type are spread as evenly as its allocation strategy
+ * promises.
  *
- *   balance   by the newer algorithm each region has as many shards as are its part, rounded up, or one less; by the older one no region
- *             has more than another by more than the threshold
+ * With the newer algorithm each region has its share of the shards, rounded up, or one less. With
+ * the older one no two regions differ by more than the threshold.
  *
- * So it is where all regions are of members that are up, can be reached and have one version: the runner asks when that is so, and no shard
- * has moved for two looks of each coordinator. */
+ * The runner calls this only when all regions belong to members that are up, reachable and of one
+ * version, and when no shard has moved for two ticks of each coordinator. */
 #ifndef SHERD_SIM_CHECK_BALANCE_H
 #define SHERD_SIM_CHECK_BALANCE_H
 
@@ -19,14 +19,16 @@ struct world;
 
 struct check_balance_limits {
     uint32_t absolute_limit; /* 0: the older algorithm */
-    uint32_t threshold;      /* of the older one */
+    uint32_t threshold;      /* for the older algorithm */
 };
 
-/* Of one type: the shards of each of its regions, one at least. False with what is wrong in text (size bytes). */
+/* Judges one type by the shards of each of its regions; there is at least one region. Returns false
+ * with the reason in text (size bytes). */
 bool check_balance_holds(const struct check_balance_limits *limits,
                          const uint32_t *shards, uint32_t regions, char *text,
                          size_t size);
-/* Of all types, each data center by itself: what the nodes that live say that they host. Between two turns of the world. */
+/* Judges all types in each data center, by the shards that the live nodes say they host. Call it
+ * between two turns of the world. */
 void check_balance_judge(struct verdict *verdict, struct world *world,
                          const struct options *options);
 

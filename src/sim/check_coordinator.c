@@ -1,4 +1,5 @@
-/* What each coordinator holds for true, what each region said, and what each lane does: three tables, compared. */
+/* Keeps three tables and compares them: the state of each coordinator, the reports of each region,
+ * and the shards of each lane. */
 #include "sim/check_coordinator.h"
 
 #include <inttypes.h>
@@ -12,28 +13,28 @@
 
 enum handoff_step { STEP_NONE, STEP_BEGUN, STEP_STOPPING, STEP_MOVED };
 
-/* A shard as a coordinator has it. Of another life of the coordinator it means nothing. */
+/* A shard as its coordinator sees it. It is void in another incarnation of the coordinator. */
 struct home {
     uint64_t life;
-    uint64_t uid; /* 0 = none */
+    uint64_t uid; /* 0: none */
     struct fence fence;
     uint64_t attempt; /* of the hand-off */
     enum handoff_step step;
-    bool is_stored; /* as it was found */
+    bool is_stored; /* found in the stored state */
 };
 
 /* A node's part in a type. */
 struct part {
-    uint64_t life;        /* of the node, when this was written */
-    uint64_t coordinator; /* its life: counts over all */
-    uint64_t term;        /* of the active coordinator; 0 = none */
-    uint64_t attempt;     /* the last begun */
+    uint64_t life;        /* of the node when this was written */
+    uint64_t coordinator; /* number of the coordinator's incarnation, counted over all */
+    uint64_t term;        /* of the active coordinator; 0: none */
+    uint64_t attempt;     /* the last that began */
     uint64_t registered;  /* the term that the region is registered under */
-    uint64_t registration; /* counts those under a new term, over all */
+    uint64_t registration; /* number of the registration under a new term, counted over all */
     bool region_stopped;
 };
 
-/* What a region took last for a shard. */
+/* The newest directive that a region took for a shard. */
 struct mark {
     uint64_t life;
     uint64_t registration;
@@ -42,7 +43,7 @@ struct mark {
     uint64_t attempt;
 };
 
-/* What a region said last of a shard. */
+/* The last report of a region about a shard. */
 struct said {
     uint64_t uid;
     struct fence fence;
@@ -54,25 +55,25 @@ struct host {
     struct fence fence;
 };
 
-/* What one life has had to do with a shard. */
+/* The part of one incarnation in a shard. */
 struct holder {
     uint64_t uid;
     uint64_t place;     /* a hash of its address; 0: no coordinator has named it */
     struct fence given; /* the highest under which a coordinator had it as the home */
-    struct fence taken; /* the highest of which its region was told */
-    bool has_hosted;    /* its region was told to, or a lane did */
+    struct fence taken; /* the highest that its region got */
+    bool has_hosted;    /* its region was told to host, or a lane hosted */
 };
 
-/* A shard, whoever looks. */
+/* A shard over all nodes. */
 struct shard_fact {
-    struct fence allocated; /* the highest; not by who is outside */
+    struct fence allocated; /* the highest, without nodes outside */
     VEC(struct holder) holders;
     VEC(struct host) hosts;
 };
 
-/* A type, whoever looks. */
+/* A type over all nodes. */
 struct type_fact {
-    uint64_t term; /* the highest; not of who is outside */
+    uint64_t term; /* the highest, without nodes outside */
     VEC(uint32_t) alive; /* nodes with a coordinator, active or not yet */
 };
 
@@ -86,10 +87,10 @@ struct check_coordinator {
     struct map shards;  /* shard */
     struct map types;   /* type */
     struct map terms;   /* type, term -> it was taken */
-    struct map removed; /* node's life, uid -> a byte */
+    struct map removed; /* node's incarnation, uid -> a byte */
     uint64_t uids[CHECK_NODES_MAX];
     uint64_t lives[CHECK_NODES_MAX];
-    uint64_t life; /* given last: to a node, a coordinator, a registration */
+    uint64_t life; /* the last number given to a node, a coordinator or a registration */
     struct check_coordinator_counts counts;
 };
 
@@ -165,7 +166,7 @@ static struct shard_fact *shard_of(struct check_coordinator *check,
                     sizeof(struct shard_fact));
 }
 
-/* Null: that life has had nothing to do with it. */
+/* Null: that incarnation had no part in the shard. */
 static struct holder *find_holder(const struct shard_fact *fact, uint64_t uid)
 {
     for (uint32_t i = fact->holders.count; i-- > 0;)
@@ -190,7 +191,8 @@ static uint64_t place_of(const struct probe *probe)
                                sizeof probe->node.address)) | 1;
 }
 
-/* Has a coordinator had that place as the home? A stored state names no life: what it says of one is found as of the next one there. */
+/* Whether a coordinator had that place as the home. A stored state names no incarnation, so the
+ * next incarnation there inherits the entry. */
 static bool was_given(const struct shard_fact *fact, uint64_t place)
 {
     for (uint32_t i = 0; i < fact->holders.count; i++)
@@ -237,7 +239,7 @@ static void lives_again(struct check_coordinator *check, uint32_t node,
         vec_push(&fact->alive, node);
 }
 
-/* One at a time from its start on, though it does nothing before it is active. */
+/* One coordinator at a time from its start on, though it does nothing before it is active. */
 static void judge_alone(struct check_coordinator *check, uint32_t node,
                         const struct probe *probe, const char *what)
 {
@@ -289,8 +291,8 @@ static void started(struct check_coordinator *check, uint32_t node,
     judge_alone(check, node, probe, "starts");
 }
 
-/* Nobody takes a term twice. Who is outside may have slept since the store gave it one, or goes on above those inside: it is no
- * step of their history. */
+/* A term is taken once. A node outside may have slept since the store gave it a term, or continues
+ * above those inside. It is no step of their history. */
 static void active(struct check_coordinator *check, uint32_t node,
                    const struct probe *probe)
 {
@@ -329,7 +331,7 @@ static void judge_fence(struct check_coordinator *check, uint32_t node,
     struct shard_fact *fact = shard_of(check, probe);
 
     if (is_outside(check, node))
-        return; /* nobody inside knows of it but the store */
+        return; /* only the store inside the cluster knows of it */
     if (fence_compare(probe->fence, fact->allocated) > 0)
         fact->allocated = probe->fence;
     else
@@ -367,7 +369,8 @@ static void judge_allocation(struct check_coordinator *check, uint32_t node,
     }
 }
 
-/* A region reports what it was told to host, and no newer fence than it was told; and what is stored was somebody's decision. */
+/* A region reports only shards that it was told to host, under no newer fence than it got. A stored
+ * home was decided by some coordinator. */
 static void judge_report(struct check_coordinator *check, uint32_t node,
                          const struct probe *probe)
 {
@@ -437,7 +440,7 @@ static void home_fenced(struct check_coordinator *check, uint32_t node,
     give(check, probe);
 }
 
-/* Has another life had it under a higher fence than its home? */
+/* Whether another incarnation had the shard under a higher fence than its home. */
 static bool is_contested(struct check_coordinator *check,
                          const struct probe *probe, const struct home *home)
 {
@@ -455,7 +458,8 @@ static bool is_contested(struct check_coordinator *check,
     return false;
 }
 
-/* A region lives as long as its node: another one is of another life, of which the stored state knew. */
+/* Whether the home's region is a new one. A region lives as long as its node, so a new one has a
+ * new incarnation, of which the stored state did not know. */
 static bool is_renewed(struct check_coordinator *check,
                        const struct probe *probe, const struct home *home)
 {
@@ -472,7 +476,7 @@ static bool is_renewed(struct check_coordinator *check,
     return true;
 }
 
-/* Why the end of this home breaks the rule; null when it does not. */
+/* Returns why the end of this home breaks the rule; null if it does not. */
 static const char *wrong_end(struct check_coordinator *check, uint32_t node,
                              const struct probe *probe, const struct home *home)
 {
@@ -646,7 +650,7 @@ static void registered(struct check_coordinator *check, uint32_t node,
                   "region of type %u registers under term %" PRIu64
                   " after %" PRIu64,
                   probe->type, probe->first, part->registered);
-    /* A new coordinator knows what was reported to it only: older fences are forgotten. */
+    /* A new coordinator knows only what regions reported to it, so older fences are forgotten. */
     if (probe->first > part->registered)
         part->registration = ++check->life;
     part->registered = probe->first;
@@ -669,7 +673,7 @@ static void directive(struct check_coordinator *check, uint32_t node,
     int order;
 
     if (fence_is_none(probe->fence))
-        return; /* of a coordinator without fences */
+        return; /* the coordinator has no fences */
     holder = holder_of(shard_of(check, probe), check->uids[node]);
     holder->has_hosted |= probe->second == PROBE_HOST;
     raise_fence(&holder->taken, probe->fence);

@@ -1,4 +1,4 @@
-/* Who asks for which home, since when: a list in the order of looks. */
+/* Keeps a list of the regions that wait for a shard's home, in the order of a look. */
 #include "sim/check_homes.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ struct asking {
     uint16_t type;
     int32_t shard;
     uint64_t since;
-    bool is_told; /* the verdict has it */
+    bool is_told; /* the verdict has this one */
 };
 
 struct check_homes {
@@ -24,9 +24,9 @@ struct check_homes {
     bool is_quiet;
     uint64_t longest;
     uint64_t count;
-    VEC(struct asking) asking; /* at the last look; in order */
-    VEC(struct asking) found;  /* at this one, so far */
-    uint32_t next; /* of asking: those before it are dealt with in this look */
+    VEC(struct asking) asking; /* at the last look, in order */
+    VEC(struct asking) found;  /* at this look, so far */
+    uint32_t next; /* index in `asking`; this look has handled those before it */
 };
 
 struct check_homes *check_homes_new(struct verdict *verdict)
@@ -73,7 +73,7 @@ bool check_homes_is_quiet(const struct check_homes *check)
     return check->is_quiet;
 }
 
-/* Below 0: left comes first in a look. */
+/* Negative if left comes before right in a look. */
 static int compare(const struct asking *left, const struct asking *right)
 {
     if (left->node != right->node)

@@ -1,4 +1,5 @@
-/* When each life saw each removal, and which life's coordinator of a type ran last and has not ended. */
+/* Records when each incarnation saw each removal, and which incarnation ran a type's coordinator
+ * last without ending it. */
 #include "sim/check_margin.h"
 
 #include <inttypes.h>
@@ -8,16 +9,17 @@
 #include "base/timers.h"
 #include "sim/verdict.h"
 
-#define SLACK 8 /* of the margin that part may lack: a fact is looked at when its turn is over */
+/* that part of the margin may be missing, because a fact is read after its turn ends */
+#define SLACK 8
 
-/* A life has seen that another one is removed. */
+/* An incarnation has seen that another one is removed. */
 struct removal {
     uint64_t at; /* by its own clock */
     bool was_up; /* it was up itself by then */
 };
 
 struct margin_node {
-    uint64_t uid; /* of the last life */
+    uint64_t uid; /* of the last incarnation */
     uint64_t margin;
     bool is_up;
 };
@@ -27,7 +29,7 @@ struct check_margin {
     const struct check_safety *safety;
     check_margin_clock *clock;
     void *user;
-    struct map removals; /* life, uid -> struct removal */
+    struct map removals; /* incarnation, uid -> struct removal */
     struct map runners;  /* type -> uid; 0: none, or it has ended */
     struct margin_node nodes[CHECK_NODES_MAX];
     struct check_margin_counts counts;
@@ -75,7 +77,7 @@ static const struct removal *find_removal(const struct check_margin *check,
                       (struct fact_key){ { check->nodes[node].uid, uid } });
 }
 
-/* ns since then; 0 with enough when the margin has passed. */
+/* passed: ns since the removal. False if the margin is over. */
 static bool is_early(const struct check_margin *check, uint32_t node,
                      const struct removal *removal, uint64_t *passed)
 {
@@ -110,7 +112,7 @@ static void home_ended(struct check_margin *check, uint32_t node,
 
     if (probe->second != PROBE_HOME_NODE_REMOVED || !removal ||
         !is_judged(check, node))
-        return; /* of a node that was not removed: check_coordinator */
+        return; /* the node was not removed: check_coordinator judges that */
     check->counts.homes++;
     if (is_early(check, node, removal, &passed))
         violation(check->verdict, "handoff-safety", node,
@@ -145,7 +147,7 @@ static void coordinator_runs(struct check_margin *check, uint32_t node,
     uint64_t passed;
 
     if (check->safety && check->safety->outside[node])
-        return; /* and nobody waits for its end */
+        return; /* other nodes do not wait for its end */
     if (probe->kind == PROBE_COORDINATOR_STARTED && *runner && removal &&
         removal->was_up && is_judged(check, node)) {
         check->counts.starts++;

@@ -1,15 +1,15 @@
-/* The checker of the removal margin (behaviour 12.3, 14.10): what ran on a member that was removed starts elsewhere only when the margin has
- * passed since then, each by its own clock.
+/* Checks the removal margin: parts of a removed member start elsewhere only after the margin has
+ * passed, each by its own clock. The margin is `down-removal-margin` (docs/protocol/downing.md).
  *
- *   handoff-safety  a home that ends because its node is removed ends so long after its coordinator's node has seen that
- *   single-coordinator  where a coordinator's node died, or was given up, while the coordinator ran, another one of its type starts so long after its own
- *        node has seen the removal
+ *   handoff-safety      a home whose node was removed ends when the margin has passed on its
+ *                       coordinator's node
+ *   single-coordinator  after a coordinator's node died or was given up, the next coordinator of
+ *                       the type starts when the margin has passed on its own node
  *
- * A coordinator that has ended by itself, as for a hand-over, leaves nobody to wait for. Not judged: nodes outside (facts.h), and starts
- * on a node that was not up itself when it saw the removal, since its first view of the members begins without the removed ones, as in the
- * reference.
- *
- * Fed with facts in the order in which they happened. */
+ * A coordinator that ended by itself, for example in a hand-over, requires no wait. Two cases are
+ * not judged: nodes outside (facts.h), and starts on a node that was not up when it saw the
+ * removal. Its first view of the members begins without the removed ones, as in Akka.
+ * Facts must arrive in the order in which they happened. */
 #ifndef SHERD_SIM_CHECK_MARGIN_H
 #define SHERD_SIM_CHECK_MARGIN_H
 
@@ -19,11 +19,12 @@
 struct verdict;
 struct check_margin;
 
-typedef uint64_t check_margin_clock(void *user, uint32_t node); /* what the node's monotonic clock shows now, ns */
+/* ns of the node's monotonic clock now */
+typedef uint64_t check_margin_clock(void *user, uint32_t node);
 
 struct check_margin_counts {
-    uint64_t homes;  /* that ended with their node, and were judged */
-    uint64_t starts; /* of coordinators behind one that died, and were judged */
+    uint64_t homes;  /* homes that ended with their node and were judged */
+    uint64_t starts; /* coordinators that followed a dead one and were judged */
 };
 
 /* verdict, safety (may be null) and user are lent for life. */
@@ -34,8 +35,8 @@ void check_margin_free(struct check_margin *check); /* null is fine */
 
 void check_margin_node_started(struct check_margin *check, uint32_t node,
                                uint64_t uid,
-                               uint64_t margin); /* ns; 0: it has none, and is not judged */
-/* Kinds that are not its own are ignored. */
+                               uint64_t margin); /* ns; 0: none, the node is not judged */
+/* Ignores other kinds of probes. */
 void check_margin_probe(struct check_margin *check, uint32_t node,
                         const struct probe *probe);
 struct check_margin_counts

@@ -1,4 +1,5 @@
-/* Whose life is whose, on which side each resolver stood when it decided, and whom such decisions have downed that nobody has heard of. */
+/* Records which incarnation runs where, which side each resolver was on when it decided, and which
+ * downed nodes no other node knows of yet. */
 #include "sim/check_outside.h"
 
 #include "base/check.h"
@@ -7,30 +8,30 @@
 #include "base/vec.h"
 #include "sim/check_entity.h"
 
-/* What a resolver saw when it decided. */
+/* The view of a resolver when it decided. */
 struct stand {
-    VEC(uint64_t) reached; /* uids; its own, too */
+    VEC(uint64_t) reached; /* uids, with its own */
     bool ends;             /* it downed its own node */
-    bool is_outside;       /* its node was, by then */
+    bool is_outside;       /* its node was outside at that time */
 };
 
-/* Downed by a decision that gives it up only when others have heard of it. */
+/* A node that a decision downed. The decision gives it up only when others hear of it. */
 struct doom {
     uint64_t uid;
     uint32_t stand;
 };
 
 struct outside_node {
-    uint64_t uid;     /* of the life that runs; 0: none */
+    uint64_t uid;     /* of the incarnation that runs; 0: none */
     uint64_t late_at; /* 0: it has not seen itself down */
     uint32_t stand;   /* of its last decision, from 1; 0: none */
-    bool follows;     /* outside because it joined a node that is */
+    bool follows;     /* outside because it joined a node that is outside */
 };
 
 struct check_outside {
     struct check_safety *safety;
     uint64_t stop_ns;
-    struct map indexes; /* uid -> index + 1 of the node whose life it is */
+    struct map indexes; /* uid -> index + 1 of the node with that incarnation */
     VEC(struct stand) stands;
     VEC(struct doom) dooms;
     uint64_t look_at; /* the first late_at; NEVER: none */
@@ -91,7 +92,7 @@ void check_outside_node_ended(struct check_outside *check, uint32_t node)
     forget(check, node);
 }
 
-/* The index of a life that runs, from 1; 0: none. */
+/* The index of an incarnation that runs, from 1; 0: none. */
 static uint32_t living(const struct check_outside *check, uint64_t uid)
 {
     const uint32_t *index =
@@ -151,14 +152,14 @@ static void decided(struct check_outside *check, uint32_t node, uint64_t uid)
     if (stand && (stand->is_outside ||
                   (stand->ends && !reaches(stand, uid)))) {
         check->counts.spared++;
-        drop_doom(check, uid); /* the last word counts */
+        drop_doom(check, uid); /* the last decision counts */
         vec_push(&check->dooms, ((struct doom){ uid, number - 1 }));
         return;
     }
     put_outside(check, uid);
 }
 
-/* Somebody hears that a member is down, or removed. */
+/* A node hears that a member is down or removed. */
 static void heard(struct check_outside *check, uint32_t by, uint64_t uid)
 {
     uint64_t own = check->nodes[by].uid;
@@ -177,7 +178,8 @@ static void heard(struct check_outside *check, uint32_t by, uint64_t uid)
 
 /* ---- members ---- */
 
-/* It was taken in by one that is outside, perhaps alone by now: then its cluster is another one. */
+/* The node was welcomed by a node that is outside, and that may be alone by now. Then its cluster
+ * is a different one. */
 static void joined(struct check_outside *check, uint32_t node, uint64_t by)
 {
     uint32_t index = living(check, by);
@@ -213,7 +215,8 @@ static void seen(struct check_outside *check, uint64_t now, uint32_t by,
             check->nodes[index - 1].follows = false;
 }
 
-/* Behaviour 5.2: a leader removes who is exiting and cannot be reached. It need not be gone, nor have handed over. */
+/* A leader removes an exiting member that is unreachable. The member may still live, and may not
+ * have handed over. */
 static void leader_acted(struct check_outside *check, struct slice evidence)
 {
     size_t count = evidence.size / sizeof(struct probe_evidence);
@@ -255,7 +258,7 @@ void check_outside_probe(struct check_outside *check, uint64_t now,
     }
 }
 
-/* ---- who should be gone ---- */
+/* ---- late nodes ---- */
 
 void check_outside_paused(struct check_outside *check, uint32_t node,
                           uint64_t duration)

@@ -1,4 +1,4 @@
-/* Who lives on which side of a cut. */
+/* Records which node lives on which side of a cut, and judges both sides. */
 #include "sim/check_split.h"
 
 #include <string.h>
@@ -10,10 +10,10 @@
 #include "sim/verdict.h"
 #include "sim/world.h"
 
-#define TICKS (2 * SECOND) /* a resolver looks each second */
-#define DRIFT 16 /* of a time: clocks may be wrong by that part of it */
+#define TICKS (2 * SECOND) /* a resolver ticks each second */
+#define DRIFT 16 /* clocks may be wrong by that part of a time */
 
-/* The coordinator of a type is at the oldest member. */
+/* Returns the node of the oldest member, where the coordinator of a type runs. */
 static uint32_t find_oldest(struct world *world, uint32_t nodes)
 {
     struct sherd_status status = world_status(world, 0);
@@ -30,8 +30,9 @@ static uint32_t find_oldest(struct world *world, uint32_t nodes)
     return oldest;
 }
 
-/* Nothing was new before the cut, so that it cannot have waited in vain for longer than since then; and what is at rest for stable-after is
- * decided on, at the next tick. Clocks drift. */
+/* Whether a resolver may say that nothing was stable for too long. Nothing was new before the cut,
+ * so the resolver counts from the cut or later. It decides at the tick after stable-after has
+ * passed without a change. Clocks drift. */
 static bool can_be_unstable(const struct split *split, uint32_t node)
 {
     const struct resolver_settings *settings =
@@ -142,7 +143,7 @@ static enum split_side larger(const struct split *split,
     return side;
 }
 
-/* One that is alone with the oldest ends for the sake of the others, if they are more than one. */
+/* keep-oldest: an oldest member that is alone ends, if the other side has more than one node. */
 static enum split_side with_oldest(const struct split *split)
 {
     enum split_side side = split->side[split->oldest];
@@ -152,7 +153,7 @@ static enum split_side with_oldest(const struct split *split)
                : side;
 }
 
-/* Whom a side's node has for members: nobody but its side. */
+/* Whether the node's members are exactly the nodes of its side. */
 static bool has_its_side(const struct split *split, struct world *world,
                          uint32_t node)
 {
@@ -190,7 +191,7 @@ static void judge_kept(const struct split *split, struct world *world,
     }
 }
 
-/* Of a side that nobody may live on. */
+/* Judges a side on which no node may live. */
 static void judge_ended(const struct split *split, struct world *world,
                         struct verdict *verdict, enum strategy_kind kind,
                         enum split_side side)
@@ -208,7 +209,8 @@ static bool has_quorum(const struct split *split, enum split_side side)
     return split->count[side] >= split->nodes / 2 + 1;
 }
 
-/* Who gets the lease may be of either side: where it then finds nothing stable, the other one has ended, too. */
+/* With lease-majority either side may get the lease. If that side then finds nothing stable, both
+ * sides have ended. */
 static bool is_excused(const struct split *split, enum strategy_kind kind,
                        enum split_side kept)
 {

@@ -1,4 +1,4 @@
-/* The observer that feeds the checkers of probes. */
+/* Feeds the probe checkers as an observer of the world. */
 #include "sim/checks.h"
 
 #include <string.h>
@@ -13,11 +13,13 @@
 #include "sim/verdict.h"
 #include "sim/world.h"
 
-#define READ_PLUS 5 /* the reference's coordinator-state.read-majority-plus, */
+#define READ_PLUS 5 /* akka.cluster.sharding.coordinator-state.read-majority-plus */
 #define WRITE_PLUS 3 /* write-majority-plus */
-#define MAJORITY_MIN 5 /* and distributed-data.majority-min-cap, which nodes take where nothing is set */
-#define CHECKS_GIVE_UP_S 4 /* for singletons that nobody took over: node/shutdown.c */
-#define CHECKS_END_S 60 /* the actors' 10 s, the links' half, and a machine that is slow or drifts */
+/* akka.cluster.distributed-data.majority-min-cap, which nodes take if it is not set */
+#define MAJORITY_MIN 5
+#define CHECKS_GIVE_UP_S 4 /* for singletons that no node took over: node/shutdown.c */
+/* 10 s for actors, half as much for links, and reserve for slow or drifting machines */
+#define CHECKS_END_S 60
 
 static void forget_end(struct checks *checks, uint32_t node)
 {
@@ -25,7 +27,7 @@ static void forget_end(struct checks *checks, uint32_t node)
     checks->ends[node] = (struct checks_end){ 0, 0 };
 }
 
-/* From now on it has that time; who had less has it still. */
+/* Sets the time from now in which the node must end. A shorter time stays. */
 static void must_end(struct checks *checks, uint32_t node, uint64_t time)
 {
     struct checks_end *end = &checks->ends[node];
@@ -54,7 +56,8 @@ static uint64_t end_time(const struct checks *checks, uint32_t node)
                           SHERD_ACTOR_SYSTEM_TERMINATE, 0);
 }
 
-/* As long as its regions may take, and all the other steps up to its own end (node/shutdown.c); its clock may be slow. */
+/* The time for its regions and for all other steps of its shutdown (node/shutdown.c). Its clock may
+ * be slow. */
 static uint64_t leave_time(const struct checks *checks, uint32_t node)
 {
     const struct node_settings *settings =
@@ -82,7 +85,7 @@ uint32_t checks_ending(const struct checks *checks)
     return checks->ending;
 }
 
-/* A node that is paused cannot stop. */
+/* A paused node cannot stop. */
 static void count_pauses(struct checks *checks)
 {
     uint64_t now = world_now(checks->world);
@@ -103,7 +106,8 @@ static void count_pauses(struct checks *checks)
     checks->looked_at = now;
 }
 
-/* shutdown-completes: what is to end is gone in time, whoever takes its shards, answers, or reads what it still has to say. */
+/* shutdown-completes: a node ends in time, even if no other node takes its shards, answers, or
+ * reads its last messages. */
 static void look_at_ends(struct checks *checks)
 {
     uint64_t now = world_now(checks->world);
@@ -120,7 +124,8 @@ static void look_at_ends(struct checks *checks)
     }
 }
 
-/* Of one node. Where the coordinator is in another data center that one has to answer: it is not looked at there. */
+/* Looks at one node. It skips types whose coordinator is in another data center, because that one
+ * has to answer. */
 static void look_at_node(struct checks *checks, uint32_t node)
 {
     const struct world_node *place = world_node(checks->world, node);
@@ -201,7 +206,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     check_partition_node_ended(checks->sides, node);
 }
 
-/* CHECK_NODES_MAX: that life does not go on. */
+/* Returns CHECK_NODES_MAX if that incarnation does not go on. */
 static uint32_t node_of(const struct checks *checks, uint64_t uid)
 {
     uint32_t node = 0;
@@ -211,7 +216,7 @@ static uint32_t node_of(const struct checks *checks, uint64_t uid)
     return node;
 }
 
-/* Who took it in does not go on, or waits as an orphan itself. */
+/* True if the node that welcomed it has ended, or is such an orphan itself. */
 bool checks_is_orphaned(const struct checks *checks, uint32_t node)
 {
     for (uint32_t step = 0; step < CHECK_NODES_MAX; step++) {
@@ -236,7 +241,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
 
     (void)machine;
     if (left->kind <= PROBE_BYTES_ENDED)
-        return; /* messages are not judged here */
+        return; /* this observer does not judge messages */
     if (checks->centers > 1 && left->type != PROBE_TYPE_NONE) {
         copy = *left;
         copy.type = fact_type(checks->centers, node, left->type);
@@ -291,7 +296,7 @@ bool checks_is_unreadable(const struct trace_line *line)
     return false;
 }
 
-/* Connections deliver what was written, in order: what cannot be read was written so. */
+/* Connections deliver bytes unchanged and in order, so an unreadable frame was written so. */
 static void line(void *user, uint32_t node, const struct trace_line *line)
 {
     struct checks *checks = user;

@@ -1,10 +1,11 @@
-/* All checkers of probes over one world: an observer that feeds them. Where they disagree with the nodes the world's verdict
- * has it. Nodes must run with settings.probes.
+/* Runs all probe checkers over one world, as an observer that feeds them. The world's verdict
+ * records where nodes break a rule. Nodes must run with settings.probes.
  *
- * Who is given up while its process lives is outside (check_outside.h): what runs there until it ends itself may overlap, and is
- * measured.
+ * A node that is given up while its process lives is outside (check_outside.h). Until it ends, its
+ * parts may overlap with others, and are measured.
  *
- *   shutdown-completes   a node that is told to leave, or sees itself exiting or removed, has ended when the times of all steps of its end are over */
+ *   shutdown-completes  a node that is told to leave, or sees itself exiting or removed, ends
+ *                       within the time of all its shutdown steps */
 #ifndef SHERD_SIM_CHECKS_H
 #define SHERD_SIM_CHECKS_H
 
@@ -25,16 +26,16 @@
 struct world;
 struct trace_line;
 
-/* A life that is to end: it was told to leave, sees itself exiting, or ends itself. */
+/* An incarnation that must end: it was told to leave, sees itself exiting, or ends itself. */
 struct checks_end {
     uint64_t since;
-    uint64_t by; /* ns of the world: a pause of the node is no part of it */
+    uint64_t by; /* ns of the world; pauses of the node are added */
 };
 
-/* How a life came into the cluster. */
+/* How an incarnation came into the cluster. */
 struct checks_entry {
     uint64_t started_at; /* ns of the world */
-    uint64_t by;         /* uid of who has shown it the gossip; 0: nobody has */
+    uint64_t by;         /* uid of the node that sent it the gossip; 0: none has */
 };
 
 struct checks {
@@ -55,25 +56,28 @@ struct checks {
     struct world *world;
     struct verdict *verdict;
     uint32_t centers; /* data centers; set after checks_new; 0: one */
-    uint64_t uids[CHECK_NODES_MAX]; /* of the lives that run; 0 = none */
-    struct checks_end ends[CHECK_NODES_MAX]; /* of lives that are to end; all zero: none of them is */
-    struct checks_entry entries[CHECK_NODES_MAX]; /* of the last lives */
-    uint32_t ending;    /* of ends that are set */
+    uint64_t uids[CHECK_NODES_MAX]; /* of incarnations that run; 0: none */
+    /* of incarnations that must end; all zero: this one need not */
+    struct checks_end ends[CHECK_NODES_MAX];
+    struct checks_entry entries[CHECK_NODES_MAX]; /* of the last incarnations */
+    uint32_t ending;    /* count of ends that are set */
     uint64_t looked_at; /* pauses are counted from here */
 };
 
 /* The world is lent; stop_ns as in check_entity_new. */
 struct checks *checks_new(struct world *world, uint64_t stop_ns);
-/* Looks at deadlines; at the end of a run, and whenever one likes. */
+/* Checks deadlines. Call it at the end of a run, and at any other time. */
 void checks_look(struct checks *checks);
-/* While homes are judged (check_homes_quiet): who asks for one. Every few seconds is enough. */
+/* Checks which regions ask for a home while homes are judged (check_homes_quiet). A call every few
+ * seconds is enough. */
 void checks_look_at_homes(struct checks *checks);
-/* How many lives are to end and have not, nor were found late. */
+/* Incarnations that must end, have not ended and were not reported as late. */
 uint32_t checks_ending(const struct checks *checks);
-/* Has a life been taken in by one that is over, or outside? Nobody else may know of it. */
+/* Whether the node that welcomed this incarnation has ended or is outside. Other nodes may not know
+ * of the incarnation then. */
 bool checks_is_orphaned(const struct checks *checks, uint32_t node);
-/* Does a node say that bytes from a connection are no frame? */
+/* Whether the line says that bytes from a connection are no frame. */
 bool checks_is_unreadable(const struct trace_line *line);
-void checks_free(struct checks *checks); /* after world_free */
+void checks_free(struct checks *checks); /* call it after world_free */
 
 #endif

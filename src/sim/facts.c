@@ -1,4 +1,4 @@
-/* A table of values made at their first mention. */
+/* Keeps a table of values that are made at their first mention. */
 #include "sim/facts.h"
 
 #include "base/check.h"
@@ -11,7 +11,7 @@ void *facts_of(struct map *map, struct fact_key key, size_t size)
     if (value)
         return value;
     value = mem_alloc(size);
-    (void)map_put(map, bytes, value); /* none is replaced */
+    (void)map_put(map, bytes, value); /* it replaces no other value */
     return value;
 }
 

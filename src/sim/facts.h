@@ -1,4 +1,5 @@
-/* What the checkers of probes have in common: a table of values made at their first mention, and which nodes may overlap. */
+/* Holds what the probe checkers share: tables of values that are made at their first mention, and
+ * the nodes that may overlap. */
 #ifndef SHERD_SIM_FACTS_H
 #define SHERD_SIM_FACTS_H
 
@@ -8,10 +9,11 @@
 
 #include "base/map.h"
 
-#define CHECK_NODES_MAX 1024 /* indexes of nodes are below it */
+#define CHECK_NODES_MAX 1024 /* node indexes are below it */
 
-/* Types of different data centers are different ones for the checkers: node n is in number n modulo `centers`. */
-#define FACT_TYPES_MAX 256 /* of one data center */
+/* The checkers treat types of different data centers as different types. Node n belongs to data
+ * center n modulo `centers`. */
+#define FACT_TYPES_MAX 256 /* types of one data center */
 static inline uint16_t fact_type(uint32_t centers, uint32_t node,
                                  uint16_t type)
 {
@@ -19,24 +21,27 @@ static inline uint16_t fact_type(uint32_t centers, uint32_t node,
                        : (uint16_t)(type + node % centers * FACT_TYPES_MAX);
 }
 
-/* Nodes that the cluster has given up while they lived (check_outside.h): until they end themselves, or are late, they may run what runs
- * elsewhere, too. What they overlap with is measured, not judged. All false: a run that keeps to the assumptions. */
+/* Nodes outside: the cluster has given them up while they live (check_outside.h). Until such a node
+ * ends or is late, it may run what also runs elsewhere. The checkers measure what it overlaps with
+ * and do not judge it. All false: the run keeps to the assumptions. */
 struct check_safety {
     bool outside[CHECK_NODES_MAX];
-    bool late[CHECK_NODES_MAX]; /* has seen itself down for so long that nothing may run there any more */
-    /* Are two nodes members for each other? Then what excuses one of them from the rest excuses neither from the other. Null: none are. */
+    /* it has seen itself down for so long that nothing may run there any more */
+    bool late[CHECK_NODES_MAX];
+    /* Whether two nodes see each other as members. Then an excuse of one of them does not hold
+     * towards the other. Null: no two nodes do. */
     bool (*are_together)(void *user, uint32_t node, uint32_t other);
     void *user; /* lent for life */
 };
 
-/* May a node run what runs elsewhere, too? Null safety: none may. */
+/* Whether the node may run what also runs elsewhere. Null safety: no node may. */
 static inline bool safety_may_overlap(const struct check_safety *safety,
                                       uint32_t node)
 {
     return safety && safety->outside[node] && !safety->late[node];
 }
 
-/* May the same run on both? */
+/* Whether the same thing may run on both nodes. */
 static inline bool safety_excuses(const struct check_safety *safety,
                                   uint32_t node, uint32_t other)
 {
@@ -46,12 +51,12 @@ static inline bool safety_excuses(const struct check_safety *safety,
              safety->are_together(safety->user, node, other));
 }
 
-/* Up to three numbers as a key: no padding, so that equal keys are equal bytes. */
+/* Up to three numbers as a key. It has no padding, so equal keys have equal bytes. */
 struct fact_key {
     uint64_t words[3];
 };
 
-/* Of a shard: negative numbers are shards, too. */
+/* The key of a shard. Negative numbers are shards, too. */
 static inline uint64_t fact_shard(uint16_t type, int32_t shard)
 {
     return (uint64_t)type << 32 | (uint32_t)shard;
@@ -62,9 +67,9 @@ static inline uint16_t fact_shard_type(uint64_t shard)
     return (uint16_t)(shard >> 32);
 }
 
-/* The value of that key: `size` bytes, zero at first. Lent until facts_fini. */
+/* Returns the value of that key: `size` bytes, zero at first. Lent until facts_fini. */
 void *facts_of(struct map *map, struct fact_key key, size_t size);
-void *facts_find(const struct map *map, struct fact_key key); /* null when it was never mentioned */
+void *facts_find(const struct map *map, struct fact_key key); /* null if it was never mentioned */
 void facts_fini(struct map *map); /* frees the values, too */
 
 #endif
