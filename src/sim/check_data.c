@@ -1,4 +1,5 @@
-/* All writes of each key, in the order in which they began; a value is compared with those that it must and may show. */
+/* Keeps all writes of each key in the order in which they began, and compares values with the
+ * writes that they must and may show. */
 #include "sim/check_data.h"
 
 #include "base/check.h"
@@ -9,17 +10,17 @@
 struct write {
     struct check_data_write what;
     uint64_t number;
-    uint64_t life; /* of its node */
+    uint64_t life; /* incarnation of its node */
     uint64_t begun;
     uint64_t ended; /* 0: open */
     enum check_data_end end;
-    uint64_t epoch; /* when it began */
-    bool is_steady; /* and when it ended */
-    bool is_void;   /* its node had strayed meanwhile */
-    uint64_t ends;  /* lives that had ended when it began */
+    uint64_t epoch; /* at its begin */
+    bool is_steady; /* the epoch was the same at its end */
+    bool is_void;   /* its node became a stray before its end */
+    uint64_t ends;  /* incarnations that had ended at its begin */
 };
 
-/* What a client was told last. */
+/* The value that a client saw last. */
 struct told {
     uint32_t client;
     struct check_data_value value; /* without elements */
@@ -34,15 +35,15 @@ struct key {
     enum sherd_data_type type;
     bool expires;
     bool is_stored; /* on each node's disk */
-    VEC(struct forgotten) forgotten; /* in the order in which it was */
+    VEC(struct forgotten) forgotten; /* in the order of forgetting */
     VEC(struct write) writes;
-    VEC(uint32_t) removals; /* places in writes */
+    VEC(uint32_t) removals; /* indexes in writes */
     VEC(struct told) told;
     bool is_deletable; /* a deletion has begun */
 };
 
 struct place {
-    uint64_t life; /* the last one */
+    uint64_t life; /* the last incarnation */
     bool lives;
     bool is_pruned;
 };
@@ -50,17 +51,17 @@ struct place {
 struct check_data {
     struct verdict *verdict;
     const struct check_safety *safety; /* may be null */
-    bool has_strays; /* some node has strayed */
-    VEC(bool) strays; /* by life, from 1 on: it has been outside */
-    uint32_t nodes;   /* indexes of all that were there are below it */
+    bool has_strays; /* some node has become a stray */
+    VEC(bool) strays; /* by incarnation, from 1: it has been outside */
+    uint32_t nodes;   /* all node indexes so far are below it */
     VEC(struct key *) keys;
-    VEC(uint32_t) key_of; /* by number of a write, from 1 on */
+    VEC(uint32_t) key_of; /* by number of a write, from 1 */
     struct place places[CHECK_NODES_MAX];
     uint64_t lives;
     uint64_t ends;
     uint64_t epoch;
     uint64_t time;
-    uint64_t started; /* the last node, by time */
+    uint64_t started; /* start of the last node */
     struct check_data_counts counts;
 };
 
@@ -100,7 +101,7 @@ static bool is_outside(const struct check_data *check, uint32_t node)
     return check->safety && check->safety->outside[node];
 }
 
-/* Is what it writes pruned while it lives? */
+/* A stray's writes may be pruned while it lives. */
 static bool is_astray(const struct check_data *check, uint32_t node)
 {
     return is_outside(check, node) || check->places[node].is_pruned;
@@ -171,7 +172,7 @@ void check_data_node_started(struct check_data *check, uint32_t node)
     check->started = check_data_time(check);
 }
 
-/* What it had begun nobody will hear of; it was done by now, or never. */
+/* The results of its open writes are unknown: each was done by now, or never. */
 void check_data_node_ended(struct check_data *check, uint32_t node)
 {
     uint64_t now = check_data_time(check);
@@ -223,7 +224,8 @@ bool check_data_has_forgotten(const struct check_data *check, uint32_t node,
     return false;
 }
 
-/* How often since the write began; node: by that one, or CHECK_NODES_MAX: by any. */
+/* Counts how often replicas forgot the key since the write began: the replica of `node`, or all
+ * with CHECK_NODES_MAX. */
 static uint64_t forgotten_since(const struct key *key,
                                 const struct write *write, uint32_t node)
 {
@@ -303,16 +305,17 @@ uint64_t check_data_ends_since(const struct check_data *check, uint64_t number)
     return check->ends - write_of(check, number)->ends;
 }
 
-/* ---- what must be there ---- */
+/* ---- writes that must be visible ---- */
 
-/* Do they merge so that what was added and not removed is there? */
+/* Whether merges of this type keep every element that was added and not removed. */
 static bool keeps_elements(enum sherd_data_type type)
 {
     return type == SHERD_G_SET || type == SHERD_OR_SET ||
            type == SHERD_OR_MULTIMAP;
 }
 
-/* And what was removed is not? A map that removes a key forgets what its value had seen. */
+/* Whether merges keep removed elements away. A map that removes a key forgets what its value had
+ * seen. */
 static bool keeps_removals(enum sherd_data_type type)
 {
     return type == SHERD_OR_SET;
@@ -326,7 +329,8 @@ static bool concerns(const struct write *removal, int64_t element)
            what == CHECK_DATA_GROUP(element % CHECK_DATA_GROUPS);
 }
 
-/* May something have removed what this one added? Not what its client did before; not what had ended before it began. */
+/* Whether a removal may have removed what this write added. Earlier removals of its client, and
+ * removals that ended before it began, did not. */
 static bool may_be_removed(const struct key *key, const struct write *add)
 {
     for (uint32_t i = 0; i < key->removals.count; i++) {
@@ -343,7 +347,7 @@ static bool may_be_removed(const struct key *key, const struct write *add)
     return false;
 }
 
-/* Has its client removed it since? All that it ever added of it was seen where that was done. */
+/* Whether its client has removed it since. The removal saw all earlier additions of the client. */
 static bool is_removed_again(const struct key *key, const struct write *add,
                              const struct write **removal)
 {
@@ -358,7 +362,8 @@ static bool is_removed_again(const struct key *key, const struct write *add,
     return false;
 }
 
-/* The last of its element: others of it are before, and of the same client. */
+/* Whether this is the last write of its element. Others of the element come before it, from the
+ * same client. */
 static bool is_last(const struct key *key, const struct write *add)
 {
     const struct write *end = key->writes.items + key->writes.count;
@@ -383,7 +388,7 @@ bool check_data_is_firm(const struct check_data *check, uint64_t number)
            write->what.act == CHECK_DATA_ADD && !may_be_removed(key, write);
 }
 
-/* What a value is compared with: a read, or null for the quiet. */
+/* The judging of one value: by a read, or null in the quiet phase. */
 struct judgement {
     struct check_data *check;
     const struct key *key;
@@ -399,7 +404,7 @@ static bool lives(const struct check_data *check, const struct write *write)
     return place->lives && place->life == write->life;
 }
 
-/* Does one live who has it? */
+/* Whether a live node has the write. */
 static bool is_kept(const struct check_data *check, const struct write *write)
 {
     return lives(check, write) ||
@@ -407,7 +412,7 @@ static bool is_kept(const struct check_data *check, const struct write *write)
             check->ends - write->ends < write->what.replicas);
 }
 
-/* Of these an element's or a count's key may have been put by many. */
+/* Several writes may have put the key of an element or a count in these types. */
 static bool has_groups(enum sherd_data_type type)
 {
     return type == SHERD_OR_MULTIMAP || type == SHERD_PN_COUNTER_MAP;
@@ -418,7 +423,7 @@ static int64_t group_of(const struct write *write)
     return write->what.element % CHECK_DATA_GROUPS;
 }
 
-/* Did nobody inside know of it for certain when its node was outside? */
+/* Whether no node inside knew of the write for certain when its node was outside. */
 static bool is_stray(const struct check_data *check, const struct write *write)
 {
     bool is_known = write->what.replicas > 1 &&
@@ -437,8 +442,9 @@ bool check_data_must_stay(const struct check_data *check, uint64_t number)
            check_data_is_firm(check, number) && !is_stray(check, write);
 }
 
-/* Who is outside may be pruned while it lives. A key of a map that it put stands there for what it knew of, and is cleaned away as its own: what others
- * had put under that key by then goes with it, and a counter under it begins anew. What was put later it did not know. */
+/* Whether pruning a stray may take the write along. A map key that the stray put covers what the
+ * stray knew then, and is pruned as the stray's own. The entries of others under that key go with
+ * it, and a counter under it begins anew. The stray did not know later entries. */
 static bool may_go_with_a_stray(const struct judgement *judgement,
                                 const struct write *write)
 {
@@ -452,7 +458,7 @@ static bool may_go_with_a_stray(const struct judgement *judgement,
         const struct write *other = &key->writes.items[i];
         bool is_before = other->ended && other->ended < write->begun;
 
-        /* Whoever takes one element out of a key's puts the key, too. */
+        /* A removal of one element of a key also puts the key. */
         if (other->what.act != CHECK_DATA_DELETE && other->what.element >= 0 &&
             (counts || !is_before) && group_of(other) == group_of(write) &&
             !(other->ended && other->end == CHECK_DATA_REFUSED) &&
@@ -462,7 +468,7 @@ static bool may_go_with_a_stray(const struct judgement *judgement,
     return false;
 }
 
-/* Of those who have acknowledged it some may have forgotten it. */
+/* Replicas that acknowledged the write may have forgotten it since. */
 static bool meets(struct check_data *check, const struct check_data_read *read,
                   const struct write *write)
 {
@@ -488,7 +494,7 @@ static bool must_show(const struct judgement *judgement,
         return false;
     if (!read)
         return is_kept(judgement->check, write);
-    /* Of a notice only going back is judged: it may be older than what was written since. */
+    /* A notice may be older than the newest writes, so only going back is judged. */
     if (!read->replicas || is_outside(judgement->check, read->node))
         return false;
     if (write->what.client == read->client && write->ended &&
@@ -562,7 +568,7 @@ static void judge_elements(const struct judgement *judgement)
     }
 }
 
-/* Nobody adds what another one has added, so numbers of writes are enough. */
+/* No two writes add the same element, so the numbers of writes suffice. */
 static void judge_strangers(const struct judgement *judgement)
 {
     const struct check_data *check = judgement->check;
@@ -588,8 +594,9 @@ static bool is_counter(enum sherd_data_type type)
            type == SHERD_PN_COUNTER_MAP;
 }
 
-/* A disk brings back what a removed member had counted, and who is pruned from it again counts it as its own; another disk may have it as the
- * count of who pruned it before. What said so was forgotten with the key. */
+/* A disk may restore what a removed member had counted. The node that prunes that member again then
+ * counts it as its own, and another disk may hold it as the count of an earlier pruner. The pruning
+ * mark was forgotten with the key. */
 static bool may_count_twice(const struct judgement *judgement)
 {
     const struct key *key = judgement->key;
@@ -619,7 +626,7 @@ static void judge_count(const struct judgement *judgement)
         most += amount > 0 || must ? amount : 0;
         least += amount < 0 || must ? amount : 0;
     }
-    /* Of what is removed nothing, or a part, counts. */
+    /* Removed counts may count in part or not at all. */
     if (key->removals.count || may_count_twice(judgement)) {
         least = INT64_MIN;
         most = INT64_MAX;
@@ -636,7 +643,7 @@ static void judge_count(const struct judgement *judgement)
                   (long long)most);
 }
 
-/* Flags and deletions: on for ever, and only when somebody switched. */
+/* Flags and deletions stay on forever, and go on only when a client switched them. */
 static void judge_switch(const struct judgement *judgement,
                          enum check_data_act act, bool is_on, const char *name)
 {
@@ -664,7 +671,7 @@ static void judge_switch(const struct judgement *judgement,
                   judgement->index, name);
 }
 
-/* Is there anything that has to be seen? Removals do not make a key. */
+/* Looks for a write that must be visible. Removals do not create a key. */
 static void judge_missing(const struct judgement *judgement)
 {
     const struct key *key = judgement->key;
@@ -702,7 +709,7 @@ static void judge(const struct judgement *judgement)
         judge_switch(judgement, CHECK_DATA_ON, value->is_on, "on");
 }
 
-/* ---- going back ---- */
+/* ---- values that go back ---- */
 
 static struct told *told_of(struct key *key, uint32_t client)
 {

@@ -1,4 +1,4 @@
-/* Who lives where: a row for each entity that lives, each shard at a node, each node. */
+/* Keeps a row for each live entity, for each shard at a node, and for each node. */
 #include "sim/check_entity.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ struct incarnation {
     uint32_t node;
 };
 
-/* An entity that lives. */
+/* A live entity. */
 struct entity {
     VEC(struct incarnation) live;
     uint64_t overlap_since; /* while it lives more than once */
@@ -35,7 +35,7 @@ struct place {
 struct place_node {
     uint64_t uid;
     uint64_t live; /* entities */
-    uint64_t stop_at; /* when none may live any more; 0 = it need not stop */
+    uint64_t stop_at; /* from then on none may live; 0: the node need not stop */
 };
 
 struct check_entity {
@@ -43,10 +43,10 @@ struct check_entity {
     const struct check_safety *safety;
     uint64_t stop_ns;
     struct map entities; /* type, id -> struct entity */
-    struct buf key;      /* of the one that is looked for */
+    struct buf key;      /* scratch key for look-ups */
     struct map places;   /* node and shard as one number -> struct place */
     struct place_node nodes[CHECK_NODES_MAX];
-    uint64_t look_at; /* the first stop_at, NEVER when none */
+    uint64_t look_at; /* the first stop_at; NEVER: none */
     struct check_entity_counts counts;
 };
 
@@ -84,7 +84,7 @@ void check_entity_free(struct check_entity *check)
     mem_free(check);
 }
 
-/* Looked for at each start and stop of an entity: a short key. */
+/* The key is short because each start and stop of an entity looks it up. */
 static struct place *place_of(struct check_entity *check, uint32_t node,
                               uint64_t shard)
 {
@@ -94,11 +94,11 @@ static struct place *place_of(struct check_entity *check, uint32_t node,
     if (place)
         return place;
     place = mem_alloc(sizeof *place);
-    (void)map_put(&check->places, map_u64(&key), place); /* none is replaced */
+    (void)map_put(&check->places, map_u64(&key), place); /* it replaces no other value */
     return place;
 }
 
-/* Null: it does not live. */
+/* Null: the entity does not live. */
 static struct entity *entity_of(struct check_entity *check,
                                 const struct probe *probe)
 {
@@ -115,11 +115,12 @@ static struct entity *entity_new(struct check_entity *check)
 
     entity->key_size = key.size;
     memcpy(entity->key, key.data, key.size);
-    (void)map_put(&check->entities, slice_of(entity->key, key.size), entity); /* none is replaced */
+    /* it replaces no other value */
+    (void)map_put(&check->entities, slice_of(entity->key, key.size), entity);
     return entity;
 }
 
-/* ---- one owner ---- */
+/* ---- one incarnation ---- */
 
 static void judge_second(struct check_entity *check, uint64_t now,
                          uint32_t node, const struct probe *probe,
@@ -171,7 +172,7 @@ static void entity_started(struct check_entity *check, uint64_t now,
     check->counts.live++;
 }
 
-/* One incarnation of an entity is gone, and with the last one its row. */
+/* Removes one incarnation of an entity, and the entity's row with the last one. */
 static void forget(struct check_entity *check, uint64_t now,
                    struct entity *entity, uint32_t index)
 {
@@ -182,7 +183,7 @@ static void forget(struct check_entity *check, uint64_t now,
     vec_remove(&entity->live, index);
     if (!entity->live.count) {
         (void)map_take(&check->entities,
-                       slice_of(entity->key, entity->key_size)); /* this one */
+                       slice_of(entity->key, entity->key_size)); /* this entity */
         entity_free(entity);
         return;
     }

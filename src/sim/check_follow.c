@@ -1,4 +1,5 @@
-/* What a follower has heard is folded into a picture; each event is judged by the picture before it. */
+/* Folds the events that a follower hears into a picture, and judges each event by the picture
+ * before it. */
 #include "sim/check_follow.h"
 
 #include <inttypes.h>
@@ -27,27 +28,27 @@ struct follower {
     bool is_small;
     bool needs_state; /* before any change */
     bool awaits;      /* a state */
-    bool has_state;   /* since it is subscribed */
-    bool has_part;    /* of one: the rest comes next */
-    bool has_heard;   /* anything since it is subscribed */
-    uint32_t events;  /* 0: it is not subscribed */
-    uint32_t leaving; /* taken out, but what was on its way may still come */
-    uint32_t whole;   /* of these it has heard all since the picture began */
+    bool has_state;   /* since it subscribed */
+    bool has_part;    /* of a state: the rest comes next */
+    bool has_heard;   /* anything since it subscribed */
+    uint32_t events;  /* 0: not subscribed */
+    uint32_t leaving; /* unsubscribed, but events in flight may still arrive */
+    uint32_t whole;   /* events that it heard without gap since the picture began */
     struct picture picture;
     struct picture parts; /* of a state */
     VEC(uint64_t) removed;
-    char *center; /* of the own node; null: not heard of */
+    char *center; /* of its own node; null: not heard of */
 };
 
 struct check_follow {
     struct verdict *verdict;
-    follow_known *known; /* null: nobody knows what lives were started with */
+    follow_known *known; /* null: start values are unknown */
     void *user;
     VEC(struct follower *) followers;
     struct check_follow_counts counts;
 };
 
-/* ---- made and freed ---- */
+/* ---- lifetime ---- */
 
 struct check_follow *check_follow_new(struct verdict *verdict)
 {
@@ -173,7 +174,7 @@ static void wrong(const struct follower *follower,
                   "an actor hears %s", what);
 }
 
-/* Has it heard of all of these events since its picture began? */
+/* Whether it heard all of these events since its picture began. */
 static bool has_all(const struct follower *follower, uint32_t events)
 {
     return (follower->whole & events) == events;
@@ -196,7 +197,7 @@ static const char *judge_status(const struct follower *follower,
     if (follow_kind(member->status) != event->kind)
         return "the event is of another status";
     if (member->self != (member->uid == follower->uid))
-        return "who is the node itself is wrong";
+        return "it is wrong about which member is the node itself";
     if (was_removed(follower, member->uid))
         return "it was removed";
     if (known && known->status == member->status &&
@@ -274,7 +275,7 @@ static const char *judge_leader(const struct follower *follower,
                : NULL;
 }
 
-/* Every member has one more, which stands for its data center. */
+/* Each member has one role more, which names its data center. */
 static uint32_t count_roles(const struct sherd_cluster_member *member)
 {
     uint32_t count = 0;
@@ -284,7 +285,7 @@ static uint32_t count_roles(const struct sherd_cluster_member *member)
     return count;
 }
 
-/* By what the world knows. */
+/* Compares the member with what the world started. */
 static const char *judge_identity(const struct follower *follower,
                                   const struct sherd_cluster_member *member)
 {
@@ -307,7 +308,7 @@ static const char *judge_identity(const struct follower *follower,
                                                   : "it has not all these roles";
 }
 
-/* What may come when the node is out. */
+/* Events that may come after the node is out. */
 static bool ends(const struct sherd_cluster_event *event)
 {
     return event->kind == SHERD_MEMBER_REMOVED ||
@@ -317,7 +318,7 @@ static bool ends(const struct sherd_cluster_event *event)
             !event->member.uid);
 }
 
-/* Null: it fits to the picture that it was told to. */
+/* Returns null if the event fits the picture before it. */
 static const char *judge(const struct follower *follower,
                          const struct picture *picture,
                          const struct sherd_cluster_event *event)
@@ -406,7 +407,7 @@ static void fold(struct follower *follower, struct picture *picture,
 
 /* ---- hearing ---- */
 
-/* Who was not small has heard of all: then the state says what it knows already. */
+/* A follower with room in its mailbox has heard all changes, so the state says what it knows. */
 static void judge_again(struct follower *follower)
 {
     char text[160];
@@ -419,7 +420,7 @@ static void judge_again(struct follower *follower)
                   text);
 }
 
-/* What is not in the state is gone for good; who is in both went on in the ways that there are. */
+/* A member that is not in the state is permanently gone. Members in both took allowed steps. */
 static void judge_members(struct follower *follower)
 {
     const struct picture *before = &follower->picture;
@@ -457,7 +458,7 @@ static void state_ended(struct follower *follower)
     follower->whole = follower->events;
 }
 
-/* A state has everything, whatever is in the set. */
+/* A state has everything, regardless of the set. */
 static void hear_state(struct follower *follower,
                        const struct sherd_msg *message)
 {
@@ -502,7 +503,7 @@ static void hear_change(struct follower *follower,
     else if (follower->needs_state && !follower->leaving)
         wrong(follower, &event, "the state comes first");
     else if (follower->has_part)
-        wrong(follower, &event, "it comes in the midst of a state");
+        wrong(follower, &event, "it comes between the parts of a state");
     why = judge(follower, &follower->picture, &event);
     if (why)
         wrong(follower, &event, why);

@@ -1,4 +1,5 @@
-/* A table of versions, each with the lives that have held it as bits; of each node the version that it holds. */
+/* Keeps a table of gossip versions, with the incarnations that have held each one as bits, and the
+ * version that each node holds. */
 #include "sim/check_gossip_seen.h"
 
 #include <inttypes.h>
@@ -10,22 +11,22 @@
 
 #define WORD_BITS 64
 
-/* Numbers in time are counts of the facts that were told. */
+/* Times are counts of facts. */
 struct version {
     uint64_t hash;
-    uint64_t content; /* a hash of what it says */
-    uint64_t born_at; /* somebody held it for the first time */
-    uint64_t made_at; /* the last change in it, as far as is known: it cannot have been held before; 0: nothing is known */
+    uint64_t content; /* a hash of its content */
+    uint64_t born_at; /* a node held it for the first time */
+    uint64_t made_at; /* its last known change, before which no node can have held it; 0: unknown */
     uint32_t holders; /* nodes that hold it now */
-    bool is_partial;  /* it may have been held before, and forgotten */
-    VEC(uint64_t) lives; /* bits, by life: it has held it */
+    bool is_partial;  /* it may have been held before and forgotten */
+    VEC(uint64_t) lives; /* bits by incarnation: it has held the version */
 };
 
-/* Where a version comes from. */
+/* The origin of a version. */
 enum origin {
-    MADE,      /* by the node itself: a change */
-    TAKEN,     /* from another one, or merged with another one's */
-    TAKEN_PART /* the same, and some of what the node held is not in it: a member's that has been removed */
+    MADE,      /* a change by the node itself */
+    TAKEN,     /* from another node, or merged with its version */
+    TAKEN_PART /* the same, but it lacks an entry that the node held, of a removed member */
 };
 
 struct check_gossip_seen {
@@ -34,11 +35,11 @@ struct check_gossip_seen {
     struct map versions; /* hash -> struct version, which has the key */
     VEC(struct version *) known; /* by born_at */
     struct version *held[CHECK_NODES_MAX]; /* by node; null: none yet */
-    uint64_t runs[CHECK_NODES_MAX]; /* the life, by node */
+    uint64_t runs[CHECK_NODES_MAX]; /* the incarnation, by node */
     enum origin origins[CHECK_NODES_MAX]; /* of what it holds next, by node */
-    uint64_t life; /* given last */
+    uint64_t life; /* the last number given */
     uint64_t now;
-    uint64_t forgotten_at; /* the last birth of a version that was forgotten; 0: none was */
+    uint64_t forgotten_at; /* the last birth of a forgotten version; 0: none */
     struct check_gossip_seen_counts counts;
 };
 
@@ -69,7 +70,7 @@ void check_gossip_seen_free(struct check_gossip_seen *check)
     mem_free(check);
 }
 
-/* ---- lives ---- */
+/* ---- incarnations ---- */
 
 static void release(struct check_gossip_seen *check, uint32_t node)
 {
@@ -131,7 +132,8 @@ static void forget_some(struct check_gossip_seen *check)
     check->known.count = kept;
 }
 
-/* What is taken has all changes of what the node held in it, so it was not there before these were made. */
+/* A taken version contains all changes that the node held, so it did not exist before these
+ * changes. */
 static struct version *add_version(struct check_gossip_seen *check, uint32_t node,
                                    const struct probe *probe)
 {

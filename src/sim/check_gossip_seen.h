@@ -1,31 +1,33 @@
-/* The checker of who has seen which version of the gossip: what a leader takes for seen has been held.
+/* Checks leader-actions: if a leader counts a member as having seen its gossip version, the member
+ * has held that version.
  *
- *   leader-actions  a leader that changes members because all have seen its version holds that version itself, and each member that it takes for one that has
- *        seen it has held that very version, saying the same, in its life
+ * A leader that changes members because all have seen its version holds that version itself. Each
+ * member that it counts as having seen it has held exactly that version with equal content in its
+ * incarnation. A later version does not count: a node that reports a version as seen received that
+ * one (docs/protocol/gossip.md). In Akka, too, a node that skips a version does not count as having
+ * seen it.
  *
- * A later version does not do: who has seen one was told of that one (behaviour 2.3), and a node that goes on to the next one without it is not
- * among those who have seen it, in the reference neither.
- *
- * Which lives have held a version is kept of all that some node holds now, and of the last ones to be held first: CHECK_SEEN_MAX at most. Of
- * others it is forgotten. A version that may be one of these when it is held again is marked so, and who is said to have seen it is not judged; any
- * other is judged, however many were forgotten.
- *
- * Fed with facts in the order in which they happened. */
+ * The checker keeps the holders of all versions that a node holds now, and of the newest ones,
+ * CHECK_SEEN_MAX at most. It forgets others. If a node comes to hold a version that may be a
+ * forgotten one, that version is marked, and its holders are not judged. All other versions are
+ * judged.
+ * Facts must arrive in the order in which they happened. */
 #ifndef SHERD_SIM_CHECK_GOSSIP_SEEN_H
 #define SHERD_SIM_CHECK_GOSSIP_SEEN_H
 
 #include "base/probe.h"
 #include "sim/facts.h"
 
-#define CHECK_SEEN_MAX 4096 /* versions; when there are so many the older half goes, but what is held */
+/* versions; when full, the older half goes, except versions that nodes hold */
+#define CHECK_SEEN_MAX 4096
 
 struct verdict;
 struct check_gossip_seen;
 
 struct check_gossip_seen_counts {
-    uint64_t held;      /* a node has come to hold a version */
-    uint64_t judged;    /* members that a leader took for such as have seen its version */
-    uint64_t excused;   /* of these: of versions that may have been forgotten meanwhile */
+    uint64_t held;      /* times that a node came to hold a version */
+    uint64_t judged;    /* members that a leader counted as having seen its version */
+    uint64_t excused;   /* those of them whose version may have been forgotten */
     uint64_t forgotten; /* versions */
     uint64_t kept;      /* versions */
 };
@@ -36,7 +38,7 @@ void check_gossip_seen_free(struct check_gossip_seen *check); /* null is fine */
 void check_gossip_seen_node_started(struct check_gossip_seen *check, uint32_t node,
                              uint64_t uid);
 void check_gossip_seen_node_ended(struct check_gossip_seen *check, uint32_t node);
-/* Kinds that are not its own are ignored. */
+/* Ignores other kinds of probes. */
 void check_gossip_seen_probe(struct check_gossip_seen *check, uint32_t node,
                       const struct probe *probe);
 struct check_gossip_seen_counts check_gossip_seen_counts(const struct check_gossip_seen *check);

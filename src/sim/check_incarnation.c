@@ -1,5 +1,6 @@
-/* Lives are numbered as they start, whichever node's they are; of the life that a node runs, the last one of each other node that
- * it took something of, and whom it has seen removed. Asked with each answer to a heartbeat: a row of each node has both. */
+/* Numbers incarnations as they start, on any node. For the running incarnation of each node it
+ * keeps the last incarnation of each peer from which the node accepted anything, and the removals
+ * that it saw. Each heartbeat response is judged, so one row of a node has both. */
 #include "sim/check_incarnation.h"
 
 #include <inttypes.h>
@@ -11,23 +12,23 @@
 #include "sim/facts.h"
 #include "sim/verdict.h"
 
-/* Of each uid that was mentioned. */
+/* The facts of one uid. */
 struct life {
     uint64_t number; /* from 1; 0: of no node of this world */
     uint32_t node;
     uint32_t place; /* in rows, from 0 */
 };
 
-/* What one life has taken of one other node. */
+/* The part of one peer that one incarnation accepted from. */
 struct taken {
-    uint32_t number; /* of the last life of it; 0: none */
-    uint32_t what;   /* enum probe_taken, of the first of that */
+    uint32_t number; /* of the peer's last incarnation; 0: none */
+    uint32_t what;   /* enum probe_taken of the first message from it */
 };
 
-/* Of the life that a node runs, or ran last. */
+/* The incarnation that a node runs, or ran last. */
 struct row {
     VEC(struct taken) taken; /* by node */
-    VEC(bool) removed;       /* by life's place */
+    VEC(bool) removed;       /* by the incarnation's place */
 };
 
 struct check_incarnation {
@@ -129,7 +130,7 @@ static void something_is_taken(struct check_incarnation *check, uint32_t node,
     struct row *row = &check->rows[node];
     const struct life *life;
 
-    __builtin_prefetch(row); /* each of these lines is in no cache: they are waited for together */
+    __builtin_prefetch(row); /* each of these lines misses the cache, so fetch them together */
     life = life_of(check, uid);
     if (life->place < row->removed.count)
         __builtin_prefetch(&row->removed.items[life->place]);

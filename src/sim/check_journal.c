@@ -1,4 +1,4 @@
-/* What a store is asked, answers, makes durable and holds, judged by the model. */
+/* Judges the requests to a store, its answers, its durable events and its content by the model. */
 #include "sim/check_journal_model.h"
 
 #include <inttypes.h>
@@ -55,7 +55,7 @@ check_journal_counts(const struct check_journal *check)
     return &check->counts;
 }
 
-/* ---- asked ---- */
+/* ---- requests ---- */
 
 static void append_asked(struct check_journal *check, uint32_t node,
                          const struct journal_request *request)
@@ -99,7 +99,7 @@ static void asked(void *user, uint32_t node,
     }
 }
 
-/* ---- answered ---- */
+/* ---- answers ---- */
 
 static struct slice refused_key(struct check_journal *check, struct slice id,
                                 uint64_t seq, uint64_t payload)
@@ -128,7 +128,7 @@ static void refuse(struct check_journal *check,
     vec_fini(&events.events);
 }
 
-/* What is answered as stored is durable. */
+/* An event that is answered as stored is durable. */
 static void stored(struct check_journal *check, uint32_t node,
                    const struct journal_request *request, uint32_t entity)
 {
@@ -168,7 +168,7 @@ static void append_answered(struct check_journal *check, uint32_t node,
             refuse(check, request, i);
             break;
         case BACKEND_FAILED:
-            /* Of a repetition it says nothing about the first one. */
+            /* The answer to a repetition says nothing about the first request. */
             if (doubt)
                 doubt->state = DOUBT_READ;
             else
@@ -184,8 +184,9 @@ static void append_answered(struct check_journal *check, uint32_t node,
     }
 }
 
-/* Of the last record alone: its own number. Of a shard's stream from where it begins: what stood before was deleted with a base of a
- * newer owner. */
+/* The number of the first record that is expected. A request for the last record alone gets its
+ * number. A shard's stream starts where it begins now, because a newer owner deleted what its base
+ * replaces. */
 static uint64_t first_wanted(const struct journal_request *request)
 {
     uint64_t from = request->from ? request->from : 1;
@@ -196,7 +197,7 @@ static uint64_t first_wanted(const struct journal_request *request)
     return from == BACKEND_LAST || (is_stream && first > from) ? first : from;
 }
 
-/* Records of a replay: one after the other, as they were stored. */
+/* A replay has consecutive records as they were stored. */
 static void compare_replay(struct check_journal *check, uint32_t node,
                            const struct journal_request *request,
                            const struct history *history)
@@ -227,7 +228,7 @@ static void compare_replay(struct check_journal *check, uint32_t node,
     }
 }
 
-/* Who has read an outcome knows it, and may tell clients. */
+/* A node that has read an outcome knows it, and may report it to clients. */
 static void outcome_read(struct check_journal *check, uint32_t node,
                          struct slice id, uint64_t last)
 {
@@ -261,7 +262,7 @@ static void replay_answered(struct check_journal *check, uint32_t node,
     if (request->result != BACKEND_DONE)
         return;
     check->counts.replays++;
-    if (request->records.count) /* most entities have no events: they get no history */
+    if (request->records.count) /* most entities have no events and get no history */
         compare_replay(check, node, request, model_history(check, id));
     if (request->more)
         return;
@@ -322,7 +323,7 @@ static void node_gone(void *user, uint32_t node)
             i++;
 }
 
-/* ---- durable ---- */
+/* ---- durable events ---- */
 
 static void record_committed(struct check_journal *check,
                              const struct journal_request *request,
@@ -391,7 +392,7 @@ static void term_committed(struct check_journal *check,
     *term = request->fence.term;
 }
 
-/* What the store holds now is what the model says. */
+/* Compares the store's content with the model. */
 static void compare_append(struct check_journal *check,
                            const struct book *book,
                            const struct journal_request *request)
@@ -438,7 +439,8 @@ static void committed(void *user, const struct book *book,
 
 /* ---- scans ---- */
 
-/* Only what a shard's base has replaced is deleted: its newest record says how far back that is. */
+/* Only records that a shard's base has replaced are deleted. The newest record says how far back
+ * that is. */
 static bool is_whole(const struct book *book, const struct history *history)
 {
     uint64_t first = book_first(book, history->id);
@@ -484,7 +486,7 @@ static void scan_history(struct check_journal *check, const struct book *book,
         check->counts.found++;
     }
     while (history->events.count > last) {
-        history->events.count--; /* told once */
+        history->events.count--; /* reported once */
         check->counts.events--;
     }
 }
@@ -530,7 +532,7 @@ void check_journal_scan(struct check_journal *check, const struct book *book)
 
     check->counts.scans++;
     for (uint32_t at = 0; book_next(book, &at, &id, &last);)
-        (void)model_history(check, id); /* it is there */
+        (void)model_history(check, id); /* it exists now */
     for (uint32_t at = 0; map_next(&check->histories, &at, &entry);)
         scan_history(check, book, entry.value);
     scan_fences(check, book);

@@ -1,19 +1,18 @@
-/* The checker of the journal: what a store was asked, what it answered, what it
- * made durable and what it holds after a restart, against a model of its own.
+/* Checks the journal with a model of its own: the requests to a store, its answers, what it makes
+ * durable, and what it holds after a restart.
  *
- *   no-lost-ack   an event that was answered as stored, or acknowledged to a client, is
- *        durable at that moment, and is there, equal, after every restart
- *   fenced-writes   along an entity's sequence numbers fences do not decrease; nothing is
- *        stored under a fence below the shard's; fences never go back; what was
- *        refused is never acknowledged
- *   coordinator-state  no term is given twice, none goes back
- *   faithful-replay  every stored record can be read; two replays tell the same
- *   gapless-sequence  numbers run from 1 without gap or duplicate, and the highest never
- *        decreases
- *   unknown-outcome  after an unknown outcome a node writes and acknowledges nothing of that
- *        entity before it has read the outcome back
+ *   no-lost-ack        an event that was answered as stored, or acknowledged to a client, is
+ *                      durable at that moment, and present with equal bytes after every restart
+ *   fenced-writes      fences do not decrease along an entity's sequence numbers; nothing is stored
+ *                      below the shard's fence; fences never go back; a refused event is never
+ *                      acknowledged
+ *   coordinator-state  no term is given twice, and terms never go back
+ *   faithful-replay    every stored record can be read, and two replays give the same
+ *   gapless-sequence   numbers run from 1 without gap or duplicate, and the highest never decreases
+ *   unknown-outcome    after an unknown outcome a node reads the entity back before it writes or
+ *                      acknowledges more
  *
- * Who calls: the store, as its observer; the workload tells what clients heard. */
+ * The store calls this as its observer. The workload reports what clients heard. */
 #ifndef SHERD_SIM_CHECK_JOURNAL_H
 #define SHERD_SIM_CHECK_JOURNAL_H
 
@@ -28,25 +27,24 @@ struct verdict;
 
 struct check_journal *check_journal_new(struct verdict *verdict); /* lent for life */
 void check_journal_free(struct check_journal *check); /* null is fine */
-/* What to give to disk_backend_observe, before the store's first request. */
+/* The observer for disk_backend_observe. Set it before the store's first request. */
 struct disk_backend_observer check_journal_observer(struct check_journal *check);
 
-/* A client has heard that an entity stored an event: with the number that it had
- * and its bytes. type and id are texts; lent. Fits struct workload_hooks. */
+/* A client has heard that an entity stored an event, with its number and bytes. type and id are
+ * texts; all is lent. Fits struct workload_hooks. */
 void check_journal_acknowledged(void *check, const char *type, const char *id,
                                 uint64_t seq, uint32_t event_type,
                                 struct slice event);
-/* Holds a store's content against all that was durable so far. What it has
- * besides, from writes whose outcome is not known, counts as durable from here
- * on. */
+/* Compares a store's content with all events that were durable so far. Further events, from writes
+ * with unknown outcome, count as durable from here on. */
 void check_journal_scan(struct check_journal *check, const struct book *book);
 
 struct check_journal_counts {
     uint64_t events;        /* durable */
     uint64_t acknowledged;
-    uint64_t refused;       /* entities in appends, as fenced, conflicting or failed */
+    uint64_t refused;       /* entities in appends: fenced, conflicting or failed */
     uint64_t fenced;        /* entities in appends, and claims: a newer owner has the shard */
-    uint64_t unknown;       /* the same, with an unknown outcome */
+    uint64_t unknown;       /* the same, with unknown outcome */
     uint64_t found;         /* events of unknown outcome that a scan found */
     uint64_t replays;
     uint64_t scans;

@@ -1,4 +1,4 @@
-/* See check_journal_model.h. */
+/* Implements the journal model of check_journal_model.h. */
 #include "sim/check_journal_model.h"
 
 #include <inttypes.h>
@@ -58,7 +58,7 @@ uint64_t *model_term(struct check_journal *check, struct slice type)
     return term;
 }
 
-/* What a record says; false when it cannot be read. */
+/* Decodes a record; false if it cannot be read. */
 static bool look(struct check_journal *check, const struct history *history,
                  uint64_t seq, struct slice bytes, struct event *event,
                  struct fence *fence)
@@ -96,7 +96,7 @@ void model_add_event(struct check_journal *check, struct history *history,
     check->counts.events++;
 }
 
-/* ---- doubts ---- */
+/* ---- unknown outcomes ---- */
 
 void doubt_free(struct doubt *doubt)
 {
@@ -140,7 +140,7 @@ void doubt_records(const struct journal_request *request, uint32_t entity,
         if (!doubt->events.count)
             doubt->first = stored->seq;
         (void)record_decode(bytes, key, stored->seq,
-                            &record); /* one that is wrong is found elsewhere */
+                            &record); /* another check finds a wrong record */
         vec_push(&doubt->events,
                  ((struct event){ hash_bytes(bytes),
                                   model_payload_hash(record.event_type,

@@ -1,5 +1,5 @@
-/* The model of a journal that its checker judges by: each entity's history by hashes, fences and terms by name, and what is in
- * doubt between a node and the store. For the checker's own files. */
+/* Models a journal for its checker: each entity's history by hashes, fences and terms by name, and
+ * the writes whose outcome a node does not know. Only for the checker's own files. */
 #ifndef SHERD_SIM_CHECK_JOURNAL_MODEL_H
 #define SHERD_SIM_CHECK_JOURNAL_MODEL_H
 
@@ -21,26 +21,26 @@ struct history {
 };
 
 enum doubt_state {
-    DOUBT_OPEN,  /* the outcome is not known */
-    DOUBT_ASKED, /* the repetition is out */
-    DOUBT_READ   /* the repetition failed: a replay must tell */
+    DOUBT_OPEN,  /* the outcome is unknown */
+    DOUBT_ASKED, /* the repetition is in flight */
+    DOUBT_READ   /* the repetition failed, so a replay must show the outcome */
 };
 
-/* Events of one entity that a node does not know the outcome of. */
+/* Events of one entity whose outcome a node does not know. */
 struct doubt {
     enum doubt_state state;
     uint32_t node;
     struct slice id; /* own copy */
     uint64_t first;  /* sequence number */
-    bool was_read;   /* by another node, which may tell clients */
+    bool was_read;   /* by another node, which may report it to clients */
     VEC(struct event) events;
 };
 
-/* A replay on its way. */
+/* A replay in flight. */
 struct replaying {
     const struct journal_request *request;
     uint32_t node;
-    uint64_t last; /* durable when it was asked for */
+    uint64_t last; /* durable at the request */
 };
 
 struct check_journal {
@@ -58,24 +58,26 @@ struct check_journal {
 #define ID(slice) (int)(slice).size, (const char *)(slice).data
 
 uint64_t model_payload_hash(uint32_t event_type, struct slice payload);
-/* The entry of that name, made when there is none; the check's own. */
+/* Returns the entry of that name, and creates a missing one. The check owns it. */
 struct history *model_history(struct check_journal *check, struct slice id);
 struct fence *model_fence(struct check_journal *check, struct slice type,
                           struct slice shard);
 uint64_t *model_term(struct check_journal *check, struct slice type);
-/* The next event of an entity is durable: it can be read (faithful-replay), and fences do not decrease along numbers (fenced-writes). */
+/* Adds the next durable event of an entity. It can be read (faithful-replay), and fences do not
+ * decrease along numbers (fenced-writes). */
 void model_add_event(struct check_journal *check, struct history *history,
                      struct slice bytes);
 
-/* Null when the node is in no doubt about that entity. */
+/* Null if the node knows all outcomes of that entity. */
 struct doubt *doubt_find(struct check_journal *check, uint32_t node,
                          struct slice id);
-/* An append's outcome for one of its entities is not known; the doubt that there is stays as it was, but for its state. */
+/* The outcome of an append for one of its entities is unknown. An open doubt changes only its
+ * state. */
 void doubt_open(struct check_journal *check, uint32_t node,
                 const struct journal_request *request, uint32_t entity);
-void doubt_end(struct check_journal *check, struct doubt *doubt); /* takes it out and frees it */
+void doubt_end(struct check_journal *check, struct doubt *doubt); /* removes and frees it */
 void doubt_free(struct doubt *doubt);
-/* Adds the records of one entity in an append; key: of records with its id. */
+/* Adds the records of one entity in an append. key: of records with its id. */
 void doubt_records(const struct journal_request *request, uint32_t entity,
                    uint64_t key, struct doubt *doubt);
 bool doubt_equal(const struct doubt *left, const struct doubt *right); /* the same records */

@@ -1,4 +1,4 @@
-/* A book of all writes of a store, and reads held against it. */
+/* Keeps a book of all writes to a store, and compares reads with it. */
 #include "sim/check_kvstore.h"
 
 #include "base/check.h"
@@ -7,7 +7,8 @@
 
 #define REPLICAS_MAX 7
 
-/* When a read of so many first found a value, in the last epoch in which one did. */
+/* Time of the first read from that many replicas that found a value, in the latest epoch with such
+ * a read. */
 struct found {
     uint64_t at; /* event */
     uint64_t epoch;
@@ -20,11 +21,13 @@ struct write {
     bool is_over;
     enum check_kvstore_end end; /* when it is over */
     uint64_t begun, ended;    /* events */
-    uint64_t epoch;           /* in which it began; 0: in none */
-    uint64_t losses;          /* when it began: who took it lives since then */
-    uint32_t next;            /* of its key, the one before it; 0: none */
+    uint64_t epoch;           /* at its begin; 0: no epoch was open */
+    /* at its begin; replicas that took it have lived since if the count is equal */
+    uint64_t losses;
+    uint32_t next;            /* the earlier write of its key; 0: none */
     VEC(uint64_t) seen;
-    uint64_t replaced_from; /* event at which the first that had seen it began; 0: none has */
+    /* event at which the first write that had seen this one began; 0: none has */
+    uint64_t replaced_from;
     struct found found[REPLICAS_MAX + 1]; /* by R */
 };
 
@@ -70,7 +73,7 @@ uint32_t check_kvstore_key(struct check_kvstore *check)
 
 /* ---- writes ---- */
 
-/* Null: there is no such write of the key. */
+/* Null: the key has no such write. */
 static struct write *find(const struct check_kvstore *check, uint32_t key,
                           uint64_t number)
 {
@@ -152,7 +155,7 @@ static void check_values(struct check_kvstore *check,
     }
 }
 
-/* Must the read meet a replica that took the write? */
+/* Whether the read must meet a replica that took the write. */
 static bool meets(const struct check_kvstore *check,
                   const struct check_kvstore_read *read,
                   const struct write *write)
@@ -163,14 +166,15 @@ static bool meets(const struct check_kvstore *check,
            read->replicas + write->replicas > check->replicas;
 }
 
-/* How it is known that a read has to find a write. */
+/* The reason why a read must find a write. */
 struct reason {
     const char *rule;
     const char *text; /* "acknowledged", "found" */
     uint32_t replicas;
 };
 
-/* The write is seen, or may have been replaced meanwhile; what it replaced is not. */
+/* The read must see the write, or the write may have been replaced. It must not see what the write
+ * replaced. */
 static void check_write(struct check_kvstore *check,
                         const struct check_kvstore_read *read, uint32_t number,
                         const struct reason *reason, const uint64_t *values,
@@ -195,7 +199,7 @@ static void check_write(struct check_kvstore *check,
                       check->replicas);
 }
 
-/* The fewest replicas of a read that found the write, and that this one must meet; 0: there was none. */
+/* Returns the smallest R of a read that found the write and that this read must meet; 0: none. */
 static uint32_t met_reader(const struct check_kvstore *check,
                            const struct check_kvstore_read *read,
                            const struct write *write)
@@ -233,7 +237,7 @@ static void check_writes(struct check_kvstore *check,
     }
 }
 
-/* Later ones have to find it again. */
+/* Notes the values that later reads must find again. */
 static void note_found(struct check_kvstore *check,
                        const struct check_kvstore_read *read,
                        const uint64_t *values, uint32_t count)

@@ -1,4 +1,4 @@
-/* Who believes to hold the lease, and until when. */
+/* Records which nodes believe that they hold the lease, and until when. */
 #include "sim/check_lease.h"
 
 #include <inttypes.h>
@@ -17,9 +17,9 @@ struct check_lease {
     struct verdict *verdict;
     check_lease_clock *clock;
     void *user;
-    VEC(struct holder) holders; /* some of them until a time that is over */
+    VEC(struct holder) holders; /* the time of some may be over */
     uint64_t token;             /* the highest */
-    uint32_t token_node;        /* whose it is */
+    uint32_t token_node;        /* its holder */
     uint64_t count;
 };
 
@@ -66,7 +66,7 @@ static void judge_token(struct check_lease *check, uint32_t node,
     check->token_node = node;
 }
 
-/* It was granted, or renewed. */
+/* The node got or renewed the lease. */
 static void held(struct check_lease *check, uint32_t node,
                  const struct probe *probe)
 {

@@ -1,9 +1,10 @@
-/* The checker of leases, by the probes of all nodes.
+/* Checks leases by the probes of all nodes.
  *
- *   single-lease-holder  at most one node believes at a time that it holds the lease, each by its own clock; and whoever gets it after another
- *        has a higher token
+ *   single-lease-holder  at most one node at a time believes that it holds the lease, each by its
+ *                        own clock, and each new holder has a higher token
  *
- * Fed with facts in the order in which they happened; it knows neither worlds nor nodes. A world has one lease. */
+ * Facts must arrive in the order in which they happened. The checker knows neither worlds nor
+ * nodes. A world has one lease. */
 #ifndef SHERD_SIM_CHECK_LEASE_H
 #define SHERD_SIM_CHECK_LEASE_H
 
@@ -15,7 +16,7 @@
 struct verdict;
 struct check_lease;
 
-typedef uint64_t check_lease_clock(void *user, uint32_t node); /* what the node's monotonic clock shows now */
+typedef uint64_t check_lease_clock(void *user, uint32_t node); /* the node's monotonic clock now */
 
 struct check_lease *check_lease_new(struct verdict *verdict,
                                     check_lease_clock *clock,
@@ -23,11 +24,12 @@ struct check_lease *check_lease_new(struct verdict *verdict,
 void check_lease_free(struct check_lease *check);
 
 void check_lease_node_ended(struct check_lease *check, uint32_t node);
-/* Kinds that are not its own are ignored. */
+/* Ignores other kinds of probes. */
 void check_lease_probe(struct check_lease *check, uint32_t node,
                        const struct probe *probe);
 bool check_lease_is_held(const struct check_lease *check,
-                         uint32_t node); /* as it believes */
-uint64_t check_lease_count(const struct check_lease *check); /* times that the lease went to another node */
+                         uint32_t node); /* as the node believes */
+/* times that the lease went to another node */
+uint64_t check_lease_count(const struct check_lease *check);
 
 #endif

@@ -1,4 +1,5 @@
-/* Open hand-offs, shards that stop and active coordinators as short lists; moves of shards as a table. */
+/* Keeps open hand-offs, stopping shards and active coordinators as short lists, and the moves of
+ * shards as a table. */
 #include "sim/check_live.h"
 
 #include <stdio.h>
@@ -38,12 +39,13 @@ struct check_live {
     bool is_quiet;
     bool is_still;
     bool is_silent;
-    uint64_t moved_at; /* a shard got or lost its home, a hand-off took a step, or a coordinator started or ended */
-    uint64_t tried_again_by; /* a hand-off has failed, and is begun again by then at the latest */
+    /* a shard got or lost its home, a hand-off took a step, or a coordinator started or ended */
+    uint64_t moved_at;
+    uint64_t tried_again_by; /* a failed hand-off begins again by then at the latest */
     VEC(struct open_handoff) handoffs;
     VEC(struct stopping) stopping;
     VEC(struct coordinator_row) active;
-    struct map moves; /* shard -> uint32_t: since it is quiet */
+    struct map moves; /* shard -> uint32_t: since the quiet phase began */
 };
 
 struct check_live *check_live_new(struct verdict *verdict)
@@ -87,7 +89,7 @@ static void forget_handoff(struct check_live *check, uint32_t node,
     }
 }
 
-/* A shard that moves to and fro has no place where it is well. */
+/* A shard that moves back and forth has no stable home. */
 static void moved(struct check_live *check, uint32_t node,
                   const struct probe *probe)
 {
@@ -169,7 +171,8 @@ static void shard_stops(struct check_live *check, uint64_t now, uint32_t node,
     vec_push(&check->stopping, stopping);
 }
 
-/* Of one type, or of all when the node is gone: what it had begun is nobody's any more. */
+/* Removes the coordinator of one type, or all if the node has ended: its open work has no owner any
+ * more. */
 static void coordinator_gone(struct check_live *check, uint32_t node,
                              bool all_types, uint16_t type)
 {
@@ -267,7 +270,7 @@ static bool is_of_coordinators(enum probe_kind kind)
            kind == PROBE_COORDINATOR_ENDED;
 }
 
-/* What nodes say only when something changes. */
+/* Probes that nodes leave only when members change. */
 static bool is_of_members(enum probe_kind kind)
 {
     return kind == PROBE_GOSSIP_SENT || kind == PROBE_MEMBER_SEEN ||
@@ -302,12 +305,12 @@ void check_live_probe(struct check_live *check, uint64_t now, uint32_t node,
 
     check_live_look(check, now);
     if (probe->kind == PROBE_TOMBSTONES_DROPPED)
-        check->is_silent = false; /* that is gossiped; clocks of the day jump */
+        check->is_silent = false; /* gossip spreads that; wall clocks may jump */
     if (may_not_be(check, probe->kind))
         violation(check->verdict, "quiet-cluster-rests", node, "in a silent cluster: %s",
                   probe_kind_text(probe->kind));
     if (is_a_move(probe->kind) || is_of_coordinators(probe->kind))
-        check->moved_at = now; /* a new one looks for the first time after an interval */
+        check->moved_at = now; /* a new coordinator looks for the first time after an interval */
     if (probe->kind == PROBE_HANDOFF) {
         handoff(check, now, node, probe);
     } else if (probe->kind == PROBE_SHARD_STOPPING) {
@@ -326,7 +329,7 @@ void check_live_quiet(struct check_live *check, uint64_t now, bool on)
 {
     if (on && !check->is_quiet) {
         check->quiet_since = now;
-        check->moved_at = now; /* who came just before has been looked at by no coordinator */
+        check->moved_at = now; /* no coordinator has looked yet at a node that came just before */
         facts_fini(&check->moves);
     }
     check->is_quiet = on;

@@ -1,4 +1,5 @@
-/* What each node sees of each incarnation; which incarnations were downed, have ended, and found or joined which cluster. */
+/* Records each node's view of each incarnation, and which incarnations were downed, have ended, and
+ * founded or joined which cluster. */
 #include "sim/check_member.h"
 
 #include <inttypes.h>
@@ -11,16 +12,17 @@
 #define BIT(status) (1u << (status))
 #define STATUSES 9
 
-/* What a life of a node has seen: of each incarnation, by its number, 0 = nothing, else its status and 1. There may be millions. */
+/* The view of one incarnation of a node: by the other incarnation's number, 0 for unseen, else its
+ * status + 1. There may be millions. */
 struct sights {
     VEC(uint8_t) of;
 };
 
-/* An incarnation, whoever looks. */
+/* An incarnation over all nodes. */
 struct incarnation {
-    uint64_t life;    /* of the node that it is; 0: of none that was started */
-    uint32_t number;  /* from 1, as they were mentioned */
-    uint64_t cluster; /* the founder's uid; 0 = in none */
+    uint64_t life;    /* of its node; 0: none that was started */
+    uint32_t number;  /* from 1, in the order of mention */
+    uint64_t cluster; /* the founder's uid; 0: in none */
     uint32_t node;
     bool has_ended;
     bool is_downed;
@@ -30,15 +32,15 @@ struct incarnation {
 
 struct check_member {
     struct verdict *verdict;
-    VEC(struct sights) sights; /* by life; empty when that has ended */
+    VEC(struct sights) sights; /* by incarnation; empty after its end */
     struct map incarnations;   /* uid -> struct incarnation */
-    struct map commands;       /* an address -> uint64_t, how many downed no incarnation yet */
-    struct map contents;       /* a version, and whose look at it -> uint64_t, a hash; 0: none yet */
+    struct map commands;       /* address -> uint64_t, commands that downed no incarnation yet */
+    struct map contents;       /* a version, and the view on it -> uint64_t, a hash; 0: none yet */
     bool knows_commands;
     bool resolves;
     uint64_t uids[CHECK_NODES_MAX];
     uint64_t lives[CHECK_NODES_MAX];
-    uint64_t life; /* given last */
+    uint64_t life; /* the last number given */
     struct check_member_counts counts;
 };
 
@@ -98,7 +100,8 @@ static const char *status_text(uint64_t status)
 
 /* ---- statuses ---- */
 
-/* Behaviour 1.3: where each status may go in one step; news may collapse several. */
+/* The statuses that may follow in one step (docs/protocol/gossip.md). A report may collapse several
+ * steps. */
 static const unsigned steps[STATUSES] = {
     [PEER_JOINING] = BIT(PEER_WEAKLY_UP) | BIT(PEER_UP) | BIT(PEER_LEAVING) |
                      BIT(PEER_DOWN) | BIT(PEER_REMOVED),
@@ -128,7 +131,8 @@ bool check_member_leads_to(unsigned from, unsigned to)
     return (reached & BIT(to)) != 0;
 }
 
-/* no-cluster-merge: each of two nodes sees the other as a member that has arrived, and they are of two clusters. */
+/* no-cluster-merge: two nodes see each other as members that have arrived, and are of two
+ * clusters. */
 static void judge_cluster(struct check_member *check, uint32_t node,
                           const struct probe *probe)
 {
@@ -194,14 +198,14 @@ static struct fact_key address_key(const struct address *address)
     struct fact_key key = { { address->port } };
     size_t size = strlen(address->host);
 
-    /* Hosts of a world are short; of longer ones the end tells them apart. */
+    /* Hosts of a world are short. Longer ones differ in their ends. */
     for (size_t i = 0; i < size; i++)
         key.words[1 + i % 2] = key.words[1 + i % 2] * 257 +
                                (unsigned char)address->host[i];
     return key;
 }
 
-/* A command names an address, and is for one who lives or lived there: for nobody who comes later. */
+/* A command names an address. It covers incarnations that live or lived there, not later ones. */
 static bool is_commanded(struct check_member *check,
                          struct incarnation *incarnation,
                          const struct probe *probe)
@@ -270,7 +274,8 @@ static bool counts(unsigned status)
            status == PEER_READY_FOR_SHUTDOWN;
 }
 
-/* Behaviour 3.4: who counts leads; where nobody does, weakly up before joining before exiting. Down never. */
+/* Counting statuses lead. Without any, weakly up leads before joining before exiting; down never
+ * leads. */
 static int rank(unsigned status)
 {
     if (counts(status))
@@ -281,7 +286,7 @@ static int rank(unsigned status)
                                     : 4;
 }
 
-/* Below: evidence is an array of `count` members in the gossip's order, which is that of addresses. */
+/* Below, evidence is an array of `count` members in the gossip's order, which is by address. */
 
 static uint64_t leader_of(const struct probe_evidence *members, size_t count,
                           uint64_t self)
@@ -300,7 +305,8 @@ static uint64_t leader_of(const struct probe_evidence *members, size_t count,
     return best ? best->uid : 0;
 }
 
-/* Who has not seen it, or cannot be reached, and holds the others up; 0 = nobody. Behaviour 3.5. */
+/* Returns a member that prevents convergence (docs/protocol/gossip.md) because it has not seen the
+ * version or is unreachable; 0: none. */
 static uint64_t hindering(const struct probe_evidence *members, size_t count,
                           uint64_t self)
 {
@@ -333,7 +339,7 @@ static bool may_do(const struct probe_evidence *member, bool converged,
 
     if (from == to)
         return true;
-    if (member->is_far) /* behaviour 9 */
+    if (member->is_far) /* of another data center */
         return converged && to == PEER_REMOVED &&
                (from == PEER_DOWN || from == PEER_EXITING);
     if (!converged)
@@ -369,8 +375,8 @@ static void has_content(struct check_member *check, uint32_t node,
     *known = content;
 }
 
-/* Two leaders of one data center cannot both be right when they see the same: who leads is judged by what each sees. Another data
- * center looks with its own eyes. */
+/* Two leaders of one data center that see the same evidence cannot both be right, so the evidence
+ * of equal versions must be equal. Another data center has its own observations. */
 static void judge_agreement(struct check_member *check, uint32_t node,
                             const struct probe *probe,
                             const struct probe_evidence *members, size_t count)
@@ -389,7 +395,8 @@ static void judge_agreement(struct check_member *check, uint32_t node,
                 reach, "observations");
 }
 
-/* The index of a key, count: there is none. Both are in one order, so it is mostly the next one. */
+/* Returns the index of a key, or count if absent. Both sides have the same order, so it is mostly
+ * the next one. */
 static size_t find_entry(const struct probe_version *entries, size_t count,
                          uint64_t key, size_t *hint)
 {
@@ -404,8 +411,9 @@ static size_t find_entry(const struct probe_version *entries, size_t count,
     return count;
 }
 
-/* member-lifecycle. A version that follows, or is a merge with the own, has of each node that both name at least what the own has: one that has less is older,
- * or concurrent and taken whole. What a version has no more is of members that are removed, which tells nothing. */
+/* member-lifecycle. A version that follows, or is a merge with the node's own, has at least the
+ * node's own count for each key that both have. A lower count means that it is older, or concurrent
+ * and taken whole. Missing keys belong to removed members and mean nothing. */
 static void took_version(struct check_member *check, uint32_t node,
                          const struct probe *probe)
 {
@@ -532,7 +540,7 @@ void check_member_probe(struct check_member *check, uint32_t node,
     }
 }
 
-/* Its status there and 1; 0: nothing was seen of it. */
+/* Its status there + 1; 0: unseen. */
 static unsigned sight_at(const struct check_member *check, uint32_t node,
                          uint64_t uid)
 {

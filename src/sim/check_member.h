@@ -1,15 +1,18 @@
-/* The checker of membership, by what each node sees of each member and on what evidence leaders act.
+/* Checks membership, by each node's view of each member and by the evidence on which leaders act.
  *
- *   member-lifecycle  a member's status at a node goes only the allowed ways; removed is final: it is not seen there again; no node takes an
- *        older version of the gossip for its own, nor a concurrent one without what its own has
- *   leader-actions  members are changed only by the leader, when all who must have seen the gossip have by its word (check_seen.h), and only in a leader's ways; whoever acts
- *        on one version of the gossip sees the same members there
- *   no-split-brain  a member is down only because an operator said so, because another incarnation came to its address after its end, or
- *        by a node's resolver where there is one
- *   no-cluster-merge  two clusters never merge, and a node joins one in its life; one of another cluster's name joins none of these, nor is it seen as a
- *        member by anybody, nor anybody by it
+ *   member-lifecycle  a member's status at a node takes allowed steps only. Removed is final: the
+ *                     node does not see that member again. No node replaces its gossip by an older
+ *                     version, nor by a concurrent one that lacks parts of its own
+ *   leader-actions    only the leader changes members, in allowed steps, when by its evidence all
+ *                     required members have seen the gossip (check_gossip_seen.h). Leaders that act
+ *                     on one version see the same members in it
+ *   no-split-brain    a member is down only for a known cause: an operator's command, another
+ *                     incarnation at its address after its end, or a resolver if nodes have one
+ *   no-cluster-merge  two clusters never merge, and a node joins one cluster in its life. A node
+ *                     with another cluster's name joins none of these, and sees none of their nodes
+ *                     as a member, nor they it
  *
- * Fed with facts in the order in which they happened. */
+ * Facts must arrive in the order in which they happened. */
 #ifndef SHERD_SIM_CHECK_MEMBER_H
 #define SHERD_SIM_CHECK_MEMBER_H
 
@@ -33,25 +36,28 @@ struct check_member *check_member_new(struct verdict *verdict); /* lent for life
 void check_member_free(struct check_member *check);
 
 void check_member_node_foreign(struct check_member *check,
-                               uint32_t node); /* its life, which has started, is of another cluster's name */
+                               /* the running incarnation has another cluster's name */
+                               uint32_t node);
 void check_member_node_started(struct check_member *check, uint32_t node,
                                uint64_t uid);
 void check_member_node_ended(struct check_member *check, uint32_t node);
-/* An operator has a member downed at this address, at whatever node. Once this was called, commands that were not told are
- * violations; until then none is. */
+/* An operator downs a member at this address, at any node. After the first call, a command that was
+ * not reported here is a violation; before it, none is. */
 void check_member_commanded(struct check_member *check,
                             const struct address *address);
-/* The nodes have split brain resolvers. Until this was called, a member that one has downed is a violation. */
+/* The nodes have split brain resolvers. Without this call, a member that a resolver downs is a
+ * violation. */
 void check_member_resolves(struct check_member *check);
-/* Kinds that are not its own are ignored. */
+/* Ignores other kinds of probes. */
 void check_member_probe(struct check_member *check, uint32_t node,
                         const struct probe *probe);
-/* May a status (enum peer_status, enum sherd_member_status) be seen after that one? Also when it is the same. */
+/* Whether a status (enum peer_status, enum sherd_member_status) may follow another, or equals
+ * it. */
 bool check_member_leads_to(unsigned from, unsigned to);
-/* Is that incarnation a member for that node, as far as it was told? */
+/* Whether that incarnation is a member in the view of the node. */
 bool check_member_sees(const struct check_member *check, uint32_t node,
                        uint64_t uid);
-/* Is that incarnation a member that is neither on its way out nor down, for that node? */
+/* Whether that incarnation is a member in the view of the node, and is neither leaving nor down. */
 bool check_member_holds(const struct check_member *check, uint32_t node,
                         uint64_t uid);
 struct check_member_counts check_member_counts(const struct check_member *check);

@@ -1,5 +1,5 @@
-/* The token table. Numbers are given in order, so it is an array of chunks; a chunk whose tokens are all closed keeps two bits
- * of each. */
+/* Keeps the token table. Numbers are given in order, so it is an array of chunks. A chunk whose
+ * tokens are all closed keeps two bits for each. */
 #include "sim/check_message.h"
 
 #include <stdio.h>
@@ -10,11 +10,11 @@
 #include "sim/token.h"
 
 #define CHUNK 1024u
-#define TOLD_MAX 8 /* open tokens told after a drain */
+#define TOLD_MAX 8 /* open tokens that are reported after a drain */
 #define TEXT_MAX 200
 #define TARGET_TEXT_MAX 80
 #define NOBODY UINT32_MAX
-#define WITHOUT_TOKEN 8 /* answers, timers and ends of jobs that wait in a mailbox beside messages */
+#define WITHOUT_TOKEN 8 /* replies, timers and job results that wait in a mailbox beside messages */
 
 enum state { OPEN, DELIVERED, ENDED, LOST };
 
@@ -36,7 +36,8 @@ struct chunk {
     uint8_t states[CHUNK / 4];
 };
 
-/* A connection. Once it is over, all that its writer still writes is lost; then it goes with its writer. */
+/* A connection. After its end, all that its writer still writes is lost. It is freed with its
+ * writer. */
 struct pipe {
     struct token_pipe passing;
     uint64_t number;
@@ -44,10 +45,10 @@ struct pipe {
     uint32_t closed_by; /* without a cause; NOBODY */
     bool is_over;
     bool is_broken;
-    bool is_orphan; /* its writer's life is over */
+    bool is_orphan; /* its writer's incarnation has ended */
 };
 
-/* The connections of a node's lives. */
+/* The connections of a node's incarnations. */
 struct writer {
     VEC(uint64_t) pipes;
 };
@@ -66,14 +67,14 @@ struct check_message {
     uint64_t next;
     struct check_order order;
     VEC(struct node) nodes;
-    VEC(struct pipe *) pipes;    /* by number; null: not known; control: that of no messages */
+    VEC(struct pipe *) pipes;    /* by number; null: unknown; control: one without messages */
     VEC(struct writer) writers;  /* by node */
-    VEC(uint64_t) cut;           /* tokens of frames that freed pipes were not given whole */
-    struct pipe control;         /* stands for all of them */
+    VEC(uint64_t) cut;           /* tokens of frames that freed pipes got in part */
+    struct pipe control;         /* stands for all pipes without messages */
     struct check_message_counts counts;
-    uint32_t mailbox_max; /* 0: not known */
-    bool is_quiet;   /* nothing goes wrong any more */
-    bool has_others; /* actors whose messages have no tokens send some, too */
+    uint32_t mailbox_max; /* 0: unknown */
+    bool is_quiet;   /* faults are over */
+    bool has_others; /* actors whose messages have no tokens send, too */
 };
 
 struct check_message *check_message_new(check_violation *violation, void *user)
@@ -85,7 +86,7 @@ struct check_message *check_message_new(check_violation *violation, void *user)
     return check;
 }
 
-/* Tokens of the frame that the writer has not written whole. */
+/* Tokens of the frame that the writer has written in part. */
 static uint32_t count_cut(const struct token_pipe *passing)
 {
     return passing->tokens.count - passing->whole;
@@ -153,7 +154,7 @@ static void set_state(struct check_message *check, uint64_t number,
     chunk->states[at / 4] = (uint8_t)(bits | (uint32_t)state << (at % 4 * 2));
 }
 
-/* Null when it is closed. */
+/* Null if it is closed. */
 static struct token *open_token(const struct check_message *check,
                                 uint64_t number)
 {
@@ -178,7 +179,7 @@ static void close_token(struct check_message *check, uint64_t number,
         check->oldest_chunk++;
 }
 
-/* The first open token from a number on; check->next when there is none. */
+/* Returns the first open token from a number on; check->next if there is none. */
 static uint64_t next_open(const struct check_message *check, uint64_t number)
 {
     while (number < check->next) {
@@ -215,7 +216,7 @@ static struct node *node_of(struct check_message *check, uint32_t node)
     return &check->nodes.items[node];
 }
 
-/* ---- what is said ---- */
+/* ---- reports ---- */
 
 static void target_text(struct sherd_ref to, char *text, size_t size)
 {
@@ -260,7 +261,7 @@ static void tell_state(struct check_message *check, const char *invariant,
     tell(check, invariant, node, number, text);
 }
 
-/* The open token, when it is at that node; else it is told what is wrong and the result is null. */
+/* Returns the open token if it is at that node; else reports what is wrong and returns null. */
 static struct token *token_at(struct check_message *check, uint32_t node,
                               uint64_t number, const char *what)
 {
@@ -289,7 +290,7 @@ static void in_order(struct check_message *check, uint32_t node,
     uint64_t later;
     char text[TEXT_MAX];
 
-    /* What a downed node still reads may be older than what runs elsewhere has read. */
+    /* A downed node may still read older messages than the survivors have read. */
     if (!token->stream || (check->safety && check->safety->outside[node]))
         return;
     if (check_order_is_full(&check->order))
@@ -328,7 +329,7 @@ uint64_t check_message_sent(struct check_message *check, uint64_t now,
     return number;
 }
 
-/* The open token that the receiver has at that node; null: told. */
+/* Returns the open token that the receiver has at that node; null after a report. */
 static struct token *token_for(struct check_message *check, uint32_t node,
                                uint64_t number, struct sherd_ref receiver)
 {
@@ -377,7 +378,7 @@ void check_message_passed(struct check_message *check, uint32_t node,
     node_of(check, node)->delivered++; /* as the node counts it */
 }
 
-/* How many messages for that entity are at the node, and not delivered. */
+/* Counts the open messages for that entity at the node. */
 static uint32_t waiting_for(const struct check_message *check, uint32_t node,
                             struct sherd_ref to)
 {
@@ -393,7 +394,7 @@ static uint32_t waiting_for(const struct check_message *check, uint32_t node,
     return count;
 }
 
-/* An entity's mailbox is full when so many wait in it; some of them may have no token. */
+/* An entity's mailbox is full when that many wait in it. Some of them may have no token. */
 static void judge_full(struct check_message *check, uint32_t node,
                        uint64_t number)
 {
@@ -417,7 +418,8 @@ static struct pipe *pipe_of(const struct check_message *check, uint64_t number)
     return number < check->pipes.count ? check->pipes.items[number] : NULL;
 }
 
-/* Where its home was when it was written, and the one that hears of moves for it is gone. */
+/* Whether the sender's incarnation has ended. It wrote the message to the home of that time, and
+ * can no longer learn of a move. */
 static bool is_last_word(const struct check_message *check, uint64_t number)
 {
     const struct pipe *pipe =
@@ -461,8 +463,8 @@ void check_message_ended(struct check_message *check, uint32_t node,
         ended(check, node, number, reason);
 }
 
-/* Whether a connection was given the token in a frame that is not whole: it may be at its reader, but its message is not, and
- * goes on as if it had not been written. Only asked in such a case. */
+/* Whether a connection got the token in an incomplete frame. Then the reader may have the token but
+ * not the message, which counts as not written. */
 static bool was_cut(const struct check_message *check, uint64_t number)
 {
     for (uint32_t i = 0; i < check->cut.count; i++)
@@ -480,7 +482,7 @@ static bool was_cut(const struct check_message *check, uint64_t number)
     return false;
 }
 
-/* A token is lost with a connection. */
+/* Loses a token with a connection. */
 static void lose_by(struct check_message *check, const struct pipe *pipe,
                     uint32_t node, uint64_t number)
 {
@@ -502,7 +504,7 @@ void check_message_dropped(struct check_message *check, uint32_t node,
     for (size_t at = 0; token_next(bytes, &at, &number);) {
         struct token *token = open_token(check, number);
 
-        /* Of a frame that is not whole the token is in the connection, with which it ends, or has. */
+        /* A token of an incomplete frame is still in the connection, and ends with it. */
         if (token ? token->in_pipe
                   : number < check->next && state_of(check, number) == LOST)
             continue;
@@ -520,7 +522,8 @@ void check_message_dropped(struct check_message *check, uint32_t node,
 
 /* ---- connections ---- */
 
-/* The token, when it is in that connection; it may have been written twice, which has been told. */
+/* Returns the token if it is in that connection. It may have been written twice, which was
+ * reported. */
 static struct token *token_in(struct check_message *check, uint64_t pipe,
                               uint64_t number)
 {
@@ -529,7 +532,7 @@ static struct token *token_in(struct check_message *check, uint64_t pipe,
     return token && token->in_pipe && token->place == pipe ? token : NULL;
 }
 
-/* All that is in a connection that is over. */
+/* Loses all tokens in a connection that is over. */
 static void lose(struct check_message *check, struct pipe *pipe)
 {
     uint64_t number;
@@ -654,7 +657,7 @@ static void free_pipes_of(struct check_message *check, uint32_t node)
 void check_message_node_started(struct check_message *check, uint32_t node)
 {
     *node_of(check, node) = (struct node){ 0 };
-    free_pipes_of(check, node); /* of the node before */
+    free_pipes_of(check, node); /* of its former incarnation */
 }
 
 static void orphan_pipes_of(struct check_message *check, uint32_t node)
@@ -737,7 +740,8 @@ void check_message_status(struct check_message *check, uint32_t node,
         check->violation(check->user, "message-accounting", node, text);
     }
     for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++) {
-        /* A link that is dropped counts frames, its own requests and markers, too, and its node hears of it a turn later. */
+        /* A dropped link also counts frames, its own requests and markers, and its node learns of
+         * that a turn later. */
         if (i == SHERD_REASON_LINK_LOST ||
             is_count(check, status->undelivered[i], counted->undelivered[i]))
             continue;

@@ -1,17 +1,20 @@
-/* The checker of messages: a table of every token that was sent, fed with facts, asked at the end whether all of them are
- * accounted for. It knows nothing of worlds or nodes: who drives it tells what happened, in the order in which it did.
+/* Checks messages with a table of every sent token. At the end all tokens must be accounted for.
+ * The caller reports facts in the order in which they happened; the checker knows neither worlds
+ * nor nodes.
  *
- *   message-accounting   conservation: sent = delivered + undelivered(reason) + lost with a node + lost in a connection + open, to the last one;
- *        after a drain nothing is open
- *        and what is lost in a connection has a cause outside of the two nodes: one that a node closes by itself for no reason loses
- *        nothing, and in the quiet none does that nothing was done to
- *        what ends since a mailbox is full finds some that wait
- *   at-most-once  no message is delivered twice
- *   message-order   messages of one stream (a lane of a node's incarnation) to one receiver are delivered in the order of sending
- *   right-receiver  a message is delivered to whom it was sent
+ *   message-accounting  sent = delivered + undelivered(reason) + lost with a node + lost in a
+ *                       connection + open, exactly; after a drain none is open. A message that is
+ *                       lost in a connection has a cause outside the two nodes: a node that closes
+ *                       a connection without reason must not lose one, and in the quiet phase an
+ *                       untouched connection loses none. A message that ends because a mailbox is
+ *                       full finds others that wait
+ *   at-most-once        no message is delivered twice
+ *   message-order       one receiver gets the messages of one stream (a lane of a node's
+ *                       incarnation) in the order of sending
+ *   right-receiver      a message reaches the receiver that it was sent to
  *
- * A token is somewhere as long as it is open: at a node, or in a connection, from where it may only go on to the other end. Of a
- * closed one two bits are kept for ever, so that a second delivery is seen whenever it comes. */
+ * An open token is at a node or in a connection, and from a connection it goes only to its other
+ * end. Two bits of a closed token stay forever, so a late second delivery is found. */
 #ifndef SHERD_SIM_CHECK_MESSAGE_H
 #define SHERD_SIM_CHECK_MESSAGE_H
 
@@ -25,7 +28,7 @@
 
 struct check_message;
 
-/* A rule was broken; text lent. */
+/* Reports a broken rule; text lent. */
 typedef void check_violation(void *user, const char *invariant, uint32_t node,
                              const char *text);
 
@@ -33,32 +36,37 @@ struct check_message_counts {
     uint64_t sent;
     uint64_t delivered;
     uint64_t undelivered[SHERD_REASON_COUNT];
-    uint64_t lost_with_node;     /* they were there when it crashed or was downed */
-    uint64_t lost_in_connection; /* written, and not arrived when the connection was over */
-    uint64_t left_behind;        /* they were at a node when it ended gracefully: violations */
-    uint64_t lost_to_entities;   /* of those three, the ones for entities: none without a crash or a broken connection */
+    uint64_t lost_with_node;     /* at the node when it crashed or was downed */
+    uint64_t lost_in_connection; /* written, but not arrived when the connection was over */
+    uint64_t left_behind;        /* at the node when it ended gracefully: violations */
+    /* those of the three above that were for entities: none without a crash or a broken
+     * connection */
+    uint64_t lost_to_entities;
     uint64_t open;
     uint64_t undelivered_total;
-    uint64_t last_words_moved; /* of those that ended since their shard had moved: whose sender's life was over */
+    /* undelivered because the shard moved, after the end of their sender's incarnation */
+    uint64_t last_words_moved;
 };
 
 /* How a node ended. */
 enum check_end {
-    CHECK_CRASHED, /* the process was gone */
-    CHECK_DOWNED,  /* it ended itself because the cluster had removed it, or refused it */
-    CHECK_LEFT,    /* gracefully: nothing may be lost with it */
+    CHECK_CRASHED, /* the process ended at once */
+    CHECK_DOWNED,  /* it ended itself because the cluster had removed or refused it */
+    CHECK_LEFT,    /* gracefully: no message may be lost with it */
 };
 
 struct check_message *check_message_new(check_violation *violation, void *user);
 void check_message_free(struct check_message *check);
-/* Nodes that are outside (facts.h) keep no order; lent for life. */
+/* Order is not judged at nodes outside (facts.h); lent for life. */
 void check_message_safety(struct check_message *check,
                           const struct check_safety *safety);
 
-/* So many messages may wait in an entity's mailbox: fewer end for no lack of room. */
+/* Sets the capacity of an entity's mailbox. A message that ends earlier for lack of room is a
+ * violation. */
 void check_message_mailboxes(struct check_message *check, uint32_t most);
 
-/* Whom a message is for, as a value: an actor is its ref; an entity has the node 0 and its type's number and its id's number. */
+/* The receiver of a message as a value: an actor is its ref; an entity has node 0, its type's
+ * number and its id's number. */
 static inline struct sherd_ref check_entity(uint32_t type, uint32_t id)
 {
     return (struct sherd_ref){ 0, (uint64_t)type << 32 | id };
@@ -66,23 +74,24 @@ static inline struct sherd_ref check_entity(uint32_t type, uint32_t id)
 
 /* ---- facts ---- */
 
-/* A message is sent by an actor of a node: gives its number, from 0. stream: messages of one stream to one receiver have an
- * order; 0 = none. */
+/* An actor of a node sends a message. Returns its number, from 0. stream: messages of one stream to
+ * one receiver have an order; 0: none. */
 uint64_t check_message_sent(struct check_message *check, uint64_t now,
                             uint32_t node, uint64_t stream,
                             struct sherd_ref to);
-/* The receiver is handed the message, at a node. */
+/* The receiver at a node gets the message. */
 void check_message_delivered(struct check_message *check, uint32_t node,
                              uint64_t number, struct sherd_ref receiver);
-/* The receiver is handed the message and passes it on: it is open still, for another one, in no order. */
+/* The receiver gets the message and passes it on: it stays open for another receiver, without
+ * order. */
 void check_message_passed(struct check_message *check, uint32_t node,
                           uint64_t number, struct sherd_ref receiver,
                           struct sherd_ref to);
-/* A message ended at a node without delivery, or its handler failed on it (then it was delivered before). bytes: whatever
- * holds its token, or several. Bytes without a token are nobody's business. */
+/* A message ended at a node undelivered, or its handler failed after delivery. bytes: anything that
+ * holds one or more tokens. Bytes without a token are ignored. */
 void check_message_ended(struct check_message *check, uint32_t node,
                          struct slice bytes, enum sherd_reason reason);
-/* Bytes that a node had received were dropped with the connection that they came by. */
+/* A connection was dropped with bytes that the node had received by it. */
 void check_message_dropped(struct check_message *check, uint32_t node,
                            struct slice bytes);
 
@@ -91,13 +100,14 @@ void check_message_written(struct check_message *check, uint64_t pipe,
                            uint32_t from, struct slice bytes);
 void check_message_arrived(struct check_message *check, uint64_t pipe,
                            uint32_t to, size_t size);
-/* A node closes it by itself, at the reader's end or the writer's, and nothing explains that. Before its end. */
+/* A node at either end closes the connection by itself without a reason. Call it before the end. */
 void check_message_pipe_closed(struct check_message *check, uint64_t pipe,
                                uint32_t node);
-/* Nothing more of it arrives, whatever is still written. broken: not by its two nodes, or by the end of one. */
+/* Nothing more arrives, even if it was written. broken: not by its two nodes, nor by the end of
+ * one. */
 void check_message_pipe_ended(struct check_message *check, uint64_t pipe,
                               bool broken);
-/* From now on nothing goes wrong any more, or something may again. */
+/* Begins or ends the quiet phase, in which no faults happen. */
 void check_message_quiet(struct check_message *check, bool on);
 
 void check_message_node_started(struct check_message *check, uint32_t node);
@@ -106,21 +116,21 @@ void check_message_node_ended(struct check_message *check, uint32_t node,
 
 /* ---- questions ---- */
 
-/* All traffic has stopped and everything had its time: what is open yet is a violation, each with its last position; the
- * first ones are told. Returns how many. */
+/* All traffic has stopped and had its time. Each open token is a violation at its last position;
+ * only the first ones are reported. Returns their number. */
 uint64_t check_message_drained(struct check_message *check);
-/* A node's own counters, since its start, against the table's: violations of message-accounting (LINK_LOST, where a node counts frames, is
- * left out). Between two turns of the node, after its
- * probes have been told. */
+/* Compares a node's own counters since its start with the table (message-accounting). LINK_LOST is
+ * left out, because a node counts frames there. Call it between two turns of the node, after its
+ * probes. */
 void check_message_status(struct check_message *check, uint32_t node,
                           const struct sherd_status *status);
-/* Actors whose messages have no tokens send some, too: a node's counters are at least the table's. */
+/* Actors whose messages have no tokens send, too: a node's counters are at least the table's. */
 void check_message_others(struct check_message *check);
 struct check_message_counts check_message_counts(const struct check_message *check);
-/* Is it open, and was not written to a connection so far? */
+/* Whether the token is open and was never written to a connection. */
 bool check_message_never_left(const struct check_message *check,
                               uint64_t number);
-/* What and where the oldest open token is, for a report; false when none is open. text: size bytes. */
+/* Describes the oldest open token for a report; false if none is open. text: size bytes. */
 bool check_message_oldest(const struct check_message *check, uint64_t now,
                           char *text, size_t size);
 size_t check_message_memory(const struct check_message *check); /* bytes in use */

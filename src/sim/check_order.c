@@ -1,4 +1,5 @@
-/* A table with open addressing. Nothing is taken out: it is swept, and grows, when it is half full. */
+/* Implements the table with open addressing. It removes no single entry: when it is half full, it
+ * is swept and grows. */
 #include "sim/check_order.h"
 
 #include "base/check.h"
@@ -33,8 +34,8 @@ static uint32_t slot_of(const struct check_order *order, uint64_t stream,
     return at;
 }
 
-/* Forgets streams whose last delivery is older than every open token: nothing that may still be delivered comes before it.
- * Then there is room for at least as many again. */
+/* Forgets streams whose last delivery is older than every open token, because no open message
+ * precedes it. Then at least as many again fit. */
 void check_order_sweep(struct check_order *order, uint64_t oldest)
 {
     struct check_order old = *order;

@@ -1,4 +1,5 @@
-/* The last message of each stream that each receiver was handed, for the checker of messages (message-order). */
+/* Keeps the last message of each stream that each receiver got, for the message checker
+ * (message-order). */
 #ifndef SHERD_SIM_CHECK_ORDER_H
 #define SHERD_SIM_CHECK_ORDER_H
 
@@ -16,12 +17,12 @@ struct check_order {
 };
 
 void check_order_fini(struct check_order *order);
-/* Is it to be swept before the next one is taken? */
+/* Whether the table must be swept before the next message. */
 bool check_order_is_full(const struct check_order *order);
-/* Makes room: forgets those below a number, where all below it are closed. */
+/* Makes room: forgets messages below a number, when all below it are closed. */
 void check_order_sweep(struct check_order *order, uint64_t oldest);
-/* The message of that number is handed to a receiver; stream is not 0; not full. False when one that was sent later was there before:
- * *later is that. */
+/* The receiver gets the message of that number. stream is not 0, and the table is not full. Returns
+ * false if a message that was sent later was there before, with its number in *later. */
 bool check_order_take(struct check_order *order, uint64_t stream,
                       struct sherd_ref to, uint64_t number, uint64_t *later);
 size_t check_order_memory(const struct check_order *order); /* bytes */

@@ -1,4 +1,4 @@
-/* All decisions to go on, each with its members and whom it kept. */
+/* Records all decisions to go on, with their members and the members that they keep. */
 #include "sim/check_partition.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 
 /* A side that goes on. */
 struct stay {
-    uint32_t node; /* who decided */
+    uint32_t node; /* the decider */
     bool has_ended;
     uint32_t count; /* of the members */
     uint32_t kept_count;
@@ -51,7 +51,7 @@ void check_partition_free(struct check_partition *check)
     mem_free(check);
 }
 
-/* A picture, aligned; to be freed. */
+/* Aligned evidence; the caller frees it. */
 struct picture {
     struct probe_side *members;
     struct probe_unreached *records;
@@ -79,7 +79,7 @@ static void picture_fini(struct picture *picture)
     mem_free(picture->records);
 }
 
-/* Whoever is down already counts for nobody. */
+/* Members that are down already do not count. */
 static bool is_settled(const struct picture *picture)
 {
     for (size_t i = 0; i < picture->member_count; i++) {
@@ -100,7 +100,8 @@ static bool has_seen(const struct picture *picture, uint64_t uid)
     return false;
 }
 
-/* Behaviour 8.6: who observes and is observed, and who is observed and has seen the gossip. */
+/* Whether no member is indirectly connected (docs/protocol/downing.md): none observes and is
+ * observed, and none that is observed has seen the gossip. */
 static bool is_clean(const struct picture *picture)
 {
     for (size_t i = 0; i < picture->record_count; i++) {

@@ -1,4 +1,4 @@
-/* What each coordinator has asked for last, and what the replicas had then. */
+/* Records the last request of each coordinator, and what the replicas had then. */
 #include "sim/check_quorum.h"
 
 #include <inttypes.h>
@@ -14,17 +14,17 @@ static const char *const key_names[KEPT_KEYS] = { "homes", "fences" };
 /* A type's coordinator at a node. */
 struct part {
     uint64_t sent; /* ticket of its last write; 0: none */
-    int64_t sent_at[KEPT_KEYS]; /* CHECK_KEPT_NEVER: not with that write, or it is not known */
+    int64_t sent_at[KEPT_KEYS]; /* CHECK_KEPT_NEVER: not in that write, or unknown */
     struct kept_quorum writers;
-    uint64_t ends;  /* lives that had ended by then */
+    uint64_t ends;  /* incarnations that had ended by then */
     uint64_t asked; /* ticket of its last read; 0: none */
-    int64_t must[KEPT_KEYS]; /* what that has is of this time at least */
-    bool is_bound; /* the fences that were confirmed last are among it */
+    int64_t must[KEPT_KEYS]; /* the read returns values of at least this time */
+    bool is_bound; /* the fences that were confirmed last are among them */
 };
 
-/* What was confirmed last inside. */
+/* The last confirmed value inside. */
 struct last {
-    bool is_there; /* else written means nothing */
+    bool is_there; /* else written is void */
     int64_t written; /* of the fences */
 };
 
@@ -34,7 +34,7 @@ struct check_quorum {
     struct kept_replicas replicas;
     struct map parts; /* node, type */
     struct map lasts; /* type */
-    uint64_t ends;    /* lives that have ended */
+    uint64_t ends;    /* incarnations that have ended */
     struct check_quorum_counts counts;
 };
 
@@ -72,7 +72,7 @@ static struct last *last_of(struct check_quorum *check, uint16_t type)
                     sizeof(struct last));
 }
 
-/* What it asked for is not answered any more: the next life's tickets begin anew. */
+/* Its open requests get no answer any more, and the tickets of the next incarnation begin anew. */
 void check_quorum_node_ended(struct check_quorum *check, uint32_t node)
 {
     struct map_entry entry;
@@ -101,7 +101,8 @@ static struct kept_quorum quorum_of(const struct check_quorum *check,
 
 /* ---- writes ---- */
 
-/* Its own replica has it at once, unless a later value of another one came in the same turn. */
+/* Its own replica has the value at once, unless a later value of another node arrived in the same
+ * turn. */
 static void sent(struct check_quorum *check, uint32_t node,
                  const struct probe *probe, enum kept_key key)
 {
@@ -166,7 +167,7 @@ static int latest_first(const void *left, const void *right)
     return (*a < *b) - (*a > *b);
 }
 
-/* Of N replicas R are read: at least one of those with the N - R + 1 latest values. */
+/* A read from R of N replicas reaches at least one of those with the N - R + 1 latest values. */
 static int64_t must_have(const struct check_quorum *check, uint32_t node,
                          uint16_t type, enum kept_key key)
 {
@@ -209,7 +210,8 @@ bool check_quorum_is_bound(struct check_quorum *check, uint32_t node,
     return part_of(check, node, type)->is_bound;
 }
 
-/* A read goes into the own replica before it is answered: what is there now was read, or is later. */
+/* A read updates its own replica before its answer, so the value there now was read, or is
+ * later. */
 static void was_read(struct check_quorum *check, uint32_t node,
                      const struct probe *probe, enum kept_key key)
 {

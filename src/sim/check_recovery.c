@@ -1,4 +1,4 @@
-/* The last replay of each entity at each node, until an entity starts from it. */
+/* Keeps the last replay of each entity at each node until an entity starts from it. */
 #include "sim/check_recovery.h"
 
 #include <inttypes.h>
@@ -11,9 +11,9 @@
 
 struct replay {
     uint32_t node;
-    uint64_t events; /* that it had so far */
-    uint64_t hash;   /* of them */
-    bool is_whole;   /* else more of it is to come */
+    uint64_t events; /* so far */
+    uint64_t hash;   /* of the events */
+    bool is_whole;   /* false: more chunks follow */
 };
 
 struct check_recovery {
@@ -43,7 +43,7 @@ void check_recovery_free(struct check_recovery *check)
     mem_free(check);
 }
 
-/* Takes out the replay of that key; null when there is none. The caller's. */
+/* Removes and returns the replay of that key; null if there is none. The caller owns it. */
 static struct replay *take(struct check_recovery *check)
 {
     return map_take(&check->replays, buf_slice(&check->key));
@@ -72,7 +72,7 @@ static void take_in(struct replay *replay, const struct journal_request *request
 
         (void)record_decode(backend_slice(request, stored->bytes), key,
                             stored->seq,
-                            &record); /* one that is wrong is found elsewhere */
+                            &record); /* another check finds a wrong record */
         replay->hash = check_recovery_fold(replay->hash, record.event_type,
                                            record.payload);
     }
@@ -80,7 +80,7 @@ static void take_in(struct replay *replay, const struct journal_request *request
     replay->is_whole = !request->more;
 }
 
-/* A replay comes in chunks, the first from event 1; of one that failed nothing is known. */
+/* A replay comes in chunks, the first from event 1. A failed replay proves nothing. */
 static void answered(void *user, uint32_t node,
                      const struct journal_request *request)
 {
@@ -93,7 +93,7 @@ static void answered(void *user, uint32_t node,
     buf_put_slice(&check->key, backend_slice(request, request->id));
     replay = take(check);
     if (replay && (request->from == 1 || request->result != BACKEND_DONE)) {
-        mem_free(replay); /* nobody starts from an earlier one any more */
+        mem_free(replay); /* no entity starts from an earlier replay any more */
         replay = NULL;
     }
     if (request->result != BACKEND_DONE)
@@ -103,7 +103,7 @@ static void answered(void *user, uint32_t node,
     replay->node = node;
     take_in(replay, request);
     (void)map_put(&check->replays, buf_slice(&check->key),
-                  replay); /* was taken out */
+                  replay); /* was removed */
 }
 
 static void node_gone(void *user, uint32_t node)
