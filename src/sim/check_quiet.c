@@ -1,4 +1,4 @@
-/* Looks at the nodes' own reports: what /status would say. */
+/* Judges the nodes by their own status reports, and derives time limits from their settings. */
 #include "sim/check_quiet.h"
 
 #include <stdio.h>
@@ -14,16 +14,16 @@
 #include "sim/world.h"
 
 #define REMEMBER_PARTS 10 /* of digests in one round */
-#define CARRIED 500 /* bytes said of a shard that moves: hold, stop, host, the home */
+#define CARRIED 500 /* bytes sent about a shard that moves: hold, stop, host, the home */
 #define CARRIED_TYPES 6 /* of the workload, with those that remember */
-#define STOP_FORCED (30 * SECOND) /* by then, with what a late timer adds */
+#define STOP_FORCED (30 * SECOND) /* forced by then, with the delay of a late timer */
 
 static uint64_t ms_of(const struct options *options, enum sim_option option)
 {
     return options->value[option] * MS;
 }
 
-/* ns by which a time-out is above its default, for which these bounds were found. */
+/* ns by which a time-out exceeds its default. The limits were derived with the defaults. */
 static uint64_t longer(const struct options *options, enum sim_option option)
 {
     return options->value[option] > option_default(option)
@@ -31,7 +31,7 @@ static uint64_t longer(const struct options *options, enum sim_option option)
                : 0;
 }
 
-/* One round of news, with what it takes to carry it out. */
+/* Time of one round: gossip, and the action that follows from it. */
 static uint64_t round_time(const struct options *options)
 {
     return ms_of(options, OPTION_GOSSIP) + ms_of(options, OPTION_LEADER) +
@@ -49,7 +49,7 @@ static uint64_t log2_of(uint64_t number)
     return bits;
 }
 
-/* From a node's end to its being seen as unreachable, by who monitors it. */
+/* Time from a node's end until its observers see it as unreachable. */
 static uint64_t detection(const struct options *options)
 {
     return ms_of(options, OPTION_PAUSE) + ms_of(options, OPTION_ESTIMATE) +
@@ -57,7 +57,8 @@ static uint64_t detection(const struct options *options)
            20 * ms_of(options, OPTION_DEVIATION);
 }
 
-/* Between data centers only a part of the rounds goes, by a few; and silence is known later, as its end is. */
+/* Only a part of the rounds goes between data centers, from a few nodes. Nodes there notice
+ * silence, and its end, later. */
 static uint64_t across(const struct options *options)
 {
     return options->value[OPTION_CENTERS] < 2
@@ -69,7 +70,8 @@ static uint64_t across(const struct options *options)
                          options->value[OPTION_CROSS_GOSSIP];
 }
 
-/* Who founds a cluster waits until the dead are not shown to it any more, and nothing changes. */
+/* The node that founds a cluster waits until discovery no longer shows dead nodes and nothing
+ * changes. */
 static uint64_t finding(const struct options *options)
 {
     return options->value[OPTION_FOUND] 
@@ -78,7 +80,8 @@ static uint64_t finding(const struct options *options)
                : 0;
 }
 
-/* What ran on who was downed starts elsewhere after a margin, which was stable-after when these bounds were found. */
+/* Parts of a downed node start elsewhere after a margin. The limits were derived with a margin of
+ * stable-after. */
 static uint64_t margin(const struct options *options)
 {
     return options->value[OPTION_RESOLVER]
@@ -87,7 +90,8 @@ static uint64_t margin(const struct options *options)
                : 0;
 }
 
-/* Until who starts is taken in: nobody answers its first question, and the one that takes it in is asked again. */
+/* Time until a starting node is welcomed. Its first request may get no answer, and its join may
+ * need a repetition. */
 static uint64_t joining(const struct options *options)
 {
     return 2 * ms_of(options, OPTION_SEED_TIMEOUT) +
@@ -95,10 +99,12 @@ static uint64_t joining(const struct options *options)
            ms_of(options, OPTION_INITIAL_DELAY);
 }
 
-/* member-convergence is 10 rounds of gossip and 2 log2 N s after the last change (reliability 3.3). A round here is not the interval of gossip alone, but what it takes until
- * something is done about the news, whose intervals are drawn, too: by the leader, by who looks for the unreachable. There are two changes, one
- * after the other: who is dead goes, and who comes is up, since as long as a member that cannot be reached is not down, or one that is down is not known to be
- * unreachable, nobody is moved up. Before them the dead must be seen as such, and newcomers find their way in. */
+/* member-convergence takes 10 rounds of gossip and 2 log2 N seconds after the last change. A
+ * round here also has the time until the leader or the check for unreachable nodes acts, at
+ * drawn intervals. There are two changes in sequence: dead members leave, then new ones move up.
+ * No member moves up while an unreachable member is not down, or a down member is not known to
+ * be unreachable. Before that, nodes must notice the dead ones, and new nodes must find the
+ * cluster. */
 uint64_t quiet_agree_bound(const struct options *options)
 {
     return joining(options) + finding(options) + across(options) +
@@ -106,7 +112,8 @@ uint64_t quiet_agree_bound(const struct options *options)
            2 * log2_of(options->value[OPTION_NODES]) * SECOND;
 }
 
-/* It looks each second, decides when nothing has changed for stable-after, and may have to wait for a lease of who is dead. */
+/* The resolver looks each second and decides when nothing has changed for stable-after. It may have
+ * to wait for the lease of a dead node. */
 uint64_t quiet_resolve_bound(const struct options *options)
 {
     uint64_t lease = options->value[OPTION_RESOLVER] == RESOLVER_LEASE
@@ -118,10 +125,10 @@ uint64_t quiet_resolve_bound(const struct options *options)
     return ms_of(options, OPTION_STABLE) + 2 * SECOND + lease;
 }
 
-/* A connection carries its window in the time there and back. When members have come or gone all shards may move, and what is said of each to one
- * region is some CARRIED bytes: where windows are 4 KiB and ways 130 ms, and there are 1,000 shards, that takes minutes, in which no write
- * of the coordinator's state is confirmed in time (seed 17 of churn, 3..8 nodes, 2 to 4 minutes). Whatever the number of entities: some types' ids
- * are always new. */
+/* A connection carries one window in each round trip. When members come or go, all shards may move,
+ * and each region gets about CARRIED bytes for each shard. With windows of 4 KiB, 130 ms each way
+ * and 1,000 shards this takes minutes. During that time no write of the coordinator's state is
+ * confirmed in time. The number of entities does not matter. */
 static uint64_t carrying(const struct options *options)
 {
     uint64_t shards = 2 * options->value[OPTION_SHARDS] - 1;
@@ -132,9 +139,10 @@ static uint64_t carrying(const struct options *options)
            options->value[OPTION_PIPE] * 1000;
 }
 
-/* homes-available is 5 s after detection, stable-after and margin (reliability 3.3); the first two are over when all agree on the members. A read and a write
- * of the state may fail once, when those who were asked are gone meanwhile, and are made again; a term is taken from the store; and who asked
- * for a home while nobody answered asks again after its retry interval. */
+/* homes-available takes 5 s after detection, stable-after and margin; the first two are over when
+ * all agree on the members. One read and one write of the state may fail, because the asked nodes
+ * ended, and are repeated. The coordinator takes a term from the store. A region whose request got
+ * no answer repeats it after its retry interval. */
 uint64_t quiet_coordinate_bound(const struct options *options)
 {
     uint64_t removal = options->value[OPTION_RESOLVER]
@@ -148,7 +156,8 @@ uint64_t quiet_coordinate_bound(const struct options *options)
            10 * options_answer_ms(options) * MS + carrying(options);
 }
 
-/* The time that agreement has at the end of the faults, whatever they left: connections that a kernel gives up, four changes of ten rounds. */
+/* The time for agreement at the end of any faults: connections that a kernel gives up, and four
+ * changes of ten rounds. */
 uint64_t quiet_converge_bound(const struct options *options)
 {
     return 30 * SECOND + options->value[OPTION_GIVE_UP] * SECOND +
@@ -165,7 +174,8 @@ uint64_t quiet_bury_bound(const struct options *options)
     return turns * (detection(options) + round_time(options));
 }
 
-/* Who watched the dead may be dead, too: then its next ones begin. What a lease decides is known when its keeper has answered. */
+/* A dead node's observer may be dead, too; then the next observers begin. A lease's decision is
+ * known when the lease provider has answered. */
 bool quiet_is_patient(const struct options *options)
 {
     uint64_t nodes = options->value[OPTION_NODES];
@@ -198,7 +208,7 @@ uint64_t quiet_leave_bound(const struct options *options)
            4 * ms_of(options, OPTION_PHASE);
 }
 
-/* Entities that do not stop are ended with their shard. */
+/* Entities that do not stop end with their shard. */
 static uint64_t stop_time(const struct options *options)
 {
     uint64_t stubborn = ms_of(options, OPTION_STUBBORN);
@@ -222,11 +232,12 @@ uint64_t quiet_recover_bound(const struct options *options, uint64_t open)
            JOURNAL_REPLAYS_MAX;
 }
 
-/* entities-answer is 5 s after homes-available (reliability 3.3), for an entity that runs, or can. In the quiet shards still move to where there are fewer: one
- * that does holds what comes until its hand-off is over, whose time-out is drawn. An order to host it may come before its region can follow, and is repeated
- * after shard-start-timeout. An entity that stops just then takes its time: only with its shard would it be ended, and not where it is
- * passivated. And a store that takes 1 s raises the shard's fence and reads the entity's events, after those of others, as few are read
- * at a time. */
+/* entities-answer takes 5 s after homes-available for an entity that runs or can run. In the quiet
+ * phase shards still move to regions with fewer, and hold messages until their hand-off ends,
+ * within a drawn time-out. A directive to host may come before the region can follow, and is
+ * repeated after shard-start-timeout. A stopping entity takes its time: only the end of its shard
+ * forces it, and passivation does not. A store that takes 1 s raises the shard's fence and reads
+ * the entity's events after those of others, a few at a time. */
 uint64_t quiet_answer_bound(const struct options *options)
 {
     return 5 * SECOND + ms_of(options, OPTION_HANDOFF) * 9 / 8 +
@@ -243,7 +254,7 @@ uint64_t quiet_hear_bound(const struct options *options)
     return detection(options) + 4 * round_time(options);
 }
 
-/* A minority waits for the lease; who is downed is removed after a margin as long as stable-after. */
+/* A minority waits for the lease. Downed members are removed after a margin of stable-after. */
 uint64_t quiet_split_bound(const struct options *options)
 {
     uint64_t unstable = options_unstable_ms(options);
@@ -256,7 +267,8 @@ uint64_t quiet_split_bound(const struct options *options)
            longer(options, OPTION_LEASE_PATIENCE);
 }
 
-/* Replicas hold the same: each tells each, a part of the keys at a time; a read and a write of them that failed are made again. */
+/* Time until replicas are equal. Each gossips with each, a part of the keys at a time. A failed
+ * read and a failed write are repeated. */
 static uint64_t spread_bound(const struct options *options, uint64_t count)
 {
     uint64_t rounds = 20 + 6 * log2_of(options->value[OPTION_NODES]);
@@ -268,15 +280,16 @@ static uint64_t spread_bound(const struct options *options, uint64_t count)
            4 * ms_of(options, OPTION_WRITE_STATE);
 }
 
-/* So many are started in a time, one batch after the other. */
+/* The time for that many starts, one batch after the other. */
 static uint64_t batches(const struct options *options, uint64_t count)
 {
     return (count / options->value[OPTION_REMEMBER_BATCH] + 1) *
            longer(options, OPTION_REMEMBER_FREQUENCY);
 }
 
-/* Who ended by itself waits; so does a read or a write of the store that failed. Paced restarts of a slow store are one after the other:
- * there, back, and a pause of that length. */
+/* An entity that ended by itself waits before its restart, as does a failed read or write of the
+ * store. Paced restarts with a slow store run one after the other: request, answer, and a pause of
+ * that length. */
 uint64_t quiet_remember_bound(const struct options *options, uint64_t count)
 {
     uint64_t pause = ms_of(options, OPTION_BACKOFF);
@@ -289,7 +302,7 @@ uint64_t quiet_remember_bound(const struct options *options, uint64_t count)
                                               : 0);
 }
 
-/* Why one node does not agree; null when it does. */
+/* Returns why one node does not agree; null if it does. */
 static const char *differs(const struct sherd_status *status, uint32_t living,
                            const struct sherd_member **which)
 {
@@ -307,7 +320,7 @@ static const char *differs(const struct sherd_status *status, uint32_t living,
     return status->member_count == living ? NULL : "it sees too few members";
 }
 
-/* Null: it has no membership any more. */
+/* Null: the node has no membership any more. */
 static const struct clock *version_of(struct world *world, uint32_t node)
 {
     const struct world_node *place = world_node(world, node);
@@ -403,7 +416,7 @@ bool quiet_converged(struct world *world, uint32_t *first, char *text,
     return quiet_same_version(world, first, text, size);
 }
 
-/* Does a node know the coordinator of each type, at the node where it is? */
+/* Whether a node knows the coordinator of each type at its real node. */
 static bool knows_coordinators(const struct sherd_status *status,
                                const struct check_live *live, uint32_t centers,
                                uint32_t by, char *text, size_t size)
@@ -450,7 +463,8 @@ bool quiet_coordinated(struct world *world, const struct check_live *live,
     return true;
 }
 
-/* A detector that remembers little takes two heartbeats that came together for the rule. */
+/* A detector with few samples may take two heartbeats that arrived together as the usual
+ * interval. */
 static uint64_t learnt_ms(const struct options *options)
 {
     return options->value[OPTION_SAMPLES] < 100
@@ -458,14 +472,16 @@ static uint64_t learnt_ms(const struct options *options)
                : options->value[OPTION_ESTIMATE];
 }
 
-/* Delays are drawn with an exponential tail: one in e^20 passes twenty means. Who forgets the removed changes what is gossiped. */
+/* Delays have an exponential tail: one in e^20 exceeds twenty means. A node that forgets removed
+ * members changes the gossip. */
 bool quiet_is_steady(const struct options *options)
 {
     uint64_t way =
         options->value[OPTION_LINK_MIN] + options->value[OPTION_LINK_MEAN] +
         options->value[OPTION_MAIL];
 
-    /* A heartbeat that comes when its sender seems lost is not learnt from, so that a guess far below the interval stays. */
+    /* A detector does not learn from a heartbeat that comes when its sender seems lost, so an
+     * estimate far below the interval would stay. */
     return options->value[OPTION_PAUSE] * 1000 >= 20 * way &&
            options->value[OPTION_PHI] >= 40 &&
            options->value[OPTION_TOMBSTONE] >=

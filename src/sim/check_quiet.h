@@ -1,7 +1,8 @@
-/* What must come about when nothing goes wrong any more, each within its time (reliability: member-convergence to healthy-node-stays, quiet-cluster-rests).
+/* Defines the states that the cluster must reach after the faults end, and the time limit of each
+ * (docs/invariants.md, Liveness).
  *
- * The runner stops the faults, lets the world run, and asks here; the bounds follow from the settings of the nodes, since a
- * cluster that gossips every 3 s cannot agree in two. */
+ * The runner stops the faults, lets the world run, and asks here. The limits follow from the nodes'
+ * settings: a cluster that gossips every 3 s cannot agree in 2 s. */
 #ifndef SHERD_SIM_CHECK_QUIET_H
 #define SHERD_SIM_CHECK_QUIET_H
 
@@ -13,55 +14,68 @@
 struct world;
 struct check_live;
 
-/* member-convergence: ns until all nodes must agree on the members when nothing goes wrong any more. */
+/* member-convergence: ns from the end of the faults until all nodes must agree on the members. */
 uint64_t quiet_agree_bound(const struct options *options);
-/* ns more when the resolver alone has to down the dead. */
+/* ns more if only the resolver can down dead nodes. */
 uint64_t quiet_resolve_bound(const struct options *options);
-/* homes-available: ns from when they agree until each type has a coordinator that all know, and who asks for a home is told; and later, in the quiet, from when it asks. */
+/* homes-available: ns from that agreement until each type has a coordinator that all nodes know,
+ * and each requested home is answered. Later in the quiet phase: ns from a request for a home to
+ * its answer. */
 uint64_t quiet_coordinate_bound(const struct options *options);
-/* entities-answer: ns from then until who is asked must have answered, besides the time that the asking takes. */
+/* entities-answer: ns from then until each asked entity must have answered, without the time to
+ * ask. */
 uint64_t quiet_answer_bound(const struct options *options);
-/* ns that nodes are given at the end of the faults to agree, which is not judged, and that other bounds are made of. */
+/* ns in which nodes may agree at the end of the faults. It is not judged, and other limits build on
+ * it. */
 uint64_t quiet_converge_bound(const struct options *options);
-/* ns that it may take longer when nodes have died for good: a node watches only so many others, and of a row of dead ones in the
- * ring the next when the first is known to be unreachable. */
+/* ns more after nodes died permanently. A node watches only a few others. In a row of dead nodes in
+ * the ring, the watch of the next one begins when the one before is known to be unreachable. */
 uint64_t quiet_bury_bound(const struct options *options);
-/* ns until a node that leaves must be gone: all phases of its end. */
+/* ns until a leaving node must have ended: all phases of its shutdown. */
 uint64_t quiet_leave_bound(const struct options *options);
 
-/* ns until every message and ask must have ended once no new ones come: hand-offs, stops of entities, asks. */
+/* ns until every message and ask must have ended without new ones: hand-offs, stops of entities,
+ * asks. */
 uint64_t quiet_drain_bound(const struct options *options);
-/* ns beyond it that slow stores need while so many messages are open: an entity recovers before it answers, so many at a time. */
+/* ns more that slow stores need for that many open messages. An entity recovers before it answers,
+ * and only a few recover at a time. */
 uint64_t quiet_recover_bound(const struct options *options, uint64_t open);
 
-/* ns from a cut until the side that is not kept must have ended: detection, the resolver's waits, and the ends of its nodes. */
+/* ns from a cut until the side that is not kept must have ended: detection, the resolver's waits,
+ * and the end of its nodes. */
 uint64_t quiet_split_bound(const struct options *options);
-/* ns from a change until all have heard of it: its detection, and four rounds of gossip. */
+/* ns from a change until all nodes have heard of it: detection, and four rounds of gossip. */
 uint64_t quiet_hear_bound(const struct options *options);
-/* Have all heard of some deaths, and of what was decided of them, before a resolver takes that for a picture that does not come to rest, and downs all? */
+/* Whether all nodes hear of several deaths and the decisions on them before a resolver considers
+ * the cluster unstable and downs all. */
 bool quiet_is_patient(const struct options *options);
 
-/* ns from then until everybody who is remembered lives: `count` entities of all types, one after the other at the worst. */
+/* ns from then until all remembered entities live: `count` entities of all types, in the worst case
+ * one after the other. */
 uint64_t quiet_remember_bound(const struct options *options, uint64_t count);
 
-/* homes-available: of each type one coordinator is active in each of the data centers, and every node there knows it. Once member-convergence holds. False with what is missing in text. */
+/* homes-available: each type has one active coordinator in each data center, and every node there
+ * knows it. Call it once member-convergence holds. If false, text has what is missing. */
 bool quiet_coordinated(struct world *world, const struct check_live *live,
                        uint32_t centers, char *text, size_t size);
-/* Can the nodes tell a slow heartbeat from a dead node? When they cannot, members seem lost once in a while for ever. */
+/* Whether nodes can tell a slow heartbeat from a dead node. If not, members occasionally seem lost
+ * forever. */
 bool quiet_is_steady(const struct options *options);
 
-/* ns until those who agree on the members have all told each other that they have seen it: ten rounds of news. And until what ran
- * on who was downed may start elsewhere. */
+/* ns until nodes that agree on the members have all reported to each other that they have seen the
+ * version: ten rounds of gossip. Also until parts of downed nodes may start elsewhere. */
 uint64_t quiet_settle_bound(const struct options *options);
 
-/* member-convergence: every node that lives is up and sees exactly those that live, up and reachable, and all hold one version of the gossip. False with who differs in text. *first: who is
- * asked first; set to who differed, who is the likeliest to do so still. */
+/* member-convergence: every live node is up, sees exactly the live nodes as up and reachable, and
+ * all hold one gossip version. If false, text has the node that differs. *first: the node to ask
+ * first; set to the one that differs, because it is the likeliest to differ again. */
 bool quiet_converged(struct world *world, uint32_t *first, char *text,
                      size_t size);
-/* The last part of that alone. */
+/* Checks only that last part. */
 bool quiet_same_version(struct world *world, uint32_t *first, char *text,
                         size_t size);
-/* Whoever is up reaches all members that it sees, and none of them is on its way out: nothing keeps the leader from moving members up. */
+/* Whether each node that is up reaches all members that it sees, and none of them is leaving. Then
+ * nothing keeps the leader from moving members up. */
 bool quiet_rests(struct world *world);
 
 #endif

@@ -1,4 +1,5 @@
-/* What is stored and who lives: a row for each entity that was ever remembered, a row for each shard's stream. */
+/* Keeps a row for each entity that was ever remembered, with its stored and live state, and a row
+ * for each shard's stream. */
 #include "sim/check_remember.h"
 
 #include <inttypes.h>
@@ -13,7 +14,8 @@
 
 #define NO_NODE UINT32_MAX
 
-/* The stream's bytes, docs/protocol/journal.md: read here apart from the core that writes them. */
+/* The stream's bytes (docs/protocol/journal.md). This reader is separate from the core that writes
+ * them. */
 #define RECORD_VERSION 1
 #define RECORD_BASE 1
 
@@ -21,15 +23,15 @@ struct stream {
     uint64_t last; /* sequence number */
 };
 
-/* Of an entity in distributed data. */
+/* An entity in distributed data. */
 struct kept {
-    bool is_start;     /* what was sent last */
-    bool is_confirmed; /* and is stored */
-    bool is_removed;   /* a stop was sent, and no start since then is confirmed */
-    uint32_t stopper;  /* who sent it; NO_NODE: that life is over */
-    uint32_t writer;   /* of the start: who sent it, then who counted for it */
+    bool is_start;     /* the last sent change is a start */
+    bool is_confirmed; /* the start is stored */
+    bool is_removed;   /* a stop was sent, and no later start is confirmed */
+    uint32_t stopper;  /* node that sent it; NO_NODE: its incarnation has ended */
+    uint32_t writer;   /* of the start: its sender at first, then the node that confirmed it */
     uint64_t signature;
-    bool is_noted;     /* nothing was sent since all ended, when it was_there or not */
+    bool is_noted;     /* no change was sent since all ended; was_there is valid */
     bool was_there;
 };
 
@@ -39,8 +41,11 @@ struct row {
     int32_t shard;
     bool is_stored;
     VEC(uint32_t) nodes; /* where it lives */
-    VEC(uint32_t) confirmers; /* who had the start when it was confirmed: others' disks may have an earlier one, whose stop they missed */
-    VEC(uint32_t) keepers; /* whose disks have it, since no replica has; empty: some have */
+    /* nodes that had the start at its confirmation. Other disks may have an earlier start, whose
+     * stop they missed */
+    VEC(uint32_t) confirmers;
+    /* nodes whose disks have it while no replica does; empty: some replica has it */
+    VEC(uint32_t) keepers;
     struct kept kept;
     struct buf id;
 };
@@ -54,10 +59,10 @@ struct check_remember {
     struct map rows;    /* type, id -> struct row */
     struct buf key;
     struct check_remember_counts counts;
-    struct remember_replicas replicas; /* nodes null: they are in the journal */
-    bool is_lost;  /* what was stored may be gone */
-    bool is_sound; /* nothing goes wrong any more */
-    uint32_t shards; /* that each type has since all ended; 0: as many as ever */
+    struct remember_replicas replicas; /* nodes null: kept in the journal */
+    bool is_lost;  /* stored entities may be lost */
+    bool is_sound; /* no faults happen any more */
+    uint32_t shards; /* of each type since all ended; 0: unchanged */
 };
 
 struct check_remember *check_remember_new(struct verdict *verdict,
@@ -116,13 +121,13 @@ static struct row *row_of(struct check_remember *check, uint32_t type,
     row->type = type;
     row->shard = shard;
     buf_put_slice(&row->id, id);
-    (void)map_put(&check->rows, buf_slice(&check->key), row); /* there was none */
+    (void)map_put(&check->rows, buf_slice(&check->key), row); /* was absent */
     return row;
 }
 
-/* ---- what is stored ---- */
+/* ---- stored in the journal ---- */
 
-/* "|TYPE|SHARD"; false: another one, or of a type that is not looked at. */
+/* "|TYPE|SHARD"; false: another name, or a type that is not watched. */
 static bool read_name(const struct check_remember *check, struct slice name,
                       uint32_t *type, int32_t *shard)
 {
@@ -143,7 +148,8 @@ static bool read_name(const struct check_remember *check, struct slice name,
     return false;
 }
 
-/* Is it a row of that shard's stream? Who moves is stored in two: the one to which it belongs counts, once it has it. */
+/* Whether the row is of that shard's stream. An entity that moves to another shard is stored in
+ * two. The one to which it belongs counts as soon as it has it. */
 static bool takes(const struct check_remember *check, struct row *row,
                   int32_t shard)
 {
@@ -156,7 +162,7 @@ static bool takes(const struct check_remember *check, struct row *row,
     return true;
 }
 
-/* A base begins: what was stored before counts no more. */
+/* A base begins, and replaces all earlier records. */
 static void clear_shard(struct check_remember *check, uint32_t type,
                         int32_t shard)
 {
@@ -215,10 +221,10 @@ static void take_record(struct check_remember *check, struct slice name,
         return;
     if (!stream) {
         stream = mem_alloc(sizeof *stream);
-        (void)map_put(&check->streams, name, stream); /* there was none */
+        (void)map_put(&check->streams, name, stream); /* was absent */
     }
     if (seq <= stream->last)
-        return; /* read back, and written once more */
+        return; /* read back and written again */
     stream->last = seq;
     check->counts.records++;
     if (record_decode(bytes, record_key(name), seq, &record) ||
@@ -250,7 +256,7 @@ static void committed(void *user, const struct book *book,
     }
 }
 
-/* What was written and not answered may be there. */
+/* A write without an answer may be stored. */
 static void opened(void *user, const struct book *book)
 {
     struct check_remember *check = user;
@@ -274,7 +280,7 @@ struct disk_backend_observer check_remember_observer(struct check_remember *chec
                                          .opened = opened };
 }
 
-/* ---- what is stored in distributed data ---- */
+/* ---- stored in distributed data ---- */
 
 void check_remember_in_data(struct check_remember *check,
                             const struct remember_replicas *replicas)
@@ -303,7 +309,7 @@ static void start_sent(struct check_remember *check, uint32_t node,
     kept->is_noted = false;
     kept->writer = node;
     (void)check->replicas.needed(check->replicas.user, node,
-                                 &kept->signature); /* for who counts */
+                                 &kept->signature); /* for the signature */
 }
 
 static bool is_outside(const struct check_remember *check, uint32_t node)
@@ -311,7 +317,7 @@ static bool is_outside(const struct check_remember *check, uint32_t node)
     return check->safety && check->safety->outside[node];
 }
 
-/* Who is outside removes what it had, which is none of what others have written since it was given up. */
+/* A node outside removes only what it had, not what others have written since it was given up. */
 static void stop_sent(struct check_remember *check, uint32_t node,
                       struct row *row)
 {
@@ -321,7 +327,7 @@ static void stop_sent(struct check_remember *check, uint32_t node,
     row->kept = (struct kept){ .is_removed = true, .stopper = node };
 }
 
-/* Those that are not there may have it, and may not. */
+/* Nodes that are down may have the start or not. */
 static void start_stored(struct check_remember *check, uint32_t node,
                          struct row *row)
 {
@@ -331,7 +337,7 @@ static void start_stored(struct check_remember *check, uint32_t node,
     uint32_t needed = replicas->needed(replicas->user, node, &signature);
 
     if (!row->kept.is_start)
-        return; /* another node sent a stop meanwhile */
+        return; /* another node sent a stop since */
     row->kept.is_confirmed = true;
     row->keepers.count = row->confirmers.count = 0;
     for (uint32_t i = 0; i < replicas->nodes(replicas->user); i++)
@@ -353,7 +359,7 @@ static void start_stored(struct check_remember *check, uint32_t node,
 typedef void row_change(struct check_remember *check, uint32_t node,
                         struct row *row);
 
-/* Each change of a write, of starts and of stops. */
+/* Calls back for each start and each stop of a write. */
 static bool each_change(struct check_remember *check, uint32_t node,
                         const struct probe *probe, row_change *starts,
                         row_change *stops)
@@ -393,8 +399,8 @@ static void data_probe(struct check_remember *check, uint32_t node,
                   check->types[probe->type].name, probe->shard);
 }
 
-/* A removal that another node has sent may come at any time, also when a start was sent since: where that is not known, it removes what
- * was there before. Who has sent that start has it. */
+/* A removal from another node may arrive at any time, even after a later start: where that start is
+ * unknown, it removes the earlier one. The node that sent the start has it. */
 static bool may_start(const struct check_remember *check, uint32_t node,
                       const struct row *row, int32_t shard)
 {
@@ -412,7 +418,7 @@ void check_remember_lost(struct check_remember *check)
     check->is_lost = true;
 }
 
-/* ---- who lives ---- */
+/* ---- live entities ---- */
 
 static void entity_started(struct check_remember *check, uint32_t node,
                            const struct probe *probe)
@@ -452,7 +458,8 @@ void check_remember_probe(struct check_remember *check, uint32_t node,
         data_probe(check, node, probe);
 }
 
-/* A majority of one, or all of those that confirmed it, may be gone before others have it. Then it is with those whose disks have it. */
+/* A majority of one, or all nodes that confirmed the start, may end before others have it. Then
+ * only the nodes whose disks have it keep it. */
 static void look_for_keepers(struct check_remember *check, struct row *row)
 {
     const struct remember_replicas *replicas = &check->replicas;
@@ -469,7 +476,7 @@ static void look_for_keepers(struct check_remember *check, struct row *row)
     row->kept.is_confirmed = row->keepers.count > 0;
 }
 
-/* One of those whose disks had it alone is back. */
+/* Whether a node is back whose disk was among the only ones with the entity. */
 static bool is_brought_back(const struct check_remember *check,
                             const struct row *row)
 {
@@ -497,9 +504,9 @@ void check_remember_node_ended(struct check_remember *check, uint32_t node)
     }
 }
 
-/* ---- the quiet ---- */
+/* ---- quiet phase ---- */
 
-/* What is wrong with it; null: nothing. */
+/* Returns what is wrong; null: nothing. */
 static const char *lives_as_stored(const struct check_remember *check,
                                    const struct row *row)
 {
@@ -512,7 +519,7 @@ static const char *lives_as_stored(const struct check_remember *check,
                           : "alive, and not stored";
 }
 
-/* Sets what all replicas have of it; false: they do not agree. */
+/* Sets whether all replicas have the entity. False: they differ. */
 static bool look_up(const struct check_remember *check, struct row *row)
 {
     const struct remember_replicas *replicas = &check->replicas;
@@ -536,8 +543,8 @@ static bool lives_inside(const struct check_remember *check,
     return false;
 }
 
-/* Whoever lives is there, whatever was sent before it began: a stop that was sent by a life that is gone, and that nobody took, may come
- * with that one's disk, and is for what it had. */
+/* A live entity must be present, whatever was sent before it began. A stop of an ended incarnation
+ * may arrive late from its disk, and covers only what that one had. */
 static const char *data_fault(const struct check_remember *check,
                               struct row *row)
 {

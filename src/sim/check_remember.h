@@ -1,20 +1,28 @@
-/* The checker of remembered entities, against a model of its own: what is stored of each shard, record by record, and who lives.
+/* Checks remembered-entities against a model of the stored records of each shard and of the live
+ * entities.
  *
- *   remembered-entities   an entity of a type that remembers begins to live only when its start is stored, and its stop is not; in the quiet those that are
- *        stored live, each of them, and nobody else
+ * In the journal:
+ *   - An entity of a type that remembers starts only after its start is stored, without a later
+ *     stored stop.
+ *   - In the quiet phase exactly the stored entities live.
  *
- * Where they are kept in distributed data there is no one store, and no fence
- * (docs/decisions/015-remembered-entities-in-distributed-data.md). Then it is:
+ * In distributed data there is no single store and no fence
+ * (docs/decisions/015-remembered-entities-in-distributed-data.md):
+ *   - An entity starts only when its node's own replica has it, or another node has sent its stop.
+ *   - A write is stored when the required number of replicas has it.
+ *   - In the quiet phase all replicas have the same entities, and a live entity is among them,
+ *     regardless of stops that were sent before it began.
+ *   - An entity whose start was stored, and whose stop was not sent since, is present and lives.
+ *     The exception is a node's end after which no replica had it and no node whose disk has it
+ *     comes back.
+ *   - After all nodes return from their disks, the same entities are present as before. From then
+ *     on exactly these live.
  *
- *   remembered-entities   an entity begins to live only when its node's own replica has it, unless another node has sent its stop; a write is stored when as
- *        many replicas as shall have it do; in the quiet all replicas have the same, and whose start was stored and whose stop was not sent
- *        since is there, and lives, unless at a node's end no other one had it, and none comes back whose disk has it; who lives is there, whatever
- *        stops were sent before it began; what was there then is there again when all come back from their disks, and from then on those that
- *        are there live, each of them, and nobody else
- *
- * That what is stored is what was asked for follows from both: who lives and is not stored would be gone with its shard, who is stored
- * and was passivated would be back. That none lives twice is single-activation (check_entity.h). Who calls: the store, as its observer; who drives a
- * world, with its probes. Nodes that are outside (facts.h) may start entities of the past: their fences keep them from storing it. */
+ * Both rules together show that the requested changes are stored: a live entity that is not stored
+ * would end with its shard, and a stored entity that was passivated would come back.
+ * single-activation (check_entity.h) covers entities that live twice. Nodes outside (facts.h) may
+ * start outdated entities; their fences keep them from storing that. The store calls this as its
+ * observer, and the driver of a world passes its probes. */
 #ifndef SHERD_SIM_CHECK_REMEMBER_H
 #define SHERD_SIM_CHECK_REMEMBER_H
 
@@ -27,56 +35,60 @@
 struct check_remember;
 struct verdict;
 
-/* Who looks into the replicas of distributed data, at this moment. */
+/* Gives access to the replicas of distributed data at this moment. */
 struct remember_replicas {
     void *user;
-    uint32_t (*nodes)(void *user);                /* their indexes are below it */
-    bool (*is_there)(void *user, uint32_t node); /* it lives, and its replica can be looked into */
-    /* Is the entity among those that the node's replica has? False also where there is no such replica. */
+    uint32_t (*nodes)(void *user);                /* node indexes are below it */
+    bool (*is_there)(void *user, uint32_t node); /* it lives, and its replica can be read */
+    /* Whether the node's replica has the entity. False also without such a replica. */
     bool (*has)(void *user, uint32_t node, uint32_t type, int32_t shard,
                 struct slice id);
-    /* Is it among those that the node's disk has? */
+    /* Whether the node's disk has the entity. */
     bool (*is_kept)(void *user, uint32_t node, uint32_t type, int32_t shard,
                     struct slice id);
-    /* How many replicas a write of that node needs, and a signature of who counts. */
+    /* Returns how many replicas a write of that node needs, and a signature of the members that
+     * count. */
     uint32_t (*needed)(void *user, uint32_t node, uint64_t *signature);
 };
 
 struct check_remember_counts {
-    uint64_t records; /* stored, of what is remembered; in distributed data writes */
-    uint64_t bases;   /* of them */
-    uint64_t starts;  /* of entities that are remembered, ever */
-    uint64_t judged;  /* entities that were looked for in the quiet, each time */
+    uint64_t records; /* stored records of remembered entities; writes in distributed data */
+    uint64_t bases;   /* those of them that are bases */
+    uint64_t starts;  /* of remembered entities in the whole run */
+    uint64_t judged;  /* entities checked in the quiet phase, summed over all checks */
 };
 
-/* The types as the nodes have them, in their order. All is lent for life. */
+/* types: those of the nodes, in their order. All is lent for life. */
 struct check_remember *check_remember_new(struct verdict *verdict,
                                           const struct sherd_entity_type *types,
                                           uint32_t count);
 void check_remember_free(struct check_remember *check); /* null is fine */
-/* They are kept in distributed data. Copied; before the first probe. */
+/* Entities are kept in distributed data. Copied; call it before the first probe. */
 void check_remember_in_data(struct check_remember *check,
                             const struct remember_replicas *replicas);
-/* Which nodes are outside (facts.h), lent for life; null: none ever is. */
+/* Sets which nodes are outside (facts.h), lent for life; null: none ever is. */
 void check_remember_safety(struct check_remember *check,
                            const struct check_safety *safety);
-/* What to give to disk_backend_observe, before the store's first request. */
+/* The observer for disk_backend_observe. Set it before the store's first request. */
 struct disk_backend_observer
 check_remember_observer(struct check_remember *check);
 
-/* Kinds that are not its own are ignored. */
+/* Ignores other kinds of probes. */
 void check_remember_probe(struct check_remember *check, uint32_t node,
                           const struct probe *probe);
 void check_remember_node_ended(struct check_remember *check, uint32_t node);
 
-/* In the quiet: do those live that are stored, and nobody else? False: text (size bytes) says who does not, or does. */
+/* In the quiet phase: whether exactly the stored entities live. If false, text (size bytes) names
+ * one that differs. */
 bool check_remember_agrees(struct check_remember *check, char *text,
                            size_t size);
-/* In distributed data: more replicas were lost than a read must miss; what was stored may be gone. */
+/* In distributed data: more replicas ended than a read may miss, so stored entities may be lost. */
 void check_remember_lost(struct check_remember *check);
-/* In distributed data, in the quiet, when they agree: all end now, and come back from their disks, and nothing goes wrong any more. */
+/* In distributed data, in the quiet phase, after agreement: all nodes end now and return from their
+ * disks, without faults from then on. */
 void check_remember_restarts(struct check_remember *check);
-/* In the journal: from now on the types have so many shards. In the quiet, whoever is stored is stored in the shard to which it belongs. */
+/* In the journal: the types have that many shards from now on. In the quiet phase each stored
+ * entity is in the shard to which it belongs. */
 void check_remember_shards(struct check_remember *check, uint32_t shards);
 struct check_remember_counts
 check_remember_counts(const struct check_remember *check);

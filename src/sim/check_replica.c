@@ -1,4 +1,4 @@
-/* Values are copied before they are merged; replicas are only read. */
+/* Copies values before it merges them, and only reads replicas. */
 #include "sim/check_replica.h"
 
 #include <stdio.h>
@@ -14,11 +14,11 @@ static struct dd_value *merged(const struct dd_value *left,
 {
     struct dd_value *value = dd_copy(left);
 
-    (void)dd_merge(value, right); /* of other types it stays as it is */
+    (void)dd_merge(value, right); /* it stays unchanged if the types differ */
     return value;
 }
 
-/* In bytes and in what they mean: equal states have equal bytes. */
+/* Compares bytes and meaning: equal states have equal bytes. */
 static bool is_same(const struct dd_value *left, const struct dd_value *right)
 {
     struct buf left_room = { 0 }, right_room = { 0 };
@@ -49,19 +49,19 @@ static struct dd_value *decoded(const struct dd_value *value)
     struct buf room = { 0 };
     struct dd_value *copy = NULL;
 
-    (void)dd_decode(dd_encode(value, &room), &copy); /* null when it is not readable */
+    (void)dd_decode(dd_encode(value, &room), &copy); /* null if it is unreadable */
     buf_fini(&room);
     return copy;
 }
 
-/* Its merges promise less, when keys were removed. */
+/* Merges of maps promise less after a key was removed. */
 static bool is_map(enum dd_kind kind)
 {
     return kind == DD_ORMAP || kind == DD_LWWMAP || kind == DD_PNCOUNTERMAP ||
            kind == DD_MULTIMAP;
 }
 
-/* Maps are not; nor is what is deleted on one side. */
+/* Merges of maps are not associative, nor are merges with a deletion on one side. */
 static bool is_associative(const struct dd_value *const values[3])
 {
     for (int i = 0; i < 3; i++) {
@@ -81,7 +81,7 @@ void check_replica_laws(struct verdict *verdict, uint32_t node,
     for (int i = 0; i < 3; i++) {
         if (!values[i])
             return;
-        expect_same(verdict, node, "what is encoded is decoded to another",
+        expect_same(verdict, node, "an encoded value is decoded to another",
                     dd_copy(values[i]), decoded(values[i]));
         expect_same(verdict, node, "a value merged with itself is another",
                     dd_copy(values[i]), merged(values[i], values[i]));
@@ -100,7 +100,7 @@ void check_replica_laws(struct verdict *verdict, uint32_t node,
 
 /* ---- no-lost-update ---- */
 
-/* Has it all that is stored? What is deleted has. */
+/* Whether a replica has all that is stored. A deleted value has. */
 static bool has_all(struct slice mine, struct envelope *stored)
 {
     struct envelope whole = { 0 };

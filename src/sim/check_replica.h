@@ -1,13 +1,15 @@
-/* The checker of replicas of distributed data: looks into them, between two turns.
+/* Checks the replicas of distributed data by reading them between two turns.
  *
- *   value-integrity  merging values is commutative and idempotent, and associative where the type promises it; what is encoded is decoded to
- *        the same, and equal values have equal bytes
- *   replica-convergence  in the quiet all replicas of a key hold equal bytes
- *   no-lost-update  what a node's disk has of a durable key is in its replica, from the moment when that is loaded; but for the values of maps
- *   pruned-stays-pruned  where a key is marked as pruned from a member, nothing of that member is in its value; in the quiet nothing of anybody
- *        is there who is no member
+ *   value-integrity      merges are commutative and idempotent, and associative where the type
+ *                        promises it; decoding restores what was encoded, and equal values have
+ *                        equal bytes
+ *   replica-convergence  in the quiet phase all replicas of a key hold equal bytes
+ *   no-lost-update       after a node has loaded its disk, its replica has all that the disk has of
+ *                        a durable key, except values of maps
+ *   pruned-stays-pruned  a key that is marked as pruned from a member holds no data of that member;
+ *                        in the quiet phase all data is of members
  *
- * It knows neither worlds nor nodes. */
+ * The checker knows neither worlds nor nodes. */
 #ifndef SHERD_SIM_CHECK_REPLICA_H
 #define SHERD_SIM_CHECK_REPLICA_H
 
@@ -18,24 +20,26 @@ struct verdict;
 struct check_replica {
     uint32_t index;       /* of the node, for reports */
     struct node_id node;
-    const struct replicator *replicator; /* null: it has never been used, which is an empty one */
+    const struct replicator *replicator; /* null: never used, which means empty */
 };
 
-/* value-integrity, of up to three values that have one key; null ones are left out. Each is read only. */
+/* value-integrity for up to three values of one key; null ones are skipped. Values are only
+ * read. */
 void check_replica_laws(struct verdict *verdict, uint32_t node,
                         const struct dd_value *const values[3]);
-/* pruned-stays-pruned, at any time. What a node itself wrote is not asked of its own replica: it may live where nobody else knows that it was taken in, and be
- * pruned by those. */
+/* pruned-stays-pruned at any time. A node's own data is not judged in its own replica: nodes that
+ * do not know of its join may have pruned it. */
 void check_replica_marks(struct verdict *verdict,
                          const struct check_replica *replica,
                          struct slice key);
-/* no-lost-update, at any time. bytes: an envelope, as it is stored under the key. */
+/* no-lost-update at any time. bytes: an envelope as it is stored under the key. */
 void check_replica_disk(struct verdict *verdict,
                         const struct check_replica *replica, struct slice key,
                         struct slice bytes);
-/* Is it an OR-set with that element? The same bytes. */
+/* Whether the bytes are an OR-set with exactly that element. */
 bool check_replica_stores(struct slice bytes, const struct dd_element *element);
-/* replica-convergence and pruned-stays-pruned in the quiet: false when something is missing yet, which text says (size bytes). */
+/* replica-convergence and pruned-stays-pruned in the quiet phase. If false, text (size bytes) has
+ * what is missing. */
 bool check_replica_equal(const struct check_replica *replicas, uint32_t count,
                          struct slice key, char *text, size_t size);
 bool check_replica_clean(const struct check_replica *replicas, uint32_t count,

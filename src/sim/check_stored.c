@@ -1,4 +1,4 @@
-/* What each coordinator has, what it sends to be stored, and what of that is confirmed. */
+/* Records the homes of each coordinator, its writes, and the confirmed ones among them. */
 #include "sim/check_stored.h"
 
 #include <inttypes.h>
@@ -22,27 +22,27 @@ typedef VEC(struct stored_fence) fence_list;
 
 /* A type's coordinator at a node. */
 struct part {
-    uint64_t life;      /* counts coordinators, over all nodes */
+    uint64_t life;      /* number of the coordinator, counted over all nodes */
     uint32_t homes;     /* that it has */
     uint64_t changes;   /* of homes and their fences, so far */
-    uint64_t stored;    /* confirmed up to this one */
-    uint64_t sent;      /* with the write that is on its way */
-    uint64_t ticket;    /* of that */
+    uint64_t stored;    /* confirmed up to this change */
+    uint64_t sent;      /* change of the write in flight */
+    uint64_t ticket;    /* of that write */
     uint64_t writes;
     bool is_first;      /* nothing was sent since the read */
-    bool is_read;       /* read_fences are those that it read */
+    bool is_read;       /* read_fences are what it read */
     uint32_t fences;    /* in its last confirmed write that was read byte by byte */
     uint64_t read_term;
     uint64_t sent_term; /* 0: that write was not read byte by byte */
-    struct buf state;   /* of that write, until its fences are there */
+    struct buf state;   /* of that write, until its fences arrive */
     fence_list read_fences;
     fence_list sent_fences;
 };
 
-/* A shard as a coordinator has it; of another life of it this means nothing. */
+/* A shard as its coordinator has it; void in another incarnation of the coordinator. */
 struct home {
     uint64_t life;
-    uint64_t change; /* its last one; 0: it was read so */
+    uint64_t change; /* its last one; 0: unchanged since the read */
     bool is_there;
     struct fence fence;
 };
@@ -52,8 +52,8 @@ struct check_stored {
     const struct check_safety *safety;
     struct map parts;  /* node, type */
     struct map homes;  /* node, shard */
-    struct map fences; /* shard: as confirmed last, inside */
-    struct map terms;  /* type: the same */
+    struct map fences; /* shard: last confirmed, inside */
+    struct map terms;  /* type: last confirmed, inside */
     uint64_t life;
     struct check_stored_counts counts;
 };
@@ -137,9 +137,9 @@ static bool is_outside(const struct check_stored *check, uint32_t node)
     return check->safety && check->safety->outside[node];
 }
 
-/* ---- what a coordinator has ---- */
+/* ---- homes of a coordinator ---- */
 
-/* What it has as it was read need not be written. */
+/* An entry that is unchanged since the read need not be written. */
 static uint64_t change_of(struct part *part, const struct probe *probe)
 {
     const struct fence *read =
@@ -217,7 +217,7 @@ static void was_read(struct check_stored *check, uint32_t node,
     stored_fini(&stored);
 }
 
-/* The write has the homes that its coordinator has. */
+/* A write has exactly the homes of its coordinator. */
 static void judge_homes(struct check_stored *check, uint32_t node,
                         const struct probe *probe, const struct stored *stored)
 {
@@ -256,7 +256,7 @@ static void judge_fences(struct check_stored *check, uint32_t node,
     }
 }
 
-/* The first write goes on from what was read. */
+/* The first write continues the state that was read. */
 static void judge_first(struct check_stored *check, uint32_t node,
                         const struct probe *probe)
 {
@@ -322,7 +322,7 @@ static void fences_sent(struct check_stored *check, uint32_t node,
     stored_fini(&stored);
 }
 
-/* ---- confirmed ---- */
+/* ---- confirmed writes ---- */
 
 static void fence_confirmed(struct check_stored *check, uint32_t node,
                             const struct probe *probe,

@@ -1,4 +1,4 @@
-/* Pictures are small, but for their members. */
+/* Implements pictures as small lists, with members in order. */
 #include "sim/follow_picture.h"
 
 #include <inttypes.h>
@@ -31,7 +31,7 @@ static int order_of_member(const void *member, const void *uid)
     return (left > right) - (left < right);
 }
 
-/* Where it stands, or would stand. */
+/* The index where the member stands or would stand. */
 static uint32_t place_of(const struct picture *picture, uint64_t uid)
 {
     return sorted_vec_place(&picture->members, order_of_member, &uid);
@@ -105,7 +105,7 @@ void picture_set_role_leader(struct picture *picture, const char *role,
     }
 }
 
-/* Its place; the number of data centers when it is not there. */
+/* Returns its index, or the number of data centers if absent. */
 static uint32_t find_center(const struct picture *picture, const char *center)
 {
     uint32_t at = 0;

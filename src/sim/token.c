@@ -1,11 +1,13 @@
-/* The token's bytes, the search for them, and a connection's frames (wire 1.2, 1.3). */
+/* Writes tokens, searches for them, and follows the frames of a connection
+ * (docs/protocol/link.md). */
 #include "sim/token.h"
 
 enum { PREAMBLE, LENGTH, FRAME };
-enum { CONTROL = 1 }; /* the preamble's last byte (wire 1.2) */
+enum { CONTROL = 1 }; /* the preamble's last byte: the control stream */
 enum { PREAMBLE_SIZE = 5, LENGTH_SIZE = 4, MAGIC_SIZE = 8 };
 
-/* All bytes differ: a search that fails in the middle can only begin anew at the byte that failed it. */
+/* All bytes differ, so a search that fails in the middle can only restart at the byte that
+ * failed. */
 static const uint8_t magic[MAGIC_SIZE] = { 0xf7, 's',  'h', 0x9c,
                                            'T',  0xe1, 'o', 'k' };
 
@@ -25,7 +27,8 @@ static uint64_t number_at(const uint8_t *bytes)
     return number;
 }
 
-/* Looks at bytes until a token is complete, which most often lies in them whole; *at is moved behind what was seen. */
+/* Searches bytes until a token is complete, which is usually contiguous. Moves *at behind the bytes
+ * it has read. */
 static bool search(struct token_search *search, struct slice bytes, size_t *at)
 {
     while (*at < bytes.size) {
@@ -102,7 +105,7 @@ static void begin_part(struct token_pipe *pipe, uint8_t part, uint32_t size)
     pipe->part_end = pipe->written + size;
 }
 
-/* The part that was being written is there. */
+/* The part that was being written is complete. */
 static void end_part(struct token_pipe *pipe)
 {
     if (pipe->part == LENGTH) {
@@ -161,7 +164,7 @@ void token_pipe_written(struct token_pipe *pipe, struct slice bytes)
     }
 }
 
-/* The queue's used front goes when it is the larger part. */
+/* Drops the queue's used front when that is the larger part. */
 static void compact(struct token_pipe *pipe)
 {
     if (pipe->head < 64 || pipe->head < pipe->tokens.count / 2)

@@ -1,4 +1,4 @@
-/* A workload's making, its draws, its bodies, what is told to it and what it reports. */
+/* Creates a workload, draws its actions and bodies, takes in reports, and counts results. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -51,7 +51,7 @@ bool workload_type_remembers(uint32_t type)
     return types[type].remembers;
 }
 
-/* ---- made and freed ---- */
+/* ---- lifetime ---- */
 
 static uint32_t usual_types(void)
 {
@@ -99,7 +99,8 @@ static void add_type(struct workload *workload, uint32_t type)
     of->shards = settings->shards;
     of->stop_msg = types[type].stops ? STOP_MESSAGE : 0;
     of->remember = types[type].remembers;
-    of->idle_ms = types[type].remembers ? 0 : settings->idle_ms; /* 0: never, where they are remembered */
+    /* 0: never, for remembered types */
+    of->idle_ms = types[type].remembers ? 0 : settings->idle_ms;
     of->mailbox_max = settings->mailbox_max;
 }
 
@@ -171,7 +172,7 @@ struct check_message *workload_check(const struct workload *workload)
     return workload->check;
 }
 
-/* ---- small things ---- */
+/* ---- helpers ---- */
 
 void workload_violation(struct workload *workload, const char *invariant,
                         uint32_t node, const char *format, ...)
@@ -228,7 +229,7 @@ uint64_t workload_stream(struct sherd_ref self)
 
 /* ---- draws ---- */
 
-/* Each half of what is left is as likely as all before it: a few ids get most. */
+/* Each half of the rest is as likely as all before it, so a few ids get most. */
 static uint32_t skewed(struct rng *rng, uint32_t count)
 {
     while (count > 1 && rng_below(rng, 3))
@@ -294,13 +295,14 @@ static size_t draw_padding(struct workload *workload)
     return (size_t)rng_below(&workload->rng, most + 1);
 }
 
-/* Of a message with that number: each byte of what is before the padding, and the number, make another one. */
+/* The padding's seed depends on each byte before the padding and on the message's number. */
 static uint64_t padding_seed(const uint8_t head[PARCEL_SIZE], uint64_t number)
 {
     return hash_bytes(slice_of(head, PARCEL_SIZE)) ^ number;
 }
 
-/* The word of the padding that begins at that byte. None of its bytes begins a token: these are searched for in all that is written. */
+/* The word of the padding that begins at that byte. None of its bytes begins a token, because
+ * tokens are searched for in all written bytes. */
 static uint64_t padding_word(uint64_t seed, size_t at)
 {
     uint64_t word = (seed + at) * UINT64_C(0x9e3779b97f4a7c15);
@@ -369,7 +371,7 @@ bool workload_read(struct sherd_bytes body, struct parcel *parcel)
     return !cursor.failed && cursor_left(&cursor) >= TOKEN_SIZE;
 }
 
-/* Is it, behind its token's number, what was sent? */
+/* Compares the body before the token with the body that was sent. */
 static void look_at_body(struct workload *workload, uint32_t node,
                          struct sherd_bytes body, uint64_t number)
 {
@@ -431,7 +433,8 @@ void workload_message_ended(struct workload *workload, uint32_t node,
     }
 }
 
-/* Whoever is on a node hears of all that ends there; of what has been sent to others the word may be lost, as the message may. */
+/* A client hears of all messages that end on its own node. A notice from another node may be lost
+ * like the message. */
 static uint64_t unsaid(struct workload *workload)
 {
     uint64_t open = 0;
@@ -441,7 +444,8 @@ static uint64_t unsaid(struct workload *workload)
 
         if (!place->runs || place->undelivered >= place->ended_here ||
             workload_is_parting(workload, i) ||
-            workload_now(workload) < place->ended_at + SECOND) /* the word is on its way to another lane */
+            /* the notice may be in flight to another lane */
+            workload_now(workload) < place->ended_at + SECOND)
             continue;
         open++;
         workload_violation(workload, "undelivered-notice", i,

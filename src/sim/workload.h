@@ -1,27 +1,31 @@
-/* Workloads: entities and client actors that make traffic of every kind, and know what must become of it.
+/* Makes traffic of every kind with entities and client actors, and checks what these can observe.
  *
- * They are ordinary behaviors of sherd/actor.h on production nodes. Every message and answer carries a token (token.h) and is
- * told to the checker of messages; what else the actors can see for themselves is checked here:
+ * They are ordinary behaviors of sherd/actor.h on production nodes. Every message and reply carries
+ * a token (token.h), which is reported to check_message.h. The actors check the rest themselves:
  *
- *   ask    each ask of a living asker ends exactly once, with an answer or without; that its time is over not before its
- *          time-out, and then before what runs out later
- *   watch  SHERD_TERMINATED comes exactly once for each watch of an actor that ended, and never after an unwatch, nor of an actor
- *          that lives, unless its node or the watcher's is given up or on its way out
- *   same-incarnation    timers, answers and the ends of jobs belong to the incarnation that asked for them
- *   timer  a timer that is set, and neither cancelled nor replaced, comes not before it is due by its node's clock, and before
- *          what is due later, or its incarnation ends
- *   job    a job is run at most once, not before its event is stored, and is released when its node or its actor has ended;
- *          an actor that lives hears of its end
- *   faithful-replay    a recovered entity has applied as many events as are stored, and those
- *   bounded-buffers     what waits in a region is within its buffer
- *   undelivered  who wants to hear of what is not delivered is told of each such message that has not left its node
- *   stopping  an entity that neither persists nor is remembered is told before it is ended, unless its time is over or its node gone
- *   body   a message has the body that was sent
- *   stop   an actor that is stopped is given all that it was told before, and ends
- *   right-receiver    an entity that answers is the one that was asked
+ *   ask-ends-once        each ask of a live asker ends once, with a reply or at its time-out, and
+ *                        never after an ask or timer that is due later
+ *   watch-ends-once      SHERD_TERMINATED comes once for each watch of an actor that ended. It
+ *                        never comes after an unwatch, nor for a live actor, unless its node or the
+ *                        watcher's is given up or leaving
+ *   same-incarnation     timers, replies and job results reach the incarnation that asked for them
+ *   timer-on-time        a timer that is not cancelled or replaced fires by its node's clock,
+ *                        neither early nor after one that is due later, unless its incarnation ends
+ *   job-runs-once        a job runs at most once, after its event is stored, and is released when
+ *                        its node or its actor has ended; a live actor hears of its end
+ *   faithful-replay      a recovered entity has applied exactly the stored events
+ *   bounded-buffers      messages that wait in a region are within its buffer
+ *   undelivered-notice   a sender that asks for it hears of each undelivered message that has not
+ *                        left its node
+ *   stop-notice          an entity that neither persists nor is remembered gets its stop notice
+ *                        before it ends, unless its time-out or its node ended
+ *   body-intact          a message arrives with the body that was sent
+ *   stop-after-messages  a stopped actor first gets all messages that were sent before the stop
+ *   right-receiver       the entity that replies is the one that was asked
  *
- * Behaviors are constants without a user pointer, so there is one workload of a process at a time: workload_new to
- * workload_free. All decisions come from its own seed. Who drives a world tells it of nodes (workload_world.h does). */
+ * Behaviors are constants without a user pointer, so a process has one workload at a time, from
+ * workload_new to workload_free. All decisions come from the workload's own seed. The driver of a
+ * world reports the nodes (workload_world.h does). */
 #ifndef SHERD_SIM_WORKLOAD_H
 #define SHERD_SIM_WORKLOAD_H
 
@@ -35,20 +39,22 @@
 
 struct workload;
 
-/* What clients do: name, text. */
+/* The operations of clients: name, text. */
 #define WORKLOAD_OPS(X)                                                        \
-    X(WORKLOAD_TELL, "tell")           /* a message to an entity: streams in order (W2) */ \
-    X(WORKLOAD_ECHO, "echo")           /* an ask; the entity says who it is */ \
-    X(WORKLOAD_COUNT, "count")         /* an ask; the entity stores an event, then acknowledges (W1) */ \
-    X(WORKLOAD_PASSIVATE, "passivate") /* an ask; the entity passivates itself (W8) */ \
-    X(WORKLOAD_FAIL, "fail")           /* a message on which the handler fails (W8) */ \
-    X(WORKLOAD_STOP, "stop")           /* a message on which the entity ends (W8) */ \
-    X(WORKLOAD_TIMER, "timer")         /* a message on which the entity sets, replaces and cancels timers */ \
+    X(WORKLOAD_TELL, "tell")           /* a message to an entity, in the order of its stream */ \
+    X(WORKLOAD_ECHO, "echo")           /* an ask; the entity replies with its identity */ \
+    X(WORKLOAD_COUNT, "count")         /* an ask; the entity stores an event, then acknowledges */ \
+    X(WORKLOAD_PASSIVATE, "passivate") /* an ask; the entity passivates itself */ \
+    X(WORKLOAD_FAIL, "fail")           /* a message on which the handler fails */ \
+    X(WORKLOAD_STOP, "stop")           /* a message on which the entity ends */ \
+    /* a message on which the entity sets, replaces and cancels timers */ \
+    X(WORKLOAD_TIMER, "timer") \
     X(WORKLOAD_WATCH, "watch")         /* an ask for the entity's ref, which is watched then */ \
-    X(WORKLOAD_TALK, "talk")           /* a message on which the entity tells and asks another one */ \
-    X(WORKLOAD_STORM, "storm")         /* messages to many entities of unknown shards at once (W10) */ \
-    X(WORKLOAD_NARROW, "narrow")       /* for a while all clients talk to entities of one shard (W10) */ \
-    X(WORKLOAD_JOB, "job")             /* an ask; the entity stores an event or not, starts a job, and answers when that is done */
+    /* a message on which the entity tells and asks another one */ \
+    X(WORKLOAD_TALK, "talk") \
+    X(WORKLOAD_STORM, "storm")         /* messages to many entities of unknown shards at once */ \
+    X(WORKLOAD_NARROW, "narrow")       /* for a time all clients send to entities of one shard */ \
+    X(WORKLOAD_JOB, "job") /* an ask; the entity may store an event, runs a job, then replies */
 
 #define X(name, text) name,
 enum workload_op { WORKLOAD_OPS(X) WORKLOAD_OP_COUNT };
@@ -56,8 +62,8 @@ enum workload_op { WORKLOAD_OPS(X) WORKLOAD_OP_COUNT };
 
 const char *workload_op_text(enum workload_op op); /* a constant */
 
-/* The entity types: name, its name in the cluster, whether it persists, whether it has a stop message (that it obeys late), whether it is
- * remembered (W7). */
+/* The entity types: name, name in the cluster, whether it persists, whether it has a stop message
+ * (which it obeys late), whether it is remembered. */
 #define WORKLOAD_TYPES(X)                                                      \
     X(WORKLOAD_STREAM, "stream", false, false, false)                          \
     X(WORKLOAD_COUNTER, "counter", true, false, false)                         \
@@ -73,40 +79,42 @@ enum workload_type { WORKLOAD_TYPES(X) WORKLOAD_TYPE_COUNT };
 /* Zero is a default for each. */
 struct workload_settings {
     uint64_t seed;
-    uint32_t weights[WORKLOAD_OP_COUNT]; /* how often each op is drawn, relative to the others; all zero: a mix of all */
+    uint32_t weights[WORKLOAD_OP_COUNT]; /* relative frequency of each op; all zero: a mix of all */
     uint32_t types;       /* a set of 1 << enum workload_type; 0: all that are not remembered */
-    uint32_t ids;         /* entities of each type that are talked to; default 100 */
-    uint32_t kept_ids;    /* the same of types that are remembered, at most; default 64 */
-    bool skewed;          /* a few of them get most of the traffic, else all alike */
+    uint32_t ids;         /* entities of each type in use; default 100 */
+    uint32_t kept_ids;    /* the same for remembered types, at most; default 64 */
+    bool skewed;          /* a few entities get most of the traffic; else all get equal parts */
     uint32_t clients;     /* on each node, over its lanes; default 2 */
     uint64_t interval_ms; /* mean time between two bursts of a client; default 100 */
-    uint32_t burst_max;   /* ops in one; default 4 */
-    uint32_t body_max;    /* bytes of a body without its token, at most; most are short; default 200 */
+    uint32_t burst_max;   /* ops in a burst; default 4 */
+    uint32_t body_max; /* bytes of a body without its token, at most; most are short; default 200 */
     uint32_t ask_ms_max;  /* the longest time-out of asks; default 10,000 */
     uint32_t storm;       /* messages of one storm; default 500 */
     uint32_t shards;      /* of each type; default 20 */
-    uint32_t mailbox_max; /* as sherd_entity_type's, each with the library's default */
+    uint32_t mailbox_max; /* these two as in sherd_entity_type, with the library's defaults */
     uint64_t idle_ms;
-    uint32_t slow_stop_ms; /* how long at most an entity with a stop message takes to end; default 2000 */
+    uint32_t slow_stop_ms; /* longest time until an entity with a stop message ends; default 2000 */
     bool has_no_types;    /* no entity types, and no clients */
-    uint32_t callers;      /* plain actors of each node that talk to each other, and so on; 0: none */
+    uint32_t callers;      /* plain actors of each node that send to each other; 0: none */
     bool callers_start;    /* they start entities, too */
-    uint32_t stubborn_ms;  /* the same of one in sixteen, when that is longer; 0: none of them */
+    uint32_t stubborn_ms;  /* as slow_stop_ms, for one entity in sixteen, if longer; 0: for none */
 };
 
-/* Who is told. null members are skipped, but for violation and now. */
+/* Functions that the workload calls. Null members are skipped, except violation and now. */
 struct workload_hooks {
     void *user;
     check_violation *violation;
     uint64_t (*now)(void *user); /* ns, for reports */
-    /* May others take that node, which runs, for gone? It was given up, or is on its way out. Null: none. */
+    /* Whether other nodes may consider that running node as gone, because it was given up or is
+     * leaving. Null: none. */
     bool (*is_parting)(void *user, uint32_t node);
-    /* A client of that node has heard that an entity stored an event. type and id are texts; lent. */
+    /* A client of that node has heard that an entity stored an event. type and id are texts;
+     * lent. */
     void (*acknowledged)(void *user, uint32_t node, const char *type,
                          const char *id, uint64_t seq, uint32_t event_type,
                          struct slice event);
-    /* An entity of a type that persists has started, with so many events stored; hash: of those that it was given
-     * (check_recovery_fold). As before. */
+    /* An entity of a type that persists has started with that many stored events. hash: of the
+     * events that it got (check_recovery_fold). type and id as above. */
     void (*recovered)(void *user, uint32_t node, const char *type,
                       const char *id, uint64_t events, uint64_t hash);
 };
@@ -117,22 +125,22 @@ struct workload_counts {
     uint64_t answers;
     uint64_t no_answers[SHERD_REASON_COUNT];
     uint64_t asks_dropped; /* their asker ended with its node */
-    uint64_t skipped;      /* not asked: too many were open */
+    uint64_t skipped;      /* not asked, because too many were open */
     uint64_t acknowledged;
     uint64_t started;      /* incarnations of entities */
     uint64_t watches;
     uint64_t terminated;
-    uint64_t undelivered;  /* SHERD_UNDELIVERED that clients heard */
-    uint64_t timers;       /* that entities were given */
+    uint64_t undelivered;  /* SHERD_UNDELIVERED that clients got */
+    uint64_t timers;       /* that entities got */
     uint64_t jobs;         /* started */
-    uint64_t jobs_heard;   /* whose ends entities were given */
+    uint64_t jobs_heard;   /* results that entities got */
     uint64_t clients;      /* ever started */
     uint64_t calls;        /* acts of callers */
     uint64_t calls_passed; /* messages that they passed on */
     uint64_t calls_stopped; /* actors that they stopped */
 };
 
-/* check: lent for life; settings and hooks copied. Free the nodes first. */
+/* check is lent for life; settings and hooks are copied. Free the nodes before the workload. */
 struct workload *workload_new(const struct workload_settings *settings,
                               const struct workload_hooks *hooks,
                               struct check_message *check);
@@ -142,7 +150,8 @@ const struct sherd_entity_type *workload_types(const struct workload *workload,
                                                uint32_t *count);
 const struct workload_settings *workload_settings_of(
     const struct workload *workload); /* with the defaults filled in; lent */
-/* Nodes that start from now on have so many shards of each type; none lives. */
+/* Sets the number of shards of each type for nodes that start from now on. No node lives at the
+ * call. */
 void workload_set_shards(struct workload *workload, uint32_t count);
 struct check_message *workload_check(const struct workload *workload);
 
@@ -152,40 +161,47 @@ void workload_node_started(struct workload *workload, uint32_t node,
                            uint64_t uid);
 void workload_node_ended(struct workload *workload, uint32_t node,
                          enum check_end end);
-/* A message was not delivered and ends at that node; before the checker of messages is told. body: lent. */
+/* A message ends undelivered at that node. Call it before the message checker's function. body:
+ * lent. */
 void workload_message_ended(struct workload *workload, uint32_t node,
                             struct slice body);
-/* A node's log has a line, behind the turn that wrote it. text: lent. */
+/* A line of a node's log, after the turn that wrote it. text: lent. */
 void workload_line(struct workload *workload, uint32_t node, const char *text);
-/* What a client is made of, to be spawned on a node that was started: behavior, and in *init the bytes that it is given. */
+/* Returns the behavior of a client to spawn on a started node, and in *init the bytes that it
+ * gets. */
 const struct sherd_behavior *workload_client(struct workload *workload,
                                              uint32_t node,
                                              struct sherd_bytes *init);
 
-/* The same of a caller: *init has the node's number, lent. */
+/* The same for a caller: *init has the node's number, lent. */
 const struct sherd_behavior *workload_caller(const struct workload *workload,
                                              const uint32_t *node,
                                              struct sherd_bytes *init);
 
 /* ---- a run ---- */
 
-void workload_stop(struct workload *workload); /* clients send nothing more */
+void workload_stop(struct workload *workload); /* clients send no more */
 void workload_resume(struct workload *workload);
-/* entities-answer: while it is stopped, clients ask so many entities of each type, each until it has answered, from now until the workload
- * goes on. How long it may take until each was asked once, where one client is left; ns. */
+/* entities-answer: from now until the workload resumes, stopped clients ask that many entities of
+ * each type, each until it has replied. Returns the longest time in ns until one remaining client
+ * has asked each once. */
 uint64_t workload_roll_begin(struct workload *workload, uint32_t count);
-/* How many have not answered; the first of them in text (size bytes). */
+/* Returns how many have not replied, with the first of them in text (size bytes). */
 uint32_t workload_roll_missing(const struct workload *workload, char *text,
                                size_t size);
-bool workload_idle(struct workload *workload); /* no ask is open, no watcher of an ended actor waits for its notice */
-/* After a stop, when everything had its time: asks, watches and timers that are still open are violations. Returns how many. */
+/* no ask is open, and no watcher of an ended actor waits for its notice */
+bool workload_idle(struct workload *workload);
+/* Call it after a stop, when everything had its time: open asks, watches and timers are violations.
+ * Returns their number. */
 uint64_t workload_drained(struct workload *workload);
-/* A node's status, at any time between its turns. buffer_size and lanes as in its settings. */
+/* Checks a node's status, at any time between its turns. buffer_size and lanes as in its
+ * settings. */
 void workload_status(struct workload *workload, uint32_t node,
                      const struct sherd_status *status, uint32_t buffer_size,
                      uint32_t lanes);
 struct workload_counts workload_counts(const struct workload *workload);
-/* The counts and the checker's as text, a few lines; given, to be freed with mem_free. */
+/* Returns the workload's and the checker's counts as a few lines of text. The caller frees it with
+ * mem_free. */
 char *workload_report(const struct workload *workload);
 
 #endif

@@ -1,33 +1,34 @@
-/* The callers: plain actors that talk to each other by ref and by path, pass messages on, start entities, and spawn actors that they
- * stop. They draw from a stream of their own, so a workload without them is what it was. */
+/* Runs the callers: plain actors that send to each other by ref and by path, pass messages on,
+ * start entities, and spawn actors that they stop. They draw from their own stream, so a workload
+ * without them is unchanged. */
 #include <stdio.h>
 
 #include "base/check.h"
 #include "base/timers.h"
 #include "sim/workload_inside.h"
 
-#define SEED_OF_CALLS UINT64_C(0x63616c6c73) /* apart from the workload's own stream */
+#define SEED_OF_CALLS UINT64_C(0x63616c6c73) /* separate from the workload's own stream */
 #define CALL_TELL 60u
-#define CALL_PASS 61u /* for whom the parcel names: who is not that one passes it on */
+#define CALL_PASS 61u /* a caller that the parcel does not name passes the message on */
 #define CALL_PATH 62u
 #define CALLED_TELL 63u
 #define TICK 1
 #define WAIT_MAX_MS 2000 /* between two acts of a caller */
-#define TELLS_MAX 4      /* to an actor that was spawned, before it is stopped */
+#define TELLS_MAX 4      /* to a spawned actor before its stop */
 
 enum act { ACT_TELL, ACT_PASS, ACT_PATH, ACT_STOP, ACT_START, ACTS };
 
-/* An actor that a caller has spawned. Known until both have ended, or the workload. */
+/* An actor that a caller has spawned. Known until both, or the workload, have ended. */
 struct called {
     struct called *next;
-    struct called *self; /* what the actor is given */
+    struct called *self; /* the bytes that the actor gets */
     struct sherd_ref ref;
     uint32_t node;
     uint32_t told;
     uint32_t given;
-    bool is_stopped; /* sherd_stop was called, after what was told */
+    bool is_stopped; /* sherd_stop was called after these messages */
     bool has_ended;
-    bool is_heard_of; /* its caller was told of its end, or has ended */
+    bool is_heard_of; /* its caller heard of its end, or has ended */
 };
 
 struct caller {
@@ -42,12 +43,12 @@ struct caller {
 
 struct calls {
     struct rng rng;
-    struct caller *callers; /* that live */
+    struct caller *callers; /* live ones */
     uint32_t count;
     struct called *called;
 };
 
-/* An actor by the path that it has in each life of a node. */
+/* An actor by the path that it has in each incarnation of a node. */
 static struct sherd_ref by_path(uint32_t node)
 {
     return (struct sherd_ref){ 1, node };
@@ -66,9 +67,9 @@ void calls_fini(struct workload *workload)
     mem_free(calls);
 }
 
-/* ---- who was spawned ---- */
+/* ---- spawned actors ---- */
 
-/* Frees those that nobody has to do with any more. */
+/* Frees those that are not needed any more. */
 static void sweep(struct calls *calls)
 {
     for (struct called **link = &calls->called; *link;) {
@@ -146,7 +147,7 @@ static void tell_called(struct workload *workload, struct sherd_ctx *ctx,
     }
 }
 
-/* Spawns an actor, or stops the one that it has spawned before. */
+/* Spawns an actor, or stops the one that was spawned before. */
 static void stop(struct workload *workload, struct sherd_ctx *ctx,
                  struct caller *caller)
 {
@@ -193,7 +194,7 @@ static void tell_by_path(struct workload *workload, struct sherd_ctx *ctx,
                              other->self));
 }
 
-/* Of a type that is not remembered: whoever started is, for ever. */
+/* Starts an entity of a type that is not remembered, because a remembered start stays forever. */
 static void start_entity(struct workload *workload, struct sherd_ctx *ctx)
 {
     struct calls *calls = workload->calls;
@@ -240,7 +241,7 @@ static void do_act(struct workload *workload, struct sherd_ctx *ctx,
     }
 }
 
-/* ---- what comes ---- */
+/* ---- received messages ---- */
 
 static bool is_same(struct sherd_ref left, struct sherd_ref right)
 {
@@ -256,7 +257,8 @@ static void given(struct workload *workload, struct sherd_ctx *ctx,
 
     if (!workload_read(msg->body, &parcel))
         return;
-    /* Whom a message was passed on for may be at a node that is not known here yet: then it has no sender. */
+    /* The receiver of a passed message may be on a node that does not know the sender's node yet.
+     * Then the message has no sender. */
     if (msg->sender.actor != parcel.value &&
         (msg->sender.actor || msg->msg != CALL_PASS))
         workload_violation(workload, "right-receiver", caller->node,
@@ -353,7 +355,7 @@ static void release(void *self)
     workload_current->calls->count--;
 }
 
-/* ---- made ---- */
+/* ---- lifetime ---- */
 
 void calls_init(struct workload *workload)
 {

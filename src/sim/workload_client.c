@@ -1,4 +1,4 @@
-/* The clients: plain actors that draw what to do, and keep book of what they asked and watch. */
+/* Runs the clients: plain actors that draw what to do, and keep book of their asks and watches. */
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/timers.h"
@@ -97,7 +97,8 @@ static void ask(struct workload *workload, struct sherd_ctx *ctx,
                                    workload->settings.ask_ms_max));
 }
 
-/* To many entities that nobody knew: each is another shard, as far as there are any. They are not remembered: that would be for ever. */
+/* Sends to many unused ids: each is in another shard, as far as there are any. They are not of
+ * remembered types, whose entities would stay forever. */
 static void storm(struct workload *workload, struct sherd_ctx *ctx,
                   const struct client *client)
 {
@@ -113,7 +114,8 @@ static void storm(struct workload *workload, struct sherd_ctx *ctx,
     }
 }
 
-/* The id that follows, written over the one before: many are looked through. Gives its size; *hash: its hash_java. */
+/* Writes the following id over the one before; it must be fast, because many are tried. Returns its
+ * size; *hash: its hash_java. */
 static size_t next_id(char text[ID_TEXT_MAX], size_t size, int32_t *hash)
 {
     size_t at = size;
@@ -203,7 +205,8 @@ static void do_op(struct workload *workload, struct sherd_ctx *ctx,
     }
 }
 
-/* What runs out first comes first, however late its node is: when a client's round comes, its asks that were due before have ended. */
+/* Time-outs fire in order, even on a late node: when a client's round begins, its asks that were
+ * due before have ended. */
 static void look_for_late(struct workload *workload,
                           const struct sherd_ctx *ctx, struct client *client)
 {
@@ -277,7 +280,7 @@ static void watch(struct workload *workload, struct sherd_ctx *ctx,
     sherd_watch(ctx, ref);
 }
 
-/* Is it on a node that runs, and that the watcher's node has no reason to take for gone? */
+/* Whether the actor is on a running node that the watcher's node has no reason to consider gone. */
 static bool must_live(struct workload *workload, const struct client *client,
                       struct sherd_ref ref)
 {
@@ -310,7 +313,7 @@ static void terminated(struct workload *workload, struct client *client,
     vec_remove(&client->watches, at);
 }
 
-/* ---- answers ---- */
+/* ---- replies ---- */
 
 static struct open_ask *take_ask(struct workload *workload,
                                  struct client *client, uint32_t tag)
@@ -372,7 +375,7 @@ static void not_answered(struct workload *workload,
                            (unsigned long long)(ask->due - sherd_now(ctx)));
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 static void started(struct workload *workload, struct sherd_ctx *ctx,
                     struct client **self, const struct sherd_msg *msg)

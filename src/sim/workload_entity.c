@@ -1,4 +1,4 @@
-/* The entities: they do what they are asked, and look at what they are given. */
+/* Runs the entities: they carry out requests, and check the messages that they get. */
 #include "base/timers.h"
 #include "sim/check_recovery.h"
 #include "sim/clock.h"
@@ -17,17 +17,17 @@ struct entity {
     uint32_t id;
     uint32_t asks; /* open */
     uint32_t jobs; /* open */
-    bool is_told; /* that it ends, or it ends itself */
-    uint32_t unheard; /* that were released, and it has not heard of them */
-    struct chore *chores; /* their arguments */
+    bool is_told; /* it got its stop notice, or ends by itself */
+    uint32_t unheard; /* released jobs whose result it has not got */
+    struct chore *chores; /* its jobs' arguments */
     uint64_t due[TAG_KINDS]; /* of its timers, by its node's clock, ms; 0: not set */
-    uint64_t ask_due; /* the same of its ask */
-    uint64_t timers_over; /* ns: by then they have come, whatever its clock does */
-    struct entity *next; /* of all that live, as the next */
+    uint64_t ask_due; /* the same for its ask */
+    uint64_t timers_over; /* ns: they must have fired by then, whatever its clock does */
+    struct entity *next; /* these two: in the list of live entities */
     struct entity **link;
     struct sherd_ref self;
     uint64_t events; /* applied */
-    uint64_t hash;   /* of them */
+    uint64_t hash;   /* of the events */
     struct following *following; /* null: it does not follow the cluster */
 };
 
@@ -36,7 +36,7 @@ static uint32_t tag_of(const struct entity *entity, enum tag tag)
     return entity->incarnation * TAG_KINDS + (uint32_t)tag;
 }
 
-/* ---- all that live ---- */
+/* ---- live entities ---- */
 
 static void list(struct workload *workload, struct entity *entity)
 {
@@ -83,7 +83,7 @@ uint64_t entities_drained(struct workload *workload)
     return open;
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 static uint32_t type_number(const char *name)
 {
@@ -134,7 +134,8 @@ static void started(struct workload *workload, struct sherd_ctx *ctx,
                                   sherd_sequence(ctx), entity->hash);
 }
 
-/* What it sends on its own has an order only when it is sent at once: what waits for an event is emitted later. */
+/* Its messages keep an order only if they leave at once; a message that waits for an event leaves
+ * later. */
 static uint64_t stream_of(const struct entity *entity)
 {
     return workload_type_persists(entity->type) ? 0
@@ -211,16 +212,16 @@ static void talk(struct workload *workload, struct sherd_ctx *ctx,
 
 /* ---- jobs ---- */
 
-/* What a job is given. */
+/* The argument of a job. */
 struct chore {
-    struct entity *of; /* null: it has heard of the job's end, or has ended */
-    struct chore *next; /* of the same entity, as the next */
+    struct entity *of; /* null: it got the job's result, or has ended */
+    struct chore *next; /* these two: in the entity's list */
     struct chore **link;
     uint32_t node;
     uint32_t incarnation;
     uint32_t runs;
     struct parcel parcel;
-    uint64_t event; /* that it may not begin before; 0: none */
+    uint64_t event; /* the job may not begin before this event; 0: none */
 };
 
 static void do_chore(void *arg)
@@ -228,7 +229,7 @@ static void do_chore(void *arg)
     struct chore *chore = arg;
 
     chore->runs++;
-    if (chore->event) /* who sees it run may rely on that as on an answer */
+    if (chore->event) /* the sight of the running job counts as an acknowledgement */
         workload_acknowledge(workload_current, chore->node, chore->parcel.type,
                              chore->parcel.id, chore->event,
                              chore->parcel.value);
@@ -258,7 +259,7 @@ static void release_chore(void *arg)
 {
     struct chore *chore = arg;
 
-    if (chore->of) /* of a node that crashes jobs are released before actors */
+    if (chore->of) /* when a node crashes, jobs are released before actors */
         chore->of->unheard++;
     disown_chore(chore);
     if (workload_current)
@@ -285,7 +286,7 @@ static void start_job(struct workload *workload, struct sherd_ctx *ctx,
     workload->jobs++;
     workload->counts.jobs++;
     if (sherd_job_start(ctx, &job, chore, entity->incarnation))
-        return; /* its asker waits in vain */
+        return; /* its asker gets no reply */
     own_chore(entity, chore);
     entity->jobs++;
 }
@@ -315,7 +316,7 @@ static void job_ended(struct workload *workload, struct sherd_ctx *ctx,
     answer(workload, ctx, entity, &asked);
 }
 
-/* It is given a message: it lives. */
+/* The entity gets a message, so it lives. */
 static void look_at_unheard(struct workload *workload, struct sherd_ctx *ctx,
                             struct entity *entity)
 {
@@ -328,7 +329,7 @@ static void look_at_unheard(struct workload *workload, struct sherd_ctx *ctx,
 
 /* ---- messages ---- */
 
-/* Stores the event of a request; some handlers fail behind it. */
+/* Stores the event of a request; some handlers fail after that. */
 static enum sherd_next count(struct workload *workload, struct sherd_ctx *ctx,
                              struct entity *entity,
                              const struct sherd_msg *msg,
@@ -352,7 +353,7 @@ static enum sherd_next do_op(struct workload *workload, struct sherd_ctx *ctx,
                              const struct sherd_msg *msg,
                              const struct parcel *parcel)
 {
-    /* While messages drain, an entity with many of them shall get through. */
+    /* While messages drain, an entity with many of them must make progress. */
     bool goes_on = workload->is_stopped;
 
     switch ((enum workload_op)msg->msg) {
@@ -428,7 +429,7 @@ static enum sherd_next stop_message(struct workload *workload,
     return SHERD_CONTINUE;
 }
 
-/* What runs out first comes first, however late its node is. */
+/* Time-outs fire in order, even on a late node. */
 static void look_at_due(struct workload *workload, struct sherd_ctx *ctx,
                         struct entity *entity, uint32_t tag)
 {

@@ -1,4 +1,5 @@
-/* The inside of a workload: what entities (workload_entity.c) and clients (workload_client.c) share. Private to workload*.c. */
+/* Declares what the workload's entities (workload_entity.c) and clients (workload_client.c) share.
+ * Private to workload*.c. */
 #ifndef SHERD_SIM_WORKLOAD_INSIDE_H
 #define SHERD_SIM_WORKLOAD_INSIDE_H
 
@@ -9,29 +10,30 @@
 
 #define ID_TEXT_MAX 16
 #define STOP_MESSAGE 100    /* the stop message of types that have one */
-#define ANSWER_MESSAGE 50u  /* an answer's number is this and the op */
+#define ANSWER_MESSAGE 50u  /* a reply's number is this plus the op */
 #define EVENT_TYPE 1
 #define NARROW_IDS_MAX 64
 #define OPEN_ASKS_MAX 128   /* of one client */
 #define WATCHES_MAX 32      /* of one client */
 
-/* What a body says, before its padding and its token. */
+/* The content of a body before its padding and its token. */
 struct parcel {
-    uint32_t type;   /* who is asked, or who answers: enum workload_type */
+    uint32_t type;   /* of the entity that is asked or that replies: enum workload_type */
     uint32_t id;
-    bool tells;      /* a client's, no ask */
-    uint64_t value;  /* of a request: its serial number; of an answer: the entity's events */
-    struct sherd_ref ref; /* of an answer: the entity */
+    bool tells;      /* a client's message that is no ask */
+    uint64_t value;  /* in a request: its serial number; in a reply: the entity's events */
+    struct sherd_ref ref; /* in a reply: the entity */
 };
 
 #define PARCEL_SIZE 32
-/* The word that says the type has, above it, the mark of a tell of a client, which wants to hear of its end, and the padding's size. */
+/* The word with the type also marks a client's message that wants an undelivered notice, and has
+ * the padding's size above it. */
 #define TYPE_BITS 8
 #define TYPE_TELLS 0x80u
 #define TYPE_MASK 0x7fu
 #define EVENT_SIZE 16
 
-/* An entity that has ended without a word. */
+/* An entity that ended without a stop notice. */
 struct untold {
     uint64_t at; /* ns; 0: none */
     uint32_t type;
@@ -44,13 +46,14 @@ struct place {
     uint32_t index;
     uint64_t uid; /* of the last one */
     bool runs;
-    uint64_t ended_here;  /* tells of its clients that it has not sent to others, as the next of this life */
+    /* messages of its clients in this incarnation that ended before they left the node */
+    uint64_t ended_here;
     uint64_t ended_at;    /* ns: the last of them */
-    uint64_t undelivered; /* SHERD_UNDELIVERED that its clients were given */
-    struct untold untold; /* the first one that is not judged */
+    uint64_t undelivered; /* SHERD_UNDELIVERED that its clients got in this incarnation */
+    struct untold untold; /* the first one that is not judged yet */
 };
 
-/* An entity that somebody watches, or may. */
+/* An entity that is watched or may be. */
 struct watched {
     uint32_t watchers; /* clients that watch it */
     bool has_ended;
@@ -64,13 +67,13 @@ struct open_ask {
     uint32_t id;
     uint64_t serial;
     uint64_t asked_at; /* ns */
-    uint64_t due; /* ms by its node's clock: may run out then */
+    uint64_t due; /* ms by its node's clock: the time-out may fire then */
 };
 
-/* Times by a node's clock are cut to ms, on both sides. */
+/* Both sides round times of a node's clock to ms. */
 #define WORKLOAD_DUE_MS 1
 
-/* From a client's round to its next one, at most; ms. */
+/* Longest time in ms from a client's round to its next one. */
 #define WORKLOAD_WAIT_MAX(workload) (2 * (workload)->settings.interval_ms)
 
 /* An entity of the roll call. */
@@ -78,9 +81,9 @@ struct rolled {
     uint32_t type;
     uint32_t id;
     uint32_t asked;
-    bool is_open; /* somebody waits for its answer */
+    bool is_open; /* a client waits for its reply */
     bool has_answered;
-    enum sherd_reason reason; /* why it last did not */
+    enum sherd_reason reason; /* why the last ask failed */
 };
 
 struct client {
@@ -92,10 +95,10 @@ struct client {
     uint32_t next_tag;
     uint32_t open;  /* asks */
     struct open_ask asks[OPEN_ASKS_MAX]; /* by tag */
-    uint64_t first_due; /* no open one is due before it; as open_ask's */
-    uint64_t round_due; /* when the timer of its next round runs out */
+    uint64_t first_due; /* no open one is due before it; unit as in open_ask */
+    uint64_t round_due; /* when the timer of its next round fires */
     VEC(struct sherd_ref) watches;
-    struct client *self; /* what the actor is given */
+    struct client *self; /* the bytes that the actor gets */
 };
 
 struct calls;
@@ -120,8 +123,8 @@ struct workload {
     VEC(uint32_t) narrow;  /* ids of the one shard */
     VEC(struct rolled) roll; /* empty: no roll call */
     uint32_t roll_next;
-    struct entity *entities; /* those that live: a list of workload_entity.c's */
-    struct calls *calls; /* workload_calls.c's */
+    struct entity *entities; /* live ones: a list of workload_entity.c */
+    struct calls *calls; /* of workload_calls.c */
     struct sherd_behavior caller; /* of callers */
     struct sherd_behavior called; /* of the actors that they spawn */
     uint32_t entity_asks;  /* open asks of running entities */
@@ -143,22 +146,25 @@ bool workload_type_remembers(uint32_t type);
 char *workload_id(char text[ID_TEXT_MAX], uint32_t id); /* returns text */
 bool workload_id_read(struct slice text, uint32_t *id);
 struct place *workload_place(struct workload *workload, uint64_t uid); /* null: unknown */
-/* An id to talk to, of any type; a type, one that persists if that is wanted and there is one. */
+/* Draws an id of any type, and a type: one that persists if `persists` is set and there is one. */
 uint32_t workload_draw_id(struct workload *workload);
 uint32_t workload_draw_type(struct workload *workload, bool persists);
-/* How many ids of a type are talked to, but for those of storms and of narrow times; and a drawn id as one of a type that is remembered. */
+/* Returns the number of a type's ids in use, apart from storms and narrow times. workload_fit_id
+ * maps a drawn id to one of a remembered type. */
 uint32_t workload_ids(const struct workload *workload, uint32_t type);
 uint32_t workload_fit_id(const struct workload *workload, uint32_t type,
                          uint32_t id);
-/* A message is about to be sent from an actor of a node: its body with a new token; lent until the next one. */
+/* Makes the body with a new token of a message that an actor of a node is about to send; lent until
+ * the next call. */
 struct sherd_bytes workload_body(struct workload *workload, uint32_t node,
                                  uint64_t stream, struct sherd_ref to,
                                  const struct parcel *parcel);
 bool workload_read(struct sherd_bytes body, struct parcel *parcel);
-/* An actor was given a message: told to the checker. False: it is none of the workload's. */
+/* An actor got a message: reports it to the checker. False: the message is none of the
+ * workload's. */
 bool workload_delivered(struct workload *workload, uint32_t node,
                         const struct sherd_msg *msg, struct sherd_ref receiver);
-/* Likewise, and it is passed on to another one. */
+/* The same for a message that the actor passes on. */
 void workload_passed(struct workload *workload, uint32_t node,
                      const struct sherd_msg *msg, struct sherd_ref receiver,
                      struct sherd_ref to);
@@ -168,38 +174,43 @@ struct slice workload_event(uint8_t bytes[EVENT_SIZE], const struct parcel *parc
 void workload_acknowledge(struct workload *workload, uint32_t node,
                           uint32_t type, uint32_t id, uint64_t seq,
                           uint64_t serial); /* heard at that node */
-/* Order is kept among what one lane of a node's incarnation sends. */
+/* Messages that one lane of a node's incarnation sends keep their order. */
 uint64_t workload_stream(struct sherd_ref self);
 
-/* ---- workload_watch.c: which entities are watched and which of them have ended ---- */
+/* ---- workload_watch.c: watched entities, and which of them have ended ---- */
 void watched_ask(struct workload *workload, struct sherd_ref entity); /* an entity names itself */
 void watched_begin(struct workload *workload, struct sherd_ref entity); /* a client watches it */
-void watched_end(struct workload *workload, struct sherd_ref entity);   /* a client does so no longer */
-void watched_released(struct workload *workload, struct sherd_ref entity); /* the entity has ended */
+/* a client stops watching it */
+void watched_end(struct workload *workload, struct sherd_ref entity);
+/* the entity has ended */
+void watched_released(struct workload *workload, struct sherd_ref entity);
 bool watched_has_ended(struct workload *workload, struct sherd_ref entity);
 void watched_fini(struct workload *workload);
 
-/* ---- workload_told.c: which entities end without a word ---- */
+/* ---- workload_silent_stop.c: entities that end without a stop notice ---- */
 void told_released(struct workload *workload, struct untold untold,
                    uint32_t node); /* one has, now */
-void told_excuse(struct workload *workload, uint32_t node); /* those that have done so there may: their node says why, or has ended */
+/* excuses those so far: their node logged the reason, or has ended */
+void told_excuse(struct workload *workload, uint32_t node);
 void told_drained(struct workload *workload);
 
 /* ---- workload_calls.c ---- */
-void calls_init(struct workload *workload); /* with the behaviors; a caller is given the number of its node */
+/* with the behaviors; a caller gets the number of its node */
+void calls_init(struct workload *workload);
 void calls_fini(struct workload *workload);
-uint64_t calls_drained(struct workload *workload); /* as workload_drained, of what callers have stopped */
+/* as workload_drained, for actors that callers stopped */
+uint64_t calls_drained(struct workload *workload);
 
-/* ---- workload_roll.c ---- */
+/* ---- workload_rollcall.c ---- */
 void roll_ask(struct workload *workload, struct sherd_ctx *ctx,
               struct client *client); /* the next ones */
 void roll_ended(struct workload *workload, uint32_t type, uint32_t id,
-                enum sherd_reason reason); /* an ask; NONE: answered */
+                enum sherd_reason reason); /* an ask; NONE: it got its reply */
 
 /* ---- workload_entity.c ---- */
 extern const struct sherd_behavior workload_entity_plain;
 extern const struct sherd_behavior workload_entity_persistent;
-uint64_t entities_drained(struct workload *workload); /* as workload_drained, of their timers */
+uint64_t entities_drained(struct workload *workload); /* as workload_drained, for their timers */
 
 /* ---- workload_client.c ---- */
 extern const struct sherd_behavior workload_client_behavior;

@@ -1,4 +1,4 @@
-/* The roll call: entities are asked until each has answered. */
+/* Runs the roll call: clients ask entities until each has replied. */
 #include <stdio.h>
 
 #include "base/timers.h"

@@ -1,12 +1,13 @@
-/* Which entities have ended without a word, and may not have: neither SHERD_STOPPING nor their stop message came, they did not end
- * themselves, their node goes on and does not say why. It says so in the turn in which they end, or in the one behind it, and its lines
- * are seen after that: so the first one is kept for a while. */
+/* Finds entities that ended without a stop notice although nothing excuses that. Such an entity got
+ * neither SHERD_STOPPING nor its stop message, and did not end by itself. Its node goes on and logs
+ * no reason. The log line comes in the turn in which the entity ends, or in the next one, and is
+ * seen after that. So the first such entity is kept for a while before it is judged. */
 #include "base/timers.h"
 #include "sim/workload_inside.h"
 
 #define EXCUSE_WAIT (5 * SECOND)
 
-/* How lines begin that say why entities end at once. */
+/* Beginnings of log lines that give a reason why entities end at once. */
 static const char *const excuses[] = { "entities did not stop in time",
                                        "shard fenced: its entities end" };
 

@@ -1,5 +1,5 @@
-/* Entities that are watched, by ref: how many clients watch each, and whether it has ended. An entry lives as long as it
- * matters: until the entity has ended and every watcher was told. */
+/* Counts the clients that watch each entity, by its ref, and records its end. An entry lives until
+ * the entity has ended and every watcher got its notice. */
 #include "base/check.h"
 #include "sim/workload_inside.h"
 

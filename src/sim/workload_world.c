@@ -1,4 +1,4 @@
-/* The wiring between a world, a workload and the checker of messages. */
+/* Connects a world, a workload and the message checker. */
 #include "sim/workload_world.h"
 
 #include "base/check.h"
@@ -13,9 +13,10 @@
 #include "sim/check_replica.h"
 #include "sim/verdict.h"
 
-#define ROUND (100 * MS) /* between two looks while draining */
-#define NO_ROLE "\xff\xff" /* before a key of sharding's on the disk: worlds have none */
-#define CAP_MIN 5 /* majority-min-cap of what sharding keeps, which nodes take where nothing is set */
+#define ROUND (100 * MS) /* between two looks during a drain */
+#define NO_ROLE "\xff\xff" /* before a key of sharding on the disk: worlds have no role */
+/* distributed-data.majority-min-cap of sharding, which nodes take if it is not set */
+#define CAP_MIN 5
 
 struct workload_world {
     struct world *world;
@@ -23,11 +24,11 @@ struct workload_world {
     struct check_message *check;
     const struct check_safety *safety; /* null: no node is outside */
     uint32_t stores;
-    struct check_journal **journals; /* one for each store of the world, as the next */
+    struct check_journal **journals; /* these two: one for each store of the world */
     struct check_recovery **recoveries;
     struct check_remember *remember;
     struct workload *workload;
-    uint64_t roll_time; /* of the last roll call, as below */
+    uint64_t roll_time; /* of the last roll call */
 };
 
 static void violated(void *user, const char *invariant, uint32_t node,
@@ -45,7 +46,7 @@ static uint64_t now(void *user)
     return world_now(of->world);
 }
 
-/* ---- what the world tells ---- */
+/* ---- reports of the world ---- */
 
 static void spawn(struct workload_world *of, uint32_t node)
 {
@@ -109,7 +110,8 @@ static void arrived(void *user, uint64_t pipe, uint32_t from, uint32_t to,
     check_message_arrived(of->check, pipe, to, bytes.size);
 }
 
-/* Given up by the cluster, or on its way out: who hears of that closes what leads there. */
+/* The node was given up, or is leaving. Other nodes that learn of that close their connections to
+ * it. */
 static bool is_parting(void *user, uint32_t node)
 {
     const struct workload_world *of = user;
@@ -279,7 +281,7 @@ void workload_world_in_data(struct workload_world *of)
     check_remember_in_data(of->remember, &replicas);
 }
 
-/* ---- made and freed ---- */
+/* ---- lifetime ---- */
 
 static void look_at_remembered(struct workload_world *of)
 {
@@ -334,7 +336,7 @@ struct workload_world *workload_world_new(struct world *world,
     struct workload_settings own = *settings;
 
     own.seed = own.seed ? own.seed : world_seed(world);
-    if (own.has_no_types) { /* no token is ever in what is written */
+    if (own.has_no_types) { /* written bytes never have a token */
         observer.written = NULL;
         observer.arrived = NULL;
         observer.pipe_closed = NULL;
@@ -425,7 +427,7 @@ bool workload_world_is_drained(const struct workload_world *of)
 
 void workload_world_drained(struct workload_world *of)
 {
-    (void)check_message_drained(of->check); /* told by the verdict, as below */
+    (void)check_message_drained(of->check); /* these two report to the verdict */
     (void)workload_drained(of->workload);
 }
 
