@@ -1,4 +1,4 @@
-/* The clients of distributed data, and their place in a world. What is looked at in the replicas is in workload_data_look.c. */
+/* Runs the clients of distributed data in a world. workload_data_look.c checks the replicas. */
 #include "sim/workload_data_inside.h"
 
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include "sim/streams.h"
 #include "sim/verdict.h"
 
-#define NOTICE 0x80000000u /* bit of the tag of a key that is followed */
+#define NOTICE 0x80000000u /* bit of a subscribed key's tag */
 #define TICK 1          /* tag of the timer that begins a call */
-#define WRITES_MAX 120  /* of one key: then another one takes its place */
+#define WRITES_MAX 120  /* of one key; then another one takes its place */
 #define FOLLOWS_MAX 4   /* keys of one client */
 #define COUNT_MAX 1000
 
@@ -35,7 +35,7 @@ static void slot_begin(struct data_load *load, uint32_t index)
     slot->element = 0;
     vec_push(&load->keys, (struct key_name){ { 0 } });
     check(slot->key == load->keys.count - 1);
-    /* Of both signs as hashes, whatever the number. */
+    /* The hashes of these names have both signs, whatever the number. */
     (void)snprintf(load->keys.items[slot->key].text, KEY_TEXT_MAX,
                    "data-%u-%u", index, slot->key); /* fits */
     if (data_key_expires(load, slot->key))
@@ -116,7 +116,7 @@ static struct sherd_consistency draw_consistency(struct data_load *load)
     return consistency;
 }
 
-/* How many replicas an answer of that level stands for, the own one included; at least. */
+/* Returns the least number of replicas that an answer of that level stands for, with its own. */
 static uint32_t replicas_of(const struct sherd_consistency *consistency,
                             const struct replicator_members *members)
 {
@@ -180,7 +180,7 @@ static void remember_own(struct client *client, uint32_t key, int64_t element)
     client->own[client->own_next++ % OWN_MAX] = own;
 }
 
-/* One of its own elements of a key, or none. */
+/* Draws one of its own elements of a key, or none. */
 static int64_t draw_own(struct data_load *load, const struct client *client,
                         uint32_t key)
 {
@@ -195,7 +195,7 @@ static int64_t draw_own(struct data_load *load, const struct client *client,
     return 0;
 }
 
-/* What an element is in a map: a value under one of a few keys. */
+/* An element of a map is a value under one of a few keys. */
 static void set_items(struct sherd_change *change, enum sherd_data_type type,
                       int64_t element)
 {
@@ -340,7 +340,7 @@ static void delete_key(struct data_load *load, struct sherd_ctx *ctx,
                       call->tag);
 }
 
-/* ---- following ---- */
+/* ---- subscriptions ---- */
 
 static struct follow *follow_of(struct client *client, uint32_t key)
 {
@@ -379,7 +379,7 @@ static void follow(struct data_load *load, struct sherd_ctx *ctx,
         vec_push(&client->follows, added);
 }
 
-/* ---- life of a client ---- */
+/* ---- lifetime of a client ---- */
 
 static void tick_later(struct data_load *load, struct sherd_ctx *ctx)
 {
@@ -435,13 +435,13 @@ static void answered(struct data_load *load, struct client *client,
     else if (msg->msg == SHERD_DATA_TIMEOUT || msg->msg == SHERD_DATA_NOT_STORED)
         end = CHECK_DATA_DOUBTFUL;
     else if (call->op == DATA_OP_DELETE && msg->msg == SHERD_DATA_DELETED)
-        end = CHECK_DATA_DOUBTFUL; /* by somebody: the own replica has it */
+        end = CHECK_DATA_DOUBTFUL; /* by some client: its own replica has the deletion */
     check_data_ended(load->check, call->number, end);
     if (end == CHECK_DATA_DONE && call->element)
         data_look_up(load, call, client->node);
 }
 
-/* An answer's tag is a call's, a notice's the key that is followed. */
+/* The tag of an answer is a call's, the tag of a notice is the subscribed key. */
 static void heard(struct data_load *load, struct client *client,
                   const struct sherd_msg *msg)
 {
@@ -461,7 +461,7 @@ static void heard(struct data_load *load, struct client *client,
         return;
     }
     follow = follow_of(client, msg->tag & ~NOTICE);
-    if (follow) /* else it was on its way */
+    if (follow) /* else it was in flight */
         data_notice(load, client, follow, msg);
 }
 
@@ -516,7 +516,7 @@ static void client_free(struct client *client)
     mem_free(client);
 }
 
-/* ---- what the world tells ---- */
+/* ---- reports of the world ---- */
 
 static void node_started(void *user, uint32_t node, uint64_t uid)
 {
@@ -585,7 +585,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
         check_data_members_changed(load->check);
 }
 
-/* ---- made and freed ---- */
+/* ---- lifetime ---- */
 
 struct data_load *data_load_new(struct world *world,
                                 const struct data_load_settings *settings)

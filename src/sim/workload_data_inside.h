@@ -1,4 +1,4 @@
-/* The inside of a workload of distributed data. Private to workload_data*.c. */
+/* Declares what the files of a workload of distributed data share. Private to workload_data*.c. */
 #ifndef SHERD_SIM_WORKLOAD_DATA_INSIDE_H
 #define SHERD_SIM_WORKLOAD_DATA_INSIDE_H
 
@@ -10,18 +10,18 @@
 
 #define DATA_TYPES SHERD_OR_MULTIMAP /* from SHERD_FLAG on */
 #define CALLS_MAX 32   /* open ones of one client */
-#define OWN_MAX 48     /* elements of a client's own that it may remove */
+#define OWN_MAX 48     /* own elements that a client may remove */
 #define KEY_TEXT_MAX 32
 #define EXPIRIES 4
-#define STORED_MAX 256    /* acknowledged writes that are looked for again, the last ones */
-#define DATA_DISKS_MAX 64 /* nodes whose disks are looked at */
+#define STORED_MAX 256    /* the last acknowledged writes, which are looked up again */
+#define DATA_DISKS_MAX 64 /* nodes whose disks are checked */
 
-/* A key that is in use; when it has been written to often it gives place to another. */
+/* A key in use. After many writes another key takes its place. */
 struct slot {
     uint32_t key;
     enum sherd_data_type type;
     uint32_t writes;
-    int64_t element; /* the last one that somebody added; 0: none */
+    int64_t element; /* the last one that was added; 0: none */
 };
 
 struct key_name {
@@ -34,10 +34,10 @@ struct call {
     uint32_t key;
     enum data_op op;
     uint64_t number;   /* of a write */
-    uint32_t replicas; /* of it */
+    uint32_t replicas; /* of the write */
     int64_t element;   /* that it adds; 0: none */
     struct check_data_read read;
-    struct replicator_members members; /* that counted; none: not known */
+    struct replicator_members members; /* members that counted; none: unknown */
     uint64_t begun_at; /* ns */
 };
 
@@ -46,7 +46,7 @@ struct own {
     int64_t element;
 };
 
-/* A key that a client follows, and the bytes of what it was told last. */
+/* A key to which a client subscribes, and the bytes of the last notice. */
 struct follow {
     uint32_t key;
     bool is_told;
@@ -56,10 +56,10 @@ struct follow {
 
 struct client {
     uint32_t node;
-    uint32_t number; /* of all that ever were */
+    uint32_t number; /* of all clients so far */
     bool has_started;
     bool is_released; /* its actor has ended */
-    bool is_gone;     /* its node has */
+    bool is_gone;     /* its node has ended */
     uint32_t next_tag;
     uint32_t open;
     struct call calls[CALLS_MAX]; /* by tag */
@@ -68,7 +68,7 @@ struct client {
     VEC(struct follow) follows;
 };
 
-/* What all replicas showed of a durable key. */
+/* The value that all replicas showed of a durable key. */
 struct noted {
     uint32_t key;
     bool is_deleted;
@@ -77,7 +77,7 @@ struct noted {
     VEC(int64_t) elements;
 };
 
-/* An acknowledged write of a durable key, and whose disks had it. */
+/* An acknowledged write of a durable key, and the nodes whose disks had it. */
 struct stored {
     struct call call;
     bool has[DATA_DISKS_MAX]; /* by node */
@@ -88,7 +88,7 @@ struct data_load {
     struct world *world;
     struct verdict *verdict;
     struct check_data *check;
-    const struct check_safety *safety;  /* null: none was given, nor members */
+    const struct check_safety *safety;  /* null: neither this nor members was given */
     const struct check_member *members;
     struct replicator_expiry expiries[EXPIRIES];
     struct rng rng;
@@ -97,10 +97,10 @@ struct data_load {
     VEC(struct client *) clients;
     uint32_t client_number;
     bool is_stopped;
-    uint32_t looked; /* the key that is looked at next */
+    uint32_t looked; /* the key to check next */
     VEC(struct noted) noted;
     VEC(struct stored) stored;
-    uint32_t stored_next; /* which gives place to the next one */
+    uint32_t stored_next; /* index that the next one replaces */
     uint32_t stored_looked;
     uint64_t said;   /* values sent when the silence began */
     struct data_load_counts counts;
@@ -117,12 +117,13 @@ bool data_key_expires(const struct data_load *load, uint32_t key);
 /* ---- workload_data_look.c ---- */
 void data_forget_noted(struct data_load *load);
 const struct replicator *workload_replicator(const struct data_load *load,
-                                         uint32_t node); /* null: not used yet, or the node does not run */
+                                         /* null: not used yet, or the node does not run */
+                                         uint32_t node);
 void data_read(struct data_load *load, const struct check_data_read *read,
-               const struct sherd_msg *msg); /* an answer to it */
+               const struct sherd_msg *msg); /* an answer to the read */
 void data_notice(struct data_load *load, const struct client *client,
                  struct follow *follow, const struct sherd_msg *msg);
-/* A write was acknowledged: those who did so have it. */
+/* A write was acknowledged: checks that the replicas that acknowledged it have it. */
 void data_look_up(struct data_load *load, const struct call *call,
                   uint32_t node);
 

@@ -1,4 +1,5 @@
-/* What clients of distributed data are told, and what the replicas hold. */
+/* Compares the answers to clients of distributed data, and the content of replicas and disks, with
+ * what they must be. */
 #include "sim/workload_data_inside.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@
 
 /* ---- values as numbers ---- */
 
-/* A value that is shown, with its elements. */
+/* A visible value with its elements. */
 struct shown {
     struct check_data_value value;
     VEC(int64_t) elements;
@@ -81,7 +82,7 @@ static void show(struct shown *shown, const struct sherd_value *value)
     shown->value.elements = shown->elements.items;
 }
 
-/* False: it is of another type than the key, or not readable. */
+/* False: the body is unreadable, or has another type than the key. */
 static bool show_body(struct data_load *load, uint32_t key, uint32_t node,
                       struct sherd_bytes body, struct shown *shown)
 {
@@ -136,7 +137,7 @@ void data_notice(struct data_load *load, const struct client *client,
                                           .client = client->number };
 
     if (msg->msg == SHERD_DATA_EXPIRED)
-        follow->is_told = false; /* what it was told before is no more */
+        follow->is_told = false; /* the expired value is void */
     if (msg->msg != SHERD_DATA_CHANGED && msg->msg != SHERD_DATA_DELETED)
         return;
     follow->is_told = true;
@@ -188,7 +189,7 @@ static bool is_durable_at(const struct data_load *load, uint32_t node,
            world_node(load->world, node)->settings.durable_key_count;
 }
 
-/* On the node's disk. */
+/* Whether the write is on the node's disk. */
 static bool has_stored(const struct data_load *load, uint32_t node,
                        const struct call *call)
 {
@@ -220,7 +221,8 @@ static void remember_stored(struct data_load *load, const struct call *call)
         load->stored.items[load->stored_next++ % STORED_MAX] = stored;
 }
 
-/* no-lost-update: what was acknowledged of a durable key outlives errors, crashes and losses of power. */
+/* no-lost-update: an acknowledged write of a durable key outlives errors, crashes and losses of
+ * power. */
 static void look_for_stored(struct data_load *load)
 {
     for (uint32_t i = 0; i < load->settings.slots && load->stored.count; i++) {
@@ -283,7 +285,7 @@ static void list_replicas(const struct data_load *load, replica_list *list)
     }
 }
 
-/* value-integrity, of three replicas in turn. */
+/* value-integrity, for three replicas in turn. */
 static void look_at_laws(struct data_load *load, const replica_list *list,
                          uint32_t key)
 {
@@ -305,7 +307,7 @@ static void look_at_laws(struct data_load *load, const replica_list *list,
                            values);
 }
 
-/* Deleted or not. */
+/* Whether the key is present, deleted or not. */
 static bool is_here(const struct replicator *replicator, struct slice key)
 {
     struct buf bytes = { 0 };
@@ -321,7 +323,7 @@ static void look_at_disk(struct data_load *load,
     struct slice bytes;
 
     if (check_data_has_forgotten(load->check, replica->index, key))
-        return; /* what was there before may not be erased yet */
+        return; /* its older entry may not be erased yet */
     if (!is_durable_at(load, replica->index, key) ||
         !world_durable_value(load->world, replica->index, key_slice(load, key),
                              &bytes))
@@ -330,7 +332,8 @@ static void look_at_disk(struct data_load *load,
     check_replica_disk(load->verdict, replica, key_slice(load, key), bytes);
 }
 
-/* Does one of those who lead prune that one, which is no member there and lives? */
+/* Whether one of the leaders prunes that node, which lives and is no member in the leader's
+ * view. */
 static bool is_pruned(const struct data_load *load,
                       const replica_list *leaders,
                       const struct check_replica *other)
@@ -386,9 +389,9 @@ void data_load_sample(struct data_load *load)
     vec_fini(&list);
 }
 
-/* ---- the quiet ---- */
+/* ---- quiet phase ---- */
 
-/* Was a follower told what there is? */
+/* Whether a subscriber got the value that its node's replica has. */
 static bool is_told(const struct data_load *load, const struct client *client,
                     const struct follow *follow)
 {
@@ -401,7 +404,7 @@ static bool is_told(const struct data_load *load, const struct client *client,
 
     if (!replicator || !replicator_bytes(replicator, key, &body)) {
         buf_fini(&body);
-        return true; /* there is nothing to tell */
+        return true; /* there is nothing to report */
     }
     buf_clear(&body);
     value = replicator_look(replicator, key);
@@ -431,7 +434,7 @@ static bool all_told(const struct data_load *load, char *text, size_t size)
     return true;
 }
 
-/* Nobody uses it any more. */
+/* Whether an expiring key is absent everywhere, because no client uses it any more. */
 static bool has_expired(const struct data_load *load, const replica_list *list,
                         uint32_t key, char *text, size_t size)
 {
@@ -475,7 +478,8 @@ uint64_t data_load_bound(const struct data_load *load, uint32_t nodes,
 
     for (; nodes > 1; nodes = (nodes + 1) / 2)
         rounds += 6;
-    /* Values; then, from the removal of a member on, its marks, twice: they are seen, and what comes of them. */
+    /* Values spread first. From the removal of a member on, its marks spread, and then their
+     * results. */
     return 60 * SECOND + 3 * rounds * cycle +
            2 * load->settings.expire_after_ms * MS +
            (settings->pruning_dissemination_ms +
@@ -525,7 +529,7 @@ void data_forget_noted(struct data_load *load)
     load->noted.count = 0;
 }
 
-/* What a replica shows of a key; false: nothing. */
+/* Stores what a replica shows of a key; false: nothing. */
 static bool note(const struct replicator *replicator, struct slice key,
                  struct noted *noted)
 {
@@ -608,7 +612,7 @@ bool data_load_is_kept(struct data_load *load, char *text, size_t size)
     return good;
 }
 
-/* Values that went from one to another, by all that live. */
+/* Counts values that all live nodes have sent. */
 static uint64_t said(const struct data_load *load)
 {
     uint64_t sum = 0;

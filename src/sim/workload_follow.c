@@ -1,4 +1,4 @@
-/* The followers, their place in a world, and what their nodes' memberships hold. */
+/* Runs the followers in a world, and reads the memberships of their nodes. */
 #include "sim/workload_follow.h"
 
 #include <stdio.h>
@@ -15,10 +15,10 @@
 #define TICK 1
 #define EMPTIED 2
 #define PACE_MS 60000     /* between two acts of one, at most */
-#define LATE (10 * SECOND) /* after that what has not come does not */
+#define LATE (10 * SECOND) /* an event that has not come by then does not come */
 #define LATE_ENTITY (60 * SECOND)
-#define ENTITY_ODDS 32    /* one in so many follows */
-#define CROWD 8           /* of more nodes about so many have followers */
+#define ENTITY_ODDS 32    /* one in that many follows */
+#define CROWD 8           /* in a larger cluster about that many nodes have followers */
 
 /* A plain actor, or an incarnation of an entity. */
 struct following {
@@ -28,23 +28,23 @@ struct following {
     bool is_entity;
     bool has_started;
     bool is_released; /* its actor has ended */
-    bool is_gone;     /* its node has */
-    uint64_t changed_at; /* its set, or what it has heard */
+    bool is_gone;     /* its node has ended */
+    uint64_t changed_at; /* last change of its set or of its picture */
     struct follower *follower; /* null: it has ended */
 };
 
 struct place {
     struct rng rng;
     struct rng entity_rng;
-    uint64_t signature; /* of what its membership held at the last look */
-    uint64_t since;     /* from when on it holds that, and the node was not paused */
+    uint64_t signature; /* of its membership at the last look */
+    uint64_t since;     /* start of that membership, or the end of the node's last pause */
 };
 
-/* A life, as its node was started. */
+/* An incarnation with its start values. */
 struct life {
     char address[ADDRESS_TEXT_MAX];
     uint32_t node;
-    const char *data_center; /* null: the default one; lent, as the next */
+    const char *data_center; /* null: the default one; lent, like the next */
     const char *const *roles;
     uint32_t role_count;
 };
@@ -57,7 +57,7 @@ struct follow_load {
     VEC(struct place) places;
     VEC(struct following *) followings;
     struct map lives; /* uid -> struct life */
-    uint32_t number; /* given last */
+    uint32_t number; /* the last number given */
 };
 
 static struct follow_load *current;
@@ -66,7 +66,7 @@ static const struct sherd_behavior follower_behavior;
 
 /* ---- sets ---- */
 
-/* Most follow all; the others a part that makes sense, or any. */
+/* Most follow all events; the others a sensible part, or any part. */
 static uint32_t draw_events(struct rng *rng)
 {
     static const uint32_t sets[] = {
@@ -109,7 +109,7 @@ static void unsubscribe(struct follow_load *load, struct sherd_ctx *ctx,
     following->changed_at = world_now(load->world);
     sherd_cluster_unsubscribe(ctx, events);
     check_follow_unsubscribed(following->follower, events);
-    sherd_timer(ctx, EMPTIED, 1); /* behind what is in the mailbox */
+    sherd_timer(ctx, EMPTIED, 1); /* after the messages in the mailbox */
 }
 
 /* ---- plain actors ---- */
@@ -144,7 +144,7 @@ static struct following *following_of(const struct follow_load *load,
     return NULL;
 }
 
-/* Those that nobody has to do with any more. */
+/* Frees followers that are not needed any more. */
 static void drop_ended(struct follow_load *load)
 {
     for (uint32_t i = load->followings.count; i-- > 0;) {
@@ -269,7 +269,7 @@ static const struct sherd_behavior follower_behavior = {
 
 /* ---- entities ---- */
 
-/* Few of a large cluster follow: each change is told to each. */
+/* Few nodes of a large cluster have followers, because each follower hears each change. */
 static bool is_few(const struct follow_load *load, struct rng *rng)
 {
     return load->settings.nodes <= CROWD ||
@@ -309,7 +309,7 @@ void follow_entity_released(struct following *following)
     drop_ended(current);
 }
 
-/* ---- what the world tells ---- */
+/* ---- reports of the world ---- */
 
 static void keep_life(struct follow_load *load, uint32_t node, uint64_t uid)
 {
@@ -414,7 +414,8 @@ static void hold_members(struct picture *held, const struct member *member,
     }
 }
 
-/* What the node's membership holds now, to be freed with picture_fini. */
+/* Makes a picture of what the node's membership holds now; the caller frees it with
+ * picture_fini. */
 static void hold(const struct follow_load *load, uint32_t node,
                  struct picture *held)
 {
@@ -435,7 +436,7 @@ static void hold(const struct follow_load *load, uint32_t node,
         picture_set_center(held, name, true);
 }
 
-/* ---- looking ---- */
+/* ---- judging ---- */
 
 static bool is_here(const struct following *following, uint32_t node)
 {
@@ -443,7 +444,8 @@ static bool is_here(const struct following *following, uint32_t node)
            !following->is_gone;
 }
 
-/* A small mailbox may be full for long: entities have more time, and as much as the load lasts where it holds hardly anything. */
+/* A small mailbox may be full for a long time, so entities have more time. If it holds hardly
+ * anything, they have as long as the load lasts. */
 static void look_at_follower(struct follow_load *load,
                              struct following *following,
                              const struct picture *held)
@@ -496,7 +498,7 @@ void follow_load_sample(struct follow_load *load)
         look_at_node(load, i);
 }
 
-/* The first node that lives in the same data center. */
+/* Returns the first live node in the same data center. */
 static uint32_t first_of_center(const struct follow_load *load, uint32_t node)
 {
     uint32_t centers = load->settings.centers ? load->settings.centers : 1;
@@ -507,7 +509,7 @@ static uint32_t first_of_center(const struct follow_load *load, uint32_t node)
     return first;
 }
 
-/* role: null: any, or none. */
+/* role null: no role is required. */
 static bool has_role(const struct node_settings *settings, const char *role)
 {
     for (uint32_t i = 0; role && i < settings->role_count; i++)
@@ -516,8 +518,9 @@ static bool has_role(const struct node_settings *settings, const char *role)
     return !role;
 }
 
-/* Behaviour 3.4, where all that live are up and reach each other: of those in a data center (with that role, if any) who has the first
- * address; hosts are compared as texts, and have one port. */
+/* The leader when all live nodes are up and reachable (docs/protocol/gossip.md): the first address
+ * in a data center, among nodes with that role if there is one. Hosts are compared as texts, and
+ * all have one port. */
 static uint64_t leader_of(const struct follow_load *load, uint32_t center,
                           const char *role)
 {
@@ -537,7 +540,7 @@ static uint64_t leader_of(const struct follow_load *load, uint32_t center,
     return first ? first->identity.node.uid : 0;
 }
 
-/* Who leads, by what the nodes were started with. */
+/* Sets the leaders that follow from the nodes' start values. */
 static void hold_leaders(const struct follow_load *load, uint32_t node,
                          struct picture *held)
 {
@@ -603,7 +606,7 @@ bool follow_load_agrees(struct follow_load *load, bool is_converged,
     return true;
 }
 
-/* ---- made and freed ---- */
+/* ---- lifetime ---- */
 
 struct follow_load *follow_load_new(struct world *world,
                                     const struct follow_load_settings *settings)

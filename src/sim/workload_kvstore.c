@@ -1,4 +1,4 @@
-/* The callers of a store, and their place in a world. */
+/* Runs the clients of the versioned store in a world. */
 #include "sim/workload_kvstore.h"
 
 #include <stdio.h>
@@ -16,20 +16,22 @@
 #define CALLS_MAX 16   /* open ones of one client */
 #define SEEN_MAX 64    /* values of one answer */
 #define CLIENTS 2      /* of each node */
-#define WRITES_MAX 150 /* of one key: then another one takes its place */
+#define WRITES_MAX 150 /* of one key; then another one takes its place */
 #define BODY_MAX 300   /* bytes of a value */
 #define REPLICAS 3
-#define CALM_AFTER (5 * SECOND) /* of one view: brokers hear of it in milliseconds, by their own clocks */
-#define KEEP_DELETED_MS 5000 /* so that deletions are forgotten in a run: it is for those under way */
+/* of one view: brokers hear of it in milliseconds, by their own clocks */
+#define CALM_AFTER (5 * SECOND)
+/* short, so a run also forgets deletions; they need to last only for calls in flight */
+#define KEEP_DELETED_MS 5000
 #define NO_KEY UINT32_MAX
 
 struct slot {
     uint32_t key;
     uint32_t writes;
-    bool is_final; /* read in the end */
+    bool is_final; /* read at the end */
 };
 
-/* What a client has read last, or written: what its next write replaces. */
+/* The last value that a client read or wrote, which its next write replaces. */
 struct known {
     uint32_t key; /* NO_KEY: nothing */
     uint32_t count;
@@ -54,8 +56,8 @@ struct client {
     uint64_t uid;
     bool has_started;
     bool is_released; /* its actor has ended */
-    bool is_gone;     /* its node has */
-    bool is_keeper;   /* starts the broker, and calls nothing */
+    bool is_gone;     /* its node has ended */
+    bool is_keeper;   /* starts the broker, and makes no calls */
     uint32_t next_tag;
     uint32_t open;
     struct call calls[CALLS_MAX];
@@ -63,7 +65,7 @@ struct client {
 };
 
 struct broker_of {
-    uint64_t uid; /* of the node's life */
+    uint64_t uid; /* of the node's incarnation */
     struct sherd_ref store;
 };
 
@@ -117,7 +119,7 @@ static const char *key_text(char text[32], uint32_t key)
     return text;
 }
 
-/* A half of all calls are those of the store, which meet; others do or do not. */
+/* Half of all calls ask a majority, so that their W + R > N. Other calls ask any number. */
 static struct sherd_store_level draw_level(struct kvstore_load *load)
 {
     struct sherd_store_level level = { 0, load->settings.timeout_ms };
@@ -134,7 +136,7 @@ static struct sherd_ref store_of(const struct kvstore_load *load,
     return load->brokers.items[client->node].store;
 }
 
-/* All replicas of a key: some nodes may be dead for good. */
+/* Returns all replicas of a key: some nodes may be permanently dead. */
 static uint32_t all_replicas(const struct kvstore_load *load)
 {
     uint32_t living = 0;
@@ -297,7 +299,7 @@ static void heard(struct kvstore_load *load, struct client *client,
         on_read(load, client, call, msg);
 }
 
-/* ---- life of a client ---- */
+/* ---- lifetime of a client ---- */
 
 static void act(struct kvstore_load *load, struct sherd_ctx *ctx,
                 struct client *client)
@@ -382,7 +384,7 @@ static void release(void *self)
         client->is_released = true;
 }
 
-/* ---- what the world tells ---- */
+/* ---- reports of the world ---- */
 
 static void changed(struct kvstore_load *load)
 {
@@ -446,7 +448,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
         changed(user);
 }
 
-/* ---- made and freed ---- */
+/* ---- lifetime ---- */
 
 struct kvstore_load *kvstore_load_new(struct world *world,
                                   const struct kvstore_load_settings *settings)
