@@ -1,4 +1,4 @@
-/* How evenly shards must be spread where nothing moves any more. */
+/* Tests check_balance: how evenly shards must be spread when nothing moves any more. */
 #include "sim/check_balance.h"
 
 #include <stdarg.h>
@@ -20,8 +20,8 @@ static bool holds(uint32_t absolute_limit, uint32_t threshold, uint32_t a,
     return check_balance_holds(&limits, shards, 3, text, sizeof text);
 }
 
-/* The older algorithm (behaviour 15.3). */
-static void the_fullest_has_a_threshold_more_than_the_emptiest(void **state)
+/* The older algorithm (docs/protocol/shard.md). */
+static void older_algorithm_allows_a_difference_of_the_threshold(void **state)
 {
     (void)state;
     assert_true(holds(0, 1, 4, 3, 3));
@@ -39,8 +39,8 @@ static void balance_more_than_the_threshold_is_found(void **state)
     assert_false(holds(0, 3, 3, 7, 4));
 }
 
-/* The newer one (15.2), whatever the threshold is. */
-static void all_have_their_part_or_one_less(void **state)
+/* The newer algorithm, whatever the threshold is. */
+static void newer_algorithm_allows_the_share_or_one_less(void **state)
 {
     (void)state;
     assert_true(holds(1, 1, 4, 3, 3));
@@ -49,16 +49,16 @@ static void all_have_their_part_or_one_less(void **state)
     assert_true(holds(1, 1, 0, 0, 0));
 }
 
-static void balance_more_or_less_than_their_part_is_found(void **state)
+static void balance_more_or_less_than_the_share_is_found(void **state)
 {
     (void)state;
     assert_false(holds(1, 10, 5, 4, 3));
-    assert_false(holds(1, 10, 4, 4, 2)); /* one above would be none too many for the older one */
+    assert_false(holds(1, 10, 4, 4, 2)); /* the older algorithm would allow this */
     assert_string_equal(text, "10 shards on 3 regions, 2 to 4 on each");
     assert_false(holds(5, 10, 12, 0, 0));
 }
 
-static void a_region_alone_has_all(void **state)
+static void a_single_region_has_all_shards(void **state)
 {
     const struct check_balance_limits limits = { 1, 1 };
     const uint32_t shards[] = { 1000 };
@@ -70,11 +70,11 @@ static void a_region_alone_has_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fullest_has_a_threshold_more_than_the_emptiest),
+        cmocka_unit_test(older_algorithm_allows_a_difference_of_the_threshold),
         cmocka_unit_test(balance_more_than_the_threshold_is_found),
-        cmocka_unit_test(all_have_their_part_or_one_less),
-        cmocka_unit_test(balance_more_or_less_than_their_part_is_found),
-        cmocka_unit_test(a_region_alone_has_all),
+        cmocka_unit_test(newer_algorithm_allows_the_share_or_one_less),
+        cmocka_unit_test(balance_more_or_less_than_the_share_is_found),
+        cmocka_unit_test(a_single_region_has_all_shards),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

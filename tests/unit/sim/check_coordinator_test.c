@@ -1,4 +1,4 @@
-/* The checker of coordinators and homes: a legal history passes, and each rule that is broken on purpose is found. */
+/* Tests check_coordinator: a legal history passes, and each broken rule is found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,7 +100,7 @@ static void enrol(uint32_t node, uint64_t term)
     tell(node, (struct probe){ .kind = PROBE_REGISTERED, .first = term });
 }
 
-/* The coordinator of node 0 knows that the life of a node is over. */
+/* The coordinator of node 0 knows that a node's incarnation was removed. */
 static void remove_node(uint32_t which)
 {
     tell(0, (struct probe){ .kind = PROBE_MEMBER_SEEN,
@@ -108,7 +108,7 @@ static void remove_node(uint32_t which)
                             .first = PEER_REMOVED });
 }
 
-/* The shard lives at node 1, and its hand-off has come to the stop. */
+/* The shard lives at node 1, and its hand-off has reached the stop. */
 static void hand_off(void)
 {
     take_over(0, 1);
@@ -118,7 +118,7 @@ static void hand_off(void)
     step(0, ATTEMPT, PROBE_HANDOFF_STOPPING);
 }
 
-/* From there to its new home at node 2. */
+/* Continues to its new home at node 2. */
 static void move(void)
 {
     lane(1, PROBE_SHARD_ENDED, fence_of(1, 1));
@@ -190,7 +190,7 @@ static void an_old_fence_is_found(void **state)
     expect_only("coordinator-state");
 }
 
-static void a_foreign_term_is_found(void **state)
+static void an_allocation_under_another_term_is_found(void **state)
 {
     (void)state;
     take_over(0, 2);
@@ -215,7 +215,7 @@ static void a_fence_of_a_home_that_falls_is_found(void **state)
     expect_only("coordinator-state");
 }
 
-/* A report of the home before last is taken for that of the present one. */
+/* A report about the home before last is mistaken for one about the present home. */
 static void a_late_report_that_ends_a_home_is_found(void **state)
 {
     (void)state;
@@ -235,7 +235,7 @@ static void a_home_that_ends_without_a_report_is_found(void **state)
     expect_only("handoff-safety");
 }
 
-static void a_home_that_ends_without_a_removal_is_found(void **state)
+static void a_home_that_ends_without_its_nodes_removal_is_found(void **state)
 {
     (void)state;
     take_over(0, 1);
@@ -249,7 +249,7 @@ static void a_region_that_did_not_stop_is_found(void **state)
     (void)state;
     take_over(0, 1);
     allocate(0, 1, fence_of(1, 1));
-    tell(2, (struct probe){ .kind = PROBE_REGION_STOPPED }); /* another one */
+    tell(2, (struct probe){ .kind = PROBE_REGION_STOPPED }); /* another region */
     home(0, PROBE_HOME_ENDED, 1, fence_of(1, 1), PROBE_HOME_REGION_STOPPED);
     expect_only("handoff-safety");
 }
@@ -283,7 +283,7 @@ static void a_shard_that_runs_elsewhere_is_found(void **state)
     expect_only("handoff-safety");
 }
 
-static void what_runs_on_removed_nodes_and_outside_is_excused(void **state)
+static void shards_on_removed_and_outside_nodes_are_excused(void **state)
 {
     (void)state;
     lane(1, PROBE_SHARD_HOSTED, fence_of(1, 1));
@@ -306,7 +306,7 @@ static void a_false_report_is_found(void **state)
     expect_only("handoff-safety");
 }
 
-/* Node 1 was told to host it, under that fence. */
+/* Node 1 was told to host the shard under that fence. */
 static void report(uint32_t by, struct fence fence)
 {
     take(1, PROBE_HOST, fence_of(1, 4), 0);
@@ -314,7 +314,7 @@ static void report(uint32_t by, struct fence fence)
     home(0, PROBE_HOME_SET, by, fence, PROBE_HOME_REPORTED);
 }
 
-static void handoff_safety_a_home_that_is_reported_and_was_never_hosted_is_found(void **state)
+static void handoff_safety_a_reported_home_that_was_never_hosted_is_found(void **state)
 {
     (void)state;
     report(2, fence_of(1, 4));
@@ -329,7 +329,7 @@ static void handoff_safety_a_home_that_is_reported_under_a_fence_that_nobody_gav
     expect_only("handoff-safety");
 }
 
-static void handoff_safety_a_home_that_is_stored_and_nobody_decided_is_found(void **state)
+static void handoff_safety_a_stored_home_that_was_never_decided_is_found(void **state)
 {
     (void)state;
     take_over(0, 1);
@@ -344,7 +344,7 @@ static void handoff_safety_a_home_that_is_stored_and_nobody_decided_is_found(voi
     expect_only("handoff-safety");
 }
 
-static void handoff_safety_a_home_that_is_contested_by_nobody_is_found(void **state)
+static void handoff_safety_a_home_that_ends_without_a_contest_is_found(void **state)
 {
     (void)state;
     report(1, fence_of(1, 4));
@@ -356,7 +356,7 @@ static void handoff_safety_a_home_that_is_contested_by_nobody_is_found(void **st
     expect_only("handoff-safety"); /* node 1 had it under an older one */
 }
 
-static void handoff_safety_a_home_whose_region_is_not_another_one_is_found(void **state)
+static void handoff_safety_a_renewal_of_the_same_region_is_found(void **state)
 {
     (void)state;
     report(1, fence_of(1, 4));
@@ -412,13 +412,13 @@ static void directives_that_grow_pass(void **state)
     take(1, PROBE_BEGIN_HAND_OFF, fence_of(3, 1), ATTEMPT);
     take(1, PROBE_HAND_OFF, fence_of(3, 1), ATTEMPT);
     take(1, PROBE_HOME, fence_of(3, 2), 0);
-    enrol(1, 4); /* what the one before allocated last is forgotten */
+    enrol(1, 4); /* directives of the coordinator before are forgotten */
     take(1, PROBE_HOME, fence_of(3, 1), 0);
     enrol(1, 4);
     take(1, PROBE_HOST, fence_of(4, 2), 0);
     check_coordinator_node_ended(check, 1);
     check_coordinator_node_started(check, 1, 201);
-    take(1, PROBE_HOST, fence_of(1, 1), 0); /* another life */
+    take(1, PROBE_HOST, fence_of(1, 1), 0); /* another incarnation */
     take(1, PROBE_HOME, fence_of(0, 0), 0); /* without fences */
     expect_only(NULL);
 }
@@ -457,7 +457,7 @@ static void two_active_coordinators_are_found(void **state)
     expect_only("single-coordinator");
 }
 
-static void one_that_starts_beside_another_is_found(void **state)
+static void a_coordinator_that_starts_beside_another_is_found(void **state)
 {
     (void)state;
     take_over(0, 1);
@@ -470,14 +470,14 @@ static void one_that_starts_beside_another_is_found(void **state)
     expect_only("single-coordinator");
 }
 
-/* Its node has seen itself down, and should have stopped it. */
-static void one_that_lives_on_knowingly_is_found(void **state)
+/* The node has seen itself down, and its coordinator should have stopped. */
+static void a_coordinator_on_a_late_node_is_found(void **state)
 {
     (void)state;
     safety.outside[0] = true;
     take_over(0, 1);
     take_over(1, 2);
-    check_coordinator_late(check, 1); /* nobody lives beside it that may not */
+    check_coordinator_late(check, 1); /* no coordinator beside it that may not be */
     expect_only(NULL);
     safety.late[0] = true;
     check_coordinator_late(check, 0);
@@ -490,8 +490,9 @@ static bool are_together(void *user, uint32_t node, uint32_t other)
     return node + other == 3; /* 1 and 2 */
 }
 
-/* Of a side that was given up two are members for each other: what excuses them from the others does not hold between them. */
-static void two_of_one_side_outside_are_found(void **state)
+/* Two nodes of a side that was given up are members for each other. Their excuse towards the others
+ * does not hold between them. */
+static void two_coordinators_of_one_side_outside_are_found(void **state)
 {
     (void)state;
     safety.outside[1] = safety.outside[2] = true;
@@ -503,7 +504,7 @@ static void two_of_one_side_outside_are_found(void **state)
     expect_only("single-coordinator");
 }
 
-static void one_outside_is_excused(void **state)
+static void a_coordinator_outside_is_excused(void **state)
 {
     (void)state;
     take_over(0, 1);
@@ -516,7 +517,7 @@ static void one_outside_is_excused(void **state)
     expect_only(NULL);
 }
 
-/* It slept since the store gave it a term; others took over. */
+/* The node slept since the store gave it a term, and others took over. */
 static void a_late_term_outside_is_excused(void **state)
 {
     (void)state;
@@ -527,11 +528,11 @@ static void a_late_term_outside_is_excused(void **state)
     check_coordinator_node_ended(check, 0);
     safety.outside[1] = false;
     check_coordinator_node_ended(check, 1);
-    take_over(2, 5); /* inside, late is wrong */
+    take_over(2, 5); /* inside, a late term is wrong */
     expect_only("coordinator-state");
 }
 
-static void a_term_that_two_take_is_found(void **state)
+static void a_term_taken_twice_is_found(void **state)
 {
     (void)state;
     take_over(0, 7);
@@ -540,8 +541,9 @@ static void a_term_that_two_take_is_found(void **state)
     expect_only("coordinator-state");
 }
 
-/* Who is outside outbids the others: those go on under their own fences, until the store refuses them. */
-static void what_is_allocated_outside_binds_nobody(void **state)
+/* A node outside outbids the others. They go on under their own fences until the store refuses
+ * them. */
+static void an_allocation_outside_does_not_bind_nodes_inside(void **state)
 {
     (void)state;
     take_over(0, 9);
@@ -571,24 +573,24 @@ int main(void)
         TEST(a_term_that_does_not_grow_is_found),
         TEST(a_second_home_is_found),
         TEST(an_old_fence_is_found),
-        TEST(a_foreign_term_is_found),
+        TEST(an_allocation_under_another_term_is_found),
         TEST(an_allocation_without_a_term_is_found),
         TEST(a_fence_of_a_home_that_falls_is_found),
         TEST(a_late_report_that_ends_a_home_is_found),
         TEST(a_home_that_ends_without_a_report_is_found),
-        TEST(a_home_that_ends_without_a_removal_is_found),
+        TEST(a_home_that_ends_without_its_nodes_removal_is_found),
         TEST(a_region_that_did_not_stop_is_found),
         TEST(a_stopped_region_loses_its_homes),
         TEST(regions_that_were_forced_are_counted),
         TEST(a_shard_that_runs_elsewhere_is_found),
-        TEST(what_runs_on_removed_nodes_and_outside_is_excused),
+        TEST(shards_on_removed_and_outside_nodes_are_excused),
         TEST(a_false_report_is_found),
-        TEST(handoff_safety_a_home_that_is_reported_and_was_never_hosted_is_found),
+        TEST(handoff_safety_a_reported_home_that_was_never_hosted_is_found),
         TEST(
             handoff_safety_a_home_that_is_reported_under_a_fence_that_nobody_gave_is_found),
-        TEST(handoff_safety_a_home_that_is_stored_and_nobody_decided_is_found),
-        TEST(handoff_safety_a_home_that_is_contested_by_nobody_is_found),
-        TEST(handoff_safety_a_home_whose_region_is_not_another_one_is_found),
+        TEST(handoff_safety_a_stored_home_that_was_never_decided_is_found),
+        TEST(handoff_safety_a_home_that_ends_without_a_contest_is_found),
+        TEST(handoff_safety_a_renewal_of_the_same_region_is_found),
         TEST(steps_that_are_not_in_the_table_are_found),
         TEST(an_attempt_that_is_not_new_is_found),
         TEST(directives_that_grow_pass),
@@ -596,13 +598,13 @@ int main(void)
         TEST(an_old_attempt_is_found),
         TEST(an_old_coordinator_is_found),
         TEST(two_active_coordinators_are_found),
-        TEST(one_that_starts_beside_another_is_found),
-        TEST(one_that_lives_on_knowingly_is_found),
-        TEST(two_of_one_side_outside_are_found),
-        TEST(one_outside_is_excused),
+        TEST(a_coordinator_that_starts_beside_another_is_found),
+        TEST(a_coordinator_on_a_late_node_is_found),
+        TEST(two_coordinators_of_one_side_outside_are_found),
+        TEST(a_coordinator_outside_is_excused),
         TEST(a_late_term_outside_is_excused),
-        TEST(a_term_that_two_take_is_found),
-        TEST(what_is_allocated_outside_binds_nobody),
+        TEST(a_term_taken_twice_is_found),
+        TEST(an_allocation_outside_does_not_bind_nodes_inside),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

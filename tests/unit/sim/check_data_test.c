@@ -1,4 +1,4 @@
-/* The checker of distributed data sees each of its rules broken, and lets pass what is allowed. */
+/* Tests check_data: each broken rule is found, and allowed histories pass. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,7 +109,7 @@ static void settle_count(int64_t count)
     check_data_settled(check, key, &value);
 }
 
-/* ---- what is allowed ---- */
+/* ---- allowed histories ---- */
 
 static void good_values_pass(void **state)
 {
@@ -121,17 +121,17 @@ static void good_values_pass(void **state)
     elements[0] = add(0, 2);
     elements[1] = add(1, 1);
     read = ask(0, 1);
-    see(&read, elements, 1); /* the other one's may be on its way */
+    see(&read, elements, 1); /* the other one's write may be in flight */
     read = ask(2, 2);
     see(&read, elements, 2);
-    drop(1, elements[0]); /* which had seen it or not */
+    drop(1, elements[0]); /* it had seen the element or not */
     settle(elements, 2);
     settle(elements + 1, 1);
     expect_only(NULL);
     assert_true(check_data_counts(check).quorums > 0);
 }
 
-static void what_died_with_all_who_had_it_may_be_gone(void **state)
+static void a_write_may_be_lost_with_all_its_replicas(void **state)
 {
     struct check_data_read read;
 
@@ -148,7 +148,7 @@ static void what_died_with_all_who_had_it_may_be_gone(void **state)
     expect_only(NULL);
 }
 
-static void a_write_without_an_answer_binds_nobody(void **state)
+static void a_write_without_an_answer_need_not_be_seen(void **state)
 {
     struct check_data_read read;
 
@@ -162,7 +162,7 @@ static void a_write_without_an_answer_binds_nobody(void **state)
     expect_only(NULL);
 }
 
-static void members_that_change_excuse(void **state)
+static void a_change_of_members_excuses_a_quorum(void **state)
 {
     struct check_data_read read;
 
@@ -204,7 +204,7 @@ static void a_quorum_that_finds_no_key_is_found(void **state)
     expect_only("no-lost-update");
 }
 
-static void who_does_not_read_its_own_write_is_found(void **state)
+static void a_client_that_misses_its_own_write_is_found(void **state)
 {
     struct check_data_read read;
 
@@ -238,7 +238,7 @@ static void a_write_that_is_lost_in_the_quiet_is_found(void **state)
     (void)state;
     key = check_data_key(check, SHERD_G_SET);
     (void)add(0, 2);
-    check_data_node_ended(check, 0); /* one more has it */
+    check_data_node_ended(check, 0); /* one more node has it */
     settle(NULL, 0);
     expect_only("no-lost-update");
 }
@@ -267,7 +267,7 @@ static void a_clear_that_is_undone_is_found(void **state)
     expect_only("no-lost-update");
 }
 
-static void what_was_added_again_is_there(void **state)
+static void an_element_that_is_added_again_is_present(void **state)
 {
     int64_t element;
 
@@ -282,7 +282,7 @@ static void what_was_added_again_is_there(void **state)
     expect_only("no-lost-update");
 }
 
-/* A map may bring back what was under a key that was removed; not lose what was added since. */
+/* A map may bring back a value under a removed key. It may not lose what was added since. */
 static void maps_are_judged_by_what_they_promise(void **state)
 {
     int64_t element, other;
@@ -335,7 +335,7 @@ static void a_flag_that_is_off_again_is_found(void **state)
 
 /* ---- value-integrity ---- */
 
-static void an_element_of_nobody_is_found(void **state)
+static void an_element_that_was_never_written_is_found(void **state)
 {
     int64_t element;
 
@@ -347,7 +347,7 @@ static void an_element_of_nobody_is_found(void **state)
     expect_only("value-integrity");
 }
 
-static void a_count_of_nobody_is_found(void **state)
+static void a_count_that_was_never_written_is_found(void **state)
 {
     (void)state;
     key = check_data_key(check, SHERD_G_COUNTER);
@@ -360,7 +360,7 @@ static void a_count_of_nobody_is_found(void **state)
     expect_only("value-integrity");
 }
 
-static void a_flag_and_a_deletion_of_nobody_are_found(void **state)
+static void a_flag_and_a_deletion_never_written_are_found(void **state)
 {
     const struct check_data_value on = { .is_on = true };
     const struct check_data_value gone = { .is_deleted = true };
@@ -373,8 +373,8 @@ static void a_flag_and_a_deletion_of_nobody_are_found(void **state)
     assert_int_equal(verdict_find(verdict, "value-integrity")->count, 2);
 }
 
-/* Who was given up while it lived is pruned, with what it goes on to write. */
-static void who_is_outside_binds_nobody(void **state)
+/* A node that was given up while it lives is pruned, with its later writes. */
+static void a_write_outside_does_not_bind_nodes_inside(void **state)
 {
     static struct check_safety safety;
     const struct check_data_value more = { .count = 5 }, less = { .count = 4 };
@@ -397,7 +397,7 @@ static void who_is_outside_binds_nobody(void **state)
     expect_only("value-integrity");
 }
 
-/* ---- who is outside, and keys of maps ---- */
+/* ---- nodes outside, and keys of maps ---- */
 
 static struct check_safety safety;
 
@@ -408,7 +408,7 @@ static void judge_with_strays(enum sherd_data_type type)
     key = check_data_key(check, type);
 }
 
-/* An element under that key of a map. Numbers that are not are refused. */
+/* Adds an element under that key of a map. Elements with other numbers are refused. */
 static int64_t add_under(uint32_t node, int64_t group)
 {
     int64_t number;
@@ -423,8 +423,9 @@ static int64_t add_under(uint32_t node, int64_t group)
     return number;
 }
 
-/* It put the key in place of what was there, was pruned, and its key was cleaned away with all that it stood for. */
-static void what_a_stray_put_takes_what_was_there_with_it(void **state)
+/* The stray put the key in place of the older entry and was pruned, and its key was removed with
+ * all that it covered. */
+static void a_strays_map_key_may_take_earlier_entries_with_it(void **state)
 {
     struct check_data_read read;
 
@@ -439,7 +440,7 @@ static void what_a_stray_put_takes_what_was_there_with_it(void **state)
     expect_only(NULL);
 }
 
-static void what_a_stray_took_one_from_may_go_with_it(void **state)
+static void a_map_key_that_a_stray_removed_from_may_go_with_it(void **state)
 {
     int64_t taken;
 
@@ -456,7 +457,7 @@ static void what_a_stray_took_one_from_may_go_with_it(void **state)
     expect_only("no-lost-update");
 }
 
-static void what_was_put_behind_a_strays_is_missed(void **state)
+static void an_entry_put_after_a_strays_must_stay(void **state)
 {
     (void)state;
     judge_with_strays(SHERD_OR_MULTIMAP);
@@ -467,7 +468,7 @@ static void what_was_put_behind_a_strays_is_missed(void **state)
     expect_only("no-lost-update");
 }
 
-static void what_is_under_another_key_than_a_strays_is_missed(void **state)
+static void an_entry_under_another_map_key_must_stay(void **state)
 {
     struct check_data_read read;
 
@@ -481,7 +482,7 @@ static void what_is_under_another_key_than_a_strays_is_missed(void **state)
     expect_only("no-lost-update");
 }
 
-static void a_map_that_is_gone_with_a_strays_key_is_missed(void **state)
+static void a_map_that_is_lost_with_a_strays_key_is_found(void **state)
 {
     (void)state;
     judge_with_strays(SHERD_OR_MULTIMAP);
@@ -492,7 +493,7 @@ static void a_map_that_is_gone_with_a_strays_key_is_missed(void **state)
     expect_only("no-lost-update");
 }
 
-static void no_set_loses_what_others_added_to_a_stray(void **state)
+static void a_set_keeps_elements_added_beside_a_strays(void **state)
 {
     (void)state;
     judge_with_strays(SHERD_OR_SET);
@@ -503,8 +504,9 @@ static void no_set_loses_what_others_added_to_a_stray(void **state)
     expect_only("no-lost-update");
 }
 
-/* What nobody else is known to have is a stray's, also of the time before. */
-static void what_a_stray_alone_had_put_counts_as_its_own(void **state)
+/* An entry that no other node is known to have is the stray's, even if it is older than the
+ * separation. */
+static void an_entry_that_only_a_stray_had_counts_as_its_own(void **state)
 {
     (void)state;
     judge_with_strays(SHERD_OR_MULTIMAP);
@@ -515,7 +517,7 @@ static void what_a_stray_alone_had_put_counts_as_its_own(void **state)
     expect_only(NULL);
 }
 
-static void what_others_have_of_who_strayed_later_takes_nothing(void **state)
+static void a_known_entry_of_a_later_stray_takes_nothing_with_it(void **state)
 {
     uint64_t number;
 
@@ -539,8 +541,8 @@ static void add_and_miss(void)
     see(&read, NULL, 0);
 }
 
-/* Of two clusters that do not know each other neither is outside; one prunes the other. */
-static void what_is_pruned_while_its_writer_lives_binds_nobody(void **state)
+/* Neither of two clusters that do not know each other is outside. One prunes the other. */
+static void a_write_pruned_while_its_writer_lives_need_not_stay(void **state)
 {
     (void)state;
     judge_with_strays(SHERD_OR_MULTIMAP);
@@ -554,7 +556,8 @@ static void what_is_pruned_while_its_writer_lives_binds_nobody(void **state)
     expect_only("no-lost-update");
 }
 
-/* Both in a map of counters: what the stray counts under one key, the other 20 under another or the same. */
+/* In a map of counters the stray counts 5 under one key, and the other node 20 under another or the
+ * same. */
 static void stray_and_member_count(int64_t stray_key, int64_t member_key)
 {
     judge_with_strays(SHERD_PN_COUNTER_MAP);
@@ -563,7 +566,7 @@ static void stray_and_member_count(int64_t stray_key, int64_t member_key)
     (void)done(write_as(1, CHECK_DATA_COUNT, member_key, 20, 1));
 }
 
-/* A counter whose key went begins anew, and what it had hides what is counted next. */
+/* A counter whose key was removed begins anew, and its old count hides the next ones. */
 static void a_count_under_a_strays_key_may_lack_anything(void **state)
 {
     (void)state;
@@ -585,7 +588,7 @@ static void a_count_under_another_key_than_a_strays_is_whole(void **state)
     expect_only("no-lost-update");
 }
 
-static void firm_is_what_members_that_stay_have_acknowledged(void **state)
+static void a_write_acknowledged_by_members_that_stay_is_firm(void **state)
 {
     uint64_t number;
 
@@ -606,7 +609,7 @@ static void firm_is_what_members_that_stay_have_acknowledged(void **state)
 
 /* ---- keys that expire ---- */
 
-/* A read of R that misses what W had acknowledged, of whom one has forgotten the key. */
+/* A read from R replicas misses what W acknowledged, after one of them forgot the key. */
 static void miss_with(uint32_t replicas)
 {
     struct check_data_read read;
@@ -621,22 +624,22 @@ static void miss_with(uint32_t replicas)
     check_data_seen(check, &read, NULL);
 }
 
-static void who_has_forgotten_need_not_show(void **state)
+static void a_replica_that_forgot_a_key_need_not_show_it(void **state)
 {
     (void)state;
     miss_with(1);
     assert_int_equal(verdict_count(verdict), 0);
 }
 
-static void who_has_not_must(void **state)
+static void a_replica_that_did_not_forget_a_key_must_show_it(void **state)
 {
     (void)state;
     miss_with(2);
     expect_only("no-lost-update");
 }
 
-/* From then on it is a key like any other. */
-static void what_is_written_after_it_was_forgotten_is_missed(void **state)
+/* From then on the key is like any other. */
+static void a_write_after_its_key_was_forgotten_must_stay(void **state)
 {
     struct check_data_read read;
 
@@ -655,7 +658,7 @@ static void what_is_written_after_it_was_forgotten_is_missed(void **state)
     expect_only("no-lost-update");
 }
 
-/* 5 were counted; 10 are there after a node started, from what its disk may have. */
+/* 5 were counted. After a node starts, 10 are there, from what its disk may have. */
 static void count_twice(bool is_stored, bool is_forgotten)
 {
     key = check_data_key(check, SHERD_G_COUNTER);
@@ -668,33 +671,33 @@ static void count_twice(bool is_stored, bool is_forgotten)
     check_data_node_ended(check, 0);
     check_data_node_started(check, 0);
     if (!is_forgotten)
-        check_data_forgotten(check, 1, key); /* when who started had read its disk */
+        check_data_forgotten(check, 1, key); /* after the starting node has read its disk */
     check_data_seen(check, &(struct check_data_read){ .key = key, .node = 1 },
                     &(struct check_data_value){ .count = 10 });
 }
 
-static void a_disk_may_bring_back_what_was_pruned(void **state)
+static void a_disk_may_restore_a_pruned_count(void **state)
 {
     (void)state;
     count_twice(true, true);
     expect_only(NULL);
 }
 
-static void what_is_on_no_disk_counts_once(void **state)
+static void a_count_on_no_disk_counts_once(void **state)
 {
     (void)state;
     count_twice(false, true);
     expect_only("value-integrity");
 }
 
-static void what_was_forgotten_by_nobody_counts_once(void **state)
+static void a_count_that_was_never_forgotten_counts_once(void **state)
 {
     (void)state;
     count_twice(true, false);
     expect_only("value-integrity");
 }
 
-static void what_nobody_uses_is_gone_in_the_quiet(void **state)
+static void an_unused_expiring_key_is_absent_in_the_quiet(void **state)
 {
     int64_t element;
 
@@ -722,44 +725,44 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(good_values_pass),
-        TEST(what_died_with_all_who_had_it_may_be_gone),
-        TEST(a_write_without_an_answer_binds_nobody),
-        TEST(members_that_change_excuse),
+        TEST(a_write_may_be_lost_with_all_its_replicas),
+        TEST(a_write_without_an_answer_need_not_be_seen),
+        TEST(a_change_of_members_excuses_a_quorum),
         TEST(a_quorum_that_misses_is_found),
         TEST(a_quorum_that_finds_no_key_is_found),
-        TEST(who_does_not_read_its_own_write_is_found),
+        TEST(a_client_that_misses_its_own_write_is_found),
         TEST(a_client_that_goes_back_is_found),
         TEST(a_write_that_is_lost_in_the_quiet_is_found),
         TEST(a_removal_that_is_undone_is_found),
         TEST(a_clear_that_is_undone_is_found),
-        TEST(what_was_added_again_is_there),
+        TEST(an_element_that_is_added_again_is_present),
         TEST(maps_are_judged_by_what_they_promise),
         TEST(a_count_that_lost_something_is_found),
         TEST(a_deletion_that_is_undone_is_found),
         TEST(a_flag_that_is_off_again_is_found),
-        TEST(an_element_of_nobody_is_found),
-        TEST(a_count_of_nobody_is_found),
-        TEST(a_flag_and_a_deletion_of_nobody_are_found),
-        TEST(who_is_outside_binds_nobody),
-        TEST(what_a_stray_put_takes_what_was_there_with_it),
-        TEST(what_a_stray_took_one_from_may_go_with_it),
-        TEST(what_was_put_behind_a_strays_is_missed),
-        TEST(what_is_under_another_key_than_a_strays_is_missed),
-        TEST(a_map_that_is_gone_with_a_strays_key_is_missed),
-        TEST(no_set_loses_what_others_added_to_a_stray),
-        TEST(what_a_stray_alone_had_put_counts_as_its_own),
-        TEST(what_others_have_of_who_strayed_later_takes_nothing),
-        TEST(what_is_pruned_while_its_writer_lives_binds_nobody),
+        TEST(an_element_that_was_never_written_is_found),
+        TEST(a_count_that_was_never_written_is_found),
+        TEST(a_flag_and_a_deletion_never_written_are_found),
+        TEST(a_write_outside_does_not_bind_nodes_inside),
+        TEST(a_strays_map_key_may_take_earlier_entries_with_it),
+        TEST(a_map_key_that_a_stray_removed_from_may_go_with_it),
+        TEST(an_entry_put_after_a_strays_must_stay),
+        TEST(an_entry_under_another_map_key_must_stay),
+        TEST(a_map_that_is_lost_with_a_strays_key_is_found),
+        TEST(a_set_keeps_elements_added_beside_a_strays),
+        TEST(an_entry_that_only_a_stray_had_counts_as_its_own),
+        TEST(a_known_entry_of_a_later_stray_takes_nothing_with_it),
+        TEST(a_write_pruned_while_its_writer_lives_need_not_stay),
         TEST(a_count_under_a_strays_key_may_lack_anything),
         TEST(a_count_under_another_key_than_a_strays_is_whole),
-        TEST(firm_is_what_members_that_stay_have_acknowledged),
-        TEST(who_has_forgotten_need_not_show),
-        TEST(who_has_not_must),
-        TEST(what_is_written_after_it_was_forgotten_is_missed),
-        TEST(a_disk_may_bring_back_what_was_pruned),
-        TEST(what_is_on_no_disk_counts_once),
-        TEST(what_was_forgotten_by_nobody_counts_once),
-        TEST(what_nobody_uses_is_gone_in_the_quiet),
+        TEST(a_write_acknowledged_by_members_that_stay_is_firm),
+        TEST(a_replica_that_forgot_a_key_need_not_show_it),
+        TEST(a_replica_that_did_not_forget_a_key_must_show_it),
+        TEST(a_write_after_its_key_was_forgotten_must_stay),
+        TEST(a_disk_may_restore_a_pruned_count),
+        TEST(a_count_on_no_disk_counts_once),
+        TEST(a_count_that_was_never_forgotten_counts_once),
+        TEST(an_unused_expiring_key_is_absent_in_the_quiet),
         TEST(a_key_that_does_not_expire_is_not_forgotten),
     };
 

@@ -1,4 +1,4 @@
-/* The checker of entities: a legal life passes, and each rule that is broken on purpose is found. */
+/* Tests check_entity: legal incarnations pass, and each broken rule is found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void expect(const char *invariant)
     expect_only(invariant);
 }
 
-static void lives_one_after_another_pass(void **state)
+static void incarnations_one_after_another_pass(void **state)
 {
     (void)state;
     tell(0, PROBE_SHARD_HOSTED, -3, "", 0);
@@ -130,8 +130,8 @@ static void an_overlap_inside_a_side_that_was_given_up_is_found(void **state)
     expect("single-activation");
 }
 
-/* It has seen itself down long ago. */
-static void an_overlap_with_who_should_be_gone_is_found(void **state)
+/* It saw itself down long ago. */
+static void an_overlap_with_a_late_node_is_found(void **state)
 {
     (void)state;
     safety.outside[0] = safety.late[0] = true;
@@ -142,8 +142,8 @@ static void an_overlap_with_who_should_be_gone_is_found(void **state)
     expect("single-activation");
 }
 
-/* A third one, on nodes that have no excuse, beside one that has. */
-static void an_excuse_is_one_nodes_own(void **state)
+/* A third incarnation, on a node without an excuse, beside one on a node with it. */
+static void an_excuse_covers_only_its_own_node(void **state)
 {
     (void)state;
     safety.outside[0] = true;
@@ -155,7 +155,7 @@ static void an_excuse_is_one_nodes_own(void **state)
     assert_int_equal(verdict_find(verdict, "single-activation")->count, 1);
 }
 
-static void two_lives_on_one_node_are_found(void **state)
+static void two_incarnations_on_one_node_are_found(void **state)
 {
     (void)state;
     safety.outside[0] = true;
@@ -165,7 +165,7 @@ static void two_lives_on_one_node_are_found(void **state)
     expect("single-activation");
 }
 
-static void a_life_without_its_shard_is_found(void **state)
+static void an_entity_without_its_shard_is_found(void **state)
 {
     (void)state;
     tell(0, PROBE_SHARD_HOSTED, 4, "", 0);
@@ -196,7 +196,7 @@ static void a_downed_node_must_stop(void **state)
     (void)state;
     tell(0, PROBE_SHARD_HOSTED, 3, "", 0);
     tell(0, PROBE_ENTITY_STARTED, 3, "a", 1);
-    see(0, 101, PEER_DOWN); /* another one is */
+    see(0, 101, PEER_DOWN); /* another node is down */
     now += 2 * CHECK_STOP_NS;
     expect(NULL);
     see(0, 100, PEER_DOWN);
@@ -230,14 +230,14 @@ static void a_node_that_stops_in_time_passes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(lives_one_after_another_pass),
+        TEST(incarnations_one_after_another_pass),
         TEST(two_owners_are_found),
         TEST(an_overlap_outside_is_measured),
         TEST(an_overlap_inside_a_side_that_was_given_up_is_found),
-        TEST(an_overlap_with_who_should_be_gone_is_found),
-        TEST(an_excuse_is_one_nodes_own),
-        TEST(two_lives_on_one_node_are_found),
-        TEST(a_life_without_its_shard_is_found),
+        TEST(an_overlap_with_a_late_node_is_found),
+        TEST(an_excuse_covers_only_its_own_node),
+        TEST(two_incarnations_on_one_node_are_found),
+        TEST(an_entity_without_its_shard_is_found),
         TEST(an_end_without_a_start_is_found),
         TEST(a_shard_that_ends_with_entities_is_found),
         TEST(a_downed_node_must_stop),

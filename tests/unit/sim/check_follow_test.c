@@ -1,5 +1,5 @@
-/* The checker of what followers of the cluster hear: stories that are right, and ones that break the rule in each way. A lane's actors tell
- * them; what the follower is given is left out, doubled, or wrong from the start. */
+/* Tests check_follow with correct histories, and with ones that break the rule in each way. The
+ * actors of a lane send the events. The test leaves out or doubles events, or makes them wrong. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,9 +29,9 @@ static struct {
     uint64_t at;
     uint32_t events; /* of the next call */
     enum sherd_cluster_first first;
-    bool is_leaving; /* that call takes out */
-    bool is_secret;  /* the checker is not told of it */
-    uint32_t drops;  /* so many of the next messages are not heard */
+    bool is_leaving; /* that call unsubscribes */
+    bool is_secret;  /* the checker gets no report of it */
+    uint32_t drops;  /* that many of the next messages are not heard */
     bool doubles;    /* each is heard twice */
 } lab;
 
@@ -171,7 +171,7 @@ static void begin(bool is_small)
     run();
 }
 
-/* One that follows all, with three members and who leads. */
+/* A follower of all events, with three members and leaders. */
 static void begin_told(void)
 {
     begin(false);
@@ -193,7 +193,7 @@ static void end(const char *invariant)
     verdict_free(verdict);
 }
 
-/* What begin_told has told, to be freed with picture_fini. */
+/* The state that begin_told has reported; the caller frees it with picture_fini. */
 static struct picture told(void)
 {
     struct picture picture = { .leader = 'b' };
@@ -224,9 +224,9 @@ static bool is_as_told(void)
     return is_equal;
 }
 
-/* ---- right ---- */
+/* ---- correct histories ---- */
 
-static void a_life_of_a_cluster_is_fine(void **state)
+static void a_correct_history_passes(void **state)
 {
     (void)state;
     begin_told();
@@ -250,8 +250,8 @@ static void a_life_of_a_cluster_is_fine(void **state)
     end(NULL);
 }
 
-/* What is left out is not asked for, and what was on its way may come. */
-static void parts_of_the_events_are_fine(void **state)
+/* Events outside the set are not judged, and events in flight may arrive. */
+static void subsets_of_the_events_pass(void **state)
 {
     (void)state;
     begin(false);
@@ -263,7 +263,7 @@ static void parts_of_the_events_are_fine(void **state)
     say(CLUSTER_LEADER, 'b');
     say(CLUSTER_UNREACHABLE, 'b');
     say(CLUSTER_REACHABLE, 'b');
-    say(CLUSTER_UNREACHABLE, 'b'); /* twice, as reachable is not told */
+    say(CLUSTER_UNREACHABLE, 'b'); /* twice, because reachable is not in the set */
     lab.first = SHERD_STATE_FIRST;
     order(SHERD_EVENTS_ALL);
     say(CLUSTER_REACHABLE, 'b');
@@ -275,14 +275,14 @@ static void parts_of_the_events_are_fine(void **state)
     leave(SHERD_EVENTS_ALL);
     check_follow_emptied(lab.follower);
     assert_false(check_follow_is_subscribed(lab.follower));
-    assert_true(is_as_told()); /* nothing is asked */
+    assert_true(is_as_told()); /* nothing is judged */
     order(SHERD_EVENTS_ALL);
     member('c', SHERD_LEAVING);
     end(NULL);
 }
 
 /* It hears the state when there is room. */
-static void who_has_a_small_mailbox_may_miss_changes(void **state)
+static void a_follower_with_a_small_mailbox_may_miss_changes(void **state)
 {
     (void)state;
     begin(true);
@@ -297,11 +297,11 @@ static void who_has_a_small_mailbox_may_miss_changes(void **state)
     order(SHERD_EVENTS_ALL);
     assert_int_equal(check_follow_counts(lab.check).unasked, 1);
     member('c', SHERD_LEAVING);
-    check_follow_node_ended(lab.follower); /* and it may miss the end */
+    check_follow_node_ended(lab.follower); /* it may also miss the end */
     end(NULL);
 }
 
-/* ---- wrong ---- */
+/* ---- wrong histories ---- */
 
 static void a_change_before_the_state_is_found(void **state)
 {
@@ -313,7 +313,7 @@ static void a_change_before_the_state_is_found(void **state)
     end("cluster-events");
 }
 
-static void a_change_that_is_told_twice_is_found(void **state)
+static void a_change_that_is_heard_twice_is_found(void **state)
 {
     (void)state;
     for (int i = 0; i < 6; i++) {
@@ -335,8 +335,8 @@ static void a_change_that_is_told_twice_is_found(void **state)
     }
 }
 
-/* By the state that is asked for again, by the membership, or by what follows. */
-static void a_change_that_is_not_told_is_found(void **state)
+/* The state that is asked for again shows it, or the membership, or a later event. */
+static void a_change_that_is_not_heard_is_found(void **state)
 {
     (void)state;
     for (int i = 0; i < 5; i++) {
@@ -363,7 +363,7 @@ static void a_change_that_is_not_told_is_found(void **state)
     end("cluster-events");
 }
 
-static void what_cannot_follow_is_found(void **state)
+static void an_impossible_event_is_found(void **state)
 {
     (void)state;
     for (int i = 0; i < 8; i++) {
@@ -381,18 +381,18 @@ static void what_cannot_follow_is_found(void **state)
             far_member('w');
             say(CLUSTER_UNREACHABLE, 'w');
         } else if (i == 5) {
-            center(CLUSTER_CENTER_UNREACHABLE, "east"); /* the own one */
+            center(CLUSTER_CENTER_UNREACHABLE, "east"); /* its own data center */
         } else if (i == 6) {
-            role_leader('b', "back"); /* which it has not */
+            role_leader('b', "back"); /* a role that it does not have */
         } else {
-            lab.doubles = true; /* something comes behind the end */
+            lab.doubles = true; /* an event comes after the end */
             say(CLUSTER_STOPPED, 0);
         }
         end("cluster-events");
     }
 }
 
-static void a_state_that_nobody_asked_for_is_found(void **state)
+static void an_unrequested_state_is_found(void **state)
 {
     (void)state;
     begin_told();
@@ -401,7 +401,7 @@ static void a_state_that_nobody_asked_for_is_found(void **state)
     end("cluster-events");
 }
 
-/* Also of a small mailbox, whose states differ from what it has heard. */
+/* Also for a small mailbox, whose states differ from what it heard. */
 static void a_state_that_goes_back_is_found(void **state)
 {
     (void)state;
@@ -418,19 +418,19 @@ static void a_state_that_goes_back_is_found(void **state)
     end("cluster-events");
 }
 
-static void what_is_not_in_the_set_is_found(void **state)
+static void an_event_outside_the_set_is_found(void **state)
 {
     (void)state;
     begin_told();
     check_follow_unsubscribed(lab.follower, SHERD_EVENTS_MEMBERS);
-    member('c', SHERD_WEAKLY_UP); /* it may have been on its way */
+    member('c', SHERD_WEAKLY_UP); /* it may have been in flight */
     expect_only(NULL);
     check_follow_emptied(lab.follower);
     member('c', SHERD_UP);
     end("cluster-events");
 }
 
-static void what_comes_when_nobody_follows_is_found(void **state)
+static void an_event_without_a_subscription_is_found(void **state)
 {
     (void)state;
     begin_told();
@@ -441,7 +441,7 @@ static void what_comes_when_nobody_follows_is_found(void **state)
     end("cluster-events");
 }
 
-static void what_the_membership_holds_is_compared(void **state)
+static void the_membership_is_compared(void **state)
 {
     (void)state;
     begin_told();
@@ -481,18 +481,18 @@ static void an_end_that_is_not_heard_is_found(void **state)
     end("cluster-events");
     begin_told();
     lab.drops = 1;
-    say(CLUSTER_STOPPED, 0); /* the removals alone */
+    say(CLUSTER_STOPPED, 0); /* only the removals */
     check_follow_node_ended(lab.follower);
     end("cluster-events");
     begin_told();
     say(CLUSTER_UNREACHABLE, 'c');
     lab.drops = 5;
     say(CLUSTER_STOPPED, 0);
-    order(SHERD_EVENTS_ALL); /* that says so, and differs */
+    order(SHERD_EVENTS_ALL); /* the state says so, and differs */
     end("cluster-events");
 }
 
-/* ---- what lives were started with ---- */
+/* ---- start values ---- */
 
 static struct follow_fact fact; /* of all but SELF */
 
@@ -516,7 +516,7 @@ static void hear_of_b(const char *address, const char *data_center,
     member('b', SHERD_UP);
 }
 
-static void who_is_told_as_somebody_else_is_found(void **state)
+static void a_member_with_a_wrong_identity_is_found(void **state)
 {
     static const char *const roles[] = { "front", "back" };
 
@@ -529,11 +529,11 @@ static void who_is_told_as_somebody_else_is_found(void **state)
     end("cluster-events");
     hear_of_b("b:1", NULL, roles, 1);
     end("cluster-events");
-    hear_of_b("b:1", "east", roles, 2); /* it is told with one of them */
+    hear_of_b("b:1", "east", roles, 2); /* the event has one role of them */
     end("cluster-events");
-    hear_of_b("b:1", "east", roles, 0); /* and with one more */
+    hear_of_b("b:1", "east", roles, 0); /* the event has one role more */
     end("cluster-events");
-    hear_of_b(NULL, NULL, NULL, 0); /* nobody ever started it */
+    hear_of_b(NULL, NULL, NULL, 0); /* it was never started */
     end("cluster-events");
 }
 
@@ -542,7 +542,8 @@ static struct node_settings *settings_of(struct world *world, uint32_t node)
     return (struct node_settings *)(uintptr_t)&world_node(world, node)->settings;
 }
 
-/* The world says that the node with the first address has another role than it said itself when it was started: then somebody else leads that one. */
+/* The world says that the node with the first address has another role than it had at its start.
+ * Then another node leads that role. */
 static void a_leader_that_does_not_follow_from_the_roles_is_found(void **state)
 {
     static const char *const even[] = { "even" };
@@ -576,20 +577,20 @@ static void a_leader_that_does_not_follow_from_the_roles_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_life_of_a_cluster_is_fine),
-        cmocka_unit_test(parts_of_the_events_are_fine),
-        cmocka_unit_test(who_has_a_small_mailbox_may_miss_changes),
+        cmocka_unit_test(a_correct_history_passes),
+        cmocka_unit_test(subsets_of_the_events_pass),
+        cmocka_unit_test(a_follower_with_a_small_mailbox_may_miss_changes),
         cmocka_unit_test(a_change_before_the_state_is_found),
-        cmocka_unit_test(a_change_that_is_told_twice_is_found),
-        cmocka_unit_test(a_change_that_is_not_told_is_found),
-        cmocka_unit_test(what_cannot_follow_is_found),
-        cmocka_unit_test(a_state_that_nobody_asked_for_is_found),
+        cmocka_unit_test(a_change_that_is_heard_twice_is_found),
+        cmocka_unit_test(a_change_that_is_not_heard_is_found),
+        cmocka_unit_test(an_impossible_event_is_found),
+        cmocka_unit_test(an_unrequested_state_is_found),
         cmocka_unit_test(a_state_that_goes_back_is_found),
-        cmocka_unit_test(what_is_not_in_the_set_is_found),
-        cmocka_unit_test(what_comes_when_nobody_follows_is_found),
-        cmocka_unit_test(what_the_membership_holds_is_compared),
+        cmocka_unit_test(an_event_outside_the_set_is_found),
+        cmocka_unit_test(an_event_without_a_subscription_is_found),
+        cmocka_unit_test(the_membership_is_compared),
         cmocka_unit_test(an_end_that_is_not_heard_is_found),
-        cmocka_unit_test(who_is_told_as_somebody_else_is_found),
+        cmocka_unit_test(a_member_with_a_wrong_identity_is_found),
         cmocka_unit_test(a_leader_that_does_not_follow_from_the_roles_is_found),
     };
 

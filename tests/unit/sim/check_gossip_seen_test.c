@@ -1,5 +1,5 @@
-/* The checker of who has seen which version: what all have held passes, a leader that believes more is found, and what is forgotten excuses
- * nothing else. */
+/* Tests check_gossip_seen: a version that all have held passes, a leader that counts more members
+ * is found, and forgotten versions excuse nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #define NODES 3
-#define SAYS 7 /* the content of every version, but where it is said */
+#define SAYS 7 /* the content of every version, unless another is given */
 
 static struct check_gossip_seen *check;
 
@@ -51,7 +51,8 @@ static void make(uint32_t node, uint64_t version)
     hold(node, version, SAYS);
 }
 
-/* Takes it from another one, behind a version of one entry; is_part: that entry's member is removed in the new one. */
+/* The node takes the version from another one, after a version with one entry. is_part: the new one
+ * lacks that entry, because its member was removed. */
 static void take(uint32_t node, uint64_t version, bool is_part)
 {
     const struct probe_version entries[] = { { 1, 1 }, { is_part ? 2 : 1, 2 } };
@@ -71,7 +72,7 @@ static void join(uint32_t node, uint64_t version)
     hold(node, version, SAYS);
 }
 
-/* The node acts on that version, and these, which are 0 or more, are said to have seen it. */
+/* The node acts on that version. The members in `seen` (0: none) are said to have seen it. */
 static void act(uint32_t node, uint64_t version, bool converged,
                 const uint64_t seen[NODES])
 {
@@ -91,7 +92,7 @@ static void act(uint32_t node, uint64_t version, bool converged,
 
 static const uint64_t all[NODES] = { 100, 101, 102 };
 
-/* All hold version 1, which the first one has made. */
+/* All hold version 1, which the first node has made. */
 static void agree(void)
 {
     make(0, 1);
@@ -99,7 +100,7 @@ static void agree(void)
     join(2, 1);
 }
 
-static void what_all_have_held_passes(void **state)
+static void a_version_that_all_have_held_passes(void **state)
 {
     (void)state;
     agree();
@@ -109,14 +110,14 @@ static void what_all_have_held_passes(void **state)
     take(1, 2, false);
     make(1, 3);
     take(2, 2, true);
-    act(0, 2, true, all); /* the second one is further */
+    act(0, 2, true, all); /* the second node is further */
     expect_only(NULL);
     assert_int_equal(check_gossip_seen_counts(check).held, 7);
     assert_int_equal(check_gossip_seen_counts(check).judged, 7);
     assert_int_equal(check_gossip_seen_counts(check).kept, 3);
 }
 
-static void leader_actions_who_holds_an_older_version_is_found(void **state)
+static void leader_actions_a_member_with_an_older_version_is_found(void **state)
 {
     (void)state;
     agree();
@@ -128,7 +129,7 @@ static void leader_actions_who_holds_an_older_version_is_found(void **state)
     expect_only("leader-actions");
 }
 
-static void leader_actions_who_has_gone_past_the_version_is_found(void **state)
+static void leader_actions_a_member_that_skipped_the_version_is_found(void **state)
 {
     (void)state;
     agree();
@@ -140,7 +141,7 @@ static void leader_actions_who_has_gone_past_the_version_is_found(void **state)
     expect_only("leader-actions");
 }
 
-static void leader_actions_who_holds_it_with_another_value_is_found(void **state)
+static void leader_actions_a_version_with_other_content_is_found(void **state)
 {
     (void)state;
     make(0, 1);
@@ -168,7 +169,7 @@ static void leader_actions_a_leader_that_holds_nothing_is_found(void **state)
     expect_only("leader-actions");
 }
 
-static void leader_actions_a_stranger_is_found(void **state)
+static void leader_actions_an_unknown_member_is_found(void **state)
 {
     (void)state;
     agree();
@@ -176,7 +177,7 @@ static void leader_actions_a_stranger_is_found(void **state)
     expect_only("leader-actions");
 }
 
-static void who_has_ended_has_held_it(void **state)
+static void an_ended_incarnation_still_counts_as_holder(void **state)
 {
     (void)state;
     agree();
@@ -187,7 +188,7 @@ static void who_has_ended_has_held_it(void **state)
     expect_only(NULL);
 }
 
-static void leader_actions_what_a_former_life_has_held_does_not_count(void **state)
+static void leader_actions_a_former_incarnation_does_not_count(void **state)
 {
     (void)state;
     agree();
@@ -197,7 +198,7 @@ static void leader_actions_what_a_former_life_has_held_does_not_count(void **sta
     expect_only("leader-actions");
 }
 
-static void without_convergence_nothing_is_asked(void **state)
+static void actions_without_convergence_are_not_judged(void **state)
 {
     (void)state;
     make(0, 1);
@@ -206,16 +207,16 @@ static void without_convergence_nothing_is_asked(void **state)
     assert_int_equal(check_gossip_seen_counts(check).judged, 0);
 }
 
-/* ---- what is forgotten ---- */
+/* ---- forgotten versions ---- */
 
-/* The second node makes so many, from that one on. */
+/* The second node makes that many versions, from that one on. */
 static void make_many(uint64_t from, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         make(1, from + i);
 }
 
-static void what_is_held_is_not_forgotten(void **state)
+static void a_held_version_is_not_forgotten(void **state)
 {
     (void)state;
     agree();
@@ -232,7 +233,7 @@ static void what_is_held_is_not_forgotten(void **state)
     assert_int_equal(check_gossip_seen_counts(check).excused, 0);
 }
 
-static void what_may_have_been_forgotten_is_excused(void **state)
+static void a_version_that_may_be_forgotten_is_excused(void **state)
 {
     (void)state;
     agree();
@@ -240,17 +241,17 @@ static void what_may_have_been_forgotten_is_excused(void **state)
     take(2, 2, false);
     make_many(1000, 2 * CHECK_SEEN_MAX);
     make(0, 3);
-    make(2, 4); /* nobody holds 2 any more */
+    make(2, 4); /* no node holds 2 any more */
     make_many(100000, 2 * CHECK_SEEN_MAX);
     check_gossip_seen_node_ended(check, 0);
     check_gossip_seen_node_started(check, 0, 200);
-    join(0, 2); /* which has been on its way */
+    join(0, 2); /* it was in flight */
     act(0, 2, true, (uint64_t[]){ 200, 0, 102 });
     expect_only(NULL);
     assert_int_equal(check_gossip_seen_counts(check).excused, 1);
 }
 
-static void what_the_ended_have_held_is_forgotten(void **state)
+static void a_version_of_ended_nodes_is_forgotten(void **state)
 {
     (void)state;
     agree();
@@ -263,8 +264,9 @@ static void what_the_ended_have_held_is_forgotten(void **state)
     assert_int_equal(check_gossip_seen_counts(check).excused, 1);
 }
 
-/* A change of the first one is younger than what was forgotten, and so is what has that in it. */
-static void leader_actions_what_was_not_there_yet_is_not_excused(void **state)
+/* The first node's change is younger than the forgotten versions, and so is each version with that
+ * change. */
+static void leader_actions_a_newer_version_is_not_excused(void **state)
 {
     (void)state;
     agree();
@@ -278,8 +280,8 @@ static void leader_actions_what_was_not_there_yet_is_not_excused(void **state)
     assert_int_equal(check_gossip_seen_counts(check).excused, 0);
 }
 
-/* A removal takes what was last changed out of a version: it may be an old one. */
-static void what_has_the_last_change_no_more_is_excused(void **state)
+/* A removal takes the last change out of a version, so it may be an old one. */
+static void a_version_without_the_last_change_is_excused(void **state)
 {
     (void)state;
     agree();
@@ -296,21 +298,21 @@ static void what_has_the_last_change_no_more_is_excused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_all_have_held_passes),
-        TEST(leader_actions_who_holds_an_older_version_is_found),
-        TEST(leader_actions_who_has_gone_past_the_version_is_found),
-        TEST(leader_actions_who_holds_it_with_another_value_is_found),
+        TEST(a_version_that_all_have_held_passes),
+        TEST(leader_actions_a_member_with_an_older_version_is_found),
+        TEST(leader_actions_a_member_that_skipped_the_version_is_found),
+        TEST(leader_actions_a_version_with_other_content_is_found),
         TEST(leader_actions_a_version_that_the_leader_does_not_hold_is_found),
         TEST(leader_actions_a_leader_that_holds_nothing_is_found),
-        TEST(leader_actions_a_stranger_is_found),
-        TEST(who_has_ended_has_held_it),
-        TEST(leader_actions_what_a_former_life_has_held_does_not_count),
-        TEST(without_convergence_nothing_is_asked),
-        TEST(what_is_held_is_not_forgotten),
-        TEST(what_may_have_been_forgotten_is_excused),
-        TEST(what_the_ended_have_held_is_forgotten),
-        TEST(leader_actions_what_was_not_there_yet_is_not_excused),
-        TEST(what_has_the_last_change_no_more_is_excused),
+        TEST(leader_actions_an_unknown_member_is_found),
+        TEST(an_ended_incarnation_still_counts_as_holder),
+        TEST(leader_actions_a_former_incarnation_does_not_count),
+        TEST(actions_without_convergence_are_not_judged),
+        TEST(a_held_version_is_not_forgotten),
+        TEST(a_version_that_may_be_forgotten_is_excused),
+        TEST(a_version_of_ended_nodes_is_forgotten),
+        TEST(leader_actions_a_newer_version_is_not_excused),
+        TEST(a_version_without_the_last_change_is_excused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The checker of homes finds who is not answered, and lets pass who is. */
+/* Tests check_homes: an unanswered request for a home is found, and answered ones pass. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static int end(void **state)
     return 0;
 }
 
-/* A look at two nodes that ask for these shards of type 1; -1: for none. */
+/* One look at two nodes that ask for these shards of type 1; -1: for none. */
 static void look(int32_t first, int32_t second)
 {
     if (first >= 0)
@@ -53,7 +53,7 @@ static bool is_answered(const char **text)
     return check_homes_answered(check, words, sizeof words);
 }
 
-static void homes_available_who_is_never_told_a_home_is_found(void **state)
+static void homes_available_an_unanswered_request_is_found(void **state)
 {
     const char *text;
 
@@ -73,13 +73,13 @@ static void homes_available_who_is_never_told_a_home_is_found(void **state)
     assert_int_equal(verdict_count(verdict), 1);
     assert_string_equal(verdict_at(verdict, 0)->invariant, "homes-available");
     assert_int_equal(verdict_at(verdict, 0)->node, 1);
-    look(-1, 6); /* once */
+    look(-1, 6); /* reported once */
     assert_int_equal(verdict_count(verdict), 1);
     assert_true(check_homes_longest(check) == 11 * SECOND);
     assert_int_equal(check_homes_count(check), 1);
 }
 
-static void who_asks_now_and_then_is_answered(void **state)
+static void requests_that_end_between_looks_are_answered(void **state)
 {
     const char *text;
 
@@ -99,8 +99,8 @@ static void who_asks_now_and_then_is_answered(void **state)
     assert_true(check_homes_longest(check) == 0);
 }
 
-/* Whoever began to ask later has his own time, and hinders no agreement. */
-static void who_asks_later_has_time_of_his_own(void **state)
+/* A later request has its own limit, and does not prevent agreement. */
+static void a_later_request_has_its_own_limit(void **state)
 {
     const char *text;
 
@@ -119,8 +119,8 @@ static void who_asks_later_has_time_of_his_own(void **state)
     assert_int_equal(verdict_count(verdict), 1);
 }
 
-/* As long as nobody can answer, nobody is late. */
-static void who_cannot_be_answered_yet_is_not_judged(void **state)
+/* No request is late while no coordinator can answer. */
+static void requests_before_judging_are_not_late(void **state)
 {
     (void)state;
     check_homes_quiet(check, now, true);
@@ -137,7 +137,7 @@ static void who_cannot_be_answered_yet_is_not_judged(void **state)
     assert_int_equal(verdict_count(verdict), 1);
 }
 
-static void a_new_quiet_begins_anew(void **state)
+static void a_new_quiet_phase_begins_anew(void **state)
 {
     const char *text;
 
@@ -160,11 +160,11 @@ static void a_new_quiet_begins_anew(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(homes_available_who_is_never_told_a_home_is_found),
-        TEST(who_asks_now_and_then_is_answered),
-        TEST(who_asks_later_has_time_of_his_own),
-        TEST(who_cannot_be_answered_yet_is_not_judged),
-        TEST(a_new_quiet_begins_anew),
+        TEST(homes_available_an_unanswered_request_is_found),
+        TEST(requests_that_end_between_looks_are_answered),
+        TEST(a_later_request_has_its_own_limit),
+        TEST(requests_before_judging_are_not_late),
+        TEST(a_new_quiet_phase_begins_anew),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Former lives that still do something, told to the checker: found. Their successors, and others: not. */
+/* Tests check_incarnation: messages of former incarnations are found; those of their successors and
+ * of others pass. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 
 static struct check_incarnation *check;
 
-/* n0 lives as 10; n1 as 20, then as 21; n2 as 30. */
+/* n0 has the incarnation 10, n1 20 and then 21, n2 30. */
 static void begin(void)
 {
     judge();
@@ -55,7 +56,7 @@ static void remove_from(uint32_t by, uint64_t uid, uint64_t status)
     check_incarnation_probe(check, by, &probe);
 }
 
-static void one_life_follows_another(void **state)
+static void a_new_incarnation_replaces_the_former(void **state)
 {
     (void)state;
     begin();
@@ -64,7 +65,7 @@ static void one_life_follows_another(void **state)
     for (int what = 0; what < PROBE_TAKEN_COUNT; what++)
         take(0, 21, (enum probe_taken)what);
     take(0, 30, PROBE_TAKEN_GOSSIP);
-    take(2, 20, PROBE_TAKEN_GOSSIP); /* who has not heard of the other one */
+    take(2, 20, PROBE_TAKEN_GOSSIP); /* n2 has not heard of the other one */
     take(2, 21, PROBE_TAKEN_GOSSIP);
     take(0, 77, PROBE_TAKEN_GOSSIP); /* of no node of this world */
     assert_int_equal(check_incarnation_taken(check, PROBE_TAKEN_GOSSIP), 6);
@@ -80,7 +81,7 @@ static void a_former_life_is_found(enum probe_taken what, const char *text)
     end("no-stale-sender", text);
 }
 
-static void no_stale_sender_all_that_a_former_life_does_is_found(void **state)
+static void no_stale_sender_each_act_of_a_former_incarnation_is_found(void **state)
 {
     (void)state;
     a_former_life_is_found(PROBE_TAKEN_HANDSHAKE, "a handshake is taken");
@@ -92,8 +93,8 @@ static void no_stale_sender_all_that_a_former_life_does_is_found(void **state)
                            "an answer to a heartbeat is taken");
 }
 
-/* A life that begins anew has taken nothing yet. */
-static void another_life_may_hear_the_old_one_first(void **state)
+/* A new incarnation has accepted nothing yet. */
+static void a_new_incarnation_may_hear_a_former_peer_first(void **state)
 {
     (void)state;
     begin();
@@ -104,7 +105,7 @@ static void another_life_may_hear_the_old_one_first(void **state)
     end(NULL, NULL);
 }
 
-static void no_stale_sender_an_acknowledgement_for_another_life_is_found(void **state)
+static void no_stale_sender_an_acknowledgement_for_another_is_found(void **state)
 {
     const struct probe probe = { .kind = PROBE_TAKEN,
                                  .node = { { "n", 1 }, 20 },
@@ -117,7 +118,7 @@ static void no_stale_sender_an_acknowledgement_for_another_life_is_found(void **
     end("no-stale-sender", "life 20 of a node acknowledges what was for its life 21");
 }
 
-static void no_stale_sender_who_is_removed_and_still_heard_is_found(void **state)
+static void no_stale_sender_a_removed_peer_that_is_heard_is_found(void **state)
 {
     (void)state;
     begin();
@@ -125,7 +126,7 @@ static void no_stale_sender_who_is_removed_and_still_heard_is_found(void **state
     take(0, 20, PROBE_TAKEN_GOSSIP);
     remove_from(0, 20, PEER_REMOVED);
     take(2, 20, PROBE_TAKEN_GOSSIP); /* n2 has not seen that */
-    take(0, 20, PROBE_TAKEN_ACKNOWLEDGEMENT); /* of what was sent before */
+    take(0, 20, PROBE_TAKEN_ACKNOWLEDGEMENT); /* of an earlier message */
     expect_only(NULL);
     take(0, 20, PROBE_TAKEN_HEARTBEAT);
     end("no-stale-sender", "which is removed");
@@ -135,8 +136,8 @@ static void no_stale_sender_who_is_removed_and_still_heard_is_found(void **state
     end("no-stale-sender", "a gossip is taken of uid 20, which is removed");
 }
 
-/* Nodes that work, one of which lives twice: all that is judged comes from them. */
-static void what_nodes_take_is_judged(void **state)
+/* Real nodes, one of which has two incarnations, leave all the probes that are judged. */
+static void messages_that_real_nodes_accept_are_judged(void **state)
 {
     struct world_settings settings = { .seed = 1 };
     struct workload_settings work = { .interval_ms = 20 };
@@ -172,12 +173,12 @@ static void what_nodes_take_is_judged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_life_follows_another),
-        cmocka_unit_test(no_stale_sender_all_that_a_former_life_does_is_found),
-        cmocka_unit_test(another_life_may_hear_the_old_one_first),
-        cmocka_unit_test(no_stale_sender_an_acknowledgement_for_another_life_is_found),
-        cmocka_unit_test(no_stale_sender_who_is_removed_and_still_heard_is_found),
-        cmocka_unit_test(what_nodes_take_is_judged),
+        cmocka_unit_test(a_new_incarnation_replaces_the_former),
+        cmocka_unit_test(no_stale_sender_each_act_of_a_former_incarnation_is_found),
+        cmocka_unit_test(a_new_incarnation_may_hear_a_former_peer_first),
+        cmocka_unit_test(no_stale_sender_an_acknowledgement_for_another_is_found),
+        cmocka_unit_test(no_stale_sender_a_removed_peer_that_is_heard_is_found),
+        cmocka_unit_test(messages_that_real_nodes_accept_are_judged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

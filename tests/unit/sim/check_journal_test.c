@@ -1,5 +1,4 @@
-/* The checker of the journal: each rule is broken once on purpose and found;
- * what keeps them passes. */
+/* Tests check_journal: each broken rule is found, and correct histories pass. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,7 +105,7 @@ static void committed(struct bench *bench, struct journal_request *request)
     bench->told.committed(bench->told.user, bench->book, &request, 1);
 }
 
-/* A right store's way with a request; its results stay for the caller. */
+/* A correct store runs a request; its results stay for the caller. */
 static void run(struct bench *bench, uint32_t node,
                 struct journal_request *request)
 {
@@ -152,7 +151,7 @@ static void replay(struct bench *bench, uint32_t node, const char *id)
     journal_request_free(request);
 }
 
-/* Runs a request whose answer is given by hand. */
+/* Runs a request with a given answer. */
 static void answer_with(struct bench *bench, uint32_t node,
                         struct journal_request *request,
                         enum backend_result result)
@@ -169,7 +168,7 @@ static void acknowledged(struct bench *bench, const char *id, uint64_t seq,
                                slice_text(letter));
 }
 
-static void a_right_store_passes(void **state)
+static void a_correct_store_passes(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request;
@@ -188,7 +187,7 @@ static void a_right_store_passes(void **state)
     run(bench, 1, request);
     run(bench, 2, request);
     journal_request_free(request);
-    /* An unknown outcome that is read back by a repetition. */
+    /* A repetition reads an unknown outcome back. */
     request = append_of(two, "T|x", 4, "f");
     answer_with(bench, 2, request, BACKEND_UNKNOWN);
     request->again = true;
@@ -196,7 +195,7 @@ static void a_right_store_passes(void **state)
     journal_request_free(request);
     acknowledged(bench, "x", 4, "f");
     assert_int_equal(append(bench, 2, two, "T|x", 5, "g"), BACKEND_DONE);
-    /* One whose repetition fails, and that a replay tells. */
+    /* A repetition fails, and a replay shows the outcome. */
     request = append_of(two, "T|x", 6, "h");
     answer_with(bench, 2, request, BACKEND_UNKNOWN);
     request->again = true;
@@ -204,7 +203,7 @@ static void a_right_store_passes(void **state)
     journal_request_free(request);
     replay(bench, 2, "T|x");
     assert_int_equal(append(bench, 2, two, "T|x", 6, "i"), BACKEND_DONE);
-    /* One whose node is gone: the next life owes nothing. */
+    /* The node has ended: its next incarnation has no open outcome. */
     request = append_of(two, "T|x", 7, "j");
     answer_with(bench, 2, request, BACKEND_UNKNOWN);
     journal_request_free(request);
@@ -217,7 +216,7 @@ static void a_right_store_passes(void **state)
     assert_int_equal(check_journal_counts(bench->check)->unknown, 3);
 }
 
-/* What a scan finds of an unknown outcome is durable from there on. */
+/* Events of unknown outcome that a scan finds are durable from there on. */
 static void an_event_that_a_scan_finds_counts(void **state)
 {
     struct bench *bench = *state;
@@ -233,7 +232,8 @@ static void an_event_that_a_scan_finds_counts(void **state)
     assert_broken(bench, NULL);
 }
 
-/* Eight events, of which the last one says that its base is the first, as all that are appended here; then one more, with a cut. */
+/* Appends eight events, the last of which names the first as its base, like all appended here. Then
+ * appends one more with a cut. */
 static void cut_stream(struct bench *bench, const char *id, uint64_t cut)
 {
     struct journal_request *request = append_of(one, id, 9, "i");
@@ -246,7 +246,7 @@ static void cut_stream(struct bench *bench, const char *id, uint64_t cut)
     check_journal_scan(bench->check, bench->book);
 }
 
-static void what_a_base_replaces_may_go(void **state)
+static void records_that_a_base_replaces_may_go(void **state)
 {
     struct bench *bench = *state;
 
@@ -316,7 +316,7 @@ static void no_lost_ack_acknowledged_before_durable(void **state)
     assert_broken(bench, "no-lost-ack");
 }
 
-static void no_lost_ack_acknowledged_is_another(void **state)
+static void no_lost_ack_another_event_is_acknowledged(void **state)
 {
     struct bench *bench = *state;
 
@@ -337,7 +337,7 @@ static void no_lost_ack_committed_and_not_kept(void **state)
     assert_broken(bench, "no-lost-ack");
 }
 
-/* The store takes what its own rules refuse. */
+/* The store accepts what its own rules refuse. */
 static void take_anyway(struct bench *bench, uint32_t node,
                         struct journal_request *request)
 {
@@ -374,7 +374,7 @@ static void fenced_writes_fences_decrease(void **state)
 {
     struct bench *bench = *state;
 
-    append(bench, 1, two, "T|x", 1, "a"); /* nobody claimed: no stored fence */
+    append(bench, 1, two, "T|x", 1, "a"); /* no claim: no stored fence */
     append(bench, 2, one, "T|x", 2, "b");
     assert_broken(bench, "fenced-writes");
 }
@@ -471,7 +471,7 @@ static void faithful_replay_a_record_that_cannot_be_read(void **state)
     assert_broken(bench, "faithful-replay");
 }
 
-static void faithful_replay_a_replay_tells_another_event(void **state)
+static void faithful_replay_a_replay_has_another_event(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -486,7 +486,7 @@ static void faithful_replay_a_replay_tells_another_event(void **state)
     assert_broken(bench, "faithful-replay");
 }
 
-static void faithful_replay_a_replay_tells_what_is_not_durable(void **state)
+static void faithful_replay_a_replay_has_an_event_that_is_not_durable(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -559,7 +559,7 @@ static void unknown_outcome_another_event_is_written(void **state)
     assert_broken(bench, "unknown-outcome");
 }
 
-static void unknown_outcome_it_is_written_not_as_a_repetition(void **state)
+static void unknown_outcome_a_write_that_is_no_repetition(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -584,7 +584,7 @@ static void unknown_outcome_no_replay_after_the_repetition_failed(void **state)
     assert_broken(bench, "unknown-outcome");
 }
 
-static void unknown_outcome_it_is_acknowledged(void **state)
+static void unknown_outcome_an_event_is_acknowledged(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -602,16 +602,16 @@ static void unknown_outcome_it_is_acknowledged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        on_bench(a_right_store_passes),
+        on_bench(a_correct_store_passes),
         on_bench(an_event_that_a_scan_finds_counts),
-        on_bench(what_a_base_replaces_may_go),
+        on_bench(records_that_a_base_replaces_may_go),
         on_bench(no_lost_ack_a_base_is_deleted),
         on_bench(no_lost_ack_an_entitys_event_is_deleted),
         on_bench(no_lost_ack_lost_event),
         on_bench(no_lost_ack_changed_event),
         on_bench(no_lost_ack_answered_before_durable),
         on_bench(no_lost_ack_acknowledged_before_durable),
-        on_bench(no_lost_ack_acknowledged_is_another),
+        on_bench(no_lost_ack_another_event_is_acknowledged),
         on_bench(no_lost_ack_committed_and_not_kept),
         on_bench(fenced_writes_stored_under_a_stale_fence),
         on_bench(fenced_writes_fences_decrease),
@@ -623,16 +623,16 @@ int main(void)
         on_bench(coordinator_state_a_term_goes_back),
         on_bench(coordinator_state_a_term_is_given_and_not_durable),
         on_bench(faithful_replay_a_record_that_cannot_be_read),
-        on_bench(faithful_replay_a_replay_tells_another_event),
-        on_bench(faithful_replay_a_replay_tells_what_is_not_durable),
+        on_bench(faithful_replay_a_replay_has_another_event),
+        on_bench(faithful_replay_a_replay_has_an_event_that_is_not_durable),
         on_bench(gapless_sequence_a_replay_ends_early),
         on_bench(gapless_sequence_a_replay_has_a_gap),
         on_bench(gapless_sequence_a_number_is_given_twice),
         on_bench(gapless_sequence_a_gap),
         on_bench(unknown_outcome_another_event_is_written),
-        on_bench(unknown_outcome_it_is_written_not_as_a_repetition),
+        on_bench(unknown_outcome_a_write_that_is_no_repetition),
         on_bench(unknown_outcome_no_replay_after_the_repetition_failed),
-        on_bench(unknown_outcome_it_is_acknowledged),
+        on_bench(unknown_outcome_an_event_is_acknowledged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

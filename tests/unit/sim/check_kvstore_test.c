@@ -1,4 +1,4 @@
-/* The checker of the N/R/W store: histories that are right, and ones that break each rule. */
+/* Tests check_kvstore: correct histories pass, and ones that break each rule are found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* An acknowledged write of W = 2 that has seen these; 0: nothing. */
+/* Makes an acknowledged write of W = 2 that has seen this one; 0: none. */
 static uint64_t written(uint64_t seen)
 {
     uint64_t number = check_kvstore_write_begun(at.check, at.key, 2, false,
@@ -59,7 +59,7 @@ static void expect(const char *invariant)
         assert_non_null(verdict_find(at.verdict, invariant));
 }
 
-static void what_was_acknowledged_is_seen(void **state)
+static void an_acknowledged_write_is_seen(void **state)
 {
     uint64_t values[2];
 
@@ -67,14 +67,14 @@ static void what_was_acknowledged_is_seen(void **state)
     values[0] = written(0);
     values[1] = written(0);
     read_by(2, values, 2);
-    read_by(1, NULL, 0); /* it meets nobody */
+    read_by(1, NULL, 0); /* it meets no replica of the write */
     expect(NULL);
     assert_int_equal(check_kvstore_counts(at.check).quorums, 2);
     read_by(2, values, 1);
     expect("store-quorum-read");
 }
 
-static void what_was_replaced_is_not(void **state)
+static void a_replaced_write_is_not_seen(void **state)
 {
     uint64_t old, new;
 
@@ -87,8 +87,8 @@ static void what_was_replaced_is_not(void **state)
     expect("store-quorum-read");
 }
 
-/* Whoever wrote it was not answered: a read may find it or not, and then the others. */
-static void what_was_found_is_found_again(void **state)
+/* The writer got no answer. A read may find the write or not, and then later reads must find it. */
+static void a_value_found_once_is_found_again(void **state)
 {
     struct check_kvstore_read early;
     uint64_t number, next;
@@ -96,7 +96,7 @@ static void what_was_found_is_found_again(void **state)
     (void)state;
     number = check_kvstore_write_begun(at.check, at.key, 2, false, NULL, 0);
     read_by(2, NULL, 0);
-    read_by(1, &number, 1); /* of which a read of two need not hear */
+    read_by(1, &number, 1); /* a read from two need not meet that replica */
     early = check_kvstore_read_begun(at.check, at.key, 1, 2);
     read_by(2, NULL, 0);
     read_by(2, &number, 1);
@@ -106,14 +106,14 @@ static void what_was_found_is_found_again(void **state)
     expect(NULL);
     assert_int_equal(check_kvstore_counts(at.check).again, 1);
     next = check_kvstore_write_begun(at.check, at.key, 2, false, &number, 1);
-    read_by(2, NULL, 0); /* it may be a deletion's turn */
+    read_by(2, NULL, 0); /* a deletion may have replaced it */
     read_by(2, &next, 1);
     expect(NULL);
-    read_by(2, &number, 1); /* which was replaced, as is known */
+    read_by(2, &number, 1); /* it was replaced, as is known */
     expect("store-monotonic-read");
 }
 
-static void what_was_found_by_all_is_found_by_each(void **state)
+static void a_value_read_from_all_is_found_by_every_read(void **state)
 {
     uint64_t number;
 
@@ -130,7 +130,7 @@ static void what_was_found_by_all_is_found_by_each(void **state)
     expect("store-monotonic-read");
 }
 
-static void what_happens_at_the_same_time_is_free(void **state)
+static void concurrent_calls_are_not_judged(void **state)
 {
     uint64_t old, new;
     struct check_kvstore_read read;
@@ -144,7 +144,7 @@ static void what_happens_at_the_same_time_is_free(void **state)
     expect(NULL);
 }
 
-static void other_members_are_another_epoch(void **state)
+static void other_members_begin_another_epoch(void **state)
 {
     struct check_kvstore_read read;
 
@@ -162,14 +162,14 @@ static void other_members_are_another_epoch(void **state)
     expect("store-quorum-read");
 }
 
-static void what_nobody_wrote_is_not_read(void **state)
+static void a_value_that_was_never_written_is_found(void **state)
 {
     uint64_t number, other;
     uint32_t key = at.key;
 
     (void)state;
     number = check_kvstore_write_begun(at.check, at.key, 1, false, NULL, 0);
-    read_by(1, &number, 1); /* it is under way */
+    read_by(1, &number, 1); /* it is in flight */
     check_kvstore_write_ended(at.check, number, CHECK_STORE_DOUBTFUL);
     read_by(1, &number, 1);
     expect(NULL);
@@ -180,7 +180,7 @@ static void what_nobody_wrote_is_not_read(void **state)
     expect("store-no-foreign-value");
 }
 
-static void what_was_refused_is_not_read(void **state)
+static void a_refused_value_that_is_read_is_found(void **state)
 {
     uint64_t number = check_kvstore_write_begun(at.check, at.key, 1, false, NULL,
                                               0);
@@ -191,14 +191,14 @@ static void what_was_refused_is_not_read(void **state)
     expect("store-no-foreign-value");
 }
 
-static void siblings_are_there_in_the_end(void **state)
+static void siblings_are_present_at_the_end(void **state)
 {
     struct check_kvstore_read read;
     uint64_t values[2];
 
     (void)state;
     (void)written(0);
-    check_kvstore_lost(at.check); /* that one's memory */
+    check_kvstore_lost(at.check); /* of a replica of that write */
     values[0] = written(0);
     values[1] = written(0);
     read = check_kvstore_read_begun(at.check, at.key, 1, 3);
@@ -209,8 +209,8 @@ static void siblings_are_there_in_the_end(void **state)
     expect("store-no-lost-write");
 }
 
-/* Three replicas took it, and died while the answer was under way. */
-static void who_took_it_may_end_before_the_answer_comes(void **state)
+/* Three replicas took the write, and ended while the answer was in flight. */
+static void replicas_may_end_before_the_answer_arrives(void **state)
 {
     struct check_kvstore_read read;
     uint64_t number;
@@ -229,16 +229,16 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(what_was_acknowledged_is_seen),
-        TEST(what_was_replaced_is_not),
-        TEST(what_was_found_is_found_again),
-        TEST(what_was_found_by_all_is_found_by_each),
-        TEST(what_happens_at_the_same_time_is_free),
-        TEST(other_members_are_another_epoch),
-        TEST(what_nobody_wrote_is_not_read),
-        TEST(what_was_refused_is_not_read),
-        TEST(siblings_are_there_in_the_end),
-        TEST(who_took_it_may_end_before_the_answer_comes),
+        TEST(an_acknowledged_write_is_seen),
+        TEST(a_replaced_write_is_not_seen),
+        TEST(a_value_found_once_is_found_again),
+        TEST(a_value_read_from_all_is_found_by_every_read),
+        TEST(concurrent_calls_are_not_judged),
+        TEST(other_members_begin_another_epoch),
+        TEST(a_value_that_was_never_written_is_found),
+        TEST(a_refused_value_that_is_read_is_found),
+        TEST(siblings_are_present_at_the_end),
+        TEST(replicas_may_end_before_the_answer_arrives),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

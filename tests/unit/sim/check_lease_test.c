@@ -1,4 +1,4 @@
-/* The checker of leases sees its rule broken, and lets pass what is allowed. */
+/* Tests check_lease: each broken rule is found, and allowed histories pass. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void pass(uint64_t time)
         clocks[i] += time;
 }
 
-/* A node may be sure for so long that it holds the lease. */
+/* A node may believe for that long that it holds the lease. */
 static void hold(uint32_t node, uint64_t token, uint64_t time)
 {
     const struct probe probe = { .kind = PROBE_LEASE_HELD,
@@ -69,7 +69,7 @@ static void give_back(uint32_t node)
     check_lease_probe(check, node, &probe);
 }
 
-static void one_after_the_other_passes(void **state)
+static void holders_one_after_the_other_pass(void **state)
 {
     (void)state;
     hold(0, 1, 20 * SECOND);
@@ -80,7 +80,7 @@ static void one_after_the_other_passes(void **state)
     give_back(1);
     hold(2, 3, 20 * SECOND);
     check_lease_node_ended(check, 2);
-    hold(2, 3, 20 * SECOND); /* restarted: the lease is the address's */
+    hold(2, 3, 20 * SECOND); /* restarted: the lease belongs to the address */
     check_lease_node_ended(check, 2);
     hold(0, 4, 20 * SECOND);
     assert_int_equal(verdict_count(verdict), 0);
@@ -97,8 +97,8 @@ static void two_holders_are_found(void **state)
     assert_int_equal(verdict_find(verdict, "single-lease-holder")->node, 1);
 }
 
-/* A clock that stood, or is slow, makes its node believe for longer. */
-static void each_believes_by_its_own_clock(void **state)
+/* A clock that stood still, or is slow, makes its node believe for longer. */
+static void each_holder_believes_by_its_own_clock(void **state)
 {
     (void)state;
     hold(0, 1, 20 * SECOND);
@@ -117,7 +117,7 @@ static void an_old_token_is_found(void **state)
     assert_non_null(verdict_find(verdict, "single-lease-holder"));
 }
 
-static void a_token_of_another_is_found(void **state)
+static void a_token_of_another_holder_is_found(void **state)
 {
     (void)state;
     hold(0, 2, SECOND);
@@ -131,11 +131,11 @@ static void a_token_of_another_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(one_after_the_other_passes),
+        TEST(holders_one_after_the_other_pass),
         TEST(two_holders_are_found),
-        TEST(each_believes_by_its_own_clock),
+        TEST(each_holder_believes_by_its_own_clock),
         TEST(an_old_token_is_found),
-        TEST(a_token_of_another_is_found),
+        TEST(a_token_of_another_holder_is_found),
     };
 
     return cmocka_run_group_tests_name("check_lease", tests, NULL, NULL);

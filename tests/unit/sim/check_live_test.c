@@ -1,4 +1,4 @@
-/* The checker of liveness sees each of its rules broken, and lets pass what is allowed. */
+/* Tests check_live: each broken rule is found, and allowed histories pass. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,7 +97,7 @@ static void handoff_completes_a_handoff_that_does_not_end_is_found(void **state)
     assert_int_equal(verdict_find(verdict, "handoff-completes")->node, 0);
 }
 
-static void handoff_completes_what_has_ended_is_let_pass(void **state)
+static void handoff_completes_an_ended_handoff_passes(void **state)
 {
     (void)state;
     check_live_quiet(check, now, true);
@@ -138,7 +138,7 @@ static void handoff_completes_a_shard_that_does_not_stop_is_found(void **state)
     assert_int_equal(verdict_find(verdict, "handoff-completes")->node, 0);
 }
 
-static void handoff_completes_shards_that_have_stopped_are_let_pass(void **state)
+static void handoff_completes_stopped_shards_pass(void **state)
 {
     (void)state;
     check_live_quiet(check, now, true);
@@ -166,7 +166,7 @@ static void healthy_node_stays_a_node_that_ends_is_found(void **state)
     assert_int_equal(verdict_find(verdict, "healthy-node-stays")->node, 2);
 }
 
-static void quiet_cluster_rests_what_a_silent_cluster_says_is_found(void **state)
+static void quiet_cluster_rests_a_change_in_a_silent_cluster_is_found(void **state)
 {
     static const enum probe_kind kinds[] = {
         PROBE_GOSSIP_SENT,       PROBE_MEMBER_SEEN,
@@ -191,7 +191,7 @@ static void quiet_cluster_rests_what_a_silent_cluster_says_is_found(void **state
     }
 }
 
-/* A clock of the day has jumped: tombstones end by it. */
+/* A wall clock has jumped, and tombstones end by it. */
 static void quiet_cluster_rests_tombstones_that_end_are_gossiped(void **state)
 {
     (void)state;
@@ -204,7 +204,7 @@ static void quiet_cluster_rests_tombstones_that_end_are_gossiped(void **state)
     assert_non_null(verdict_find(verdict, "quiet-cluster-rests"));
 }
 
-/* Who may not see the others gossips; its shards stay all the same. */
+/* A node that may not see the others gossips, but its shards stay. */
 static void quiet_cluster_rests_a_still_cluster_may_gossip(void **state)
 {
     char text[VERDICT_TEXT_MAX];
@@ -222,7 +222,7 @@ static void quiet_cluster_rests_a_still_cluster_may_gossip(void **state)
     assert_true(check_live_rests(check, now, text, sizeof text));
 }
 
-/* Whoever came just before it has been looked at by no coordinator yet. */
+/* No coordinator has looked yet at a node that came just before. */
 static void nothing_rests_before_the_quiet(void **state)
 {
     char text[VERDICT_TEXT_MAX];
@@ -233,7 +233,7 @@ static void nothing_rests_before_the_quiet(void **state)
     assert_true(check_live_rests(check, now, text, sizeof text));
 }
 
-static void who_hands_off_does_not_rest(void **state)
+static void a_cluster_with_a_handoff_does_not_rest(void **state)
 {
     char text[VERDICT_TEXT_MAX];
 
@@ -277,15 +277,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(homes_available_none_or_two_coordinators_are_found),
         TEST(handoff_completes_a_handoff_that_does_not_end_is_found),
-        TEST(handoff_completes_what_has_ended_is_let_pass),
+        TEST(handoff_completes_an_ended_handoff_passes),
         TEST(handoff_completes_a_shard_that_does_not_stop_is_found),
-        TEST(handoff_completes_shards_that_have_stopped_are_let_pass),
+        TEST(handoff_completes_stopped_shards_pass),
         TEST(healthy_node_stays_a_node_that_ends_is_found),
-        TEST(quiet_cluster_rests_what_a_silent_cluster_says_is_found),
+        TEST(quiet_cluster_rests_a_change_in_a_silent_cluster_is_found),
         TEST(quiet_cluster_rests_tombstones_that_end_are_gossiped),
         TEST(quiet_cluster_rests_a_still_cluster_may_gossip),
         TEST(nothing_rests_before_the_quiet),
-        TEST(who_hands_off_does_not_rest),
+        TEST(a_cluster_with_a_handoff_does_not_rest),
         TEST(quiet_cluster_rests_a_shard_that_moves_for_ever_is_found),
     };
 

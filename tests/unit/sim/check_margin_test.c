@@ -1,4 +1,4 @@
-/* The checker of the removal margin sees each of its rules broken, and lets pass what is allowed. */
+/* Tests check_margin: each broken rule is found, and allowed histories pass. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 static struct check_safety safety;
 static struct check_margin *check;
 
-/* No two show the same. */
+/* No two clocks show the same time. */
 static uint64_t clock_of(void *user, uint32_t node)
 {
     (void)user;
@@ -66,7 +66,7 @@ static void home_ends(uint32_t by, uint32_t at)
                                         .second = PROBE_HOME_NODE_REMOVED });
 }
 
-/* Of node 0, whose coordinator runs; nothing more is heard of it. */
+/* Removes node 0, whose coordinator runs; nothing more is heard of it. */
 static void remove_first(void)
 {
     coordinator(0, PROBE_COORDINATOR_STARTED);
@@ -94,7 +94,7 @@ static void single_coordinator_a_coordinator_that_starts_too_early_is_found(void
     expect_only("single-coordinator");
 }
 
-static void what_waits_for_the_margin_passes(void **state)
+static void an_end_and_a_start_after_the_margin_pass(void **state)
 {
     (void)state;
     remove_first();
@@ -106,7 +106,7 @@ static void what_waits_for_the_margin_passes(void **state)
     assert_int_equal(check_margin_counts(check).homes, 1);
 }
 
-/* It has handed over, or ended by itself: the removal that comes then delays nothing. */
+/* It has handed over, or ended by itself. Its later removal delays nothing. */
 static void a_coordinator_that_has_ended_is_not_waited_for(void **state)
 {
     (void)state;
@@ -118,8 +118,8 @@ static void a_coordinator_that_has_ended_is_not_waited_for(void **state)
     expect_only(NULL);
 }
 
-/* The margin of the first one has been waited for by another one, from which it came on. */
-static void one_that_took_over_is_the_last_one(void **state)
+/* Another node has waited for the margin of the first one, and took over. */
+static void the_coordinator_that_took_over_is_the_last_one(void **state)
 {
     (void)state;
     remove_first();
@@ -132,7 +132,7 @@ static void one_that_took_over_is_the_last_one(void **state)
     expect_only(NULL);
 }
 
-static void who_was_not_up_begins_without_the_removed(void **state)
+static void a_node_that_was_not_up_is_not_judged(void **state)
 {
     (void)state;
     coordinator(0, PROBE_COORDINATOR_STARTED);
@@ -143,7 +143,7 @@ static void who_was_not_up_begins_without_the_removed(void **state)
     expect_only(NULL);
 }
 
-static void who_is_outside_is_not_judged(void **state)
+static void a_node_outside_is_not_judged(void **state)
 {
     (void)state;
     remove_first();
@@ -169,11 +169,11 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
         CASE(handoff_safety_a_home_that_ends_too_early_is_found),
         CASE(single_coordinator_a_coordinator_that_starts_too_early_is_found),
-        CASE(what_waits_for_the_margin_passes),
+        CASE(an_end_and_a_start_after_the_margin_pass),
         CASE(a_coordinator_that_has_ended_is_not_waited_for),
-        CASE(one_that_took_over_is_the_last_one),
-        CASE(who_was_not_up_begins_without_the_removed),
-        CASE(who_is_outside_is_not_judged),
+        CASE(the_coordinator_that_took_over_is_the_last_one),
+        CASE(a_node_that_was_not_up_is_not_judged),
+        CASE(a_node_outside_is_not_judged),
         CASE(without_a_margin_nothing_waits),
 #undef CASE
     };

@@ -1,4 +1,4 @@
-/* The checker of membership: a legal history passes, and each rule that is broken on purpose is found. */
+/* Tests check_member: a legal history passes, and each broken rule is found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static void see(uint32_t node, uint32_t which, enum peer_status status)
     tell(node, PROBE_MEMBER_SEEN, which, status);
 }
 
-static void a_members_life_passes(void **state)
+static void a_members_lifecycle_passes(void **state)
 {
     static const enum peer_status life[] = { PEER_JOINING, PEER_WEAKLY_UP,
                                              PEER_UP,      PEER_LEAVING,
@@ -66,7 +66,7 @@ static void a_members_life_passes(void **state)
     for (uint32_t i = 0; i < 6; i++)
         see(0, 1, life[i]);
     see(2, 1, PEER_JOINING);
-    see(2, 1, PEER_EXITING); /* what lay between was not told */
+    see(2, 1, PEER_EXITING); /* the statuses between were not reported */
     see(2, 1, PEER_REMOVED);
     see(3, 1, PEER_EXITING); /* it came late */
     expect_only(NULL);
@@ -91,14 +91,14 @@ static void a_removed_member_that_returns_is_found(void **state)
     expect_only("member-lifecycle");
 }
 
-static void a_removal_of_a_stranger_is_found(void **state)
+static void a_removal_of_an_unknown_member_is_found(void **state)
 {
     (void)state;
     see(0, 1, PEER_REMOVED);
     expect_only("member-lifecycle");
 }
 
-static void who_is_removed_is_seen_no_more(void **state)
+static void a_removed_member_is_not_seen_any_more(void **state)
 {
     (void)state;
     assert_false(check_member_sees(check, 0, 101));
@@ -109,8 +109,8 @@ static void who_is_removed_is_seen_no_more(void **state)
     assert_false(check_member_sees(check, 0, 101));
 }
 
-/* The node's next life has seen nothing yet. */
-static void another_life_begins_anew(void **state)
+/* The node's next incarnation has seen nothing yet. */
+static void a_new_incarnation_begins_anew(void **state)
 {
     (void)state;
     see(0, 1, PEER_EXITING);
@@ -141,7 +141,7 @@ static void a_down_without_a_cause_is_found(void **state)
     expect_only("no-split-brain");
 }
 
-static void a_down_that_nobody_commanded_is_found(void **state)
+static void a_down_without_a_command_is_found(void **state)
 {
     (void)state;
     check_member_commanded(check, address_of(2));
@@ -149,7 +149,7 @@ static void a_down_that_nobody_commanded_is_found(void **state)
     expect_only("no-split-brain");
 }
 
-static void a_command_is_not_for_the_next_life(void **state)
+static void a_command_is_not_for_the_next_incarnation(void **state)
 {
     struct probe next = { .kind = PROBE_MEMBER_DOWNED,
                           .node = { *address_of(2), 202 },
@@ -196,7 +196,7 @@ static void a_down_by_a_resolver_passes(void **state)
 
 /* ---- leaders ---- */
 
-/* Three members that agree, the first of them leads. */
+/* Three members that agree; the first of them leads. */
 static const struct probe_evidence calm[3] = {
     { 100, PEER_UP, PEER_UP, 1, 1, 1, 0 },
     { 101, PEER_UP, PEER_UP, 1, 1, 1, 0 },
@@ -214,7 +214,7 @@ static void act(uint32_t node, bool converged,
     check_member_probe(check, node, &probe);
 }
 
-/* `calm`, with another second member. */
+/* `calm` with another second member. */
 static const struct probe_evidence *with(struct probe_evidence second)
 {
     static struct probe_evidence members[3];
@@ -225,7 +225,7 @@ static const struct probe_evidence *with(struct probe_evidence second)
     return members;
 }
 
-static void what_a_leader_does_passes(void **state)
+static void a_leaders_actions_pass(void **state)
 {
     static const struct probe_evidence second[] = {
         { 0, PEER_JOINING, PEER_UP, 0, 1, 1, 0 },
@@ -245,14 +245,14 @@ static void what_a_leader_does_passes(void **state)
     assert_int_equal(check_member_counts(check).actions, 7);
 }
 
-static void another_than_the_leader_is_found(void **state)
+static void an_action_of_another_than_the_leader_is_found(void **state)
 {
     (void)state;
     act(1, true, calm);
     expect_only("leader-actions");
 }
 
-/* The first one is down: the second leads. */
+/* The first member is down, so the second leads. */
 static void a_leader_that_is_down_is_found(void **state)
 {
     struct probe_evidence members[3];
@@ -270,8 +270,8 @@ static void wrong_actions_are_found(void **state)
 {
     static const struct probe_evidence second[] = {
         { 0, PEER_UP, PEER_UP, 0, 1, 1, 0 },            /* has not seen */
-        { 0, PEER_UP, PEER_UP, 1, 0, 0, 0 },            /* cannot be reached */
-        { 0, PEER_UP, PEER_DOWN, 1, 1, 1, 0 },          /* not a leader's to say */
+        { 0, PEER_UP, PEER_UP, 1, 0, 0, 0 },            /* unreachable */
+        { 0, PEER_UP, PEER_DOWN, 1, 1, 1, 0 },          /* no action of a leader */
         { 0, PEER_EXITING, PEER_REMOVED, 0, 1, 1, 0 },  /* has not handed over */
         { 0, PEER_DOWN, PEER_REMOVED, 0, 1, 1, 0 },     /* is still there */
         { 0, PEER_JOINING, PEER_WEAKLY_UP, 1, 1, 1, 0 } /* converged: up */
@@ -288,8 +288,9 @@ static void wrong_actions_are_found(void **state)
     expect_only("leader-actions");
 }
 
-/* Members of another data center hold up nobody, and only their end is a leader's business here. */
-static void what_a_leader_does_elsewhere_passes(void **state)
+/* Members of another data center do not prevent convergence, and a leader here may only remove
+ * them. */
+static void a_leaders_actions_in_another_data_center_pass(void **state)
 {
     static const struct probe_evidence second[] = {
         { 0, PEER_UP, PEER_UP, 0, 0, 0, 0, .is_far = 1 },
@@ -303,12 +304,12 @@ static void what_a_leader_does_elsewhere_passes(void **state)
     for (uint32_t i = 0; i < sizeof second / sizeof *second; i++)
         act(0, true, with(second[i]));
     memcpy(members, calm, sizeof members);
-    members[0].is_far = 1; /* the lowest, and no leader here */
+    members[0].is_far = 1; /* the lowest, but no leader here */
     act(1, true, members);
     expect_only(NULL);
 }
 
-static void wrong_actions_elsewhere_are_found(void **state)
+static void wrong_actions_in_another_data_center_are_found(void **state)
 {
     static const struct probe_evidence second[] = {
         { 0, PEER_JOINING, PEER_UP, 1, 1, 1, 0, .is_far = 1 },
@@ -323,7 +324,8 @@ static void wrong_actions_elsewhere_are_found(void **state)
         (void)end(state);
         (void)begin(state);
     }
-    /* The first members of a data center come up when all of all have seen it. */
+    /* The first members of a data center come up when all members of all data centers have seen the
+     * version. */
     memcpy(members, calm, sizeof members);
     members[0].status = PEER_JOINING;
     members[1].is_far = members[2].is_far = 1;
@@ -371,7 +373,7 @@ static void a_node_of_two_clusters_is_found(void **state)
     expect_only("no-cluster-merge");
 }
 
-static void who_is_of_another_cluster_is_alone(void **state)
+static void a_node_of_another_cluster_is_alone(void **state)
 {
     (void)state;
     tell(0, PROBE_CLUSTER_FOUNDED, 0, 0);
@@ -383,7 +385,7 @@ static void who_is_of_another_cluster_is_alone(void **state)
     expect_only("no-cluster-merge");
 }
 
-static void a_member_that_one_of_another_cluster_sees_is_found(void **state)
+static void a_member_that_another_clusters_node_sees_is_found(void **state)
 {
     (void)state;
     check_member_node_foreign(check, 2);
@@ -391,7 +393,7 @@ static void a_member_that_one_of_another_cluster_sees_is_found(void **state)
     expect_only("no-cluster-merge");
 }
 
-static void who_is_of_another_cluster_and_enters_is_found(void **state)
+static void a_node_of_another_cluster_that_enters_is_found(void **state)
 {
     (void)state;
     tell(0, PROBE_CLUSTER_FOUNDED, 0, 0);
@@ -435,7 +437,7 @@ static void member_lifecycle_an_older_version_is_found(void **state)
     expect_only("member-lifecycle");
 }
 
-/* It is newer in part, and what the node knew is lost. */
+/* The version is newer in part, but loses what the node knew. */
 static void member_lifecycle_a_concurrent_version_that_is_taken_whole_is_found(void **state)
 {
     static const struct probe_version other[] = { { 1, 3 }, { 2, 5 }, { 1, 4 }, { 2, 4 } };
@@ -462,7 +464,7 @@ static void act_on(uint32_t node, uint64_t version,
 
 static void leader_actions_two_leaders_of_one_version_are_found(void **state)
 {
-    /* each takes the other for unreachable, so that each leads by its own evidence */
+    /* each sees the other as unreachable, so each leads by its own evidence */
     static const struct probe_evidence first[] = {
         { 100, PEER_LEAVING, PEER_EXITING, 1, 1, 1, 0 },
         { 101, PEER_DOWN, PEER_DOWN, 1, 0, 0, 0 },
@@ -502,31 +504,31 @@ static void leader_actions_one_version_with_two_contents_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_members_life_passes),
+        TEST(a_members_lifecycle_passes),
         TEST(a_status_that_goes_back_is_found),
         TEST(a_removed_member_that_returns_is_found),
-        TEST(a_removal_of_a_stranger_is_found),
-        TEST(who_is_removed_is_seen_no_more),
-        TEST(another_life_begins_anew),
+        TEST(a_removal_of_an_unknown_member_is_found),
+        TEST(a_removed_member_is_not_seen_any_more),
+        TEST(a_new_incarnation_begins_anew),
         TEST(downs_with_a_cause_pass),
         TEST(a_down_without_a_cause_is_found),
-        TEST(a_down_that_nobody_commanded_is_found),
-        TEST(a_command_is_not_for_the_next_life),
+        TEST(a_down_without_a_command_is_found),
+        TEST(a_command_is_not_for_the_next_incarnation),
         TEST(a_replaced_node_that_runs_is_found),
         TEST(a_down_for_another_node_is_found),
         TEST(a_down_by_a_resolver_that_is_off_is_found),
         TEST(a_down_by_a_resolver_passes),
-        TEST(what_a_leader_does_passes),
-        TEST(another_than_the_leader_is_found),
+        TEST(a_leaders_actions_pass),
+        TEST(an_action_of_another_than_the_leader_is_found),
         TEST(a_leader_that_is_down_is_found),
         TEST(wrong_actions_are_found),
-        TEST(what_a_leader_does_elsewhere_passes),
-        TEST(wrong_actions_elsewhere_are_found),
+        TEST(a_leaders_actions_in_another_data_center_pass),
+        TEST(wrong_actions_in_another_data_center_are_found),
         TEST(nodes_that_join_one_cluster_pass),
         TEST(two_clusters_that_merge_are_found),
-        TEST(who_is_of_another_cluster_is_alone),
-        TEST(a_member_that_one_of_another_cluster_sees_is_found),
-        TEST(who_is_of_another_cluster_and_enters_is_found),
+        TEST(a_node_of_another_cluster_is_alone),
+        TEST(a_member_that_another_clusters_node_sees_is_found),
+        TEST(a_node_of_another_cluster_that_enters_is_found),
         TEST(a_node_of_two_clusters_is_found),
         TEST(member_lifecycle_an_older_version_is_found),
         TEST(member_lifecycle_a_concurrent_version_that_is_taken_whole_is_found),

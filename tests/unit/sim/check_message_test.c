@@ -1,4 +1,4 @@
-/* Each rule of the checker of messages, kept and broken; and tokens in bytes that are cut anywhere. */
+/* Tests check_message: each rule, kept and broken, and tokens in bytes that are cut anywhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -116,7 +116,7 @@ static void tokens_are_found_in_any_bytes(void **state)
     buf_fini(&buf);
 }
 
-/* Whatever the cuts, a token leaves with the last byte of its frame and comes with it. */
+/* Whatever the cuts, a token leaves and arrives with the last byte of its frame. */
 static void tokens_pass_with_their_frames(void **state)
 {
     struct rng rng;
@@ -164,7 +164,7 @@ static void tokens_pass_with_their_frames(void **state)
 
 /* ---- conservation ---- */
 
-static void all_ends_add_up(void **state)
+static void all_outcomes_add_up(void **state)
 {
     struct check_message *check = fresh();
     struct check_message_counts counts;
@@ -198,7 +198,7 @@ static void all_ends_add_up(void **state)
     check_message_free(check);
 }
 
-static void a_message_that_vanishes_is_told_with_its_place(void **state)
+static void a_lost_message_is_reported_with_its_position(void **state)
 {
     struct check_message *check = fresh();
     struct buf buf = { 0 };
@@ -239,8 +239,8 @@ static void a_node_that_leaves_loses_nothing(void **state)
     check_message_free(check);
 }
 
-/* A shard that moves waits for nobody who is gone. */
-static void last_words_may_find_their_shard_moved(void **state)
+/* A shard that moves does not wait for ended senders. */
+static void messages_of_ended_senders_may_find_their_shard_moved(void **state)
 {
     struct check_message *check = fresh();
     struct buf buf = { 0 };
@@ -265,7 +265,7 @@ static void last_words_may_find_their_shard_moved(void **state)
     check_message_free(check);
 }
 
-/* What is in a connection outlives the node that wrote it, and not the connection. */
+/* Bytes in a connection outlive the node that wrote them, but not the connection. */
 static void bytes_outlive_their_writer(void **state)
 {
     struct check_message *check = fresh();
@@ -287,8 +287,8 @@ static void bytes_outlive_their_writer(void **state)
     check_message_free(check);
 }
 
-/* The writer hears of it later: what he writes until then is lost, too. */
-static void what_is_written_into_a_dead_connection_is_lost(void **state)
+/* The writer learns of the end later. All that it writes until then is lost, too. */
+static void a_write_into_a_dead_connection_is_lost(void **state)
 {
     struct check_message *check = fresh();
     struct buf buf = { 0 };
@@ -312,7 +312,8 @@ static void what_is_written_into_a_dead_connection_is_lost(void **state)
     check_message_free(check);
 }
 
-/* A frame that was written in part is still the writer's, who sends it whole with the next connection. */
+/* The writer keeps a frame that was written in part, and sends all of it with the next
+ * connection. */
 static void a_frame_written_in_part_stays(void **state)
 {
     struct check_message *check = fresh();
@@ -335,7 +336,7 @@ static void a_frame_written_in_part_stays(void **state)
     check_message_free(check);
 }
 
-static void a_frame_written_twice_is_told(void **state)
+static void a_frame_written_twice_is_found(void **state)
 {
     struct check_message *check = fresh();
     struct buf buf = { 0 };
@@ -369,14 +370,15 @@ static void received_bytes_may_be_dropped_with_their_connection(void **state)
     assert_int_equal(check_message_counts(check).lost_in_connection, 1);
     check_message_pipe_ended(check, 9, false);
     assert_int_equal(check_message_counts(check).lost_in_connection, 2);
-    check_message_dropped(check, 5, slice_of(buf.data, buf.size - 1)); /* told late */
+    check_message_dropped(check, 5, slice_of(buf.data, buf.size - 1)); /* reported late */
     assert_int_equal(seen.count, 0);
     assert_int_equal(check_message_counts(check).lost_in_connection, 2);
     buf_fini(&buf);
     check_message_free(check);
 }
 
-/* It was cut before its last byte, with the whole token in it: its writer writes it again. */
+/* The frame was cut before its last byte, with the whole token in it. Its writer writes it
+ * again. */
 static void a_frame_that_began_anew_may_be_dropped_late(void **state)
 {
     struct check_message *check = fresh();
@@ -411,7 +413,7 @@ static void a_frame_that_began_anew_may_be_dropped_late(void **state)
     check_message_free(check);
 }
 
-static void what_was_delivered_is_not_dropped(void **state)
+static void a_delivered_message_is_not_dropped(void **state)
 {
     struct check_message *check = fresh();
     struct buf buf = { 0 };
@@ -431,7 +433,7 @@ static void what_was_delivered_is_not_dropped(void **state)
     check_message_free(check);
 }
 
-/* Two messages are written; the first one comes to node 5. */
+/* Two messages are written; the first one arrives at node 5. */
 static struct check_message *half_way(struct buf *buf)
 {
     struct check_message *check = fresh();
@@ -446,7 +448,7 @@ static struct check_message *half_way(struct buf *buf)
     return check;
 }
 
-static void message_accounting_a_mailbox_that_is_full_of_too_few_is_found(void **state)
+static void message_accounting_a_mailbox_full_of_too_few_is_found(void **state)
 {
     struct check_message *check = fresh();
     uint64_t last = 0;
@@ -464,7 +466,7 @@ static void message_accounting_a_mailbox_that_is_full_of_too_few_is_found(void *
     check_message_free(check);
 }
 
-static void message_accounting_a_connection_that_is_closed_for_no_reason_is_found(void **state)
+static void message_accounting_a_close_without_reason_is_found(void **state)
 {
     struct buf buf = { 0 };
     struct check_message *check = half_way(&buf);
@@ -485,7 +487,7 @@ static void message_accounting_a_connection_that_is_closed_for_no_reason_is_foun
     check_message_free(check);
 }
 
-static void what_arrives_of_a_connection_that_is_closed_is_not_lost(void **state)
+static void a_message_that_arrives_before_the_close_is_not_lost(void **state)
 {
     struct buf buf = { 0 };
     struct check_message *check = half_way(&buf);
@@ -500,7 +502,7 @@ static void what_arrives_of_a_connection_that_is_closed_is_not_lost(void **state
     check_message_free(check);
 }
 
-static void message_accounting_what_a_connection_loses_in_the_quiet_is_found(void **state)
+static void message_accounting_a_loss_in_the_quiet_is_found(void **state)
 {
     struct buf buf = { 0 };
     struct check_message *check = half_way(&buf);
@@ -515,8 +517,8 @@ static void message_accounting_what_a_connection_loses_in_the_quiet_is_found(voi
     check_message_free(check);
 }
 
-/* A half-open connection says nothing until something is written. */
-static void what_was_broken_before_may_be_lost_in_the_quiet(void **state)
+/* A half-open connection is silent until something is written. */
+static void a_broken_connection_may_lose_in_the_quiet(void **state)
 {
     struct buf buf = { 0 };
     struct check_message *check = half_way(&buf);
@@ -583,7 +585,7 @@ static void a_handler_that_fails_takes_a_delivery_back(void **state)
     check_message_free(check);
 }
 
-static void a_message_comes_out_where_it_is(void **state)
+static void a_message_is_delivered_where_it_is(void **state)
 {
     struct check_message *check = fresh();
 
@@ -610,7 +612,7 @@ static void a_swap_is_found(void **state)
     check_message_free(check);
 }
 
-/* Streams are forgotten only when it cannot matter any more. */
+/* Streams are forgotten only when that cannot matter any more. */
 static void a_late_swap_is_found_among_many_streams(void **state)
 {
     struct check_message *check = fresh();
@@ -650,7 +652,7 @@ static void a_wrong_receiver_is_found(void **state)
     check_message_free(check);
 }
 
-static void what_is_passed_on_is_open_for_another_one(void **state)
+static void a_passed_message_is_open_for_its_next_receiver(void **state)
 {
     struct check_message *check = fresh();
     struct sherd_ref first = { 11, 12 };
@@ -670,7 +672,7 @@ static void what_is_passed_on_is_open_for_another_one(void **state)
     check_message_free(check);
 }
 
-static void who_passes_on_what_is_not_for_it_is_found(void **state)
+static void passing_on_a_message_for_another_is_found(void **state)
 {
     struct check_message *check = fresh();
     struct sherd_ref first = { 11, 12 };
@@ -682,7 +684,7 @@ static void who_passes_on_what_is_not_for_it_is_found(void **state)
     assert_seen("right-receiver", "is delivered to actor e of node d");
     (void)check_message_sent(check, 0, NODE, 5, first);
     check_message_passed(check, NODE, 1, first, second);
-    check_message_delivered(check, NODE, 1, first); /* its first receiver, again */
+    check_message_delivered(check, NODE, 1, first); /* its first receiver again */
     assert_seen("right-receiver", "is delivered to actor c of node b");
     check_message_free(check);
 }
@@ -723,32 +725,32 @@ int main(void)
         cmocka_unit_test(a_token_is_found_at_the_end_of_a_body),
         cmocka_unit_test(tokens_are_found_in_any_bytes),
         cmocka_unit_test(tokens_pass_with_their_frames),
-        cmocka_unit_test(all_ends_add_up),
-        cmocka_unit_test(a_message_that_vanishes_is_told_with_its_place),
+        cmocka_unit_test(all_outcomes_add_up),
+        cmocka_unit_test(a_lost_message_is_reported_with_its_position),
         cmocka_unit_test(a_node_that_leaves_loses_nothing),
         cmocka_unit_test(bytes_outlive_their_writer),
-        cmocka_unit_test(last_words_may_find_their_shard_moved),
-        cmocka_unit_test(what_is_written_into_a_dead_connection_is_lost),
+        cmocka_unit_test(messages_of_ended_senders_may_find_their_shard_moved),
+        cmocka_unit_test(a_write_into_a_dead_connection_is_lost),
         cmocka_unit_test(a_frame_written_in_part_stays),
-        cmocka_unit_test(a_frame_written_twice_is_told),
+        cmocka_unit_test(a_frame_written_twice_is_found),
         cmocka_unit_test(received_bytes_may_be_dropped_with_their_connection),
         cmocka_unit_test(a_frame_that_began_anew_may_be_dropped_late),
-        cmocka_unit_test(what_was_delivered_is_not_dropped),
-        cmocka_unit_test(message_accounting_a_mailbox_that_is_full_of_too_few_is_found),
-        cmocka_unit_test(message_accounting_a_connection_that_is_closed_for_no_reason_is_found),
+        cmocka_unit_test(a_delivered_message_is_not_dropped),
+        cmocka_unit_test(message_accounting_a_mailbox_full_of_too_few_is_found),
+        cmocka_unit_test(message_accounting_a_close_without_reason_is_found),
         cmocka_unit_test(
-            what_arrives_of_a_connection_that_is_closed_is_not_lost),
-        cmocka_unit_test(message_accounting_what_a_connection_loses_in_the_quiet_is_found),
-        cmocka_unit_test(what_was_broken_before_may_be_lost_in_the_quiet),
+            a_message_that_arrives_before_the_close_is_not_lost),
+        cmocka_unit_test(message_accounting_a_loss_in_the_quiet_is_found),
+        cmocka_unit_test(a_broken_connection_may_lose_in_the_quiet),
         cmocka_unit_test(a_second_delivery_is_found_however_late),
         cmocka_unit_test(a_message_ends_once),
         cmocka_unit_test(a_handler_that_fails_takes_a_delivery_back),
-        cmocka_unit_test(a_message_comes_out_where_it_is),
+        cmocka_unit_test(a_message_is_delivered_where_it_is),
         cmocka_unit_test(a_swap_is_found),
         cmocka_unit_test(a_late_swap_is_found_among_many_streams),
         cmocka_unit_test(a_wrong_receiver_is_found),
-        cmocka_unit_test(what_is_passed_on_is_open_for_another_one),
-        cmocka_unit_test(who_passes_on_what_is_not_for_it_is_found),
+        cmocka_unit_test(a_passed_message_is_open_for_its_next_receiver),
+        cmocka_unit_test(passing_on_a_message_for_another_is_found),
         cmocka_unit_test(a_nodes_own_counters_are_compared),
     };
 

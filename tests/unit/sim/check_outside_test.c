@@ -1,4 +1,5 @@
-/* Who has been given up, from when and until when: a decision that gives nobody up excuses nobody. */
+/* Tests check_outside: which nodes were given up, from when and until when. A decision that gives
+ * no node up excuses none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +56,7 @@ static void see(uint32_t by, uint32_t node, enum peer_status status)
                              .first = status });
 }
 
-/* A resolver reaches that set of nodes, and downs that one. */
+/* A resolver reaches one set of nodes, and downs another. */
 static void decide(uint32_t by, unsigned reached, unsigned downed)
 {
     struct probe_side members[NODES];
@@ -77,7 +78,7 @@ static void decide(uint32_t by, unsigned reached, unsigned downed)
             down(by, i, PROBE_DOWN_DECIDED);
 }
 
-/* The set of nodes that are outside. */
+/* Returns the set of nodes that are outside. */
 static unsigned outside(void)
 {
     unsigned set = 0;
@@ -87,7 +88,7 @@ static unsigned outside(void)
     return set;
 }
 
-static void who_is_downed_by_a_side_that_goes_on_is_outside(void **state)
+static void a_node_downed_by_a_surviving_side_is_outside(void **state)
 {
     (void)state;
     decide(0, 0x07, 0x18);
@@ -97,8 +98,8 @@ static void who_is_downed_by_a_side_that_goes_on_is_outside(void **state)
     assert_int_equal(outside(), 0x10);
 }
 
-/* Two sides that go on: the second one is outside, and what it decides excuses nobody. */
-static void who_is_outside_excuses_nobody(void **state)
+/* Two sides go on. The second one is outside, and its decisions excuse no node. */
+static void a_decision_outside_excuses_no_node(void **state)
 {
     (void)state;
     decide(0, 0x07, 0x18);
@@ -106,14 +107,14 @@ static void who_is_outside_excuses_nobody(void **state)
     see(4, 0, PEER_DOWN);
     see(4, 0, PEER_REMOVED);
     assert_int_equal(outside(), 0x18);
-    see(1, 0, PEER_DOWN); /* it comes to be known where it matters */
+    see(1, 0, PEER_DOWN); /* a node inside hears of it */
     assert_int_equal(outside(), 0x19);
     see(2, 2, PEER_DOWN); /* the downed one itself hears of it */
     assert_int_equal(outside(), 0x1d);
 }
 
-/* A minority that finds nothing stable downs all, the others, too: they go on. */
-static void who_gives_itself_up_excuses_its_side_only(void **state)
+/* A minority that finds nothing stable downs all, even the others, which go on. */
+static void a_node_that_downs_itself_excuses_only_its_side(void **state)
 {
     (void)state;
     decide(3, 0x18, 0x1f);
@@ -123,8 +124,9 @@ static void who_gives_itself_up_excuses_its_side_only(void **state)
     assert_int_equal(outside(), 0x19);
 }
 
-/* One that was downed already downs all but a newcomer, which goes on alone when it hears of it. */
-static void who_goes_with_one_outside_is_outside(void **state)
+/* A node that was downed already downs all but a newcomer. The newcomer goes on alone when it hears
+ * of it. */
+static void a_node_that_follows_one_outside_is_outside(void **state)
 {
     (void)state;
     decide(0, 0x1b, 0x04);
@@ -144,7 +146,7 @@ static void a_command_makes_two_sides(void **state)
     assert_int_equal(outside(), 0x09);
 }
 
-static void who_joins_outside_is_outside_until_it_is_seen(void **state)
+static void a_node_that_joins_outside_is_outside_until_seen_inside(void **state)
 {
     (void)state;
     decide(0, 0x0f, 0x10);
@@ -157,7 +159,7 @@ static void who_joins_outside_is_outside_until_it_is_seen(void **state)
     assert_int_equal(outside(), 0x10);
 }
 
-static void who_knows_it_is_excused_for_a_while(void **state)
+static void a_node_that_knows_it_is_down_is_excused_for_a_time(void **state)
 {
     uint32_t node = NODES;
 
@@ -186,13 +188,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-        CASE(who_is_downed_by_a_side_that_goes_on_is_outside),
-        CASE(who_is_outside_excuses_nobody),
-        CASE(who_gives_itself_up_excuses_its_side_only),
-        CASE(who_goes_with_one_outside_is_outside),
+        CASE(a_node_downed_by_a_surviving_side_is_outside),
+        CASE(a_decision_outside_excuses_no_node),
+        CASE(a_node_that_downs_itself_excuses_only_its_side),
+        CASE(a_node_that_follows_one_outside_is_outside),
         CASE(a_command_makes_two_sides),
-        CASE(who_joins_outside_is_outside_until_it_is_seen),
-        CASE(who_knows_it_is_excused_for_a_while),
+        CASE(a_node_that_joins_outside_is_outside_until_seen_inside),
+        CASE(a_node_that_knows_it_is_down_is_excused_for_a_time),
 #undef CASE
     };
 

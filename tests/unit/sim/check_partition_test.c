@@ -1,4 +1,4 @@
-/* The checker of what resolvers decide sees its rule broken, and lets pass what is allowed. */
+/* Tests check_partition: each broken rule is found, and allowed decisions pass. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,8 @@ static int end(void **state)
     return 0;
 }
 
-/* All of them are up; who is not in the set of those reached is observed as unreachable by who looks, and downed. */
+/* All members are up. The node observes those outside the reached set as unreachable, and downs
+ * them. */
 static void see(uint32_t node, unsigned reached)
 {
     record_count = 0;
@@ -109,7 +110,7 @@ static void no_split_brain_two_sides_that_go_on_are_found(void **state)
     }
 }
 
-/* Whichever of them lives: both cannot have decided so. */
+/* Both cannot have decided so, whichever of them lives. */
 static void no_split_brain_a_side_that_has_died_since_counts(void **state)
 {
     (void)state;
@@ -133,7 +134,7 @@ static void no_split_brain_a_lease_that_another_holds_is_found(void **state)
     expect_only("no-split-brain");
 }
 
-static void a_lease_that_is_over_binds_nobody(void **state)
+static void an_expired_lease_does_not_bind(void **state)
 {
     (void)state;
     see(0, 0x07);
@@ -145,7 +146,7 @@ static void a_lease_that_is_over_binds_nobody(void **state)
     expect_only(NULL);
 }
 
-static void one_side_that_ends_is_no_second_one(void **state)
+static void a_side_that_ends_is_no_second_side(void **state)
 {
     (void)state;
     see(0, 0x07);
@@ -158,7 +159,7 @@ static void one_side_that_ends_is_no_second_one(void **state)
     assert_int_equal(check_partition_counts(check).ended, 1);
 }
 
-/* Two that decide from what each has seen of the same crash. */
+/* Two nodes decide on different views of the same crash. */
 static void sides_that_overlap_are_one(void **state)
 {
     (void)state;
@@ -170,7 +171,7 @@ static void sides_that_overlap_are_one(void **state)
     assert_int_equal(check_partition_counts(check).compared, 1);
 }
 
-static void what_the_rules_permit_is_not_judged(void **state)
+static void permitted_decisions_are_not_judged(void **state)
 {
     (void)state;
     see(0, 0x07);
@@ -179,7 +180,7 @@ static void what_the_rules_permit_is_not_judged(void **state)
     members[4].status = PEER_JOINING;
     decide(3, STRATEGY_KEEP_MAJORITY);
     see(3, 0x18);
-    members[0].status = PEER_DOWN; /* others than those of the first one */
+    members[0].status = PEER_DOWN; /* other members than the first node's */
     decide(3, STRATEGY_KEEP_MAJORITY);
     assert_int_equal(check_partition_counts(check).unsettled, 1);
     see(3, 0x18);
@@ -199,10 +200,10 @@ int main(void)
         CASE(no_split_brain_two_sides_that_go_on_are_found),
         CASE(no_split_brain_a_side_that_has_died_since_counts),
         CASE(no_split_brain_a_lease_that_another_holds_is_found),
-        CASE(a_lease_that_is_over_binds_nobody),
-        CASE(one_side_that_ends_is_no_second_one),
+        CASE(an_expired_lease_does_not_bind),
+        CASE(a_side_that_ends_is_no_second_side),
         CASE(sides_that_overlap_are_one),
-        CASE(what_the_rules_permit_is_not_judged),
+        CASE(permitted_decisions_are_not_judged),
 #undef CASE
     };
 

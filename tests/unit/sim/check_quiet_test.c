@@ -1,4 +1,4 @@
-/* How long agreement may take. */
+/* Tests check_quiet: how long agreement may take. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,9 +29,9 @@ static bool agree(struct world *world, void *arg)
     return quiet_converged(world, &first, text, sizeof text);
 }
 
-/* Each monitors the next one in the ring only. Behind one that is dead stands another one that is: it is watched when the first
- * is unreachable, and so on. */
-static void the_dead_are_found_one_after_the_other(void **state)
+/* Each node monitors only the next one in the ring. A dead node after a dead one is watched once
+ * the first is unreachable, and so on. */
+static void dead_nodes_are_detected_one_after_the_other(void **state)
 {
     struct world_settings settings = { .seed = 1 };
     struct options options;
@@ -64,7 +64,7 @@ static void the_dead_are_found_one_after_the_other(void **state)
     cluster_fini(&cluster);
 }
 
-/* By default, ways of 1 ms: nothing is waited for but what the rule names and its reasons. */
+/* With defaults and 1 ms each way, the limits have only the rule's time and its reasons. */
 static void bounds_follow_from_the_settings(void **state)
 {
     struct options options;
@@ -86,7 +86,7 @@ static void bounds_follow_from_the_settings(void **state)
     assert_true(quiet_coordinate_bound(&options) ==
                 coordinate + 80 * SECOND);
     assert_true(quiet_resolve_bound(&options) == 22 * SECOND);
-    options.value[OPTION_PIPE] = 4096; /* all that is said of a thousand shards does not fit */
+    options.value[OPTION_PIPE] = 4096; /* the messages about a thousand shards do not fit */
     options.value[OPTION_LINK_MEAN] = 100000;
     options.value[OPTION_SHARDS] = options.value[OPTION_ENTITIES] = 1000;
     assert_true(quiet_coordinate_bound(&options) >
@@ -94,8 +94,9 @@ static void bounds_follow_from_the_settings(void **state)
     assert_true(quiet_answer_bound(&options) > answer + 100 * SECOND);
 }
 
-/* Only a shard that moves ends an entity that takes long to stop. One that is passivated has all its time, and what comes for it waits. */
-static void who_is_passivated_has_its_time(void **state)
+/* Only a moving shard ends an entity that takes long to stop. A passivated entity has its full
+ * time, and messages for it wait. */
+static void a_passivated_entity_has_its_full_time(void **state)
 {
     struct options options;
     uint64_t answer;
@@ -108,8 +109,8 @@ static void who_is_passivated_has_its_time(void **state)
     assert_true(quiet_answer_bound(&options) >= answer + 100 * SECOND);
 }
 
-/* Each message that is open may be for an entity that recovers first, by two requests to its store. */
-static void slow_stores_have_time_for_what_is_open(void **state)
+/* Each open message may be for an entity that recovers first, with two requests to its store. */
+static void slow_stores_have_time_for_open_messages(void **state)
 {
     struct options options;
 
@@ -124,8 +125,9 @@ static void slow_stores_have_time_for_what_is_open(void **state)
                 SECOND);
 }
 
-/* Who downs all when nothing comes to rest may do so while a slow lease is asked for. */
-static void a_slow_lease_wants_patience(void **state)
+/* A resolver that downs all because nothing is stable may do so during a request for a slow
+ * lease. */
+static void a_slow_lease_needs_patience(void **state)
 {
     struct options options;
 
@@ -150,10 +152,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_follow_from_the_settings),
-        cmocka_unit_test(who_is_passivated_has_its_time),
-        cmocka_unit_test(slow_stores_have_time_for_what_is_open),
-        cmocka_unit_test(a_slow_lease_wants_patience),
-        cmocka_unit_test(the_dead_are_found_one_after_the_other),
+        cmocka_unit_test(a_passivated_entity_has_its_full_time),
+        cmocka_unit_test(slow_stores_have_time_for_open_messages),
+        cmocka_unit_test(a_slow_lease_needs_patience),
+        cmocka_unit_test(dead_nodes_are_detected_one_after_the_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The checker of where coordinators' states are: each half of its rule is broken on purpose and found; what keeps it passes. */
+/* Tests check_quorum: each half of its rule is broken and found, and correct histories pass. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,11 +17,11 @@
 static struct check_safety safety;
 static struct check_quorum *check;
 
-/* What the replicas have, and whom node 0 counts. */
+/* The content of the replicas, and the nodes that node 0 counts. */
 static struct {
     int64_t written[NODES];
-    uint32_t owner;    /* whose coordinator wrote last */
-    uint32_t needed;   /* of a write and of a read */
+    uint32_t owner;    /* node whose coordinator wrote last */
+    uint32_t needed;   /* by a write and by a read */
     uint64_t signature;
     bool counts[NODES];
 } world;
@@ -100,7 +100,7 @@ static void tell(enum probe_kind kind, uint64_t ticket)
     check_quorum_probe(check, 0, &probe);
 }
 
-/* Node 0's coordinator writes; its own replica has it at once. */
+/* Node 0's coordinator writes; its own replica has the value at once. */
 static void writes(uint64_t ticket, int64_t time)
 {
     world.written[0] = time;
@@ -108,7 +108,7 @@ static void writes(uint64_t ticket, int64_t time)
     tell(PROBE_FENCES_SENT, ticket);
 }
 
-static void a_write_that_as_many_have_is_confirmed(void **state)
+static void a_write_on_enough_replicas_is_confirmed(void **state)
 {
     (void)state;
     writes(1, 10);
@@ -119,7 +119,7 @@ static void a_write_that_as_many_have_is_confirmed(void **state)
     assert_int_equal(check_quorum_counts(check).writes, 1);
 }
 
-static void a_write_that_fewer_have_is_found(void **state)
+static void a_write_on_too_few_replicas_is_found(void **state)
 {
     (void)state;
     writes(1, 10);
@@ -129,10 +129,10 @@ static void a_write_that_fewer_have_is_found(void **state)
     expect_only("coordinator-state");
 }
 
-static void a_life_that_has_ended_may_have_had_it(void **state)
+static void an_ended_incarnation_may_have_had_the_write(void **state)
 {
     (void)state;
-    check_quorum_node_ended(check, 3); /* before it was sent: no */
+    check_quorum_node_ended(check, 3); /* before the write was sent: does not count */
     writes(1, 10);
     world.written[1] = 10;
     check_quorum_node_ended(check, 2);
@@ -157,7 +157,7 @@ static void other_members_or_a_node_outside_are_not_judged(void **state)
     expect_only(NULL);
 }
 
-static void a_write_that_another_one_took_over_is_not_followed(void **state)
+static void a_write_that_another_node_replaced_is_not_judged(void **state)
 {
     (void)state;
     world.owner = 1; /* that value came in the same turn */
@@ -166,20 +166,20 @@ static void a_write_that_another_one_took_over_is_not_followed(void **state)
     expect_only(NULL);
 }
 
-/* Of 4 replicas 3 are asked: what 2 have is read. */
-static void a_read_has_what_must_meet_it(void **state)
+/* 3 of 4 replicas are asked, so a value on 2 of them is read. */
+static void a_read_returns_the_required_value(void **state)
 {
     (void)state;
     world.written[1] = world.written[2] = 10;
     tell(PROBE_STATE_ASKED, 1);
-    world.written[0] = 10; /* as it came */
+    world.written[0] = 10; /* by the read */
     tell(PROBE_STATE_READ, 1);
     tell(PROBE_FENCES_READ, 1);
     expect_only(NULL);
     assert_int_equal(check_quorum_counts(check).reads, 1);
 }
 
-static void a_read_without_it_is_found(void **state)
+static void a_read_without_the_required_value_is_found(void **state)
 {
     (void)state;
     world.written[0] = 9;
@@ -198,7 +198,7 @@ static void a_read_that_found_nothing_is_found(void **state)
     expect_only("coordinator-state");
 }
 
-static void what_too_few_had_may_be_missed(void **state)
+static void a_value_on_too_few_replicas_may_be_missed(void **state)
 {
     (void)state;
     world.written[3] = 10;
@@ -206,15 +206,15 @@ static void what_too_few_had_may_be_missed(void **state)
     world.written[1] = world.written[2] = 10; /* since then */
     tell(PROBE_FENCES_READ, 1);
     expect_only(NULL);
-    world.needed = NODES; /* all are asked: one is enough */
+    world.needed = NODES; /* all are asked, so one is enough */
     tell(PROBE_STATE_ASKED, 2);
-    tell(PROBE_FENCES_READ, 1); /* late: of the first one */
+    tell(PROBE_FENCES_READ, 1); /* a late answer to the first read */
     expect_only(NULL);
     tell(PROBE_FENCES_READ, 2);
     expect_only("coordinator-state");
 }
 
-static void who_does_not_count_is_not_asked(void **state)
+static void a_node_that_does_not_count_is_not_asked(void **state)
 {
     (void)state;
     world.written[1] = world.written[2] = 10;
@@ -229,8 +229,9 @@ static void who_does_not_count_is_not_asked(void **state)
     expect_only(NULL);
 }
 
-/* A write that two have is confirmed: of three that are asked one has it, of two that are left none need. */
-static void a_read_is_bound_by_what_was_confirmed_and_must_meet_it(void **state)
+/* Two of four replicas have the confirmed write, so a read from three must meet one. After both are
+ * gone, a read need not. */
+static void a_read_is_bound_by_a_confirmed_write_it_must_meet(void **state)
 {
     (void)state;
     tell(PROBE_STATE_ASKED, 1);
@@ -242,7 +243,7 @@ static void a_read_is_bound_by_what_was_confirmed_and_must_meet_it(void **state)
     world.needed = 3;
     tell(PROBE_STATE_ASKED, 2);
     assert_true(check_quorum_is_bound(check, 0, 0));
-    world.written[0] = 9; /* a new life, which was told so much */
+    world.written[0] = 9; /* a new incarnation with an older value */
     world.counts[1] = false;
     tell(PROBE_STATE_ASKED, 3);
     assert_false(check_quorum_is_bound(check, 0, 0));
@@ -252,7 +253,7 @@ static void a_read_is_bound_by_what_was_confirmed_and_must_meet_it(void **state)
     expect_only(NULL);
 }
 
-static void what_is_confirmed_outside_binds_nobody(void **state)
+static void a_write_confirmed_outside_does_not_bind(void **state)
 {
     (void)state;
     world.needed = 1;
@@ -270,18 +271,18 @@ static void what_is_confirmed_outside_binds_nobody(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_write_that_as_many_have_is_confirmed),
-        CASE(a_write_that_fewer_have_is_found),
-        CASE(a_life_that_has_ended_may_have_had_it),
+        CASE(a_write_on_enough_replicas_is_confirmed),
+        CASE(a_write_on_too_few_replicas_is_found),
+        CASE(an_ended_incarnation_may_have_had_the_write),
         CASE(other_members_or_a_node_outside_are_not_judged),
-        CASE(a_write_that_another_one_took_over_is_not_followed),
-        CASE(a_read_has_what_must_meet_it),
-        CASE(a_read_without_it_is_found),
+        CASE(a_write_that_another_node_replaced_is_not_judged),
+        CASE(a_read_returns_the_required_value),
+        CASE(a_read_without_the_required_value_is_found),
         CASE(a_read_that_found_nothing_is_found),
-        CASE(what_too_few_had_may_be_missed),
-        CASE(who_does_not_count_is_not_asked),
-        CASE(a_read_is_bound_by_what_was_confirmed_and_must_meet_it),
-        CASE(what_is_confirmed_outside_binds_nobody),
+        CASE(a_value_on_too_few_replicas_may_be_missed),
+        CASE(a_node_that_does_not_count_is_not_asked),
+        CASE(a_read_is_bound_by_a_confirmed_write_it_must_meet),
+        CASE(a_write_confirmed_outside_does_not_bind),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* The checker of recoveries: its rule is broken on purpose and found; what keeps
- * it passes, and so does a node that slept while others stored. */
+/* Tests check_recovery: each broken rule is found. Correct recoveries pass, and so does a node that
+ * slept while others stored. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ static void add_record(struct journal_request *request, uint64_t seq)
     buf_fini(&bytes);
 }
 
-/* One chunk of a replay of T|x comes back to a node. */
+/* A node gets one chunk of a replay of T|x. */
 static void answered(struct bench *bench, uint32_t node, uint64_t from,
                      uint32_t count, bool more, enum backend_result result)
 {
@@ -90,7 +90,7 @@ static uint64_t hash_of(uint64_t events, uint64_t swapped)
     return hash;
 }
 
-#define NONE 1000 /* is swapped */
+#define NONE 1000 /* no event is swapped */
 
 static void started(struct bench *bench, uint32_t node, uint64_t events)
 {
@@ -110,7 +110,7 @@ static void assert_i4(const struct bench *bench, const char *text)
     assert_non_null(strstr(verdict_at(bench->verdict, 0)->text, text));
 }
 
-static void what_was_read_is_there(void **state)
+static void a_recovery_of_all_read_events_passes(void **state)
 {
     struct bench *bench = *state;
 
@@ -122,9 +122,9 @@ static void what_was_read_is_there(void **state)
     assert_int_equal(violations(bench), 0);
 }
 
-/* Node 0 has read, and sleeps; node 1 takes the shard over and stores more; node
- * 0 wakes and starts the entity before it hears of that. */
-static void a_sleeper_may_start_an_entity_of_the_past(void **state)
+/* Node 0 has read, and sleeps. Node 1 takes the shard over and stores more. Node 0 wakes and starts
+ * the entity before it learns of that. */
+static void a_node_that_slept_may_start_an_outdated_entity(void **state)
 {
     struct bench *bench = *state;
 
@@ -194,7 +194,7 @@ static void a_second_start_from_one_replay_is_found(void **state)
     assert_i4(bench, "has had no replay");
 }
 
-static void a_start_from_what_a_former_life_read_is_found(void **state)
+static void a_start_from_a_former_incarnations_replay_is_found(void **state)
 {
     struct bench *bench = *state;
 
@@ -213,15 +213,15 @@ static void a_start_from_what_a_former_life_read_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        on_bench(what_was_read_is_there),
-        on_bench(a_sleeper_may_start_an_entity_of_the_past),
+        on_bench(a_recovery_of_all_read_events_passes),
+        on_bench(a_node_that_slept_may_start_an_outdated_entity),
         on_bench(an_event_that_is_left_out_is_found),
         on_bench(events_in_another_order_are_found),
         on_bench(an_event_of_another_type_is_found),
         on_bench(a_recovery_from_a_part_is_found),
         on_bench(a_recovery_from_a_failed_replay_is_found),
         on_bench(a_second_start_from_one_replay_is_found),
-        on_bench(a_start_from_what_a_former_life_read_is_found),
+        on_bench(a_start_from_a_former_incarnations_replay_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

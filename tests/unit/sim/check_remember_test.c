@@ -1,4 +1,5 @@
-/* The checker of remembered entities: each part of remembered-entities is broken on purpose and found; what keeps it passes. */
+/* Tests check_remember: each part of remembered-entities is broken and found, and correct histories
+ * pass. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +56,7 @@ static void put_ids(struct buf *payload, const char *ids)
     }
 }
 
-/* A commit of one record; each letter is an id. */
+/* Commits one record; each letter is an id. */
 static void store(const char *name, bool is_base, const char *starts,
                   const char *stops, enum backend_result result)
 {
@@ -118,7 +119,7 @@ static void expect_quiet(const char *missing)
         assert_string_equal(text, missing);
 }
 
-static void who_is_stored_lives(void **state)
+static void a_stored_entity_lives(void **state)
 {
     (void)state;
     kept(true, "ab", "");
@@ -146,7 +147,7 @@ static void a_start_before_it_is_stored_is_found(void **state)
     expect_only("remembered-entities");
 }
 
-static void who_was_forgotten_and_starts_is_found(void **state)
+static void a_forgotten_entity_that_starts_is_found(void **state)
 {
     (void)state;
     kept(true, "a", "");
@@ -155,7 +156,7 @@ static void who_was_forgotten_and_starts_is_found(void **state)
     expect_only("remembered-entities");
 }
 
-static void a_start_that_was_not_stored_is_no_start(void **state)
+static void a_failed_write_stores_no_start(void **state)
 {
     (void)state;
     store("|Kept|4", true, "a", "", BACKEND_FAILED);
@@ -185,8 +186,9 @@ static void a_base_is_of_its_shard_alone(void **state)
     expect_only(NULL);
 }
 
-/* With other shards a start is stored where it belongs, and then the old one is forgotten; a base of the old one may come between. */
-static void with_other_shards_each_is_stored_where_it_belongs(void **state)
+/* With other shards a start is stored in the new shard, and then the old one forgets it. A base of
+ * the old one may come between. */
+static void with_other_shards_entities_are_stored_where_they_belong(void **state)
 {
     char name[16], missing[64];
     uint32_t shards = 5;
@@ -215,7 +217,7 @@ static void with_other_shards_each_is_stored_where_it_belongs(void **state)
     expect_only("remembered-entities");
 }
 
-static void who_is_outside_may_start_whom_others_forgot(void **state)
+static void a_node_outside_may_start_a_forgotten_entity(void **state)
 {
     (void)state;
     safety.outside[3] = true;
@@ -223,7 +225,7 @@ static void who_is_outside_may_start_whom_others_forgot(void **state)
     expect_only(NULL);
 }
 
-static void other_types_and_events_are_nothing_to_it(void **state)
+static void other_types_and_events_are_ignored(void **state)
 {
     (void)state;
     tell(0, PROBE_ENTITY_STARTED, 0, "a");
@@ -239,11 +241,11 @@ static void other_types_and_events_are_nothing_to_it(void **state)
 
 #define NODES 3
 
-/* Of each node's replica: the ids, a letter each; null: it is not there. */
+/* The ids in each node's replica, one letter each; null: it is not there. */
 static const char *replicas[NODES];
-static const char *disks[NODES]; /* the same, of what their disks have */
+static const char *disks[NODES]; /* the same for their disks */
 static uint32_t shall;      /* replicas that a write needs */
-static uint64_t signature;  /* of who counts */
+static uint64_t signature;  /* of the members that count */
 
 static uint32_t nodes(void *user)
 {
@@ -300,7 +302,7 @@ static int begin_in_data(void **state)
     return 0;
 }
 
-/* Starts and stops in a record each, as a write of several parts has. */
+/* Puts starts and stops into one record each, like a write in several parts. */
 static void write_of(uint32_t node, enum probe_kind kind, const char *started,
                      const char *stopped)
 {
@@ -333,7 +335,7 @@ static void all_have(const char *ids)
     replicas[0] = replicas[1] = replicas[2] = ids;
 }
 
-/* "a" is stored by node 0, and lives there. */
+/* Node 0 stores "a", which lives there. */
 static void begin_with_a(void)
 {
     sent(0, "a", "");
@@ -342,7 +344,7 @@ static void begin_with_a(void)
     starts(0, "a");
 }
 
-static void whom_all_replicas_have_lives(void **state)
+static void an_entity_on_all_replicas_lives(void **state)
 {
     (void)state;
     begin_with_a();
@@ -362,7 +364,7 @@ static void whom_all_replicas_have_lives(void **state)
     assert_int_equal(check_remember_counts(check).records, 2);
 }
 
-static void a_write_that_too_few_have_is_not_stored(void **state)
+static void a_write_on_too_few_replicas_is_not_stored(void **state)
 {
     (void)state;
     sent(0, "a", "");
@@ -371,8 +373,9 @@ static void a_write_that_too_few_have_is_not_stored(void **state)
     expect_only("remembered-entities");
 }
 
-/* Who has died may have it; whether so many are enough is known while the same ones count. */
-static void replicas_that_cannot_be_asked_may_have_it(void **state)
+/* A dead node may have the write. Whether the number suffices is known while the same members
+ * count. */
+static void replicas_that_are_down_may_have_the_write(void **state)
 {
     (void)state;
     sent(0, "a", "");
@@ -395,7 +398,7 @@ static void a_start_that_its_replica_does_not_have_is_found(void **state)
     expect_only("remembered-entities");
 }
 
-static void whose_stop_was_sent_here_and_starts_is_found(void **state)
+static void a_start_after_its_own_nodes_stop_is_found(void **state)
 {
     (void)state;
     begin_with_a();
@@ -407,25 +410,26 @@ static void whose_stop_was_sent_here_and_starts_is_found(void **state)
 }
 
 /* Its removal may come between the read and the start. */
-static void whose_stop_was_sent_elsewhere_may_start(void **state)
+static void an_entity_that_another_node_stopped_may_start(void **state)
 {
     (void)state;
     begin_with_a();
     sent(1, "", "a");
     all_have("");
     starts(0, "a");
-    expect_quiet("a of Kept, shard 4, is alive, and not stored"); /* it has to be written anew */
+    expect_quiet("a of Kept, shard 4, is alive, and not stored"); /* it must be written again */
     all_have("a");
     expect_quiet(NULL);
     sent(0, "", "a");
     all_have("");
-    check_remember_node_ended(check, 0); /* and the same of a former life */
+    check_remember_node_ended(check, 0); /* and the same for a former incarnation */
     starts(0, "a");
     expect_only(NULL);
 }
 
-/* Node 2 has the start from before the stop, and hears of the stop; who stopped it has started it again, and is gone with that. */
-static void whose_stop_comes_late_may_have_been_started_again(void **state)
+/* Node 2 has the start from before the stop, and hears of the stop. The node that stopped it has
+ * started it again, and that start is lost with it. */
+static void an_entity_with_a_late_stop_may_have_started_again(void **state)
 {
     (void)state;
     begin_with_a();
@@ -440,7 +444,7 @@ static void whose_stop_comes_late_may_have_been_started_again(void **state)
     expect_only("remembered-entities");
 }
 
-static void once_it_is_stored_again_no_stop_is_to_come(void **state)
+static void after_a_new_stored_start_no_stop_is_pending(void **state)
 {
     (void)state;
     begin_with_a();
@@ -473,8 +477,9 @@ static void a_start_that_is_lost_is_found(void **state)
     expect_quiet(NULL);
 }
 
-/* Node 0 is the only member, and dies; node 2 is back, and was not a member yet. What others have is asked for. */
-static void what_the_dead_alone_had_may_be_gone(void **state)
+/* Node 0 is the only member, and dies. Node 2 is back, and was not a member yet. The disks of
+ * others are asked. */
+static void an_entity_that_only_dead_nodes_had_may_be_lost(void **state)
 {
     (void)state;
     shall = 1;
@@ -494,8 +499,9 @@ static void what_the_dead_alone_had_may_be_gone(void **state)
                  "stored");
 }
 
-/* The same, and its disk has it. As long as it is not back, nobody can. */
-static void what_the_disk_of_the_dead_has_comes_back(void **state)
+/* The same, and the dead node's disk has the entity. No replica can have it before that node is
+ * back. */
+static void an_entity_on_a_dead_nodes_disk_comes_back(void **state)
 {
     for (int i = 0; i < 2; i++) {
         shall = 1;
@@ -519,15 +525,16 @@ static void what_the_disk_of_the_dead_has_comes_back(void **state)
         disks[0] = "";
         replicas[0] = NULL;
         replicas[2] = "";
-        check_remember_node_ended(check, 2); /* nobody has it any more */
+        check_remember_node_ended(check, 2); /* no node has it any more */
         replicas[0] = "";
         expect_quiet(NULL);
         (void)state;
     }
 }
 
-/* Nobody was told that it is stored, or a stop of it is on its way. Where all have it, it has come to light. */
-static void who_was_not_confirmed_may_be_there_and_lives_then(void **state)
+/* The start was never confirmed, or a stop of it is in flight. If all replicas have it, it is
+ * stored. */
+static void an_unconfirmed_start_may_be_stored_and_then_lives(void **state)
 {
     (void)state;
     begin_with_a();
@@ -543,7 +550,7 @@ static void who_was_not_confirmed_may_be_there_and_lives_then(void **state)
     expect_only(NULL);
 }
 
-static void what_a_restart_loses_or_brings_back_is_found(void **state)
+static void a_restart_that_loses_or_restores_an_entity_is_found(void **state)
 {
     (void)state;
     begin_with_a();
@@ -557,11 +564,11 @@ static void what_a_restart_loses_or_brings_back_is_found(void **state)
     starts(1, "b");
     expect_quiet("b of Kept, shard 4, is there after the restart, and was not "
                  "before");
-    sent(1, "b", ""); /* it was asked for anew */
+    sent(1, "b", ""); /* it was requested again */
     expect_quiet(NULL);
 }
 
-static void who_lives_in_a_sound_world_and_is_not_there_is_found(void **state)
+static void a_live_entity_that_a_sound_world_lacks_is_found(void **state)
 {
     (void)state;
     begin_with_a();
@@ -574,8 +581,9 @@ static void who_lives_in_a_sound_world_and_is_not_there_is_found(void **state)
     expect_only(NULL);
 }
 
-/* Node 0 is cut off, sends a stop that nobody takes, and is downed; its disk comes back when "a" lives elsewhere. */
-static void a_stop_of_a_life_that_is_over_takes_nobody_away(void **state)
+/* Node 0 is cut off, sends a stop that no replica takes, and is downed. Its disk comes back when
+ * "a" lives elsewhere. */
+static void a_stop_of_an_ended_incarnation_removes_no_live_entity(void **state)
 {
     (void)state;
     begin_with_a();
@@ -594,7 +602,8 @@ static void a_stop_of_a_life_that_is_over_takes_nobody_away(void **state)
     expect_only(NULL);
 }
 
-/* The same, and the stop is sent when node 1 has written its start already; node 1 has died since. */
+/* The same, but the stop is sent when node 1 has already written its start; node 1 has died
+ * since. */
 static void a_stop_from_outside_is_not_for_a_later_start(void **state)
 {
     (void)state;
@@ -617,31 +626,31 @@ static void a_stop_from_outside_is_not_for_a_later_start(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(who_is_stored_lives),
+        CASE(a_stored_entity_lives),
         CASE(a_start_before_it_is_stored_is_found),
-        CASE(who_was_forgotten_and_starts_is_found),
-        CASE(a_start_that_was_not_stored_is_no_start),
+        CASE(a_forgotten_entity_that_starts_is_found),
+        CASE(a_failed_write_stores_no_start),
         CASE(a_base_without_an_id_is_found),
         CASE(a_base_is_of_its_shard_alone),
-        CASE(with_other_shards_each_is_stored_where_it_belongs),
-        CASE(who_is_outside_may_start_whom_others_forgot),
-        CASE(other_types_and_events_are_nothing_to_it),
-        DATA(whom_all_replicas_have_lives),
-        DATA(a_write_that_too_few_have_is_not_stored),
-        DATA(replicas_that_cannot_be_asked_may_have_it),
+        CASE(with_other_shards_entities_are_stored_where_they_belong),
+        CASE(a_node_outside_may_start_a_forgotten_entity),
+        CASE(other_types_and_events_are_ignored),
+        DATA(an_entity_on_all_replicas_lives),
+        DATA(a_write_on_too_few_replicas_is_not_stored),
+        DATA(replicas_that_are_down_may_have_the_write),
         DATA(a_start_that_its_replica_does_not_have_is_found),
-        DATA(whose_stop_was_sent_here_and_starts_is_found),
-        DATA(whose_stop_was_sent_elsewhere_may_start),
-        DATA(whose_stop_comes_late_may_have_been_started_again),
-        DATA(once_it_is_stored_again_no_stop_is_to_come),
+        DATA(a_start_after_its_own_nodes_stop_is_found),
+        DATA(an_entity_that_another_node_stopped_may_start),
+        DATA(an_entity_with_a_late_stop_may_have_started_again),
+        DATA(after_a_new_stored_start_no_stop_is_pending),
         DATA(replicas_that_differ_are_found),
-        DATA(what_the_disk_of_the_dead_has_comes_back),
+        DATA(an_entity_on_a_dead_nodes_disk_comes_back),
         DATA(a_start_that_is_lost_is_found),
-        DATA(what_the_dead_alone_had_may_be_gone),
-        DATA(who_was_not_confirmed_may_be_there_and_lives_then),
-        DATA(what_a_restart_loses_or_brings_back_is_found),
-        DATA(who_lives_in_a_sound_world_and_is_not_there_is_found),
-        DATA(a_stop_of_a_life_that_is_over_takes_nobody_away),
+        DATA(an_entity_that_only_dead_nodes_had_may_be_lost),
+        DATA(an_unconfirmed_start_may_be_stored_and_then_lives),
+        DATA(a_restart_that_loses_or_restores_an_entity_is_found),
+        DATA(a_live_entity_that_a_sound_world_lacks_is_found),
+        DATA(a_stop_of_an_ended_incarnation_removes_no_live_entity),
         DATA(a_stop_from_outside_is_not_for_a_later_start),
     };
 

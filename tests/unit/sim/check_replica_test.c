@@ -1,4 +1,4 @@
-/* The checker of replicas sees laws, equality and marks broken. */
+/* Tests check_replica: broken laws, unequal replicas and broken pruning marks are found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +65,8 @@ static struct slice key(void)
     return slice_text("key");
 }
 
-/* A counter to which that node has added, with a mark that the one who is gone was pruned, or without. */
+/* A counter to which that node has added, with or without a mark that the removed member was
+ * pruned. */
 static void put_counter(const struct node_id *node, uint64_t amount,
                         bool is_marked, struct buf *bytes)
 {
@@ -108,7 +109,7 @@ static void equal_replicas_pass(void **state)
     expect_only(NULL);
 }
 
-static void replicas_that_differ_are_told(void **state)
+static void replicas_that_differ_are_found(void **state)
 {
     char text[200] = "";
 
@@ -123,7 +124,7 @@ static void replicas_that_differ_are_told(void **state)
     assert_non_null(strstr(text, "n1"));
 }
 
-static void one_that_was_never_used_is_empty(void **state)
+static void an_unused_replica_is_empty(void **state)
 {
     struct check_replica unused[NODES] = { replicas[0], replicas[1] };
     char text[200] = "";
@@ -136,7 +137,7 @@ static void one_that_was_never_used_is_empty(void **state)
     assert_true(check_replica_clean(unused, NODES, key(), text, sizeof text));
 }
 
-static void what_is_left_of_who_is_gone_is_told(void **state)
+static void data_of_a_removed_member_is_found(void **state)
 {
     char text[200] = "";
 
@@ -149,7 +150,7 @@ static void what_is_left_of_who_is_gone_is_told(void **state)
     expect_only(NULL);
 }
 
-static void what_is_there_again_behind_its_mark_is_found(void **state)
+static void data_that_returns_after_its_mark_is_found(void **state)
 {
     (void)state;
     give(1, &gone, 3, true);
@@ -158,8 +159,8 @@ static void what_is_there_again_behind_its_mark_is_found(void **state)
     assert_int_equal(verdict_find(verdict, "pruned-stays-pruned")->node, 1);
 }
 
-/* It lives where nobody knows it, and they have pruned it. */
-static void what_a_node_wrote_itself_is_not_judged(void **state)
+/* The node lives where no other node knows it, and others have pruned it. */
+static void a_nodes_own_data_is_not_judged(void **state)
 {
     struct check_replica own = replicas[1];
 
@@ -196,11 +197,11 @@ static void a_replica_that_has_what_its_disk_has_passes(void **state)
     give(0, &identities[0].node, 3, false);
     all_loaded();
     compare_with_disk(&identities[0].node, 3);
-    compare_with_disk(&identities[0].node, 2); /* the last write is not there yet */
+    compare_with_disk(&identities[0].node, 2); /* the last write is not on the disk yet */
     expect_only(NULL);
 }
 
-static void what_a_disk_has_alone_is_found(void **state)
+static void a_value_only_on_disk_is_found(void **state)
 {
     (void)state;
     give(0, &identities[0].node, 3, false);
@@ -209,7 +210,7 @@ static void what_a_disk_has_alone_is_found(void **state)
     expect_only("no-lost-update");
 }
 
-static void a_key_that_a_disk_has_alone_is_found(void **state)
+static void a_key_only_on_disk_is_found(void **state)
 {
     (void)state;
     all_loaded();
@@ -244,8 +245,8 @@ static void good_values_keep_the_laws(void **state)
         dd_free(values[i]);
 }
 
-/* As another one would encode it, in an order of its own: bytes are kept as they came. */
-static void equal_values_of_other_bytes_are_found(void **state)
+/* Another implementation encodes in its own order, and the bytes are kept as they came. */
+static void equal_values_with_different_bytes_are_found(void **state)
 {
     struct dd_value *values[3] = { set_of(1, 2), NULL, set_of(1, 2) };
     struct buf room = { 0 };
@@ -273,16 +274,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(equal_replicas_pass),
-        TEST(replicas_that_differ_are_told),
-        TEST(one_that_was_never_used_is_empty),
-        TEST(what_is_left_of_who_is_gone_is_told),
-        TEST(what_is_there_again_behind_its_mark_is_found),
-        TEST(what_a_node_wrote_itself_is_not_judged),
+        TEST(replicas_that_differ_are_found),
+        TEST(an_unused_replica_is_empty),
+        TEST(data_of_a_removed_member_is_found),
+        TEST(data_that_returns_after_its_mark_is_found),
+        TEST(a_nodes_own_data_is_not_judged),
         TEST(a_replica_that_has_what_its_disk_has_passes),
-        TEST(what_a_disk_has_alone_is_found),
-        TEST(a_key_that_a_disk_has_alone_is_found),
+        TEST(a_value_only_on_disk_is_found),
+        TEST(a_key_only_on_disk_is_found),
         TEST(good_values_keep_the_laws),
-        TEST(equal_values_of_other_bytes_are_found),
+        TEST(equal_values_with_different_bytes_are_found),
     };
 
     return cmocka_run_group_tests_name("check_replica", tests, NULL, NULL);

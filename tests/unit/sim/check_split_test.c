@@ -1,4 +1,4 @@
-/* A cut is judged by what the strategy promises: who keeps what it should is found well, who does not is found out. */
+/* Tests check_split: a cut is judged by what the strategy promises. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,8 @@ static bool is_equal(const struct split *split)
     return split->count[SPLIT_LEFT] == split->count[SPLIT_RIGHT];
 }
 
-/* Cuts a cluster of nodes that have that resolver into equal parts, or not; how many rules are broken for who expects that strategy. */
+/* Cuts a cluster of nodes with that resolver into two parts, equal or not. Returns the number of
+ * rules that are broken for the expected strategy. */
 static uint32_t cut(enum sim_resolver resolver, bool into_equals,
                     enum strategy_kind expected)
 {
@@ -82,7 +83,7 @@ static void a_quorum_goes_on(void **state)
     assert_int_equal(cut(RESOLVER_QUORUM, false, STRATEGY_STATIC_QUORUM), 0);
 }
 
-static void without_a_quorum_nobody_goes_on(void **state)
+static void without_a_quorum_no_side_goes_on(void **state)
 {
     (void)state;
     assert_int_equal(cut(RESOLVER_QUORUM, true, STRATEGY_STATIC_QUORUM), 0);
@@ -95,7 +96,7 @@ static void a_quorum_that_ends_is_found(void **state)
     assert_int_equal(cut(RESOLVER_ALL, false, STRATEGY_STATIC_QUORUM), 1);
 }
 
-static void all_are_downed(void **state)
+static void down_all_keeps_no_side(void **state)
 {
     (void)state;
     assert_int_equal(cut(RESOLVER_ALL, false, STRATEGY_DOWN_ALL), 0);
@@ -106,9 +107,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_quorum_goes_on),
-        cmocka_unit_test(without_a_quorum_nobody_goes_on),
+        cmocka_unit_test(without_a_quorum_no_side_goes_on),
         cmocka_unit_test(a_quorum_that_ends_is_found),
-        cmocka_unit_test(all_are_downed),
+        cmocka_unit_test(down_all_keeps_no_side),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* The checker of what coordinators store: each part of coordinator-state is broken on purpose and found; what keeps it passes. */
+/* Tests check_stored: each part of coordinator-state is broken and found, and correct histories
+ * pass. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,7 @@
 
 #define REGION "akka://sys@host:1/system/sharding/T#1"
 
-/* A shard with its home, as it is stored. */
+/* A stored shard with its home. */
 struct row {
     int32_t shard;
     struct fence fence;
@@ -72,7 +73,7 @@ static void pack(struct buf *gzip, const struct buf *bytes)
     gzip_part_fini(&part);
 }
 
-/* As a coordinator of that term reads it, or sends it to be stored. */
+/* A coordinator of that term reads this state, or sends it to be stored. */
 static void state(uint32_t node, bool is_read, uint64_t ticket, uint64_t term,
                   const struct row *rows, uint32_t count)
 {
@@ -121,7 +122,7 @@ static void has_two(void)
     confirmed(0, 1);
 }
 
-static void what_is_stored_is_told(void **state_of)
+static void a_stored_home_is_announced(void **state_of)
 {
     const struct row next[] = { { 1, { 5, 1 } }, { 2, { 6, 2 } } };
 
@@ -131,7 +132,7 @@ static void what_is_stored_is_told(void **state_of)
     home(0, PROBE_HOME_ENDED, &two[1]);
     started(1);
     state(1, true, 0, 5, two, 2);
-    home(1, PROBE_HOME_SET, &two[0]); /* as it is stored: told at once */
+    home(1, PROBE_HOME_SET, &two[0]); /* as it is stored, so announced at once */
     home(1, PROBE_HOME_TOLD, &two[0]);
     home(1, PROBE_HOME_SET, &next[1]);
     state(1, false, 1, 6, next, 2);
@@ -141,7 +142,7 @@ static void what_is_stored_is_told(void **state_of)
     assert_int_equal(check_stored_counts(check).told, 3);
 }
 
-static void a_home_told_before_its_write_is_confirmed_is_found(void **state_of)
+static void a_home_announced_before_its_confirmed_write_is_found(void **state_of)
 {
     (void)state_of;
     started(0);
@@ -265,8 +266,8 @@ static void a_fence_that_need_not_have_been_read_may_go_back(void **state_of)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(what_is_stored_is_told),
-        CASE(a_home_told_before_its_write_is_confirmed_is_found),
+        CASE(a_stored_home_is_announced),
+        CASE(a_home_announced_before_its_confirmed_write_is_found),
         CASE(a_home_that_came_after_the_write_began_is_not_in_it),
         CASE(a_write_without_a_home_is_found),
         CASE(a_write_with_another_fence_is_found),

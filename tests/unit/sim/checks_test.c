@@ -1,5 +1,5 @@
-/* The checkers over whole worlds: nodes join, leave, crash and are replaced, shards move, an operator downs a node that lives;
- * nothing that must not happen does, and what must be seen is. */
+/* Tests all probe checkers over whole worlds: nodes join, leave, crash and are replaced, shards
+ * move, and an operator downs a live node. No rule is broken unless the test breaks it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,7 +95,7 @@ static void open_scene(struct scene *scene, uint64_t seed, uint32_t nodes)
     assert_true(world_until(scene->world, world_all_up, NULL, 60 * SECOND));
 }
 
-/* Entities everywhere are told something, for a while. */
+/* Sends messages to entities everywhere for a time. */
 static void work(struct scene *scene, uint64_t duration)
 {
     for (uint64_t i = 0; i < duration / (50 * MS); i++) {
@@ -175,7 +175,8 @@ static void shards_move_when_nodes_come_and_go(void **state)
     assert_int_equal(check_member_counts(scene.checks->member).removed, 3);
     kept = check_quorum_counts(scene.checks->kept);
     assert_true(kept.writes > 10);
-    assert_int_equal(kept.reads, 4); /* of two types, two keys each, by the next oldest; the first found nothing */
+    /* the next oldest read two keys of two types; the first read found nothing */
+    assert_int_equal(kept.reads, 4);
     close_scene(&scene);
 }
 
@@ -200,8 +201,9 @@ static void crashed_nodes_come_back(void **state)
     close_scene(&scene);
 }
 
-/* It is cut off and lives on: its entities run twice until it hears of its end, which is measured and no violation. */
-static void a_zombie_is_outside(void **state)
+/* The node is cut off and lives on. Its entities run twice until it learns that it is down; that is
+ * measured, and no violation. */
+static void a_downed_node_that_lives_on_is_outside(void **state)
 {
     struct scene scene;
     uint32_t gone = 2;
@@ -229,7 +231,7 @@ static void cut_off(struct scene *scene, uint32_t node, bool on)
 }
 
 /* It is of another cluster. */
-static void who_joins_a_zombie_is_outside(void **state)
+static void a_node_that_joins_one_outside_is_outside(void **state)
 {
     struct scene scene;
 
@@ -254,8 +256,8 @@ static void who_joins_a_zombie_is_outside(void **state)
     close_scene(&scene);
 }
 
-/* Who took it in was given up, and could tell the others of it before it ended. */
-static void who_is_seen_by_the_others_is_inside(void **state)
+/* The node that welcomed it was given up, and could report it to the others before it ended. */
+static void a_node_that_the_others_see_is_inside(void **state)
 {
     struct scene scene;
 
@@ -274,7 +276,7 @@ static void who_is_seen_by_the_others_is_inside(void **state)
     close_scene(&scene);
 }
 
-/* single-lease-holder: one side gets the lease; the other one ends. */
+/* single-lease-holder: one side gets the lease, and the other side ends. */
 static void a_lease_has_one_holder(void **state)
 {
     struct scene scene;
@@ -318,8 +320,9 @@ static bool is_taken_over(struct world *world, void *arg)
     return check_coordinator_counts(scene->checks->coordinator).active > 2;
 }
 
-/* The oldest is cut off while it exits, before it has handed over: the leader removes it, and its coordinators go on. */
-static void who_exits_and_is_removed_unreached_is_outside(void **state)
+/* The oldest is cut off while it exits, before it has handed over. The leader removes it, and its
+ * coordinators go on. */
+static void an_exiting_node_that_is_removed_unreachable_is_outside(void **state)
 {
     struct scene scene;
     uint32_t gone = 0;
@@ -342,7 +345,8 @@ static void who_exits_and_is_removed_unreached_is_outside(void **state)
     close_scene(&scene);
 }
 
-/* shutdown-completes, from the command on: while nobody answers, with a bug at a step of its end. */
+/* shutdown-completes, from the command on: no other node answers, and a step of the shutdown has a
+ * bug. */
 static bool ends_late(enum zoo_mutant bug, bool is_paused, uint64_t within)
 {
     struct scene scene;
@@ -368,7 +372,7 @@ static bool ends_late(enum zoo_mutant bug, bool is_paused, uint64_t within)
     return was_late;
 }
 
-static void shutdown_completes_a_node_that_does_not_end_is_seen(void **state)
+static void shutdown_completes_a_node_that_does_not_end_is_found(void **state)
 {
     (void)state;
     assert_false(ends_late(ZOO_NONE, false, 240 * SECOND));
@@ -376,7 +380,7 @@ static void shutdown_completes_a_node_that_does_not_end_is_seen(void **state)
     assert_false(ends_late(ZOO_C12R, true, 240 * SECOND)); /* it cannot */
 }
 
-static void what_cannot_be_read_is_known_by_its_line(void **state)
+static void an_unreadable_frame_is_known_by_its_log_line(void **state)
 {
     static const struct {
         const char *module, *text;
@@ -400,7 +404,8 @@ static void what_cannot_be_read_is_known_by_its_line(void **state)
     }
 }
 
-/* The oldest dies: no coordinator. Downed, another node has them; one that hears no control messages does not know it. */
+/* The oldest dies, so there is no coordinator. After it is downed, another node has the
+ * coordinators, but a node that hears no control messages does not know that. */
 static void homes_available_a_cluster_without_coordinators_is_found(void **state)
 {
     struct scene scene;
@@ -428,7 +433,8 @@ static void homes_available_a_cluster_without_coordinators_is_found(void **state
     close_scene(&scene);
 }
 
-/* single-coordinator, homes-available: each data center has a coordinator; to checkers that know of one only they are two. */
+/* single-coordinator, homes-available: each data center has a coordinator. Checkers that know of
+ * one data center see two coordinators. */
 static void data_centers_have_their_coordinators(void **state)
 {
     struct scene scene;
@@ -465,13 +471,13 @@ int main(void)
         cmocka_unit_test(crashed_nodes_come_back),
         cmocka_unit_test(homes_available_a_cluster_without_coordinators_is_found),
         cmocka_unit_test(data_centers_have_their_coordinators),
-        cmocka_unit_test(a_zombie_is_outside),
-        cmocka_unit_test(who_joins_a_zombie_is_outside),
-        cmocka_unit_test(who_is_seen_by_the_others_is_inside),
+        cmocka_unit_test(a_downed_node_that_lives_on_is_outside),
+        cmocka_unit_test(a_node_that_joins_one_outside_is_outside),
+        cmocka_unit_test(a_node_that_the_others_see_is_inside),
         cmocka_unit_test(a_lease_has_one_holder),
-        cmocka_unit_test(who_exits_and_is_removed_unreached_is_outside),
-        cmocka_unit_test(shutdown_completes_a_node_that_does_not_end_is_seen),
-        cmocka_unit_test(what_cannot_be_read_is_known_by_its_line),
+        cmocka_unit_test(an_exiting_node_that_is_removed_unreachable_is_outside),
+        cmocka_unit_test(shutdown_completes_a_node_that_does_not_end_is_found),
+        cmocka_unit_test(an_unreadable_frame_is_known_by_its_log_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Callers on one node: what they do breaks no rule, and each of theirs is broken by who stands between the node and them. */
+/* Tests the callers on one node: honest ones break no rule, and a behavior between them and the
+ * node breaks each of their rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@ static struct world *world;
 static struct workload_world *load;
 static struct workload *workload;
 
-/* One node, whose callers and whose actors receive what the test wants. */
+/* Starts one node whose callers and spawned actors receive what the test wants. */
 static void begin(lie *to_callers, lie *to_called)
 {
     struct world_settings settings = { .seed = 1 };
@@ -66,7 +67,7 @@ static void drain_until_found(const char *invariant, const char *text)
     end();
 }
 
-static void truth_is_not_found_fault_with(void **state)
+static void honest_actors_break_no_rule(void **state)
 {
     struct workload_counts counts;
 
@@ -90,7 +91,7 @@ static enum sherd_next end_twice(struct sherd_ctx *ctx, void *self,
     return caller.receive(ctx, self, msg);
 }
 
-static void an_end_that_is_told_twice_is_found(void **state)
+static void an_end_that_is_heard_twice_is_found(void **state)
 {
     (void)state;
     begin(end_twice, NULL);
@@ -104,7 +105,7 @@ static enum sherd_next no_end(struct sherd_ctx *ctx, void *self,
                                          : caller.receive(ctx, self, msg);
 }
 
-static void an_end_that_is_not_told_is_found(void **state)
+static void an_end_that_is_not_heard_is_found(void **state)
 {
     (void)state;
     begin(no_end, NULL);
@@ -136,7 +137,7 @@ static enum sherd_next given_twice(struct sherd_ctx *ctx, void *self,
     return caller.receive(ctx, self, msg);
 }
 
-static void what_is_passed_on_twice_is_found(void **state)
+static void a_message_passed_on_twice_is_found(void **state)
 {
     (void)state;
     begin(given_twice, NULL);
@@ -150,7 +151,7 @@ static enum sherd_next not_given(struct sherd_ctx *ctx, void *self,
                                       : called.receive(ctx, self, msg);
 }
 
-static void who_is_stopped_before_what_it_was_told_is_found(void **state)
+static void an_actor_stopped_before_its_messages_is_found(void **state)
 {
     (void)state;
     begin(NULL, not_given);
@@ -160,12 +161,12 @@ static void who_is_stopped_before_what_it_was_told_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(truth_is_not_found_fault_with),
-        cmocka_unit_test(an_end_that_is_told_twice_is_found),
-        cmocka_unit_test(an_end_that_is_not_told_is_found),
+        cmocka_unit_test(honest_actors_break_no_rule),
+        cmocka_unit_test(an_end_that_is_heard_twice_is_found),
+        cmocka_unit_test(an_end_that_is_not_heard_is_found),
         cmocka_unit_test(another_sender_is_found),
-        cmocka_unit_test(what_is_passed_on_twice_is_found),
-        cmocka_unit_test(who_is_stopped_before_what_it_was_told_is_found),
+        cmocka_unit_test(a_message_passed_on_twice_is_found),
+        cmocka_unit_test(an_actor_stopped_before_its_messages_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* The workload of distributed data in a small world: what it does, and that it settles. */
+/* Tests the workload of distributed data in a small world: its calls end, and its replicas
+ * settle. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +94,7 @@ static void expect_good(void)
     assert_int_equal(verdict_count(world_verdict(world)), 0);
 }
 
-static void everything_is_done_and_settles(void **state)
+static void all_calls_end_and_replicas_settle(void **state)
 {
     struct data_load_counts counts;
 
@@ -117,8 +118,8 @@ static void everything_is_done_and_settles(void **state)
     expect_good();
 }
 
-/* Who is gone is pruned, and what it did is there. */
-static void a_member_that_dies_settles_too(void **state)
+/* A dead member is pruned, and its writes stay. */
+static void replicas_settle_after_a_member_dies(void **state)
 {
     (void)state;
     world_run(world, 5 * SECOND);
@@ -133,8 +134,8 @@ static void a_member_that_dies_settles_too(void **state)
     expect_good();
 }
 
-/* Replicas that do not speak with each other do not agree. */
-static void what_does_not_settle_is_told(void **state)
+/* Replicas that cannot talk to each other do not agree. */
+static void replicas_that_do_not_settle_are_reported(void **state)
 {
     char text[200] = "";
 
@@ -148,7 +149,7 @@ static void what_does_not_settle_is_told(void **state)
     assert_true(*text);
 }
 
-static void a_cluster_that_speaks_is_not_silent(void **state)
+static void a_cluster_that_sends_values_is_not_silent(void **state)
 {
     (void)state;
     data_load_silence_begins(load);
@@ -173,7 +174,7 @@ static void cut_first(bool cut)
         net_part(world, 0, i, cut);
 }
 
-/* Cut off for longer than a key lasts, one forgets what the others use. */
+/* A node that is cut off for longer than a key lasts forgets what the others use. */
 static void keys_expire(void **state)
 {
     struct data_load_counts counts;
@@ -201,10 +202,10 @@ static void keys_expire(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(everything_is_done_and_settles),
-        TEST(a_member_that_dies_settles_too),
-        TEST(what_does_not_settle_is_told),
-        TEST(a_cluster_that_speaks_is_not_silent),
+        TEST(all_calls_end_and_replicas_settle),
+        TEST(replicas_settle_after_a_member_dies),
+        TEST(replicas_that_do_not_settle_are_reported),
+        TEST(a_cluster_that_sends_values_is_not_silent),
         TEST(calls_without_an_answer_are_found),
         cmocka_unit_test_setup_teardown(keys_expire, begin_expiring, end),
     };

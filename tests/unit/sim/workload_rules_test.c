@@ -1,5 +1,5 @@
-/* The rules that a workload checks itself, each broken on purpose and found: between a node and the workload's behaviors stands
- * one that lies to them, or the workload's own book is changed. */
+/* Tests the rules that a workload checks itself. A behavior between the node and the workload's own
+ * ones lies to them, or the test changes the workload's book. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static struct world *world;
 static struct workload_world *load;
 static struct workload *workload;
 
-/* One node whose entities receive, and apply, what the test wants. */
+/* Starts one node whose entities receive, and apply, what the test wants. */
 static void begin(lie *receive, void (*apply)(void *, uint32_t,
                                               struct sherd_bytes))
 {
@@ -75,7 +75,7 @@ static void run_until_found(const char *invariant, const char *text)
     end();
 }
 
-static void truth_is_not_found_fault_with(void **state)
+static void honest_actors_break_no_rule(void **state)
 {
     struct sherd_status status;
 
@@ -127,7 +127,7 @@ static void a_message_that_is_not_given_is_found(void **state)
     end();
 }
 
-/* Each second one waits for the next. */
+/* Every second message waits for the next. */
 static enum sherd_next swapped(struct sherd_ctx *ctx, void *self,
                                const struct sherd_msg *msg)
 {
@@ -182,7 +182,7 @@ static void a_message_for_another_is_found(void **state)
     run_until_found("right-receiver", "was given what is for k");
 }
 
-/* A body that was changed at that place, from its end if that is negative, and is as long as is said. */
+/* Changes the body at that place, from its end if negative, and shortens it. */
 static enum sherd_next changed(struct sherd_ctx *ctx, void *self,
                                const struct sherd_msg *msg, size_t at,
                                size_t shorter)
@@ -252,7 +252,8 @@ static void a_timer_of_a_former_incarnation_is_found(void **state)
     run_until_found("same-incarnation", "was given a timer of incarnation");
 }
 
-/* The actor's clock cannot be lied about: one timer's end is told as another one's, the other way round, or not at all. */
+/* The actor's clock cannot lie. So one timer's end is reported as another's, the reverse, or not at
+ * all. */
 static enum sherd_next of_another(struct sherd_ctx *ctx, void *self,
                                   const struct sherd_msg *msg)
 {
@@ -312,7 +313,7 @@ static enum sherd_next without_a_word(struct sherd_ctx *ctx, void *self,
                : workload_entity_plain.receive(ctx, self, msg);
 }
 
-static void an_entity_that_ends_without_a_word_is_found(void **state)
+static void an_entity_that_ends_without_notice_is_found(void **state)
 {
     (void)state;
     entity_type = WORKLOAD_STREAM;
@@ -343,7 +344,7 @@ static enum sherd_next deaf(struct sherd_ctx *ctx, void *self,
                                   : honest->receive(ctx, self, msg);
 }
 
-static void a_job_whose_end_nobody_hears_is_found(void **state)
+static void a_job_with_an_unheard_end_is_found(void **state)
 {
     (void)state;
     begin(deaf, NULL);
@@ -382,7 +383,7 @@ static void an_event_that_is_given_without_its_bytes_is_found(void **state)
 static void (*truth)(void *user, uint32_t node, const char *type,
                      const char *id, uint64_t events, uint64_t hash);
 
-/* As an entity that was given all events but the last. */
+/* Like an entity that got all events but the last. */
 static void one_less(void *user, uint32_t node, const char *type,
                      const char *id, uint64_t events, uint64_t hash)
 {
@@ -398,7 +399,7 @@ static void an_event_that_a_recovery_leaves_out_is_found(void **state)
     run_until_found("no-lost-ack", ", its replay had ");
 }
 
-/* ---- a book that is wrong ---- */
+/* ---- a wrong book ---- */
 
 static enum sherd_next not_to_ask(struct sherd_ctx *ctx, void *self,
                                   const struct sherd_msg *msg)
@@ -513,7 +514,7 @@ static void the_end_of_an_actor_that_is_not_watched_is_found(void **state)
 {
     (void)state;
     begin(NULL, NULL);
-    client_with_watch()->watches.count = 0; /* as if all had been told */
+    client_with_watch()->watches.count = 0; /* as if all had got their notices */
     run_until_found("watch-ends-once", "which is not watched");
 }
 
@@ -539,12 +540,12 @@ static void the_end_of_an_actor_that_lives_is_found(void **state)
     world_run(world, SECOND);
     ref = client_with_watch()->watches.items[0];
     mem_free(map_take(&workload->watched,
-                      slice_of(&ref, sizeof ref))); /* its end is not booked */
+                      slice_of(&ref, sizeof ref))); /* its end is not in the book */
     run_until_found("watch-ends-once", ", which lives, was told");
     names_nobody = false;
 }
 
-static void who_is_not_told_of_a_message_that_ended_is_found(void **state)
+static void a_missing_undelivered_notice_is_found(void **state)
 {
     (void)state;
     begin(NULL, NULL);
@@ -555,7 +556,7 @@ static void who_is_not_told_of_a_message_that_ended_is_found(void **state)
     end();
 }
 
-static void a_watcher_that_is_not_told_is_found(void **state)
+static void a_watcher_without_its_notice_is_found(void **state)
 {
     struct sherd_ref nobody = { 77, 78 };
 
@@ -585,7 +586,7 @@ static void a_buffer_over_its_limit_is_found(void **state)
     end();
 }
 
-/* Seen by no look at what waits at that moment. */
+/* The limit was exceeded between looks. */
 static void a_buffer_that_was_over_its_limit_is_found(void **state)
 {
     struct sherd_status status = { .held_max = 11 };
@@ -603,7 +604,7 @@ static void a_buffer_that_was_over_its_limit_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(truth_is_not_found_fault_with),
+        cmocka_unit_test(honest_actors_break_no_rule),
         cmocka_unit_test(a_message_that_is_given_twice_is_found),
         cmocka_unit_test(a_message_that_is_not_given_is_found),
         cmocka_unit_test(messages_that_are_given_in_another_order_are_found),
@@ -614,9 +615,9 @@ int main(void)
         cmocka_unit_test(a_timer_that_comes_too_early_is_found),
         cmocka_unit_test(a_timer_that_is_passed_by_another_is_found),
         cmocka_unit_test(a_timer_that_never_comes_is_found),
-        cmocka_unit_test(an_entity_that_ends_without_a_word_is_found),
+        cmocka_unit_test(an_entity_that_ends_without_notice_is_found),
         cmocka_unit_test(an_answer_to_nothing_is_found),
-        cmocka_unit_test(a_job_whose_end_nobody_hears_is_found),
+        cmocka_unit_test(a_job_with_an_unheard_end_is_found),
         cmocka_unit_test(an_event_that_is_not_applied_is_found),
         cmocka_unit_test(an_event_that_is_given_without_its_bytes_is_found),
         cmocka_unit_test(an_event_that_a_recovery_leaves_out_is_found),
@@ -627,8 +628,8 @@ int main(void)
         cmocka_unit_test(an_ask_that_never_ends_is_found),
         cmocka_unit_test(the_end_of_an_actor_that_is_not_watched_is_found),
         cmocka_unit_test(the_end_of_an_actor_that_lives_is_found),
-        cmocka_unit_test(who_is_not_told_of_a_message_that_ended_is_found),
-        cmocka_unit_test(a_watcher_that_is_not_told_is_found),
+        cmocka_unit_test(a_missing_undelivered_notice_is_found),
+        cmocka_unit_test(a_watcher_without_its_notice_is_found),
         cmocka_unit_test(a_buffer_over_its_limit_is_found),
         cmocka_unit_test(a_buffer_that_was_over_its_limit_is_found),
     };

@@ -1,4 +1,4 @@
-/* Whole nodes under a workload: every message is accounted for, to the last one. */
+/* Tests whole nodes under a workload: every message is accounted for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void run_for(struct run *run, uint64_t seconds)
     }
 }
 
-/* Everything is closed, and nothing is wrong. */
+/* All is closed, and no rule is broken. */
 static void end(struct run *run)
 {
     struct verdict *verdict = world_verdict(run->world);
@@ -96,7 +96,7 @@ static void end(struct run *run)
                          run->counts.lost_in_connection);
 }
 
-/* One for a test that finds its own way to more: WORKLOAD_SEED, or WORKLOAD_SEEDS of them. */
+/* The seed of a test: WORKLOAD_SEED, or each of WORKLOAD_SEEDS. */
 static uint64_t first_seed(void)
 {
     const char *one = getenv("WORKLOAD_SEED");
@@ -142,16 +142,17 @@ static void a_graceful_leave_and_a_rebalance_lose_nothing(void **state)
         start(&run, node);
         run_for(&run, 40);
         end(&run);
-        /* An answer may be under way to an actor of the node as it closes its connections. */
+        /* A reply may be in flight to an actor of the node as it closes its connections. */
         assert_int_equal(run.counts.lost_with_node, 0);
         assert_int_equal(run.counts.lost_to_entities, 0);
     }
 }
 
-/* What was lost with a crash is known to the last one; not every crash meets something. */
-static void a_crash_loses_what_was_there(void **state)
+/* The exact number of messages lost with a crash is known; not every crash loses one. */
+static void a_crash_loses_only_accounted_messages(void **state)
 {
-    struct workload_settings settings = { .interval_ms = 5 }; /* something is always there */
+    /* so that messages are always in flight */
+    struct workload_settings settings = { .interval_ms = 5 };
 
     uint64_t lost = 0;
 
@@ -172,7 +173,7 @@ static void a_crash_loses_what_was_there(void **state)
     assert_true(lost > 0);
 }
 
-/* After a drain; those whose home is behind a cut do not answer. */
+/* After a drain, entities whose home is behind a cut do not answer. */
 static void entities_answer_entities_that_do_not_answer_are_found(void **state)
 {
     struct workload_settings settings = { .ids = 10, .interval_ms = 50 };
@@ -190,7 +191,8 @@ static void entities_answer_entities_that_do_not_answer_are_found(void **state)
     net_cut(run.world, 1, 0, NET_ORDINARY, true);
     net_cut(run.world, 2, 0, NET_ORDINARY, true);
     net_cut(run.world, 2, 1, NET_ORDINARY, true);
-    assert_false(workload_world_roll(run.workload, 8, 20 * SECOND)); /* each is asked once, not always at its home */
+    /* each is asked once, not always at its home */
+    assert_false(workload_world_roll(run.workload, 8, 20 * SECOND));
     found = verdict_find(world_verdict(run.world), "entities-answer");
     assert_non_null(found);
     assert_non_null(strstr(found->text, "entities have not answered"));
@@ -198,8 +200,8 @@ static void entities_answer_entities_that_do_not_answer_are_found(void **state)
     workload_world_free(run.workload);
 }
 
-/* Clients that are seldom at it have the time that they need to ask. */
-static void who_was_not_asked_yet_is_waited_for(void **state)
+/* Clients with long intervals have the time that they need to ask. */
+static void the_roll_call_waits_for_entities_not_asked_yet(void **state)
 {
     struct workload_settings settings = { .ids = 10, .interval_ms = 5000 };
     struct run run = begin(3, &settings);
@@ -217,10 +219,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entities_answer_entities_that_do_not_answer_are_found),
-        cmocka_unit_test(who_was_not_asked_yet_is_waited_for),
+        cmocka_unit_test(the_roll_call_waits_for_entities_not_asked_yet),
         cmocka_unit_test(a_quiet_cluster_loses_nothing),
         cmocka_unit_test(a_graceful_leave_and_a_rebalance_lose_nothing),
-        cmocka_unit_test(a_crash_loses_what_was_there),
+        cmocka_unit_test(a_crash_loses_only_accounted_messages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
