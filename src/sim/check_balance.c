@@ -30,8 +30,8 @@ bool check_balance_holds(const struct check_balance_limits *limits,
                                   : most - least <= limits->threshold;
 }
 
-/* Counts the shards of each type on the nodes of one data center: one row for each type. Returns
- * the number of nodes. */
+/* Counts the shards of each type on the nodes of one data center, a row for each type. Returns the
+ * number of nodes. */
 static uint32_t count_shards(struct world *world, uint32_t center,
                              uint32_t centers, uint32_t *rows,
                              uint32_t *types)

@@ -1,5 +1,5 @@
-/* Keeps three tables and compares them: the state of each coordinator, the reports of each region,
- * and the shards of each lane. */
+/* Compares three tables: the state of each coordinator, the reports of each region, and the shards
+ * of each lane. */
 #include "sim/check_coordinator.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 enum handoff_step { STEP_NONE, STEP_BEGUN, STEP_STOPPING, STEP_MOVED };
 
-/* A shard as its coordinator sees it. It is void in another incarnation of the coordinator. */
+/* A shard as its coordinator sees it; void in another incarnation of the coordinator. */
 struct home {
     uint64_t life;
     uint64_t uid; /* 0: none */
@@ -26,15 +26,15 @@ struct home {
 /* A node's part in a type. */
 struct part {
     uint64_t life;        /* of the node when this was written */
-    uint64_t coordinator; /* number of the coordinator's incarnation, counted over all */
+    uint64_t coordinator; /* number of the coordinator's incarnation */
     uint64_t term;        /* of the active coordinator; 0: none */
     uint64_t attempt;     /* the last that began */
     uint64_t registered;  /* the term that the region is registered under */
-    uint64_t registration; /* number of the registration under a new term, counted over all */
+    uint64_t registration; /* number of the last registration under a new term */
     bool region_stopped;
 };
 
-/* The newest directive that a region took for a shard. */
+/* The newest directive that a region took. */
 struct mark {
     uint64_t life;
     uint64_t registration;
@@ -43,7 +43,7 @@ struct mark {
     uint64_t attempt;
 };
 
-/* The last report of a region about a shard. */
+/* A region's last report. */
 struct said {
     uint64_t uid;
     struct fence fence;
@@ -55,23 +55,23 @@ struct host {
     struct fence fence;
 };
 
-/* The part of one incarnation in a shard. */
+/* The part of an incarnation in a shard. */
 struct holder {
     uint64_t uid;
-    uint64_t place;     /* a hash of its address; 0: no coordinator has named it */
-    struct fence given; /* the highest under which a coordinator had it as the home */
+    uint64_t place;     /* hash of its address; 0: no coordinator has named it */
+    struct fence given; /* the highest with it as the home */
     struct fence taken; /* the highest that its region got */
-    bool has_hosted;    /* its region was told to host, or a lane hosted */
+    bool has_hosted;    /* told to host, or hosted by a lane */
 };
 
-/* A shard over all nodes. */
+/* A shard, over all nodes. */
 struct shard_fact {
     struct fence allocated; /* the highest, without nodes outside */
     VEC(struct holder) holders;
     VEC(struct host) hosts;
 };
 
-/* A type over all nodes. */
+/* A type, over all nodes. */
 struct type_fact {
     uint64_t term; /* the highest, without nodes outside */
     VEC(uint32_t) alive; /* nodes with a coordinator, active or not yet */
@@ -90,7 +90,7 @@ struct check_coordinator {
     struct map removed; /* node's incarnation, uid -> a byte */
     uint64_t uids[CHECK_NODES_MAX];
     uint64_t lives[CHECK_NODES_MAX];
-    uint64_t life; /* the last number given to a node, a coordinator or a registration */
+    uint64_t life; /* the last one given to a node, a coordinator or a registration */
     struct check_coordinator_counts counts;
 };
 
@@ -166,7 +166,7 @@ static struct shard_fact *shard_of(struct check_coordinator *check,
                     sizeof(struct shard_fact));
 }
 
-/* Null: that incarnation had no part in the shard. */
+/* Null: it had no part in the shard. */
 static struct holder *find_holder(const struct shard_fact *fact, uint64_t uid)
 {
     for (uint32_t i = fact->holders.count; i-- > 0;)
@@ -192,7 +192,7 @@ static uint64_t place_of(const struct probe *probe)
 }
 
 /* Whether a coordinator had that place as the home. A stored state names no incarnation, so the
- * next incarnation there inherits the entry. */
+ * next one there inherits it. */
 static bool was_given(const struct shard_fact *fact, uint64_t place)
 {
     for (uint32_t i = 0; i < fact->holders.count; i++)
@@ -239,7 +239,7 @@ static void lives_again(struct check_coordinator *check, uint32_t node,
         vec_push(&fact->alive, node);
 }
 
-/* One coordinator at a time from its start on, though it does nothing before it is active. */
+/* A coordinator is alone from its start on, though it does nothing before it is active. */
 static void judge_alone(struct check_coordinator *check, uint32_t node,
                         const struct probe *probe, const char *what)
 {
@@ -291,8 +291,8 @@ static void started(struct check_coordinator *check, uint32_t node,
     judge_alone(check, node, probe, "starts");
 }
 
-/* A term is taken once. A node outside may have slept since the store gave it a term, or continues
- * above those inside. It is no step of their history. */
+/* A term is taken once. A node outside may have slept with its term, or goes on above those inside:
+ * that is no step of their history. */
 static void active(struct check_coordinator *check, uint32_t node,
                    const struct probe *probe)
 {
@@ -331,7 +331,7 @@ static void judge_fence(struct check_coordinator *check, uint32_t node,
     struct shard_fact *fact = shard_of(check, probe);
 
     if (is_outside(check, node))
-        return; /* only the store inside the cluster knows of it */
+        return; /* only the store inside knows of it */
     if (fence_compare(probe->fence, fact->allocated) > 0)
         fact->allocated = probe->fence;
     else
@@ -369,8 +369,8 @@ static void judge_allocation(struct check_coordinator *check, uint32_t node,
     }
 }
 
-/* A region reports only shards that it was told to host, under no newer fence than it got. A stored
- * home was decided by some coordinator. */
+/* A region reports only shards that it was told to host, under no newer fence. A stored home was
+ * decided by a coordinator. */
 static void judge_report(struct check_coordinator *check, uint32_t node,
                          const struct probe *probe)
 {
@@ -440,7 +440,7 @@ static void home_fenced(struct check_coordinator *check, uint32_t node,
     give(check, probe);
 }
 
-/* Whether another incarnation had the shard under a higher fence than its home. */
+/* Another incarnation had the shard under a higher fence than its home. */
 static bool is_contested(struct check_coordinator *check,
                          const struct probe *probe, const struct home *home)
 {
@@ -458,8 +458,8 @@ static bool is_contested(struct check_coordinator *check,
     return false;
 }
 
-/* Whether the home's region is a new one. A region lives as long as its node, so a new one has a
- * new incarnation, of which the stored state did not know. */
+/* Whether the home's region is a new one. A region lives as long as its node, so a new one is of
+ * another incarnation. */
 static bool is_renewed(struct check_coordinator *check,
                        const struct probe *probe, const struct home *home)
 {
@@ -476,7 +476,7 @@ static bool is_renewed(struct check_coordinator *check,
     return true;
 }
 
-/* Returns why the end of this home breaks the rule; null if it does not. */
+/* Why the end of this home breaks the rule; null: it does not. */
 static const char *wrong_end(struct check_coordinator *check, uint32_t node,
                              const struct probe *probe, const struct home *home)
 {
@@ -650,7 +650,7 @@ static void registered(struct check_coordinator *check, uint32_t node,
                   "region of type %u registers under term %" PRIu64
                   " after %" PRIu64,
                   probe->type, probe->first, part->registered);
-    /* A new coordinator knows only what regions reported to it, so older fences are forgotten. */
+    /* A new coordinator knows only what was reported to it. */
     if (probe->first > part->registered)
         part->registration = ++check->life;
     part->registered = probe->first;

@@ -1,5 +1,5 @@
-/* Keeps all writes of each key in the order in which they began, and compares values with the
- * writes that they must and may show. */
+/* Keeps the writes of each key in the order of their begin, and compares values with the writes
+ * that they must and may show. */
 #include "sim/check_data.h"
 
 #include "base/check.h"
@@ -10,7 +10,7 @@
 struct write {
     struct check_data_write what;
     uint64_t number;
-    uint64_t life; /* incarnation of its node */
+    uint64_t life; /* of its node */
     uint64_t begun;
     uint64_t ended; /* 0: open */
     enum check_data_end end;
@@ -20,7 +20,7 @@ struct write {
     uint64_t ends;  /* incarnations that had ended at its begin */
 };
 
-/* The value that a client saw last. */
+/* The last value that a client saw. */
 struct told {
     uint32_t client;
     struct check_data_value value; /* without elements */
@@ -51,9 +51,9 @@ struct place {
 struct check_data {
     struct verdict *verdict;
     const struct check_safety *safety; /* may be null */
-    bool has_strays; /* some node has become a stray */
-    VEC(bool) strays; /* by incarnation, from 1: it has been outside */
-    uint32_t nodes;   /* all node indexes so far are below it */
+    bool has_strays; /* some node has been one */
+    VEC(bool) strays; /* by incarnation, from 1: it was outside */
+    uint32_t nodes;   /* all node indexes are below it */
     VEC(struct key *) keys;
     VEC(uint32_t) key_of; /* by number of a write, from 1 */
     struct place places[CHECK_NODES_MAX];
@@ -101,7 +101,6 @@ static bool is_outside(const struct check_data *check, uint32_t node)
     return check->safety && check->safety->outside[node];
 }
 
-/* A stray's writes may be pruned while it lives. */
 static bool is_astray(const struct check_data *check, uint32_t node)
 {
     return is_outside(check, node) || check->places[node].is_pruned;
@@ -172,7 +171,7 @@ void check_data_node_started(struct check_data *check, uint32_t node)
     check->started = check_data_time(check);
 }
 
-/* The results of its open writes are unknown: each was done by now, or never. */
+/* Its open writes were done by now, or never; their results are unknown. */
 void check_data_node_ended(struct check_data *check, uint32_t node)
 {
     uint64_t now = check_data_time(check);
@@ -224,8 +223,8 @@ bool check_data_has_forgotten(const struct check_data *check, uint32_t node,
     return false;
 }
 
-/* Counts how often replicas forgot the key since the write began: the replica of `node`, or all
- * with CHECK_NODES_MAX. */
+/* How often replicas forgot the key since the write began: that of `node`, or all with
+ * CHECK_NODES_MAX. */
 static uint64_t forgotten_since(const struct key *key,
                                 const struct write *write, uint32_t node)
 {
@@ -307,7 +306,7 @@ uint64_t check_data_ends_since(const struct check_data *check, uint64_t number)
 
 /* ---- writes that must be visible ---- */
 
-/* Whether merges of this type keep every element that was added and not removed. */
+/* Whether merges keep all elements that were added and not removed. */
 static bool keeps_elements(enum sherd_data_type type)
 {
     return type == SHERD_G_SET || type == SHERD_OR_SET ||
@@ -329,8 +328,8 @@ static bool concerns(const struct write *removal, int64_t element)
            what == CHECK_DATA_GROUP(element % CHECK_DATA_GROUPS);
 }
 
-/* Whether a removal may have removed what this write added. Earlier removals of its client, and
- * removals that ended before it began, did not. */
+/* Whether a removal may have covered this addition: not an earlier one of its client, nor one that
+ * ended before. */
 static bool may_be_removed(const struct key *key, const struct write *add)
 {
     for (uint32_t i = 0; i < key->removals.count; i++) {
@@ -347,7 +346,7 @@ static bool may_be_removed(const struct key *key, const struct write *add)
     return false;
 }
 
-/* Whether its client has removed it since. The removal saw all earlier additions of the client. */
+/* Whether its client has removed it since. The removal saw all that the client had added. */
 static bool is_removed_again(const struct key *key, const struct write *add,
                              const struct write **removal)
 {
@@ -362,8 +361,7 @@ static bool is_removed_again(const struct key *key, const struct write *add,
     return false;
 }
 
-/* Whether this is the last write of its element. Others of the element come before it, from the
- * same client. */
+/* The last write of its element; others are of the same client. */
 static bool is_last(const struct key *key, const struct write *add)
 {
     const struct write *end = key->writes.items + key->writes.count;
@@ -388,7 +386,7 @@ bool check_data_is_firm(const struct check_data *check, uint64_t number)
            write->what.act == CHECK_DATA_ADD && !may_be_removed(key, write);
 }
 
-/* The judging of one value: by a read, or null in the quiet phase. */
+/* The judging of one value: read is null in the quiet phase. */
 struct judgement {
     struct check_data *check;
     const struct key *key;
@@ -404,7 +402,6 @@ static bool lives(const struct check_data *check, const struct write *write)
     return place->lives && place->life == write->life;
 }
 
-/* Whether a live node has the write. */
 static bool is_kept(const struct check_data *check, const struct write *write)
 {
     return lives(check, write) ||
@@ -412,7 +409,7 @@ static bool is_kept(const struct check_data *check, const struct write *write)
             check->ends - write->ends < write->what.replicas);
 }
 
-/* Several writes may have put the key of an element or a count in these types. */
+/* Types in which several writes may put the same map key. */
 static bool has_groups(enum sherd_data_type type)
 {
     return type == SHERD_OR_MULTIMAP || type == SHERD_PN_COUNTER_MAP;
@@ -423,7 +420,7 @@ static int64_t group_of(const struct write *write)
     return write->what.element % CHECK_DATA_GROUPS;
 }
 
-/* Whether no node inside knew of the write for certain when its node was outside. */
+/* No node inside knew the write for certain when its own node was outside. */
 static bool is_stray(const struct check_data *check, const struct write *write)
 {
     bool is_known = write->what.replicas > 1 &&
@@ -442,9 +439,9 @@ bool check_data_must_stay(const struct check_data *check, uint64_t number)
            check_data_is_firm(check, number) && !is_stray(check, write);
 }
 
-/* Whether pruning a stray may take the write along. A map key that the stray put covers what the
- * stray knew then, and is pruned as the stray's own. The entries of others under that key go with
- * it, and a counter under it begins anew. The stray did not know later entries. */
+/* Whether pruning a stray may take the write along. A map key that the stray put covers what it
+ * knew, and is pruned as its own: others' entries under it go, and a counter begins anew. Later
+ * entries stay. */
 static bool may_go_with_a_stray(const struct judgement *judgement,
                                 const struct write *write)
 {
@@ -458,7 +455,7 @@ static bool may_go_with_a_stray(const struct judgement *judgement,
         const struct write *other = &key->writes.items[i];
         bool is_before = other->ended && other->ended < write->begun;
 
-        /* A removal of one element of a key also puts the key. */
+        /* A removal of one element puts the map key, too. */
         if (other->what.act != CHECK_DATA_DELETE && other->what.element >= 0 &&
             (counts || !is_before) && group_of(other) == group_of(write) &&
             !(other->ended && other->end == CHECK_DATA_REFUSED) &&
@@ -468,7 +465,7 @@ static bool may_go_with_a_stray(const struct judgement *judgement,
     return false;
 }
 
-/* Replicas that acknowledged the write may have forgotten it since. */
+/* Replicas may have forgotten it since. */
 static bool meets(struct check_data *check, const struct check_data_read *read,
                   const struct write *write)
 {
@@ -494,7 +491,7 @@ static bool must_show(const struct judgement *judgement,
         return false;
     if (!read)
         return is_kept(judgement->check, write);
-    /* A notice may be older than the newest writes, so only going back is judged. */
+    /* Only going back is judged: a notice may be older than the newest writes. */
     if (!read->replicas || is_outside(judgement->check, read->node))
         return false;
     if (write->what.client == read->client && write->ended &&
@@ -568,7 +565,7 @@ static void judge_elements(const struct judgement *judgement)
     }
 }
 
-/* No two writes add the same element, so the numbers of writes suffice. */
+/* No two writes add the same element, so numbers suffice. */
 static void judge_strangers(const struct judgement *judgement)
 {
     const struct check_data *check = judgement->check;
@@ -594,9 +591,8 @@ static bool is_counter(enum sherd_data_type type)
            type == SHERD_PN_COUNTER_MAP;
 }
 
-/* A disk may restore what a removed member had counted. The node that prunes that member again then
- * counts it as its own, and another disk may hold it as the count of an earlier pruner. The pruning
- * mark was forgotten with the key. */
+/* A disk may restore a removed member's count. The next pruner counts it as its own, and another
+ * disk may hold it as an earlier pruner's. The mark was forgotten with the key. */
 static bool may_count_twice(const struct judgement *judgement)
 {
     const struct key *key = judgement->key;
@@ -626,7 +622,7 @@ static void judge_count(const struct judgement *judgement)
         most += amount > 0 || must ? amount : 0;
         least += amount < 0 || must ? amount : 0;
     }
-    /* Removed counts may count in part or not at all. */
+    /* Removed counts may count in part. */
     if (key->removals.count || may_count_twice(judgement)) {
         least = INT64_MIN;
         most = INT64_MAX;
@@ -643,7 +639,7 @@ static void judge_count(const struct judgement *judgement)
                   (long long)most);
 }
 
-/* Flags and deletions stay on forever, and go on only when a client switched them. */
+/* Flags and deletions stay on, and go on only by a client's write. */
 static void judge_switch(const struct judgement *judgement,
                          enum check_data_act act, bool is_on, const char *name)
 {
@@ -671,7 +667,7 @@ static void judge_switch(const struct judgement *judgement,
                   judgement->index, name);
 }
 
-/* Looks for a write that must be visible. Removals do not create a key. */
+/* Looks for a write that must be visible; removals do not create a key. */
 static void judge_missing(const struct judgement *judgement)
 {
     const struct key *key = judgement->key;

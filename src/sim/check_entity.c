@@ -18,7 +18,6 @@ struct incarnation {
     uint32_t node;
 };
 
-/* A live entity. */
 struct entity {
     VEC(struct incarnation) live;
     uint64_t overlap_since; /* while it lives more than once */
@@ -26,7 +25,6 @@ struct entity {
     uint8_t key[]; /* type, id: lent to the map */
 };
 
-/* A shard at a node. */
 struct place {
     uint32_t live; /* entities */
     bool is_hosted;
@@ -35,7 +33,7 @@ struct place {
 struct place_node {
     uint64_t uid;
     uint64_t live; /* entities */
-    uint64_t stop_at; /* from then on none may live; 0: the node need not stop */
+    uint64_t stop_at; /* from then on none may live; 0: it need not stop */
 };
 
 struct check_entity {
@@ -84,7 +82,7 @@ void check_entity_free(struct check_entity *check)
     mem_free(check);
 }
 
-/* The key is short because each start and stop of an entity looks it up. */
+/* Each start and stop looks it up, so the key is short. */
 static struct place *place_of(struct check_entity *check, uint32_t node,
                               uint64_t shard)
 {
@@ -172,7 +170,7 @@ static void entity_started(struct check_entity *check, uint64_t now,
     check->counts.live++;
 }
 
-/* Removes one incarnation of an entity, and the entity's row with the last one. */
+/* Removes one incarnation, and the row with the last one. */
 static void forget(struct check_entity *check, uint64_t now,
                    struct entity *entity, uint32_t index)
 {

@@ -1,13 +1,10 @@
-/* Checks entities: which incarnations live, by the probes around their callbacks.
+/* Checks which incarnations of entities live, by the probes around their callbacks.
  *
- *   single-activation  an entity has at most one live incarnation, and lives only where its shard
- *                      is hosted. If one incarnation runs on a node outside (facts.h) that is not
- *                      late, the overlap is measured instead. One node never has two
- *   handoff-safety     a shard is not reported as ended where one of its entities lives
- *   downed-node-stops  a node that knows that it must stop has no live entity after its time limit
- *
- * Facts must arrive in the order in which they happened. The checker knows neither worlds nor
- * nodes. */
+ *   single-activation  an entity has one live incarnation, and lives only where its shard is
+ *                      hosted. An overlap with a node outside (facts.h) that is not late is
+ *                      measured; one node never has two
+ *   handoff-safety     a shard is not reported as ended where its entities live
+ *   downed-node-stops  a node that must stop has no live entity after its time limit */
 #ifndef SHERD_SIM_CHECK_ENTITY_H
 #define SHERD_SIM_CHECK_ENTITY_H
 
@@ -22,7 +19,7 @@ struct check_entity;
 struct check_entity_counts {
     uint64_t started;     /* incarnations */
     uint64_t live;
-    uint64_t overlaps;    /* times that an entity began to live twice, once on a node outside */
+    uint64_t overlaps;    /* times that an entity lived twice, once on a node outside */
     uint64_t overlap_ns;  /* total duration */
     uint64_t overlap_ns_max;
 };
@@ -33,17 +30,17 @@ struct check_entity *check_entity_new(struct verdict *verdict,
                                       uint64_t stop_ns);
 void check_entity_free(struct check_entity *check);
 
-/* now: the world's time, ns. Ignores other kinds of probes. */
+/* now: the world's time, ns. */
 void check_entity_probe(struct check_entity *check, uint64_t now,
                         uint32_t node, const struct probe *probe);
 void check_entity_node_started(struct check_entity *check, uint32_t node,
                                uint64_t uid);
 void check_entity_node_ended(struct check_entity *check, uint64_t now,
                              uint32_t node);
-/* The node did not run during that time, so its time to stop grows. */
+/* It did not run that long: its time to stop grows. */
 void check_entity_paused(struct check_entity *check, uint32_t node,
                          uint64_t duration);
-/* Judges deadlines. Call it often, such as at every probe and at the end. */
+/* Judges deadlines. At every probe and at the end. */
 void check_entity_look(struct check_entity *check, uint64_t now);
 struct check_entity_counts
 check_entity_counts(const struct check_entity *check);

@@ -1,5 +1,4 @@
-/* Folds the events that a follower hears into a picture, and judges each event by the picture
- * before it. */
+/* Folds events into a picture, and judges each event by the picture before it. */
 #include "sim/check_follow.h"
 
 #include <inttypes.h>
@@ -32,8 +31,8 @@ struct follower {
     bool has_part;    /* of a state: the rest comes next */
     bool has_heard;   /* anything since it subscribed */
     uint32_t events;  /* 0: not subscribed */
-    uint32_t leaving; /* unsubscribed, but events in flight may still arrive */
-    uint32_t whole;   /* events that it heard without gap since the picture began */
+    uint32_t leaving; /* unsubscribed, but may still arrive */
+    uint32_t whole;   /* heard without gap since the picture began */
     struct picture picture;
     struct picture parts; /* of a state */
     VEC(uint64_t) removed;
@@ -174,7 +173,7 @@ static void wrong(const struct follower *follower,
                   "an actor hears %s", what);
 }
 
-/* Whether it heard all of these events since its picture began. */
+/* It heard all of these since its picture began. */
 static bool has_all(const struct follower *follower, uint32_t events)
 {
     return (follower->whole & events) == events;
@@ -275,7 +274,7 @@ static const char *judge_leader(const struct follower *follower,
                : NULL;
 }
 
-/* Each member has one role more, which names its data center. */
+/* Each member has one more, for its data center. */
 static uint32_t count_roles(const struct sherd_cluster_member *member)
 {
     uint32_t count = 0;
@@ -285,7 +284,6 @@ static uint32_t count_roles(const struct sherd_cluster_member *member)
     return count;
 }
 
-/* Compares the member with what the world started. */
 static const char *judge_identity(const struct follower *follower,
                                   const struct sherd_cluster_member *member)
 {
@@ -318,7 +316,7 @@ static bool ends(const struct sherd_cluster_event *event)
             !event->member.uid);
 }
 
-/* Returns null if the event fits the picture before it. */
+/* Null: the event fits the picture before it. */
 static const char *judge(const struct follower *follower,
                          const struct picture *picture,
                          const struct sherd_cluster_event *event)
@@ -407,7 +405,7 @@ static void fold(struct follower *follower, struct picture *picture,
 
 /* ---- hearing ---- */
 
-/* A follower with room in its mailbox has heard all changes, so the state says what it knows. */
+/* A follower with room in its mailbox has heard all, so the state has nothing new. */
 static void judge_again(struct follower *follower)
 {
     char text[160];
@@ -420,7 +418,7 @@ static void judge_again(struct follower *follower)
                   text);
 }
 
-/* A member that is not in the state is permanently gone. Members in both took allowed steps. */
+/* A member that the state lacks is permanently gone; the others took allowed steps. */
 static void judge_members(struct follower *follower)
 {
     const struct picture *before = &follower->picture;

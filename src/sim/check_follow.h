@@ -1,19 +1,17 @@
-/* Checks cluster-events: which events followers hear. A follower is an actor that subscribes to
+/* Checks cluster-events: the events that followers hear. A follower is an actor that subscribes to
  * cluster events (sherd/cluster.h).
  *
- *   - If it asks for the state, it hears the state first, then changes.
- *   - A change is of the subscribed set, reports something new, and takes a step of
- *     member-lifecycle. It never names a removed member.
- *   - A state that is asked for again equals the earlier state with all changes since.
- *   - A state comes unasked only to a small mailbox, which may have missed an event.
- *   - A node that leaves the cluster reports that first. Then come the removal of all members and
- *     the end of all leaders, and nothing else.
- *   - All events together give the membership that the follower's node holds.
- *   - A named member has the address, data center and roles that its incarnation started with.
+ *   - After a request for the state it comes first, then changes.
+ *   - A change is of the subscribed set, is new, takes a step of member-lifecycle, and never names
+ *     a removed member.
+ *   - A repeated state equals the earlier one with its changes.
+ *   - Only a small mailbox, which may miss events, gets a state unasked.
+ *   - When a node leaves the cluster, that event comes first, then the removal of all members and
+ *     leaders, and then nothing.
+ *   - The sum of all events is the membership of the node.
+ *   - A named member has the address, data center and roles of its start.
  *
- * If the set leaves out some events, only the parts that these events do not change are judged.
- * Facts must arrive in the order in which they happened. The checker knows neither worlds nor
- * nodes. */
+ * Where the set leaves out events, parts that they change are not judged. */
 #ifndef SHERD_SIM_CHECK_FOLLOW_H
 #define SHERD_SIM_CHECK_FOLLOW_H
 
@@ -31,14 +29,14 @@ struct follower;
 struct check_follow_counts {
     uint64_t followers;
     uint64_t states;
-    uint64_t unasked; /* those of them that came because something was missed */
+    uint64_t unasked; /* those that came after a missed event */
     uint64_t changes;
-    uint64_t again;   /* states that were compared with an earlier picture */
+    uint64_t again;   /* compared with an earlier picture */
     uint64_t ends;    /* nodes that are out, as followers heard */
     uint64_t compared; /* with a membership */
 };
 
-/* Start values of an incarnation; lent for the checker's life. */
+/* Start values; lent for the checker's life. */
 struct follow_fact {
     const char *address;     /* "host:port" */
     const char *data_center; /* null: "default" */
@@ -53,37 +51,37 @@ struct check_follow *check_follow_new(struct verdict *verdict); /* lent for life
 void check_follow_free(struct check_follow *check);
 struct check_follow_counts check_follow_counts(const struct check_follow *check);
 
-/* Sets the source of all incarnations, lent. Without it, start values are not judged. */
+/* Sets the source of start values, lent. Without it these are not judged. */
 void check_follow_facts(struct check_follow *check, follow_known *known,
                         void *user);
 
 /* ---- facts ---- */
 
-/* Begins an incarnation of an actor that may subscribe, on the node incarnation `uid`. is_small:
- * its mailbox may be full. Lent until it ends. */
+/* Begins an incarnation of an actor on the node incarnation `uid`. is_small: its mailbox may be
+ * full. Lent until it ends. */
 struct follower *check_follow_begun(struct check_follow *check, uint32_t node,
                                     uint64_t uid, bool is_small);
 void check_follow_ended(struct follower *follower); /* null is fine */
-/* Call these when the actor calls them. SHERD_EVENTS_FIRST only while it is subscribed to nothing
- * and no unsubscription is open. */
+/* Called with the actor's own calls. SHERD_EVENTS_FIRST only while it is subscribed to nothing,
+ * without an open unsubscription. */
 void check_follow_subscribed(struct follower *follower, uint32_t events,
                              enum sherd_cluster_first first);
 void check_follow_unsubscribed(struct follower *follower, uint32_t events);
-/* The actor has received all that was in its mailbox when it took events out of the set. */
+/* The actor has received all that waited when it unsubscribed. */
 void check_follow_emptied(struct follower *follower);
 void check_follow_heard(struct follower *follower,
                         const struct sherd_msg *message);
-/* Its node has ended without a crash, and the actor lived until then. */
+/* Its node ended without a crash, and the actor lived until then. */
 void check_follow_node_ended(struct follower *follower);
 
 /* ---- questions ---- */
 
 bool check_follow_is_subscribed(const struct follower *follower);
-/* Whether the follower waits for nothing: no end of an unsubscription, no state. */
+/* It waits for no state and no end of an unsubscription. */
 bool check_follow_is_told(const struct follower *follower);
 
-/* Whether the follower's picture equals the membership that its node holds. If false, text (size
- * bytes) has the difference. True for a follower that still waits. */
+/* Whether its picture equals the membership of its node, or it still waits. False: text (size
+ * bytes) has the difference. */
 bool check_follow_equals(const struct follower *follower,
                          const struct picture *membership,
                          char *text, size_t size);

@@ -1,5 +1,4 @@
-/* Keeps a table of gossip versions, with the incarnations that have held each one as bits, and the
- * version that each node holds. */
+/* Keeps gossip versions with the incarnations that held them, and each node's version. */
 #include "sim/check_gossip_seen.h"
 
 #include <inttypes.h>
@@ -15,18 +14,17 @@
 struct version {
     uint64_t hash;
     uint64_t content; /* a hash of its content */
-    uint64_t born_at; /* a node held it for the first time */
-    uint64_t made_at; /* its last known change, before which no node can have held it; 0: unknown */
+    uint64_t born_at; /* first held */
+    uint64_t made_at; /* last known change: no node held it before; 0: unknown */
     uint32_t holders; /* nodes that hold it now */
-    bool is_partial;  /* it may have been held before and forgotten */
-    VEC(uint64_t) lives; /* bits by incarnation: it has held the version */
+    bool is_partial;  /* it may have been held and forgotten before */
+    VEC(uint64_t) lives; /* bits, by incarnation */
 };
 
-/* The origin of a version. */
 enum origin {
     MADE,      /* a change by the node itself */
     TAKEN,     /* from another node, or merged with its version */
-    TAKEN_PART /* the same, but it lacks an entry that the node held, of a removed member */
+    TAKEN_PART /* the same, without an entry of the node, whose member was removed */
 };
 
 struct check_gossip_seen {
@@ -35,11 +33,11 @@ struct check_gossip_seen {
     struct map versions; /* hash -> struct version, which has the key */
     VEC(struct version *) known; /* by born_at */
     struct version *held[CHECK_NODES_MAX]; /* by node; null: none yet */
-    uint64_t runs[CHECK_NODES_MAX]; /* the incarnation, by node */
+    uint64_t runs[CHECK_NODES_MAX]; /* its incarnation, by node */
     enum origin origins[CHECK_NODES_MAX]; /* of what it holds next, by node */
     uint64_t life; /* the last number given */
     uint64_t now;
-    uint64_t forgotten_at; /* the last birth of a forgotten version; 0: none */
+    uint64_t forgotten_at; /* last birth of a forgotten one; 0: none */
     struct check_gossip_seen_counts counts;
 };
 
@@ -132,8 +130,7 @@ static void forget_some(struct check_gossip_seen *check)
     check->known.count = kept;
 }
 
-/* A taken version contains all changes that the node held, so it did not exist before these
- * changes. */
+/* A taken version has all changes that the node held, so it is younger than these. */
 static struct version *add_version(struct check_gossip_seen *check, uint32_t node,
                                    const struct probe *probe)
 {

@@ -1,4 +1,4 @@
-/* Keeps a list of the regions that wait for a shard's home, in the order of a look. */
+/* Keeps the regions that wait for a home, in the order of a look. */
 #include "sim/check_homes.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct check_homes {
     uint64_t count;
     VEC(struct asking) asking; /* at the last look, in order */
     VEC(struct asking) found;  /* at this look, so far */
-    uint32_t next; /* index in `asking`; this look has handled those before it */
+    uint32_t next; /* `asking` before this index is handled in this look */
 };
 
 struct check_homes *check_homes_new(struct verdict *verdict)
@@ -73,7 +73,7 @@ bool check_homes_is_quiet(const struct check_homes *check)
     return check->is_quiet;
 }
 
-/* Negative if left comes before right in a look. */
+/* Negative: left comes first in a look. */
 static int compare(const struct asking *left, const struct asking *right)
 {
     if (left->node != right->node)

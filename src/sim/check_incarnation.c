@@ -1,6 +1,6 @@
-/* Numbers incarnations as they start, on any node. For the running incarnation of each node it
- * keeps the last incarnation of each peer from which the node accepted anything, and the removals
- * that it saw. Each heartbeat response is judged, so one row of a node has both. */
+/* Numbers incarnations in the order of their start. A row for each node has the last incarnation of
+ * each peer that it accepted from, and the removals that it saw. It is read at each heartbeat
+ * response. */
 #include "sim/check_incarnation.h"
 
 #include <inttypes.h>
@@ -12,16 +12,15 @@
 #include "sim/facts.h"
 #include "sim/verdict.h"
 
-/* The facts of one uid. */
 struct life {
     uint64_t number; /* from 1; 0: of no node of this world */
     uint32_t node;
     uint32_t place; /* in rows, from 0 */
 };
 
-/* The part of one peer that one incarnation accepted from. */
+/* The newest incarnation of a peer that the node accepted. */
 struct taken {
-    uint32_t number; /* of the peer's last incarnation; 0: none */
+    uint32_t number; /* its number; 0: none */
     uint32_t what;   /* enum probe_taken of the first message from it */
 };
 

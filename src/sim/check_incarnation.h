@@ -1,14 +1,10 @@
-/* Checks no-stale-sender: what former incarnations of nodes still do, by what each node's control
- * machine accepts from peers.
+/* Checks no-stale-sender by what each node's control machine accepts from peers.
  *
- *   - A node that accepted anything from an incarnation of a peer accepts nothing from an earlier
- *     one: no handshake, system message (watches and their ends), acknowledgement, gossip or
- *     heartbeat response.
+ *   - After anything from one incarnation of a peer, a node accepts no handshake, system message
+ *     (watches and their ends), acknowledgement, gossip or heartbeat response of an earlier one.
  *   - An acknowledgement is for messages to the incarnation that sends it.
- *   - A node accepts no gossip and no heartbeat response from an incarnation that it has seen
- *     removed.
- * Ordinary messages are not judged: those of a former incarnation that wait somewhere still reach
- * their receivers. */
+ *   - A node accepts no gossip or heartbeat response of an incarnation that it saw removed.
+ * Ordinary messages are not judged: those of a former incarnation still reach their receivers. */
 #ifndef SHERD_SIM_CHECK_INCARNATION_H
 #define SHERD_SIM_CHECK_INCARNATION_H
 
@@ -22,7 +18,6 @@ void check_incarnation_free(struct check_incarnation *check); /* null is fine */
 
 void check_incarnation_node_started(struct check_incarnation *check, uint32_t node,
                                uint64_t uid);
-/* Facts must arrive in the order in which they happened. Ignores other kinds of probes. */
 void check_incarnation_probe(struct check_incarnation *check, uint32_t node,
                         const struct probe *probe);
 uint64_t check_incarnation_taken(const struct check_incarnation *check,

@@ -1,4 +1,4 @@
-/* Judges the requests to a store, its answers, its durable events and its content by the model. */
+/* Judges a store's requests, answers and content by the model. */
 #include "sim/check_journal_model.h"
 
 #include <inttypes.h>
@@ -128,7 +128,6 @@ static void refuse(struct check_journal *check,
     vec_fini(&events.events);
 }
 
-/* An event that is answered as stored is durable. */
 static void stored(struct check_journal *check, uint32_t node,
                    const struct journal_request *request, uint32_t entity)
 {
@@ -168,7 +167,7 @@ static void append_answered(struct check_journal *check, uint32_t node,
             refuse(check, request, i);
             break;
         case BACKEND_FAILED:
-            /* The answer to a repetition says nothing about the first request. */
+            /* A repetition's answer says nothing about the first request. */
             if (doubt)
                 doubt->state = DOUBT_READ;
             else
@@ -184,9 +183,8 @@ static void append_answered(struct check_journal *check, uint32_t node,
     }
 }
 
-/* The number of the first record that is expected. A request for the last record alone gets its
- * number. A shard's stream starts where it begins now, because a newer owner deleted what its base
- * replaces. */
+/* The first record that a replay must have. A request for the last record alone gets its number. A
+ * shard's stream may begin later, where a newer owner deleted what its base replaces. */
 static uint64_t first_wanted(const struct journal_request *request)
 {
     uint64_t from = request->from ? request->from : 1;
@@ -197,7 +195,7 @@ static uint64_t first_wanted(const struct journal_request *request)
     return from == BACKEND_LAST || (is_stream && first > from) ? first : from;
 }
 
-/* A replay has consecutive records as they were stored. */
+/* A replay has consecutive records, as stored. */
 static void compare_replay(struct check_journal *check, uint32_t node,
                            const struct journal_request *request,
                            const struct history *history)
@@ -228,7 +226,7 @@ static void compare_replay(struct check_journal *check, uint32_t node,
     }
 }
 
-/* A node that has read an outcome knows it, and may report it to clients. */
+/* A node that read an outcome knows it, and may report it to clients. */
 static void outcome_read(struct check_journal *check, uint32_t node,
                          struct slice id, uint64_t last)
 {
@@ -392,7 +390,6 @@ static void term_committed(struct check_journal *check,
     *term = request->fence.term;
 }
 
-/* Compares the store's content with the model. */
 static void compare_append(struct check_journal *check,
                            const struct book *book,
                            const struct journal_request *request)
@@ -439,8 +436,7 @@ static void committed(void *user, const struct book *book,
 
 /* ---- scans ---- */
 
-/* Only records that a shard's base has replaced are deleted. The newest record says how far back
- * that is. */
+/* Only records that a shard's base replaced are deleted; the newest record says up to where. */
 static bool is_whole(const struct book *book, const struct history *history)
 {
     uint64_t first = book_first(book, history->id);

@@ -1,18 +1,17 @@
-/* Checks the journal with a model of its own: the requests to a store, its answers, what it makes
- * durable, and what it holds after a restart.
+/* Checks the journal: compares requests, answers, durable events and the content after a restart
+ * with a model.
  *
- *   no-lost-ack        an event that was answered as stored, or acknowledged to a client, is
- *                      durable at that moment, and present with equal bytes after every restart
- *   fenced-writes      fences do not decrease along an entity's sequence numbers; nothing is stored
- *                      below the shard's fence; fences never go back; a refused event is never
- *                      acknowledged
- *   coordinator-state  no term is given twice, and terms never go back
- *   faithful-replay    every stored record can be read, and two replays give the same
- *   gapless-sequence   numbers run from 1 without gap or duplicate, and the highest never decreases
+ *   no-lost-ack        an event that is answered as stored, or acknowledged to a client, is durable
+ *                      then, and unchanged after every restart
+ *   fenced-writes      fences do not decrease along an entity's events, never go back, and none is
+ *                      stored below its shard's; a refused event is never acknowledged
+ *   coordinator-state  no term is given twice or goes back
+ *   faithful-replay    every record can be read, and replays are equal
+ *   gapless-sequence   numbers run from 1 without gap or duplicate, and never fall
  *   unknown-outcome    after an unknown outcome a node reads the entity back before it writes or
  *                      acknowledges more
  *
- * The store calls this as its observer. The workload reports what clients heard. */
+ * The store calls it as its observer; the workload reports what clients heard. */
 #ifndef SHERD_SIM_CHECK_JOURNAL_H
 #define SHERD_SIM_CHECK_JOURNAL_H
 
@@ -30,13 +29,12 @@ void check_journal_free(struct check_journal *check); /* null is fine */
 /* The observer for disk_backend_observe. Set it before the store's first request. */
 struct disk_backend_observer check_journal_observer(struct check_journal *check);
 
-/* A client has heard that an entity stored an event, with its number and bytes. type and id are
- * texts; all is lent. Fits struct workload_hooks. */
+/* A client heard that an entity stored an event of that number and content. type and id are texts,
+ * lent. Fits struct workload_hooks. */
 void check_journal_acknowledged(void *check, const char *type, const char *id,
                                 uint64_t seq, uint32_t event_type,
                                 struct slice event);
-/* Compares a store's content with all events that were durable so far. Further events, from writes
- * with unknown outcome, count as durable from here on. */
+/* Compares a store's content with all durable events. Others count as durable from here on. */
 void check_journal_scan(struct check_journal *check, const struct book *book);
 
 struct check_journal_counts {

@@ -1,5 +1,5 @@
-/* Models a journal for its checker: each entity's history by hashes, fences and terms by name, and
- * the writes whose outcome a node does not know. Only for the checker's own files. */
+/* Models a journal for check_journal*.c: histories as hashes, fences, terms, and writes of which a
+ * node does not know the outcome. */
 #ifndef SHERD_SIM_CHECK_JOURNAL_MODEL_H
 #define SHERD_SIM_CHECK_JOURNAL_MODEL_H
 
@@ -23,10 +23,10 @@ struct history {
 enum doubt_state {
     DOUBT_OPEN,  /* the outcome is unknown */
     DOUBT_ASKED, /* the repetition is in flight */
-    DOUBT_READ   /* the repetition failed, so a replay must show the outcome */
+    DOUBT_READ   /* it failed, so a replay must show the outcome */
 };
 
-/* Events of one entity whose outcome a node does not know. */
+/* Events of one entity with an outcome that a node does not know. */
 struct doubt {
     enum doubt_state state;
     uint32_t node;
@@ -58,26 +58,25 @@ struct check_journal {
 #define ID(slice) (int)(slice).size, (const char *)(slice).data
 
 uint64_t model_payload_hash(uint32_t event_type, struct slice payload);
-/* Returns the entry of that name, and creates a missing one. The check owns it. */
+/* The entry of that name, made if missing; the check owns it. */
 struct history *model_history(struct check_journal *check, struct slice id);
 struct fence *model_fence(struct check_journal *check, struct slice type,
                           struct slice shard);
 uint64_t *model_term(struct check_journal *check, struct slice type);
-/* Adds the next durable event of an entity. It can be read (faithful-replay), and fences do not
- * decrease along numbers (fenced-writes). */
+/* Adds the next durable event. It can be read (faithful-replay), and fences do not decrease
+ * (fenced-writes). */
 void model_add_event(struct check_journal *check, struct history *history,
                      struct slice bytes);
 
 /* Null if the node knows all outcomes of that entity. */
 struct doubt *doubt_find(struct check_journal *check, uint32_t node,
                          struct slice id);
-/* The outcome of an append for one of its entities is unknown. An open doubt changes only its
- * state. */
+/* The outcome of an append is unknown for one entity. An open doubt changes only its state. */
 void doubt_open(struct check_journal *check, uint32_t node,
                 const struct journal_request *request, uint32_t entity);
 void doubt_end(struct check_journal *check, struct doubt *doubt); /* removes and frees it */
 void doubt_free(struct doubt *doubt);
-/* Adds the records of one entity in an append. key: of records with its id. */
+/* Adds the records of one entity in an append; key: of its id. */
 void doubt_records(const struct journal_request *request, uint32_t entity,
                    uint64_t key, struct doubt *doubt);
 bool doubt_equal(const struct doubt *left, const struct doubt *right); /* the same records */

@@ -1,4 +1,4 @@
-/* Keeps a book of all writes to a store, and compares reads with it. */
+/* Keeps a book of all writes, and compares reads with it. */
 #include "sim/check_kvstore.h"
 
 #include "base/check.h"
@@ -7,8 +7,7 @@
 
 #define REPLICAS_MAX 7
 
-/* Time of the first read from that many replicas that found a value, in the latest epoch with such
- * a read. */
+/* First read from that many replicas that found a value, in the latest epoch with one. */
 struct found {
     uint64_t at; /* event */
     uint64_t epoch;
@@ -22,12 +21,10 @@ struct write {
     enum check_kvstore_end end; /* when it is over */
     uint64_t begun, ended;    /* events */
     uint64_t epoch;           /* at its begin; 0: no epoch was open */
-    /* at its begin; replicas that took it have lived since if the count is equal */
-    uint64_t losses;
+    uint64_t losses;          /* at its begin; if equal now, its replicas have lived since */
     uint32_t next;            /* the earlier write of its key; 0: none */
     VEC(uint64_t) seen;
-    /* event at which the first write that had seen this one began; 0: none has */
-    uint64_t replaced_from;
+    uint64_t replaced_from; /* begin of the first write that had seen it; 0: none has */
     struct found found[REPLICAS_MAX + 1]; /* by R */
 };
 
@@ -35,7 +32,7 @@ struct check_kvstore {
     struct verdict *verdict;
     uint32_t replicas;
     VEC(struct write) writes; /* by number, from 1 */
-    VEC(uint32_t) keys;       /* the last write of each */
+    VEC(uint32_t) keys;       /* last write of each */
     uint64_t events;
     uint64_t epochs;
     uint64_t epoch; /* 0: members come or go */
@@ -155,7 +152,7 @@ static void check_values(struct check_kvstore *check,
     }
 }
 
-/* Whether the read must meet a replica that took the write. */
+/* The read must meet a replica of the write. */
 static bool meets(const struct check_kvstore *check,
                   const struct check_kvstore_read *read,
                   const struct write *write)
@@ -166,15 +163,13 @@ static bool meets(const struct check_kvstore *check,
            read->replicas + write->replicas > check->replicas;
 }
 
-/* The reason why a read must find a write. */
 struct reason {
     const char *rule;
     const char *text; /* "acknowledged", "found" */
     uint32_t replicas;
 };
 
-/* The read must see the write, or the write may have been replaced. It must not see what the write
- * replaced. */
+/* A read sees the write unless it may have been replaced, and nothing that it replaced. */
 static void check_write(struct check_kvstore *check,
                         const struct check_kvstore_read *read, uint32_t number,
                         const struct reason *reason, const uint64_t *values,
@@ -199,7 +194,7 @@ static void check_write(struct check_kvstore *check,
                       check->replicas);
 }
 
-/* Returns the smallest R of a read that found the write and that this read must meet; 0: none. */
+/* The smallest R of a read that found the write and that this read must meet; 0: none. */
 static uint32_t met_reader(const struct check_kvstore *check,
                            const struct check_kvstore_read *read,
                            const struct write *write)
@@ -237,7 +232,6 @@ static void check_writes(struct check_kvstore *check,
     }
 }
 
-/* Notes the values that later reads must find again. */
 static void note_found(struct check_kvstore *check,
                        const struct check_kvstore_read *read,
                        const uint64_t *values, uint32_t count)

@@ -17,7 +17,7 @@ struct check_lease {
     struct verdict *verdict;
     check_lease_clock *clock;
     void *user;
-    VEC(struct holder) holders; /* the time of some may be over */
+    VEC(struct holder) holders; /* some are over */
     uint64_t token;             /* the highest */
     uint32_t token_node;        /* its holder */
     uint64_t count;

@@ -1,10 +1,5 @@
-/* Checks leases by the probes of all nodes.
- *
- *   single-lease-holder  at most one node at a time believes that it holds the lease, each by its
- *                        own clock, and each new holder has a higher token
- *
- * Facts must arrive in the order in which they happened. The checker knows neither worlds nor
- * nodes. A world has one lease. */
+/* Checks single-lease-holder: at most one node believes that it holds the lease, each by its own
+ * clock, and each new holder has a higher token. A world has one lease. */
 #ifndef SHERD_SIM_CHECK_LEASE_H
 #define SHERD_SIM_CHECK_LEASE_H
 
@@ -24,7 +19,6 @@ struct check_lease *check_lease_new(struct verdict *verdict,
 void check_lease_free(struct check_lease *check);
 
 void check_lease_node_ended(struct check_lease *check, uint32_t node);
-/* Ignores other kinds of probes. */
 void check_lease_probe(struct check_lease *check, uint32_t node,
                        const struct probe *probe);
 bool check_lease_is_held(const struct check_lease *check,

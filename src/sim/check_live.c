@@ -1,5 +1,4 @@
-/* Keeps open hand-offs, stopping shards and active coordinators as short lists, and the moves of
- * shards as a table. */
+/* Keeps open hand-offs, stopping shards and active coordinators as lists, and moves as a table. */
 #include "sim/check_live.h"
 
 #include <stdio.h>
@@ -18,7 +17,6 @@ struct open_handoff {
     bool is_told;
 };
 
-/* A shard whose entities were told to stop. */
 struct stopping {
     uint32_t node;
     uint16_t type;
@@ -39,13 +37,13 @@ struct check_live {
     bool is_quiet;
     bool is_still;
     bool is_silent;
-    /* a shard got or lost its home, a hand-off took a step, or a coordinator started or ended */
+    /* last move of a shard, step of a hand-off, or start or end of a coordinator */
     uint64_t moved_at;
-    uint64_t tried_again_by; /* a failed hand-off begins again by then at the latest */
+    uint64_t tried_again_by; /* a failed hand-off begins again by then */
     VEC(struct open_handoff) handoffs;
     VEC(struct stopping) stopping;
     VEC(struct coordinator_row) active;
-    struct map moves; /* shard -> uint32_t: since the quiet phase began */
+    struct map moves; /* shard -> uint32_t: in this quiet phase */
 };
 
 struct check_live *check_live_new(struct verdict *verdict)
@@ -171,8 +169,8 @@ static void shard_stops(struct check_live *check, uint64_t now, uint32_t node,
     vec_push(&check->stopping, stopping);
 }
 
-/* Removes the coordinator of one type, or all if the node has ended: its open work has no owner any
- * more. */
+/* Removes the coordinator of one type, or of all after the node's end. Its open work has no owner
+ * any more. */
 static void coordinator_gone(struct check_live *check, uint32_t node,
                              bool all_types, uint16_t type)
 {
@@ -305,12 +303,12 @@ void check_live_probe(struct check_live *check, uint64_t now, uint32_t node,
 
     check_live_look(check, now);
     if (probe->kind == PROBE_TOMBSTONES_DROPPED)
-        check->is_silent = false; /* gossip spreads that; wall clocks may jump */
+        check->is_silent = false; /* nodes gossip that; wall clocks may jump */
     if (may_not_be(check, probe->kind))
         violation(check->verdict, "quiet-cluster-rests", node, "in a silent cluster: %s",
                   probe_kind_text(probe->kind));
     if (is_a_move(probe->kind) || is_of_coordinators(probe->kind))
-        check->moved_at = now; /* a new coordinator looks for the first time after an interval */
+        check->moved_at = now; /* a new coordinator first looks after an interval */
     if (probe->kind == PROBE_HANDOFF) {
         handoff(check, now, node, probe);
     } else if (probe->kind == PROBE_SHARD_STOPPING) {
@@ -329,7 +327,7 @@ void check_live_quiet(struct check_live *check, uint64_t now, bool on)
 {
     if (on && !check->is_quiet) {
         check->quiet_since = now;
-        check->moved_at = now; /* no coordinator has looked yet at a node that came just before */
+        check->moved_at = now; /* no coordinator has looked at the newest nodes yet */
         facts_fini(&check->moves);
     }
     check->is_quiet = on;

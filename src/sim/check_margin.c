@@ -1,5 +1,5 @@
-/* Records when each incarnation saw each removal, and which incarnation ran a type's coordinator
- * last without ending it. */
+/* Records when each incarnation saw each removal, and the incarnation with each type's last
+ * coordinator. */
 #include "sim/check_margin.h"
 
 #include <inttypes.h>
@@ -9,10 +9,8 @@
 #include "base/timers.h"
 #include "sim/verdict.h"
 
-/* that part of the margin may be missing, because a fact is read after its turn ends */
-#define SLACK 8
+#define SLACK 8 /* that part of the margin may be missing: a fact is read after its turn */
 
-/* An incarnation has seen that another one is removed. */
 struct removal {
     uint64_t at; /* by its own clock */
     bool was_up; /* it was up itself by then */
@@ -77,7 +75,7 @@ static const struct removal *find_removal(const struct check_margin *check,
                       (struct fact_key){ { check->nodes[node].uid, uid } });
 }
 
-/* passed: ns since the removal. False if the margin is over. */
+/* passed: ns since the removal. */
 static bool is_early(const struct check_margin *check, uint32_t node,
                      const struct removal *removal, uint64_t *passed)
 {

@@ -1,15 +1,13 @@
-/* Checks the removal margin: parts of a removed member start elsewhere only after the margin has
- * passed, each by its own clock. The margin is `down-removal-margin` (docs/protocol/downing.md).
+/* Checks `down-removal-margin` (docs/protocol/downing.md), each node by its own clock:
  *
- *   handoff-safety      a home whose node was removed ends when the margin has passed on its
- *                       coordinator's node
- *   single-coordinator  after a coordinator's node died or was given up, the next coordinator of
- *                       the type starts when the margin has passed on its own node
+ *   handoff-safety      a home whose node was removed ends after the margin on its coordinator's
+ *                       node
+ *   single-coordinator  after a coordinator's node died or was given up, the next one starts after
+ *                       the margin on its own node
  *
- * A coordinator that ended by itself, for example in a hand-over, requires no wait. Two cases are
- * not judged: nodes outside (facts.h), and starts on a node that was not up when it saw the
- * removal. Its first view of the members begins without the removed ones, as in Akka.
- * Facts must arrive in the order in which they happened. */
+ * A coordinator that ended by itself requires no wait. Not judged: nodes outside (facts.h), and
+ * starts on a node that was not up at the removal, because its first view lacks removed members, as
+ * in Akka. */
 #ifndef SHERD_SIM_CHECK_MARGIN_H
 #define SHERD_SIM_CHECK_MARGIN_H
 
@@ -36,7 +34,6 @@ void check_margin_free(struct check_margin *check); /* null is fine */
 void check_margin_node_started(struct check_margin *check, uint32_t node,
                                uint64_t uid,
                                uint64_t margin); /* ns; 0: none, the node is not judged */
-/* Ignores other kinds of probes. */
 void check_margin_probe(struct check_margin *check, uint32_t node,
                         const struct probe *probe);
 struct check_margin_counts

@@ -1,4 +1,4 @@
-/* Records each node's view of each incarnation, and which incarnations were downed, have ended, and
+/* Records each node's view of each incarnation, and which of these were downed, have ended, and
  * founded or joined which cluster. */
 #include "sim/check_member.h"
 
@@ -12,13 +12,13 @@
 #define BIT(status) (1u << (status))
 #define STATUSES 9
 
-/* The view of one incarnation of a node: by the other incarnation's number, 0 for unseen, else its
- * status + 1. There may be millions. */
+/* The view of one incarnation: by the number of each other one, 0 for unseen, else its status + 1.
+ * There may be millions. */
 struct sights {
     VEC(uint8_t) of;
 };
 
-/* An incarnation over all nodes. */
+/* An incarnation, over all nodes. */
 struct incarnation {
     uint64_t life;    /* of its node; 0: none that was started */
     uint32_t number;  /* from 1, in the order of mention */
@@ -33,9 +33,9 @@ struct incarnation {
 struct check_member {
     struct verdict *verdict;
     VEC(struct sights) sights; /* by incarnation; empty after its end */
-    struct map incarnations;   /* uid -> struct incarnation */
-    struct map commands;       /* address -> uint64_t, commands that downed no incarnation yet */
-    struct map contents;       /* a version, and the view on it -> uint64_t, a hash; 0: none yet */
+    struct map incarnations;
+    struct map commands;       /* address -> uint64_t, commands without effect yet */
+    struct map contents;       /* version and viewer -> uint64_t, a hash; 0: none yet */
     bool knows_commands;
     bool resolves;
     uint64_t uids[CHECK_NODES_MAX];
@@ -131,8 +131,7 @@ bool check_member_leads_to(unsigned from, unsigned to)
     return (reached & BIT(to)) != 0;
 }
 
-/* no-cluster-merge: two nodes see each other as members that have arrived, and are of two
- * clusters. */
+/* no-cluster-merge: two nodes of different clusters see each other as arrived members. */
 static void judge_cluster(struct check_member *check, uint32_t node,
                           const struct probe *probe)
 {
@@ -198,14 +197,14 @@ static struct fact_key address_key(const struct address *address)
     struct fact_key key = { { address->port } };
     size_t size = strlen(address->host);
 
-    /* Hosts of a world are short. Longer ones differ in their ends. */
+    /* Hosts of a world are short; longer ones differ in their ends. */
     for (size_t i = 0; i < size; i++)
         key.words[1 + i % 2] = key.words[1 + i % 2] * 257 +
                                (unsigned char)address->host[i];
     return key;
 }
 
-/* A command names an address. It covers incarnations that live or lived there, not later ones. */
+/* A command names an address, and covers incarnations that live or lived there. */
 static bool is_commanded(struct check_member *check,
                          struct incarnation *incarnation,
                          const struct probe *probe)
@@ -274,7 +273,7 @@ static bool counts(unsigned status)
            status == PEER_READY_FOR_SHUTDOWN;
 }
 
-/* Counting statuses lead. Without any, weakly up leads before joining before exiting; down never
+/* Counting statuses lead. Without any: weakly up before joining before exiting. Down never
  * leads. */
 static int rank(unsigned status)
 {
@@ -286,7 +285,7 @@ static int rank(unsigned status)
                                     : 4;
 }
 
-/* Below, evidence is an array of `count` members in the gossip's order, which is by address. */
+/* Evidence is an array of `count` members in the order of addresses. */
 
 static uint64_t leader_of(const struct probe_evidence *members, size_t count,
                           uint64_t self)
@@ -305,8 +304,8 @@ static uint64_t leader_of(const struct probe_evidence *members, size_t count,
     return best ? best->uid : 0;
 }
 
-/* Returns a member that prevents convergence (docs/protocol/gossip.md) because it has not seen the
- * version or is unreachable; 0: none. */
+/* A member that prevents convergence (docs/protocol/gossip.md): it has not seen the version, or is
+ * unreachable; 0: none. */
 static uint64_t hindering(const struct probe_evidence *members, size_t count,
                           uint64_t self)
 {
@@ -375,8 +374,8 @@ static void has_content(struct check_member *check, uint32_t node,
     *known = content;
 }
 
-/* Two leaders of one data center that see the same evidence cannot both be right, so the evidence
- * of equal versions must be equal. Another data center has its own observations. */
+/* Leaders of one data center with equal evidence cannot both be right, so evidence of equal
+ * versions must be equal. Other data centers have their own observations. */
 static void judge_agreement(struct check_member *check, uint32_t node,
                             const struct probe *probe,
                             const struct probe_evidence *members, size_t count)
@@ -395,8 +394,8 @@ static void judge_agreement(struct check_member *check, uint32_t node,
                 reach, "observations");
 }
 
-/* Returns the index of a key, or count if absent. Both sides have the same order, so it is mostly
- * the next one. */
+/* The index of a key; count: absent. Both sides have the same order, so it is mostly the next
+ * one. */
 static size_t find_entry(const struct probe_version *entries, size_t count,
                          uint64_t key, size_t *hint)
 {
@@ -411,9 +410,9 @@ static size_t find_entry(const struct probe_version *entries, size_t count,
     return count;
 }
 
-/* member-lifecycle. A version that follows, or is a merge with the node's own, has at least the
- * node's own count for each key that both have. A lower count means that it is older, or concurrent
- * and taken whole. Missing keys belong to removed members and mean nothing. */
+/* member-lifecycle. A version that follows, or is a merge with the node's own, has at least its
+ * counts of common keys. A lower count means that it is older, or concurrent and taken whole.
+ * Missing keys are of removed members. */
 static void took_version(struct check_member *check, uint32_t node,
                          const struct probe *probe)
 {
@@ -540,7 +539,7 @@ void check_member_probe(struct check_member *check, uint32_t node,
     }
 }
 
-/* Its status there + 1; 0: unseen. */
+/* Its status + 1; 0: unseen. */
 static unsigned sight_at(const struct check_member *check, uint32_t node,
                          uint64_t uid)
 {

@@ -1,5 +1,5 @@
-/* Keeps the token table. Numbers are given in order, so it is an array of chunks. A chunk whose
- * tokens are all closed keeps two bits for each. */
+/* Keeps the token table as an array of chunks, in the order of numbers. A chunk whose tokens are
+ * all closed keeps two bits for each. */
 #include "sim/check_message.h"
 
 #include <stdio.h>
@@ -36,8 +36,7 @@ struct chunk {
     uint8_t states[CHUNK / 4];
 };
 
-/* A connection. After its end, all that its writer still writes is lost. It is freed with its
- * writer. */
+/* A connection. After its end all that its writer writes is lost. It is freed with its writer. */
 struct pipe {
     struct token_pipe passing;
     uint64_t number;
@@ -73,7 +72,7 @@ struct check_message {
     struct pipe control;         /* stands for all pipes without messages */
     struct check_message_counts counts;
     uint32_t mailbox_max; /* 0: unknown */
-    bool is_quiet;   /* faults are over */
+    bool is_quiet;
     bool has_others; /* actors whose messages have no tokens send, too */
 };
 
@@ -86,7 +85,6 @@ struct check_message *check_message_new(check_violation *violation, void *user)
     return check;
 }
 
-/* Tokens of the frame that the writer has written in part. */
 static uint32_t count_cut(const struct token_pipe *passing)
 {
     return passing->tokens.count - passing->whole;
@@ -179,7 +177,7 @@ static void close_token(struct check_message *check, uint64_t number,
         check->oldest_chunk++;
 }
 
-/* Returns the first open token from a number on; check->next if there is none. */
+/* The first open token from a number on; check->next: none. */
 static uint64_t next_open(const struct check_message *check, uint64_t number)
 {
     while (number < check->next) {
@@ -193,7 +191,6 @@ static uint64_t next_open(const struct check_message *check, uint64_t number)
     return check->next;
 }
 
-/* All tokens with lower numbers are closed. */
 static uint64_t oldest(const struct check_message *check)
 {
     return next_open(check, (uint64_t)check->oldest_chunk * CHUNK);
@@ -261,7 +258,7 @@ static void tell_state(struct check_message *check, const char *invariant,
     tell(check, invariant, node, number, text);
 }
 
-/* Returns the open token if it is at that node; else reports what is wrong and returns null. */
+/* The open token, if it is at that node; else reports the fault and returns null. */
 static struct token *token_at(struct check_message *check, uint32_t node,
                               uint64_t number, const char *what)
 {
@@ -329,7 +326,7 @@ uint64_t check_message_sent(struct check_message *check, uint64_t now,
     return number;
 }
 
-/* Returns the open token that the receiver has at that node; null after a report. */
+/* The open token of the receiver at that node; null: reported. */
 static struct token *token_for(struct check_message *check, uint32_t node,
                                uint64_t number, struct sherd_ref receiver)
 {
@@ -378,7 +375,7 @@ void check_message_passed(struct check_message *check, uint32_t node,
     node_of(check, node)->delivered++; /* as the node counts it */
 }
 
-/* Counts the open messages for that entity at the node. */
+/* The open messages for that entity at the node. */
 static uint32_t waiting_for(const struct check_message *check, uint32_t node,
                             struct sherd_ref to)
 {
@@ -394,7 +391,7 @@ static uint32_t waiting_for(const struct check_message *check, uint32_t node,
     return count;
 }
 
-/* An entity's mailbox is full when that many wait in it. Some of them may have no token. */
+/* A mailbox is full with that many messages, some perhaps without a token. */
 static void judge_full(struct check_message *check, uint32_t node,
                        uint64_t number)
 {
@@ -418,8 +415,8 @@ static struct pipe *pipe_of(const struct check_message *check, uint64_t number)
     return number < check->pipes.count ? check->pipes.items[number] : NULL;
 }
 
-/* Whether the sender's incarnation has ended. It wrote the message to the home of that time, and
- * can no longer learn of a move. */
+/* Whether its sender's incarnation, which wrote it to the home of that time, has ended and cannot
+ * learn of a move. */
 static bool is_last_word(const struct check_message *check, uint64_t number)
 {
     const struct pipe *pipe =
@@ -463,8 +460,8 @@ void check_message_ended(struct check_message *check, uint32_t node,
         ended(check, node, number, reason);
 }
 
-/* Whether a connection got the token in an incomplete frame. Then the reader may have the token but
- * not the message, which counts as not written. */
+/* Whether a connection got the token in an incomplete frame. The reader may have the token then,
+ * but the message counts as not written. */
 static bool was_cut(const struct check_message *check, uint64_t number)
 {
     for (uint32_t i = 0; i < check->cut.count; i++)
@@ -482,7 +479,6 @@ static bool was_cut(const struct check_message *check, uint64_t number)
     return false;
 }
 
-/* Loses a token with a connection. */
 static void lose_by(struct check_message *check, const struct pipe *pipe,
                     uint32_t node, uint64_t number)
 {
@@ -504,7 +500,7 @@ void check_message_dropped(struct check_message *check, uint32_t node,
     for (size_t at = 0; token_next(bytes, &at, &number);) {
         struct token *token = open_token(check, number);
 
-        /* A token of an incomplete frame is still in the connection, and ends with it. */
+        /* A token of an incomplete frame ends with the connection. */
         if (token ? token->in_pipe
                   : number < check->next && state_of(check, number) == LOST)
             continue;
@@ -522,8 +518,7 @@ void check_message_dropped(struct check_message *check, uint32_t node,
 
 /* ---- connections ---- */
 
-/* Returns the token if it is in that connection. It may have been written twice, which was
- * reported. */
+/* The token, if it is in that connection. A token that was written twice was reported. */
 static struct token *token_in(struct check_message *check, uint64_t pipe,
                               uint64_t number)
 {
@@ -532,7 +527,6 @@ static struct token *token_in(struct check_message *check, uint64_t pipe,
     return token && token->in_pipe && token->place == pipe ? token : NULL;
 }
 
-/* Loses all tokens in a connection that is over. */
 static void lose(struct check_message *check, struct pipe *pipe)
 {
     uint64_t number;
@@ -740,7 +734,7 @@ void check_message_status(struct check_message *check, uint32_t node,
         check->violation(check->user, "message-accounting", node, text);
     }
     for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++) {
-        /* A dropped link also counts frames, its own requests and markers, and its node learns of
+        /* A dropped link also counts frames, its own requests and markers, and its node hears of
          * that a turn later. */
         if (i == SHERD_REASON_LINK_LOST ||
             is_count(check, status->undelivered[i], counted->undelivered[i]))

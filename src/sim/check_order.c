@@ -1,5 +1,5 @@
-/* Implements the table with open addressing. It removes no single entry: when it is half full, it
- * is swept and grows. */
+/* Implements the table with open addressing. It removes no single entry: when half full, it is
+ * swept and grows. */
 #include "sim/check_order.h"
 
 #include "base/check.h"
@@ -34,8 +34,8 @@ static uint32_t slot_of(const struct check_order *order, uint64_t stream,
     return at;
 }
 
-/* Forgets streams whose last delivery is older than every open token, because no open message
- * precedes it. Then at least as many again fit. */
+/* Forgets streams whose last delivery is older than every open token. Then at least as many again
+ * fit. */
 void check_order_sweep(struct check_order *order, uint64_t oldest)
 {
     struct check_order old = *order;

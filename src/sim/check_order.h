@@ -19,10 +19,10 @@ struct check_order {
 void check_order_fini(struct check_order *order);
 /* Whether the table must be swept before the next message. */
 bool check_order_is_full(const struct check_order *order);
-/* Makes room: forgets messages below a number, when all below it are closed. */
+/* Makes room: forgets messages below a number, if all below it are closed. */
 void check_order_sweep(struct check_order *order, uint64_t oldest);
-/* The receiver gets the message of that number. stream is not 0, and the table is not full. Returns
- * false if a message that was sent later was there before, with its number in *later. */
+/* The receiver gets that message; stream is not 0, the table not full. False: a message that was
+ * sent later came before; *later is its number. */
 bool check_order_take(struct check_order *order, uint64_t stream,
                       struct sherd_ref to, uint64_t number, uint64_t *later);
 size_t check_order_memory(const struct check_order *order); /* bytes */

@@ -1,5 +1,5 @@
-/* Records which incarnation runs where, which side each resolver was on when it decided, and which
- * downed nodes no other node knows of yet. */
+/* Records running incarnations, each resolver's side at its decision, and downed nodes unknown to
+ * others. */
 #include "sim/check_outside.h"
 
 #include "base/check.h"
@@ -8,14 +8,13 @@
 #include "base/vec.h"
 #include "sim/check_entity.h"
 
-/* The view of a resolver when it decided. */
 struct stand {
     VEC(uint64_t) reached; /* uids, with its own */
     bool ends;             /* it downed its own node */
     bool is_outside;       /* its node was outside at that time */
 };
 
-/* A node that a decision downed. The decision gives it up only when others hear of it. */
+/* A node downed by a decision that gives it up only when others hear of that. */
 struct doom {
     uint64_t uid;
     uint32_t stand;
@@ -92,7 +91,7 @@ void check_outside_node_ended(struct check_outside *check, uint32_t node)
     forget(check, node);
 }
 
-/* The index of an incarnation that runs, from 1; 0: none. */
+/* Index of a running incarnation, from 1; 0: none. */
 static uint32_t living(const struct check_outside *check, uint64_t uid)
 {
     const uint32_t *index =
@@ -159,7 +158,6 @@ static void decided(struct check_outside *check, uint32_t node, uint64_t uid)
     put_outside(check, uid);
 }
 
-/* A node hears that a member is down or removed. */
 static void heard(struct check_outside *check, uint32_t by, uint64_t uid)
 {
     uint64_t own = check->nodes[by].uid;
@@ -178,8 +176,8 @@ static void heard(struct check_outside *check, uint32_t by, uint64_t uid)
 
 /* ---- members ---- */
 
-/* The node was welcomed by a node that is outside, and that may be alone by now. Then its cluster
- * is a different one. */
+/* The node was welcomed by one outside, which may be alone by now. Then its cluster is a different
+ * one. */
 static void joined(struct check_outside *check, uint32_t node, uint64_t by)
 {
     uint32_t index = living(check, by);
@@ -215,8 +213,7 @@ static void seen(struct check_outside *check, uint64_t now, uint32_t by,
             check->nodes[index - 1].follows = false;
 }
 
-/* A leader removes an exiting member that is unreachable. The member may still live, and may not
- * have handed over. */
+/* A leader removes an unreachable exiting member, which may still live without a hand-over. */
 static void leader_acted(struct check_outside *check, struct slice evidence)
 {
     size_t count = evidence.size / sizeof(struct probe_evidence);

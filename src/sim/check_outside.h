@@ -1,21 +1,18 @@
-/* Decides which nodes are outside (facts.h): the cluster has given them up while they live. Decides
- * from when, and until when they may overlap.
+/* Decides which nodes are outside (facts.h), and until when they may overlap.
  *
- * An incarnation is outside
- *   - from when an operator's command, or another incarnation at its address, downs it. Such a
- *     command creates two sides by design;
- *   - from when a resolver downs it whose node is inside and goes on. If the resolver downs its own
- *     node, too, the incarnation must have been on that node's side;
- *   - after any other decision of a resolver, from when it hears of the decision itself, or a node
- *     inside does that is not on the decider's side. Other decisions are those by a node outside,
- *     and those about nodes that a node which downs itself cannot reach. Until then no surviving
- *     node has given it up. A node on the decider's side that was not downed and hears of the
- *     decision goes with the decider, and is outside itself;
- *   - from when a leader removes it while it is exiting and unreachable;
- *   - from when it joins a node that is outside, until a node inside has seen it as a member
- * until it ends. It may overlap with nodes inside only while it cannot know. T_stop
- * (downed-node-stops) after it sees itself down or removed, it is late.
- * Facts must arrive in the order in which they happened. */
+ * An incarnation is outside until it ends, in these cases:
+ *   - An operator's command, or another incarnation at its address, downs it.
+ *   - A resolver downs it whose node is inside and goes on.
+ *   - A resolver inside downs its own node and this one, which was on that node's side.
+ *   - Another decision of a resolver downs it, and it hears of that, or a node inside does that is
+ *     not on the decider's side. Until then no surviving node has given it up.
+ *   - It is on the side of such a decider, was not downed, and hears of the decision. It goes with
+ *     the decider.
+ *   - A leader removes it while it is exiting and unreachable.
+ *   - It joins a node outside. It is inside again when a node inside sees it as a member.
+ *
+ * It may overlap with nodes inside while it cannot know, and for T_stop (downed-node-stops) after
+ * it sees itself down or removed. Then it is late. */
 #ifndef SHERD_SIM_CHECK_OUTSIDE_H
 #define SHERD_SIM_CHECK_OUTSIDE_H
 
@@ -40,7 +37,6 @@ void check_outside_node_started(struct check_outside *check, uint32_t node,
 void check_outside_node_ended(struct check_outside *check, uint32_t node);
 void check_outside_paused(struct check_outside *check, uint32_t node,
                           uint64_t duration); /* it did not run during that time */
-/* Ignores other kinds of probes. */
 void check_outside_probe(struct check_outside *check, uint64_t now,
                          uint32_t node, const struct probe *probe);
 /* Stores a node that has become late since the last call. Returns false if there is none. */

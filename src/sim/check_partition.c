@@ -1,4 +1,4 @@
-/* Records all decisions to go on, with their members and the members that they keep. */
+/* Records all decisions to go on. */
 #include "sim/check_partition.h"
 
 #include <string.h>
@@ -79,7 +79,7 @@ static void picture_fini(struct picture *picture)
     mem_free(picture->records);
 }
 
-/* Members that are down already do not count. */
+/* Members that are down do not count. */
 static bool is_settled(const struct picture *picture)
 {
     for (size_t i = 0; i < picture->member_count; i++) {
@@ -100,8 +100,7 @@ static bool has_seen(const struct picture *picture, uint64_t uid)
     return false;
 }
 
-/* Whether no member is indirectly connected (docs/protocol/downing.md): none observes and is
- * observed, and none that is observed has seen the gossip. */
+/* No member is indirectly connected (docs/protocol/downing.md). */
 static bool is_clean(const struct picture *picture)
 {
     for (size_t i = 0; i < picture->record_count; i++) {

@@ -1,15 +1,10 @@
-/* Checks the decisions of split brain resolvers whenever a cluster falls apart, by the evidence of
- * each decision.
+/* Checks no-split-brain by the evidence of each resolver's decision: of two decisions about the
+ * same members, each keeps a member that the other keeps, too.
  *
- *   no-split-brain  at most one side of a partition survives: of two decisions about the same
- *                   members, each keeps some member that the other keeps, too
- *
- * Two kinds of decisions are judged. Their members are settled: all are up, and the resolver counts
- * all of them. And the cut is clean: no member both observes and is observed as unreachable, and no
- * unreachable member has seen the gossip. Then no two sides can both have the majority, the quorum,
- * the oldest member or the lease. In other cases Akka's rules let both sides go on, too. A lease
- * binds as long as the decider believes that it holds it.
- * Facts must arrive in the order in which they happened. */
+ * Only settled members and clean cuts are judged: all are up and count; none both observes and is
+ * observed as unreachable; none unreachable has seen the gossip. Then no two sides can both have
+ * the majority, the quorum, the oldest member or the lease. Otherwise Akka's rules let both sides
+ * go on, too. A lease binds as long as the decider believes that it holds it. */
 #ifndef SHERD_SIM_CHECK_PARTITION_H
 #define SHERD_SIM_CHECK_PARTITION_H
 
@@ -34,7 +29,7 @@ check_partition_new(struct verdict *verdict,
 void check_partition_free(struct check_partition *check); /* null is fine */
 
 void check_partition_node_ended(struct check_partition *check, uint32_t node);
-/* The decision of a resolver with that strategy: PROBE_RESOLVED. */
+/* PROBE_RESOLVED of a resolver with that strategy. */
 void check_partition_resolved(struct check_partition *check, uint32_t node,
                           enum strategy_kind kind, const struct probe *probe);
 struct check_partition_counts check_partition_counts(const struct check_partition *check);

@@ -1,4 +1,4 @@
-/* Judges the nodes by their own status reports, and derives time limits from their settings. */
+/* Judges the nodes' status reports, and derives time limits from their settings. */
 #include "sim/check_quiet.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static uint64_t ms_of(const struct options *options, enum sim_option option)
     return options->value[option] * MS;
 }
 
-/* ns by which a time-out exceeds its default. The limits were derived with the defaults. */
+/* ns by which a time-out exceeds its default, from which the limits were derived. */
 static uint64_t longer(const struct options *options, enum sim_option option)
 {
     return options->value[option] > option_default(option)
@@ -31,7 +31,7 @@ static uint64_t longer(const struct options *options, enum sim_option option)
                : 0;
 }
 
-/* Time of one round: gossip, and the action that follows from it. */
+/* One round: gossip, and the action after it. */
 static uint64_t round_time(const struct options *options)
 {
     return ms_of(options, OPTION_GOSSIP) + ms_of(options, OPTION_LEADER) +
@@ -49,7 +49,7 @@ static uint64_t log2_of(uint64_t number)
     return bits;
 }
 
-/* Time from a node's end until its observers see it as unreachable. */
+/* From a node's end until its observers see it as unreachable. */
 static uint64_t detection(const struct options *options)
 {
     return ms_of(options, OPTION_PAUSE) + ms_of(options, OPTION_ESTIMATE) +
@@ -57,8 +57,8 @@ static uint64_t detection(const struct options *options)
            20 * ms_of(options, OPTION_DEVIATION);
 }
 
-/* Only a part of the rounds goes between data centers, from a few nodes. Nodes there notice
- * silence, and its end, later. */
+/* Only a part of the rounds goes between data centers, and nodes there notice silence and its end
+ * later. */
 static uint64_t across(const struct options *options)
 {
     return options->value[OPTION_CENTERS] < 2
@@ -70,8 +70,7 @@ static uint64_t across(const struct options *options)
                          options->value[OPTION_CROSS_GOSSIP];
 }
 
-/* The node that founds a cluster waits until discovery no longer shows dead nodes and nothing
- * changes. */
+/* The founder of a cluster waits until discovery shows no dead nodes and nothing changes. */
 static uint64_t finding(const struct options *options)
 {
     return options->value[OPTION_FOUND] 
@@ -80,8 +79,7 @@ static uint64_t finding(const struct options *options)
                : 0;
 }
 
-/* Parts of a downed node start elsewhere after a margin. The limits were derived with a margin of
- * stable-after. */
+/* Parts of a downed node start elsewhere after a margin. The limits assume stable-after. */
 static uint64_t margin(const struct options *options)
 {
     return options->value[OPTION_RESOLVER]
@@ -90,8 +88,8 @@ static uint64_t margin(const struct options *options)
                : 0;
 }
 
-/* Time until a starting node is welcomed. Its first request may get no answer, and its join may
- * need a repetition. */
+/* Time until a starting node is welcomed: its first request may get no answer, and its join may be
+ * repeated. */
 static uint64_t joining(const struct options *options)
 {
     return 2 * ms_of(options, OPTION_SEED_TIMEOUT) +
@@ -99,12 +97,11 @@ static uint64_t joining(const struct options *options)
            ms_of(options, OPTION_INITIAL_DELAY);
 }
 
-/* member-convergence takes 10 rounds of gossip and 2 log2 N seconds after the last change. A
- * round here also has the time until the leader or the check for unreachable nodes acts, at
- * drawn intervals. There are two changes in sequence: dead members leave, then new ones move up.
- * No member moves up while an unreachable member is not down, or a down member is not known to
- * be unreachable. Before that, nodes must notice the dead ones, and new nodes must find the
- * cluster. */
+/* member-convergence takes 10 rounds of gossip and 2 log2 N seconds after the last change. A round
+ * also has the drawn intervals of the leader and of the check for unreachable nodes. There are two
+ * changes: dead members leave, then new ones move up, which waits until unreachable members are
+ * down and down ones known as unreachable. Before that, nodes notice the dead ones, and new nodes
+ * find the cluster. */
 uint64_t quiet_agree_bound(const struct options *options)
 {
     return joining(options) + finding(options) + across(options) +
@@ -112,8 +109,8 @@ uint64_t quiet_agree_bound(const struct options *options)
            2 * log2_of(options->value[OPTION_NODES]) * SECOND;
 }
 
-/* The resolver looks each second and decides when nothing has changed for stable-after. It may have
- * to wait for the lease of a dead node. */
+/* The resolver ticks each second, decides after stable-after, and may wait for a dead node's
+ * lease. */
 uint64_t quiet_resolve_bound(const struct options *options)
 {
     uint64_t lease = options->value[OPTION_RESOLVER] == RESOLVER_LEASE
@@ -125,10 +122,10 @@ uint64_t quiet_resolve_bound(const struct options *options)
     return ms_of(options, OPTION_STABLE) + 2 * SECOND + lease;
 }
 
-/* A connection carries one window in each round trip. When members come or go, all shards may move,
- * and each region gets about CARRIED bytes for each shard. With windows of 4 KiB, 130 ms each way
- * and 1,000 shards this takes minutes. During that time no write of the coordinator's state is
- * confirmed in time. The number of entities does not matter. */
+/* A connection carries one window in each round trip. When members change, all shards may move,
+ * with about CARRIED bytes for each shard and region. With 4 KiB windows, 130 ms each way and
+ * 1,000 shards that takes minutes, during which no write of the coordinator's state is confirmed
+ * in time. */
 static uint64_t carrying(const struct options *options)
 {
     uint64_t shards = 2 * options->value[OPTION_SHARDS] - 1;
@@ -139,10 +136,9 @@ static uint64_t carrying(const struct options *options)
            options->value[OPTION_PIPE] * 1000;
 }
 
-/* homes-available takes 5 s after detection, stable-after and margin; the first two are over when
- * all agree on the members. One read and one write of the state may fail, because the asked nodes
- * ended, and are repeated. The coordinator takes a term from the store. A region whose request got
- * no answer repeats it after its retry interval. */
+/* homes-available takes 5 s after detection, stable-after and margin; the first two end with
+ * agreement. One read and one write of the state may fail and be repeated. The store gives a term.
+ * A region without an answer asks again after its retry interval. */
 uint64_t quiet_coordinate_bound(const struct options *options)
 {
     uint64_t removal = options->value[OPTION_RESOLVER]
@@ -156,8 +152,7 @@ uint64_t quiet_coordinate_bound(const struct options *options)
            10 * options_answer_ms(options) * MS + carrying(options);
 }
 
-/* The time for agreement at the end of any faults: connections that a kernel gives up, and four
- * changes of ten rounds. */
+/* After any faults: connections that a kernel gives up, and four changes of ten rounds. */
 uint64_t quiet_converge_bound(const struct options *options)
 {
     return 30 * SECOND + options->value[OPTION_GIVE_UP] * SECOND +
@@ -174,8 +169,8 @@ uint64_t quiet_bury_bound(const struct options *options)
     return turns * (detection(options) + round_time(options));
 }
 
-/* A dead node's observer may be dead, too; then the next observers begin. A lease's decision is
- * known when the lease provider has answered. */
+/* A dead node's observer may be dead, too; then the next ones begin. A lease's decision needs the
+ * provider's answer. */
 bool quiet_is_patient(const struct options *options)
 {
     uint64_t nodes = options->value[OPTION_NODES];
@@ -232,12 +227,11 @@ uint64_t quiet_recover_bound(const struct options *options, uint64_t open)
            JOURNAL_REPLAYS_MAX;
 }
 
-/* entities-answer takes 5 s after homes-available for an entity that runs or can run. In the quiet
- * phase shards still move to regions with fewer, and hold messages until their hand-off ends,
- * within a drawn time-out. A directive to host may come before the region can follow, and is
- * repeated after shard-start-timeout. A stopping entity takes its time: only the end of its shard
- * forces it, and passivation does not. A store that takes 1 s raises the shard's fence and reads
- * the entity's events after those of others, a few at a time. */
+/* entities-answer takes 5 s after homes-available for an entity that can run. Shards still move to
+ * regions with fewer, and hold messages until the hand-off's drawn time-out. A directive to host
+ * may come too early, and is repeated after shard-start-timeout. An entity that stops takes its
+ * time; only its shard's end forces it. A store that takes 1 s raises the fence and reads the
+ * events, a few entities at a time. */
 uint64_t quiet_answer_bound(const struct options *options)
 {
     return 5 * SECOND + ms_of(options, OPTION_HANDOFF) * 9 / 8 +
@@ -254,7 +248,7 @@ uint64_t quiet_hear_bound(const struct options *options)
     return detection(options) + 4 * round_time(options);
 }
 
-/* A minority waits for the lease. Downed members are removed after a margin of stable-after. */
+/* A minority waits for the lease; downed members are removed after stable-after. */
 uint64_t quiet_split_bound(const struct options *options)
 {
     uint64_t unstable = options_unstable_ms(options);
@@ -267,8 +261,8 @@ uint64_t quiet_split_bound(const struct options *options)
            longer(options, OPTION_LEASE_PATIENCE);
 }
 
-/* Time until replicas are equal. Each gossips with each, a part of the keys at a time. A failed
- * read and a failed write are repeated. */
+/* Until replicas are equal: each gossips with each, a part of the keys at a time. A failed read and
+ * write are repeated. */
 static uint64_t spread_bound(const struct options *options, uint64_t count)
 {
     uint64_t rounds = 20 + 6 * log2_of(options->value[OPTION_NODES]);
@@ -280,16 +274,15 @@ static uint64_t spread_bound(const struct options *options, uint64_t count)
            4 * ms_of(options, OPTION_WRITE_STATE);
 }
 
-/* The time for that many starts, one batch after the other. */
+/* Starts go one batch after the other. */
 static uint64_t batches(const struct options *options, uint64_t count)
 {
     return (count / options->value[OPTION_REMEMBER_BATCH] + 1) *
            longer(options, OPTION_REMEMBER_FREQUENCY);
 }
 
-/* An entity that ended by itself waits before its restart, as does a failed read or write of the
- * store. Paced restarts with a slow store run one after the other: request, answer, and a pause of
- * that length. */
+/* An entity that ended by itself waits, as does a failed read or write of the store. Paced restarts
+ * with a slow store go one by one: request, answer, pause. */
 uint64_t quiet_remember_bound(const struct options *options, uint64_t count)
 {
     uint64_t pause = ms_of(options, OPTION_BACKOFF);
@@ -302,7 +295,7 @@ uint64_t quiet_remember_bound(const struct options *options, uint64_t count)
                                               : 0);
 }
 
-/* Returns why one node does not agree; null if it does. */
+/* Null: it agrees. */
 static const char *differs(const struct sherd_status *status, uint32_t living,
                            const struct sherd_member **which)
 {
@@ -416,7 +409,6 @@ bool quiet_converged(struct world *world, uint32_t *first, char *text,
     return quiet_same_version(world, first, text, size);
 }
 
-/* Whether a node knows the coordinator of each type at its real node. */
 static bool knows_coordinators(const struct sherd_status *status,
                                const struct check_live *live, uint32_t centers,
                                uint32_t by, char *text, size_t size)
@@ -463,8 +455,7 @@ bool quiet_coordinated(struct world *world, const struct check_live *live,
     return true;
 }
 
-/* A detector with few samples may take two heartbeats that arrived together as the usual
- * interval. */
+/* A detector with few samples may take two heartbeats that came together as the usual interval. */
 static uint64_t learnt_ms(const struct options *options)
 {
     return options->value[OPTION_SAMPLES] < 100
@@ -472,16 +463,16 @@ static uint64_t learnt_ms(const struct options *options)
                : options->value[OPTION_ESTIMATE];
 }
 
-/* Delays have an exponential tail: one in e^20 exceeds twenty means. A node that forgets removed
- * members changes the gossip. */
+/* Delays have an exponential tail: one in e^20 exceeds twenty means. Forgetting removed members
+ * changes the gossip. */
 bool quiet_is_steady(const struct options *options)
 {
     uint64_t way =
         options->value[OPTION_LINK_MIN] + options->value[OPTION_LINK_MEAN] +
         options->value[OPTION_MAIL];
 
-    /* A detector does not learn from a heartbeat that comes when its sender seems lost, so an
-     * estimate far below the interval would stay. */
+    /* A heartbeat from a sender that seems lost is not learned, so an estimate far below the
+     * interval would stay. */
     return options->value[OPTION_PAUSE] * 1000 >= 20 * way &&
            options->value[OPTION_PHI] >= 40 &&
            options->value[OPTION_TOMBSTONE] >=

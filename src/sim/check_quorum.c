@@ -1,4 +1,4 @@
-/* Records the last request of each coordinator, and what the replicas had then. */
+/* Records each coordinator's last request, and what the replicas had then. */
 #include "sim/check_quorum.h"
 
 #include <inttypes.h>
@@ -16,13 +16,12 @@ struct part {
     uint64_t sent; /* ticket of its last write; 0: none */
     int64_t sent_at[KEPT_KEYS]; /* CHECK_KEPT_NEVER: not in that write, or unknown */
     struct kept_quorum writers;
-    uint64_t ends;  /* incarnations that had ended by then */
+    uint64_t ends;  /* incarnations ended by then */
     uint64_t asked; /* ticket of its last read; 0: none */
-    int64_t must[KEPT_KEYS]; /* the read returns values of at least this time */
-    bool is_bound; /* the fences that were confirmed last are among them */
+    int64_t must[KEPT_KEYS]; /* it returns values of this time or later */
+    bool is_bound; /* it returns the last confirmed fences */
 };
 
-/* The last confirmed value inside. */
 struct last {
     bool is_there; /* else written is void */
     int64_t written; /* of the fences */
@@ -34,7 +33,7 @@ struct check_quorum {
     struct kept_replicas replicas;
     struct map parts; /* node, type */
     struct map lasts; /* type */
-    uint64_t ends;    /* incarnations that have ended */
+    uint64_t ends;    /* ended incarnations */
     struct check_quorum_counts counts;
 };
 
@@ -72,7 +71,7 @@ static struct last *last_of(struct check_quorum *check, uint16_t type)
                     sizeof(struct last));
 }
 
-/* Its open requests get no answer any more, and the tickets of the next incarnation begin anew. */
+/* Its requests get no answer any more, and the next incarnation's tickets begin anew. */
 void check_quorum_node_ended(struct check_quorum *check, uint32_t node)
 {
     struct map_entry entry;
@@ -101,8 +100,7 @@ static struct kept_quorum quorum_of(const struct check_quorum *check,
 
 /* ---- writes ---- */
 
-/* Its own replica has the value at once, unless a later value of another node arrived in the same
- * turn. */
+/* Its own replica has it at once, unless a later value of another node came in the same turn. */
 static void sent(struct check_quorum *check, uint32_t node,
                  const struct probe *probe, enum kept_key key)
 {
@@ -167,7 +165,7 @@ static int latest_first(const void *left, const void *right)
     return (*a < *b) - (*a > *b);
 }
 
-/* A read from R of N replicas reaches at least one of those with the N - R + 1 latest values. */
+/* A read from R of N meets one of the N - R + 1 latest values. */
 static int64_t must_have(const struct check_quorum *check, uint32_t node,
                          uint16_t type, enum kept_key key)
 {
@@ -210,8 +208,7 @@ bool check_quorum_is_bound(struct check_quorum *check, uint32_t node,
     return part_of(check, node, type)->is_bound;
 }
 
-/* A read updates its own replica before its answer, so the value there now was read, or is
- * later. */
+/* A read first updates the own replica, so the value there was read, or is later. */
 static void was_read(struct check_quorum *check, uint32_t node,
                      const struct probe *probe, enum kept_key key)
 {

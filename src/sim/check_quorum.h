@@ -1,12 +1,10 @@
-/* Checks where coordinators' states are, by the replicas at each write and read of a state.
+/* Checks coordinator-state in the replicas, at each write and read of a coordinator's state. A
+ * confirmed write is on the required number of replicas. A read from R of N replicas returns each
+ * value that more than N - R of them had at its begin. So it returns every confirmed write if W + R
+ * > N of the same members.
  *
- *   coordinator-state  a write is confirmed when the required number of replicas has it. A read
- *                      from R of N replicas returns what N - R + 1 of them had when it began. So it
- *                      returns what was confirmed before, as long as W + R > N of the same members
- *
- * A replica with a later value counts as having the earlier one, because the later of two values of
- * a key stays. Nodes outside (facts.h) are not judged. check_stored.h judges the content of a
- * state. Facts must arrive in the order in which they happened. */
+ * A replica with a later value counts as having the earlier one. Nodes outside (facts.h) are not
+ * judged. check_stored.h judges the content. */
 #ifndef SHERD_SIM_CHECK_QUORUM_H
 #define SHERD_SIM_CHECK_QUORUM_H
 
@@ -18,10 +16,9 @@ struct check_quorum;
 
 #define CHECK_KEPT_NEVER INT64_MIN
 
-/* A coordinator keeps two keys. */
 enum kept_key { KEPT_STATE, KEPT_FENCES, KEPT_KEYS };
 
-/* The replicas that a node asks for a write or a read of a coordinator's state. */
+/* The replicas that a node asks. */
 struct kept_quorum {
     uint32_t members; /* that count, itself included; 0: it has no replica */
     uint32_t needed;  /* of them */
@@ -30,18 +27,18 @@ struct kept_quorum {
 
 /* A key of a node's replica. */
 struct kept_value {
-    int64_t written; /* its time: the later value wins; CHECK_KEPT_NEVER: none */
+    int64_t written; /* the later wins; CHECK_KEPT_NEVER: none */
     bool is_own;     /* written by that node's own coordinator */
 };
 
-/* Gives access to the replicas at this moment. Types are those of the probes. */
+/* Reads replicas at this moment. Types are those of the probes. */
 struct kept_replicas {
     void *user;
     uint32_t (*nodes)(void *user); /* node indexes are below it */
     struct kept_value (*value)(void *user, uint32_t node, uint16_t type,
                                enum kept_key key);
     struct kept_quorum (*quorum)(void *user, uint32_t node, bool is_read);
-    /* whether the first node asks the other; true for itself */
+    /* whether it asks the other; true for itself */
     bool (*counts)(void *user, uint32_t node, uint32_t other);
 };
 
@@ -56,11 +53,10 @@ struct check_quorum *check_quorum_new(struct verdict *verdict,
                                   const struct kept_replicas *replicas);
 void check_quorum_free(struct check_quorum *check); /* null is fine */
 void check_quorum_node_ended(struct check_quorum *check, uint32_t node);
-/* Ignores other kinds of probes. */
 void check_quorum_probe(struct check_quorum *check, uint32_t node,
                       const struct probe *probe);
-/* Whether the node's last read must return the value that was confirmed last before it. It need not
- * if most replicas with that value have left since, which a small majority allows. */
+/* Whether the node's last read must return the value that was confirmed last before it. Not if most
+ * replicas with it have left since, with a small majority. */
 bool check_quorum_is_bound(struct check_quorum *check, uint32_t node,
                          uint16_t type);
 struct check_quorum_counts check_quorum_counts(const struct check_quorum *check);

@@ -1,4 +1,4 @@
-/* Keeps the last replay of each entity at each node until an entity starts from it. */
+/* Keeps each node's last replay of each entity until the entity starts. */
 #include "sim/check_recovery.h"
 
 #include <inttypes.h>
@@ -43,7 +43,7 @@ void check_recovery_free(struct check_recovery *check)
     mem_free(check);
 }
 
-/* Removes and returns the replay of that key; null if there is none. The caller owns it. */
+/* Removes the replay of that key; null: none. The caller owns it. */
 static struct replay *take(struct check_recovery *check)
 {
     return map_take(&check->replays, buf_slice(&check->key));
@@ -80,7 +80,7 @@ static void take_in(struct replay *replay, const struct journal_request *request
     replay->is_whole = !request->more;
 }
 
-/* A replay comes in chunks, the first from event 1. A failed replay proves nothing. */
+/* Chunks begin with event 1. A failed replay proves nothing. */
 static void answered(void *user, uint32_t node,
                      const struct journal_request *request)
 {
@@ -93,7 +93,7 @@ static void answered(void *user, uint32_t node,
     buf_put_slice(&check->key, backend_slice(request, request->id));
     replay = take(check);
     if (replay && (request->from == 1 || request->result != BACKEND_DONE)) {
-        mem_free(replay); /* no entity starts from an earlier replay any more */
+        mem_free(replay); /* no entity starts from an earlier one */
         replay = NULL;
     }
     if (request->result != BACKEND_DONE)

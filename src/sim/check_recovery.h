@@ -1,14 +1,13 @@
-/* Checks recoveries: an entity that starts has exactly the events that its node read by a replay
- * for it.
+/* Checks recoveries: an entity starts with exactly the events of a replay for it.
  *
- *   no-lost-ack      a recovered entity had a replay, and has as many events as it
- *   faithful-replay  the entity got those events in their order, with their types and bytes
+ *   no-lost-ack      it had a replay, and has as many events
+ *   faithful-replay  it got those events in order, with types and bytes
  *
- * gapless-sequence (check_journal.h) ensures that a replay has all events that were durable at its
- * request, so together no acknowledged event is missing. Events that were acknowledged later,
- * elsewhere, may be missing: a node that slept since its replay, and whose shard moved, starts
- * outdated entities until it learns of that. Its fence keeps them from storing anything.
- * The store calls this as its observer, and the workload when an entity starts. */
+ * With gapless-sequence (check_journal.h), a replay has all events that were durable at its
+ * request, so none that was acknowledged is missing. Later events may be: a node that slept while
+ * its shard moved starts outdated entities until it learns of that; its fence keeps them from
+ * storing.
+ * The store calls it as its observer, and the workload when an entity starts. */
 #ifndef SHERD_SIM_CHECK_RECOVERY_H
 #define SHERD_SIM_CHECK_RECOVERY_H
 
@@ -25,8 +24,7 @@ void check_recovery_free(struct check_recovery *check); /* null is fine */
 struct disk_backend_observer
 check_recovery_observer(struct check_recovery *check);
 
-/* Returns the hash of a sequence of events, from the hash of those before (0: none) and the next
- * one. */
+/* Hashes a sequence of events: the hash of those before (0: none), and the next one. */
 uint64_t check_recovery_fold(uint64_t before, uint32_t event_type,
                              struct slice event);
 /* An entity has started with that many events of that hash. type and id are texts; lent. */

@@ -1,5 +1,4 @@
-/* Keeps a row for each entity that was ever remembered, with its stored and live state, and a row
- * for each shard's stream. */
+/* Keeps a row for each entity that was ever remembered, and one for each shard's stream. */
 #include "sim/check_remember.h"
 
 #include <inttypes.h>
@@ -14,8 +13,7 @@
 
 #define NO_NODE UINT32_MAX
 
-/* The stream's bytes (docs/protocol/journal.md). This reader is separate from the core that writes
- * them. */
+/* The stream's bytes (docs/protocol/journal.md), read apart from the core that writes them. */
 #define RECORD_VERSION 1
 #define RECORD_BASE 1
 
@@ -28,10 +26,10 @@ struct kept {
     bool is_start;     /* the last sent change is a start */
     bool is_confirmed; /* the start is stored */
     bool is_removed;   /* a stop was sent, and no later start is confirmed */
-    uint32_t stopper;  /* node that sent it; NO_NODE: its incarnation has ended */
-    uint32_t writer;   /* of the start: its sender at first, then the node that confirmed it */
+    uint32_t stopper;  /* its sender; NO_NODE: that incarnation has ended */
+    uint32_t writer;   /* of the start: its sender, then the node that confirmed it */
     uint64_t signature;
-    bool is_noted;     /* no change was sent since all ended; was_there is valid */
+    bool is_noted;     /* nothing was sent since all ended; was_there is valid */
     bool was_there;
 };
 
@@ -41,10 +39,10 @@ struct row {
     int32_t shard;
     bool is_stored;
     VEC(uint32_t) nodes; /* where it lives */
-    /* nodes that had the start at its confirmation. Other disks may have an earlier start, whose
-     * stop they missed */
+    /* had the start at its confirmation; other disks may have an earlier one, whose stop they
+     * missed */
     VEC(uint32_t) confirmers;
-    /* nodes whose disks have it while no replica does; empty: some replica has it */
+    /* keepers: their disks have it while no replica does; empty: some replica has it */
     VEC(uint32_t) keepers;
     struct kept kept;
     struct buf id;
@@ -127,7 +125,7 @@ static struct row *row_of(struct check_remember *check, uint32_t type,
 
 /* ---- stored in the journal ---- */
 
-/* "|TYPE|SHARD"; false: another name, or a type that is not watched. */
+/* "|TYPE|SHARD"; false: not such, or of another type. */
 static bool read_name(const struct check_remember *check, struct slice name,
                       uint32_t *type, int32_t *shard)
 {
@@ -148,8 +146,8 @@ static bool read_name(const struct check_remember *check, struct slice name,
     return false;
 }
 
-/* Whether the row is of that shard's stream. An entity that moves to another shard is stored in
- * two. The one to which it belongs counts as soon as it has it. */
+/* Whether the row is of that shard's stream. An entity that changes its shard is stored in two; the
+ * new one counts once it has it. */
 static bool takes(const struct check_remember *check, struct row *row,
                   int32_t shard)
 {
@@ -162,7 +160,6 @@ static bool takes(const struct check_remember *check, struct row *row,
     return true;
 }
 
-/* A base begins, and replaces all earlier records. */
 static void clear_shard(struct check_remember *check, uint32_t type,
                         int32_t shard)
 {
@@ -317,7 +314,7 @@ static bool is_outside(const struct check_remember *check, uint32_t node)
     return check->safety && check->safety->outside[node];
 }
 
-/* A node outside removes only what it had, not what others have written since it was given up. */
+/* A node outside removes what it had, not what others wrote since it was given up. */
 static void stop_sent(struct check_remember *check, uint32_t node,
                       struct row *row)
 {
@@ -327,7 +324,7 @@ static void stop_sent(struct check_remember *check, uint32_t node,
     row->kept = (struct kept){ .is_removed = true, .stopper = node };
 }
 
-/* Nodes that are down may have the start or not. */
+/* Nodes that are down may have it or not. */
 static void start_stored(struct check_remember *check, uint32_t node,
                          struct row *row)
 {
@@ -359,7 +356,6 @@ static void start_stored(struct check_remember *check, uint32_t node,
 typedef void row_change(struct check_remember *check, uint32_t node,
                         struct row *row);
 
-/* Calls back for each start and each stop of a write. */
 static bool each_change(struct check_remember *check, uint32_t node,
                         const struct probe *probe, row_change *starts,
                         row_change *stops)
@@ -399,8 +395,8 @@ static void data_probe(struct check_remember *check, uint32_t node,
                   check->types[probe->type].name, probe->shard);
 }
 
-/* A removal from another node may arrive at any time, even after a later start: where that start is
- * unknown, it removes the earlier one. The node that sent the start has it. */
+/* A removal from another node may arrive late, even after a new start: where that start is unknown,
+ * it removes the earlier one. The sender of the start has it. */
 static bool may_start(const struct check_remember *check, uint32_t node,
                       const struct row *row, int32_t shard)
 {
@@ -458,8 +454,8 @@ void check_remember_probe(struct check_remember *check, uint32_t node,
         data_probe(check, node, probe);
 }
 
-/* A majority of one, or all nodes that confirmed the start, may end before others have it. Then
- * only the nodes whose disks have it keep it. */
+/* A majority of one, or all confirmers, may end before others have it. Then only their disks have
+ * it. */
 static void look_for_keepers(struct check_remember *check, struct row *row)
 {
     const struct remember_replicas *replicas = &check->replicas;
@@ -476,7 +472,6 @@ static void look_for_keepers(struct check_remember *check, struct row *row)
     row->kept.is_confirmed = row->keepers.count > 0;
 }
 
-/* Whether a node is back whose disk was among the only ones with the entity. */
 static bool is_brought_back(const struct check_remember *check,
                             const struct row *row)
 {
@@ -506,7 +501,7 @@ void check_remember_node_ended(struct check_remember *check, uint32_t node)
 
 /* ---- quiet phase ---- */
 
-/* Returns what is wrong; null: nothing. */
+/* Null: nothing is wrong. */
 static const char *lives_as_stored(const struct check_remember *check,
                                    const struct row *row)
 {
@@ -519,7 +514,7 @@ static const char *lives_as_stored(const struct check_remember *check,
                           : "alive, and not stored";
 }
 
-/* Sets whether all replicas have the entity. False: they differ. */
+/* Sets whether all replicas have it. False: they differ. */
 static bool look_up(const struct check_remember *check, struct row *row)
 {
     const struct remember_replicas *replicas = &check->replicas;
@@ -543,8 +538,8 @@ static bool lives_inside(const struct check_remember *check,
     return false;
 }
 
-/* A live entity must be present, whatever was sent before it began. A stop of an ended incarnation
- * may arrive late from its disk, and covers only what that one had. */
+/* A live entity is present, whatever was sent before. A late stop from an ended incarnation's disk
+ * covers only what that one had. */
 static const char *data_fault(const struct check_remember *check,
                               struct row *row)
 {

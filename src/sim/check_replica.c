@@ -61,7 +61,7 @@ static bool is_map(enum dd_kind kind)
            kind == DD_MULTIMAP;
 }
 
-/* Merges of maps are not associative, nor are merges with a deletion on one side. */
+/* Merges of maps are not associative, nor with a deletion on one side. */
 static bool is_associative(const struct dd_value *const values[3])
 {
     for (int i = 0; i < 3; i++) {
@@ -100,7 +100,7 @@ void check_replica_laws(struct verdict *verdict, uint32_t node,
 
 /* ---- no-lost-update ---- */
 
-/* Whether a replica has all that is stored. A deleted value has. */
+/* A replica has all that is stored. A deleted value has. */
 static bool has_all(struct slice mine, struct envelope *stored)
 {
     struct envelope whole = { 0 };

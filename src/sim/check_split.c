@@ -13,7 +13,7 @@
 #define TICKS (2 * SECOND) /* a resolver ticks each second */
 #define DRIFT 16 /* clocks may be wrong by that part of a time */
 
-/* Returns the node of the oldest member, where the coordinator of a type runs. */
+/* The coordinator of a type is at the oldest member. */
 static uint32_t find_oldest(struct world *world, uint32_t nodes)
 {
     struct sherd_status status = world_status(world, 0);
@@ -30,9 +30,8 @@ static uint32_t find_oldest(struct world *world, uint32_t nodes)
     return oldest;
 }
 
-/* Whether a resolver may say that nothing was stable for too long. Nothing was new before the cut,
- * so the resolver counts from the cut or later. It decides at the tick after stable-after has
- * passed without a change. Clocks drift. */
+/* Nothing was new before the cut, so a resolver cannot have waited since before it. It decides at
+ * the tick after stable-after without a change. Clocks drift. */
 static bool can_be_unstable(const struct split *split, uint32_t node)
 {
     const struct resolver_settings *settings =
@@ -143,7 +142,7 @@ static enum split_side larger(const struct split *split,
     return side;
 }
 
-/* keep-oldest: an oldest member that is alone ends, if the other side has more than one node. */
+/* An oldest member that is alone ends if the other side has more than one node. */
 static enum split_side with_oldest(const struct split *split)
 {
     enum split_side side = split->side[split->oldest];
@@ -153,7 +152,6 @@ static enum split_side with_oldest(const struct split *split)
                : side;
 }
 
-/* Whether the node's members are exactly the nodes of its side. */
 static bool has_its_side(const struct split *split, struct world *world,
                          uint32_t node)
 {
@@ -191,7 +189,7 @@ static void judge_kept(const struct split *split, struct world *world,
     }
 }
 
-/* Judges a side on which no node may live. */
+/* No node may live on that side. */
 static void judge_ended(const struct split *split, struct world *world,
                         struct verdict *verdict, enum strategy_kind kind,
                         enum split_side side)
@@ -209,8 +207,8 @@ static bool has_quorum(const struct split *split, enum split_side side)
     return split->count[side] >= split->nodes / 2 + 1;
 }
 
-/* With lease-majority either side may get the lease. If that side then finds nothing stable, both
- * sides have ended. */
+/* With lease-majority either side may get the lease. If it then finds nothing stable, both have
+ * ended. */
 static bool is_excused(const struct split *split, enum strategy_kind kind,
                        enum split_side kept)
 {

@@ -22,7 +22,7 @@ typedef VEC(struct stored_fence) fence_list;
 
 /* A type's coordinator at a node. */
 struct part {
-    uint64_t life;      /* number of the coordinator, counted over all nodes */
+    uint64_t life;      /* number of the coordinator, over all nodes */
     uint32_t homes;     /* that it has */
     uint64_t changes;   /* of homes and their fences, so far */
     uint64_t stored;    /* confirmed up to this change */
@@ -31,15 +31,15 @@ struct part {
     uint64_t writes;
     bool is_first;      /* nothing was sent since the read */
     bool is_read;       /* read_fences are what it read */
-    uint32_t fences;    /* in its last confirmed write that was read byte by byte */
+    uint32_t fences;    /* of its last confirmed write that was read */
     uint64_t read_term;
-    uint64_t sent_term; /* 0: that write was not read byte by byte */
+    uint64_t sent_term; /* 0: that write was not read */
     struct buf state;   /* of that write, until its fences arrive */
     fence_list read_fences;
     fence_list sent_fences;
 };
 
-/* A shard as its coordinator has it; void in another incarnation of the coordinator. */
+/* void in another incarnation of the coordinator */
 struct home {
     uint64_t life;
     uint64_t change; /* its last one; 0: unchanged since the read */
@@ -139,7 +139,7 @@ static bool is_outside(const struct check_stored *check, uint32_t node)
 
 /* ---- homes of a coordinator ---- */
 
-/* An entry that is unchanged since the read need not be written. */
+/* An unchanged entry need not be written. */
 static uint64_t change_of(struct part *part, const struct probe *probe)
 {
     const struct fence *read =
@@ -217,7 +217,6 @@ static void was_read(struct check_stored *check, uint32_t node,
     stored_fini(&stored);
 }
 
-/* A write has exactly the homes of its coordinator. */
 static void judge_homes(struct check_stored *check, uint32_t node,
                         const struct probe *probe, const struct stored *stored)
 {
@@ -256,7 +255,6 @@ static void judge_fences(struct check_stored *check, uint32_t node,
     }
 }
 
-/* The first write continues the state that was read. */
 static void judge_first(struct check_stored *check, uint32_t node,
                         const struct probe *probe)
 {

@@ -18,7 +18,7 @@
 /* akka.cluster.distributed-data.majority-min-cap, which nodes take if it is not set */
 #define MAJORITY_MIN 5
 #define CHECKS_GIVE_UP_S 4 /* for singletons that no node took over: node/shutdown.c */
-/* 10 s for actors, half as much for links, and reserve for slow or drifting machines */
+/* 10 s for actors, half as much for links, and reserve for slow machines and drift */
 #define CHECKS_END_S 60
 
 static void forget_end(struct checks *checks, uint32_t node)
@@ -27,7 +27,7 @@ static void forget_end(struct checks *checks, uint32_t node)
     checks->ends[node] = (struct checks_end){ 0, 0 };
 }
 
-/* Sets the time from now in which the node must end. A shorter time stays. */
+/* Sets the time in which the node must end, unless it has less. */
 static void must_end(struct checks *checks, uint32_t node, uint64_t time)
 {
     struct checks_end *end = &checks->ends[node];
@@ -56,8 +56,8 @@ static uint64_t end_time(const struct checks *checks, uint32_t node)
                           SHERD_ACTOR_SYSTEM_TERMINATE, 0);
 }
 
-/* The time for its regions and for all other steps of its shutdown (node/shutdown.c). Its clock may
- * be slow. */
+/* The time of its regions and of all other shutdown steps (node/shutdown.c). Its clock may be
+ * slow. */
 static uint64_t leave_time(const struct checks *checks, uint32_t node)
 {
     const struct node_settings *settings =
@@ -85,7 +85,6 @@ uint32_t checks_ending(const struct checks *checks)
     return checks->ending;
 }
 
-/* A paused node cannot stop. */
 static void count_pauses(struct checks *checks)
 {
     uint64_t now = world_now(checks->world);
@@ -106,8 +105,8 @@ static void count_pauses(struct checks *checks)
     checks->looked_at = now;
 }
 
-/* shutdown-completes: a node ends in time, even if no other node takes its shards, answers, or
- * reads its last messages. */
+/* shutdown-completes, even if no other node takes its shards, answers, or reads its last
+ * messages. */
 static void look_at_ends(struct checks *checks)
 {
     uint64_t now = world_now(checks->world);
@@ -124,8 +123,7 @@ static void look_at_ends(struct checks *checks)
     }
 }
 
-/* Looks at one node. It skips types whose coordinator is in another data center, because that one
- * has to answer. */
+/* Skips types whose coordinator is in another data center, because that one has to answer. */
 static void look_at_node(struct checks *checks, uint32_t node)
 {
     const struct world_node *place = world_node(checks->world, node);
@@ -206,7 +204,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     check_partition_node_ended(checks->sides, node);
 }
 
-/* Returns CHECK_NODES_MAX if that incarnation does not go on. */
+/* CHECK_NODES_MAX: it has ended. */
 static uint32_t node_of(const struct checks *checks, uint64_t uid)
 {
     uint32_t node = 0;
@@ -216,7 +214,6 @@ static uint32_t node_of(const struct checks *checks, uint64_t uid)
     return node;
 }
 
-/* True if the node that welcomed it has ended, or is such an orphan itself. */
 bool checks_is_orphaned(const struct checks *checks, uint32_t node)
 {
     for (uint32_t step = 0; step < CHECK_NODES_MAX; step++) {
@@ -296,7 +293,7 @@ bool checks_is_unreadable(const struct trace_line *line)
     return false;
 }
 
-/* Connections deliver bytes unchanged and in order, so an unreadable frame was written so. */
+/* Connections keep bytes and their order, so an unreadable frame was written so. */
 static void line(void *user, uint32_t node, const struct trace_line *line)
 {
     struct checks *checks = user;

@@ -1,11 +1,8 @@
-/* Runs all probe checkers over one world, as an observer that feeds them. The world's verdict
- * records where nodes break a rule. Nodes must run with settings.probes.
- *
- * A node that is given up while its process lives is outside (check_outside.h). Until it ends, its
- * parts may overlap with others, and are measured.
+/* Feeds all probe checkers as an observer of one world, and reports to its verdict. Nodes must run
+ * with settings.probes.
  *
  *   shutdown-completes  a node that is told to leave, or sees itself exiting or removed, ends
- *                       within the time of all its shutdown steps */
+ *                       within the time of its shutdown steps */
 #ifndef SHERD_SIM_CHECKS_H
 #define SHERD_SIM_CHECKS_H
 
@@ -66,18 +63,17 @@ struct checks {
 
 /* The world is lent; stop_ns as in check_entity_new. */
 struct checks *checks_new(struct world *world, uint64_t stop_ns);
-/* Checks deadlines. Call it at the end of a run, and at any other time. */
+/* Judges deadlines. At the end of a run, and at any other time. */
 void checks_look(struct checks *checks);
-/* Checks which regions ask for a home while homes are judged (check_homes_quiet). A call every few
- * seconds is enough. */
+/* Looks for open requests while homes are judged (check_homes_quiet). Every few seconds is
+ * enough. */
 void checks_look_at_homes(struct checks *checks);
 /* Incarnations that must end, have not ended and were not reported as late. */
 uint32_t checks_ending(const struct checks *checks);
-/* Whether the node that welcomed this incarnation has ended or is outside. Other nodes may not know
- * of the incarnation then. */
+/* Whether the node that welcomed it has ended or is outside, so that others may not know of it. */
 bool checks_is_orphaned(const struct checks *checks, uint32_t node);
 /* Whether the line says that bytes from a connection are no frame. */
 bool checks_is_unreadable(const struct trace_line *line);
-void checks_free(struct checks *checks); /* call it after world_free */
+void checks_free(struct checks *checks); /* after world_free */
 
 #endif

@@ -1,5 +1,6 @@
-/* Holds what the probe checkers share: tables of values that are made at their first mention, and
- * the nodes that may overlap. */
+/* Holds what the probe checkers share: tables of facts, and the nodes that may overlap. A checker
+ * gets facts in the order in which they happened, ignores probes of other kinds, and knows neither
+ * worlds nor nodes. */
 #ifndef SHERD_SIM_FACTS_H
 #define SHERD_SIM_FACTS_H
 
@@ -11,8 +12,8 @@
 
 #define CHECK_NODES_MAX 1024 /* node indexes are below it */
 
-/* The checkers treat types of different data centers as different types. Node n belongs to data
- * center n modulo `centers`. */
+/* The checkers treat types of different data centers as different. Node n is in center n modulo
+ * `centers`. */
 #define FACT_TYPES_MAX 256 /* types of one data center */
 static inline uint16_t fact_type(uint32_t centers, uint32_t node,
                                  uint16_t type)
@@ -21,15 +22,14 @@ static inline uint16_t fact_type(uint32_t centers, uint32_t node,
                        : (uint16_t)(type + node % centers * FACT_TYPES_MAX);
 }
 
-/* Nodes outside: the cluster has given them up while they live (check_outside.h). Until such a node
- * ends or is late, it may run what also runs elsewhere. The checkers measure what it overlaps with
- * and do not judge it. All false: the run keeps to the assumptions. */
+/* Nodes outside: the cluster gave them up while they live (check_outside.h). Until such a node ends
+ * or is late, what runs there may also run elsewhere; that is measured, not judged. */
 struct check_safety {
     bool outside[CHECK_NODES_MAX];
-    /* it has seen itself down for so long that nothing may run there any more */
+    /* it saw itself down so long ago that nothing may run there any more */
     bool late[CHECK_NODES_MAX];
-    /* Whether two nodes see each other as members. Then an excuse of one of them does not hold
-     * towards the other. Null: no two nodes do. */
+    /* Whether two nodes see each other as members. An excuse does not hold between them. Null: no
+     * two do. */
     bool (*are_together)(void *user, uint32_t node, uint32_t other);
     void *user; /* lent for life */
 };
@@ -67,7 +67,7 @@ static inline uint16_t fact_shard_type(uint64_t shard)
     return (uint16_t)(shard >> 32);
 }
 
-/* Returns the value of that key: `size` bytes, zero at first. Lent until facts_fini. */
+/* The value of that key: `size` bytes, zero at first. Lent until facts_fini. */
 void *facts_of(struct map *map, struct fact_key key, size_t size);
 void *facts_find(const struct map *map, struct fact_key key); /* null if it was never mentioned */
 void facts_fini(struct map *map); /* frees the values, too */

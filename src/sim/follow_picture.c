@@ -1,4 +1,4 @@
-/* Implements pictures as small lists, with members in order. */
+/* Implements pictures; only members are searched in order. */
 #include "sim/follow_picture.h"
 
 #include <inttypes.h>

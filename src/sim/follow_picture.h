@@ -1,5 +1,4 @@
-/* Holds a picture of a cluster: its members, the unreachable ones, and the leaders. A follower
- * makes it from its events, to compare it with its node's membership. */
+/* Holds what a follower heard of a cluster, to compare it with its node's membership. */
 #ifndef SHERD_SIM_FOLLOW_PICTURE_H
 #define SHERD_SIM_FOLLOW_PICTURE_H
 
@@ -47,11 +46,11 @@ bool picture_has_center(const struct picture *picture, const char *center);
 void picture_set_center(struct picture *picture, const char *center,
                         bool is_unreachable);
 
-/* Whether both are equal in what that set of events reports. If false, text has the difference
- * (size bytes). */
+/* Whether they are equal in what these events report. False: text (size bytes) has the
+ * difference. */
 bool picture_equals(const struct picture *heard, const struct picture *held,
                     uint32_t events, char *text, size_t size);
-/* Covers all content: pictures of equal history and content have equal signatures. */
+/* Over all content; equal pictures of equal history have equal signatures. */
 uint64_t picture_signature(const struct picture *picture);
 /* The event that reports a status. */
 enum sherd_cluster_event_kind follow_kind(enum sherd_member_status status);

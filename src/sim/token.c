@@ -6,8 +6,7 @@ enum { PREAMBLE, LENGTH, FRAME };
 enum { CONTROL = 1 }; /* the preamble's last byte: the control stream */
 enum { PREAMBLE_SIZE = 5, LENGTH_SIZE = 4, MAGIC_SIZE = 8 };
 
-/* All bytes differ, so a search that fails in the middle can only restart at the byte that
- * failed. */
+/* All bytes differ, so a failed search restarts at the byte that failed. */
 static const uint8_t magic[MAGIC_SIZE] = { 0xf7, 's',  'h', 0x9c,
                                            'T',  0xe1, 'o', 'k' };
 
@@ -27,8 +26,7 @@ static uint64_t number_at(const uint8_t *bytes)
     return number;
 }
 
-/* Searches bytes until a token is complete, which is usually contiguous. Moves *at behind the bytes
- * it has read. */
+/* Searches until a token is complete, and moves *at behind the bytes read. */
 static bool search(struct token_search *search, struct slice bytes, size_t *at)
 {
     while (*at < bytes.size) {
@@ -105,7 +103,6 @@ static void begin_part(struct token_pipe *pipe, uint8_t part, uint32_t size)
     pipe->part_end = pipe->written + size;
 }
 
-/* The part that was being written is complete. */
 static void end_part(struct token_pipe *pipe)
 {
     if (pipe->part == LENGTH) {
@@ -164,7 +161,6 @@ void token_pipe_written(struct token_pipe *pipe, struct slice bytes)
     }
 }
 
-/* Drops the queue's used front when that is the larger part. */
 static void compact(struct token_pipe *pipe)
 {
     if (pipe->head < 64 || pipe->head < pipe->tokens.count / 2)

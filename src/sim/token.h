@@ -1,11 +1,10 @@
-/* Recognizes messages by tokens, for the message checker, wherever their bytes are.
+/* Finds messages wherever their bytes are, by tokens: 16 bytes at the end of each body, a magic of
+ * 8 and the message's number, little endian.
  *
- * Every message of a workload ends with 16 bytes: a magic of 8 bytes and the message's number,
- * little endian. A token_pipe follows one connection. It splits the written bytes into frames as
- * the receiver does, and finds the tokens in them, however the bytes were cut. It reports when a
- * token has left its node and when it has arrived at the other. A frame counts when its last byte
- * has passed: the writer keeps all of a frame that is written in part, and a frame that arrived in
- * part is lost. */
+ * A token_pipe follows one connection. It splits the written bytes into frames as the receiver
+ * does, and reports when a token has left its node and has arrived at the other. A frame counts
+ * when its last byte has passed. The writer keeps all of a frame that is written in part; one that
+ * arrived in part is lost. */
 #ifndef SHERD_SIM_TOKEN_H
 #define SHERD_SIM_TOKEN_H
 
@@ -19,7 +18,7 @@
 
 void token_put(uint8_t bytes[TOKEN_SIZE], uint64_t number);
 bool token_of(struct slice body, uint64_t *number); /* the one at the end of a body; false: none */
-/* Iterates over the tokens in any bytes, in order. Start with *at = 0. False at the end. */
+/* The tokens in any bytes, in order. Start with *at = 0. False at the end. */
 bool token_next(struct slice bytes, size_t *at, uint64_t *number);
 
 /* A search that continues over pieces. Zero is a fresh one. */
@@ -33,7 +32,7 @@ struct token_passage {
     uint64_t end; /* offset of the first byte after its frame */
 };
 
-/* One connection. Zero is a fresh one; offsets count from the preamble's first byte. */
+/* Zero is a fresh one; offsets count from the preamble's first byte. */
 struct token_pipe {
     uint64_t written;
     uint64_t arrived;
@@ -49,14 +48,14 @@ struct token_pipe {
 };
 
 void token_pipe_fini(struct token_pipe *pipe);
-/* Takes written bytes. Then token_pipe_left returns the tokens of complete frames, in order. */
+/* Takes written bytes; then token_pipe_left returns the tokens of complete frames, in order. */
 void token_pipe_written(struct token_pipe *pipe, struct slice bytes);
 bool token_pipe_left(struct token_pipe *pipe, uint64_t *number);
-/* The next `size` bytes have arrived. Then token_pipe_came returns the tokens of complete frames,
+/* The next `size` bytes have arrived; then token_pipe_came returns the tokens of complete frames,
  * in order. */
 void token_pipe_arrived(struct token_pipe *pipe, size_t size);
 bool token_pipe_came(struct token_pipe *pipe, uint64_t *number);
-/* The connection is over: returns the tokens of complete frames that never arrived. */
+/* After its end: the tokens of complete frames that never arrived. */
 bool token_pipe_lost(struct token_pipe *pipe, uint64_t *number);
 
 #endif

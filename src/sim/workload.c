@@ -1,4 +1,4 @@
-/* Creates a workload, draws its actions and bodies, takes in reports, and counts results. */
+/* Creates a workload, draws its actions and bodies, and counts its results. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -229,7 +229,7 @@ uint64_t workload_stream(struct sherd_ref self)
 
 /* ---- draws ---- */
 
-/* Each half of the rest is as likely as all before it, so a few ids get most. */
+/* Each half of the rest is as likely as all before it. */
 static uint32_t skewed(struct rng *rng, uint32_t count)
 {
     while (count > 1 && rng_below(rng, 3))
@@ -282,7 +282,7 @@ uint32_t workload_fit_id(const struct workload *workload, uint32_t type,
 
 /* ---- bodies ---- */
 
-/* Most are short; one in 32 is as long as the settings allow. */
+/* Most are short; one in 32 has the longest length. */
 static size_t draw_padding(struct workload *workload)
 {
     uint32_t most = workload->settings.body_max;
@@ -295,14 +295,14 @@ static size_t draw_padding(struct workload *workload)
     return (size_t)rng_below(&workload->rng, most + 1);
 }
 
-/* The padding's seed depends on each byte before the padding and on the message's number. */
+/* Depends on each byte before the padding and on the message's number. */
 static uint64_t padding_seed(const uint8_t head[PARCEL_SIZE], uint64_t number)
 {
     return hash_bytes(slice_of(head, PARCEL_SIZE)) ^ number;
 }
 
-/* The word of the padding that begins at that byte. None of its bytes begins a token, because
- * tokens are searched for in all written bytes. */
+/* The padding word at that byte. None of its bytes begins a token, which are searched for in all
+ * that is written. */
 static uint64_t padding_word(uint64_t seed, size_t at)
 {
     uint64_t word = (seed + at) * UINT64_C(0x9e3779b97f4a7c15);
@@ -371,7 +371,7 @@ bool workload_read(struct sherd_bytes body, struct parcel *parcel)
     return !cursor.failed && cursor_left(&cursor) >= TOKEN_SIZE;
 }
 
-/* Compares the body before the token with the body that was sent. */
+/* Compares the body with the one that was sent. */
 static void look_at_body(struct workload *workload, uint32_t node,
                          struct sherd_bytes body, uint64_t number)
 {
@@ -433,8 +433,8 @@ void workload_message_ended(struct workload *workload, uint32_t node,
     }
 }
 
-/* A client hears of all messages that end on its own node. A notice from another node may be lost
- * like the message. */
+/* A client hears of all ends on its own node. A notice from another node may be lost like the
+ * message. */
 static uint64_t unsaid(struct workload *workload)
 {
     uint64_t open = 0;

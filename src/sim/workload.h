@@ -1,31 +1,27 @@
-/* Makes traffic of every kind with entities and client actors, and checks what these can observe.
+/* Makes traffic of every kind with entities and client actors on production nodes. Each message and
+ * reply carries a token (token.h) for check_message.h. The actors check the rest:
  *
- * They are ordinary behaviors of sherd/actor.h on production nodes. Every message and reply carries
- * a token (token.h), which is reported to check_message.h. The actors check the rest themselves:
- *
- *   ask-ends-once        each ask of a live asker ends once, with a reply or at its time-out, and
- *                        never after an ask or timer that is due later
- *   watch-ends-once      SHERD_TERMINATED comes once for each watch of an actor that ended. It
- *                        never comes after an unwatch, nor for a live actor, unless its node or the
- *                        watcher's is given up or leaving
- *   same-incarnation     timers, replies and job results reach the incarnation that asked for them
- *   timer-on-time        a timer that is not cancelled or replaced fires by its node's clock,
- *                        neither early nor after one that is due later, unless its incarnation ends
+ *   ask-ends-once        an ask ends once, with a reply or at its time-out, before later ones
+ *   watch-ends-once      SHERD_TERMINATED comes once for each watch of an ended actor, never after
+ *                        an unwatch, and never for a live actor, unless its node or the watcher's
+ *                        is given up or leaving
+ *   same-incarnation     timers, replies and job results reach the incarnation that asked
+ *   timer-on-time        a timer fires by its node's clock, not early, before later ones, unless it
+ *                        is cancelled or replaced, or its incarnation ends
  *   job-runs-once        a job runs at most once, after its event is stored, and is released when
- *                        its node or its actor has ended; a live actor hears of its end
+ *                        its node or actor has ended; a live actor hears of its end
  *   faithful-replay      a recovered entity has applied exactly the stored events
- *   bounded-buffers      messages that wait in a region are within its buffer
+ *   bounded-buffers      a region's waiting messages are within its buffer
  *   undelivered-notice   a sender that asks for it hears of each undelivered message that has not
  *                        left its node
- *   stop-notice          an entity that neither persists nor is remembered gets its stop notice
- *                        before it ends, unless its time-out or its node ended
- *   body-intact          a message arrives with the body that was sent
- *   stop-after-messages  a stopped actor first gets all messages that were sent before the stop
- *   right-receiver       the entity that replies is the one that was asked
+ *   stop-notice          an entity that neither persists nor is remembered hears before it ends,
+ *                        unless its time-out or its node ended
+ *   body-intact          a message arrives with its body
+ *   stop-after-messages  a stopped actor first gets all earlier messages
+ *   right-receiver       the asked entity replies
  *
- * Behaviors are constants without a user pointer, so a process has one workload at a time, from
- * workload_new to workload_free. All decisions come from the workload's own seed. The driver of a
- * world reports the nodes (workload_world.h does). */
+ * Behaviors are constants without a user pointer, so a process has one workload at a time. All
+ * decisions come from its seed. The driver of a world reports the nodes (workload_world.h). */
 #ifndef SHERD_SIM_WORKLOAD_H
 #define SHERD_SIM_WORKLOAD_H
 
@@ -39,22 +35,20 @@
 
 struct workload;
 
-/* The operations of clients: name, text. */
 #define WORKLOAD_OPS(X)                                                        \
     X(WORKLOAD_TELL, "tell")           /* a message to an entity, in the order of its stream */ \
     X(WORKLOAD_ECHO, "echo")           /* an ask; the entity replies with its identity */ \
     X(WORKLOAD_COUNT, "count")         /* an ask; the entity stores an event, then acknowledges */ \
-    X(WORKLOAD_PASSIVATE, "passivate") /* an ask; the entity passivates itself */ \
+    X(WORKLOAD_PASSIVATE, "passivate") /* an ask; the entity passivates itself (W8) */ \
     X(WORKLOAD_FAIL, "fail")           /* a message on which the handler fails */ \
     X(WORKLOAD_STOP, "stop")           /* a message on which the entity ends */ \
-    /* a message on which the entity sets, replaces and cancels timers */ \
+    /* a message; the entity sets, replaces and cancels timers */ \
     X(WORKLOAD_TIMER, "timer") \
-    X(WORKLOAD_WATCH, "watch")         /* an ask for the entity's ref, which is watched then */ \
-    /* a message on which the entity tells and asks another one */ \
-    X(WORKLOAD_TALK, "talk") \
-    X(WORKLOAD_STORM, "storm")         /* messages to many entities of unknown shards at once */ \
-    X(WORKLOAD_NARROW, "narrow")       /* for a time all clients send to entities of one shard */ \
-    X(WORKLOAD_JOB, "job") /* an ask; the entity may store an event, runs a job, then replies */
+    X(WORKLOAD_WATCH, "watch")         /* an ask for the entity's ref, to be watched */ \
+    X(WORKLOAD_TALK, "talk")           /* a message; the entity tells and asks another one */ \
+    X(WORKLOAD_STORM, "storm")         /* messages to many entities of unknown shards */ \
+    X(WORKLOAD_NARROW, "narrow")       /* for a time all clients send to one shard */ \
+    X(WORKLOAD_JOB, "job") /* an ask; the entity may store an event, runs a job, replies */
 
 #define X(name, text) name,
 enum workload_op { WORKLOAD_OPS(X) WORKLOAD_OP_COUNT };
@@ -62,8 +56,8 @@ enum workload_op { WORKLOAD_OPS(X) WORKLOAD_OP_COUNT };
 
 const char *workload_op_text(enum workload_op op); /* a constant */
 
-/* The entity types: name, name in the cluster, whether it persists, whether it has a stop message
- * (which it obeys late), whether it is remembered. */
+/* The entity types: name, name in the cluster, persists, has a stop message (obeyed late), is
+ * remembered. */
 #define WORKLOAD_TYPES(X)                                                      \
     X(WORKLOAD_STREAM, "stream", false, false, false)                          \
     X(WORKLOAD_COUNTER, "counter", true, false, false)                         \
@@ -79,42 +73,40 @@ enum workload_type { WORKLOAD_TYPES(X) WORKLOAD_TYPE_COUNT };
 /* Zero is a default for each. */
 struct workload_settings {
     uint64_t seed;
-    uint32_t weights[WORKLOAD_OP_COUNT]; /* relative frequency of each op; all zero: a mix of all */
+    uint32_t weights[WORKLOAD_OP_COUNT]; /* relative frequency of each; all zero: a mix */
     uint32_t types;       /* a set of 1 << enum workload_type; 0: all that are not remembered */
-    uint32_t ids;         /* entities of each type in use; default 100 */
-    uint32_t kept_ids;    /* the same for remembered types, at most; default 64 */
-    bool skewed;          /* a few entities get most of the traffic; else all get equal parts */
+    uint32_t ids;         /* entities of each type; default 100 */
+    uint32_t kept_ids;    /* the same for remembered types; default 64 */
+    bool skewed;          /* a few entities get most of the traffic */
     uint32_t clients;     /* on each node, over its lanes; default 2 */
     uint64_t interval_ms; /* mean time between two bursts of a client; default 100 */
     uint32_t burst_max;   /* ops in a burst; default 4 */
-    uint32_t body_max; /* bytes of a body without its token, at most; most are short; default 200 */
+    uint32_t body_max;    /* of a body without its token; most are short; default 200 */
     uint32_t ask_ms_max;  /* the longest time-out of asks; default 10,000 */
     uint32_t storm;       /* messages of one storm; default 500 */
     uint32_t shards;      /* of each type; default 20 */
-    uint32_t mailbox_max; /* these two as in sherd_entity_type, with the library's defaults */
+    uint32_t mailbox_max; /* these two as in sherd_entity_type */
     uint64_t idle_ms;
-    uint32_t slow_stop_ms; /* longest time until an entity with a stop message ends; default 2000 */
+    uint32_t slow_stop_ms; /* longest end of an entity with a stop message; default 2000 */
     bool has_no_types;    /* no entity types, and no clients */
     uint32_t callers;      /* plain actors of each node that send to each other; 0: none */
     bool callers_start;    /* they start entities, too */
     uint32_t stubborn_ms;  /* as slow_stop_ms, for one entity in sixteen, if longer; 0: for none */
 };
 
-/* Functions that the workload calls. Null members are skipped, except violation and now. */
+/* Null members are skipped, except violation and now. */
 struct workload_hooks {
     void *user;
     check_violation *violation;
     uint64_t (*now)(void *user); /* ns, for reports */
-    /* Whether other nodes may consider that running node as gone, because it was given up or is
-     * leaving. Null: none. */
+    /* Whether others may consider a running node gone: given up, or leaving. Null: never. */
     bool (*is_parting)(void *user, uint32_t node);
-    /* A client of that node has heard that an entity stored an event. type and id are texts;
-     * lent. */
+    /* A client of that node heard that an entity stored an event. type and id are texts; lent. */
     void (*acknowledged)(void *user, uint32_t node, const char *type,
                          const char *id, uint64_t seq, uint32_t event_type,
                          struct slice event);
-    /* An entity of a type that persists has started with that many stored events. hash: of the
-     * events that it got (check_recovery_fold). type and id as above. */
+    /* A persistent entity started with that many stored events, of that hash (check_recovery_fold).
+     * As above. */
     void (*recovered)(void *user, uint32_t node, const char *type,
                       const char *id, uint64_t events, uint64_t hash);
 };
@@ -125,7 +117,7 @@ struct workload_counts {
     uint64_t answers;
     uint64_t no_answers[SHERD_REASON_COUNT];
     uint64_t asks_dropped; /* their asker ended with its node */
-    uint64_t skipped;      /* not asked, because too many were open */
+    uint64_t skipped;      /* too many asks were open */
     uint64_t acknowledged;
     uint64_t started;      /* incarnations of entities */
     uint64_t watches;
@@ -145,13 +137,12 @@ struct workload *workload_new(const struct workload_settings *settings,
                               const struct workload_hooks *hooks,
                               struct check_message *check);
 void workload_free(struct workload *workload);
-/* The types that the workload's nodes must have; lent for life. */
+/* The types of the workload's nodes; lent for life. */
 const struct sherd_entity_type *workload_types(const struct workload *workload,
                                                uint32_t *count);
 const struct workload_settings *workload_settings_of(
     const struct workload *workload); /* with the defaults filled in; lent */
-/* Sets the number of shards of each type for nodes that start from now on. No node lives at the
- * call. */
+/* Nodes that start from now on have that many shards of each type; none lives at the call. */
 void workload_set_shards(struct workload *workload, uint32_t count);
 struct check_message *workload_check(const struct workload *workload);
 
@@ -161,19 +152,17 @@ void workload_node_started(struct workload *workload, uint32_t node,
                            uint64_t uid);
 void workload_node_ended(struct workload *workload, uint32_t node,
                          enum check_end end);
-/* A message ends undelivered at that node. Call it before the message checker's function. body:
- * lent. */
+/* A message ends undelivered at that node; before check_message's call. body: lent. */
 void workload_message_ended(struct workload *workload, uint32_t node,
                             struct slice body);
-/* A line of a node's log, after the turn that wrote it. text: lent. */
+/* A line of a node's log, after its turn. text: lent. */
 void workload_line(struct workload *workload, uint32_t node, const char *text);
-/* Returns the behavior of a client to spawn on a started node, and in *init the bytes that it
- * gets. */
+/* The behavior of a client to spawn on a started node; *init: the bytes that it gets. */
 const struct sherd_behavior *workload_client(struct workload *workload,
                                              uint32_t node,
                                              struct sherd_bytes *init);
 
-/* The same for a caller: *init has the node's number, lent. */
+/* The same for a caller; *init: the node's number, lent. */
 const struct sherd_behavior *workload_caller(const struct workload *workload,
                                              const uint32_t *node,
                                              struct sherd_bytes *init);
@@ -182,26 +171,23 @@ const struct sherd_behavior *workload_caller(const struct workload *workload,
 
 void workload_stop(struct workload *workload); /* clients send no more */
 void workload_resume(struct workload *workload);
-/* entities-answer: from now until the workload resumes, stopped clients ask that many entities of
- * each type, each until it has replied. Returns the longest time in ns until one remaining client
- * has asked each once. */
+/* entities-answer: until the workload resumes, its stopped clients ask that many entities of each
+ * type until each has replied. Returns the ns that one remaining client needs to ask each once. */
 uint64_t workload_roll_begin(struct workload *workload, uint32_t count);
-/* Returns how many have not replied, with the first of them in text (size bytes). */
+/* How many have not replied; text (size bytes) has the first. */
 uint32_t workload_roll_missing(const struct workload *workload, char *text,
                                size_t size);
-/* no ask is open, and no watcher of an ended actor waits for its notice */
+/* no ask is open, and each watcher of an ended actor has its notice */
 bool workload_idle(struct workload *workload);
-/* Call it after a stop, when everything had its time: open asks, watches and timers are violations.
- * Returns their number. */
+/* After a stop, when all had its time: open asks, watches and timers are violations. Returns their
+ * number. */
 uint64_t workload_drained(struct workload *workload);
-/* Checks a node's status, at any time between its turns. buffer_size and lanes as in its
- * settings. */
+/* Checks a node's status, between its turns. buffer_size and lanes as in its settings. */
 void workload_status(struct workload *workload, uint32_t node,
                      const struct sherd_status *status, uint32_t buffer_size,
                      uint32_t lanes);
 struct workload_counts workload_counts(const struct workload *workload);
-/* Returns the workload's and the checker's counts as a few lines of text. The caller frees it with
- * mem_free. */
+/* Both counts as a few lines of text; freed with mem_free. */
 char *workload_report(const struct workload *workload);
 
 #endif

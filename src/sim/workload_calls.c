@@ -1,15 +1,14 @@
-/* Runs the callers: plain actors that send to each other by ref and by path, pass messages on,
- * start entities, and spawn actors that they stop. They draw from their own stream, so a workload
- * without them is unchanged. */
+/* Runs the callers: plain actors that send by ref and by path, pass messages on, start entities,
+ * and spawn and stop actors. They draw from their own stream. */
 #include <stdio.h>
 
 #include "base/check.h"
 #include "base/timers.h"
 #include "sim/workload_inside.h"
 
-#define SEED_OF_CALLS UINT64_C(0x63616c6c73) /* separate from the workload's own stream */
+#define SEED_OF_CALLS UINT64_C(0x63616c6c73) /* apart from the workload's own stream */
 #define CALL_TELL 60u
-#define CALL_PASS 61u /* a caller that the parcel does not name passes the message on */
+#define CALL_PASS 61u /* passed on by callers that the parcel does not name */
 #define CALL_PATH 62u
 #define CALLED_TELL 63u
 #define TICK 1
@@ -18,7 +17,7 @@
 
 enum act { ACT_TELL, ACT_PASS, ACT_PATH, ACT_STOP, ACT_START, ACTS };
 
-/* An actor that a caller has spawned. Known until both, or the workload, have ended. */
+/* An actor of a caller. Kept until both have ended. */
 struct called {
     struct called *next;
     struct called *self; /* the bytes that the actor gets */
@@ -48,7 +47,7 @@ struct calls {
     struct called *called;
 };
 
-/* An actor by the path that it has in each incarnation of a node. */
+/* An actor by path is the same in each incarnation of a node. */
 static struct sherd_ref by_path(uint32_t node)
 {
     return (struct sherd_ref){ 1, node };
@@ -69,7 +68,6 @@ void calls_fini(struct workload *workload)
 
 /* ---- spawned actors ---- */
 
-/* Frees those that are not needed any more. */
 static void sweep(struct calls *calls)
 {
     for (struct called **link = &calls->called; *link;) {
@@ -147,7 +145,7 @@ static void tell_called(struct workload *workload, struct sherd_ctx *ctx,
     }
 }
 
-/* Spawns an actor, or stops the one that was spawned before. */
+/* Spawns an actor, or stops the last one. */
 static void stop(struct workload *workload, struct sherd_ctx *ctx,
                  struct caller *caller)
 {
@@ -194,7 +192,7 @@ static void tell_by_path(struct workload *workload, struct sherd_ctx *ctx,
                              other->self));
 }
 
-/* Starts an entity of a type that is not remembered, because a remembered start stays forever. */
+/* Starts no entity of a remembered type, whose start would stay forever. */
 static void start_entity(struct workload *workload, struct sherd_ctx *ctx)
 {
     struct calls *calls = workload->calls;
@@ -257,8 +255,8 @@ static void given(struct workload *workload, struct sherd_ctx *ctx,
 
     if (!workload_read(msg->body, &parcel))
         return;
-    /* The receiver of a passed message may be on a node that does not know the sender's node yet.
-     * Then the message has no sender. */
+    /* If the receiver's node does not know the sender's node yet, a passed message has no
+     * sender. */
     if (msg->sender.actor != parcel.value &&
         (msg->sender.actor || msg->msg != CALL_PASS))
         workload_violation(workload, "right-receiver", caller->node,

@@ -1,4 +1,4 @@
-/* Runs the clients: plain actors that draw what to do, and keep book of their asks and watches. */
+/* Runs the clients, which draw what to do, and keep book of their asks and watches. */
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/timers.h"
@@ -97,8 +97,8 @@ static void ask(struct workload *workload, struct sherd_ctx *ctx,
                                    workload->settings.ask_ms_max));
 }
 
-/* Sends to many unused ids: each is in another shard, as far as there are any. They are not of
- * remembered types, whose entities would stay forever. */
+/* Sends to many unused ids, each in another shard if there are enough; not of remembered types,
+ * which would stay forever. */
 static void storm(struct workload *workload, struct sherd_ctx *ctx,
                   const struct client *client)
 {
@@ -114,8 +114,8 @@ static void storm(struct workload *workload, struct sherd_ctx *ctx,
     }
 }
 
-/* Writes the following id over the one before; it must be fast, because many are tried. Returns its
- * size; *hash: its hash_java. */
+/* Makes the next id from this one; fast, because many are tried. Returns its size; *hash: its
+ * hash_java. */
 static size_t next_id(char text[ID_TEXT_MAX], size_t size, int32_t *hash)
 {
     size_t at = size;
@@ -205,8 +205,7 @@ static void do_op(struct workload *workload, struct sherd_ctx *ctx,
     }
 }
 
-/* Time-outs fire in order, even on a late node: when a client's round begins, its asks that were
- * due before have ended. */
+/* Time-outs fire in order: at a client's round, its asks that were due before have ended. */
 static void look_for_late(struct workload *workload,
                           const struct sherd_ctx *ctx, struct client *client)
 {
@@ -280,7 +279,7 @@ static void watch(struct workload *workload, struct sherd_ctx *ctx,
     sherd_watch(ctx, ref);
 }
 
-/* Whether the actor is on a running node that the watcher's node has no reason to consider gone. */
+/* It runs, and the watcher's node has no reason to consider it gone. */
 static bool must_live(struct workload *workload, const struct client *client,
                       struct sherd_ref ref)
 {

@@ -1,4 +1,4 @@
-/* Runs the clients of distributed data in a world. workload_data_look.c checks the replicas. */
+/* Runs the clients of distributed data; workload_data_look.c checks the replicas. */
 #include "sim/workload_data_inside.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void slot_begin(struct data_load *load, uint32_t index)
     slot->element = 0;
     vec_push(&load->keys, (struct key_name){ { 0 } });
     check(slot->key == load->keys.count - 1);
-    /* The hashes of these names have both signs, whatever the number. */
+    /* Their hashes have both signs. */
     (void)snprintf(load->keys.items[slot->key].text, KEY_TEXT_MAX,
                    "data-%u-%u", index, slot->key); /* fits */
     if (data_key_expires(load, slot->key))
@@ -116,7 +116,7 @@ static struct sherd_consistency draw_consistency(struct data_load *load)
     return consistency;
 }
 
-/* Returns the least number of replicas that an answer of that level stands for, with its own. */
+/* The replicas, at least, that an answer of that level stands for, with its own. */
 static uint32_t replicas_of(const struct sherd_consistency *consistency,
                             const struct replicator_members *members)
 {
@@ -180,7 +180,7 @@ static void remember_own(struct client *client, uint32_t key, int64_t element)
     client->own[client->own_next++ % OWN_MAX] = own;
 }
 
-/* Draws one of its own elements of a key, or none. */
+/* One of its own elements of a key, or none. */
 static int64_t draw_own(struct data_load *load, const struct client *client,
                         uint32_t key)
 {
@@ -195,7 +195,7 @@ static int64_t draw_own(struct data_load *load, const struct client *client,
     return 0;
 }
 
-/* An element of a map is a value under one of a few keys. */
+/* In a map an element is a value under one of a few keys. */
 static void set_items(struct sherd_change *change, enum sherd_data_type type,
                       int64_t element)
 {
@@ -441,7 +441,7 @@ static void answered(struct data_load *load, struct client *client,
         data_look_up(load, call, client->node);
 }
 
-/* The tag of an answer is a call's, the tag of a notice is the subscribed key. */
+/* An answer has the tag of its call, a notice that of its key. */
 static void heard(struct data_load *load, struct client *client,
                   const struct sherd_msg *msg)
 {
@@ -558,7 +558,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     }
 }
 
-/* The number at the end of its text. */
+/* The number at the end of a key's text. */
 static uint32_t key_of(struct slice text)
 {
     uint32_t key = 0;

@@ -1,4 +1,4 @@
-/* Declares what the files of a workload of distributed data share. Private to workload_data*.c. */
+/* Declares what workload_data*.c share. */
 #ifndef SHERD_SIM_WORKLOAD_DATA_INSIDE_H
 #define SHERD_SIM_WORKLOAD_DATA_INSIDE_H
 
@@ -13,10 +13,10 @@
 #define OWN_MAX 48     /* own elements that a client may remove */
 #define KEY_TEXT_MAX 32
 #define EXPIRIES 4
-#define STORED_MAX 256    /* the last acknowledged writes, which are looked up again */
+#define STORED_MAX 256    /* last acknowledged writes, to be looked up again */
 #define DATA_DISKS_MAX 64 /* nodes whose disks are checked */
 
-/* A key in use. After many writes another key takes its place. */
+/* After many writes another key takes its place. */
 struct slot {
     uint32_t key;
     enum sherd_data_type type;
@@ -46,7 +46,7 @@ struct own {
     int64_t element;
 };
 
-/* A key to which a client subscribes, and the bytes of the last notice. */
+/* A subscription of a client, with the last notice. */
 struct follow {
     uint32_t key;
     bool is_told;
@@ -68,7 +68,7 @@ struct client {
     VEC(struct follow) follows;
 };
 
-/* The value that all replicas showed of a durable key. */
+/* The value of a durable key in all replicas. */
 struct noted {
     uint32_t key;
     bool is_deleted;
@@ -77,7 +77,7 @@ struct noted {
     VEC(int64_t) elements;
 };
 
-/* An acknowledged write of a durable key, and the nodes whose disks had it. */
+/* An acknowledged write of a durable key, and the disks with it. */
 struct stored {
     struct call call;
     bool has[DATA_DISKS_MAX]; /* by node */
@@ -123,7 +123,7 @@ void data_read(struct data_load *load, const struct check_data_read *read,
                const struct sherd_msg *msg); /* an answer to the read */
 void data_notice(struct data_load *load, const struct client *client,
                  struct follow *follow, const struct sherd_msg *msg);
-/* A write was acknowledged: checks that the replicas that acknowledged it have it. */
+/* The replicas that acknowledged a write have it. */
 void data_look_up(struct data_load *load, const struct call *call,
                   uint32_t node);
 

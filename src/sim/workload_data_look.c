@@ -1,5 +1,4 @@
-/* Compares the answers to clients of distributed data, and the content of replicas and disks, with
- * what they must be. */
+/* Compares answers to clients, replicas and disks with what they must be. */
 #include "sim/workload_data_inside.h"
 
 #include <stdio.h>
@@ -181,7 +180,7 @@ static bool has_element(const struct data_load *load, uint32_t node,
     return is_there; /* deleted since */
 }
 
-/* A node of another cluster that took a node's place has no disk. */
+/* A node of another cluster in a node's place has no disk. */
 static bool is_durable_at(const struct data_load *load, uint32_t node,
                           uint32_t key)
 {
@@ -189,7 +188,6 @@ static bool is_durable_at(const struct data_load *load, uint32_t node,
            world_node(load->world, node)->settings.durable_key_count;
 }
 
-/* Whether the write is on the node's disk. */
 static bool has_stored(const struct data_load *load, uint32_t node,
                        const struct call *call)
 {
@@ -221,8 +219,7 @@ static void remember_stored(struct data_load *load, const struct call *call)
         load->stored.items[load->stored_next++ % STORED_MAX] = stored;
 }
 
-/* no-lost-update: an acknowledged write of a durable key outlives errors, crashes and losses of
- * power. */
+/* no-lost-update: an acknowledged durable write outlives errors, crashes and losses of power. */
 static void look_for_stored(struct data_load *load)
 {
     for (uint32_t i = 0; i < load->settings.slots && load->stored.count; i++) {
@@ -307,7 +304,6 @@ static void look_at_laws(struct data_load *load, const replica_list *list,
                            values);
 }
 
-/* Whether the key is present, deleted or not. */
 static bool is_here(const struct replicator *replicator, struct slice key)
 {
     struct buf bytes = { 0 };
@@ -332,8 +328,7 @@ static void look_at_disk(struct data_load *load,
     check_replica_disk(load->verdict, replica, key_slice(load, key), bytes);
 }
 
-/* Whether one of the leaders prunes that node, which lives and is no member in the leader's
- * view. */
+/* One of the leaders prunes that live node, which is no member for it. */
 static bool is_pruned(const struct data_load *load,
                       const replica_list *leaders,
                       const struct check_replica *other)
@@ -391,7 +386,7 @@ void data_load_sample(struct data_load *load)
 
 /* ---- quiet phase ---- */
 
-/* Whether a subscriber got the value that its node's replica has. */
+/* The subscriber got the value of its node's replica. */
 static bool is_told(const struct data_load *load, const struct client *client,
                     const struct follow *follow)
 {
@@ -434,7 +429,7 @@ static bool all_told(const struct data_load *load, char *text, size_t size)
     return true;
 }
 
-/* Whether an expiring key is absent everywhere, because no client uses it any more. */
+/* An expiring key that no client uses is absent everywhere. */
 static bool has_expired(const struct data_load *load, const replica_list *list,
                         uint32_t key, char *text, size_t size)
 {
@@ -478,8 +473,7 @@ uint64_t data_load_bound(const struct data_load *load, uint32_t nodes,
 
     for (; nodes > 1; nodes = (nodes + 1) / 2)
         rounds += 6;
-    /* Values spread first. From the removal of a member on, its marks spread, and then their
-     * results. */
+    /* Values spread; then, from a member's removal on, its marks and their results. */
     return 60 * SECOND + 3 * rounds * cycle +
            2 * load->settings.expire_after_ms * MS +
            (settings->pruning_dissemination_ms +

@@ -1,4 +1,4 @@
-/* Runs the entities: they carry out requests, and check the messages that they get. */
+/* Runs the entities, which carry out requests and check what they get. */
 #include "base/timers.h"
 #include "sim/check_recovery.h"
 #include "sim/clock.h"
@@ -18,11 +18,11 @@ struct entity {
     uint32_t asks; /* open */
     uint32_t jobs; /* open */
     bool is_told; /* it got its stop notice, or ends by itself */
-    uint32_t unheard; /* released jobs whose result it has not got */
+    uint32_t unheard; /* released jobs with a result that it has not got */
     struct chore *chores; /* its jobs' arguments */
     uint64_t due[TAG_KINDS]; /* of its timers, by its node's clock, ms; 0: not set */
     uint64_t ask_due; /* the same for its ask */
-    uint64_t timers_over; /* ns: they must have fired by then, whatever its clock does */
+    uint64_t timers_over; /* ns: fired by then, whatever its clock does */
     struct entity *next; /* these two: in the list of live entities */
     struct entity **link;
     struct sherd_ref self;
@@ -134,8 +134,7 @@ static void started(struct workload *workload, struct sherd_ctx *ctx,
                                   sherd_sequence(ctx), entity->hash);
 }
 
-/* Its messages keep an order only if they leave at once; a message that waits for an event leaves
- * later. */
+/* Only messages that leave at once keep an order; one that waits for an event leaves later. */
 static uint64_t stream_of(const struct entity *entity)
 {
     return workload_type_persists(entity->type) ? 0
@@ -212,7 +211,7 @@ static void talk(struct workload *workload, struct sherd_ctx *ctx,
 
 /* ---- jobs ---- */
 
-/* The argument of a job. */
+/* A job's argument. */
 struct chore {
     struct entity *of; /* null: it got the job's result, or has ended */
     struct chore *next; /* these two: in the entity's list */
@@ -229,7 +228,7 @@ static void do_chore(void *arg)
     struct chore *chore = arg;
 
     chore->runs++;
-    if (chore->event) /* the sight of the running job counts as an acknowledgement */
+    if (chore->event) /* to see the job run is as good as an acknowledgement */
         workload_acknowledge(workload_current, chore->node, chore->parcel.type,
                              chore->parcel.id, chore->event,
                              chore->parcel.value);
@@ -316,7 +315,7 @@ static void job_ended(struct workload *workload, struct sherd_ctx *ctx,
     answer(workload, ctx, entity, &asked);
 }
 
-/* The entity gets a message, so it lives. */
+/* It gets a message, so it lives. */
 static void look_at_unheard(struct workload *workload, struct sherd_ctx *ctx,
                             struct entity *entity)
 {
@@ -329,7 +328,7 @@ static void look_at_unheard(struct workload *workload, struct sherd_ctx *ctx,
 
 /* ---- messages ---- */
 
-/* Stores the event of a request; some handlers fail after that. */
+/* Stores the event of a request, then may fail. */
 static enum sherd_next count(struct workload *workload, struct sherd_ctx *ctx,
                              struct entity *entity,
                              const struct sherd_msg *msg,
@@ -353,7 +352,7 @@ static enum sherd_next do_op(struct workload *workload, struct sherd_ctx *ctx,
                              const struct sherd_msg *msg,
                              const struct parcel *parcel)
 {
-    /* While messages drain, an entity with many of them must make progress. */
+    /* while messages drain, an entity with many must get through */
     bool goes_on = workload->is_stopped;
 
     switch ((enum workload_op)msg->msg) {
@@ -429,7 +428,6 @@ static enum sherd_next stop_message(struct workload *workload,
     return SHERD_CONTINUE;
 }
 
-/* Time-outs fire in order, even on a late node. */
 static void look_at_due(struct workload *workload, struct sherd_ctx *ctx,
                         struct entity *entity, uint32_t tag)
 {

@@ -15,7 +15,7 @@
 #define TICK 1
 #define EMPTIED 2
 #define PACE_MS 60000     /* between two acts of one, at most */
-#define LATE (10 * SECOND) /* an event that has not come by then does not come */
+#define LATE (10 * SECOND) /* later events do not come */
 #define LATE_ENTITY (60 * SECOND)
 #define ENTITY_ODDS 32    /* one in that many follows */
 #define CROWD 8           /* in a larger cluster about that many nodes have followers */
@@ -37,7 +37,7 @@ struct place {
     struct rng rng;
     struct rng entity_rng;
     uint64_t signature; /* of its membership at the last look */
-    uint64_t since;     /* start of that membership, or the end of the node's last pause */
+    uint64_t since;     /* since when it holds that, without a pause */
 };
 
 /* An incarnation with its start values. */
@@ -66,7 +66,7 @@ static const struct sherd_behavior follower_behavior;
 
 /* ---- sets ---- */
 
-/* Most follow all events; the others a sensible part, or any part. */
+/* Most follow all events, others a sensible part or any. */
 static uint32_t draw_events(struct rng *rng)
 {
     static const uint32_t sets[] = {
@@ -144,7 +144,6 @@ static struct following *following_of(const struct follow_load *load,
     return NULL;
 }
 
-/* Frees followers that are not needed any more. */
 static void drop_ended(struct follow_load *load)
 {
     for (uint32_t i = load->followings.count; i-- > 0;) {
@@ -269,7 +268,7 @@ static const struct sherd_behavior follower_behavior = {
 
 /* ---- entities ---- */
 
-/* Few nodes of a large cluster have followers, because each follower hears each change. */
+/* Each follower hears each change, so few nodes of a large cluster have any. */
 static bool is_few(const struct follow_load *load, struct rng *rng)
 {
     return load->settings.nodes <= CROWD ||
@@ -414,8 +413,7 @@ static void hold_members(struct picture *held, const struct member *member,
     }
 }
 
-/* Makes a picture of what the node's membership holds now; the caller frees it with
- * picture_fini. */
+/* The membership of the node now; freed with picture_fini. */
 static void hold(const struct follow_load *load, uint32_t node,
                  struct picture *held)
 {
@@ -444,8 +442,8 @@ static bool is_here(const struct following *following, uint32_t node)
            !following->is_gone;
 }
 
-/* A small mailbox may be full for a long time, so entities have more time. If it holds hardly
- * anything, they have as long as the load lasts. */
+/* A small mailbox may be full for long, so entities have more time; a very small one has no
+ * limit. */
 static void look_at_follower(struct follow_load *load,
                              struct following *following,
                              const struct picture *held)
@@ -498,7 +496,6 @@ void follow_load_sample(struct follow_load *load)
         look_at_node(load, i);
 }
 
-/* Returns the first live node in the same data center. */
 static uint32_t first_of_center(const struct follow_load *load, uint32_t node)
 {
     uint32_t centers = load->settings.centers ? load->settings.centers : 1;
@@ -518,9 +515,8 @@ static bool has_role(const struct node_settings *settings, const char *role)
     return !role;
 }
 
-/* The leader when all live nodes are up and reachable (docs/protocol/gossip.md): the first address
- * in a data center, among nodes with that role if there is one. Hosts are compared as texts, and
- * all have one port. */
+/* The leader if all live nodes are up and reachable (docs/protocol/gossip.md), with that role if
+ * any. Hosts are compared as texts; all have one port. */
 static uint64_t leader_of(const struct follow_load *load, uint32_t center,
                           const char *role)
 {
@@ -540,7 +536,6 @@ static uint64_t leader_of(const struct follow_load *load, uint32_t center,
     return first ? first->identity.node.uid : 0;
 }
 
-/* Sets the leaders that follow from the nodes' start values. */
 static void hold_leaders(const struct follow_load *load, uint32_t node,
                          struct picture *held)
 {

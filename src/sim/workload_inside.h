@@ -1,5 +1,5 @@
-/* Declares what the workload's entities (workload_entity.c) and clients (workload_client.c) share.
- * Private to workload*.c. */
+/* Declares what the files of a workload share: its entities, clients and callers. Private to
+ * workload*.c. */
 #ifndef SHERD_SIM_WORKLOAD_INSIDE_H
 #define SHERD_SIM_WORKLOAD_INSIDE_H
 
@@ -16,18 +16,18 @@
 #define OPEN_ASKS_MAX 128   /* of one client */
 #define WATCHES_MAX 32      /* of one client */
 
-/* The content of a body before its padding and its token. */
+/* A body before its padding and its token. */
 struct parcel {
-    uint32_t type;   /* of the entity that is asked or that replies: enum workload_type */
+    uint32_t type;   /* of the asked or replying entity: enum workload_type */
     uint32_t id;
     bool tells;      /* a client's message that is no ask */
-    uint64_t value;  /* in a request: its serial number; in a reply: the entity's events */
-    struct sherd_ref ref; /* in a reply: the entity */
+    uint64_t value;  /* of a request: its serial number; of a reply: the entity's events */
+    struct sherd_ref ref; /* of a reply: the entity */
 };
 
 #define PARCEL_SIZE 32
-/* The word with the type also marks a client's message that wants an undelivered notice, and has
- * the padding's size above it. */
+/* The word with the type has two more parts: a mark of a client's message that wants an undelivered
+ * notice, and the padding's size. */
 #define TYPE_BITS 8
 #define TYPE_TELLS 0x80u
 #define TYPE_MASK 0x7fu
@@ -46,14 +46,13 @@ struct place {
     uint32_t index;
     uint64_t uid; /* of the last one */
     bool runs;
-    /* messages of its clients in this incarnation that ended before they left the node */
+    /* messages of its clients in this incarnation that ended before they left */
     uint64_t ended_here;
     uint64_t ended_at;    /* ns: the last of them */
-    uint64_t undelivered; /* SHERD_UNDELIVERED that its clients got in this incarnation */
-    struct untold untold; /* the first one that is not judged yet */
+    uint64_t undelivered; /* SHERD_UNDELIVERED that they got */
+    struct untold untold; /* the first not judged yet */
 };
 
-/* An entity that is watched or may be. */
 struct watched {
     uint32_t watchers; /* clients that watch it */
     bool has_ended;
@@ -70,10 +69,10 @@ struct open_ask {
     uint64_t due; /* ms by its node's clock: the time-out may fire then */
 };
 
-/* Both sides round times of a node's clock to ms. */
+/* Both sides cut times to ms. */
 #define WORKLOAD_DUE_MS 1
 
-/* Longest time in ms from a client's round to its next one. */
+/* Longest time from a client's round to the next, ms. */
 #define WORKLOAD_WAIT_MAX(workload) (2 * (workload)->settings.interval_ms)
 
 /* An entity of the roll call. */
@@ -110,7 +109,7 @@ struct workload {
     struct rng rng;
     struct sherd_entity_type types[WORKLOAD_TYPE_COUNT];
     uint32_t type_count;
-    uint8_t type_of[WORKLOAD_TYPE_COUNT]; /* by place in types */
+    uint8_t type_of[WORKLOAD_TYPE_COUNT]; /* by index in types */
     uint32_t weights_sum;
     bool is_stopped;
     VEC(struct place *) places;
@@ -123,7 +122,7 @@ struct workload {
     VEC(uint32_t) narrow;  /* ids of the one shard */
     VEC(struct rolled) roll; /* empty: no roll call */
     uint32_t roll_next;
-    struct entity *entities; /* live ones: a list of workload_entity.c */
+    struct entity *entities; /* live ones, of workload_entity.c */
     struct calls *calls; /* of workload_calls.c */
     struct sherd_behavior caller; /* of callers */
     struct sherd_behavior called; /* of the actors that they spawn */
@@ -146,25 +145,24 @@ bool workload_type_remembers(uint32_t type);
 char *workload_id(char text[ID_TEXT_MAX], uint32_t id); /* returns text */
 bool workload_id_read(struct slice text, uint32_t *id);
 struct place *workload_place(struct workload *workload, uint64_t uid); /* null: unknown */
-/* Draws an id of any type, and a type: one that persists if `persists` is set and there is one. */
+/* An id of any type; a type: one that persists if `persists` is set and there is one. */
 uint32_t workload_draw_id(struct workload *workload);
 uint32_t workload_draw_type(struct workload *workload, bool persists);
-/* Returns the number of a type's ids in use, apart from storms and narrow times. workload_fit_id
- * maps a drawn id to one of a remembered type. */
+/* The number of a type's ids, without storms and narrow times; workload_fit_id makes a drawn id one
+ * of a remembered type. */
 uint32_t workload_ids(const struct workload *workload, uint32_t type);
 uint32_t workload_fit_id(const struct workload *workload, uint32_t type,
                          uint32_t id);
-/* Makes the body with a new token of a message that an actor of a node is about to send; lent until
- * the next call. */
+/* The body, with a new token, of a message that an actor of a node sends next; lent until the next
+ * one. */
 struct sherd_bytes workload_body(struct workload *workload, uint32_t node,
                                  uint64_t stream, struct sherd_ref to,
                                  const struct parcel *parcel);
 bool workload_read(struct sherd_bytes body, struct parcel *parcel);
-/* An actor got a message: reports it to the checker. False: the message is none of the
- * workload's. */
+/* Reports a message that an actor got. False: it is none of the workload's. */
 bool workload_delivered(struct workload *workload, uint32_t node,
                         const struct sherd_msg *msg, struct sherd_ref receiver);
-/* The same for a message that the actor passes on. */
+/* The same; the actor passes it on. */
 void workload_passed(struct workload *workload, uint32_t node,
                      const struct sherd_msg *msg, struct sherd_ref receiver,
                      struct sherd_ref to);
@@ -174,10 +172,10 @@ struct slice workload_event(uint8_t bytes[EVENT_SIZE], const struct parcel *parc
 void workload_acknowledge(struct workload *workload, uint32_t node,
                           uint32_t type, uint32_t id, uint64_t seq,
                           uint64_t serial); /* heard at that node */
-/* Messages that one lane of a node's incarnation sends keep their order. */
+/* The order of messages from one lane of a node's incarnation. */
 uint64_t workload_stream(struct sherd_ref self);
 
-/* ---- workload_watch.c: watched entities, and which of them have ended ---- */
+/* ---- workload_watch.c: watched entities ---- */
 void watched_ask(struct workload *workload, struct sherd_ref entity); /* an entity names itself */
 void watched_begin(struct workload *workload, struct sherd_ref entity); /* a client watches it */
 /* a client stops watching it */
@@ -187,10 +185,10 @@ void watched_released(struct workload *workload, struct sherd_ref entity);
 bool watched_has_ended(struct workload *workload, struct sherd_ref entity);
 void watched_fini(struct workload *workload);
 
-/* ---- workload_silent_stop.c: entities that end without a stop notice ---- */
+/* ---- workload_silent_stop.c: ends without a stop notice ---- */
 void told_released(struct workload *workload, struct untold untold,
                    uint32_t node); /* one has, now */
-/* excuses those so far: their node logged the reason, or has ended */
+/* excuses those so far: their node logged why, or has ended */
 void told_excuse(struct workload *workload, uint32_t node);
 void told_drained(struct workload *workload);
 

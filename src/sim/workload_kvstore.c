@@ -21,8 +21,7 @@
 #define REPLICAS 3
 /* of one view: brokers hear of it in milliseconds, by their own clocks */
 #define CALM_AFTER (5 * SECOND)
-/* short, so a run also forgets deletions; they need to last only for calls in flight */
-#define KEEP_DELETED_MS 5000
+#define KEEP_DELETED_MS 5000 /* short, so that a run forgets deletions; calls in flight need them */
 #define NO_KEY UINT32_MAX
 
 struct slot {
@@ -31,7 +30,7 @@ struct slot {
     bool is_final; /* read at the end */
 };
 
-/* The last value that a client read or wrote, which its next write replaces. */
+/* The last value that a client read or wrote; its next write replaces it. */
 struct known {
     uint32_t key; /* NO_KEY: nothing */
     uint32_t count;
@@ -119,7 +118,7 @@ static const char *key_text(char text[32], uint32_t key)
     return text;
 }
 
-/* Half of all calls ask a majority, so that their W + R > N. Other calls ask any number. */
+/* Half of all calls ask a majority, so that W + R > N holds for them. */
 static struct sherd_store_level draw_level(struct kvstore_load *load)
 {
     struct sherd_store_level level = { 0, load->settings.timeout_ms };
@@ -136,7 +135,7 @@ static struct sherd_ref store_of(const struct kvstore_load *load,
     return load->brokers.items[client->node].store;
 }
 
-/* Returns all replicas of a key: some nodes may be permanently dead. */
+/* Some nodes may be permanently dead. */
 static uint32_t all_replicas(const struct kvstore_load *load)
 {
     uint32_t living = 0;

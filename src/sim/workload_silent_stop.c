@@ -1,13 +1,12 @@
-/* Finds entities that ended without a stop notice although nothing excuses that. Such an entity got
- * neither SHERD_STOPPING nor its stop message, and did not end by itself. Its node goes on and logs
- * no reason. The log line comes in the turn in which the entity ends, or in the next one, and is
- * seen after that. So the first such entity is kept for a while before it is judged. */
+/* Finds entities that ended without a stop notice, although they did not end by themselves and
+ * their node goes on and logs no reason. The log line is seen up to a turn later, so the first such
+ * entity is kept before it is judged. */
 #include "base/timers.h"
 #include "sim/workload_inside.h"
 
 #define EXCUSE_WAIT (5 * SECOND)
 
-/* Beginnings of log lines that give a reason why entities end at once. */
+/* Beginnings of log lines that give a reason. */
 static const char *const excuses[] = { "entities did not stop in time",
                                        "shard fenced: its entities end" };
 

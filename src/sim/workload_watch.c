@@ -1,5 +1,5 @@
-/* Counts the clients that watch each entity, by its ref, and records its end. An entry lives until
- * the entity has ended and every watcher got its notice. */
+/* Counts the clients that watch each entity, and records its end. An entry stays until the entity
+ * has ended and every watcher has its notice. */
 #include "base/check.h"
 #include "sim/workload_inside.h"
 

@@ -110,8 +110,7 @@ static void arrived(void *user, uint64_t pipe, uint32_t from, uint32_t to,
     check_message_arrived(of->check, pipe, to, bytes.size);
 }
 
-/* The node was given up, or is leaving. Other nodes that learn of that close their connections to
- * it. */
+/* It was given up or leaves: nodes that learn of that close their connections to it. */
 static bool is_parting(void *user, uint32_t node)
 {
     const struct workload_world *of = user;

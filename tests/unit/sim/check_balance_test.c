@@ -20,7 +20,6 @@ static bool holds(uint32_t absolute_limit, uint32_t threshold, uint32_t a,
     return check_balance_holds(&limits, shards, 3, text, sizeof text);
 }
 
-/* The older algorithm (docs/protocol/shard.md). */
 static void older_algorithm_allows_a_difference_of_the_threshold(void **state)
 {
     (void)state;
@@ -39,7 +38,6 @@ static void balance_more_than_the_threshold_is_found(void **state)
     assert_false(holds(0, 3, 3, 7, 4));
 }
 
-/* The newer algorithm, whatever the threshold is. */
 static void newer_algorithm_allows_the_share_or_one_less(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Tests check_coordinator: a legal history passes, and each broken rule is found. */
+/* Tests check_coordinator with a legal history and broken rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,6 @@ static void tell(uint32_t node, struct probe probe)
     check_coordinator_probe(check, node, &probe);
 }
 
-/* A coordinator takes over on a node. */
 static void take_over(uint32_t node, uint64_t term)
 {
     tell(node, (struct probe){ .kind = PROBE_COORDINATOR_STARTED });
@@ -100,7 +99,7 @@ static void enrol(uint32_t node, uint64_t term)
     tell(node, (struct probe){ .kind = PROBE_REGISTERED, .first = term });
 }
 
-/* The coordinator of node 0 knows that a node's incarnation was removed. */
+/* The coordinator of node 0 learns of a node's removal. */
 static void remove_node(uint32_t which)
 {
     tell(0, (struct probe){ .kind = PROBE_MEMBER_SEEN,
@@ -108,7 +107,7 @@ static void remove_node(uint32_t which)
                             .first = PEER_REMOVED });
 }
 
-/* The shard lives at node 1, and its hand-off has reached the stop. */
+/* The shard lives at node 1, and its hand-off reaches the stop. */
 static void hand_off(void)
 {
     take_over(0, 1);
@@ -118,7 +117,6 @@ static void hand_off(void)
     step(0, ATTEMPT, PROBE_HANDOFF_STOPPING);
 }
 
-/* Continues to its new home at node 2. */
 static void move(void)
 {
     lane(1, PROBE_SHARD_ENDED, fence_of(1, 1));
@@ -215,7 +213,7 @@ static void a_fence_of_a_home_that_falls_is_found(void **state)
     expect_only("coordinator-state");
 }
 
-/* A report about the home before last is mistaken for one about the present home. */
+/* It is taken for a report about the present home. */
 static void a_late_report_that_ends_a_home_is_found(void **state)
 {
     (void)state;
@@ -306,7 +304,6 @@ static void a_false_report_is_found(void **state)
     expect_only("handoff-safety");
 }
 
-/* Node 1 was told to host the shard under that fence. */
 static void report(uint32_t by, struct fence fence)
 {
     take(1, PROBE_HOST, fence_of(1, 4), 0);
@@ -412,7 +409,7 @@ static void directives_that_grow_pass(void **state)
     take(1, PROBE_BEGIN_HAND_OFF, fence_of(3, 1), ATTEMPT);
     take(1, PROBE_HAND_OFF, fence_of(3, 1), ATTEMPT);
     take(1, PROBE_HOME, fence_of(3, 2), 0);
-    enrol(1, 4); /* directives of the coordinator before are forgotten */
+    enrol(1, 4); /* older directives are forgotten */
     take(1, PROBE_HOME, fence_of(3, 1), 0);
     enrol(1, 4);
     take(1, PROBE_HOST, fence_of(4, 2), 0);
@@ -470,14 +467,14 @@ static void a_coordinator_that_starts_beside_another_is_found(void **state)
     expect_only("single-coordinator");
 }
 
-/* The node has seen itself down, and its coordinator should have stopped. */
+/* Its node saw itself down, and should have stopped. */
 static void a_coordinator_on_a_late_node_is_found(void **state)
 {
     (void)state;
     safety.outside[0] = true;
     take_over(0, 1);
     take_over(1, 2);
-    check_coordinator_late(check, 1); /* no coordinator beside it that may not be */
+    check_coordinator_late(check, 1); /* no other one that may not be */
     expect_only(NULL);
     safety.late[0] = true;
     check_coordinator_late(check, 0);
@@ -490,8 +487,6 @@ static bool are_together(void *user, uint32_t node, uint32_t other)
     return node + other == 3; /* 1 and 2 */
 }
 
-/* Two nodes of a side that was given up are members for each other. Their excuse towards the others
- * does not hold between them. */
 static void two_coordinators_of_one_side_outside_are_found(void **state)
 {
     (void)state;
@@ -517,7 +512,7 @@ static void a_coordinator_outside_is_excused(void **state)
     expect_only(NULL);
 }
 
-/* The node slept since the store gave it a term, and others took over. */
+/* The node slept with its term. */
 static void a_late_term_outside_is_excused(void **state)
 {
     (void)state;
@@ -541,8 +536,7 @@ static void a_term_taken_twice_is_found(void **state)
     expect_only("coordinator-state");
 }
 
-/* A node outside outbids the others. They go on under their own fences until the store refuses
- * them. */
+/* The node outside has a higher term. The others go on under their own fences. */
 static void an_allocation_outside_does_not_bind_nodes_inside(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Tests check_data: each broken rule is found, and allowed histories pass. */
+/* Tests check_data with allowed histories and broken rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -121,7 +121,7 @@ static void good_values_pass(void **state)
     elements[0] = add(0, 2);
     elements[1] = add(1, 1);
     read = ask(0, 1);
-    see(&read, elements, 1); /* the other one's write may be in flight */
+    see(&read, elements, 1); /* the other's write may be in flight */
     read = ask(2, 2);
     see(&read, elements, 2);
     drop(1, elements[0]); /* it had seen the element or not */
@@ -282,7 +282,7 @@ static void an_element_that_is_added_again_is_present(void **state)
     expect_only("no-lost-update");
 }
 
-/* A map may bring back a value under a removed key. It may not lose what was added since. */
+/* It may bring back what a removed key had, and must keep later additions. */
 static void maps_are_judged_by_what_they_promise(void **state)
 {
     int64_t element, other;
@@ -373,7 +373,6 @@ static void a_flag_and_a_deletion_never_written_are_found(void **state)
     assert_int_equal(verdict_find(verdict, "value-integrity")->count, 2);
 }
 
-/* A node that was given up while it lives is pruned, with its later writes. */
 static void a_write_outside_does_not_bind_nodes_inside(void **state)
 {
     static struct check_safety safety;
@@ -408,7 +407,7 @@ static void judge_with_strays(enum sherd_data_type type)
     key = check_data_key(check, type);
 }
 
-/* Adds an element under that key of a map. Elements with other numbers are refused. */
+/* Elements with other numbers are refused. */
 static int64_t add_under(uint32_t node, int64_t group)
 {
     int64_t number;
@@ -423,8 +422,6 @@ static int64_t add_under(uint32_t node, int64_t group)
     return number;
 }
 
-/* The stray put the key in place of the older entry and was pruned, and its key was removed with
- * all that it covered. */
 static void a_strays_map_key_may_take_earlier_entries_with_it(void **state)
 {
     struct check_data_read read;
@@ -504,8 +501,7 @@ static void a_set_keeps_elements_added_beside_a_strays(void **state)
     expect_only("no-lost-update");
 }
 
-/* An entry that no other node is known to have is the stray's, even if it is older than the
- * separation. */
+/* Even an entry from before the separation. */
 static void an_entry_that_only_a_stray_had_counts_as_its_own(void **state)
 {
     (void)state;
@@ -531,7 +527,6 @@ static void a_known_entry_of_a_later_stray_takes_nothing_with_it(void **state)
     expect_only("no-lost-update");
 }
 
-/* Node 0 adds an element and does not see it. */
 static void add_and_miss(void)
 {
     struct check_data_read read;
@@ -541,7 +536,7 @@ static void add_and_miss(void)
     see(&read, NULL, 0);
 }
 
-/* Neither of two clusters that do not know each other is outside. One prunes the other. */
+/* Neither of two clusters that do not know each other is outside. */
 static void a_write_pruned_while_its_writer_lives_need_not_stay(void **state)
 {
     (void)state;
@@ -556,8 +551,7 @@ static void a_write_pruned_while_its_writer_lives_need_not_stay(void **state)
     expect_only("no-lost-update");
 }
 
-/* In a map of counters the stray counts 5 under one key, and the other node 20 under another or the
- * same. */
+/* In a map of counters the stray counts 5 under one key, the other node 20. */
 static void stray_and_member_count(int64_t stray_key, int64_t member_key)
 {
     judge_with_strays(SHERD_PN_COUNTER_MAP);
@@ -566,7 +560,7 @@ static void stray_and_member_count(int64_t stray_key, int64_t member_key)
     (void)done(write_as(1, CHECK_DATA_COUNT, member_key, 20, 1));
 }
 
-/* A counter whose key was removed begins anew, and its old count hides the next ones. */
+/* The counter begins anew, and its old count hides the next ones. */
 static void a_count_under_a_strays_key_may_lack_anything(void **state)
 {
     (void)state;
@@ -609,7 +603,7 @@ static void a_write_acknowledged_by_members_that_stay_is_firm(void **state)
 
 /* ---- keys that expire ---- */
 
-/* A read from R replicas misses what W acknowledged, after one of them forgot the key. */
+/* A read that misses a write of W replicas, after one of them forgot the key. */
 static void miss_with(uint32_t replicas)
 {
     struct check_data_read read;
@@ -638,7 +632,6 @@ static void a_replica_that_did_not_forget_a_key_must_show_it(void **state)
     expect_only("no-lost-update");
 }
 
-/* From then on the key is like any other. */
 static void a_write_after_its_key_was_forgotten_must_stay(void **state)
 {
     struct check_data_read read;
@@ -658,7 +651,7 @@ static void a_write_after_its_key_was_forgotten_must_stay(void **state)
     expect_only("no-lost-update");
 }
 
-/* 5 were counted. After a node starts, 10 are there, from what its disk may have. */
+/* 5 were counted; 10 are there after a node read its disk. */
 static void count_twice(bool is_stored, bool is_forgotten)
 {
     key = check_data_key(check, SHERD_G_COUNTER);
@@ -671,7 +664,7 @@ static void count_twice(bool is_stored, bool is_forgotten)
     check_data_node_ended(check, 0);
     check_data_node_started(check, 0);
     if (!is_forgotten)
-        check_data_forgotten(check, 1, key); /* after the starting node has read its disk */
+        check_data_forgotten(check, 1, key); /* after that node read its disk */
     check_data_seen(check, &(struct check_data_read){ .key = key, .node = 1 },
                     &(struct check_data_value){ .count = 10 });
 }

@@ -1,4 +1,4 @@
-/* Tests check_entity: legal incarnations pass, and each broken rule is found. */
+/* Tests check_entity with legal incarnations and broken rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -130,7 +130,6 @@ static void an_overlap_inside_a_side_that_was_given_up_is_found(void **state)
     expect("single-activation");
 }
 
-/* It saw itself down long ago. */
 static void an_overlap_with_a_late_node_is_found(void **state)
 {
     (void)state;
@@ -142,7 +141,7 @@ static void an_overlap_with_a_late_node_is_found(void **state)
     expect("single-activation");
 }
 
-/* A third incarnation, on a node without an excuse, beside one on a node with it. */
+/* A third incarnation runs on a node without an excuse. */
 static void an_excuse_covers_only_its_own_node(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Tests check_follow with correct histories, and with ones that break the rule in each way. The
- * actors of a lane send the events. The test leaves out or doubles events, or makes them wrong. */
+/* Tests check_follow with correct and wrong histories: a lane sends events, and the test drops,
+ * doubles or changes them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,8 +30,8 @@ static struct {
     uint32_t events; /* of the next call */
     enum sherd_cluster_first first;
     bool is_leaving; /* that call unsubscribes */
-    bool is_secret;  /* the checker gets no report of it */
-    uint32_t drops;  /* that many of the next messages are not heard */
+    bool is_secret;  /* the checker does not hear of it */
+    uint32_t drops;  /* so many of the next messages are not heard */
     bool doubles;    /* each is heard twice */
 } lab;
 
@@ -152,7 +152,6 @@ static void leave(uint32_t events)
     lab.is_leaving = false;
 }
 
-/* A lane with a follower that has not subscribed. */
 static void begin(bool is_small)
 {
     static const struct sherd_behavior behavior = { .name = "follower",
@@ -171,7 +170,6 @@ static void begin(bool is_small)
     run();
 }
 
-/* A follower of all events, with three members and leaders. */
 static void begin_told(void)
 {
     begin(false);
@@ -193,7 +191,7 @@ static void end(const char *invariant)
     verdict_free(verdict);
 }
 
-/* The state that begin_told has reported; the caller frees it with picture_fini. */
+/* The state that begin_told reported; freed with picture_fini. */
 static struct picture told(void)
 {
     struct picture picture = { .leader = 'b' };
@@ -250,7 +248,6 @@ static void a_correct_history_passes(void **state)
     end(NULL);
 }
 
-/* Events outside the set are not judged, and events in flight may arrive. */
 static void subsets_of_the_events_pass(void **state)
 {
     (void)state;
@@ -281,7 +278,6 @@ static void subsets_of_the_events_pass(void **state)
     end(NULL);
 }
 
-/* It hears the state when there is room. */
 static void a_follower_with_a_small_mailbox_may_miss_changes(void **state)
 {
     (void)state;
@@ -335,7 +331,7 @@ static void a_change_that_is_heard_twice_is_found(void **state)
     }
 }
 
-/* The state that is asked for again shows it, or the membership, or a later event. */
+/* The next state, the membership or a later event shows it. */
 static void a_change_that_is_not_heard_is_found(void **state)
 {
     (void)state;
@@ -401,7 +397,6 @@ static void an_unrequested_state_is_found(void **state)
     end("cluster-events");
 }
 
-/* Also for a small mailbox, whose states differ from what it heard. */
 static void a_state_that_goes_back_is_found(void **state)
 {
     (void)state;
@@ -529,9 +524,9 @@ static void a_member_with_a_wrong_identity_is_found(void **state)
     end("cluster-events");
     hear_of_b("b:1", NULL, roles, 1);
     end("cluster-events");
-    hear_of_b("b:1", "east", roles, 2); /* the event has one role of them */
+    hear_of_b("b:1", "east", roles, 2); /* one role of them */
     end("cluster-events");
-    hear_of_b("b:1", "east", roles, 0); /* the event has one role more */
+    hear_of_b("b:1", "east", roles, 0); /* one role more */
     end("cluster-events");
     hear_of_b(NULL, NULL, NULL, 0); /* it was never started */
     end("cluster-events");
@@ -542,8 +537,8 @@ static struct node_settings *settings_of(struct world *world, uint32_t node)
     return (struct node_settings *)(uintptr_t)&world_node(world, node)->settings;
 }
 
-/* The world says that the node with the first address has another role than it had at its start.
- * Then another node leads that role. */
+/* The world says that the node with the first address has another role than at its start, so
+ * another one leads that role. */
 static void a_leader_that_does_not_follow_from_the_roles_is_found(void **state)
 {
     static const char *const even[] = { "even" };

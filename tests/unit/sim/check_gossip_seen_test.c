@@ -1,5 +1,4 @@
-/* Tests check_gossip_seen: a version that all have held passes, a leader that counts more members
- * is found, and forgotten versions excuse nothing else. */
+/* Tests check_gossip_seen with versions that all have held, wrong claims and forgotten versions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +14,7 @@
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #define NODES 3
-#define SAYS 7 /* the content of every version, unless another is given */
+#define SAYS 7 /* the content of every version by default */
 
 static struct check_gossip_seen *check;
 
@@ -51,8 +50,8 @@ static void make(uint32_t node, uint64_t version)
     hold(node, version, SAYS);
 }
 
-/* The node takes the version from another one, after a version with one entry. is_part: the new one
- * lacks that entry, because its member was removed. */
+/* The node takes it after a version with one entry. is_part: it lacks that entry, of a removed
+ * member. */
 static void take(uint32_t node, uint64_t version, bool is_part)
 {
     const struct probe_version entries[] = { { 1, 1 }, { is_part ? 2 : 1, 2 } };
@@ -72,7 +71,7 @@ static void join(uint32_t node, uint64_t version)
     hold(node, version, SAYS);
 }
 
-/* The node acts on that version. The members in `seen` (0: none) are said to have seen it. */
+/* The node acts on that version, which the nodes of `seen` (0: none) are said to have seen. */
 static void act(uint32_t node, uint64_t version, bool converged,
                 const uint64_t seen[NODES])
 {
@@ -92,7 +91,7 @@ static void act(uint32_t node, uint64_t version, bool converged,
 
 static const uint64_t all[NODES] = { 100, 101, 102 };
 
-/* All hold version 1, which the first node has made. */
+/* The first node has made version 1, which all hold. */
 static void agree(void)
 {
     make(0, 1);
@@ -209,7 +208,7 @@ static void actions_without_convergence_are_not_judged(void **state)
 
 /* ---- forgotten versions ---- */
 
-/* The second node makes that many versions, from that one on. */
+/* The second node makes so many, from that one on. */
 static void make_many(uint64_t from, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -264,8 +263,7 @@ static void a_version_of_ended_nodes_is_forgotten(void **state)
     assert_int_equal(check_gossip_seen_counts(check).excused, 1);
 }
 
-/* The first node's change is younger than the forgotten versions, and so is each version with that
- * change. */
+/* Versions with the first node's change are younger than the forgotten ones. */
 static void leader_actions_a_newer_version_is_not_excused(void **state)
 {
     (void)state;
@@ -280,7 +278,7 @@ static void leader_actions_a_newer_version_is_not_excused(void **state)
     assert_int_equal(check_gossip_seen_counts(check).excused, 0);
 }
 
-/* A removal takes the last change out of a version, so it may be an old one. */
+/* Without its last change a version may be an old one. */
 static void a_version_without_the_last_change_is_excused(void **state)
 {
     (void)state;

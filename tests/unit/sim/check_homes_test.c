@@ -1,4 +1,4 @@
-/* Tests check_homes: an unanswered request for a home is found, and answered ones pass. */
+/* Tests check_homes with answered requests and late ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static int end(void **state)
     return 0;
 }
 
-/* One look at two nodes that ask for these shards of type 1; -1: for none. */
+/* A look at two nodes that ask for these shards of type 1; -1: none. */
 static void look(int32_t first, int32_t second)
 {
     if (first >= 0)
@@ -99,7 +99,7 @@ static void requests_that_end_between_looks_are_answered(void **state)
     assert_true(check_homes_longest(check) == 0);
 }
 
-/* A later request has its own limit, and does not prevent agreement. */
+/* It does not prevent agreement. */
 static void a_later_request_has_its_own_limit(void **state)
 {
     const char *text;
@@ -119,7 +119,6 @@ static void a_later_request_has_its_own_limit(void **state)
     assert_int_equal(verdict_count(verdict), 1);
 }
 
-/* No request is late while no coordinator can answer. */
 static void requests_before_judging_are_not_late(void **state)
 {
     (void)state;

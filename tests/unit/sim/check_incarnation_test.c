@@ -1,5 +1,4 @@
-/* Tests check_incarnation: messages of former incarnations are found; those of their successors and
- * of others pass. */
+/* Tests check_incarnation with messages of former incarnations and of current ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +16,7 @@
 
 static struct check_incarnation *check;
 
-/* n0 has the incarnation 10, n1 20 and then 21, n2 30. */
+/* n0 is 10, n1 is 20 and then 21, n2 is 30. */
 static void begin(void)
 {
     judge();
@@ -93,7 +92,6 @@ static void no_stale_sender_each_act_of_a_former_incarnation_is_found(void **sta
                            "an answer to a heartbeat is taken");
 }
 
-/* A new incarnation has accepted nothing yet. */
 static void a_new_incarnation_may_hear_a_former_peer_first(void **state)
 {
     (void)state;
@@ -136,7 +134,7 @@ static void no_stale_sender_a_removed_peer_that_is_heard_is_found(void **state)
     end("no-stale-sender", "a gossip is taken of uid 20, which is removed");
 }
 
-/* Real nodes, one of which has two incarnations, leave all the probes that are judged. */
+/* One of these nodes has two incarnations. */
 static void messages_that_real_nodes_accept_are_judged(void **state)
 {
     struct world_settings settings = { .seed = 1 };

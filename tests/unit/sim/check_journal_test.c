@@ -1,4 +1,4 @@
-/* Tests check_journal: each broken rule is found, and correct histories pass. */
+/* Tests check_journal with correct histories and each rule broken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,7 +105,7 @@ static void committed(struct bench *bench, struct journal_request *request)
     bench->told.committed(bench->told.user, bench->book, &request, 1);
 }
 
-/* A correct store runs a request; its results stay for the caller. */
+/* A correct store's answer; the results stay for the caller. */
 static void run(struct bench *bench, uint32_t node,
                 struct journal_request *request)
 {
@@ -151,7 +151,6 @@ static void replay(struct bench *bench, uint32_t node, const char *id)
     journal_request_free(request);
 }
 
-/* Runs a request with a given answer. */
 static void answer_with(struct bench *bench, uint32_t node,
                         struct journal_request *request,
                         enum backend_result result)
@@ -203,7 +202,7 @@ static void a_correct_store_passes(void **state)
     journal_request_free(request);
     replay(bench, 2, "T|x");
     assert_int_equal(append(bench, 2, two, "T|x", 6, "i"), BACKEND_DONE);
-    /* The node has ended: its next incarnation has no open outcome. */
+    /* The node has ended, and its next incarnation owes nothing. */
     request = append_of(two, "T|x", 7, "j");
     answer_with(bench, 2, request, BACKEND_UNKNOWN);
     journal_request_free(request);
@@ -216,7 +215,6 @@ static void a_correct_store_passes(void **state)
     assert_int_equal(check_journal_counts(bench->check)->unknown, 3);
 }
 
-/* Events of unknown outcome that a scan finds are durable from there on. */
 static void an_event_that_a_scan_finds_counts(void **state)
 {
     struct bench *bench = *state;
@@ -232,8 +230,7 @@ static void an_event_that_a_scan_finds_counts(void **state)
     assert_broken(bench, NULL);
 }
 
-/* Appends eight events, the last of which names the first as its base, like all appended here. Then
- * appends one more with a cut. */
+/* Eight events, the last with the first as its base, like all here; then one more with a cut. */
 static void cut_stream(struct bench *bench, const char *id, uint64_t cut)
 {
     struct journal_request *request = append_of(one, id, 9, "i");

@@ -1,4 +1,4 @@
-/* Tests check_kvstore: correct histories pass, and ones that break each rule are found. */
+/* Tests check_kvstore with correct histories and broken rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Makes an acknowledged write of W = 2 that has seen this one; 0: none. */
+/* An acknowledged write of W = 2 that has seen this one; 0: none. */
 static uint64_t written(uint64_t seen)
 {
     uint64_t number = check_kvstore_write_begun(at.check, at.key, 2, false,
@@ -87,7 +87,7 @@ static void a_replaced_write_is_not_seen(void **state)
     expect("store-quorum-read");
 }
 
-/* The writer got no answer. A read may find the write or not, and then later reads must find it. */
+/* Its writer got no answer. A read may find it or not; then later ones must. */
 static void a_value_found_once_is_found_again(void **state)
 {
     struct check_kvstore_read early;
@@ -209,7 +209,7 @@ static void siblings_are_present_at_the_end(void **state)
     expect("store-no-lost-write");
 }
 
-/* Three replicas took the write, and ended while the answer was in flight. */
+/* Three replicas took it, and ended with the answer in flight. */
 static void replicas_may_end_before_the_answer_arrives(void **state)
 {
     struct check_kvstore_read read;

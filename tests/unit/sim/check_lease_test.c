@@ -1,4 +1,4 @@
-/* Tests check_lease: each broken rule is found, and allowed histories pass. */
+/* Tests check_lease with allowed histories and broken rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,6 @@ static void pass(uint64_t time)
         clocks[i] += time;
 }
 
-/* A node may believe for that long that it holds the lease. */
 static void hold(uint32_t node, uint64_t token, uint64_t time)
 {
     const struct probe probe = { .kind = PROBE_LEASE_HELD,
@@ -97,7 +96,7 @@ static void two_holders_are_found(void **state)
     assert_int_equal(verdict_find(verdict, "single-lease-holder")->node, 1);
 }
 
-/* A clock that stood still, or is slow, makes its node believe for longer. */
+/* A slow or stopped clock makes its node believe for longer. */
 static void each_holder_believes_by_its_own_clock(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Tests check_live: each broken rule is found, and allowed histories pass. */
+/* Tests check_live with allowed histories and broken rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -191,7 +191,7 @@ static void quiet_cluster_rests_a_change_in_a_silent_cluster_is_found(void **sta
     }
 }
 
-/* A wall clock has jumped, and tombstones end by it. */
+/* Tombstones end by the wall clock, which may jump. */
 static void quiet_cluster_rests_tombstones_that_end_are_gossiped(void **state)
 {
     (void)state;
@@ -204,7 +204,7 @@ static void quiet_cluster_rests_tombstones_that_end_are_gossiped(void **state)
     assert_non_null(verdict_find(verdict, "quiet-cluster-rests"));
 }
 
-/* A node that may not see the others gossips, but its shards stay. */
+/* Its nodes may not see each other, but its shards stay. */
 static void quiet_cluster_rests_a_still_cluster_may_gossip(void **state)
 {
     char text[VERDICT_TEXT_MAX];
@@ -222,7 +222,6 @@ static void quiet_cluster_rests_a_still_cluster_may_gossip(void **state)
     assert_true(check_live_rests(check, now, text, sizeof text));
 }
 
-/* No coordinator has looked yet at a node that came just before. */
 static void nothing_rests_before_the_quiet(void **state)
 {
     char text[VERDICT_TEXT_MAX];

@@ -1,4 +1,4 @@
-/* Tests check_margin: each broken rule is found, and allowed histories pass. */
+/* Tests check_margin with allowed histories and broken rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,6 @@
 static struct check_safety safety;
 static struct check_margin *check;
 
-/* No two clocks show the same time. */
 static uint64_t clock_of(void *user, uint32_t node)
 {
     (void)user;
@@ -66,7 +65,7 @@ static void home_ends(uint32_t by, uint32_t at)
                                         .second = PROBE_HOME_NODE_REMOVED });
 }
 
-/* Removes node 0, whose coordinator runs; nothing more is heard of it. */
+/* Node 0 runs a coordinator and is removed. */
 static void remove_first(void)
 {
     coordinator(0, PROBE_COORDINATOR_STARTED);
@@ -106,7 +105,7 @@ static void an_end_and_a_start_after_the_margin_pass(void **state)
     assert_int_equal(check_margin_counts(check).homes, 1);
 }
 
-/* It has handed over, or ended by itself. Its later removal delays nothing. */
+/* It ended before its removal. */
 static void a_coordinator_that_has_ended_is_not_waited_for(void **state)
 {
     (void)state;
@@ -118,7 +117,7 @@ static void a_coordinator_that_has_ended_is_not_waited_for(void **state)
     expect_only(NULL);
 }
 
-/* Another node has waited for the margin of the first one, and took over. */
+/* It has waited for the first one's margin. */
 static void the_coordinator_that_took_over_is_the_last_one(void **state)
 {
     (void)state;

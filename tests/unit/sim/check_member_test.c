@@ -1,4 +1,4 @@
-/* Tests check_member: a legal history passes, and each broken rule is found. */
+/* Tests check_member with a legal history and broken rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,7 +109,6 @@ static void a_removed_member_is_not_seen_any_more(void **state)
     assert_false(check_member_sees(check, 0, 101));
 }
 
-/* The node's next incarnation has seen nothing yet. */
 static void a_new_incarnation_begins_anew(void **state)
 {
     (void)state;
@@ -252,7 +251,6 @@ static void an_action_of_another_than_the_leader_is_found(void **state)
     expect_only("leader-actions");
 }
 
-/* The first member is down, so the second leads. */
 static void a_leader_that_is_down_is_found(void **state)
 {
     struct probe_evidence members[3];
@@ -288,8 +286,7 @@ static void wrong_actions_are_found(void **state)
     expect_only("leader-actions");
 }
 
-/* Members of another data center do not prevent convergence, and a leader here may only remove
- * them. */
+/* They do not prevent convergence, and a leader here may only remove them. */
 static void a_leaders_actions_in_another_data_center_pass(void **state)
 {
     static const struct probe_evidence second[] = {
@@ -437,7 +434,7 @@ static void member_lifecycle_an_older_version_is_found(void **state)
     expect_only("member-lifecycle");
 }
 
-/* The version is newer in part, but loses what the node knew. */
+/* It is newer in part, but loses what the node knew. */
 static void member_lifecycle_a_concurrent_version_that_is_taken_whole_is_found(void **state)
 {
     static const struct probe_version other[] = { { 1, 3 }, { 2, 5 }, { 1, 4 }, { 2, 4 } };
@@ -464,7 +461,7 @@ static void act_on(uint32_t node, uint64_t version,
 
 static void leader_actions_two_leaders_of_one_version_are_found(void **state)
 {
-    /* each sees the other as unreachable, so each leads by its own evidence */
+    /* each leads by its own evidence, because it sees the other as unreachable */
     static const struct probe_evidence first[] = {
         { 100, PEER_LEAVING, PEER_EXITING, 1, 1, 1, 0 },
         { 101, PEER_DOWN, PEER_DOWN, 1, 0, 0, 0 },

@@ -1,4 +1,4 @@
-/* Tests check_message: each rule, kept and broken, and tokens in bytes that are cut anywhere. */
+/* Tests check_message, and tokens in bytes that are cut anywhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,6 @@ static uint64_t send(struct check_message *check, uint32_t id)
     return check_message_sent(check, 0, NODE, 7, check_entity(1, id));
 }
 
-/* A frame as a link writes it, with a body inside. */
 static void put_frame(struct buf *buf, uint64_t number)
 {
     static const uint8_t around[11] = { 1, 2, 0xf7, 4, 0xf7, 's', 'h', 8 };
@@ -116,7 +115,6 @@ static void tokens_are_found_in_any_bytes(void **state)
     buf_fini(&buf);
 }
 
-/* Whatever the cuts, a token leaves and arrives with the last byte of its frame. */
 static void tokens_pass_with_their_frames(void **state)
 {
     struct rng rng;
@@ -239,7 +237,7 @@ static void a_node_that_leaves_loses_nothing(void **state)
     check_message_free(check);
 }
 
-/* A shard that moves does not wait for ended senders. */
+/* A moving shard does not wait for ended senders. */
 static void messages_of_ended_senders_may_find_their_shard_moved(void **state)
 {
     struct check_message *check = fresh();
@@ -265,7 +263,7 @@ static void messages_of_ended_senders_may_find_their_shard_moved(void **state)
     check_message_free(check);
 }
 
-/* Bytes in a connection outlive the node that wrote them, but not the connection. */
+/* They do not outlive the connection. */
 static void bytes_outlive_their_writer(void **state)
 {
     struct check_message *check = fresh();
@@ -287,7 +285,7 @@ static void bytes_outlive_their_writer(void **state)
     check_message_free(check);
 }
 
-/* The writer learns of the end later. All that it writes until then is lost, too. */
+/* The writer learns of the end later. */
 static void a_write_into_a_dead_connection_is_lost(void **state)
 {
     struct check_message *check = fresh();
@@ -312,8 +310,7 @@ static void a_write_into_a_dead_connection_is_lost(void **state)
     check_message_free(check);
 }
 
-/* The writer keeps a frame that was written in part, and sends all of it with the next
- * connection. */
+/* Its writer sends all of it with the next connection. */
 static void a_frame_written_in_part_stays(void **state)
 {
     struct check_message *check = fresh();
@@ -377,8 +374,7 @@ static void received_bytes_may_be_dropped_with_their_connection(void **state)
     check_message_free(check);
 }
 
-/* The frame was cut before its last byte, with the whole token in it. Its writer writes it
- * again. */
+/* It was cut before its last byte, with the whole token in it. */
 static void a_frame_that_began_anew_may_be_dropped_late(void **state)
 {
     struct check_message *check = fresh();
@@ -517,7 +513,7 @@ static void message_accounting_a_loss_in_the_quiet_is_found(void **state)
     check_message_free(check);
 }
 
-/* A half-open connection is silent until something is written. */
+/* A half-open connection is silent until a write. */
 static void a_broken_connection_may_lose_in_the_quiet(void **state)
 {
     struct buf buf = { 0 };
@@ -612,7 +608,6 @@ static void a_swap_is_found(void **state)
     check_message_free(check);
 }
 
-/* Streams are forgotten only when that cannot matter any more. */
 static void a_late_swap_is_found_among_many_streams(void **state)
 {
     struct check_message *check = fresh();

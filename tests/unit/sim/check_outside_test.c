@@ -1,5 +1,4 @@
-/* Tests check_outside: which nodes were given up, from when and until when. A decision that gives
- * no node up excuses none. */
+/* Tests check_outside: which nodes are outside, from when and until when. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +55,6 @@ static void see(uint32_t by, uint32_t node, enum peer_status status)
                              .first = status });
 }
 
-/* A resolver reaches one set of nodes, and downs another. */
 static void decide(uint32_t by, unsigned reached, unsigned downed)
 {
     struct probe_side members[NODES];
@@ -78,7 +76,6 @@ static void decide(uint32_t by, unsigned reached, unsigned downed)
             down(by, i, PROBE_DOWN_DECIDED);
 }
 
-/* Returns the set of nodes that are outside. */
 static unsigned outside(void)
 {
     unsigned set = 0;
@@ -98,7 +95,7 @@ static void a_node_downed_by_a_surviving_side_is_outside(void **state)
     assert_int_equal(outside(), 0x10);
 }
 
-/* Two sides go on. The second one is outside, and its decisions excuse no node. */
+/* Both sides go on. */
 static void a_decision_outside_excuses_no_node(void **state)
 {
     (void)state;
@@ -113,7 +110,7 @@ static void a_decision_outside_excuses_no_node(void **state)
     assert_int_equal(outside(), 0x1d);
 }
 
-/* A minority that finds nothing stable downs all, even the others, which go on. */
+/* A minority that finds nothing stable downs all; the others go on. */
 static void a_node_that_downs_itself_excuses_only_its_side(void **state)
 {
     (void)state;
@@ -124,8 +121,7 @@ static void a_node_that_downs_itself_excuses_only_its_side(void **state)
     assert_int_equal(outside(), 0x19);
 }
 
-/* A node that was downed already downs all but a newcomer. The newcomer goes on alone when it hears
- * of it. */
+/* A downed node downs all but a newcomer, which goes on alone when it hears of that. */
 static void a_node_that_follows_one_outside_is_outside(void **state)
 {
     (void)state;

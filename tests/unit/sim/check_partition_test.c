@@ -1,4 +1,4 @@
-/* Tests check_partition: each broken rule is found, and allowed decisions pass. */
+/* Tests check_partition with allowed histories and broken rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,8 +45,7 @@ static int end(void **state)
     return 0;
 }
 
-/* All members are up. The node observes those outside the reached set as unreachable, and downs
- * them. */
+/* All are up. The node observes those outside `reached` as unreachable, and downs them. */
 static void see(uint32_t node, unsigned reached)
 {
     record_count = 0;
@@ -110,7 +109,6 @@ static void no_split_brain_two_sides_that_go_on_are_found(void **state)
     }
 }
 
-/* Both cannot have decided so, whichever of them lives. */
 static void no_split_brain_a_side_that_has_died_since_counts(void **state)
 {
     (void)state;
@@ -159,7 +157,7 @@ static void a_side_that_ends_is_no_second_side(void **state)
     assert_int_equal(check_partition_counts(check).ended, 1);
 }
 
-/* Two nodes decide on different views of the same crash. */
+/* They decide on different views of the same crash. */
 static void sides_that_overlap_are_one(void **state)
 {
     (void)state;

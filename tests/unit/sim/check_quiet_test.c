@@ -29,8 +29,8 @@ static bool agree(struct world *world, void *arg)
     return quiet_converged(world, &first, text, sizeof text);
 }
 
-/* Each node monitors only the next one in the ring. A dead node after a dead one is watched once
- * the first is unreachable, and so on. */
+/* Each node monitors only the next one in the ring, so a dead one after a dead one is watched
+ * later. */
 static void dead_nodes_are_detected_one_after_the_other(void **state)
 {
     struct world_settings settings = { .seed = 1 };
@@ -64,7 +64,7 @@ static void dead_nodes_are_detected_one_after_the_other(void **state)
     cluster_fini(&cluster);
 }
 
-/* With defaults and 1 ms each way, the limits have only the rule's time and its reasons. */
+/* With defaults and 1 ms each way there is no other reason to wait. */
 static void bounds_follow_from_the_settings(void **state)
 {
     struct options options;
@@ -94,8 +94,7 @@ static void bounds_follow_from_the_settings(void **state)
     assert_true(quiet_answer_bound(&options) > answer + 100 * SECOND);
 }
 
-/* Only a moving shard ends an entity that takes long to stop. A passivated entity has its full
- * time, and messages for it wait. */
+/* Only a moving shard ends it earlier, and messages for it wait. */
 static void a_passivated_entity_has_its_full_time(void **state)
 {
     struct options options;
@@ -109,7 +108,7 @@ static void a_passivated_entity_has_its_full_time(void **state)
     assert_true(quiet_answer_bound(&options) >= answer + 100 * SECOND);
 }
 
-/* Each open message may be for an entity that recovers first, with two requests to its store. */
+/* Each may be for an entity that recovers first, with two requests. */
 static void slow_stores_have_time_for_open_messages(void **state)
 {
     struct options options;
@@ -125,8 +124,6 @@ static void slow_stores_have_time_for_open_messages(void **state)
                 SECOND);
 }
 
-/* A resolver that downs all because nothing is stable may do so during a request for a slow
- * lease. */
 static void a_slow_lease_needs_patience(void **state)
 {
     struct options options;

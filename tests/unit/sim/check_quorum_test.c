@@ -1,4 +1,4 @@
-/* Tests check_quorum: each half of its rule is broken and found, and correct histories pass. */
+/* Tests check_quorum with correct histories and each half of its rule broken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 static struct check_safety safety;
 static struct check_quorum *check;
 
-/* The content of the replicas, and the nodes that node 0 counts. */
+/* The replicas, and the nodes that node 0 counts. */
 static struct {
     int64_t written[NODES];
     uint32_t owner;    /* node whose coordinator wrote last */
@@ -100,7 +100,7 @@ static void tell(enum probe_kind kind, uint64_t ticket)
     check_quorum_probe(check, 0, &probe);
 }
 
-/* Node 0's coordinator writes; its own replica has the value at once. */
+/* Its own replica has the value at once. */
 static void writes(uint64_t ticket, int64_t time)
 {
     world.written[0] = time;
@@ -166,7 +166,7 @@ static void a_write_that_another_node_replaced_is_not_judged(void **state)
     expect_only(NULL);
 }
 
-/* 3 of 4 replicas are asked, so a value on 2 of them is read. */
+/* 3 of 4 replicas are asked, so a value on 2 is read. */
 static void a_read_returns_the_required_value(void **state)
 {
     (void)state;
@@ -229,8 +229,8 @@ static void a_node_that_does_not_count_is_not_asked(void **state)
     expect_only(NULL);
 }
 
-/* Two of four replicas have the confirmed write, so a read from three must meet one. After both are
- * gone, a read need not. */
+/* Two of four replicas have the write, so a read from three meets one. After both are gone, a read
+ * need not return it. */
 static void a_read_is_bound_by_a_confirmed_write_it_must_meet(void **state)
 {
     (void)state;

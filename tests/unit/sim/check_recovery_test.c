@@ -1,5 +1,4 @@
-/* Tests check_recovery: each broken rule is found. Correct recoveries pass, and so does a node that
- * slept while others stored. */
+/* Tests check_recovery with correct recoveries and broken rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +59,7 @@ static void add_record(struct journal_request *request, uint64_t seq)
     buf_fini(&bytes);
 }
 
-/* A node gets one chunk of a replay of T|x. */
+/* One chunk of a replay of T|x. */
 static void answered(struct bench *bench, uint32_t node, uint64_t from,
                      uint32_t count, bool more, enum backend_result result)
 {
@@ -122,8 +121,7 @@ static void a_recovery_of_all_read_events_passes(void **state)
     assert_int_equal(violations(bench), 0);
 }
 
-/* Node 0 has read, and sleeps. Node 1 takes the shard over and stores more. Node 0 wakes and starts
- * the entity before it learns of that. */
+/* Node 0 has read, and sleeps while node 1 takes the shard and stores more. */
 static void a_node_that_slept_may_start_an_outdated_entity(void **state)
 {
     struct bench *bench = *state;

@@ -1,5 +1,4 @@
-/* Tests check_remember: each part of remembered-entities is broken and found, and correct histories
- * pass. */
+/* Tests check_remember with correct histories and broken rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -186,8 +185,8 @@ static void a_base_is_of_its_shard_alone(void **state)
     expect_only(NULL);
 }
 
-/* With other shards a start is stored in the new shard, and then the old one forgets it. A base of
- * the old one may come between. */
+/* A start is stored in the new shard, then removed from the old one. A base of the old one may come
+ * between. */
 static void with_other_shards_entities_are_stored_where_they_belong(void **state)
 {
     char name[16], missing[64];
@@ -241,7 +240,7 @@ static void other_types_and_events_are_ignored(void **state)
 
 #define NODES 3
 
-/* The ids in each node's replica, one letter each; null: it is not there. */
+/* ids in each node's replica, a letter each; null: it is down */
 static const char *replicas[NODES];
 static const char *disks[NODES]; /* the same for their disks */
 static uint32_t shall;      /* replicas that a write needs */
@@ -302,7 +301,7 @@ static int begin_in_data(void **state)
     return 0;
 }
 
-/* Puts starts and stops into one record each, like a write in several parts. */
+/* A record for each change, as in a write of several parts. */
 static void write_of(uint32_t node, enum probe_kind kind, const char *started,
                      const char *stopped)
 {
@@ -335,7 +334,7 @@ static void all_have(const char *ids)
     replicas[0] = replicas[1] = replicas[2] = ids;
 }
 
-/* Node 0 stores "a", which lives there. */
+/* "a" is stored by node 0, and lives there. */
 static void begin_with_a(void)
 {
     sent(0, "a", "");
@@ -373,8 +372,7 @@ static void a_write_on_too_few_replicas_is_not_stored(void **state)
     expect_only("remembered-entities");
 }
 
-/* A dead node may have the write. Whether the number suffices is known while the same members
- * count. */
+/* Whether they suffice is known while the same members count. */
 static void replicas_that_are_down_may_have_the_write(void **state)
 {
     (void)state;
@@ -427,8 +425,8 @@ static void an_entity_that_another_node_stopped_may_start(void **state)
     expect_only(NULL);
 }
 
-/* Node 2 has the start from before the stop, and hears of the stop. The node that stopped it has
- * started it again, and that start is lost with it. */
+/* Node 2 has the old start, and hears of the stop. The node that stopped it has started it again,
+ * and is gone with that. */
 static void an_entity_with_a_late_stop_may_have_started_again(void **state)
 {
     (void)state;
@@ -477,8 +475,7 @@ static void a_start_that_is_lost_is_found(void **state)
     expect_quiet(NULL);
 }
 
-/* Node 0 is the only member, and dies. Node 2 is back, and was not a member yet. The disks of
- * others are asked. */
+/* Node 0, the only member, dies. Node 2 is back, and was no member yet. */
 static void an_entity_that_only_dead_nodes_had_may_be_lost(void **state)
 {
     (void)state;
@@ -499,8 +496,7 @@ static void an_entity_that_only_dead_nodes_had_may_be_lost(void **state)
                  "stored");
 }
 
-/* The same, and the dead node's disk has the entity. No replica can have it before that node is
- * back. */
+/* No replica can have it before that node is back. */
 static void an_entity_on_a_dead_nodes_disk_comes_back(void **state)
 {
     for (int i = 0; i < 2; i++) {
@@ -532,8 +528,7 @@ static void an_entity_on_a_dead_nodes_disk_comes_back(void **state)
     }
 }
 
-/* The start was never confirmed, or a stop of it is in flight. If all replicas have it, it is
- * stored. */
+/* If all replicas have it, it is stored. */
 static void an_unconfirmed_start_may_be_stored_and_then_lives(void **state)
 {
     (void)state;
@@ -581,8 +576,8 @@ static void a_live_entity_that_a_sound_world_lacks_is_found(void **state)
     expect_only(NULL);
 }
 
-/* Node 0 is cut off, sends a stop that no replica takes, and is downed. Its disk comes back when
- * "a" lives elsewhere. */
+/* Node 0 is cut off, and sends a stop that no replica takes. Its disk comes back when "a" lives
+ * elsewhere. */
 static void a_stop_of_an_ended_incarnation_removes_no_live_entity(void **state)
 {
     (void)state;
@@ -602,8 +597,7 @@ static void a_stop_of_an_ended_incarnation_removes_no_live_entity(void **state)
     expect_only(NULL);
 }
 
-/* The same, but the stop is sent when node 1 has already written its start; node 1 has died
- * since. */
+/* Node 1 had written its start before the stop, and has died since. */
 static void a_stop_from_outside_is_not_for_a_later_start(void **state)
 {
     (void)state;

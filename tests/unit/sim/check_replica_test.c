@@ -1,4 +1,4 @@
-/* Tests check_replica: broken laws, unequal replicas and broken pruning marks are found. */
+/* Tests check_replica with equal and unequal replicas, broken laws and broken marks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,8 +65,7 @@ static struct slice key(void)
     return slice_text("key");
 }
 
-/* A counter to which that node has added, with or without a mark that the removed member was
- * pruned. */
+/* A counter that this node raised; is_marked: the removed member was pruned from it. */
 static void put_counter(const struct node_id *node, uint64_t amount,
                         bool is_marked, struct buf *bytes)
 {
@@ -159,7 +158,7 @@ static void data_that_returns_after_its_mark_is_found(void **state)
     assert_int_equal(verdict_find(verdict, "pruned-stays-pruned")->node, 1);
 }
 
-/* The node lives where no other node knows it, and others have pruned it. */
+/* Others do not know the node, and have pruned it. */
 static void a_nodes_own_data_is_not_judged(void **state)
 {
     struct check_replica own = replicas[1];
@@ -245,7 +244,7 @@ static void good_values_keep_the_laws(void **state)
         dd_free(values[i]);
 }
 
-/* Another implementation encodes in its own order, and the bytes are kept as they came. */
+/* Another implementation has its own order, and its bytes are kept. */
 static void equal_values_with_different_bytes_are_found(void **state)
 {
     struct dd_value *values[3] = { set_of(1, 2), NULL, set_of(1, 2) };

@@ -36,8 +36,8 @@ static bool is_equal(const struct split *split)
     return split->count[SPLIT_LEFT] == split->count[SPLIT_RIGHT];
 }
 
-/* Cuts a cluster of nodes with that resolver into two parts, equal or not. Returns the number of
- * rules that are broken for the expected strategy. */
+/* Cuts a cluster with that resolver into two parts. Returns how many rules are broken for the
+ * expected strategy. */
 static uint32_t cut(enum sim_resolver resolver, bool into_equals,
                     enum strategy_kind expected)
 {

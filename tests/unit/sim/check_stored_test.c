@@ -1,5 +1,4 @@
-/* Tests check_stored: each part of coordinator-state is broken and found, and correct histories
- * pass. */
+/* Tests check_stored with correct histories and broken rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +17,6 @@
 
 #define REGION "akka://sys@host:1/system/sharding/T#1"
 
-/* A stored shard with its home. */
 struct row {
     int32_t shard;
     struct fence fence;
@@ -73,7 +71,7 @@ static void pack(struct buf *gzip, const struct buf *bytes)
     gzip_part_fini(&part);
 }
 
-/* A coordinator of that term reads this state, or sends it to be stored. */
+/* A coordinator of that term reads this state, or sends it. */
 static void state(uint32_t node, bool is_read, uint64_t ticket, uint64_t term,
                   const struct row *rows, uint32_t count)
 {

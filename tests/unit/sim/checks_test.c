@@ -1,5 +1,5 @@
-/* Tests all probe checkers over whole worlds: nodes join, leave, crash and are replaced, shards
- * move, and an operator downs a live node. No rule is broken unless the test breaks it. */
+/* Tests all probe checkers over worlds in which nodes join, leave, crash and are replaced, shards
+ * move, and an operator downs a live node. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,7 +95,6 @@ static void open_scene(struct scene *scene, uint64_t seed, uint32_t nodes)
     assert_true(world_until(scene->world, world_all_up, NULL, 60 * SECOND));
 }
 
-/* Sends messages to entities everywhere for a time. */
 static void work(struct scene *scene, uint64_t duration)
 {
     for (uint64_t i = 0; i < duration / (50 * MS); i++) {
@@ -201,8 +200,8 @@ static void crashed_nodes_come_back(void **state)
     close_scene(&scene);
 }
 
-/* The node is cut off and lives on. Its entities run twice until it learns that it is down; that is
- * measured, and no violation. */
+/* It is cut off, and its entities run twice until it learns that it is down. The checkers measure
+ * that. */
 static void a_downed_node_that_lives_on_is_outside(void **state)
 {
     struct scene scene;
@@ -230,7 +229,6 @@ static void cut_off(struct scene *scene, uint32_t node, bool on)
     net_part(scene->world, node, 2, on);
 }
 
-/* It is of another cluster. */
 static void a_node_that_joins_one_outside_is_outside(void **state)
 {
     struct scene scene;
@@ -256,7 +254,7 @@ static void a_node_that_joins_one_outside_is_outside(void **state)
     close_scene(&scene);
 }
 
-/* The node that welcomed it was given up, and could report it to the others before it ended. */
+/* The node that welcomed it was given up, but reported it to the others. */
 static void a_node_that_the_others_see_is_inside(void **state)
 {
     struct scene scene;
@@ -276,7 +274,6 @@ static void a_node_that_the_others_see_is_inside(void **state)
     close_scene(&scene);
 }
 
-/* single-lease-holder: one side gets the lease, and the other side ends. */
 static void a_lease_has_one_holder(void **state)
 {
     struct scene scene;
@@ -320,8 +317,8 @@ static bool is_taken_over(struct world *world, void *arg)
     return check_coordinator_counts(scene->checks->coordinator).active > 2;
 }
 
-/* The oldest is cut off while it exits, before it has handed over. The leader removes it, and its
- * coordinators go on. */
+/* The oldest is cut off before it has handed over. The leader removes it, and its coordinators go
+ * on. */
 static void an_exiting_node_that_is_removed_unreachable_is_outside(void **state)
 {
     struct scene scene;
@@ -345,8 +342,7 @@ static void an_exiting_node_that_is_removed_unreachable_is_outside(void **state)
     close_scene(&scene);
 }
 
-/* shutdown-completes, from the command on: no other node answers, and a step of the shutdown has a
- * bug. */
+/* Leaves while no other node answers, with a bug in a step of the shutdown. */
 static bool ends_late(enum zoo_mutant bug, bool is_paused, uint64_t within)
 {
     struct scene scene;
@@ -404,8 +400,8 @@ static void an_unreadable_frame_is_known_by_its_log_line(void **state)
     }
 }
 
-/* The oldest dies, so there is no coordinator. After it is downed, another node has the
- * coordinators, but a node that hears no control messages does not know that. */
+/* The oldest dies with its coordinators. After it is downed, a node that hears no control messages
+ * does not know the next one. */
 static void homes_available_a_cluster_without_coordinators_is_found(void **state)
 {
     struct scene scene;
@@ -433,8 +429,7 @@ static void homes_available_a_cluster_without_coordinators_is_found(void **state
     close_scene(&scene);
 }
 
-/* single-coordinator, homes-available: each data center has a coordinator. Checkers that know of
- * one data center see two coordinators. */
+/* Checkers that know of one data center see two coordinators. */
 static void data_centers_have_their_coordinators(void **state)
 {
     struct scene scene;

@@ -1,5 +1,4 @@
-/* Tests the callers on one node: honest ones break no rule, and a behavior between them and the
- * node breaks each of their rules. */
+/* Tests the callers on one node; a behavior between them and the node breaks each rule. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +20,7 @@ static struct world *world;
 static struct workload_world *load;
 static struct workload *workload;
 
-/* Starts one node whose callers and spawned actors receive what the test wants. */
+/* One node whose callers and their actors receive what the test wants. */
 static void begin(lie *to_callers, lie *to_called)
 {
     struct world_settings settings = { .seed = 1 };

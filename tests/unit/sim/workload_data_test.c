@@ -1,5 +1,4 @@
-/* Tests the workload of distributed data in a small world: its calls end, and its replicas
- * settle. */
+/* Tests the workload of distributed data in a small world. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -118,7 +117,7 @@ static void all_calls_end_and_replicas_settle(void **state)
     expect_good();
 }
 
-/* A dead member is pruned, and its writes stay. */
+/* It is pruned, and its writes stay. */
 static void replicas_settle_after_a_member_dies(void **state)
 {
     (void)state;
@@ -134,7 +133,6 @@ static void replicas_settle_after_a_member_dies(void **state)
     expect_good();
 }
 
-/* Replicas that cannot talk to each other do not agree. */
 static void replicas_that_do_not_settle_are_reported(void **state)
 {
     char text[200] = "";
@@ -174,7 +172,7 @@ static void cut_first(bool cut)
         net_part(world, 0, i, cut);
 }
 
-/* A node that is cut off for longer than a key lasts forgets what the others use. */
+/* A node that is cut off for longer forgets what the others use. */
 static void keys_expire(void **state)
 {
     struct data_load_counts counts;

@@ -1,5 +1,5 @@
-/* Tests the rules that a workload checks itself. A behavior between the node and the workload's own
- * ones lies to them, or the test changes the workload's book. */
+/* Tests the rules that a workload checks itself. A behavior between it and the node lies, or the
+ * test changes its book. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static struct world *world;
 static struct workload_world *load;
 static struct workload *workload;
 
-/* Starts one node whose entities receive, and apply, what the test wants. */
+/* One node whose entities receive, and apply, what the test wants. */
 static void begin(lie *receive, void (*apply)(void *, uint32_t,
                                               struct sherd_bytes))
 {
@@ -127,7 +127,7 @@ static void a_message_that_is_not_given_is_found(void **state)
     end();
 }
 
-/* Every second message waits for the next. */
+/* Each second message waits for the next. */
 static enum sherd_next swapped(struct sherd_ctx *ctx, void *self,
                                const struct sherd_msg *msg)
 {
@@ -182,7 +182,7 @@ static void a_message_for_another_is_found(void **state)
     run_until_found("right-receiver", "was given what is for k");
 }
 
-/* Changes the body at that place, from its end if negative, and shortens it. */
+/* Changes the byte at that place, or removes `shorter` bytes there. */
 static enum sherd_next changed(struct sherd_ctx *ctx, void *self,
                                const struct sherd_msg *msg, size_t at,
                                size_t shorter)
@@ -252,8 +252,7 @@ static void a_timer_of_a_former_incarnation_is_found(void **state)
     run_until_found("same-incarnation", "was given a timer of incarnation");
 }
 
-/* The actor's clock cannot lie. So one timer's end is reported as another's, the reverse, or not at
- * all. */
+/* The actor's clock cannot lie, so one timer's end is given as another's, or not at all. */
 static enum sherd_next of_another(struct sherd_ctx *ctx, void *self,
                                   const struct sherd_msg *msg)
 {
@@ -383,7 +382,6 @@ static void an_event_that_is_given_without_its_bytes_is_found(void **state)
 static void (*truth)(void *user, uint32_t node, const char *type,
                      const char *id, uint64_t events, uint64_t hash);
 
-/* Like an entity that got all events but the last. */
 static void one_less(void *user, uint32_t node, const char *type,
                      const char *id, uint64_t events, uint64_t hash)
 {
@@ -586,7 +584,6 @@ static void a_buffer_over_its_limit_is_found(void **state)
     end();
 }
 
-/* The limit was exceeded between looks. */
 static void a_buffer_that_was_over_its_limit_is_found(void **state)
 {
     struct sherd_status status = { .held_max = 11 };

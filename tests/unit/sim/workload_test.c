@@ -1,4 +1,4 @@
-/* Tests whole nodes under a workload: every message is accounted for. */
+/* Tests that every message under a workload of whole nodes is accounted for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,6 @@ static void run_for(struct run *run, uint64_t seconds)
     }
 }
 
-/* All is closed, and no rule is broken. */
 static void end(struct run *run)
 {
     struct verdict *verdict = world_verdict(run->world);
@@ -96,7 +95,7 @@ static void end(struct run *run)
                          run->counts.lost_in_connection);
 }
 
-/* The seed of a test: WORKLOAD_SEED, or each of WORKLOAD_SEEDS. */
+/* The seed of a test: WORKLOAD_SEED, or 2. */
 static uint64_t first_seed(void)
 {
     const char *one = getenv("WORKLOAD_SEED");
@@ -124,7 +123,7 @@ static void a_quiet_cluster_loses_nothing(void **state)
     assert_true(run.counts.delivered > run.counts.sent / 2);
 }
 
-/* A node leaves and comes back: its shards are handed off, and others come to it. */
+/* Its shards are handed off, and others come to it later. */
 static void a_graceful_leave_and_a_rebalance_lose_nothing(void **state)
 {
     struct workload_settings settings = { 0 };
@@ -142,13 +141,13 @@ static void a_graceful_leave_and_a_rebalance_lose_nothing(void **state)
         start(&run, node);
         run_for(&run, 40);
         end(&run);
-        /* A reply may be in flight to an actor of the node as it closes its connections. */
+        /* a reply may be in flight to an actor of the node as it closes its connections */
         assert_int_equal(run.counts.lost_with_node, 0);
         assert_int_equal(run.counts.lost_to_entities, 0);
     }
 }
 
-/* The exact number of messages lost with a crash is known; not every crash loses one. */
+/* Not every crash loses a message. */
 static void a_crash_loses_only_accounted_messages(void **state)
 {
     /* so that messages are always in flight */
@@ -173,7 +172,7 @@ static void a_crash_loses_only_accounted_messages(void **state)
     assert_true(lost > 0);
 }
 
-/* After a drain, entities whose home is behind a cut do not answer. */
+/* Entities whose home is behind a cut do not answer. */
 static void entities_answer_entities_that_do_not_answer_are_found(void **state)
 {
     struct workload_settings settings = { .ids = 10, .interval_ms = 50 };
@@ -200,7 +199,7 @@ static void entities_answer_entities_that_do_not_answer_are_found(void **state)
     workload_world_free(run.workload);
 }
 
-/* Clients with long intervals have the time that they need to ask. */
+/* Clients have long intervals. */
 static void the_roll_call_waits_for_entities_not_asked_yet(void **state)
 {
     struct workload_settings settings = { .ids = 10, .interval_ms = 5000 };
