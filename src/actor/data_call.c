@@ -25,7 +25,8 @@ static bool is_level(const struct sherd_consistency *consistency)
     return consistency->timeout_ms && consistency->timeout_ms <= TIMEOUT_MS_MAX;
 }
 
-/* Writes a type, a verb or a kind in one byte. An invalid number stays invalid: its low eight bits may be a valid one. */
+/* Writes a type, a verb or a kind in one byte. An invalid number stays invalid, though its low
+ * eight bits may be valid. */
 static void put_code(struct buf *bytes, unsigned code)
 {
     buf_put_u8(bytes, code < UINT8_MAX ? (uint8_t)code : UINT8_MAX);

@@ -1,8 +1,10 @@
-/* Writes a call of distributed data (sherd/ddata.h) as bytes on the actor's lane, and reads it again on control.
+/* Writes a call of distributed data (sherd/ddata.h) as bytes on the actor's lane, and reads it on
+ * control.
  *
- * u8 level | u32 members | u64 timeout, ms | u8 key size | key | u8 type | u16 changes, each: u8 verb | i64 amount |
- * u8 inside | item | value;
- * an item: u8 kind | i64 number | u32 size | bytes. A call for keys has one field: u32 from. The bytes never leave the process. */
+ * u8 level | u32 members | u64 timeout, ms | u8 key size | key | u8 type | u16 changes, each:
+ * u8 verb | i64 amount | u8 inside | item | value;
+ * an item: u8 kind | i64 number | u32 size | bytes.
+ * A call for keys has one field: u32 from. The bytes never leave the process. */
 #ifndef SHERD_ACTOR_DATA_CALL_H
 #define SHERD_ACTOR_DATA_CALL_H
 
@@ -15,7 +17,7 @@ enum data_verb {
     DATA_UPDATE,
     DATA_DELETE,
     DATA_RELEASE,
-    DATA_FOLLOW, /* reads the key for a new subscriber: a value comes as a change, and no value as no message */
+    DATA_FOLLOW, /* reads the key for a new subscriber, which hears only of a value */
     DATA_KEYS
 };
 
@@ -28,8 +30,8 @@ struct data_call {
     uint32_t from; /* the only field of DATA_KEYS */
 };
 
-/* Writes a call. Returns false if sherd/ddata.h does not allow the key, the consistency or the changes. A null
- * consistency means local. */
+/* Writes a call. Returns false if sherd/ddata.h does not allow the key, the consistency or the
+ * changes. A null consistency means local. */
 bool data_call_put(struct buf *bytes, const char *key,
                    const struct sherd_consistency *consistency,
                    enum sherd_data_type type,
