@@ -32,16 +32,6 @@ int sherd_is_ready(struct sherd_system *system)
     return 1;
 }
 
-void sherd_status_free(struct sherd_status *status)
-{
-    if (!status)
-        return;
-    mem_free(status->members);
-    mem_free(status->types);
-    mem_free(status->damaged_keys);
-    memset(status, 0, sizeof *status);
-}
-
 static void join_types(struct sherd_status *status,
                        const struct sherd_status *part)
 {

@@ -1,13 +1,13 @@
 /* Distributed data on control. */
 #include "node/data.h"
 
+#include "actor/data_call.h"
 #include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/zoo.h"
 #include "ddata/face.h"
 #include "node/control.h"
-#include "node/data_call.h"
 
 #define DATA_FOLDER "/system/"
 
@@ -170,12 +170,33 @@ bool data_receive(struct control *control, const struct inbound *inbound)
 
 /* ---- calls ---- */
 
+/* What the replicator calls the caller's level. */
+static struct consistency consistency_of(const struct sherd_consistency *asked)
+{
+    static const enum consistency_level levels[] = {
+        [SHERD_LOCAL] = CONSISTENCY_LOCAL,
+        [SHERD_MEMBERS] = CONSISTENCY_COUNT,
+        [SHERD_MAJORITY] = CONSISTENCY_MAJORITY,
+        [SHERD_MAJORITY_PLUS] = CONSISTENCY_MAJORITY_PLUS,
+        [SHERD_ALL] = CONSISTENCY_ALL,
+    };
+    struct consistency consistency = { .level = levels[asked->level],
+                                       .timeout_ms = asked->timeout_ms };
+
+    if (asked->level == SHERD_MAJORITY)
+        consistency.cap_min = asked->members;
+    else
+        consistency.count = asked->members;
+    return consistency;
+}
+
 /* True: it has to wait until the durable keys are there, and is begun again then. */
 static bool update(struct control *control, uint64_t token,
                    const struct data_call *call)
 {
     struct machine *machine = control->machine;
     struct replicator *replicator = control->data.replicator;
+    struct consistency consistency = consistency_of(&call->consistency);
     enum replicator_begin begun;
     const struct dd_value *current;
     struct dd_value *value = NULL;
@@ -188,7 +209,7 @@ static bool update(struct control *control, uint64_t token,
     if (current && face_is_sure(current, call->type, call->changes,
                                 call->count, &growth_max))
         value = replicator_update_in_place(replicator, call->key, growth_max,
-                                           &call->consistency);
+                                           &consistency);
     if (value)
         face_change_in_place(value, call->changes, call->count,
                              &control->data.writer, machine->wall_ms);
@@ -197,7 +218,7 @@ static bool update(struct control *control, uint64_t token,
                             &control->data.writer, machine->wall_ms);
     if (value)
         replicator_update_made(replicator, machine->now, token, call->key,
-                               current, value, &call->consistency,
+                               current, value, &consistency,
                                &machine->outbox);
     else
         replicator_update_fail(replicator, machine->now, token, call->key,
@@ -211,6 +232,7 @@ static bool begin(struct control *control, uint64_t token, enum data_verb verb,
 {
     struct machine *machine = control->machine;
     struct replicator *replicator = control->data.replicator;
+    struct consistency consistency = consistency_of(&call->consistency);
 
     switch (verb) {
     case DATA_FOLLOW:
@@ -219,13 +241,13 @@ static bool begin(struct control *control, uint64_t token, enum data_verb verb,
         break;
     case DATA_GET:
         replicator_get(replicator, machine->now, token, call->key,
-                       &call->consistency, &machine->outbox);
+                       &consistency, &machine->outbox);
         break;
     case DATA_UPDATE:
         return update(control, token, call);
     case DATA_DELETE:
         replicator_delete(replicator, machine->now, token, call->key,
-                          &call->consistency, &machine->outbox);
+                          &consistency, &machine->outbox);
         break;
     case DATA_RELEASE:
         replicator_release(replicator, token, call->key);

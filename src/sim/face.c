@@ -90,7 +90,7 @@ static bool coordinated(struct sherd_sim *sim)
 
         for (uint32_t j = 0; j < status.type_count; j++)
             all &= status.types[j].coordinator[0] != 0;
-        sherd_status_free(&status);
+        world_status_fini(&status);
     }
     return all;
 }

@@ -412,10 +412,7 @@ struct sherd_status world_counts(struct world *world, uint32_t index)
 
 void world_status_fini(struct sherd_status *status)
 {
-    mem_free(status->members); /* as sherd_status_free does, which is in the other driver */
-    mem_free(status->types);
-    mem_free(status->damaged_keys);
-    memset(status, 0, sizeof *status);
+    sherd_status_free(status);
 }
 
 bool world_logged(const struct world *world, uint32_t node, const char *text)

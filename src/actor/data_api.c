@@ -1,9 +1,9 @@
-/* The public calls of distributed data: as bytes they leave the actor like all that it sends. */
+/* Turns the public calls of distributed data into effects of the running actor. */
 #include <sherd/ddata.h>
 
 #include "actor/actors.h"
+#include "actor/data_call.h"
 #include "base/check.h"
-#include "node/data_call.h"
 
 static void leave(struct sherd_ctx *ctx, enum data_verb verb, const char *key,
                   enum sherd_data_type type, const struct sherd_change *changes,

@@ -1,5 +1,5 @@
-/* Calls of distributed data as bytes. */
-#include "node/data_call.h"
+/* Writes calls of distributed data as bytes, and reads them. */
+#include "actor/data_call.h"
 
 #include "base/check.h"
 #include "base/limits.h"
@@ -25,7 +25,8 @@ static bool is_level(const struct sherd_consistency *consistency)
     return consistency->timeout_ms && consistency->timeout_ms <= TIMEOUT_MS_MAX;
 }
 
-/* Of a type, a verb or a kind. What is none stays none: the last eight bits of a number may be another one. */
+/* Writes a type, a verb or a kind in one byte. An invalid number stays invalid, though its low
+ * eight bits may be valid. */
 static void put_code(struct buf *bytes, unsigned code)
 {
     buf_put_u8(bytes, code < UINT8_MAX ? (uint8_t)code : UINT8_MAX);
@@ -89,29 +90,15 @@ static struct sherd_item read_item(struct cursor *cursor)
 void data_call_read(struct data_call *call, enum data_verb verb,
                     struct slice bytes)
 {
-    static const enum consistency_level levels[] = {
-        [SHERD_LOCAL] = CONSISTENCY_LOCAL,
-        [SHERD_MEMBERS] = CONSISTENCY_COUNT,
-        [SHERD_MAJORITY] = CONSISTENCY_MAJORITY,
-        [SHERD_MAJORITY_PLUS] = CONSISTENCY_MAJORITY_PLUS,
-        [SHERD_ALL] = CONSISTENCY_ALL,
-    };
     struct cursor cursor = cursor_of(bytes);
-    enum sherd_level level;
-    uint32_t members;
 
-    *call = (struct data_call){ .consistency = { .level = CONSISTENCY_LOCAL } };
+    *call = (struct data_call){ .consistency = { .level = SHERD_LOCAL } };
     if (verb == DATA_KEYS) {
         call->from = cursor_u32(&cursor);
         return;
     }
-    level = (enum sherd_level)cursor_u8(&cursor);
-    members = cursor_u32(&cursor);
-    call->consistency.level = levels[level];
-    if (level == SHERD_MAJORITY)
-        call->consistency.cap_min = members;
-    else
-        call->consistency.count = members;
+    call->consistency.level = (enum sherd_level)cursor_u8(&cursor);
+    call->consistency.members = cursor_u32(&cursor);
     call->consistency.timeout_ms = cursor_u64(&cursor);
     call->key = cursor_slice(&cursor, cursor_u8(&cursor));
     call->type = (enum sherd_data_type)cursor_u8(&cursor);
@@ -124,7 +111,7 @@ void data_call_read(struct data_call *call, enum data_verb verb,
         call->changes[i].item = read_item(&cursor);
         call->changes[i].value = read_item(&cursor);
     }
-    check(!cursor.failed); /* they were written here */
+    check(!cursor.failed); /* data_call_put wrote them */
 }
 
 void data_call_fini(struct data_call *call)
