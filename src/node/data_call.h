@@ -1,8 +1,9 @@
-/* A call of distributed data (sherd/ddata.h) on its way from an actor's lane to control: as bytes, and as read.
+/* Encodes a call of distributed data (sherd/ddata.h) on its way from an actor's lane to control.
  *
- * u8 level | u32 members | u64 timeout, ns | u8 key size | key | u8 type | u16 changes, each: u8 verb | i64 amount |
- * u8 inside | item | value;
- * an item: u8 kind | i64 number | u32 size | bytes. A call for keys: u32 from where. It does not leave the process. */
+ * u8 level | u32 members | u64 timeout, ns | u8 key size | key | u8 type | u16 changes, each: u8
+ * verb | i64 amount | u8 inside | item | value;
+ * an item: u8 kind | i64 number | u32 size | bytes.
+ * A call for keys: u32 offset. The bytes do not leave the process. */
 #ifndef SHERD_NODE_DATA_CALL_H
 #define SHERD_NODE_DATA_CALL_H
 
@@ -12,11 +13,12 @@
 #include "ddata/replicator.h"
 
 enum data_verb {
+    /* read for a new subscriber: the result is reported as a change, a missing key not at all */
     DATA_GET,
     DATA_UPDATE,
     DATA_DELETE,
     DATA_RELEASE,
-    DATA_FOLLOW, /* a look for one who follows the key: what it finds is told as a change, and nothing as nothing */
+    DATA_FOLLOW,
     DATA_KEYS
 };
 
@@ -24,12 +26,13 @@ struct data_call {
     struct consistency consistency;
     struct slice key;
     enum sherd_data_type type;
-    struct sherd_change *changes; /* owned; what they point to lies in the bytes */
+    struct sherd_change *changes; /* owned; they point into the bytes */
     uint32_t count;
-    uint32_t from; /* of DATA_KEYS, which has nothing else */
+    uint32_t from; /* for DATA_KEYS, which has no other field */
 };
 
-/* False: the key, the consistency or the number of changes is not one that sherd/ddata.h allows. consistency null: local. */
+/* Returns false if sherd/ddata.h does not allow the key, the consistency or the number of changes.
+ * consistency null: local. */
 bool data_call_put(struct buf *bytes, const char *key,
                    const struct sherd_consistency *consistency,
                    enum sherd_data_type type,
