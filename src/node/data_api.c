@@ -1,4 +1,4 @@
-/* The public calls of distributed data: as bytes they leave the actor like all that it sends. */
+/* Encodes the public calls of distributed data as bytes. */
 #include <sherd/ddata.h>
 
 #include "actor/actors.h"
@@ -56,6 +56,6 @@ SHERD_API void sherd_data_keys(struct sherd_ctx *ctx, uint32_t from,
     struct buf bytes = { 0 };
 
     buf_put_u32(&bytes, from);
-    check(actors_call(ctx, DATA_KEYS, tag, buf_slice(&bytes))); /* a few bytes */
+    check(actors_call(ctx, DATA_KEYS, tag, buf_slice(&bytes)));
     buf_fini(&bytes);
 }

@@ -1,4 +1,4 @@
-/* Calls of distributed data as bytes. */
+/* Writes and reads calls of distributed data as bytes. */
 #include "node/data_call.h"
 
 #include "base/check.h"
@@ -25,7 +25,8 @@ static bool is_level(const struct sherd_consistency *consistency)
     return consistency->timeout_ms && consistency->timeout_ms <= TIMEOUT_MS_MAX;
 }
 
-/* Of a type, a verb or a kind. What is none stays none: the last eight bits of a number may be another one. */
+/* Writes a type, a verb or a kind. The lowest eight bits of an invalid code may be a valid one, so
+ * it is kept invalid. */
 static void put_code(struct buf *bytes, unsigned code)
 {
     buf_put_u8(bytes, code < UINT8_MAX ? (uint8_t)code : UINT8_MAX);
@@ -124,7 +125,7 @@ void data_call_read(struct data_call *call, enum data_verb verb,
         call->changes[i].item = read_item(&cursor);
         call->changes[i].value = read_item(&cursor);
     }
-    check(!cursor.failed); /* they were written here */
+    check(!cursor.failed); /* written here */
 }
 
 void data_call_fini(struct data_call *call)
