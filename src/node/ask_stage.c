@@ -1,6 +1,6 @@
-/* How far an ask has come: where a message that wants an answer waits is told to the asker's lane, here, on another lane (a
- * letter) or on another node (serializer 7300, manifest "S"), so that a time-out can say it. At most once for each stage of a
- * message; nothing depends on a report. */
+/* Reports to an asker's lane where its message waits, so that a time-out can name it: on this lane,
+ * another lane (mail), or another node (serializer 7300, manifest "S"). Each stage of a message at
+ * most once; nothing depends on a report. */
 #include "node/lane.h"
 
 #include "artery/extension.h"
@@ -33,11 +33,11 @@ static void report_remote(struct lane *lane, struct sherd_ref asker,
         slice_of(recipient, name_path(recipient, asker.actor, ask));
     (void)link_send(contact_link(contacts, contact, STREAM_ORDINARY),
                     lane->machine->now,
-                    contact->tables, &outbound); /* refused: one report less */
+                    contact->tables, &outbound); /* refused: the report is lost */
     contact_touched(contacts, contact, STREAM_ORDINARY);
 }
 
-/* To the lane of this node that asked; reporter: the node where the message waits. */
+/* Reports to the lane of this node that asked. reporter: the node where the message waits. */
 static void report_lane(struct lane *lane, uint64_t actor, uint64_t ask,
                         enum sherd_stage stage, uint64_t reporter)
 {
@@ -81,7 +81,6 @@ void lane_ask_stage(struct lane *lane, struct message *message,
     report(lane, message->sender, message->ask, stage);
 }
 
-/* What waits for homes does so for another reason than when it began to. */
 void lane_ask_stage_homeless(struct lane *lane, const struct lane_type *type)
 {
     enum sherd_stage stage = type->coordinator_known
@@ -152,7 +151,8 @@ void lane_ask_stage_watch(struct lane *lane, const struct message *message)
     BOUNDED("asks from elsewhere", lane->asked.count, STAGES_MAX);
 }
 
-/* That it was read is told within the node only: elsewhere "sent" says nearly as much, without a frame for each slow answer. */
+/* Whether a stage is worth a report. "Read" is reported within the node only: elsewhere "sent" says
+ * nearly as much, without a frame for each slow answer. */
 static bool is_worth(const struct lane *lane, const struct asked *asked,
                      enum sherd_stage stage)
 {

@@ -1,4 +1,4 @@
-/* What lanes hear of the cluster: the state when one asks, then the membership's news, as changes of sherd/cluster.h. */
+/* Reports the cluster to lanes: first the state, then membership's events (sherd/cluster.h). */
 #include "node/control.h"
 
 #include "actor/cluster.h"
@@ -22,7 +22,7 @@ enum sherd_member_status control_status_of(enum member_status status)
     return statuses[status];
 }
 
-/* Also of one that ends without having been a member. */
+/* True also for a node that ends without having been a member. */
 static bool is_out(const struct control *control)
 {
     return member_is_stopped(control->member) ||
@@ -34,7 +34,6 @@ const struct member *machine_membership(const struct machine *machine)
     return is_out(machine->control) ? NULL : machine->control->member;
 }
 
-/* lanes: as control.followers. */
 static void post(struct control *control, uint64_t lanes,
                  const struct cluster_change *change, const struct buf *texts)
 {
@@ -58,7 +57,7 @@ static void put_text(struct buf *buf, const char *text)
     buf_put(buf, text, strlen(text) + 1);
 }
 
-/* Version, data center, roles but the data center's, an empty one. */
+/* Writes version, data center, other roles, and an empty text. */
 static void put_texts(struct buf *buf, const struct member_view *view)
 {
     put_text(buf, view->profile->traits->app_version);
@@ -91,7 +90,7 @@ static void post_member(struct control *control, uint64_t lanes,
     buf_fini(&texts);
 }
 
-/* leader null: none. role null: of all. */
+/* null leader: none. null role: of all members. */
 static void post_leader(struct control *control, uint64_t lanes,
                         const struct member_view *leader, const char *role)
 {
@@ -173,13 +172,13 @@ static void post_seen(struct control *control, uint64_t lanes)
     buf_fini(&texts);
 }
 
-/* A lane that follows already asks for who has seen it alone. */
+/* Sends the state to a lane. A lane that already subscribes gets only seen-by. */
 void control_follow(struct control *control, uint32_t lane)
 {
     uint64_t lanes = UINT64_C(1) << lane;
 
     if (!(control->followers & lanes)) {
-        control_tell_all(control); /* what it is sent is the state: no news of that shall follow */
+        control_tell_all(control); /* it gets the state, so no earlier event may follow */
         control->followers |= lanes;
         member_follow_roles(control->member);
         if (!is_out(control))

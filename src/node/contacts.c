@@ -1,4 +1,4 @@
-/* The table of other nodes and the links to them: finds, makes, ticks, and turns links' wants into the machine's. */
+/* Keeps the peers and the links to them, and passes the links' requests on to the driver. */
 #include "node/contacts.h"
 
 #include "artery/extension.h"
@@ -8,10 +8,10 @@
 #include "node/lane.h"
 
 #define SCRATCH_KEPT_MAX 4096 /* a gossip is larger */
-#define FETCHED_MAX 16 /* contacts at a time */
-#define FETCH_LINK 192 /* of a link: what a message needs that is put on it */
-#define FORMERS_MAX 256 /* what is meant for one is said for as long as it is a member */
-#define DOUBT_FAILURES 5 /* of connecting, one after the other, before a lane asks whether anybody is there */
+#define FETCHED_MAX 16 /* peers at a time */
+#define FETCH_LINK 192 /* bytes of a link that a message needs */
+#define FORMERS_MAX 256 /* messages for a former incarnation may come while it is a member */
+#define DOUBT_FAILURES 5 /* failed connections in a row, then a lane asks control about the node */
 
 static enum stream stream_of(uint32_t index)
 {
@@ -23,7 +23,7 @@ void contacts_init(struct contacts *contacts, struct machine *machine)
     *contacts = (struct contacts){ .machine = machine, .deadline = NEVER };
     contacts->sender = (struct link_sender){
         .self = machine->self,
-        .lane = machine->index, /* 0 is control: its links are a lane of their own to the peer */
+        .lane = machine->index, /* 0 is control: to the peer its links are one more lane */
         .lanes = machine->settings->lanes,
         .capabilities = CAPABILITIES,
         .magic = "AKKA",
@@ -125,11 +125,10 @@ static struct contact *add_contact(struct contacts *contacts,
 void contact_describe(struct contact *contact, uint64_t capabilities,
                       uint32_t lanes)
 {
-    contact->capabilities = (uint32_t)capabilities; /* those that there are */
+    contact->capabilities = (uint32_t)capabilities;
     contact->lanes = (uint16_t)(lanes < UINT16_MAX ? lanes : UINT16_MAX);
 }
 
-/* Somebody has to do with an acquaintance. */
 static struct contact *meet(struct contacts *contacts,
                             const struct known_node *node)
 {
@@ -186,7 +185,7 @@ struct contact *contacts_uid(struct contacts *contacts, uint64_t uid)
     return contact;
 }
 
-/* By the uid where it is known: a short key, and the usual case. */
+/* Looks a peer up by uid if it is known: a short key. */
 static struct contact *contact_of(struct contacts *contacts,
                                   const struct node_id *node)
 {
@@ -201,7 +200,6 @@ static struct contact *contact_of(struct contacts *contacts,
                : contacts_at(contacts, &node->address);
 }
 
-/* A link's deadline may have changed. */
 static void note(struct contacts *contacts, struct contact *contact,
                  uint32_t index)
 {
@@ -219,7 +217,8 @@ static void note(struct contacts *contacts, struct contact *contact,
     vec_push(&contacts->timed, contact->index * CONTACT_LINKS + index);
 }
 
-/* What waits for the incarnation before is dropped, and none that waits for this one is written to another that answers. */
+/* Drops messages for the former incarnation. Messages for this one are not written to another that
+ * answers. */
 static void expect(struct contacts *contacts, struct contact *contact)
 {
     for (uint32_t i = 0; i < CONTACT_LINKS; i++) {
@@ -285,7 +284,6 @@ static void renew(struct contacts *contacts, struct contact *contact,
         lane_contact_renewed(contacts->machine->lane, contact->index);
 }
 
-/* Whether another incarnation than the contact's is its former one. */
 static bool is_former(const struct contact *contact, uint64_t uid,
                       uint64_t order)
 {
@@ -326,7 +324,7 @@ void contacts_heard(struct contacts *contacts, const struct known_node *node,
     struct known_node before;
 
     if (!contact) {
-        /* Another incarnation is a reason for a contact: it remembers the former one. */
+        /* the entry is needed to remember the former incarnation */
         if (!known_nodes_take_at(&contacts->heard, &node->node.address,
                                    &before) ||
             before.node.uid == node->node.uid) {
@@ -370,8 +368,9 @@ void contacts_gone(struct contacts *contacts, const struct node_id *node)
 
     if (!contact) {
         contact = contacts_find(contacts, &node->address);
+        /* its last handshake may still be in flight */
         if (contact && contact->uid)
-            set_former(contacts, contact, node->uid); /* its last handshake may be on its way still */
+            set_former(contacts, contact, node->uid);
         return;
     }
     contact->gone = true;
@@ -429,7 +428,7 @@ void contacts_table(struct contacts *contacts, const struct node_id *node,
         contact->tables->uid = node->uid;
     }
     if (peer_tables_receive(contact->tables, kind, payload))
-        drop_heads(contact); /* to be made again with the new table */
+        drop_heads(contact); /* the new table changes them */
 }
 
 static struct link *make_link(struct contacts *contacts,
@@ -492,7 +491,7 @@ const struct envelope_head *contact_head(struct contacts *contacts,
     address = address_again(contact->address);
     ref_put(&ref, machine->self, &address,
             slice_text(machine->node->names[type].remote_path));
-    /* wire 2.5: only the ordinary stream has tables. */
+    /* Only the ordinary stream has tables (docs/protocol/link.md). */
     fits = envelope_head_init(head, machine->self,
                               machine->node->names[type].is_large
                                   ? NULL
@@ -503,7 +502,8 @@ const struct envelope_head *contact_head(struct contacts *contacts,
     return fits ? head : NULL;
 }
 
-/* Each step asks for what the one before it has made known, of all: one is waited for instead of each. */
+/* Prefetches in steps. Each step uses what the one before has loaded, for all peers, so their waits
+ * overlap. */
 void contacts_fetch(const struct contacts *contacts, const uint64_t *uids,
                     uint32_t count)
 {
@@ -544,8 +544,8 @@ void contacts_fetch_outbox(const struct contacts *contacts,
     contacts_fetch(contacts, uids, count);
 }
 
-/* A region's or replicator's path is the same in each life of a node: what was meant for one before, as an order to host a shard, the
- * next one would take for its own. */
+/* Whether a message is for a former incarnation. The path of a region or replicator is the same in
+ * each incarnation, so the next one would obey an order for the former. */
 static bool is_for_former(const struct contacts *contacts,
                           const struct contact *contact,
                           const struct outbound *message)
@@ -573,7 +573,7 @@ void contacts_send(struct contacts *contacts, const struct outbound *message)
     if (stream == STREAM_ORDINARY && contact->tables &&
         message->to.uid == contact->tables->uid)
         tables = contact->tables;
-    (void)link_send(link, machine->now, tables, message); /* a refusal is counted by the link */
+    (void)link_send(link, machine->now, tables, message); /* a refusal is counted there */
     contact_touched(contacts, contact, stream);
 }
 
@@ -607,7 +607,8 @@ struct link *contacts_link(struct contacts *contacts, uint64_t number,
     return link;
 }
 
-/* Links that are open have no deadline: looking through all of them would be most of the work of a node with many peers. */
+/* Ticks links with deadlines only: open links have none, and a node with many peers has many of
+ * them. */
 void contacts_tick(struct contacts *contacts)
 {
     uint64_t now = contacts->machine->now;
@@ -643,7 +644,8 @@ uint64_t contacts_deadline(const struct contacts *contacts)
     return contacts->deadline;
 }
 
-/* Who was never a member is never removed either, and its address may stay empty for ever. */
+/* Asks control about a node that does not answer. A node that never was a member is never removed,
+ * and its address may stay empty forever. */
 static void doubt(struct machine *machine, const struct contact *contact,
                   const struct link *link)
 {
@@ -658,7 +660,6 @@ static void doubt(struct machine *machine, const struct contact *contact,
     machine_post(machine, 0, &letter);
 }
 
-/* Turns the wants of one link into the machine's. */
 static void look(struct contacts *contacts, struct contact *contact,
                  uint32_t index)
 {

@@ -1,4 +1,5 @@
-/* Control's inputs and its turn: frames and letters go to the core they are for; what is due is done; news are wired. */
+/* Takes control's inputs and runs its turn: frames and mail go to their cores, what is due is done,
+ * events are wired. */
 #include "node/control.h"
 #include "node/lane.h"
 
@@ -23,7 +24,7 @@ static bool path_starts(struct slice path, const char *start)
     return path.size >= size && !memcmp(path.data, start, size);
 }
 
-/* A query about a type: its region answers, or the node for a type that is not here. */
+/* Answers a query about a type: by its region, or by the node for a type that is not here. */
 static void region_query(struct control *control, const struct inbound *inbound)
 {
     struct machine *machine = control->machine;
@@ -35,7 +36,8 @@ static void region_query(struct control *control, const struct inbound *inbound)
         return;
     }
     for (uint32_t i = 0; i < control->type_count; i++) {
-        if (slice_is(message.type, machine->node->names[i].name)) { /* never one of another data center */
+        /* never of another data center */
+        if (slice_is(message.type, machine->node->names[i].name)) {
             region_asked(control->types[i].region, machine->now, inbound, message.fence.term);
             shard_message_fini(&message);
             return;
@@ -72,7 +74,7 @@ static bool sharding(struct control *control, const struct inbound *inbound)
              path.data[strlen(names->coordinator_path)] == '/')) {
             if (type->coordinator)
                 coordinator_receive(type->coordinator, machine->now, inbound, &machine->outbox);
-            return true; /* to a coordinator that is not here: the sender tries again */
+            return true; /* no coordinator here: the sender tries again */
         }
     }
     return false;
@@ -94,7 +96,8 @@ static void for_nobody(struct control *control, const struct inbound *inbound)
                   (const char *)inbound->recipient.data);
 }
 
-/* An actor's lane knows whether it is there, and answers; what belongs to the node itself is here. */
+/* Answers Identify: an actor's lane knows whether the actor exists; control answers for the node
+ * itself. */
 static void identify(struct control *control, const struct inbound *inbound)
 {
     struct machine *machine = control->machine;
@@ -144,7 +147,7 @@ void control_frame(struct control *control, enum stream stream,
     struct selection selection;
     struct inbound inbound;
 
-    if (inlet && !machine_handshake(machine, stream, envelope, inlet)) /* null: a lane has done it */
+    if (inlet && !machine_handshake(machine, stream, envelope, inlet)) /* null: a lane did it */
         return;
     if (control->removed.count)
         control_tell_removed(control, envelope);
@@ -154,7 +157,7 @@ void control_frame(struct control *control, enum stream stream,
         control_dispatch(control, &inbound);
 }
 
-/* ---- letters ---- */
+/* ---- mail ---- */
 
 static void carried_frame(struct control *control, struct carried *carried)
 {
@@ -167,8 +170,8 @@ static void carried_frame(struct control *control, struct carried *carried)
         control->machine->malformed++;
 }
 
-/* A cluster of one may join another one, but shards that it hosts have an owner, a coordinator and a store of their own: another
- * cluster may have the same ones. */
+/* Joins another cluster. A cluster of one may do that, but not with shards: the other cluster may
+ * have the same ones in its own store. */
 static void join(struct control *control, const struct address *address)
 {
     struct machine *machine = control->machine;
@@ -263,7 +266,8 @@ static void watch_letter(struct control *control, const struct letter *letter)
                                 &machine->outbox);
 }
 
-/* A lane gets no connection. A member may come back, or will be removed; of others nothing more is heard. */
+/* A lane gets no connection to the node. A member may come back, or will be removed; of any other
+ * node no event comes. */
 static void doubted(struct control *control, uint32_t lane,
                     const struct node_id *node)
 {
@@ -292,8 +296,9 @@ void control_letter(struct control *control, uint32_t from,
         carried_frame(control, letter->body);
         break;
     case LETTER_HANDSHAKE:
+        /* refused: traced there; the lane drops its frames */
         (void)associations_handshake(control->associations, now, letter->body,
-                                     &machine->outbox); /* refused: traced there; the lane's frames of it are dropped */
+                                     &machine->outbox);
         break;
     case LETTER_TERMINATING:
         associations_terminating(control->associations, now, letter->a);
@@ -392,7 +397,7 @@ void control_stored(struct control *control, struct journal_request *request)
                   "no term for the coordinator type=%s error=\"%s\"",
                   machine->node->names[request->tag].name, request->error);
     control_listed(control, (uint32_t)request->tag, request);
-    if (coordinator) /* term 0 is refused there, and asked for again */
+    if (coordinator) /* term 0 is refused there, and requested again */
         coordinator_term(
             coordinator, machine->now,
             request->result == BACKEND_DONE ? request->fence.term : 0,
@@ -416,7 +421,7 @@ static void own_message(struct machine *machine, const struct outbound *message)
     control_dispatch(machine->control, &inbound);
 }
 
-/* Lanes name the stage of asks that wait: is there a coordinator? */
+/* Tells lanes whether there is a coordinator: it decides the stage of asks that wait. */
 static void tell_coordinators(struct control *control)
 {
     struct letter letter = { .kind = LETTER_COORDINATOR };
@@ -434,7 +439,7 @@ static void tell_coordinators(struct control *control)
     }
 }
 
-/* is_busy: this turn has done much already: they step in a later one. */
+/* is_busy: this turn has done much already. */
 static void step_types(struct control *control, bool is_busy)
 {
     struct machine *machine = control->machine;
@@ -481,8 +486,8 @@ static uint64_t types_deadline(const struct control *control)
     return deadline;
 }
 
-/* What there is to tell comes first; after a turn's worth of it the step waits for the next turn, and has that for itself. Gives whether the
- * step was much work. */
+/* Wires events first. After a turn's share of them, the step waits for the next turn. Returns
+ * whether the step was much work. */
 static bool step_member(struct control *control)
 {
     struct machine *machine = control->machine;
@@ -507,7 +512,7 @@ static bool step_member(struct control *control)
     return is_much;
 }
 
-/* Most turns are about heartbeats: the types' cores are looked at when there was something for one of them. */
+/* Most turns are about heartbeats, so types are looked at only after an input. */
 bool control_turn(struct control *control)
 {
     struct machine *machine = control->machine;
@@ -521,7 +526,8 @@ bool control_turn(struct control *control)
     control->turn_ended = false;
     control->stirred =
         control->stirred || control->has_walks || control->has_writes;
-    control->walks_turn = control->has_walks && !control->walks_turn; /* and so nothing else waits for long */
+    /* so nothing else waits for long */
+    control->walks_turn = control->has_walks && !control->walks_turn;
     control->has_walks = control->has_writes = false;
     is_busy = step_member(control);
     if (member_wants_seeds(control->member))
@@ -534,7 +540,8 @@ bool control_turn(struct control *control)
     remember_data_step(control);
     downing_step(control);
     control_departed_step(control);
-    /* A message to the own node may give news, news messages, and both a step on the way out. */
+    /* A message to the own node may cause events, events cause messages, and both may advance the
+     * shutdown. */
     do {
         ending = control->ending;
         control_wire(control);

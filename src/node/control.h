@@ -1,9 +1,6 @@
-/* The control machine: membership, associations, and for each entity type the region, the singleton manager and, on the
- * oldest node, the coordinator. Private to node/.
- *
- * making.c puts its cores together; control.c takes in what arrives and runs the turn; wiring.c is the edges between the
- * cores, one function for each core's news; downing.c shows the split brain resolver what membership sees; following.c is what lanes hear of the cluster;
- * foreign.c looks for members of other kinds; removed.c tells who was downed; ending.c is the way out: regions, leave, hand over, stop. */
+/* Declares the control machine: membership, associations, and for each entity type the region, the
+ * singleton manager and, on the oldest node, the coordinator. Private to node/. ARCHITECTURE.md
+ * lists its files. */
 #ifndef SHERD_NODE_CONTROL_H
 #define SHERD_NODE_CONTROL_H
 
@@ -22,184 +19,193 @@
 #include "shard/region.h"
 #include "singleton/singleton.h"
 
-/* One entity type on control. */
 struct control_type {
     struct region *region;
-    struct singleton *singleton;     /* null when this node lacks the type's role or is told to be a proxy */
+    struct singleton *singleton; /* null if this node lacks the type's role or only has a proxy */
     struct coordinator *coordinator; /* null unless this node is the oldest */
-    struct type_keeping state_store; /* of the coordinator's state */
-    struct type_remembering remembering; /* of entities, in distributed data */
-    bool coordinator_told; /* the lanes were told that one is known */
-    bool refused; /* the coordinator does not take this region */
+    struct type_keeping state_store;
+    struct type_remembering remembering;
+    bool coordinator_told; /* as in the last LETTER_COORDINATOR */
+    bool refused; /* the coordinator does not accept this region */
     bool region_stopped;
     bool exit_done;
 };
 
 enum ending {
     ENDING_NOT,
-    ENDING_TASKS,    /* phases of actors' tasks */
-    ENDING_FAILED,   /* a task was late in a phase that nothing follows then: the node stays what it is */
-    ENDING_REGIONS,  /* shards are handed off */
-    ENDING_LEAVING,  /* waiting to be seen exiting */
-    ENDING_HANDING,  /* singletons are handed over */
-    ENDING_GIVING_UP, /* nobody takes them over: they end here */
-    ENDING_REMOVAL,  /* waiting for the own removal */
-    ENDING_OUT,      /* tasks of a node that has left */
-    ENDING_LAST_TASKS, /* those of the last phases */
+    ENDING_TASKS,
+    ENDING_FAILED,   /* a task was late in a fatal phase: the node stays a member */
+    ENDING_REGIONS,
+    ENDING_LEAVING,  /* waits until the node is seen as exiting */
+    ENDING_HANDING,
+    ENDING_GIVING_UP, /* no node takes the singletons over: they end here */
+    ENDING_REMOVAL,  /* waits for the node's own removal */
+    ENDING_OUT,
+    ENDING_LAST_TASKS,
     ENDING_LANES,    /* actors stop */
     ENDING_LINKS,    /* the last frames leave */
     ENDING_DONE
 };
 
-/* A node that left by itself. */
+/* A node that left gracefully. */
 struct parted {
     struct node_id node;
-    uint64_t until; /* it is heard */
+    uint64_t until; /* frames from it are accepted until then */
 };
 
 struct control {
     struct machine *machine;
     struct associations *associations;
     struct member *member;
-    struct resolver *resolver; /* null when it is off */
-    struct lease *lease; /* that the resolver decides by; null: it does not */
-    uint64_t lease_until; /* as the last probe said */
-    VEC(struct side_member) side_members; /* room for what it is shown */
+    struct resolver *resolver; /* null: the resolver is off */
+    struct lease *lease; /* for the resolver's decisions, or null */
+    uint64_t lease_until; /* as in the last probe */
+    VEC(struct side_member) side_members; /* the resolver's input */
     VEC(struct side_record) side_records;
-    VEC(uint32_t) side_places; /* of members among them; UINT32_MAX: of another data center */
-    struct data data; /* distributed data */
-    struct shard_data shard_data; /* and what sharding keeps there */
-    struct remember_data remember_data; /* and lanes of what they remember */
+    /* member -> index in side_members; UINT32_MAX: in another data center */
+    VEC(uint32_t) side_places;
+    struct data data;
+    struct shard_data shard_data;
+    struct remember_data remember_data;
     struct control_type *types;
     uint32_t type_count;
-    bool stirred;        /* a type's core had an input, or was due, since its news were wired */
-    struct coordinator_room room; /* of all coordinators, in each turn */
-    struct replicator_room data_room; /* the same of all replicators */
-    uint64_t types_due;  /* no type's core is due before, unless one is stirred */
-    uint32_t walked;     /* members, for coordinators that have started, read or written in this turn */
-    bool has_walks;      /* that may wait for the next turn */
-    bool walks_turn;     /* this turn is theirs: nobody is told of members, membership and types do not step */
-    uint64_t crowd_until; /* what coordinators write waits until a crowd of members is told, but not after this; 0: there is none */
-    bool has_writes;     /* that wait for it */
-    uint32_t news_told;  /* of members, since the last turn's end; a removal counts as several where they are many */
-    uint32_t told_count; /* of members, when all were told last */
-    bool step_waited;    /* membership's, as much was told in its turn: the next one has it */
-    bool turn_ended;     /* news_told is of the last turn still */
-    bool is_told;        /* the next two: since all were told last */
-    bool is_changed;     /* who is a member, or how */
-    uint64_t followers; /* lanes that hear of the cluster: a bit each, the first lane's the lowest */
-    struct map removed;  /* uid -> struct removed_life: incarnations that were downed: they are told when they come back */
-    VEC(uint64_t) removed_at_once; /* of those, since all were told last */
-    VEC(struct parted) parted; /* in the order of their ends */
-    uint64_t removed_forgotten; /* of those, the oldest at the limit */
-    uint64_t told_at;    /* when one was told last */
-    bool is_ready; /* as the last WANT_READY said */
+    bool stirred;        /* a type's core had an input, or was due, since its events were wired */
+    struct coordinator_room room;
+    struct replicator_room data_room;
+    uint64_t types_due;  /* no type's core is due before, unless stirred */
+    uint32_t walked;     /* members walked in this turn for coordinators */
+    bool has_walks;
+    /* this turn is for walks: no events of members, no steps of membership and types */
+    bool walks_turn;
+    /* until then coordinators' writes wait for a crowd of member events; 0: no crowd */
+    uint64_t crowd_until;
+    bool has_writes;
+    uint32_t news_told;  /* cost of the member events of this turn */
+    uint32_t told_count; /* members when all events were last wired */
+    bool step_waited;    /* membership's step waits, because this turn had its share of events */
+    bool turn_ended;     /* news_told is of the last turn */
+    bool is_told;        /* these two: since all events were last wired */
+    bool is_changed;     /* a member came, went or changed */
+    uint64_t followers; /* a bit for each lane that subscribes, the first lane the lowest */
+    struct map removed;  /* uid -> struct removed_life: downed incarnations */
+    VEC(uint64_t) removed_at_once; /* those since all events were last wired */
+    VEC(struct parted) parted; /* ordered by `until` */
+    uint64_t removed_forgotten; /* entries of `removed` dropped at REMOVED_MAX */
+    uint64_t told_at;    /* when the last Quarantined was sent */
+    bool is_ready; /* as in the last WANT_READY */
     enum ending ending;
-    uint64_t ending_deadline; /* of the present step */
-    VEC(struct task) tasks; /* not done; in the order of being given */
-    uint32_t phase; /* tasks of phases before this one come too late */
-    uint32_t late;  /* tasks and steps that were not done in time */
-    bool is_out; /* it has left, or waits for that no longer */
-    bool is_exiting; /* and hands over when the tasks of leaving are done */
-    uint64_t leave_again_at; /* while a cluster that ends as a whole may forget that this node leaves */
-    uint64_t lanes_ended; /* a bit each */
+    uint64_t ending_deadline; /* of the current step */
+    VEC(struct task) tasks; /* in order of arrival */
+    uint32_t phase; /* tasks of earlier phases come too late */
+    uint32_t late;  /* tasks and steps that took too long */
+    bool is_out; /* it has left, or no longer waits for its removal */
+    bool is_exiting; /* it hands over after the tasks of the leave phase */
+    uint64_t leave_again_at; /* time to repeat the leave, while the whole cluster shuts down */
+    uint64_t lanes_ended; /* one bit for each lane */
     bool lanes_told;
-    int error;           /* what WANT_END will say */
-    int refusal;         /* and what of an end that began gracefully */
-    bool meets_foreign;  /* a node that is not of this library has shaken hands */
-    uint64_t unknown;    /* messages for nobody */
+    int error;
+    int refusal;         /* error of an end that began gracefully */
+    bool meets_foreign;  /* a JVM node has shaken hands */
+    uint64_t unknown;    /* messages that no core takes */
 };
 
-/* following.c: what lanes hear of the cluster. The lane (from 0) gets the state, then each of the news. */
+/* cluster_events.c: subscribes a lane (from 0). It gets the state, then each event. */
 void control_follow(struct control *control, uint32_t lane);
-void control_follow_end(struct control *control); /* the node ends, also one that was no member; told twice it is told once */
+/* The node ends, even if it never was a member. A second call does nothing. */
+void control_follow_end(struct control *control);
 void control_follow_news(struct control *control,
                          const struct member_news *news);
 enum sherd_member_status control_status_of(enum member_status status);
 
-/* parted.c */
-void control_departs(struct control *control, const struct node_id *node); /* it left by itself */
+/* departed.c */
+/* The node left gracefully. */
+void control_departs(struct control *control, const struct node_id *node);
+/* The node is a member, so frames of a departed incarnation at its address are refused. */
 void control_replaces_departed(struct control *control,
-                             const struct node_id *node); /* it is a member: of another at its address nothing is heard any more */
+                             const struct node_id *node);
 void control_departed_step(struct control *control);
 uint64_t control_departed_deadline(const struct control *control);
 
-/* wiring.c: carries all news of all cores to where they belong, until none is left. */
+/* wiring.c: carries all events until none is left. */
 void control_wire(struct control *control);
-/* Is there room in this turn to walk the members for a coordinator? Not beside much else. Else the next one follows at once, and is for that. */
+/* Whether this turn may walk the members for a coordinator. If not, the next turn is for walks. */
 bool control_may_walk(struct control *control);
-/* Are many members being told? Then what a coordinator writes waits until all are: each of them changes it, and would have it packed
- * and sent again. */
+/* Whether many member events wait. Then coordinators' writes wait, too: each event would change the
+ * state and send it again. */
 bool control_tells_crowd(struct control *control);
-/* All news of members that wait for the next turn: for what must not be done by a part of them. */
+/* Wires all member events now, for an action that must see all of them. */
 void control_tell_all(struct control *control);
-/* Before anything that may change the membership: followers hear of each change, and what is not told yet would be told together with the
- * next one, or not at all where that takes it back. Of a crowd's news so many as a turn tells. */
+/* Wires a turn's share of member events. Called before anything that may change the membership,
+ * because changes that wait would be merged or lost. */
 void control_tell_changes(struct control *control);
-/* The shards that came with a term, to the type's coordinator, if it is there. */
+/* Passes the shards that came with a term to the type's coordinator. */
 void control_listed(struct control *control, uint32_t type,
                     const struct journal_request *request);
-/* The path with "#uid" of what answers Identify here; empty for nothing. Lent. */
+/* Returns the path, with "#uid", that answers Identify here; empty: none. Lent. */
 struct slice control_identified(struct control *control, struct slice path);
-/* The node as a member of a type's cluster. */
 struct peer control_peer(const struct control *control,
                          const struct member_view *view, uint32_t type);
 
-/* strays.c: shards with remembered entities, to the type's coordinator, and those that it cannot have to this node's lanes; then what is
- * said of them. term: the coordinator's, from the journal, or 0. */
+/* orphan_shards.c: passes a shard with remembered entities to the coordinator, or to lanes if the
+ * type no longer has it; the second call logs the counts. term: from the journal, or 0. */
 struct remembered_shards {
-    uint32_t strays;  /* above the number of shards */
-    uint32_t unknown; /* no numbers */
+    uint32_t strays;  /* shards above the number of shards */
+    uint32_t unknown; /* ids that are not numbers */
 };
 void control_remembered(struct control *control, uint32_t type,
                         struct slice id, uint64_t term,
                         struct remembered_shards *counts);
 void control_remembered_all(struct control *control, uint32_t type,
                             const struct remembered_shards *counts);
-void control_orphan_shards_end(struct control *control, uint32_t type); /* the coordinator is gone */
+void control_orphan_shards_end(struct control *control, uint32_t type);
 
-/* status.c. Tells the driver whether the node is ready, when that is another than before. */
+/* status.c */
 void control_tell_ready(struct control *control);
 
-/* downing.c. All but the first do nothing when the resolver is off. */
+/* downing.c: only downing_init does anything if the resolver is off. */
 void downing_init(struct control *control);
-void downing_see(struct control *control);  /* membership has changed */
-void downing_step(struct control *control); /* does what is due */
-void downing_wire(struct control *control); /* carries its news */
-void downing_leave(struct control *control); /* it has left: the lease is kept no longer than it would have kept it */
-bool downing_leaves(const struct control *control); /* and waits for the keeper's answer */
+void downing_see(struct control *control);
+void downing_step(struct control *control);
+void downing_wire(struct control *control);
+void downing_leave(struct control *control); /* the node has left: no longer keeps the lease */
+bool downing_leaves(const struct control *control); /* and waits for the lease provider */
 uint64_t downing_deadline(const struct control *control);
 void downing_fini(struct control *control);
 
-/* foreign.c. A handshake with that member has told that it is no node of this library. */
+/* jvm_peers.c: whether a handshake has shown that the member is no Sherd node. */
 bool control_is_jvm_peer(struct control *control,
                         const struct member_view *view);
-/* Says which members share a type's role and are no nodes of this library; leaves if one of them is older. */
+/* Logs JVM members that share a type's role; leaves if one is older. */
 void control_check_jvm_peer(struct control *control);
 
-/* tasks.c: of actors, in the node's end */
+/* tasks.c */
 void control_task(struct control *control, struct letter *letter);
 void control_task_done(struct control *control, const struct letter *letter);
-bool control_tasks_begin(struct control *control, uint32_t phase); /* false: there are none */
+bool control_tasks_begin(struct control *control, uint32_t phase); /* false: the phase has none */
 bool control_tasks_open(struct control *control, uint32_t phase);
-void control_tasks_late(struct control *control, uint32_t phase); /* those not done are named, and given up */
+/* Logs and drops the tasks that are not done. */
+void control_tasks_late(struct control *control, uint32_t phase);
 void control_tasks_fini(struct control *control);
 
-/* ending.c */
+/* shutdown.c */
 void control_leave(struct control *control,
-                   enum sherd_phase from); /* begins a graceful end with that phase; harmless when it has begun */
-void control_stop(struct control *control, int error); /* downed, refused: no more leaving */
-void control_exiting(struct control *control); /* this node is seen exiting */
+                   enum sherd_phase from); /* begins a graceful shutdown with that phase, once */
+/* The node was downed or refused, so it does not leave gracefully. */
+void control_stop(struct control *control, int error);
+void control_exiting(struct control *control);
 void control_removed(struct control *control, enum member_status previous);
 void control_shutdown_step(struct control *control);
 uint64_t control_shutdown_deadline(const struct control *control);
 
-/* removed.c: who was downed, and is told so when it goes on */
-void control_remember(struct control *control, uint64_t uid); /* it was downed, and is removed; the oldest of REMOVED_MAX goes */
-void control_condemn(struct control *control, uint64_t uid); /* this node's resolver downs it, with the lease */
-void control_judge_removed(struct control *control); /* all removals are told: whose side was the larger one? */
+/* removed_notice.c */
+/* The incarnation was downed and is removed. At REMOVED_MAX the oldest entry goes. */
+void control_remember(struct control *control, uint64_t uid);
+/* This node's resolver downs the incarnation, by the lease. */
+void control_condemn(struct control *control, uint64_t uid);
+/* All removals are wired: decides which side was the larger one. */
+void control_judge_removed(struct control *control);
 void control_tell_removed(struct control *control,
-                          const struct envelope *envelope); /* a frame has come */
+                          const struct envelope *envelope);
 void control_removed_fini(struct control *control);
 
 /* control.c */

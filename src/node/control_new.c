@@ -1,4 +1,4 @@
-/* What control is made of: its cores with the node's settings, and their end. */
+/* Creates control's cores from the node's settings, and frees them. */
 #include "node/control.h"
 
 #include "artery/extension.h"
@@ -48,7 +48,7 @@ static struct singleton *make_singleton(struct control *control,
                : singleton_new(&options, machine->now);
 }
 
-/* What is longer than 49 days is as good as for ever. */
+/* More than 49 days count as forever. */
 static uint32_t ms(uint64_t duration)
 {
     return duration / MS < UINT32_MAX ? (uint32_t)(duration / MS) : UINT32_MAX;
@@ -208,5 +208,5 @@ void control_start(struct control *control)
         (void)member_join(control->member, machine->now,
                           (uint64_t)machine->wall_ms,
                           &machine->self->node.address,
-                          &machine->outbox); /* a fresh node is in no cluster */
+                          &machine->outbox); /* a new node is in no cluster */
 }

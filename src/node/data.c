@@ -1,4 +1,4 @@
-/* Distributed data on control. */
+/* Runs distributed data on control. */
 #include "node/data.h"
 
 #include "actor/data_call.h"
@@ -11,7 +11,7 @@
 
 #define DATA_FOLDER "/system/"
 
-/* A call that has no answer yet. Its time-out may be an hour away: what it was called with is gone when it has begun. */
+/* An open call. Its time-out may be an hour away, so its arguments are freed once it has begun. */
 struct asked {
     uint64_t actor;
     uint64_t tag;
@@ -20,7 +20,7 @@ struct asked {
     uint32_t from;    /* of DATA_KEYS */
     uint8_t key_size;
     uint8_t key[SHERD_DATA_KEY_MAX];
-    struct buf bytes; /* of the call, an update that waits for the durable keys */
+    struct buf bytes; /* of an update that waits for the durable keys */
 };
 
 static void drop_bytes(struct data *data, struct asked *asked)
@@ -143,7 +143,7 @@ void data_peer_removed(struct control *control, const struct node_id *node)
                             node);
 }
 
-/* The path, or one below it: of a write or a read. */
+/* Whether a message is for the path itself, or for one below it, of a write or a read. */
 static bool is_for_it(const struct control *control, struct slice recipient)
 {
     struct slice path = slice_text((const char *)control->data.path.data);
@@ -170,7 +170,7 @@ bool data_receive(struct control *control, const struct inbound *inbound)
 
 /* ---- calls ---- */
 
-/* What the replicator calls the caller's level. */
+/* Translates the caller's level into the replicator's. */
 static struct consistency consistency_of(const struct sherd_consistency *asked)
 {
     static const enum consistency_level levels[] = {
@@ -190,7 +190,7 @@ static struct consistency consistency_of(const struct sherd_consistency *asked)
     return consistency;
 }
 
-/* True: it has to wait until the durable keys are there, and is begun again then. */
+/* Returns true if the update must begin again when the durable keys are loaded. */
 static bool update(struct control *control, uint64_t token,
                    const struct data_call *call)
 {
@@ -226,7 +226,7 @@ static bool update(struct control *control, uint64_t token,
     return false;
 }
 
-/* True: its bytes are needed again. */
+/* Returns true if the bytes are needed again. */
 static bool begin(struct control *control, uint64_t token, enum data_verb verb,
                   const struct data_call *call)
 {
@@ -236,7 +236,7 @@ static bool begin(struct control *control, uint64_t token, enum data_verb verb,
 
     switch (verb) {
     case DATA_FOLLOW:
-    case DATA_KEYS: /* of no key: it waits as all do, and is answered then */
+    case DATA_KEYS: /* of no key: it waits like the others */
         replicator_show(replicator, token, call->key);
         break;
     case DATA_GET:
@@ -282,14 +282,14 @@ static void post(struct control *control, uint32_t lane, uint16_t kind,
     machine_post(control->machine, lane + 1, &letter);
 }
 
-/* An actor, or with 0 all of the lane, do not follow the key. */
+/* Ends subscriptions. actor 0: of all actors of the lane. */
 static void unfollow(struct control *control, uint32_t lane, uint64_t actor,
                      struct slice key)
 {
     post(control, lane, LETTER_DATA_REFUSED, actor, 0, 0, key, NULL);
 }
 
-/* bytes: of the call; spent. */
+/* bytes: used up. */
 static void ask(struct control *control, uint32_t lane,
                 const struct letter *letter, enum data_verb verb,
                 struct buf *bytes)
@@ -318,7 +318,7 @@ static void ask(struct control *control, uint32_t lane,
     asked->key_size = (uint8_t)call.key.size;
     if (call.key.size)
         memcpy(asked->key, call.key.data, call.key.size);
-    (void)map_put(&data->calls, map_u64(&token), asked); /* a token is new */
+    (void)map_put(&data->calls, map_u64(&token), asked);
     if (begin(control, token, verb, &call)) {
         asked->bytes = *bytes;
         *bytes = (struct buf){ 0 };
@@ -346,11 +346,11 @@ static void follow(struct control *control, uint32_t lane,
         break;
     case FOLLOW_TOO:
         if (!replicator_is_subscribed(replicator, lane + 1, key))
-            break; /* the first one was refused: they all hear that */
+            break; /* all of them hear of the refusal */
         buf_put_slice(&text, key);
         buf_put_u8(&text, 0);
         check(data_call_put(&bytes, (const char *)text.data, NULL, SHERD_FLAG,
-                            NULL, 0)); /* the lane has looked at the key */
+                            NULL, 0)); /* checked by the lane */
         ask(control, lane, letter, DATA_FOLLOW, &bytes);
         buf_fini(&text);
         buf_fini(&bytes);
@@ -358,7 +358,6 @@ static void follow(struct control *control, uint32_t lane,
     }
 }
 
-/* This node has no replica. */
 static void refuse(struct control *control, uint32_t lane,
                    const struct letter *letter)
 {
@@ -394,7 +393,7 @@ void data_letter(struct control *control, uint32_t lane, struct letter *letter)
     ask(control, lane, letter, (enum data_verb)letter->count, letter->body);
 }
 
-/* ---- news ---- */
+/* ---- events ---- */
 
 static bool is_write(const struct asked *asked)
 {
@@ -402,7 +401,7 @@ static bool is_write(const struct asked *asked)
            asked->verb == DATA_RELEASE;
 }
 
-/* Deleted or not. */
+/* Whether the key exists, deleted or not. */
 static bool has_key(const struct control *control, struct slice key)
 {
     struct buf bytes = { 0 };
@@ -420,7 +419,7 @@ static enum sherd_data_message message_of(const struct control *control,
     case REPLICATOR_SUCCESS:
         if (is_write(asked))
             return SHERD_DATA_UPDATED;
-        if (!news->value) /* it was deleted since, or has expired */
+        if (!news->value) /* deleted or expired since */
             return has_key(control, news->key) ? SHERD_DATA_DELETED
                                                : SHERD_DATA_NOT_FOUND;
         return asked->verb == DATA_GET ? SHERD_DATA_FOUND : SHERD_DATA_CHANGED;
@@ -447,7 +446,7 @@ static enum sherd_data_message message_of(const struct control *control,
     return SHERD_DATA_REFUSED;
 }
 
-/* As many as one answer may have, from a place on. */
+/* Posts keys from an offset on, as many as an answer holds. */
 static void post_keys(struct control *control, const struct asked *asked)
 {
     const struct replicator *replicator = control->data.replicator;
@@ -479,7 +478,7 @@ static void answer(struct control *control, const struct replicator_news *news)
     enum sherd_data_message what;
     struct slice key;
 
-    check(asked != NULL); /* one answer for each token */
+    check(asked != NULL);
     key = slice_of(asked->key, asked->key_size);
     what = message_of(control, asked, news);
     if (asked->verb == DATA_KEYS && what != SHERD_DATA_REFUSED)
@@ -518,7 +517,7 @@ void data_wire(struct control *control)
             break;
         case REPLICATOR_NEWS_CHANGED:
             if (!news.value && !has_key(control, news.key))
-                break; /* forgotten since, which is said next: it is not deleted */
+                break; /* forgotten since: the next event says so */
             /* fall through */
         case REPLICATOR_NEWS_REMOVED:
             post(control, (uint32_t)news.token - 1, LETTER_DATA_CHANGED, 0, 0,
@@ -554,7 +553,7 @@ void data_step(struct control *control)
 {
     struct machine *machine = control->machine;
 
-    replicator_room_fill(&control->data_room); /* of sharding's replicators, too */
+    replicator_room_fill(&control->data_room); /* also for sharding's */
     data_durable_step(control);
     if (replicator_due(control) > machine->now)
         return;

@@ -1,7 +1,8 @@
-/* Distributed data on control: the replicator, whom its answers are for, and the lanes that follow keys.
+/* Runs distributed data on control: the replicator, the callers of its answers, and the lanes that
+ * subscribe to keys.
  *
- * The replicator is made at its first use, by an actor here or a message of a peer: a node whose cluster has no such data sends
- * and keeps nothing for it. With durable keys it is made at the start (data_store.h). */
+ * The first use, by an actor or a peer, makes the replicator: a cluster without such data sends and
+ * keeps nothing. With durable keys the start makes it (data_durable.h). */
 #ifndef SHERD_NODE_DATA_H
 #define SHERD_NODE_DATA_H
 
@@ -16,29 +17,30 @@ struct member_view;
 
 struct data {
     struct replicator *replicator; /* null: not used yet */
-    struct buf path;  /* of it, here and on all others; a text */
+    struct buf path;  /* the same on all nodes; zero-terminated */
     struct dd_writer writer;
-    uint64_t token; /* the last one given to a call; those of lanes that follow keys are their numbers, from 1 */
-    struct map calls; /* token -> struct asked: answers that are to come */
-    size_t waiting_size; /* bytes of those that wait until the durable keys are loaded */
-    uint64_t refused;    /* at the limit of these bytes */
-    bool is_stirred;  /* it had an input since its news were wired */
-    uint64_t due;     /* of the replicator, when it is not stirred: it is asked for once, and not in each turn */
-    struct data_durable_store store; /* its durable keys */
+    uint64_t token; /* of the last call; subscribed lanes use their numbers, from 1 */
+    struct map calls; /* token -> struct asked: open calls */
+    size_t waiting_size; /* bytes of calls that wait for the durable keys */
+    uint64_t refused;    /* calls beyond that limit */
+    bool is_stirred;  /* it had an input since its events were wired */
+    uint64_t due;     /* its deadline while it is not stirred */
+    struct data_durable_store store;
 };
 
 void data_init(struct control *control);
 void data_fini(struct control *control);
 void data_peer(struct control *control, const struct member_view *view);
 void data_peer_removed(struct control *control, const struct node_id *node);
-/* A message for a replicator; false: for none of ours. */
+/* Returns false if the message is for another replicator. */
 bool data_receive(struct control *control, const struct inbound *inbound);
-void data_letter(struct control *control, uint32_t lane, struct letter *letter); /* LETTER_DATA_CALL, LETTER_DATA_FOLLOW */
-void data_step(struct control *control); /* what is due */
-void data_wire(struct control *control); /* carries its news */
+/* LETTER_DATA_CALL, LETTER_DATA_FOLLOW. */
+void data_letter(struct control *control, uint32_t lane, struct letter *letter);
+void data_step(struct control *control);
+void data_wire(struct control *control);
 uint64_t data_deadline(const struct control *control);
 
-/* For data_store.c: does this node have replicas; the replicator, made when it is not there. */
+/* For data_durable.c: whether this node has replicas; the replicator. */
 bool data_has_role(const struct control *control);
 struct replicator *data_replicator(struct control *control);
 

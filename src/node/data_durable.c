@@ -1,4 +1,4 @@
-/* Durable keys of distributed data on control. */
+/* Stores the durable keys of distributed data, on control. */
 #include "node/data_durable.h"
 
 #include <stdio.h>
@@ -10,13 +10,13 @@
 #include "ddata/durable.h"
 #include "node/control.h"
 
-#define AGAIN SECOND /* after a refusal, when nobody waits for an answer */
+#define AGAIN SECOND /* after a refusal without a caller */
 #define LOAD_AGAIN (5 * SECOND)
-#define LOAD_STEP_SIZE (256 * 1024) /* bytes given to the replicator in one step */
+#define LOAD_STEP_SIZE (256 * 1024) /* bytes for the replicator in one step */
 #define LOAD_STEP_COUNT 256
-#define MARK 0xff /* before and behind the role in a key of sharding's */
+#define MARK 0xff /* before and after the role in a key of sharding */
 
-/* The last change of a key, and who waits until it is stored. */
+/* The last change of a key, and the tickets that wait for it. */
 struct store_change {
     char *key;
     uint32_t key_size;
@@ -33,14 +33,14 @@ static void free_change(struct store_change *change)
     mem_free(change);
 }
 
-/* ---- whose a key is ---- */
+/* ---- owners of keys ---- */
 
 static uint32_t owner_count(const struct control *control)
 {
     return 1 + control->shard_data.replicators.count;
 }
 
-/* To be told something, so its news are wired next; null when it has no durable keys. */
+/* Returns a replicator and wires its events next. Null without durable keys. */
 static struct replicator *replicator_at(struct control *control,
                                         uint32_t index)
 {
@@ -69,7 +69,8 @@ static void key_put(const struct control *control, uint32_t index,
     buf_put_slice(stored, key);
 }
 
-/* The replicator of a key in the store; *key is then what it calls it. owner_count: of none that is here. */
+/* Finds the replicator of a stored key; *key becomes its own name. Returns owner_count if it is not
+ * here. */
 static uint32_t key_owner(const struct control *control, struct slice *key)
 {
     uint32_t count = owner_count(control);
@@ -129,7 +130,7 @@ static struct store_change *change_of(struct data_durable_store *store,
     change = mem_alloc(sizeof *change);
     change->key = mem_copy(key.data, key.size);
     change->key_size = (uint32_t)key.size;
-    (void)map_put(&store->changes, key, change); /* there was none */
+    (void)map_put(&store->changes, key, change);
     vec_push(&store->order, change);
     return change;
 }
@@ -174,7 +175,7 @@ void data_durable_put(struct control *control, uint32_t replicator,
     buf_put_slice(&change->value, news->bytes);
     if (news->ticket) {
         vec_push(&change->tickets, ticket);
-        store->again_at = 0; /* somebody waits: the disk may take it by now */
+        store->again_at = 0; /* a caller waits */
     }
 }
 
@@ -193,7 +194,7 @@ void data_durable_erase(struct control *control, uint32_t replicator,
     buf_fini(&key);
 }
 
-/* The first changes, as many as one transaction shall have: either what is stored, or what is forgotten. */
+/* Takes changes for one transaction: only writes, or only erasures. */
 static struct durable_request *gather(struct data_durable_store *store)
 {
     bool erases = store->order.items[0]->is_erased;
@@ -232,7 +233,7 @@ void data_durable_wire(struct control *control)
     machine_want(control->machine, &want);
 }
 
-/* Those of which nothing later waits are tried again; nobody is told. */
+/* Keeps refused changes that have no later one, to try them again. */
 static void keep(struct data_durable_store *store,
                  const struct durable_request *request)
 {
@@ -258,7 +259,7 @@ static bool somebody_waits(const struct data_durable_store *store)
     return false;
 }
 
-/* Says it once, and again when it is over. */
+/* Logs the first failure, and the end of the failures. */
 static void note_result(struct control *control, bool is_good,
                         const char *error)
 {
@@ -298,7 +299,7 @@ static void stored(struct control *control,
 
 /* ---- loading ---- */
 
-/* key: as its replicator, that of the index, calls it. */
+/* key: as that replicator calls it. */
 static void note_damage(struct control *control, uint32_t index,
                         struct slice key, bool is_lost, bool is_held)
 {
@@ -372,7 +373,7 @@ static void not_loaded(struct control *control,
     control_stop(control, SHERD_ESTORE);
 }
 
-/* As much as a step may take: a store may hold a gigabyte. */
+/* Passes on some entries in each step: a store may hold a gigabyte. */
 static void load_some(struct control *control)
 {
     struct machine *machine = control->machine;
@@ -392,16 +393,17 @@ static void load_some(struct control *control)
                                               : NULL;
 
         size += entry->value.size;
-        if (!replicator) /* of a former configuration: it stays where it is */
+        if (!replicator) /* former configuration: it stays there */
             continue;
-        if (!replicator_is_durable(replicator, key)) { /* the same; it is as it was then, and its changes since are not on the disk */
+        /* likewise; and it is old, because later changes were not stored */
+        if (!replicator_is_durable(replicator, key)) {
             store->left++;
             continue;
         }
         if (entry->is_lost || entry->is_stale)
             note_damage(control, index, key, entry->is_lost,
                         entry->is_held && !index);
-        if (entry->is_held && !index) /* nobody could release one of sharding's */
+        if (entry->is_held && !index) /* users cannot release sharding's */
             replicator_hold(replicator, machine->now, key,
                             durable_slice(request, entry->value));
         else if (!entry->is_lost)
@@ -464,7 +466,7 @@ void data_durable_step(struct control *control)
         data_durable_start(control);
 }
 
-/* Control wires after every step: what is due to be stored needs no more than that. */
+/* Control wires after every step, so writes need no deadline. */
 uint64_t data_durable_deadline(const struct control *control)
 {
     const struct data_durable_store *store = &control->data.store;
@@ -498,6 +500,6 @@ void data_durable_status(const struct control *control,
                                         replicator,
                                         slice_text(store->damaged.items[i] + 1));
         (void)snprintf(to->key, sizeof to->key, "%s",
-                       store->damaged.items[i] + 1); /* cut is fine */
+                       store->damaged.items[i] + 1); /* truncation is fine */
     }
 }

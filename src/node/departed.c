@@ -1,5 +1,5 @@
-/* Who left the cluster by itself is heard for a while, since what it said last may be on its way (behaviour 1.4,
- * quarantine-removed-node-after): until then, or until another incarnation is a member at its address. */
+/* Accepts frames of a departed member for quarantine-removed-node-after (docs/protocol/config.md),
+ * because its last messages may be in flight. A new member at its address ends that. */
 #include "node/control.h"
 
 static void silence(struct control *control, uint32_t at)

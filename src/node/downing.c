@@ -1,4 +1,5 @@
-/* Between membership and the split brain resolver: what this node sees goes in, whom to down comes out. Behaviour 8.3, 8.5. */
+/* Connects membership and the split brain resolver: the node's view goes in, decisions come out.
+ * See docs/protocol/downing.md. */
 #include "node/control.h"
 
 #include <stdio.h>
@@ -6,7 +7,8 @@
 
 #include "base/check.h"
 
-/* The reference's name is the same in all of them, and JVM nodes of this one go by it: it is not changed unasked. */
+/* Warns that the default name is the same in all data centers. It stays, because JVM nodes of this
+ * one use it. */
 static void warn_of_centers(const struct machine *machine, const char *name)
 {
     if (strcmp(machine->settings->data_center, "default") != 0)
@@ -18,7 +20,7 @@ static void warn_of_centers(const struct machine *machine, const char *name)
                   machine->settings->data_center, name);
 }
 
-/* Behaviour 11: the owner is host:port, so that a node that was restarted has the lease that it had. */
+/* The lease's owner is host:port, so a restarted node still has its lease. */
 static struct lease *make_lease(const struct control *control)
 {
     const struct machine *machine = control->machine;
@@ -37,7 +39,7 @@ static struct lease *make_lease(const struct control *control)
     };
 
     if (given && given[strspn(given, " \t")]) {
-        (void)snprintf(name, sizeof name, "%s", given); /* cut: lease_new would */
+        (void)snprintf(name, sizeof name, "%s", given); /* truncated as in lease_new */
     } else {
         (void)snprintf(name, sizeof name, "%s-akka-sbr",
                        machine->self->system);
@@ -69,7 +71,7 @@ void downing_fini(struct control *control)
     vec_fini(&control->side_records);
 }
 
-/* The members of the own data center; they are sorted as membership sorts them. */
+/* Collects the members of the own data center, in membership's order. */
 static void put_members(struct control *control)
 {
     const struct machine *machine = control->machine;
@@ -99,7 +101,7 @@ static void put_members(struct control *control)
     }
 }
 
-/* Where a member stands among those of the side; false: it is none of it. */
+/* Returns false if the member is not in the side. */
 static bool find(const struct control *control, uint32_t member,
                  uint32_t *index)
 {
@@ -152,7 +154,7 @@ void downing_step(struct control *control)
     if (!control->resolver || !member_is_in(control->member) ||
         resolver_deadline(control->resolver) > now)
         return;
-    downing_see(control); /* who has seen what, and who observes whom, are no news */
+    downing_see(control); /* seen-by and observers change without events */
     resolver_step(control->resolver, now);
 }
 
@@ -183,7 +185,7 @@ static void wire_lease(struct control *control)
                               news == LEASE_NEWS_RELEASED);
             break;
         case LEASE_NEWS_LOST:
-            break; /* it is looked at when a decision needs it */
+            break; /* a decision that needs it looks */
         }
     }
     if (lease_next_request(control->lease, &want.lease))
@@ -212,7 +214,6 @@ static bool is_among(const struct node_id *nodes, uint32_t count,
     return false;
 }
 
-/* The picture that these were decided from. */
 static void probe_resolved(const struct control *control,
                            const struct node_id *downed, uint32_t count)
 {
@@ -309,7 +310,7 @@ void downing_wire(struct control *control)
     wire_resolver(control);
     if (!control->lease)
         return;
-    wire_lease(control); /* an answer may be news of the resolver */
+    wire_lease(control); /* its answer may cause an event there */
     wire_resolver(control);
     if (control->machine->probes)
         probe_lease(control);

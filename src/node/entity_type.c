@@ -1,4 +1,4 @@
-/* What an entity type must be, alone and beside others. */
+/* Checks entity types, alone and against each other. */
 #include "node/entity_type.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ const char *entity_type_fault(const struct sherd_entity_type *type)
         return "the name is empty or too long";
     if (!text_is_valid(slice_text(type->name)))
         return "the name is not UTF-8";
-    /* TYPE|ENTITY is a persistence id, and an entity's id may have one, too. */
+    /* TYPE|ENTITY is a persistence id, and an entity's id may have a |. */
     if (strchr(type->name, '|'))
         return "the name has a |, which ends the type in the persistence ids "
                "of its entities: rename it";
@@ -36,7 +36,7 @@ const char *entity_type_fault(const struct sherd_entity_type *type)
     return NULL;
 }
 
-/* The other data center that the type's shards are in; null = this one. */
+/* Returns null for this data center. */
 static const char *far_center(const struct node_settings *settings,
                               const struct sherd_entity_type *type)
 {
@@ -49,15 +49,14 @@ static const char *far_center(const struct node_settings *settings,
                : NULL;
 }
 
-/* What must be one type's alone; empty where it has none. */
+/* The names that only one type may have; empty: none. */
 struct taken {
-    struct buf name;     /* of a tell */
-    struct buf paths[3]; /* of its region, proxy and coordinator */
+    struct buf name;     /* for tells */
+    struct buf paths[3]; /* region, proxy, coordinator */
 };
 
-/* Where a type is hosted and where it is a proxy depends on the nodes' roles, and
- * a name that is good on some nodes only would be found out late: so it counts
- * for what it is on any node. */
+/* A node's role decides between host and proxy. A clash on some nodes only would be found late, so
+ * the names of both count. */
 static void take(struct taken *taken, const struct node_settings *settings,
                  const struct sherd_entity_type *type)
 {
@@ -91,7 +90,6 @@ static bool has_path(const struct taken *taken, struct slice path)
     return false;
 }
 
-/* Is one of the paths that of the other type's replicator, on JVM nodes? */
 static bool is_replicator(const struct node_settings *settings,
                           const struct taken *taken,
                           const struct sherd_entity_type *other,
@@ -110,7 +108,6 @@ static bool is_replicator(const struct node_settings *settings,
     return clash;
 }
 
-/* Of two different types: what both have. */
 static struct slice common(const struct taken *one, const struct taken *other)
 {
     if (slice_equal(buf_slice(&one->name), buf_slice(&other->name)))

@@ -1,4 +1,4 @@
-/* What an entity type must be, whichever driver it is given to. */
+/* Checks entity types, for every driver. */
 #ifndef SHERD_NODE_ENTITY_TYPE_H
 #define SHERD_NODE_ENTITY_TYPE_H
 
@@ -6,13 +6,13 @@
 
 #include "node/node.h"
 
-#define TYPE_SHARDS_MAX 10000 /* as sherd/system.h says */
+#define TYPE_SHARDS_MAX 10000 /* as in sherd/system.h */
 
-/* Why it cannot be taken, as a literal; null when it can. The type may be null. */
+/* Returns why the type cannot be used, as a literal; null if it can. The type may be null. */
 const char *entity_type_fault(const struct sherd_entity_type *type);
-/* Is something of one type called like something of the other one, on whichever node: regions, proxies, coordinators, and the
- * replicator of its role? Then appends what it is, a path or a name, to `name`. Both are without faults. Of the settings only the
- * data center and the default role are read; `other` may be `type` itself. */
+/* Whether two types would share a path or a name on some node: regions, proxies, coordinators,
+ * replicators. If so, appends it to `name`. Both must be without faults; `other` may be `type`. The
+ * function reads only the data center and the default role of the settings. */
 bool entity_types_clash(const struct node_settings *settings,
                         const struct sherd_entity_type *type,
                         const struct sherd_entity_type *other,

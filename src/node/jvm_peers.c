@@ -1,6 +1,7 @@
-/* Members that are no nodes of this library and have the role of an entity type. Their regions and coordinators are none for us
- * and ours none for them, but by age and role either kind would wait for the other's. So this node gives way to an older one; of a
- * younger one it only complains. */
+/* Finds members that are no Sherd nodes and have the role of an entity type.
+ *
+ * Their sharding does not work with this node's, but each kind would wait for the other's
+ * coordinator. So this node leaves if such a member is older, and else only logs an error. */
 #include "node/control.h"
 
 #include "base/mark.h"
@@ -10,13 +11,13 @@ bool control_is_jvm_peer(struct control *control,
 {
     const struct node_id *node = PROFILE_NODE(view->profile);
 
-    /* Of the association, not of the contact, which is told later in the turn. */
+    /* The peer's entry gets it later in the turn. */
     return associations_uid(control->associations, &node->address) ==
                node->uid &&
            !associations_capabilities(control->associations, &node->address);
 }
 
-/* Of the types whose role that member has; false when there are none. */
+/* Logs the types whose role that member has; false if there are none. */
 static bool report(struct control *control, const struct member_view *view)
 {
     struct machine *machine = control->machine;
@@ -70,10 +71,11 @@ void control_check_jvm_peer(struct control *control)
         return;
     REACHED("a node gives way to one that is not of this library");
     for (uint32_t i = 0; i < control->type_count; i++)
-        control->types[i].refused = true; /* nobody takes its shards */
+        control->types[i].refused = true; /* no coordinator takes its shards */
     control->refusal = SHERD_EJOIN;
-    /* When a leave meets the leader's move to up, the merged member has lost its number, and the JVM's replicators of sharding, which
-     * keep members by it, count this one for ever: their coordinator's writes fail from then on. So it is up first. */
+    /* First it must be up. If its leave met the leader's move to up, the merged member would
+     * lose its up number, and JVM replicators, which keep members by it, would count this one
+     * forever. */
     if (self->status != MEMBER_JOINING && self->status != MEMBER_WEAKLY_UP)
         control_leave(control, SHERD_BEFORE_SERVICE_UNBIND);
 }

@@ -1,10 +1,11 @@
-/* Three arrays that are searched from end to end, which takes a part of a microsecond for a thousand, and one buffer of texts. */
+/* Keeps nodes in three arrays and one buffer: a search through a thousand takes less than a
+ * microsecond. */
 #include "node/known_nodes.h"
 
 #include "base/check.h"
 #include "base/hash.h"
 
-#define UNUSED_MIN 1024 /* bytes of holes that are not worth a copy */
+#define UNUSED_MIN 1024 /* bytes */
 
 void known_nodes_fini(struct known_nodes *all)
 {
@@ -36,7 +37,7 @@ void known_nodes_put(struct known_nodes *all,
     buf_put(&all->texts, one->node.address.host, size);
 }
 
-/* Returns how many bytes of the texts are its own. */
+/* Returns the size of the node's texts. */
 static size_t read(const struct known_nodes *all, uint32_t index,
                    struct known_node *one)
 {
@@ -58,13 +59,12 @@ static size_t read(const struct known_nodes *all, uint32_t index,
     return (size_t)(cursor.at - begin);
 }
 
-/* The texts anew, without the holes. */
 static void close_holes(struct known_nodes *all)
 {
     struct known_node one;
     struct buf texts = { 0 };
 
-    (void)buf_reserve(&texts, all->texts.size - all->unused + 1); /* never null */
+    (void)buf_reserve(&texts, all->texts.size - all->unused + 1);
     for (uint32_t i = 0; i < all->places.count; i++) {
         size_t place = texts.size;
 

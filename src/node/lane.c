@@ -1,4 +1,4 @@
-/* A lane's inputs and its turn. */
+/* Takes a lane's inputs and runs its turn. */
 #include "node/lane.h"
 
 #include <stdio.h>
@@ -8,10 +8,10 @@
 #include "base/hash.h"
 #include "node/large.h"
 
-#define RUN_BUDGET 2048 /* messages handled in one turn */
-#define STOP_TIME (3 * SECOND) /* for actors to end with the node */
-#define LAST_TIME (4 * SECOND) /* and for their last frames to leave: less than control waits */
-#define HEARING_TIME SECOND /* on a downed node, for actors to hear that it is one */
+#define RUN_BUDGET 2048 /* messages in one turn */
+#define STOP_TIME (3 * SECOND) /* for actors to stop at the node's end */
+#define LAST_TIME (4 * SECOND) /* and for their last frames: less than control waits */
+#define HEARING_TIME SECOND /* on a downed node, for actors to handle the last events */
 
 static void make_type(struct lane *lane, uint32_t index)
 {
@@ -154,7 +154,7 @@ void lane_free(struct lane *lane)
     mem_free(lane);
 }
 
-/* ---- letters ---- */
+/* ---- mail ---- */
 
 static void take_messages(struct lane *lane, struct message *chain)
 {
@@ -223,7 +223,7 @@ static void learn_contact(struct lane *lane, const struct letter *letter)
     contacts_heard(&lane->machine->contacts, &heard, letter->b);
 }
 
-/* Who watches, or watches no more, in a name that is no actor's of this library. */
+/* Returns the ref of a watcher that is no Sherd actor. watches: false: it stops watching. */
 static struct sherd_ref foreign_watcher(struct lane *lane,
                                         const struct watching *watching,
                                         bool watches)
@@ -244,7 +244,7 @@ static struct sherd_ref foreign_watcher(struct lane *lane,
     return ref;
 }
 
-/* A watch from another node, an unwatch, or the end of an actor watched from here. */
+/* Handles a watch from another node, an unwatch, or the end of an actor. */
 static void watched(struct lane *lane, const struct letter *letter)
 {
     const struct watching *watching = letter->body;
@@ -290,7 +290,7 @@ static void named(struct lane *lane, const struct naming *naming)
     bool is_new;
 
     (void)names_put(&lane->names, naming->node, buf_slice(&naming->path),
-                    &is_new); /* nobody: the other lane has that too */
+                    &is_new); /* if it is nobody, it is nobody on the other lane, too */
 }
 
 static void identified(struct lane *lane, uint64_t actor,
@@ -309,7 +309,7 @@ static void identified(struct lane *lane, uint64_t actor,
                           &lane->machine->outbox); /* malformed: no answer */
 }
 
-/* Others may have these entities already. */
+/* The node is downed: other nodes may already run these entities. */
 static void downed(struct lane *lane)
 {
     static const struct fence none = { 0 };
@@ -332,14 +332,14 @@ static void end(struct lane *lane, bool at_once)
     struct letter letter = { .kind = LETTER_ENDED, .lane = lane->own };
 
     lane->ending = true;
-    if (at_once && actors_cluster_unheard(lane->actors)) { /* it is the last that they hear */
+    if (at_once && actors_cluster_unheard(lane->actors)) { /* their last events */
         lane->ends_at_once = true;
         lane->ending_until = lane->machine->now + HEARING_TIME;
         if (!lane->is_downed)
             downed(lane);
         return;
     }
-    if (at_once) { /* downed: nothing of ours may act any more */
+    if (at_once) { /* downed: nothing here may act */
         lane->ended = true;
         machine_post(lane->machine, 0, &letter);
         return;
@@ -403,7 +403,7 @@ static void told(struct lane *lane, const struct telling *telling)
 static void spawned(struct lane *lane, const struct spawning *spawning)
 {
     (void)actors_spawn(lane->actors, &spawning->behavior,
-                       buf_slice(&spawning->init)); /* its ref is its own */
+                       buf_slice(&spawning->init));
 }
 
 static void drop_waiting(struct lane *lane, const struct letter *letter)
@@ -424,7 +424,7 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
                                  : NULL;
     struct attempt attempt = { letter->fence, letter->a };
 
-    (void)from; /* who sent it stands in the letter where it matters */
+    (void)from; /* the mail names its sender if needed */
     switch ((enum letter_kind)letter->kind) {
     case LETTER_MESSAGES:
         take_messages(lane, letter->body);
@@ -570,7 +570,7 @@ void lane_job_done(struct lane *lane, struct job *job)
 
 static void own_message(struct machine *machine, const struct outbound *message)
 {
-    (void)machine; /* a lane's outbox has only answers to connections of others */
+    (void)machine; /* only answers to connections of others */
     (void)message;
 }
 
@@ -721,7 +721,7 @@ void lane_status(struct lane *lane, struct sherd_status *status)
     status->types = mem_alloc(lane->type_count * sizeof *status->types);
     for (uint32_t i = 0; i < lane->type_count; i++) {
         (void)snprintf(status->types[i].name, sizeof status->types[i].name,
-                       "%s", lane->machine->node->names[i].name); /* fits */
+                       "%s", lane->machine->node->names[i].name);
         status->types[i].entities_here =
             actors_type_entities(lane->actors, (uint16_t)i);
         status->types[i].waiting = lane->types[i].budget.count;

@@ -1,5 +1,5 @@
-/* The edges between a lane's cores: what each one reports, and which verb of which other core that is. With wiring.c this
- * file is the architecture. */
+/* Connects a lane's cores: each event of one with the function of another. Read it with
+ * wiring.c. */
 #include "node/lane.h"
 
 #include "base/check.h"
@@ -13,7 +13,7 @@ static void report(struct lane *lane, struct letter letter)
     machine_post(lane->machine, 0, &letter);
 }
 
-/* ---- hosted shards ---- */
+/* ---- owned shards ---- */
 
 static void claim(struct lane *lane, uint32_t type,
                   const struct owned_news *news)
@@ -101,7 +101,8 @@ static void refuse_held(struct lane *lane, struct pending_queue *queue)
     }
 }
 
-/* Another owner exists: nothing of this shard may leave any more; what waits goes to the new owner. */
+/* Another owner exists: effects may not leave any more, and waiting messages go to the new
+ * owner. */
 static void fenced(struct lane *lane, uint32_t type,
                    const struct owned_news *news)
 {
@@ -203,7 +204,7 @@ static bool wire_routes(struct lane *lane, uint32_t type)
 
 /* ---- journal ---- */
 
-/* The highest position of actors that is durable with the journal's. */
+/* Returns the position of actors that is durable with the journal's. */
 static uint64_t settled(struct lane *lane, uint64_t durable)
 {
     uint64_t position = 0;
@@ -395,8 +396,8 @@ static bool drain_events(struct lane *lane)
     return any;
 }
 
-/* What waited in the mailboxes of a shard whose stop took too long is older than all that is held for it. `message` is the
- * first; the result is the one behind them. */
+/* Puts back messages of a shard whose stop took too long: its mailboxes are older than all that is
+ * held. `message` is their first; returns the one after them. */
 static struct message *take_returned(struct lane *lane, struct message *message)
 {
     struct pending_queue mailboxes = { 0 };
@@ -431,7 +432,7 @@ void lane_drain(struct lane *lane)
             lane_send(lane, message);
             message = actors_take_out(lane->actors);
         }
-        lane_batch_end(lane); /* what entities refuse comes out again */
+        lane_batch_end(lane); /* refused messages come out again */
         message = actors_take_out(lane->actors);
     }
     lane_batch_end(lane);

@@ -1,4 +1,4 @@
-/* Paths and the entries that they are compared with. */
+/* Compares paths with the entries of large destinations. */
 #include "node/large.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "base/outbox.h"
 
-/* The next element of a path that has one: behind a "/". */
+/* Takes the element after a "/". */
 static struct slice take_element(struct slice *path)
 {
     struct slice element = slice_of(path->data + 1, 0);

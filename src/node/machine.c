@@ -1,4 +1,4 @@
-/* What control and lanes have in common: mail, wants, links, accepted connections. */
+/* Does what control and lanes have in common: mail, requests, links, accepted connections. */
 #include "node/machine.h"
 
 #include "artery/extension.h"
@@ -6,12 +6,12 @@
 #include "base/fetch.h"
 #include "journal/backend.h"
 
-#define FRAMES_MAX 128 /* envelopes looked at in one batch */
-#define OUTBOX_KEPT_MAX 4096 /* bytes of memory kept for the next turn's messages: a gossip is larger */
+#define FRAMES_MAX 128 /* of a batch */
+#define OUTBOX_KEPT_MAX 4096 /* bytes: a gossip is larger */
 #define OUTBOX_ITEMS_KEPT_MAX 16
-#define MAIL_KEPT_MAX 64 /* to one machine */
-#define WANTS_KEPT_MAX 32 /* nine heartbeats and their like: a burst of connections is rare */
-#define FETCH_INLET 128 /* bytes that are looked at for each frame */
+#define MAIL_KEPT_MAX 64 /* for one machine */
+#define WANTS_KEPT_MAX 32 /* nine heartbeats and the like */
+#define FETCH_INLET 128 /* bytes for each frame */
 #define FETCH_MACHINE 640
 #define FETCH_PEER 128
 
@@ -24,7 +24,7 @@ void machine_want(struct machine *machine, const struct want *want)
     vec_push(&machine->wants, *want);
 }
 
-/* Nearly all are of this kind, which has nothing but the link. */
+/* Nearly all requests are of this kind, with the link alone. */
 void machine_want_write(struct machine *machine, uint64_t link)
 {
     if (machine->want_head == machine->wants.count)
@@ -175,7 +175,7 @@ void machine_flush_outbox(struct machine *machine,
     struct outbound message;
 
     while (machine->outbox.count) {
-        /* What a message to the own node causes goes into a fresh outbox: this one's texts stay where they are. */
+        /* Answers go into a new outbox: this one's texts must not move. */
         struct outbox taken = machine->outbox;
 
         machine->outbox = (struct outbox){ 0 };
@@ -192,7 +192,7 @@ void machine_flush_outbox(struct machine *machine,
             taken.capacity > OUTBOX_ITEMS_KEPT_MAX)
             outbox_fini(&taken);
         else
-            machine->outbox = taken; /* it is empty again */
+            machine->outbox = taken;
     }
 }
 
@@ -312,7 +312,6 @@ void machine_conn_closed(struct machine *machine, uint64_t now, uint64_t conn)
         free_inlet(machine, slot);
 }
 
-/* An inlet that closed itself: says why, lets the driver close the socket. */
 static void close_conn(struct machine *machine, struct inlet_slot *slot)
 {
     struct want want = { .kind = WANT_CLOSE_CONN, .conn = slot->conn };
@@ -327,7 +326,7 @@ static void close_conn(struct machine *machine, struct inlet_slot *slot)
     free_inlet(machine, slot);
 }
 
-/* A request on a lane's connection that is wrong, be it the first or a later one. */
+/* Refuses the first handshake of a connection, or a later one. */
 static void refuse_handshake(struct machine *machine, struct inlet *inlet,
                              const char *why)
 {
@@ -337,7 +336,8 @@ static void refuse_handshake(struct machine *machine, struct inlet *inlet,
     inlet_close(inlet, INLET_REFUSED);
 }
 
-/* False: the frame is used up. Control's go on to the associations, which answer it or say what is wrong with it. */
+/* Returns false if the frame is used up. Control passes its frames on to the associations, which
+ * answer or report the fault. */
 static bool take_handshake(struct machine *machine, enum stream stream,
                            const struct envelope *envelope,
                            struct inlet *inlet)
@@ -400,7 +400,7 @@ static bool is_handshake(const struct envelope *envelope)
            envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HANDSHAKE_RESPONSE);
 }
 
-/* Who says to be where, in a handshake; false when there is none that can be read. */
+/* Reads a handshake's node; false: no valid handshake. */
 static bool claim(struct machine *machine, const struct envelope *envelope,
                   struct node_id *from)
 {
@@ -417,8 +417,8 @@ static bool claim(struct machine *machine, const struct envelope *envelope,
     return fault == HANDSHAKE_OK;
 }
 
-/* Whether the peer of a connection may say this. What it claims in each handshake must be covered by its proof, and any
- * other frame must be of a node whose address is. */
+/* The peer's proof must cover the address in each handshake, and that of the sender of any other
+ * frame. */
 static bool may_say(struct machine *machine, struct inlet_slot *slot,
                     const struct envelope *envelope, struct slice frame)
 {
@@ -432,14 +432,14 @@ static bool may_say(struct machine *machine, struct inlet_slot *slot,
     open = inlet_reason(slot->inlet) == INLET_OPEN;
     if (is_handshake(envelope)) {
         if (open && !claim(machine, envelope, &from))
-            return true; /* nothing is learned from it but what is wrong with it */
+            return true; /* only its fault will be reported */
     } else {
         if (open && envelope->origin == guard->vouched)
             return true;
         origin = origins_find(machine->origins, envelope->origin);
         if (origin)
             from = (struct node_id){ address_again(origin->address), origin->uid };
-        open = open && origin; /* of a stranger: the frame alone is refused */
+        open = open && origin; /* unknown node: only the frame is refused */
     }
     if (open && from.uid == envelope->origin &&
         guard->voucher.covers(guard->voucher.proof, from.address.host)) {
@@ -458,7 +458,6 @@ static bool may_say(struct machine *machine, struct inlet_slot *slot,
     return false;
 }
 
-/* One envelope of an accepted connection. */
 static void take_frame(struct machine *machine, struct inlet_slot *slot,
                        struct slice frame)
 {
@@ -491,7 +490,7 @@ static void take_frame(struct machine *machine, struct inlet_slot *slot,
         lane_frame(machine->lane, stream, &envelope, frame, inlet);
 }
 
-/* They were under way when the connection was closed from here. */
+/* Leaves the probe of bytes in flight when the machine closed the connection. */
 static void unread(struct machine *machine, struct slice bytes)
 {
     struct probe probe = { .kind = PROBE_BYTES_ENDED,
@@ -501,7 +500,7 @@ static void unread(struct machine *machine, struct slice bytes)
     probes_put(machine->probes, &probe);
 }
 
-/* Where what is known of the sender is: for the frames that come next, and nothing is made for it. */
+/* Caches the sender's entries for the next frames; makes none. */
 static void note_sender(const struct machine *machine, struct inlet_slot *slot)
 {
     uint64_t uid = inlet_uid(slot->inlet);
@@ -543,7 +542,7 @@ void machine_fetch_place(const struct inlet_slot *slot, uint32_t step)
         fetch_memory(slot->peer.peer, FETCH_PEER);
 }
 
-/* Once a batch; again only when the machine has heard of another connection. */
+/* Checks once in a batch, and only after news of another connection. */
 static void look_if_newest(struct machine *machine, struct inlet_slot *slot)
 {
     uint64_t version = origins_version(machine->origins);
@@ -617,7 +616,7 @@ void machine_close(struct machine *machine)
     }
 }
 
-/* An inlet's deadline only moves away, and it has none once its sender is known. */
+/* An inlet's deadline only moves away, and ends once the sender is known. */
 static void tick_inlets(struct machine *machine)
 {
     uint32_t kept = 0;

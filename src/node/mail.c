@@ -1,4 +1,4 @@
-/* Queues of mail, and the end of letters that nobody reads. */
+/* Queues mail, and frees mail without a reader. */
 #include "node/mail.h"
 
 #include "actor/message.h"

@@ -1,4 +1,4 @@
-/* Names of JVM actors by number, in the order in which they came. */
+/* Keeps names of JVM actors by number, in order of arrival. */
 #include "node/names.h"
 
 #include "actor/message.h"

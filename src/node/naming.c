@@ -1,11 +1,13 @@
-/* Actors as text on the wire: the number of the actor in hexadecimal, below /user; with an ask's number below /temp, where a
- * JVM looks for the path to answer to (wire 2.4). A sender that wants to be told what was not delivered is "w", not "a". Actors of JVM
- * nodes have the names that they have (names.h). */
+/* Writes and reads actors as text on the wire.
+ *
+ * An actor is its number in hexadecimal below /user; with an ask's number, below /temp, where a JVM
+ * looks for the path to answer to. The letter before it is "w" instead of "a" if the sender wants
+ * undelivered messages reported. JVM actors have names (names.h). */
 #include "node/lane.h"
 
 #include "artery/extension.h"
 
-#define NAME_WANTS_AT 17 /* before the literal's end: the letter before 16 digits */
+#define NAME_WANTS_AT 17 /* from the end: before 16 digits */
 
 static const char digits[] = "0123456789abcdef";
 
@@ -73,7 +75,8 @@ static char *append(char *at, const char *text, size_t size)
     return at + size;
 }
 
-/* "protocol://system@host:port"; 0: too long. Each message to an actor elsewhere has one or two. */
+/* Writes "protocol://system@host:port"; 0: too long. It runs for each message to an actor
+ * elsewhere. */
 static size_t address_literal(const struct lane *lane,
                               const struct address *address, char *text)
 {
@@ -119,7 +122,7 @@ struct slice name_recipient(const struct lane *lane, struct sherd_ref ref,
     return slice_of(text, name_path(text, ref.actor, ask));
 }
 
-/* Behind an address; 0 when there is none. */
+/* Writes the path after an address; 0 if there is none. */
 static size_t put_path(const struct lane *lane, struct sherd_ref ref,
                        uint64_t ask, char *text)
 {
@@ -159,7 +162,6 @@ struct slice name_literal(struct lane *lane, struct sherd_ref ref, uint64_t ask,
     return slice_of(text, put_literal(lane, ref, ask, text));
 }
 
-/* Says in a literal whether the sender wants to hear of what was not delivered. */
 static struct slice say_wants(const struct message *message, char *text,
                               size_t size)
 {
@@ -193,7 +195,7 @@ bool name_wants(struct slice literal)
            literal.data[literal.size - NAME_WANTS_AT] == 'w';
 }
 
-/* The incarnation at an address of which `origin`, if it is there, speaks; 0 when it is unknown. */
+/* Returns `origin` if it is at that address, else the known incarnation; 0 if unknown. */
 static uint64_t node_at(struct lane *lane, uint64_t origin,
                         const struct address *address)
 {
@@ -238,7 +240,7 @@ struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
         memcmp(known->text, literal.data, literal.size) == 0)
         return known->ref;
     ref = parse_literal(lane, origin, literal, ask);
-    /* A node's own actor stays what it is as long as the node is who it is. */
+    /* the ref of the node's own actor does not change */
     if (origin && ref.node == origin && !*ask && literal.size < NAME_MAX) {
         known->ref = ref;
         known->origin = origin;
@@ -248,7 +250,7 @@ struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
     return ref;
 }
 
-/* Rings keep order: the other lanes know the name before a message of it comes from here. */
+/* Rings keep order: the other lanes know the name before a message with it. */
 static void tell_lanes(struct lane *lane, uint64_t node, struct slice path)
 {
     for (uint32_t i = 0; i < lane->machine->settings->lanes; i++) {

@@ -1,4 +1,5 @@
-/* A node's birth: settings are checked and copied, names made, machines built; mail from foreign threads. */
+/* Creates and frees a node: checks and copies settings, makes names, builds machines; also mail
+ * from foreign threads. */
 #include "node/node.h"
 
 #include <stdio.h>
@@ -36,7 +37,7 @@ static char *named(void (*put)(struct buf *, const char *), const char *type)
     return take_text(&buf);
 }
 
-/* As the reference names it: one proxy for each data center. */
+/* As in Akka, there is one proxy for each data center. */
 static char *far_proxy_path(const char *type, const char *center)
 {
     struct buf path = { 0 };
@@ -96,7 +97,7 @@ static void make_names(struct node *node, uint32_t index)
     names->region_path = take_text(&path);
 }
 
-/* The table of refs that this node advertises: nobody, then the region of each type. */
+/* Advertises nobody, then the region of each type. */
 static void make_tables(struct node *node, struct own_tables *tables)
 {
     uint32_t count = node->settings.type_count + 1;
@@ -154,14 +155,13 @@ static struct replicator_expiry *copy_expiries(
     return copy;
 }
 
-/* What a type says itself wins. */
 static const char *role_of(const struct node_settings *settings,
                            const struct sherd_entity_type *type)
 {
     return type->role && *type->role ? type->role : settings->sharding_role;
 }
 
-/* A type whose shards are in another data center is another one here. */
+/* A type in another data center is a type of its own here. */
 static void copy_type(struct sherd_entity_type *copy,
                       const struct node_settings *settings,
                       const struct sherd_entity_type *type)
@@ -227,7 +227,7 @@ static void copy_settings(struct node *node,
     for (uint32_t i = 0; i < settings->type_count; i++)
         copy_type(&types[i], copy, &settings->types[i]);
     copy->types = types;
-    copy->sharding_role = NULL; /* the types have it */
+    copy->sharding_role = NULL;
     node->identity = copy->identity;
 }
 
@@ -259,7 +259,7 @@ static struct machine *make_machine(struct node *node, uint32_t index)
     machine->trace = trace_new(node->settings.trace_level);
     machine->probes = node->settings.probes ? probes_new() : NULL;
     contacts_init(&machine->contacts, machine);
-    machine->origins = index ? origins_new(NULL, NULL) /* a lane has contacts with few of them */
+    machine->origins = index ? origins_new(NULL, NULL) /* a lane knows few of them */
                              : origins_new(contacts_lasting, &machine->contacts);
     make_tables(node, &machine->tables);
     if (index)
@@ -296,7 +296,7 @@ struct node *node_new(const struct node_settings *settings, char *error,
     struct node *node;
 
     if (wrong) {
-        (void)snprintf(error, size, "%s", wrong); /* cut at size */
+        (void)snprintf(error, size, "%s", wrong); /* truncated at size */
         return NULL;
     }
     node = mem_alloc(sizeof *node);
@@ -339,7 +339,7 @@ void node_close(struct node *node)
     if (node->closed)
         return;
     node->closed = true;
-    /* A lane's messages may lie in another lane's memory: all end before the first lane is freed. */
+    /* A lane's messages may lie in another lane's memory: all end before any is freed. */
     for (uint32_t i = 1; i < node->machine_count; i++)
         lane_close(node->machines[i]->lane);
     for (uint32_t i = 0; i < node->machine_count; i++)
@@ -402,9 +402,8 @@ struct machine *node_machine(struct node *node, uint32_t index)
 
 /* ---- accepting ---- */
 
-/* The machine of an ordinary connection, from its first frame: what control of a node of this library says is for
- * control here, and must not wait behind a handler that blocks a lane. Any other frame than a handshake is left to a
- * lane's inlet to refuse. */
+/* Chooses the machine by the first frame. Frames of a Sherd node's control go to control, so that
+ * no handler on a lane delays them. A lane's inlet refuses any other frame than a handshake. */
 static uint32_t accepting_machine(const struct node *node, struct slice frame)
 {
     uint64_t key[2] = { 0, 0 };
@@ -483,14 +482,14 @@ struct mail node_mail_spawn(const struct node *node,
     struct spawning *spawning = mem_alloc(sizeof *spawning);
     struct letter letter = { .kind = LETTER_SPAWN, .body = spawning };
 
-    (void)node; /* the first lane of any node */
+    (void)node;
     *to_machine = 1;
     spawning->behavior = *behavior;
     buf_put(&spawning->init, init.data, init.size);
     return seal(&letter);
 }
 
-/* Of a JVM's actor it is for the lane to say, which knows its path. */
+/* Whether the body is small enough. Only a JVM actor's lane knows its path, and so its limit. */
 static bool takes_body(const struct node *node, struct sherd_ref to,
                        size_t size)
 {

@@ -1,8 +1,9 @@
-/* Strays: shards with remembered entities whose number is above those that the type has, since it has fewer now. Nobody hosts them.
+/* Moves remembered entities out of orphan shards, whose number is above the type's present number
+ * of shards. No region hosts them.
  *
- * The coordinator's node reads their sets, on the lanes to which they would belong, under fences of its term: there is one such node at
- * a time, and the next one's term is higher. Their entities move to the shards to which they belong (starting.c); a stray of which
- * nothing is left ends. Behaviour 19.3, 19.4. */
+ * The coordinator's node reads their sets, on the lanes that would own them, under fences of its
+ * term: the next such node has a higher one. Entities move to the shards where they belong
+ * (start_entity.c). A shard without entities ends. */
 #include "node/control.h"
 #include "node/lane.h"
 
@@ -10,7 +11,7 @@
 #include "base/mark.h"
 #include "shard/shard_id.h"
 
-#define STRAYS_AT_ONCE 8 /* of a type on a lane, read at the same time: each is a record's, or five keys', way to a store and back */
+#define STRAYS_AT_ONCE 8 /* of a type on a lane; each reads one record or five keys */
 
 /* ---- on control ---- */
 
@@ -60,7 +61,7 @@ void control_orphan_shards_end(struct control *control, uint32_t type)
         machine_post_lanes(control->machine, &letter, NULL, 0);
 }
 
-/* ---- on a lane: a stray's life ---- */
+/* ---- on a lane: the states of an orphan shard ---- */
 
 static void leave_turn(struct lane_type *of, struct remember_life *life)
 {

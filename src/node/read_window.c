@@ -1,4 +1,4 @@
-/* A window of reads: additive growth, halved when too few answer in time. */
+/* Grows a window of reads step by step, and halves it if too few answers come in time. */
 #include "node/read_window.h"
 
 #include "base/check.h"

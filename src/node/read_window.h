@@ -1,8 +1,9 @@
-/* How many reads of remembered entities are on their way at a time, by how they end. A thousand shards that start at once have five
- * sets each; what is asked beyond what links carry in a read's time is asked for nothing, and then again.
+/* Limits how many reads of remembered entities are open at a time, and adapts the limit to their
+ * results.
  *
- * As TCP does it: a read that fails halves the number, once for all that were on their way with it; as many good ones as it allows
- * let it grow by one. */
+ * A thousand shards that start at once have five sets each: more than links carry within a read's
+ * time. As in TCP, a failed read halves the limit, once for all reads that were open with it. As
+ * many good reads as the limit raise it by one. */
 #ifndef SHERD_NODE_READ_WINDOW_H
 #define SHERD_NODE_READ_WINDOW_H
 
@@ -10,10 +11,10 @@
 #include <stdint.h>
 
 struct read_window {
-    uint32_t size; /* so many may be on their way */
-    uint32_t open; /* are */
+    uint32_t size; /* the limit */
+    uint32_t open;
     uint32_t good; /* since it grew last */
-    uint32_t old;  /* that were on their way when it was halved: their failures are that one */
+    uint32_t old;  /* open at the last halving: their failures do not halve again */
 };
 
 void read_window_init(struct read_window *window);

@@ -1,5 +1,5 @@
-/* Frames that arrive on a lane's connections: sharded messages and messages to actors are taken here; what belongs to
- * control is carried there whole. Everything is decoded under limits; what cannot be read is counted and dropped. */
+/* Reads frames from a lane's connections: takes messages to entities and actors, and passes frames
+ * for control on whole. Decoding has limits; unreadable frames are counted and dropped. */
 #include "node/lane.h"
 
 #include "artery/control.h"
@@ -11,7 +11,7 @@
 #include "shard/shard_id.h"
 #include "shard/wire.h"
 
-/* Nobody here can read it, or may. */
+/* Drops a frame that is unreadable here, or not allowed. */
 static void drop(struct lane *lane, const struct envelope *envelope)
 {
     lane->unknown++;
@@ -30,14 +30,14 @@ static void carry(struct lane *lane, enum stream stream, struct slice frame)
     machine_post(lane->machine, 0, &letter);
 }
 
-/* Which type's region a message is for; -1 = none of ours. */
+/* Returns -1 if the region is none of this node. */
 static int region_type(struct lane *lane, const struct envelope *envelope)
 {
     const struct node *node = lane->machine->node;
     struct address address;
     struct slice path;
 
-    /* The own table of refs has nobody at 0 and the regions behind it. */
+    /* The own table has nobody at 0, then the regions. */
     if (envelope->recipient_index > 0 &&
         (uint32_t)envelope->recipient_index <= lane->type_count)
         return envelope->recipient_index - 1;
@@ -52,7 +52,7 @@ static int region_type(struct lane *lane, const struct envelope *envelope)
     return -1;
 }
 
-/* A payload to an entity, with what the lane's run says of it. */
+/* Takes a payload to an entity, from the sender of the run. */
 static void sharded(struct lane *lane, struct slice payload)
 {
     const struct frame_run *run = &lane->run;
@@ -83,8 +83,8 @@ static void sharded(struct lane *lane, struct slice payload)
     lane_arrived(lane, message);
 }
 
-/* The head is the same, so envelope_read would find the same in it; and nothing that its meaning depends on changes within a
- * batch but by a frame with another head. */
+/* With the same head envelope_read would find the same. Within a batch, only a frame with another
+ * head changes its meaning. */
 bool lane_frame_again(struct lane *lane, struct slice frame)
 {
     struct slice head = lane->run.head;
@@ -98,7 +98,6 @@ bool lane_frame_again(struct lane *lane, struct slice frame)
     return true;
 }
 
-/* Bytes of a message's body that comes by a stream. */
 static uint32_t body_max(const struct lane *lane, enum stream stream)
 {
     return stream == STREAM_LARGE ? large_body_max(lane->machine->settings)
@@ -153,11 +152,11 @@ static void marker(struct lane *lane, const struct envelope *envelope,
         return;
     }
     if (!lane->chains[to].first || !ZOO(B7))
-        lane_chains_end(lane); /* what came before the marker goes before it */
+        lane_chains_end(lane); /* earlier messages go before the marker */
     machine_post(lane->machine, to + 1, &letter);
 }
 
-/* "U": a message of an actor here was not delivered there. */
+/* Reads "U": an actor's message was not delivered. */
 static bool read_notice(const struct envelope *envelope,
                         struct message *message)
 {
@@ -172,7 +171,7 @@ static bool read_notice(const struct envelope *envelope,
            message->stage < SHERD_STAGE_COUNT;
 }
 
-/* The number of an application's message; false: it is none that this node knows. */
+/* Returns false if the message is not known here. */
 static bool read_number(const struct lane *lane,
                         const struct envelope *envelope, uint32_t *number)
 {
@@ -192,7 +191,6 @@ static bool read_number(const struct lane *lane,
     return false;
 }
 
-/* A message to an actor of this node, by its path. */
 static void to_actor(struct lane *lane, enum stream stream,
                      const struct envelope *envelope, struct sherd_ref to,
                      uint64_t ask)
@@ -231,7 +229,7 @@ static void to_actor(struct lane *lane, enum stream stream,
     lane_arrived(lane, message);
 }
 
-/* Flush, termination and heartbeats, which the reader of a connection answers itself (wire 3.5). */
+/* Answers Flush, termination and heartbeats, which concern the connection itself. */
 static bool answered(struct lane *lane, const struct envelope *envelope,
                      const struct origin *origin)
 {
@@ -266,7 +264,7 @@ void lane_frame(struct lane *lane, enum stream stream,
     uint64_t ask;
     int type;
 
-    /* Nothing but a handshake changes an inlet whose sender is known. */
+    /* Only a handshake changes an inlet whose sender is known. */
     if (!(inlet_uid(inlet) &&
           envelope->serializer == SERIALIZER_SHARDING_TYPED) &&
         !machine_handshake(lane->machine, stream, envelope, inlet))

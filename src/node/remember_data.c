@@ -1,4 +1,4 @@
-/* Remembered entities in distributed data, on control. See remember_data.h. */
+/* Keeps remembered entities in distributed data, on control (remember_data.h). */
 #include "node/remember_data.h"
 
 #include "base/check.h"
@@ -10,17 +10,17 @@
 #include "shard/shard_id.h"
 
 #define READ_TIMEOUT (2 * SECOND) /* akka.cluster.sharding.waiting-for-state-timeout */
-#define WRITE_TIMEOUT (5 * SECOND) /* updating-state-timeout */
-#define WRITE_TRIES 4 /* of a key, in that time */
-#define TRY_LONGEST (5 * SECOND) /* by itself: a longer updating-state-timeout makes it longer */
+#define WRITE_TIMEOUT (5 * SECOND) /* akka.cluster.sharding.updating-state-timeout */
+#define WRITE_TRIES 4 /* of one key, in that time */
+#define TRY_LONGEST (5 * SECOND) /* unless updating-state-timeout is longer */
 #define DOUBLINGS_MAX 16
-#define READ_FAILURES_MAX 15 /* of a shard's keys together, then its set is read anew */
-#define READ_AGAIN SECOND /* after a read of a type's shards that failed */
-#define ID_SIZE_MAX 255 /* bytes of an entity's id */
-#define QUEUE_KEPT 64   /* room for reads that is kept when none waits */
+#define READ_FAILURES_MAX 15 /* of all keys of a shard, then its set is read anew */
+#define READ_AGAIN SECOND /* after a failed read of a type's shards */
+#define ID_SIZE_MAX 255
+#define QUEUE_KEPT 64   /* entries kept when none waits */
 
-/* A token: REMEMBER_TOKEN; the number of the call; in the lowest three bits which key. The number: of whom it is
- * for (a lane, or coordinators), then that one's own. */
+/* A token has REMEMBER_TOKEN, the call's number, and the key in the lowest three bits. A number has
+ * the caller (a lane, or the coordinators), then the caller's own number. */
 #define KEY_BITS 3
 #define TICKET_BITS 52
 #define SHARDS_KEY REMEMBER_KEYS /* the type's set of shards */
@@ -34,18 +34,18 @@ enum call_kind { CALL_READ, CALL_STORE, CALL_LIST };
 struct remember_call {
     enum call_kind kind;
     uint64_t number;
-    uint64_t ticket; /* the lane's; LIST: the coordinator's life */
+    uint64_t ticket; /* the lane's; LIST: the coordinator's number (type_keeping.life) */
     uint32_t lane;
     uint32_t type;
     int32_t shard;
-    uint32_t open; /* answers that are to come */
+    uint32_t open; /* missing answers */
     bool is_given_up;
-    const char *why; /* it has failed; null: not yet */
-    struct buf records; /* STORE: what is written */
-    struct buf ids;     /* READ: what was found; STORE: refused; each with its size */
+    const char *why; /* of a failure, or null */
+    struct buf records; /* STORE: changes */
+    struct buf ids;     /* READ: found; STORE: refused; each with its size */
     uint64_t id_count;
-    uint64_t strange; /* found, and no ids of entities here */
-    uint64_t sent_at[REMEMBER_KEYS + 1]; /* STORE: the last try */
+    uint64_t strange; /* found, but no ids of entities */
+    uint64_t sent_at[REMEMBER_KEYS + 1]; /* STORE: time of the last try */
     uint8_t tries[REMEMBER_KEYS + 1];
     uint8_t read_failures;
     bool stops_only[REMEMBER_KEYS + 1]; /* its starts are refused */
@@ -74,7 +74,7 @@ static struct remember_call *call_of(struct control *control, uint64_t token,
         map_get(&control->remember_data.calls, map_u64(&number));
 
     *index = (uint32_t)(token & ((1 << KEY_BITS) - 1));
-    check(call != NULL); /* one answer for each token */
+    check(call != NULL);
     return call;
 }
 
@@ -87,7 +87,7 @@ static struct remember_call *call_new(struct control *control, uint32_t lane,
     call->number = number_of(lane, ticket);
     call->ticket = ticket;
     (void)map_put(&control->remember_data.calls, map_u64(&call->number),
-                  call); /* a ticket is new */
+                  call);
     return call;
 }
 
@@ -199,7 +199,7 @@ static void leave_probe(struct control *control, enum probe_kind kind,
 
 static void end(struct control *control, struct remember_call *call)
 {
-    (void)map_take(&control->remember_data.calls, map_u64(&call->number)); /* itself */
+    (void)map_take(&control->remember_data.calls, map_u64(&call->number));
     if (call->strange)
         trace_put(control->machine->trace, TRACE_WARNING, "shard",
                   "remembered entities whose ids have no place here: a text "
@@ -241,7 +241,7 @@ static void read_key(struct control *control, const struct remember_call *call,
     buf_fini(&key);
 }
 
-/* What waits, as far as the window allows. */
+/* Begins waiting reads, as far as the window allows. */
 static void read_next(struct control *control)
 {
     struct remember_data *data = &control->remember_data;
@@ -325,7 +325,7 @@ uint64_t remember_data_ids(struct buf *ids, const struct dd_value *set,
     return count;
 }
 
-/* True: it is not the end of that key. */
+/* Returns true if the key is not finished. */
 static bool take_read(struct control *control, struct remember_call *call,
                       uint32_t index, const struct replicator_news *news)
 {
@@ -353,7 +353,8 @@ static bool take_read(struct control *control, struct remember_call *call,
 
 /* ---- writes ---- */
 
-/* What adds to that key's set here, or takes from it. What is no text is in no key: nobody else could read it. */
+/* Whether a change is in that key. An id that is no text is in no key: no other node could read
+ * it. */
 static bool is_of_key(const struct remember_call *call, uint32_t index,
                       struct slice id, bool is_start)
 {
@@ -368,7 +369,7 @@ static void refuse_start(struct remember_call *call, struct slice id)
     call->id_count++;
 }
 
-/* Bytes that a call's changes of that key add to its set at most. */
+/* Returns the bytes that the changes add to the key at most. */
 static size_t growth_max(const struct remember_call *call, uint32_t index)
 {
     struct remember_changes changes =
@@ -409,7 +410,7 @@ static void change(struct control *control, const struct remember_call *call,
     }
 }
 
-/* What is to be changed: the key's own set, or a copy where that may be refused; null: it is no such set. */
+/* Returns the set to change, or a copy if the change may be refused; null: another type. */
 static struct dd_value *set_of(struct replicator *replicator,
                                const struct remember_call *call,
                                uint32_t index, struct slice key,
@@ -441,7 +442,7 @@ static void update_key(struct control *control,
 
     if (replicator_update_begin(replicator, machine->now, token, key, &current,
                                 &machine->outbox) != REPLICATOR_MODIFY)
-        return; /* it is answered, or begins again when the durable keys are there */
+        return; /* answered, or it begins again with the durable keys */
     set = set_of(replicator, call, index, key, current, majority);
     if (!set) {
         replicator_update_fail(replicator, machine->now, token, key,
@@ -453,7 +454,8 @@ static void update_key(struct control *control,
                            majority, &machine->outbox);
 }
 
-/* Of one try. A disk or a way that is slower than that is given twice as long after each write that failed so: it would never confirm one. */
+/* The time doubles after each write that was too slow: a slow disk or network would never confirm
+ * in time. */
 static uint64_t try_time(const struct control *control)
 {
     uint64_t time = control->machine->settings->updating_state_timeout;
@@ -541,7 +543,7 @@ static void begin_write(struct control *control, struct remember_call *call)
             write_key(control, call, i);
 }
 
-/* The key has no room. True: what stops of it goes alone. */
+/* The key is full. Returns true if its stops are written alone. */
 static bool refuse_starts(struct control *control, struct remember_call *call,
                           uint32_t index)
 {
@@ -570,7 +572,7 @@ static bool refuse_starts(struct control *control, struct remember_call *call,
     return has_stops;
 }
 
-/* True: it is not the end of that key. */
+/* Returns true if the key is not finished. */
 static bool take_written(struct control *control, struct remember_call *call,
                          uint32_t index, enum replicator_answer answer)
 {
@@ -637,7 +639,7 @@ void remember_data_letter(struct control *control, uint32_t lane,
     struct remember_call *call;
 
     if (letter->count == REMEMBER_FOLLOW)
-        return; /* remember_follow.h */
+        return; /* see remember_events.h */
     if (letter->count == REMEMBER_GIVE_UP) {
         call = map_get(&control->remember_data.calls, map_u64(&number));
         if (call)

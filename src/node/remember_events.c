@@ -1,4 +1,5 @@
-/* What others change of remembered entities in distributed data, on control. See remember_follow.h. */
+/* Follows changes of other nodes in remembered entities in distributed data, on control
+ * (remember_events.h). */
 #include "node/remember_events.h"
 
 #include "base/bound.h"
@@ -8,7 +9,8 @@
 #include "shard/remember_keys.h"
 #include "shard/shard_id.h"
 
-/* A subscriber's token: REMEMBER_TOKEN; of a shard's keys its place, counted from 1, the lane and which key; the type. */
+/* A subscriber's token has REMEMBER_TOKEN, the type, and for a shard's keys its place (from 1),
+ * lane and key. */
 #define TOP_AT 63
 #define PLACE_AT 32
 #define LANE_AT 20
@@ -50,7 +52,7 @@ void remember_follow_list(struct control *control, uint32_t type)
         return;
     replicator = shard_data_replicator(control, type);
     remember_shards_key_put(&key, name_of(control, type));
-    replicator_unsubscribe(replicator, token, buf_slice(&key)); /* of the coordinator before */
+    replicator_unsubscribe(replicator, token, buf_slice(&key)); /* of the previous coordinator */
     if (!replicator_subscribe(replicator, token, buf_slice(&key)))
         trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
                   "shards with remembered entities cannot be followed type=%s",
@@ -58,7 +60,7 @@ void remember_follow_list(struct control *control, uint32_t type)
     buf_fini(&key);
 }
 
-/* False: there are too many. */
+/* Returns false if there are too many. */
 static bool follow_key(struct control *control, struct replicator *replicator,
                        uint64_t token, struct slice key)
 {
@@ -144,9 +146,10 @@ static void list_changed(struct control *control, uint32_t type,
 
     if (!coordinator || dd_kind_of(value) != DD_GSET)
         return;
+    /* no shard of the type: a read handles it */
     for (uint32_t at = 0; dd_set_next(value, &at, &element);)
         if (element.kind == DD_TEXT)
-            (void)coordinator_remembered(coordinator, element.text); /* false: no shard of the type, which a read looks after */
+            (void)coordinator_remembered(coordinator, element.text);
     coordinator_step(coordinator, machine->now, &machine->outbox);
     control->stirred = true;
 }

@@ -1,7 +1,8 @@
-/* A lane's remembered entities: what the core of a type asks for, and which verb of the store and of the actors that is.
+/* Connects the core of remembered entities with its store and the actors, on a lane.
  *
- * There are two stores. In the journal it is one stream for each shard: journal_replay with an empty id. In distributed data control has
- * it (remember_data.h): a letter with a ticket, and one back; what comes to a former ticket is of a former life of the shard. */
+ * The store is the journal, with a stream for each shard (journal_replay with an empty id), or
+ * distributed data on control (remember_data.h): mail with tickets. An answer to an old ticket is
+ * of a former start of the shard. */
 #include "node/lane.h"
 
 #include "base/check.h"
@@ -10,9 +11,9 @@
 #include "base/zoo.h"
 #include "shard/remember_keys.h"
 
-#define READ_IDS 1000 /* of what distributed data has, taken into their set in one turn */
+#define READ_IDS 1000 /* from distributed data, in one turn */
 
-/* The streams' handles: entities' have a slot in their lower half. A place has 17 bits. */
+/* An entity's handle has a slot in its lower half, a shard's has zero. A place has 17 bits. */
 static uint64_t handle_of(uint32_t type, int32_t shard)
 {
     return (uint64_t)(type + 1) << 52 | (uint64_t)shard_place(shard) << 32;
@@ -109,7 +110,7 @@ static void give_up(struct lane *lane, uint32_t type, int32_t shard)
     *ticket_of(lane, type, shard) = 0;
 }
 
-/* A write's parts go as one. */
+/* The parts of a write go together. */
 static void put_part(struct lane *lane, uint32_t type,
                      const struct remember_news *news)
 {
@@ -139,14 +140,14 @@ static void was_stored(struct lane *lane, uint32_t type, int32_t shard,
     remember_written(remember, lane->machine->now, shard);
 }
 
-/* What others have changed since a key was read is in what follows. */
+/* The set is read; later changes come as events. */
 static void was_read(struct lane *lane, uint32_t type, int32_t shard)
 {
     remember_loaded(&lane->types[type].remember, lane->machine->now, shard);
     post(lane, type, shard, REMEMBER_FOLLOW, NULL);
 }
 
-/* Takes the next ids into the set. True: there are more. */
+/* Returns true if more ids remain. */
 static bool read_on(struct lane *lane, uint32_t type,
                     struct remember_reading *reading)
 {
@@ -179,7 +180,7 @@ static bool read_on(struct lane *lane, uint32_t type,
     return false;
 }
 
-/* All that distributed data has, as one record of starts. */
+/* Takes a read as one record of starts. */
 static void take_reading(struct lane *lane, const struct letter *letter)
 {
     struct buf *body = letter->body;
@@ -240,7 +241,7 @@ void lane_remembered(struct lane *lane, const struct letter *letter)
     lane_orphan_shard_look(lane, letter->type, letter->shard);
 }
 
-/* The journal gives positions to what it drops with a shard, too: they say nothing of the shard's next life. */
+/* Forgets open writes. The journal also gives positions to writes that it drops with a shard. */
 static void drop_writes(struct lane *lane, uint32_t type, int32_t shard)
 {
     uint32_t left = 0;
@@ -351,7 +352,7 @@ static void loaded(struct lane *lane, uint32_t type, int32_t shard)
 
     if (lane_orphan_shard_read(lane, type, shard))
         return;
-    if (remember_is_ready(&lane->types[type].remember, shard)) /* else it was claimed anew meanwhile */
+    if (remember_is_ready(&lane->types[type].remember, shard)) /* else it was claimed anew since */
         owned_claimed(&lane->types[type].hosted, lane->machine->now, shard,
                        fence.term ? fence : (struct fence){ 0 }, fence,
                        CLAIM_OK);
@@ -380,7 +381,7 @@ static void write(struct lane *lane, uint32_t type,
                                            news->shard }));
 }
 
-/* The number of shards may have changed since it was stored: then it is started where it belongs. */
+/* Starts an entity in the shard where it belongs: the number of shards may have changed. */
 static void restart(struct lane *lane, uint32_t type,
                     const struct remember_news *news)
 {
@@ -441,7 +442,7 @@ bool lane_wire_remember(struct lane *lane, uint32_t type)
 
 /* ---- time ---- */
 
-/* Those of a batch recover in order, about: so it is the last one that is looked at. */
+/* The entities of a batch recover in about its order. */
 static bool last_recovers(const struct lane *lane, const struct lane_type *of)
 {
     return of->restarts.count &&
@@ -449,7 +450,7 @@ static bool last_recovers(const struct lane *lane, const struct lane_type *of)
                                 of->restarts.items[of->restarts.count - 1]);
 }
 
-/* The last one of a batch may have recovered behind this turn's step: then nothing else would bring another turn. */
+/* The last entity may have recovered after this turn's step: nothing else brings another turn. */
 uint64_t lane_remember_deadline(const struct lane *lane, uint32_t type)
 {
     const struct lane_type *of = &lane->types[type];
@@ -483,5 +484,5 @@ void lane_remember_step(struct lane *lane, uint32_t type)
                       .latency = journal.replay_ns,
                       .reads = journal.replay_reads });
     if (remember->counters.batches != batches)
-        of->restarts.count = 0; /* whoever of the one before is late is waited for no more */
+        of->restarts.count = 0; /* late ones of the batch before are not awaited */
 }

@@ -1,14 +1,15 @@
-/* Who was downed, removed and goes on is told that it is over (wire 3.7): a node of this library ends then, when enough others say so
- * (member_refused); a JVM with a split brain resolver downs itself at the first word. docs/protocol/gossip.md, Quarantined. */
+/* Tells a node that was downed and removed, and goes on, of its removal. A Sherd node ends when
+ * enough others tell it (member_refused); a JVM with a split brain resolver at the first message.
+ * See docs/protocol/gossip.md, Quarantined. */
 #include "node/control.h"
 
 #include "artery/extension.h"
 #include "artery/unique_address.h"
 
-/* An incarnation that was downed. */
+/* A downed incarnation. */
 struct removed_life {
-    bool is_gone;     /* removed; else the lease has judged, and it is still a member */
-    bool is_lost;     /* its side is the one that ends: a JVM is told, too */
+    bool is_gone;     /* removed; else the lease has decided, and it is still a member */
+    bool is_lost;     /* the side that ends: a JVM is told, too */
     bool is_reported; /* in the log */
 };
 
@@ -47,7 +48,7 @@ void control_condemn(struct control *control, uint64_t uid)
     add_life(control, uid)->is_lost = true;
 }
 
-/* Members that this node reaches in its data center, and itself. */
+/* Counts the reached members of the own data center, with this node. */
 static uint32_t side_count(const struct control *control)
 {
     const struct member_view *self = member_self(control->member);
@@ -67,7 +68,8 @@ static uint32_t side_count(const struct control *control)
     return count;
 }
 
-/* A side that is cut off removes nobody before all whom it does not reach are down: whom it gives up it removes at once. */
+/* Decides which side is larger. A side that is cut off downs all it does not reach before it
+ * removes any, and then removes all of them at once. */
 void control_judge_removed(struct control *control)
 {
     bool is_larger;
@@ -80,7 +82,7 @@ void control_judge_removed(struct control *control)
         struct removed_life *life =
             find_life(control, control->removed_at_once.items[i]);
 
-        if (life) /* it may be forgotten */
+        if (life) /* else forgotten */
             life->is_lost = true;
     }
     control->removed_at_once.count = 0;

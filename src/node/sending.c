@@ -1,8 +1,9 @@
-/* A message's way out of a lane: to an entity or actor here, to another lane's ring, down a link, or to wait for a home.
+/* Sends a message out of a lane: to an entity or actor here, into a ring or link, or into a buffer
+ * that waits for a home.
  *
- * Order: what one lane sends to one entity leaves in order, because a shard has one route at a time, what waits leaves before
- * the direct way opens, and a hand-off's marker goes down the same link, or ring, behind everything before it. What came from
- * another lane or node is never sent on to a third: its sender knows the new home by then, or soon, and a shorter way. */
+ * Order: a shard has one route at a time, waiting messages leave before the direct path opens, and
+ * a hand-off's marker follows them on the same link or ring. A message from elsewhere is never
+ * forwarded to a third lane or node: its sender will know the new home, and a shorter path. */
 #include "node/lane.h"
 
 #include "artery/extension.h"
@@ -13,7 +14,7 @@
 #include "shard/shard_id.h"
 #include "shard/wire.h"
 
-#define HOPS_MAX 64 /* times that a message is passed on before it is given up */
+#define HOPS_MAX 64 /* a message that was passed on more often ends */
 
 static struct lane_type *type_of(struct lane *lane, uint32_t type)
 {
@@ -92,7 +93,7 @@ void lane_wait(struct lane *lane, struct message *message)
     lane_ask_stage(lane, message, waiting_stage(type, shard));
 }
 
-/* The shard claims its fence, or stops to start again: the message waits with it. */
+/* The message waits while the shard claims its fence, or stops to start again. */
 static void wait_for_start(struct lane *lane, struct message *message)
 {
     struct lane_type *type = type_of(lane, message->type);
@@ -125,7 +126,7 @@ void lane_open(struct lane *lane, uint32_t type, int32_t shard)
     actors_shard_open(lane->actors, (uint16_t)type, shard, open);
 }
 
-/* An ask's message leaves this lane; contact: null when it stays on this node. */
+/* contact: null: the message stays on this node. */
 static void sent_stage(struct lane *lane, const struct message *message,
                        struct contact *contact)
 {
@@ -170,8 +171,8 @@ void lane_chains_end(struct lane *lane)
 
 /* ---- to another node ---- */
 
-/* The head of a message's frame and what is to be put in as its sender. Messages come in runs from one actor: its name is in the
- * bound head already. Null: the literals are too long. */
+/* Returns the frame's head, and what to insert as sender. The bound head often has it, because
+ * messages come in runs. Null: literals too long. */
 static const struct envelope_head *head_for(struct lane *lane,
                                             struct contact *contact,
                                             const struct message *message,
@@ -203,7 +204,7 @@ static const struct envelope_head *head_for(struct lane *lane,
     return &prepared->bound;
 }
 
-/* Writes a sharded message to the region at the contact. False: no room; the message stays the caller's. */
+/* Returns false if there is no room; the message stays the caller's. */
 static bool write_entity(struct lane *lane, struct contact *contact,
                          struct message *message)
 {
@@ -246,7 +247,7 @@ static bool write_entity(struct lane *lane, struct contact *contact,
     return true;
 }
 
-/* What kind of message it is; a JVM may have a serializer of its own for it. */
+/* A JVM may have its own serializer for the number. */
 static void put_number(const struct lane *lane, const struct contact *contact,
                        const struct message *message, struct outbound *outbound,
                        char *manifest)
@@ -264,7 +265,7 @@ static void put_number(const struct lane *lane, const struct contact *contact,
         }
 }
 
-/* The message as one of the control plane's: paths, manifest, payload. False for kinds that control sends. */
+/* Describes a message in the control plane's form. False for kinds that control sends. */
 static bool describe(const struct lane *lane, const struct contact *contact,
                      const struct message *message, struct outbound *outbound,
                      char *recipient, char *manifest, uint8_t *notice)
@@ -283,7 +284,7 @@ static bool describe(const struct lane *lane, const struct contact *contact,
         outbound->manifest = slice_text(MANIFEST_UNDELIVERED);
         notice[0] = message->reason;
         notice[1] = message->stage;
-        memcpy(notice + 2, &message->msg, 4); /* little endian on every machine that we build for */
+        memcpy(notice + 2, &message->msg, 4); /* all supported machines are little endian */
         outbound->payload = slice_of(notice, 6);
         return true;
     case MESSAGE_STOP:
@@ -295,7 +296,6 @@ static bool describe(const struct lane *lane, const struct contact *contact,
     }
 }
 
-/* A watch, an unwatch or an end goes over control's reliable system messages. */
 static void watch_by_control(struct lane *lane, struct contact *contact,
                              const struct message *message)
 {
@@ -325,7 +325,6 @@ static void watch_by_control(struct lane *lane, struct contact *contact,
     machine_post(lane->machine, 0, &letter);
 }
 
-/* What an actor wants of the node itself. */
 static void call_control(struct lane *lane, struct message *message)
 {
     struct buf *bytes = mem_alloc(sizeof *bytes);
@@ -406,7 +405,7 @@ static void write_ref(struct lane *lane, struct message *message)
     actors_message_free(lane->actors, message);
 }
 
-/* ---- the one decision ---- */
+/* ---- the decision ---- */
 
 void lane_batch_end(struct lane *lane)
 {
@@ -426,7 +425,7 @@ static void to_entity_here(struct lane *lane, struct message *message)
         lane_batch_end(lane);
 }
 
-/* The shard is not here any more: its sender's link, or ring, is the only way that keeps the order. */
+/* The shard has moved: only the sender's own link or ring keeps the order. */
 static bool is_far_enough(struct lane *lane, struct message *message)
 {
     if (!message->arrived)
@@ -441,7 +440,7 @@ static void to_peer(struct lane *lane, struct message *message, uint32_t peer)
     if (is_far_enough(lane, message))
         return;
     if (!write_entity(lane, lane->machine->contacts.all.items[peer], message))
-        lane_wait(lane, message); /* full: the route is found anew and then flushed as room comes */
+        lane_wait(lane, message); /* full: later it takes a fresh route */
 }
 
 static void take_place(struct lane *lane, struct message *message,
@@ -479,7 +478,7 @@ static bool goes_in_circles(struct lane *lane, struct message *message)
     return true;
 }
 
-/* A message to a path: from here on it is one to a ref. False: to nobody; it has ended. */
+/* Turns a message to a path into one to a ref. False: no such actor; the message has ended. */
 static bool find_path(struct lane *lane, struct message *message)
 {
     struct address address;
@@ -528,7 +527,7 @@ void lane_send(struct lane *lane, struct message *message)
     type = type_of(lane, message->type);
     place = place_sent(&type->routes, &type->hosted, message->entity.shard,
                        lane->own, &route);
-    if (place == PLACE_PEER) /* the most usual: what is for this lane goes another way */
+    if (place == PLACE_PEER) /* the usual case */
         to_peer(lane, message, route.peer);
     else
         take_place(lane, message, place, route);
@@ -541,7 +540,7 @@ void lane_arrived(struct lane *lane, struct message *message)
     enum place place;
     uint32_t to;
 
-    if (lane->ended) { /* nothing runs here any more */
+    if (lane->ended) {
         actors_undelivered(lane->actors, message, SHERD_REASON_SHUTTING_DOWN);
         return;
     }
@@ -551,8 +550,8 @@ void lane_arrived(struct lane *lane, struct message *message)
     }
     if (goes_in_circles(lane, message))
         return;
-    /* What came from elsewhere goes to the shard's lane whatever this lane holds: only so does it stay before the marker of its
-     * sender, which goes the same way. */
+    /* A message from elsewhere goes to the shard's lane in any case: so it stays before its
+     * sender's marker. */
     to = shard_lane(message->type, message->entity.shard,
                     lane->machine->settings->lanes);
     if (to != lane->own) {
@@ -565,7 +564,7 @@ void lane_arrived(struct lane *lane, struct message *message)
     if (place == PLACE_ENTITY) {
         to_entity_here(lane, message);
     } else if (place == PLACE_PEER && message->arrived) {
-        /* From who knows more of the shard than this lane, or less. */
+        /* the sender knows more of the shard than this lane, or less */
         routes_doubt(&type->routes, message->entity.shard);
         lane_wait(lane, message);
     } else {
@@ -573,7 +572,7 @@ void lane_arrived(struct lane *lane, struct message *message)
     }
 }
 
-/* ---- what a full link stopped ---- */
+/* ---- messages that a full link stopped ---- */
 
 static void remember_flush(struct lane *lane, uint32_t type, int32_t shard)
 {
@@ -592,8 +591,8 @@ void lane_flush(struct lane *lane, uint32_t type, int32_t shard)
     struct lane_type *of = type_of(lane, type);
     uint32_t count = routes_waiting(&of->routes, shard);
 
-    /* What cannot leave after all is put back behind the others, so each is tried once, and the order stays. The last look
-     * opens the direct way. */
+    /* A message that cannot leave goes back behind the others, so each is tried once, in order. The
+     * last look opens the direct path. */
     for (; count || !routes_waiting(&of->routes, shard); count--) {
         struct route next = routes_find(&of->routes, shard);
         enum place place;
@@ -621,7 +620,7 @@ void lane_flush(struct lane *lane, uint32_t type, int32_t shard)
     lane_open(lane, type, shard);
 }
 
-/* Sends this lane's marker for a hand-off to the owner; false when the link is full. Architecture: the marker goes last. */
+/* Sends the marker, which goes last; false if the link is full. */
 static bool send_marker(struct lane *lane, const struct letter *letter)
 {
     struct machine *machine = lane->machine;
@@ -660,7 +659,7 @@ static bool send_marker(struct lane *lane, const struct letter *letter)
     }
     contact = contacts_meant(&machine->contacts, owner);
     if (!contact || (contact->gone && owner->uid))
-        return true; /* nothing is on its way to it */
+        return true; /* no message is on its way there */
     shard_message_put(
         &payload,
         &(struct shard_message){
@@ -700,7 +699,8 @@ void lane_hold(struct lane *lane, const struct letter *letter)
     struct routes *routes = &type_of(lane, letter->type)->routes;
     struct letter copy = *letter;
 
-    /* Home and hold come in one turn when a hand-off that failed begins again at once: what waited would go on waiting each time. */
+    /* A failed hand-off may begin again at once, with home and hold in one turn: without this,
+     * messages would never leave. */
     if (routes_find(routes, letter->shard).state == ROUTE_FLUSHING)
         lane_flush(lane, letter->type, letter->shard);
     routes_hold_begin(routes, letter->shard);
@@ -712,7 +712,7 @@ void lane_hold(struct lane *lane, const struct letter *letter)
     REACHED("a marker waits for room in the link");
     if (letter->body)
         copy.body = mem_copy(letter->body, sizeof(struct node_id));
-    vec_push(&lane->markers, copy); /* at most one for each hand-off in progress */
+    vec_push(&lane->markers, copy); /* at most one for each hand-off */
 }
 
 void lane_sending_step(struct lane *lane)

@@ -1,4 +1,5 @@
-/* Coordinators' states in distributed data: from a coordinator's want to the replicator of its role, and back. */
+/* Stores coordinators' states in distributed data: from a coordinator's request to its replicator,
+ * and back. */
 #include "node/shard_data.h"
 
 #include "base/check.h"
@@ -8,11 +9,11 @@
 #include "shard/stored.h"
 
 #define ELEMENTS 5 /* akka.cluster.sharding.distributed-data.max-delta-elements: values are large */
-#define CAP 5      /* majority-min-cap */
+#define CAP 5      /* akka.cluster.sharding.distributed-data.majority-min-cap */
 #define WRITE_PLUS 3
 #define READ_PLUS 5
 
-/* A get or an update of one of a coordinator's two keys. */
+/* A call for one of a coordinator's two keys. */
 struct kept_call {
     uint32_t type;
     uint64_t life;
@@ -30,7 +31,7 @@ static const char *role_of(const struct control *control, uint32_t type)
     return role ? role : "";
 }
 
-/* As in the reference, only where entities are remembered in it. */
+/* As in Akka, only where entities are remembered. */
 static bool is_durable(const struct control *control, const char *role)
 {
     const struct machine *machine = control->machine;
@@ -91,7 +92,7 @@ static void stir(struct control *control, struct shard_replicator *of)
     control->shard_data.due = 0;
 }
 
-/* Of the data center, with the role if there is one. */
+/* Adds a member with the role, if there is one. */
 static void tell_peer(struct control *control, struct shard_replicator *of,
                       const struct member_view *view)
 {
@@ -131,7 +132,7 @@ static struct replicator *replicator_of(struct control *control,
         options.durable_keys = machine->settings->shard_durable_keys;
         options.durable_key_count = machine->settings->shard_durable_key_count;
     }
-    if (!options.settings.max_delta_elements) { /* no settings: the reference's */
+    if (!options.settings.max_delta_elements) { /* no settings: Akka's */
         options.settings.max_delta_elements = ELEMENTS;
         options.settings.prefer_oldest = true;
     }
@@ -193,7 +194,7 @@ bool shard_data_receive(struct control *control, const struct inbound *inbound)
     return false;
 }
 
-/* ---- what a coordinator wants ---- */
+/* ---- requests of a coordinator ---- */
 
 static struct shard_replicator *of_type(struct control *control, uint32_t type)
 {
@@ -269,7 +270,7 @@ static struct consistency consistency_of(const struct control *control,
     };
 }
 
-/* What a register has; what is not of the kind is no state, and is refused as such. */
+/* Takes a register's value. One of another kind is no state, and is refused. */
 static void take_state(struct buf *bytes, bool is_fences,
                        const struct dd_value *value)
 {
@@ -284,7 +285,7 @@ static void take_state(struct buf *bytes, bool is_fences,
         buf_put_u8(bytes, 0);
 }
 
-/* ---- values of others ---- */
+/* ---- values of other nodes ---- */
 
 static bool is_known(const struct known_value *known,
                      const struct dd_value *value)
@@ -301,7 +302,8 @@ static void know(struct known_value *known, const struct dd_value *value)
                                        dd_register_timestamp(value) };
 }
 
-/* What a replica had that did not answer the read, or came late, is not what was read: with it a term and fences. */
+/* Reports a value of a replica that missed the read: it has a term and fences that the coordinator
+ * does not know. */
 static void look_for_foreign(struct control *control, uint32_t type,
                              bool is_fences, const struct dd_value *value)
 {
@@ -335,7 +337,7 @@ static void read_key(struct control *control, struct shard_replicator *of,
                    &machine->outbox);
 }
 
-/* A register with a newer time than the present one's, whoever wrote that. */
+/* Writes with a later time than the present value. */
 static void write_key(struct control *control, struct shard_replicator *of,
                       uint64_t token, const struct kept_call *call,
                       struct slice key, struct dd_other state,
@@ -345,11 +347,14 @@ static void write_key(struct control *control, struct shard_replicator *of,
     const struct dd_value *current;
     int64_t time = machine->wall_ms;
 
+    /* answered, or refused until the durable keys are loaded: a read, which waits for them, comes
+     * first */
     if (replicator_update_begin(of->replicator, machine->now, token, key,
                                 &current,
                                 &machine->outbox) != REPLICATOR_MODIFY)
-        return; /* it is answered, or refused when the durable keys are there: who writes has read before, which waits for them */
-    /* No time is later than the last one: that value would stay, and this one be confirmed. */
+        return;
+    /* No time is later than the last one: the old value would stay, and this write would be
+     * confirmed. */
     if (current && (dd_kind_of(current) != DD_REGISTER ||
                     dd_register_timestamp(current) == INT64_MAX)) {
         replicator_update_fail(of->replicator, machine->now, token, key,
@@ -395,7 +400,7 @@ static void call(struct control *control, uint32_t type,
         .is_read = want->kind == COORDINATOR_WANT_READ,
         .is_fences = is_fences,
     };
-    (void)map_put(&data->calls, map_u64(&token), call); /* a token is new */
+    (void)map_put(&data->calls, map_u64(&token), call);
     key_put(control, &key, type, is_fences);
     if (call->is_read)
         read_key(control, of, token, buf_slice(&key), &consistency);
@@ -414,7 +419,7 @@ static void call(struct control *control, uint32_t type,
     buf_fini(&key);
 }
 
-/* The token of a subscriber, each of one key. */
+/* Each subscriber has one key. */
 static uint64_t follower(uint32_t type, bool is_fences)
 {
     return 2 * (uint64_t)type + is_fences;
@@ -435,7 +440,7 @@ void shard_data_begin(struct control *control, uint32_t type)
         struct buf key = { 0 };
 
         key_put(control, &key, type, i);
-        replicator_unsubscribe(replicator, token, buf_slice(&key)); /* of the life before */
+        replicator_unsubscribe(replicator, token, buf_slice(&key)); /* of the coordinator before */
         if (!replicator_subscribe(replicator, token, buf_slice(&key)))
             trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
                       "the coordinator's state cannot be followed type=%s",
@@ -462,7 +467,8 @@ void shard_data_wants(struct control *control, uint32_t type)
         has_fences = want.kind == COORDINATOR_WANT_READ || want.fences.size;
         state_store->ticket = want.ticket;
         state_store->open = (uint32_t)has_state + has_fences;
-        control->walked += state_store->open * member_count(control->member); /* each goes to most of them */
+        /* each call goes to most of them */
+        control->walked += state_store->open * member_count(control->member);
         state_store->is_good = true;
         buf_clear(&state_store->state);
         buf_clear(&state_store->fences);
@@ -475,7 +481,7 @@ void shard_data_wants(struct control *control, uint32_t type)
 
 /* ---- answers ---- */
 
-/* No write could replace a value of another type, as none replaces one that is deleted: it is no empty state. */
+/* No write replaces a value of another type or a deleted one: neither is an empty state. */
 static bool is_usable(const struct dd_value *value)
 {
     return value && dd_kind_of(value) == DD_REGISTER;
@@ -499,7 +505,7 @@ static void take_answer(struct type_keeping *state_store,
     case REPLICATOR_NOT_FOUND:
         know(&state_store->known[call->is_fences], NULL);
         break;
-    case REPLICATOR_DELETED: /* of a read: nothing is there, and nothing will be */
+    case REPLICATOR_DELETED: /* of a read: it will never have a value */
     case REPLICATOR_GET_FAILURE:
     case REPLICATOR_UPDATE_TIMEOUT:
     case REPLICATOR_DELETE_FAILURE:
@@ -529,7 +535,7 @@ static void trace_failure(struct control *control,
                       call->is_fences ? "fences" : "state");
         return;
     case REPLICATOR_NOT_FOUND:
-    case REPLICATOR_GET_FAILURE: /* the coordinator speaks of these */
+    case REPLICATOR_GET_FAILURE: /* logged by the coordinator */
     case REPLICATOR_UPDATE_TIMEOUT:
         return;
     default:
@@ -550,7 +556,7 @@ static void answer(struct control *control, const struct replicator_news *news)
     struct control_type *type;
     struct type_keeping *state_store;
 
-    check(call != NULL); /* one answer for each token */
+    check(call != NULL);
     type = &control->types[call->type];
     state_store = &type->state_store;
     trace_failure(control, call, news);
@@ -576,14 +582,14 @@ static void answer(struct control *control, const struct replicator_news *news)
     mem_free(call);
 }
 
-/* An update of a coordinator's state that had to wait for durable keys: it is wanted anew. */
+/* An update waited for durable keys: the coordinator requests it again. */
 static void refuse_update(struct control *control, uint32_t index,
                           uint64_t token, struct slice key)
 {
     struct machine *machine = control->machine;
     struct replicator *replicator =
         control->shard_data.replicators.items[index].replicator;
-    struct buf own = { 0 }; /* the news' is lent until the next call */
+    struct buf own = { 0 }; /* the event's is lent until the next call */
     const struct dd_value *current;
 
     buf_put_slice(&own, key);
@@ -623,7 +629,7 @@ static void take_news(struct control *control, uint32_t index,
                          news->value);
         break;
     case REPLICATOR_NEWS_REMOVED:
-    case REPLICATOR_NEWS_EXPIRED: /* nothing here does, so nothing is forgotten */
+    case REPLICATOR_NEWS_EXPIRED: /* no key here expires */
     case REPLICATOR_NEWS_FORGET:
     case REPLICATOR_NEWS_ENDED:
         break;
@@ -644,7 +650,7 @@ static uint64_t first_due(const struct shard_data *data)
     return first;
 }
 
-/* Most turns are about other things: what is due is looked for when one of them had something to do. */
+/* The deadline is computed only after a replicator had something to do. */
 void shard_data_wire(struct control *control)
 {
     struct shard_data *data = &control->shard_data;

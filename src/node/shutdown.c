@@ -1,21 +1,21 @@
-/* The way out of a cluster, one step after the other: shards are handed off, the node leaves, singletons are handed over, the
- * removal is awaited, actors stop, the last frames go out. Behaviour 6.2, 6.3; wire 5.8, 7.5.
- *
- * On a node that is downed entities end at once, tasks of actors run, and then all ends at once, and nothing waits until it has left. */
+/* Runs the graceful shutdown: hands off shards, leaves, hands over singletons, awaits the removal,
+ * stops actors, sends the last frames. On a downed node entities end at once, tasks of actors run,
+ * and all the rest ends at once. */
 #include "node/control.h"
 
 #include "base/mark.h"
 #include "base/zoo.h"
 
-#define TASKS_TIME (5 * SECOND) /* default-phase-timeout of the reference */
-#define LEAVE_TIME (60 * SECOND) /* until this node is seen exiting: others may be unreachable for a while */
+#define TASKS_TIME (5 * SECOND) /* akka.coordinated-shutdown.default-phase-timeout */
+#define LEAVE_TIME (60 * SECOND) /* until the node is seen as exiting: others may be unreachable */
 #define EXITING_TIME (10 * SECOND)
-#define GIVE_UP_TIME (4 * SECOND) /* for singletons that nobody took over: they end, and a coordinator waits 3 s for its last answers */
+/* for singletons without a successor: a coordinator waits 3 s for its last answers */
+#define GIVE_UP_TIME (4 * SECOND)
 #define DONE_TIME (10 * SECOND) /* for the own removal */
-#define LANES_TIME (10 * SECOND) /* for the actors' last messages */
-#define TOGETHER_TIME (10 * SECOND) /* to be seen exiting where the whole cluster ends */
+#define LANES_TIME (10 * SECOND) /* for actors' last messages */
+#define TOGETHER_TIME (10 * SECOND) /* to be seen as exiting, in a shutdown of the whole cluster */
 #define LINKS_TIME (500 * MS)   /* for the last frames */
-#define REFUSED_TIME SECOND     /* for a region that no coordinator takes: nothing of it can move */
+#define REFUSED_TIME SECOND /* for a region that no coordinator accepts: its shards cannot move */
 
 static void enter(struct control *control, enum ending ending, uint64_t time)
 {
@@ -31,7 +31,6 @@ static uint64_t time_of(const struct control *control, enum sherd_phase phase,
     return time ? time : standard;
 }
 
-/* A step of the node's own took too long. */
 static void late_step(struct control *control, enum sherd_phase phase)
 {
     control->late++;
@@ -39,7 +38,7 @@ static void late_step(struct control *control, enum sherd_phase phase)
               "not done in time phase=%s", sherd_phase_text(phase));
 }
 
-/* Each of the regions that have not stopped, with what is left there. */
+/* Logs each late region, with what is left there. */
 static void name_late_regions(struct control *control)
 {
     struct machine *machine = control->machine;
@@ -94,7 +93,7 @@ static void name_late_lanes(struct control *control)
                       "actors of a lane have not ended lane=%u", i);
 }
 
-/* False: nobody has a task in that phase, or it is left out. */
+/* Returns false if there is no task, or the phase is off. */
 static bool begin_tasks(struct control *control, enum sherd_phase phase)
 {
     if (!control->machine->settings->phases_off[phase])
@@ -112,13 +111,13 @@ static void shut_regions(struct control *control)
     struct letter letter = { .kind = LETTER_COUNT_WAITING };
 
     if (control->phase > SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION) {
-        regions_done(control); /* the end begins behind that */
+        regions_done(control); /* the shutdown began with a later phase */
         return;
     }
-    (void)begin_tasks(control, SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION); /* false: there are none */
+    (void)begin_tasks(control, SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION);
     if (machine->settings
             ->phases_off[SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION]) {
-        regions_done(control); /* the coordinator finds them gone */
+        regions_done(control); /* the coordinator finds them missing */
         return;
     }
     if (!time)
@@ -135,8 +134,8 @@ static void shut_regions(struct control *control)
     }
 }
 
-/* The next phase that has tasks. Behind the last one before the cluster's own the node leaves; when it is out, or was never in, it
- * goes on to those that follow. */
+/* Begins the next phase that has tasks. Before the cluster's own phases the node leaves; out of the
+ * cluster it takes those after them. */
 static void next_tasks(struct control *control)
 {
     bool out = control->is_out || !member_is_in(control->member);
@@ -173,12 +172,12 @@ static bool leave_tasks_open(struct control *control)
            control_tasks_open(control, SHERD_CLUSTER_LEAVE);
 }
 
-/* It is exiting, and its tasks before that are done. */
+/* The node is exiting, and earlier tasks are done. */
 static void hand_over(struct control *control)
 {
     enter(control, ENDING_HANDING,
           time_of(control, SHERD_CLUSTER_EXITING, EXITING_TIME));
-    (void)begin_tasks(control, SHERD_CLUSTER_EXITING); /* false: there are none */
+    (void)begin_tasks(control, SHERD_CLUSTER_EXITING);
     control->stirred = true;
     for (uint32_t i = 0; i < control->type_count; i++)
         if (control->types[i].singleton)
@@ -190,7 +189,8 @@ void control_exiting(struct control *control)
 {
     if (control->ending == ENDING_NOT || control->ending == ENDING_FAILED) {
         REACHED("another node made this one leave");
-        next_tasks(control); /* another node asked for it: the shards still have to go, also after an end that failed */
+        /* another node asked: the shards must still go, even after a failed shutdown */
+        next_tasks(control);
         return;
     }
     if (control->ending != ENDING_LEAVING)
@@ -211,7 +211,7 @@ static void end_lanes(struct control *control, bool at_once)
     machine_post_lanes(control->machine, &letter, NULL, 0);
 }
 
-/* Those behind the cluster's, then the actors' end. */
+/* Runs tasks after the cluster's phases; then actors stop. */
 static void last_tasks(struct control *control)
 {
     while (control->phase < SHERD_PHASE_COUNT) {
@@ -228,8 +228,8 @@ static void last_tasks(struct control *control)
     end_lanes(control, control->error == SHERD_EDOWN);
 }
 
-/* Others may act in this node's place already: nothing is left to be handed to anybody, but its actors' tasks run, those of the phase
- * that is under way first. */
+/* Other nodes may already act in its place, so nothing is handed over; its tasks run, those of the
+ * current phase first. */
 static void end_downed(struct control *control)
 {
     struct letter letter = { .kind = LETTER_DOWNED };
@@ -262,7 +262,7 @@ void control_stop(struct control *control, int error)
     SOMETIMES("a node is downed while it leaves",
               error == SHERD_EDOWN && control->ending != ENDING_NOT);
     control->error = error ? error : control->refusal;
-    member_join_no_more(control->member); /* it would be a member that ends without leaving */
+    member_join_no_more(control->member); /* else it would end as a member */
     control_follow_end(control);
     if (error == SHERD_EDOWN) {
         end_downed(control);
@@ -272,7 +272,7 @@ void control_stop(struct control *control, int error)
     last_tasks(control);
 }
 
-/* It is no member any more, or does not wait for that any longer. */
+/* The node was removed, or no longer waits for that. */
 static void go_out(struct control *control)
 {
     control->is_out = true;
@@ -317,7 +317,7 @@ static bool all_handed_over(const struct control *control)
     return true;
 }
 
-/* Frames of control's that are not written yet to who can be written to. */
+/* Counts control's unwritten frames to a peer that can be reached. */
 static uint32_t frames_waiting(const struct control *control,
                                const struct contact *contact)
 {
@@ -361,7 +361,8 @@ static void name_late_links(struct control *control)
     }
 }
 
-/* The cluster ends as a whole, which this node may hear only while it leaves: it waits no longer than all the others. */
+/* The whole cluster shuts down, which a leaving node may learn late. It waits no longer than the
+ * others. */
 static void leave_together(struct control *control)
 {
     if (control->leave_again_at != NEVER ||
@@ -372,8 +373,8 @@ static void leave_together(struct control *control)
         control->ending_deadline = control->machine->now + TOGETHER_TIME;
 }
 
-/* The leader was asked to let this node go: it may have missed that, or be gone. And of two statuses that meet in a merge, ready for
- * shutdown wins over leaving. */
+/* Repeats the request to leave: the leader may have missed it, or be gone. And in a merge, ready
+ * for shutdown wins over leaving. */
 static void leave_again(struct control *control)
 {
     struct machine *machine = control->machine;
@@ -382,7 +383,7 @@ static void leave_again(struct control *control)
         return;
     control->leave_again_at = machine->now + SECOND;
     (void)member_leave(control->member, machine->now,
-                       &machine->self->node.address, &machine->outbox); /* false: it is leaving */
+                       &machine->self->node.address, &machine->outbox);
 }
 
 static void regions_done(struct control *control)
@@ -395,15 +396,15 @@ static void regions_done(struct control *control)
                   ZOO(C12R) ? 1000 * LEAVE_TIME : LEAVE_TIME));
     control->leave_again_at = NEVER;
     leave_together(control);
-    (void)begin_tasks(control, SHERD_CLUSTER_LEAVE); /* false: there are none */
+    (void)begin_tasks(control, SHERD_CLUSTER_LEAVE);
     if (self && self->status == MEMBER_EXITING)
         control_exiting(control);
     else
         (void)member_leave(control->member, machine->now,
-                           &machine->self->node.address, &machine->outbox); /* false: it is leaving already */
+                           &machine->self->node.address, &machine->outbox);
 }
 
-/* The others take it for one that leaves: it cannot stay, whatever is late. */
+/* Whether others see the node as exiting: then it cannot stay, even if a task is late. */
 static bool is_on_its_way(const struct control *control)
 {
     const struct member_view *self = member_self(control->member);
@@ -411,7 +412,7 @@ static bool is_on_its_way(const struct control *control)
     return self && self->status == MEMBER_EXITING;
 }
 
-/* The phase whose tasks run is the one before control->phase. */
+/* The tasks of the phase before control->phase run. */
 static void tasks_step(struct control *control, bool late)
 {
     uint32_t phase = control->phase - 1;
@@ -452,7 +453,7 @@ static void regions_step(struct control *control, bool late)
     regions_done(control);
 }
 
-/* Its tasks are awaited behind the removal, too. */
+/* Tasks of this phase are awaited after the removal, too. */
 static void removal_step(struct control *control, bool late)
 {
     const enum sherd_phase phase = SHERD_CLUSTER_EXITING_DONE;
@@ -467,7 +468,7 @@ static void removal_step(struct control *control, bool late)
     go_out(control);
 }
 
-/* Nobody took over. Once this node says that it is done it is removed, and what ran here would run twice. */
+/* Once the node is removed, singletons start elsewhere: they end here first. */
 static void give_up_singletons(struct control *control)
 {
     struct machine *machine = control->machine;
@@ -497,12 +498,13 @@ static void handing_step(struct control *control, bool late)
     }
     enter(control, ENDING_REMOVAL,
           time_of(control, SHERD_CLUSTER_EXITING_DONE, DONE_TIME));
-    (void)begin_tasks(control, SHERD_CLUSTER_EXITING_DONE); /* false: there are none */
+    (void)begin_tasks(control, SHERD_CLUSTER_EXITING_DONE);
     member_exiting_done(control->member, control->machine->now,
                         &control->machine->outbox);
 }
 
-/* The others still count this node as a member, and it goes: they will miss it. Where the whole cluster ends nobody does. */
+/* Others still count the node as a member and will find it unreachable, unless the whole cluster
+ * shuts down. */
 static void not_exiting_in_time(struct control *control)
 {
     bool together = control->leave_again_at != NEVER;
@@ -510,7 +512,8 @@ static void not_exiting_in_time(struct control *control)
     REACHED("a leaving node did not see itself exiting in time");
     late_step(control, SHERD_CLUSTER_LEAVE);
     control_tasks_late(control, SHERD_CLUSTER_LEAVE);
-    control_stop(control, together || control->refusal ? 0 : SHERD_ETIME); /* why it goes says more than that it was not seen */
+    /* the refusal says more */
+    control_stop(control, together || control->refusal ? 0 : SHERD_ETIME);
 }
 
 static void links_step(struct control *control, bool late)

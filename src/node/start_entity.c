@@ -1,8 +1,8 @@
-/* StartEntity and its acknowledgement (behaviour 17.4): of users, of other nodes, and of remembered entities that belong to another
- * shard than when they were stored, since the number of shards is another one (19.4).
+/* Sends and takes StartEntity and its acknowledgement: for users, other nodes, and remembered
+ * entities that moved because the number of shards changed.
  *
- * It goes through routes and regions as messages do. A lane that moves an entity names itself as the sender: an actor's number that no
- * actor has, with a lane that there is not, the type and the shard where it was. */
+ * Both use routes and regions. A lane that moves an entity is the sender, under a number that no
+ * actor has: a lane that does not exist, the type and the former shard. */
 #include "node/lane.h"
 
 #include "artery/extension.h"
@@ -14,7 +14,7 @@
 _Static_assert(2 * SHARDS_MAX <= 1 << 24, "a shard's place in a generation");
 _Static_assert(LANES_MAX == LANE_MOVER, "a lane, and that it moves");
 
-/* ---- of this lane ---- */
+/* ---- on this lane ---- */
 
 void lane_move(struct lane *lane, uint32_t type, int32_t shard,
                struct slice id)
@@ -43,7 +43,7 @@ void lane_moved(struct lane *lane, struct message *ack)
     uint32_t type = actor_slot(ack->to.actor);
     int32_t shard = shard_at_place(actor_generation(ack->to.actor));
 
-    /* Of a node that has another number of shards it may be the same one. */
+    /* a node with another number of shards may name the same one */
     if (type < lane->type_count && (int32_t)(uint32_t)ack->ask != shard)
         remember_moved(&lane->types[type].remember, lane->machine->now, shard,
                        message_body(ack));
@@ -52,7 +52,8 @@ void lane_moved(struct lane *lane, struct message *ack)
 
 /* ---- to another node ---- */
 
-/* One of the reference's own messages between regions, in order with the others on the link. False: no room. */
+/* Writes one of Akka's messages between regions, in order with others on the link. False: no
+ * room. */
 static bool write_shard_message(struct lane *lane, struct contact *contact,
                                 enum stream stream,
                                 const struct shard_message *message,

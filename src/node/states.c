@@ -1,4 +1,4 @@
-/* The states of a node's automata as a set. Only looked at: nothing here changes anything. */
+/* Reads the states of a node's automata. It changes nothing. */
 #include "node/states.h"
 
 #include <string.h>

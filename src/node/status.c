@@ -1,4 +1,4 @@
-/* What a node tells its users of itself: members, counters, types (sherd_status). */
+/* Reports a node to its users: members, counters, types (sherd_status). */
 #include "node/control.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 static void put_member(struct sherd_member *to, const struct member_view *view)
 {
     (void)kept_address_text(view->profile->address, to->address,
-                       sizeof to->address); /* fits */
+                       sizeof to->address);
     to->uid = view->profile->uid;
     to->status = control_status_of(view->status);
     to->reachable = view->reachable;
@@ -65,7 +65,7 @@ static void put_counters(const struct control *control, uint64_t *counters)
                        counters);
 }
 
-/* What is seen of a cluster of one stays while the node joins another one. */
+/* The view of a cluster of one stays while the node joins another. */
 static bool is_up(const struct control *control)
 {
     const struct member_view *self = member_self(control->member);
@@ -106,10 +106,10 @@ void control_status(struct control *control, struct sherd_status *status,
             region_coordinator(control->types[i].region);
 
         (void)snprintf(type->name, sizeof type->name, "%s",
-                       machine->node->names[i].name); /* fits */
+                       machine->node->names[i].name);
         if (coordinator)
             (void)address_text(&coordinator->address, type->coordinator,
-                               sizeof type->coordinator); /* fits */
+                               sizeof type->coordinator);
         type->shards_here = region_hosted_count(control->types[i].region);
     }
 }

@@ -1,5 +1,5 @@
-/* Tasks of actors in the node's graceful end: control keeps them and begins them phase by phase, lanes tell their actors and watch
- * them. */
+/* Runs tasks of actors during the graceful shutdown: control keeps them and begins them phase by
+ * phase, lanes notify and watch their actors. */
 #include "node/control.h"
 #include "node/lane.h"
 

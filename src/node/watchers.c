@@ -1,4 +1,4 @@
-/* Watches of JVM nodes, found by their number and by what they say. */
+/* Keeps watches of JVM nodes by number and by texts. */
 #include "node/watchers.h"
 
 #include "actor/message.h"

@@ -1,6 +1,5 @@
-/* The edges between control's cores: what each one reports, and which verb of which other core that is.
- *
- * Together with lane_wiring.c this file is the architecture. */
+/* Connects control's cores: each event of one with the function of another. Read it with
+ * lane_wiring.c. */
 #include "member/version.h"
 #include "node/control.h"
 #include "node/lane.h"
@@ -10,7 +9,7 @@
 #include "base/zoo.h"
 #include "journal/backend.h"
 
-#define CROWD_WAIT SECOND /* several crowds, one after the other, delay a write no longer */
+#define CROWD_WAIT SECOND /* several crowds in a row delay a write no longer */
 
 static uint32_t owning_machine(const struct control *control, uint32_t type,
                                int32_t shard)
@@ -18,7 +17,7 @@ static uint32_t owning_machine(const struct control *control, uint32_t type,
     return 1 + shard_lane(type, shard, control->machine->settings->lanes);
 }
 
-/* A member as it is for all types. */
+/* Describes a member as far as all types agree. */
 static struct peer peer_of(const struct control *control,
                            const struct member_view *view)
 {
@@ -34,7 +33,7 @@ static struct peer peer_of(const struct control *control,
                          control->machine->settings->data_center) != 0;
     peer.lasting = contacts_lasting(&control->machine->contacts,
                                     &PROFILE_NODE(view->profile)->address);
-    (void)version_parse(&version, view->profile->traits->app_version); /* checked when it was taken in */
+    (void)version_parse(&version, view->profile->traits->app_version); /* checked when received */
     memcpy(peer.version.numbers, version.numbers, sizeof version.numbers);
     peer.version.rest = version.rest;
     return peer;
@@ -76,7 +75,7 @@ static void tell_coordinator(struct control *control,
                                  PROFILE_NODE(view->profile), &machine->outbox);
 }
 
-/* On a node that is not of this library no coordinator is looked for: a JVM's would take this region in, and give it shards. */
+/* A JVM's coordinator would accept this region and give it shards, so it is not asked. */
 static void tell_region(struct control *control, const struct member_view *view,
                         uint32_t type)
 {
@@ -107,7 +106,7 @@ static void tell_types(struct control *control, const struct member_view *view)
     }
 }
 
-/* Its connections will end, and that is no event. */
+/* The member's connections will end, without a log line. */
 static void member_leaves(struct control *control,
                           const struct member_view *view)
 {
@@ -127,7 +126,7 @@ static void member_leaves(struct control *control,
                        sizeof(struct node_id));
 }
 
-/* The cluster as a whole ends: no shard has to go anywhere. */
+/* The whole cluster shuts down: no shard has to move. */
 static void cluster_ends(struct control *control,
                          const struct member_view *view)
 {
@@ -169,8 +168,8 @@ static void member_gone(struct control *control, const struct member_news *news)
     contacts_gone(&machine->contacts, &news->node);
 }
 
-/* As the reference's log-info and log-info-verbose: by default a change is information where it is made (who joins, whom the
- * leader moves), and of what is told to every node only who leads and what concerns the node itself. */
+/* Returns the level by akka.cluster.log-info and log-info-verbose. By default the node that makes a
+ * change logs it at info; others log only the leader, and events about themselves. */
 static enum trace_level news_level(const struct node_settings *settings,
                                    enum member_news_kind kind)
 {
@@ -210,7 +209,8 @@ static void trace_news(struct trace *trace,
                   news->node.address.port);
 }
 
-/* What looks at all members, when all are told: that may be in a turn which tells nobody, and has no other news of types' cores. */
+/* Runs cores that look at all members, once all events are wired: maybe in a turn without such
+ * events. */
 static void members_told(struct control *control)
 {
     struct machine *machine = control->machine;
@@ -230,7 +230,7 @@ static void members_told(struct control *control)
     control->told_count = member_count(control->member);
 }
 
-/* How much of a turn's room one takes. What goes with a removed member grows with how many there are: where they are few, each change is told. */
+/* A removal costs more in a large cluster. */
 static uint32_t cost_of(const struct control *control,
                         const struct member_news *news)
 {
@@ -240,8 +240,8 @@ static uint32_t cost_of(const struct control *control,
                : 1;
 }
 
-/* No more than max of them. What a core is told in several turns it may as well be told by several gossips; who decides by all
- * members waits until all are told. */
+/* Wires events up to that cost. Cores may hear of changes in several turns, as from several
+ * gossips; a core that decides by all members waits until all are wired. */
 static void wire_member(struct control *control, uint32_t max)
 {
     struct machine *machine = control->machine;
@@ -274,7 +274,7 @@ static void wire_member(struct control *control, uint32_t max)
             control->is_changed = true;
             break;
         case MEMBER_NEWS_SELF_UP:
-            control_tell_ready(control); /* who is told that it is up may ask for that */
+            control_tell_ready(control); /* its user may ask whether it is ready */
             machine_want(machine, &(struct want){ .kind = WANT_UP });
             break;
         case MEMBER_NEWS_SELF_EXITING:
@@ -364,8 +364,8 @@ static void peer_table(struct control *control,
     }
 }
 
-/* Whether a watched path is answered for here: it is the name of no lane's actor. What belongs to the node itself lives as long as the
- * node; what does not exist has ended (wire 3.4). */
+/* Whether control answers: the path names no lane's actor. A path of the node itself lives as long
+ * as the node; a path that does not exist has ended. */
 static bool watch_ends_here(struct control *control,
                             const struct association_news *news)
 {
@@ -387,7 +387,7 @@ static bool watch_ends_here(struct control *control,
     return true;
 }
 
-/* A watch, an unwatch or an end from another node, for an actor that every lane can tell by its ref whether it is its own. */
+/* Each lane sees by the ref whether the actor is its own. */
 static void remote_watch(struct control *control,
                          const struct association_news *news, uint64_t what)
 {
@@ -406,7 +406,8 @@ static void remote_watch(struct control *control,
     }
 }
 
-/* An answer that names a link is for that link alone: links in use are answered again and again, all of a node's. */
+/* An answer that names a link is for that link alone, because links are answered again and
+ * again. */
 static void answered(struct machine *machine,
                      const struct association_news *news)
 {
@@ -459,14 +460,14 @@ static void wire_associations(struct control *control)
             break;
         case ASSOCIATION_TERMINATING:
         case ASSOCIATION_FLUSHED:
-            break; /* membership tells what follows */
+            break; /* membership decides what follows */
         }
     }
 }
 
 /* ---- singleton and coordinator ---- */
 
-/* Behaviour 14.5: of a type with a role the role's own minimum; that of all members is no measure of its regions. */
+/* A role has its own minimum; that of all members says nothing about its regions. */
 static uint32_t regions_min(const struct node_settings *settings,
                             const char *role)
 {
@@ -516,7 +517,7 @@ static void start_coordinator(struct control *control, uint32_t index)
     if (of->coordinator)
         return;
     of->coordinator = coordinator_new(&options, machine->now);
-    control->walked += member_count(control->member); /* it is told of all */
+    control->walked += member_count(control->member); /* it hears of all */
     shard_data_begin(control, index);
     for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);
@@ -526,7 +527,8 @@ static void start_coordinator(struct control *control, uint32_t index)
     }
 }
 
-/* Where all types' coordinators start, or write, at once, that is done in several turns, none of which told as much as a turn may. */
+/* Coordinators of all types may start or write at once: they do so in several turns, none with a
+ * full share of events. */
 bool control_may_walk(struct control *control)
 {
     bool is_full = control->news_told >= NEWS_OF_TURN_MAX && !control->walks_turn;
@@ -588,7 +590,7 @@ static void want_term(struct control *control, uint32_t index, uint64_t used)
     uint64_t clock = (uint64_t)machine->wall_ms;
     struct want want = { .kind = WANT_STORE };
 
-    /* A store that ends with its process knows no former terms: the wall clock stands for them. */
+    /* The store ends with its process and knows no terms: the wall clock replaces them. */
     if (machine->settings->terms_by_clock && used < clock)
         used = clock;
     want.request = journal_request_take_term(
@@ -742,7 +744,7 @@ static void wire_region(struct control *control, uint32_t index)
             machine_post_lanes(machine, &letter, NULL, 0);
             break;
         case REGION_COORDINATOR:
-            break; /* its end is told by membership: the oldest changes */
+            break; /* membership reports its end */
         case REGION_REFUSED:
             type->refused = true;
             trace_put(machine->trace, TRACE_ERROR, "region",
@@ -778,7 +780,7 @@ void control_wire(struct control *control)
     downing_wire(control);
     wire_member(control, control->walks_turn ? 0 : NEWS_OF_TURN_MAX);
     data_wire(control);
-    do { /* a state that only this node has is there at once */
+    do { /* a state on this node alone is there at once */
         shard_data_wire(control);
         for (uint32_t i = 0; control->stirred && i < control->type_count;
              i++) {

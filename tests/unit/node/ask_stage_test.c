@@ -1,4 +1,4 @@
-/* An ask that runs out of time says how far its message had come, also on another node. */
+/* Tests that an ask that times out reports where its message waits, also on another node. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static void runs_out(struct player *player, enum sherd_stage stage,
     player->count = 0;
 }
 
-static void without_a_coordinator(void **state)
+static void timeout_names_a_missing_coordinator(void **state)
 {
     struct world *world = cast_new(1);
     struct player player;
@@ -32,7 +32,7 @@ static void without_a_coordinator(void **state)
 
     (void)state;
     cast_begin();
-    world_start(world, 1, &settings); /* its seed node is not there */
+    world_start(world, 1, &settings); /* its seed node does not run */
     world_run(world, SECOND);
     player_spawn(&player, world, 1, 0);
     player_ask(&player, "E", "a", ECHO, 500);
@@ -41,7 +41,7 @@ static void without_a_coordinator(void **state)
 }
 
 /* A coordinator that waits for its term gives no homes. */
-static void without_a_home(void **state)
+static void timeout_names_an_unknown_home(void **state)
 {
     struct world *world = cast_world(2, 2, 2);
     struct player player;
@@ -54,8 +54,8 @@ static void without_a_home(void **state)
     world_free(world);
 }
 
-/* Asked before there was a coordinator: there is one at the time-out, which has too few regions to give homes. */
-static void without_a_home_at_last(void **state)
+/* At the time-out there is a coordinator, with too few regions. */
+static void timeout_names_the_latest_stage(void **state)
 {
     struct world *world = cast_new(1);
     struct sherd_entity_type proxies[CAST_TYPES];
@@ -68,7 +68,7 @@ static void without_a_home_at_last(void **state)
     for (int i = 0; i < CAST_TYPES; i++)
         proxies[i].proxy = 1;
     settings = world_node_settings(world, 1, proxies, CAST_TYPES);
-    world_start(world, 1, &settings); /* its seed node is not there */
+    world_start(world, 1, &settings); /* its seed node does not run */
     world_run(world, SECOND);
     player_spawn(&player, world, 1, 0);
     player_ask(&player, "E", "a", ECHO, 60000);
@@ -80,7 +80,7 @@ static void without_a_home_at_last(void **state)
     world_free(world);
 }
 
-static void at_the_end_of_the_way(void **state)
+static void timeout_names_delivery_here_and_sending_elsewhere(void **state)
 {
     struct world *world = cast_world(3, 2, 2);
     struct player players[2];
@@ -97,7 +97,7 @@ static void at_the_end_of_the_way(void **state)
             players[i].count = 0;
             player_ask(&players[i], "E", id, SILENT, 500);
         }
-        /* One of the two is on the entity's lane, the other is told. */
+        /* one is on the entity's lane, the other gets a report */
         runs_out(&players[0], SHERD_STAGE_DELIVERED, "");
         runs_out(&players[1], SHERD_STAGE_DELIVERED, "");
         id = cast_id_at(&players[0], "E", 1 - node);
@@ -108,8 +108,8 @@ static void at_the_end_of_the_way(void **state)
     world_free(world);
 }
 
-/* Whatever the lane, the message has left its asker; what is not known is never "not sent". */
-static void on_another_lane(void **state)
+/* An unknown stage is never "not sent". */
+static void timeout_counts_a_message_to_another_lane_as_sent(void **state)
 {
     struct world *world = cast_world(8, 1, 2);
     struct player players[2];
@@ -144,7 +144,7 @@ static void store_much(struct sherd_ctx *ctx, struct player *player)
                           (struct sherd_bytes){ NULL, 0 });
 }
 
-static void in_a_mailbox_of_another_lane(void **state)
+static void timeout_names_a_mailbox_of_another_lane(void **state)
 {
     struct world *world = cast_world(9, 1, 2);
     struct player players[2];
@@ -164,8 +164,8 @@ static void in_a_mailbox_of_another_lane(void **state)
     world_free(world);
 }
 
-/* The store stands still: entities recover, and those that run are not scheduled. */
-static void at_an_entity_elsewhere(void **state)
+/* The store hangs: entities recover, and running ones are not scheduled. */
+static void timeout_names_a_recovery_on_another_node(void **state)
 {
     struct world *world = cast_world(4, 2, 2);
     struct player player;
@@ -180,12 +180,12 @@ static void at_an_entity_elsewhere(void **state)
     player.count = 0;
     player_ask(&player, "P", id, ECHO, 500);
     runs_out(&player, SHERD_STAGE_RECOVERING, "n1:2551");
-    player_ask(&player, "P", id, ECHO, 50); /* not told yet */
+    player_ask(&player, "P", id, ECHO, 50); /* no report yet */
     runs_out(&player, SHERD_STAGE_SENT, "n1:2551");
     world_free(world);
 }
 
-static void in_a_mailbox_elsewhere(void **state)
+static void timeout_names_a_mailbox_on_another_node(void **state)
 {
     struct world *world = cast_world(5, 2, 2);
     struct player player;
@@ -194,7 +194,7 @@ static void in_a_mailbox_elsewhere(void **state)
     player_spawn(&player, world, 0, 1);
     player.id = cast_id_at(&player, "P", 1);
     disk_backend_hold(world_backend(world), true);
-    player_do(&player, store_much); /* more than may be on their way */
+    player_do(&player, store_much); /* more than a link may have in flight */
     world_run(world, SECOND);
     player.count = 0;
     player_ask(&player, "P", player.id, ECHO, 500);
@@ -202,7 +202,7 @@ static void in_a_mailbox_elsewhere(void **state)
     world_free(world);
 }
 
-static void in_a_hand_off(void **state)
+static void timeout_names_a_hand_off(void **state)
 {
     struct world *world = cast_world(6, 3, 1);
     struct player players[3];
@@ -214,11 +214,11 @@ static void in_a_hand_off(void **state)
         player_spawn(&players[i], world, i, 0);
     home = cast_home(&players[0], "E", "a");
     owner = home ? home : 2;
-    if (!home) /* node 0 decides; another one shall own it */
+    if (!home) /* node 0 decides, so another must own the shard */
         players[0].id = cast_id_at(&players[0], "E", owner);
     else
         players[0].id = "a";
-    world_pause(world, 3 - owner, true); /* does not hold: the hand-off waits for it */
+    world_pause(world, 3 - owner, true); /* the hand-off waits for it */
     world_leave(world, owner);
     world_run(world, 100 * MS);
     players[0].count = 0;
@@ -230,8 +230,8 @@ static void in_a_hand_off(void **state)
     world_free(world);
 }
 
-/* The asked message waits on another node: for the claim of the shard's fence. */
-static void held_elsewhere(void **state)
+/* The message waits for the claim of the shard's fence. */
+static void timeout_names_a_claim_on_another_node(void **state)
 {
     struct world *world = cast_world(7, 2, 1);
     struct player player;
@@ -259,16 +259,16 @@ static void held_elsewhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_coordinator),
-        cmocka_unit_test(without_a_home),
-        cmocka_unit_test(without_a_home_at_last),
-        cmocka_unit_test(at_the_end_of_the_way),
-        cmocka_unit_test(on_another_lane),
-        cmocka_unit_test(in_a_mailbox_of_another_lane),
-        cmocka_unit_test(at_an_entity_elsewhere),
-        cmocka_unit_test(in_a_mailbox_elsewhere),
-        cmocka_unit_test(in_a_hand_off),
-        cmocka_unit_test(held_elsewhere),
+        cmocka_unit_test(timeout_names_a_missing_coordinator),
+        cmocka_unit_test(timeout_names_an_unknown_home),
+        cmocka_unit_test(timeout_names_the_latest_stage),
+        cmocka_unit_test(timeout_names_delivery_here_and_sending_elsewhere),
+        cmocka_unit_test(timeout_counts_a_message_to_another_lane_as_sent),
+        cmocka_unit_test(timeout_names_a_mailbox_of_another_lane),
+        cmocka_unit_test(timeout_names_a_recovery_on_another_node),
+        cmocka_unit_test(timeout_names_a_mailbox_on_another_node),
+        cmocka_unit_test(timeout_names_a_hand_off),
+        cmocka_unit_test(timeout_names_a_claim_on_another_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

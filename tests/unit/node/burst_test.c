@@ -1,5 +1,5 @@
-/* Thousands of shards that nobody has a home for are asked for at once, from every node, while another node joins and takes its
- * share: no message may end on the way, or go in circles. */
+/* Asks for thousands of shards without homes at once, from every node, while another node joins: no
+ * message may end on the way, or go in circles. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,16 +17,15 @@
 #define SHARDS 3000
 #define TOLD_MAX 9000
 
-/* What a seed draws. */
 struct burst {
-    uint32_t next;  /* of the ids, in the order in which they are told */
-    uint32_t each;  /* ids that one player tells at once */
+    uint32_t next;  /* in the order of the tells */
+    uint32_t each;  /* in one burst of a player */
     const char *type;
 };
 
 static struct burst burst;
 
-/* Every id is told by about three players: each route of each lane is asked for. */
+/* About three players tell each id: all routes of all lanes are requested. */
 static void tell_many(struct sherd_ctx *ctx, struct player *player)
 {
     char id[16];
@@ -113,7 +112,8 @@ static uint32_t run_burst(uint64_t seed)
 
         world_start(world, NODES - 1, &settings);
     }
-    world_run(world, rng_below(&rng, 3 * SECOND)); /* it is up before, in the middle, or after */
+    /* the node is up before, during or after the burst */
+    world_run(world, rng_below(&rng, 3 * SECOND));
     for (; burst.next < TOLD_MAX; turns++) {
         player_do(&players[rng_below(&rng, (NODES - 1) * LANES)], tell_many);
         world_run(world, rng_below(&rng, 20 * MS));

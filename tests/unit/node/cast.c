@@ -1,4 +1,4 @@
-/* The cast's behaviors and what tests do with them. */
+/* Implements the cast's behaviors and actions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

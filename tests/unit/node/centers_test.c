@@ -1,5 +1,4 @@
-/* Whole nodes in two data centers: each has its own coordinator and shards, proxies reach the other one's, a cut harms neither, and
- * actors hear of it. */
+/* Tests two data centers: own coordinators and shards, proxies, and cuts between them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,15 +16,17 @@
 
 static const char *const names[] = { "east", "west" };
 
-/* What a listener heard of data centers: "west!" unreachable, "west?" reachable; and how many events of members. */
+/* A listener's events of data centers, "west!" unreachable and "west?" reachable, and its number of
+ * member events. */
 struct ear {
     char text[128];
     uint32_t reaches;
 };
 
-static enum strategy_kind strategy = STRATEGY_KEEP_MAJORITY; /* of the nodes to come; two_centers sets it back */
+/* of later nodes; two_centers resets it */
+static enum strategy_kind strategy = STRATEGY_KEEP_MAJORITY;
 
-/* "E" of the own data center, and of the other one. */
+/* Starts a node with "E" of its own data center and of the other one. */
 static void start(struct world *world, uint32_t index)
 {
     const struct sherd_entity_type types[] = {
@@ -64,7 +65,7 @@ static void cut(struct world *world, bool on)
             net_part(world, i, k, on);
 }
 
-/* The node that a type's coordinator runs on, as a node sees it. */
+/* Returns the coordinator's node as another node sees it. */
 static uint32_t coordinator(struct world *world, uint32_t node, uint32_t type)
 {
     struct sherd_status status = world_status(world, node);
@@ -77,7 +78,7 @@ static uint32_t coordinator(struct world *world, uint32_t node, uint32_t type)
     return found;
 }
 
-/* SGT-037, SGT-038, SGT-040, SHD-261, SHD-262, SHT-078 to SHT-081: one coordinator for each, and an entity of one id lives in both. */
+/* An entity of one id lives in both centers. */
 static void each_center_has_its_own_shards(void **state)
 {
     struct world *world = two_centers(71);
@@ -99,8 +100,7 @@ static void each_center_has_its_own_shards(void **state)
     world_free(world);
 }
 
-/* SHD-249, SHD-264, SHD-265, SHT-083, SHT-084, SGT-036, SGT-039: a proxy reaches the shards of the other data center, by the name
- * that says so. */
+/* The name of the proxy has the center. */
 static void a_proxy_reaches_the_other_center(void **state)
 {
     struct world *world = two_centers(72);
@@ -121,7 +121,7 @@ static void a_proxy_reaches_the_other_center(void **state)
         }
         assert_int_equal(coordinator(world, node, 1) / WIDTH, other);
     }
-    /* One entity there, whoever asks: two of the east and one of the west itself. */
+    /* One entity for all askers: two in the east, one in the west. */
     player_spawn(&player, world, 0, 0);
     assert_int_equal(player_asks(&player, "E@west", "one", COUNT), 1);
     player_spawn(&player, world, 1, 1);
@@ -186,8 +186,8 @@ static void expect_members(struct world *world, uint32_t count)
     }
 }
 
-/* MEM-329, SBR-083, SBR-086: a long cut downs nobody; both sides serve, and hear of the other data center, also who asks later. */
-static void a_cut_harms_neither(void **state)
+/* Both sides serve and get events of the other data center, late subscribers too. */
+static void a_cut_downs_no_member_of_either_center(void **state)
 {
     struct world *world = two_centers(73);
     struct player player;
@@ -222,9 +222,8 @@ static void a_cut_harms_neither(void **state)
     world_free(world);
 }
 
-/* SBR-083: while the other data center is unreachable, the resolver looks at its own: one that dies is downed, by majority of three,
- * and nobody else; who comes meanwhile is up. */
-static void a_death_in_a_cut(void **state)
+/* A majority of three downs it, and a node that joins meanwhile comes up. */
+static void a_crash_during_a_cut_is_downed_by_its_own_center(void **state)
 {
     struct world *world = two_centers(75);
 
@@ -246,8 +245,7 @@ static void a_death_in_a_cut(void **state)
     world_free(world);
 }
 
-/* SBR-092: one dies, and all of its data center are downed; nobody of the other one. */
-static void down_all_is_of_one_center(void **state)
+static void down_all_downs_only_its_own_center(void **state)
 {
     struct world *world;
 
@@ -262,8 +260,8 @@ static void down_all_is_of_one_center(void **state)
     world_free(world);
 }
 
-/* SBR-085: the side of the data center's oldest is kept, however old those are whom the other side has elsewhere. */
-static void the_oldest_of_the_center_is_kept(void **state)
+/* The ages of members in the other data center do not matter. */
+static void keep_oldest_counts_only_its_own_center(void **state)
 {
     struct world *world;
     bool side[2 * WIDTH] = { false };
@@ -289,8 +287,8 @@ static void the_oldest_of_the_center_is_kept(void **state)
     world_free(world);
 }
 
-/* A coordinator's node dies: its own data center downs it and goes on, the other one's proxies follow, and all remove it. */
-static void the_oldest_of_the_other_center_dies(void **state)
+/* The coordinator's own data center downs it, and all remove it. */
+static void proxies_follow_when_the_oldest_of_the_other_center_crashes(void **state)
 {
     struct world *world = two_centers(74);
     uint32_t oldest = 0;
@@ -327,11 +325,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_center_has_its_own_shards),
         cmocka_unit_test(a_proxy_reaches_the_other_center),
-        cmocka_unit_test(a_cut_harms_neither),
-        cmocka_unit_test(a_death_in_a_cut),
-        cmocka_unit_test(down_all_is_of_one_center),
-        cmocka_unit_test(the_oldest_of_the_center_is_kept),
-        cmocka_unit_test(the_oldest_of_the_other_center_dies),
+        cmocka_unit_test(a_cut_downs_no_member_of_either_center),
+        cmocka_unit_test(a_crash_during_a_cut_is_downed_by_its_own_center),
+        cmocka_unit_test(down_all_downs_only_its_own_center),
+        cmocka_unit_test(keep_oldest_counts_only_its_own_center),
+        cmocka_unit_test(
+            proxies_follow_when_the_oldest_of_the_other_center_crashes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

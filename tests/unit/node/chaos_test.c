@@ -1,5 +1,5 @@
-/* Nodes crash, sleep, are cut off and leave under traffic, in any order that a seed draws. What must hold: an event that was
- * acknowledged is never lost and never written twice; every ask ends once; and when all is well again all entities answer. */
+/* Crashes, pauses, cuts off and removes nodes under traffic, in any order of a seed. Acknowledged
+ * events are never lost or doubled, asks end once, and at the end all entities answer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -136,7 +136,7 @@ static void all_well(struct run *run)
     }
 }
 
-/* By a member that is up. */
+/* A member that is up downs the node. */
 static void down(struct run *run, uint32_t node)
 {
     for (uint32_t i = 1; i < NODES; i++) {
@@ -263,8 +263,9 @@ static uint32_t survives(uint64_t seed)
 
         traffic(run, 3 * SECOND);
         if (!run->plays[node])
-            continue; /* it comes back just now */
-        /* A member that takes another one in and is gone before it tells anybody leaves that one behind, as with Akka. */
+            continue; /* it is starting just now */
+        /* If a member welcomes a node and ends before any gossip, that node stays behind, as in
+         * Akka. */
         switch (rng_below(&run->rng, well ? 5 : 3)) {
         case 0:
             sleep_a_while(run, node, false);
@@ -283,7 +284,7 @@ static uint32_t survives(uint64_t seed)
             break;
         }
         well = rng_below(&run->rng, 2);
-        if (well) /* else the next one comes before this one is over */
+        if (well) /* else the next fault comes before this one is over */
             all_well(run);
     }
     if (!run->faults)
@@ -298,7 +299,7 @@ static uint32_t survives(uint64_t seed)
     return faults;
 }
 
-static void acknowledged_is_acknowledged(void **state)
+static void acknowledged_events_are_stored_exactly_once(void **state)
 {
     const char *one = getenv("CHAOS_SEED");
     const char *many = getenv("CHAOS_SEEDS");
@@ -315,7 +316,7 @@ static void acknowledged_is_acknowledged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(acknowledged_is_acknowledged),
+        cmocka_unit_test(acknowledged_events_are_stored_exactly_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Actors hear of the cluster that their node is in: each change in the reference's order, on every lane, to the end. */
+/* Tests the cluster events of actors: in Akka's order, on every lane, to the end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,11 +11,12 @@
 
 #include <sherd/cluster.h>
 
-/* What one listener heard, as text: "1up" node 1 is up, "2!" unreachable, "2?" reachable, "*1" leader, "*1host" of a role. */
+/* A listener's events: "1up" node 1 is up, "2!" unreachable, "2?" reachable, "*1" leader, "*1host"
+ * leader of a role. */
 struct ear {
     struct world *world;
     char text[512];
-    uint32_t seen; /* members that have, in states */
+    uint32_t seen; /* in seen-by, in states */
     bool ended;
 };
 
@@ -131,8 +132,8 @@ static void start(struct world *world, uint32_t node, uint32_t lanes)
     world_start(world, node, &settings);
 }
 
-/* A third node comes, is cut off and heals, crashes, is downed and removed: on both lanes of a node the same. */
-static void changes_are_heard_on_every_lane(void **state)
+/* A node joins, is cut off and heals, crashes, is downed and removed. */
+static void every_lane_gets_every_change(void **state)
 {
     static const char came[] = "2joined 2up ";
     static const char went[] = "2! 2downed 2removed ";
@@ -178,8 +179,8 @@ static uint32_t seen_by(struct world *world, uint32_t node)
     return count;
 }
 
-/* Who stands still is unreachable, and has not seen it. */
-static void the_status_says_who_has_seen_the_version(void **state)
+/* A paused member is unreachable, and has not seen the version. */
+static void the_status_lists_the_members_that_have_seen_the_version(void **state)
 {
     struct world *world = cast_world(38, 3, 1);
     struct ear ear;
@@ -199,8 +200,8 @@ static void the_status_says_who_has_seen_the_version(void **state)
     world_free(world);
 }
 
-/* Each state that is asked for says it, on a lane that follows already, too. */
-static void a_state_says_who_has_seen_it(void **state)
+/* It also holds on a lane that subscribes already. */
+static void a_state_lists_the_members_that_have_seen_it(void **state)
 {
     struct world *world = cast_new(79);
     struct ear ears[3];
@@ -221,12 +222,12 @@ static void a_state_says_who_has_seen_it(void **state)
     ear_open(&ears[2], world, 0, 0);
     wait_for(&ears[2], "2! ");
     assert_int_equal(ears[2].seen, 2);
-    assert_int_equal(ears[0].seen, 3); /* no change says it */
+    assert_int_equal(ears[0].seen, 3); /* no change reports it */
     world_free(world);
 }
 
-/* A node stands still while another one joins and is downed: the gossips lie there, and it takes all of them in at once. */
-static void what_comes_at_once_is_told_one_by_one(void **state)
+/* While a node is paused, another one joins and is downed: it takes these gossips in at once. */
+static void merged_gossips_give_one_event_for_each_change(void **state)
 {
     struct world *world = cast_world(37, 2, 2);
     struct ear ears[2];
@@ -249,8 +250,8 @@ static void what_comes_at_once_is_told_one_by_one(void **state)
     world_free(world);
 }
 
-/* The leader leaves; it hears its own end before it stops, and the other hears all steps. */
-static void a_leaving_node_is_heard_to_its_end(void **state)
+/* The leader gets its own end before it stops, the other node all steps. */
+static void a_leaving_node_gets_its_events_to_the_end(void **state)
 {
     struct world *world = cast_world(32, 2, 1);
     struct ear ears[2];
@@ -272,8 +273,8 @@ static void a_leaving_node_is_heard_to_its_end(void **state)
     world_free(world);
 }
 
-/* The same by the wish of another node; what it hosts is handed off. Meanwhile it is not ready. */
-static void a_node_is_told_by_another_one_to_leave(void **state)
+/* The node hands its shards off. Meanwhile it is not ready. */
+static void a_node_leaves_at_the_request_of_another(void **state)
 {
     struct world *world = cast_world(42, 2, 1);
     struct player player;
@@ -317,8 +318,8 @@ static void a_node_is_told_by_another_one_to_leave(void **state)
     world_free(world);
 }
 
-/* Node `node` is downed by `by`: its actors hear the end on both lanes, with what stands before it in their mailboxes, and it ends
- * without delay. */
+/* Actors on both lanes get the end, after the messages in their mailboxes, and the node ends at
+ * once. */
 static void the_downed_hears(struct world *world, uint32_t by, uint32_t node,
                              const char *text)
 {
@@ -339,8 +340,8 @@ static void the_downed_hears(struct world *world, uint32_t by, uint32_t node,
         expect(&ears[i], text);
 }
 
-/* Nobody has a task that would keep its lanes for a while. */
-static void a_downed_node_is_heard_to_its_end(void **state)
+/* There are no tasks that would keep its lanes. */
+static void a_downed_node_gets_its_events_to_the_end(void **state)
 {
     struct world *world = cast_world(39, 2, 2);
     (void)state;
@@ -363,8 +364,7 @@ static void gives_up_soon(struct world *world, uint32_t node)
     world_start(world, node, &settings);
 }
 
-/* It never was a member. */
-static void who_finds_no_cluster_is_heard_to_its_end(void **state)
+static void a_node_without_a_cluster_gets_the_end_event(void **state)
 {
     struct world *world = cast_new(44);
     struct ear ear;
@@ -382,8 +382,7 @@ static void who_finds_no_cluster_is_heard_to_its_end(void **state)
     world_free(world);
 }
 
-/* A node that joins late hears itself come in. */
-static void a_node_hears_itself(void **state)
+static void a_joining_node_gets_its_own_events(void **state)
 {
     struct world *world = cast_new(33);
     struct ear ear;
@@ -403,8 +402,8 @@ static void a_node_hears_itself(void **state)
     world_free(world);
 }
 
-/* A node that was cut off has downed and removed the others; when the cut heals it tells each of them that it is dead. */
-static void a_sick_node_takes_nobody_with_it(void **state)
+/* When the cut heals, it tells each of the others that it was removed. */
+static void a_node_that_downed_all_others_ends_alone(void **state)
 {
     struct world *world = cast_world(34, 4, 1);
     (void)state;
@@ -433,8 +432,7 @@ static void a_sick_node_takes_nobody_with_it(void **state)
     world_free(world);
 }
 
-/* The other way round: all others have removed it while it slept; they say so, and it ends. */
-static void a_sleeper_hears_from_the_others_that_it_is_removed(void **state)
+static void a_paused_node_learns_from_others_that_it_was_removed(void **state)
 {
     struct world *world = cast_world(35, 4, 1);
     uint32_t index = 3;
@@ -471,8 +469,8 @@ static uint32_t ready_count(struct world *world)
     return count;
 }
 
-/* Behaviour 6.6: all prepare, nobody moves or joins, then all leave at once without handing off. */
-static void a_cluster_prepares_for_its_end(void **state)
+/* No shards move and no node joins; then all leave at once without handing off. */
+static void a_full_shutdown_prepares_all_members_first(void **state)
 {
     struct world *world = cast_world(36, 3, 1);
     struct player player;
@@ -534,8 +532,9 @@ static bool is_weakly_up(struct world *world, void *index)
     return is;
 }
 
-/* Nobody agrees any more while one stands still: who was not up when the cluster prepared for its end waits no longer than the others. */
-static void who_is_weakly_up_ends_with_its_cluster(void **state)
+/* While one member is paused, the gossip does not converge: the joining member waits no longer than
+ * the others. */
+static void a_weakly_up_member_ends_with_its_cluster(void **state)
 {
     struct world *world = cast_world(41, 3, 1);
     uint32_t late = 3;
@@ -560,8 +559,8 @@ static void who_is_weakly_up_ends_with_its_cluster(void **state)
     world_free(world);
 }
 
-/* Who was told to leave before it knew that the cluster ends waits no longer either. */
-static void who_leaves_before_its_cluster_ends_waits_no_longer(void **state)
+/* The node was asked to leave before it knew of the full shutdown. */
+static void an_early_leaver_waits_no_longer_than_its_cluster(void **state)
 {
     struct world *world = cast_world(42, 3, 1);
     uint64_t began;
@@ -584,8 +583,8 @@ static void who_leaves_before_its_cluster_ends_waits_no_longer(void **state)
     world_free(world);
 }
 
-/* Each is seen exiting, and none waits until it has to go without. */
-static void who_leave_all_at_once_do_not_undo_it(void **state)
+/* Each member is seen as exiting before its time-out. */
+static void all_members_may_leave_at_once(void **state)
 {
     (void)state;
 
@@ -615,8 +614,8 @@ static void start_without_types(struct world *world, uint32_t index)
     world_start(world, index, &settings);
 }
 
-/* Each has founded a cluster of its own. What an actor sees of it goes on; entities stay where they are. */
-static void clusters_of_one_are_linked(void **state)
+/* Its actors' view continues, and its entities stay. */
+static void a_cluster_of_one_may_join_another(void **state)
 {
     struct world *world = cast_new(37);
     struct ear ear;
@@ -634,7 +633,7 @@ static void clusters_of_one_are_linked(void **state)
     world_pause(world, 0, true);
     world_join(world, 1, 0);
     world_run(world, SECOND);
-    assert_int_equal(ready_count(world), 2); /* it is in no cluster meanwhile */
+    assert_int_equal(ready_count(world), 2); /* in no cluster during the join */
     world_pause(world, 0, false);
     wait_for(&ear, "1up");
     expect(&ear, "0up 1joined *0 1up ");
@@ -649,7 +648,7 @@ static void clusters_of_one_are_linked(void **state)
     world_free(world);
 }
 
-static void a_cluster_of_one_with_entities_stays(void **state)
+static void a_cluster_of_one_with_entities_joins_no_other(void **state)
 {
     struct world *world = cast_world(38, 1, 1);
     struct sherd_status status;
@@ -673,23 +672,24 @@ static void a_cluster_of_one_with_entities_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_state_says_who_has_seen_it),
-        cmocka_unit_test(changes_are_heard_on_every_lane),
-        cmocka_unit_test(what_comes_at_once_is_told_one_by_one),
-        cmocka_unit_test(the_status_says_who_has_seen_the_version),
-        cmocka_unit_test(a_leaving_node_is_heard_to_its_end),
-        cmocka_unit_test(a_node_is_told_by_another_one_to_leave),
-        cmocka_unit_test(a_downed_node_is_heard_to_its_end),
-        cmocka_unit_test(who_finds_no_cluster_is_heard_to_its_end),
-        cmocka_unit_test(a_node_hears_itself),
-        cmocka_unit_test(a_cluster_prepares_for_its_end),
-        cmocka_unit_test(who_is_weakly_up_ends_with_its_cluster),
-        cmocka_unit_test(who_leaves_before_its_cluster_ends_waits_no_longer),
-        cmocka_unit_test(who_leave_all_at_once_do_not_undo_it),
-        cmocka_unit_test(clusters_of_one_are_linked),
-        cmocka_unit_test(a_cluster_of_one_with_entities_stays),
-        cmocka_unit_test(a_sick_node_takes_nobody_with_it),
-        cmocka_unit_test(a_sleeper_hears_from_the_others_that_it_is_removed),
+        cmocka_unit_test(a_state_lists_the_members_that_have_seen_it),
+        cmocka_unit_test(every_lane_gets_every_change),
+        cmocka_unit_test(merged_gossips_give_one_event_for_each_change),
+        cmocka_unit_test(
+            the_status_lists_the_members_that_have_seen_the_version),
+        cmocka_unit_test(a_leaving_node_gets_its_events_to_the_end),
+        cmocka_unit_test(a_node_leaves_at_the_request_of_another),
+        cmocka_unit_test(a_downed_node_gets_its_events_to_the_end),
+        cmocka_unit_test(a_node_without_a_cluster_gets_the_end_event),
+        cmocka_unit_test(a_joining_node_gets_its_own_events),
+        cmocka_unit_test(a_full_shutdown_prepares_all_members_first),
+        cmocka_unit_test(a_weakly_up_member_ends_with_its_cluster),
+        cmocka_unit_test(an_early_leaver_waits_no_longer_than_its_cluster),
+        cmocka_unit_test(all_members_may_leave_at_once),
+        cmocka_unit_test(a_cluster_of_one_may_join_another),
+        cmocka_unit_test(a_cluster_of_one_with_entities_joins_no_other),
+        cmocka_unit_test(a_node_that_downed_all_others_ends_alone),
+        cmocka_unit_test(a_paused_node_learns_from_others_that_it_was_removed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Which incarnation a contact stands for, when handshakes and the word of the cluster come in any order. */
+/* Tests which incarnation a peer's entry has, for any order of handshakes and events. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ static struct node_id life(uint64_t uid)
 struct scene {
     struct machine machine;
     struct contacts contacts;
-    struct node_id first, second, third; /* lives, one after the other */
+    struct node_id first, second, third; /* incarnations, one after the other */
 };
 
 static struct scene *scene_new(void)
@@ -50,7 +50,7 @@ static uint64_t learned(struct scene *scene, const struct node_id *node)
     return contacts_learn(&scene->contacts, node, 0)->uid;
 }
 
-static void a_newer_life_is_learned(void **state)
+static void a_newer_incarnation_is_learned(void **state)
 {
     struct scene *scene = scene_new();
     (void)state;
@@ -62,8 +62,8 @@ static void a_newer_life_is_learned(void **state)
     scene_free(scene);
 }
 
-/* By two connections the handshake of the life before came after that of the one that lives. */
-static void who_is_gone_makes_room_for_whom_it_replaced(void **state)
+/* On two connections, the former incarnation's handshake came last. */
+static void a_removed_incarnation_makes_room_for_the_one_it_replaced(void **state)
 {
     struct scene *scene = scene_new();
     struct contact *contact;
@@ -82,7 +82,7 @@ static void who_is_gone_makes_room_for_whom_it_replaced(void **state)
     scene_free(scene);
 }
 
-static void a_handshake_may_make_that_room_too(void **state)
+static void a_handshake_after_a_removal_restores_the_replaced_incarnation(void **state)
 {
     struct scene *scene = scene_new();
     (void)state;
@@ -101,8 +101,8 @@ static uint64_t learned_by(struct scene *scene, const struct node_id *node,
     return contacts_learn(&scene->contacts, node, order)->uid;
 }
 
-/* Connections come in the order of lives, and are read in any order. */
-static void the_life_with_the_later_connection_stays(void **state)
+/* Connections come in the order of incarnations, and are read in any order. */
+static void the_incarnation_with_the_later_connection_stays(void **state)
 {
     struct scene *scene = scene_new();
     (void)state;
@@ -110,15 +110,16 @@ static void the_life_with_the_later_connection_stays(void **state)
     assert_int_equal(learned_by(scene, &scene->second, 7), 2);
     assert_int_equal(learned_by(scene, &scene->first, 6), 2);
     assert_null(contacts_meant(&scene->contacts, &scene->first));
-    assert_int_equal(learned_by(scene, &scene->second, 5), 2); /* one of its own that came earlier */
+    /* an earlier connection of its own */
+    assert_int_equal(learned_by(scene, &scene->second, 5), 2);
     assert_int_equal(learned_by(scene, &scene->first, 6), 2);
     assert_int_equal(learned_by(scene, &scene->third, 8), 3);
     assert_int_equal(learned_by(scene, &scene->second, 7), 3);
     scene_free(scene);
 }
 
-/* The order of the one that was learned first was not known. */
-static void a_later_connection_brings_a_life_back(void **state)
+/* The order of the first connection was unknown. */
+static void a_later_connection_restores_an_incarnation(void **state)
 {
     struct scene *scene = scene_new();
     (void)state;
@@ -131,8 +132,8 @@ static void a_later_connection_brings_a_life_back(void **state)
     scene_free(scene);
 }
 
-/* A lane has read the former life's, and control, which knows better, tells it so. */
-static void a_lane_is_told_which_life_is_the_later(void **state)
+/* The lane has read the former incarnation's handshake. */
+static void control_tells_a_lane_the_later_incarnation(void **state)
 {
     struct scene *scene = scene_new();
     const struct known_node second = { scene->second, 3, 4 };
@@ -146,7 +147,7 @@ static void a_lane_is_told_which_life_is_the_later(void **state)
     scene_free(scene);
 }
 
-static void who_is_gone_already_is_not_learned(void **state)
+static void a_removed_incarnation_is_not_learned(void **state)
 {
     struct scene *scene = scene_new();
     (void)state;
@@ -158,7 +159,7 @@ static void who_is_gone_already_is_not_learned(void **state)
     scene_free(scene);
 }
 
-/* ---- acquaintances ---- */
+/* ---- known nodes ---- */
 
 #define MANY 300
 
@@ -167,7 +168,7 @@ static struct known_node heard_of(uint32_t number, uint64_t uid)
     struct known_node one = { .capabilities = uid * 1000, .lanes = 4 };
     char host[HOST_MAX + 1] = { 0 };
 
-    /* Of all lengths. */
+    /* of all lengths */
     memset(host, 'a', 1 + number % (HOST_MAX - 8));
     (void)snprintf(host + strlen(host), 8, "%u", number);
     assert_true(address_set(&one.node.address, host, strlen(host),
@@ -184,7 +185,7 @@ static void assert_same(const struct known_node *one,
     assert_int_equal(one->lanes, other->lanes);
 }
 
-static void acquaintances_are_found_by_uid_and_by_address(void **state)
+static void known_nodes_are_found_by_uid_and_by_address(void **state)
 {
     struct known_nodes all = { 0 };
     struct known_node one, found;
@@ -211,7 +212,7 @@ static void acquaintances_are_found_by_uid_and_by_address(void **state)
     known_nodes_fini(&all);
 }
 
-static void who_is_only_heard_of_has_no_contact(void **state)
+static void a_known_node_has_no_entry(void **state)
 {
     struct scene *scene = scene_new();
     const struct known_node one = heard_of(1, 11), two = heard_of(2, 12);
@@ -238,8 +239,8 @@ static void who_is_only_heard_of_has_no_contact(void **state)
     scene_free(scene);
 }
 
-/* As if each had had a contact all the time. */
-static void an_acquaintance_counts_as_met(void **state)
+/* A known node acts as if it always had an entry. */
+static void a_known_node_counts_as_learned(void **state)
 {
     struct scene *scene = scene_new();
     const struct known_node first = { scene->first, 1, 2 };
@@ -258,7 +259,7 @@ static void an_acquaintance_counts_as_met(void **state)
     scene_free(scene);
 }
 
-static void a_newer_life_is_heard_of(void **state)
+static void a_newer_incarnation_replaces_a_known_node(void **state)
 {
     struct scene *scene = scene_new();
     const struct known_node first = { scene->first, 1, 2 };
@@ -272,7 +273,7 @@ static void a_newer_life_is_heard_of(void **state)
     scene_free(scene);
 }
 
-static void an_acquaintance_may_go(void **state)
+static void a_known_node_may_be_removed(void **state)
 {
     struct scene *scene = scene_new();
     const struct known_node first = { scene->first, 1, 2 };
@@ -310,8 +311,8 @@ static uint64_t stale(struct scene *scene)
         .stale;
 }
 
-/* The connection to the next life is not there yet. */
-static void what_is_meant_for_the_life_before_does_not_wait_for_the_next(void **state)
+/* The next incarnation has no connection yet. */
+static void messages_for_a_former_incarnation_do_not_wait_for_the_next(void **state)
 {
     struct scene *scene = scene_new();
     (void)state;
@@ -319,20 +320,21 @@ static void what_is_meant_for_the_life_before_does_not_wait_for_the_next(void **
     assert_int_equal(learned(scene, &scene->first), 1);
     assert_int_equal(sent(scene, &scene->first, STREAM_ORDINARY), 1);
     assert_int_equal(learned(scene, &scene->second), 2);
-    assert_int_equal(stale(scene), 1); /* what waited */
+    assert_int_equal(stale(scene), 1); /* the waiting message */
     assert_int_equal(sent(scene, &scene->first, STREAM_ORDINARY), 0);
     assert_int_equal(stale(scene), 2);
     assert_int_equal(sent(scene, &scene->second, STREAM_ORDINARY), 1);
-    assert_int_equal(sent(scene, &scene->third, STREAM_ORDINARY), 1); /* it may be there before its handshake is read */
+    /* its handshake may be read later */
+    assert_int_equal(sent(scene, &scene->third, STREAM_ORDINARY), 1);
     scene->third.uid = 0;
-    assert_int_equal(sent(scene, &scene->third, STREAM_ORDINARY), 1); /* whoever is there */
-    assert_int_equal(sent(scene, &scene->first, STREAM_CONTROL), 1); /* what membership says names its receiver */
+    assert_int_equal(sent(scene, &scene->third, STREAM_ORDINARY), 1); /* any incarnation there */
+    assert_int_equal(sent(scene, &scene->first, STREAM_CONTROL), 1); /* these name their receiver */
     assert_int_equal(stale(scene), 2);
     scene_free(scene);
 }
 
-/* Several lives may end before what was meant for the first of them is over. */
-static void what_is_meant_for_an_earlier_life_is_not_sent_either(void **state)
+/* Several incarnations may end before messages for the first one stop. */
+static void messages_for_an_earlier_incarnation_are_not_sent(void **state)
 {
     struct scene *scene = scene_new();
     (void)state;
@@ -350,22 +352,23 @@ static void what_is_meant_for_an_earlier_life_is_not_sent_either(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_newer_life_is_learned),
-        cmocka_unit_test(who_is_gone_makes_room_for_whom_it_replaced),
-        cmocka_unit_test(a_handshake_may_make_that_room_too),
+        cmocka_unit_test(a_newer_incarnation_is_learned),
         cmocka_unit_test(
-            what_is_meant_for_the_life_before_does_not_wait_for_the_next),
+            a_removed_incarnation_makes_room_for_the_one_it_replaced),
         cmocka_unit_test(
-            what_is_meant_for_an_earlier_life_is_not_sent_either),
-        cmocka_unit_test(the_life_with_the_later_connection_stays),
-        cmocka_unit_test(a_later_connection_brings_a_life_back),
-        cmocka_unit_test(a_lane_is_told_which_life_is_the_later),
-        cmocka_unit_test(who_is_gone_already_is_not_learned),
-        cmocka_unit_test(acquaintances_are_found_by_uid_and_by_address),
-        cmocka_unit_test(who_is_only_heard_of_has_no_contact),
-        cmocka_unit_test(an_acquaintance_counts_as_met),
-        cmocka_unit_test(a_newer_life_is_heard_of),
-        cmocka_unit_test(an_acquaintance_may_go),
+            a_handshake_after_a_removal_restores_the_replaced_incarnation),
+        cmocka_unit_test(
+            messages_for_a_former_incarnation_do_not_wait_for_the_next),
+        cmocka_unit_test(messages_for_an_earlier_incarnation_are_not_sent),
+        cmocka_unit_test(the_incarnation_with_the_later_connection_stays),
+        cmocka_unit_test(a_later_connection_restores_an_incarnation),
+        cmocka_unit_test(control_tells_a_lane_the_later_incarnation),
+        cmocka_unit_test(a_removed_incarnation_is_not_learned),
+        cmocka_unit_test(known_nodes_are_found_by_uid_and_by_address),
+        cmocka_unit_test(a_known_node_has_no_entry),
+        cmocka_unit_test(a_known_node_counts_as_learned),
+        cmocka_unit_test(a_newer_incarnation_replaces_a_known_node),
+        cmocka_unit_test(a_known_node_may_be_removed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

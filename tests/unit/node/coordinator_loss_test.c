@@ -1,5 +1,8 @@
-/* The coordinator's node is lost at every step by which shards get or change homes, alone or together with a home, and its successor goes
- * on: a run without harm shows at which instants something happened, and each of them is the end of the node in a run of its own. */
+/* Loses the coordinator's node at every step of giving or changing homes, alone or with a home: its
+ * successor continues.
+ *
+ * A run without faults records the instants of events. Each is the end of the node in a run of its
+ * own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +23,7 @@
 #define IDS 36
 #define INSTANTS_MAX 4096
 #define WINDOW (6 * SECOND)
-#define BOUND (60 * SECOND) /* for all shards to have homes again */
+#define BOUND (60 * SECOND) /* until all shards have homes again */
 
 /* Why shards get other homes. Node 0 is the oldest. */
 enum cause {
@@ -35,10 +38,10 @@ static const char *const cause_texts[] = { "asked for", "rebalanced", "left",
 
 struct scenario {
     enum cause cause;
-    uint32_t with; /* also lost; 0: nobody */
+    uint32_t with; /* also lost; 0: none */
 };
 
-/* A world, what judges it, and when what concerns homes has happened there since it was begun. */
+/* A world, its judge, and the instants of events about homes. */
 struct scene {
     struct world *world;
     struct workload_world *workload;
@@ -98,7 +101,7 @@ static void see_probe(void *user, uint32_t node, uint32_t machine,
     see(scene);
 }
 
-/* What its coordinator could hear. */
+/* Records an event that the coordinator could see. */
 static void see_step(void *user, const struct world_step *step, bool begins)
 {
     struct scene *scene = user;
@@ -157,7 +160,8 @@ static struct scene *scene_new(const struct scenario *scenario)
         workload_stop(workload_world_of(scene->workload));
     for (uint32_t i = 0; i < NODES - (uint32_t)joins; i++) {
         start(scene, i);
-        assert_true(world_until(scene->world, world_all_up, NULL, 60 * SECOND)); /* older than the next */
+        /* it is older than the next one */
+        assert_true(world_until(scene->world, world_all_up, NULL, 60 * SECOND));
     }
     world_run(scene->world, 5 * SECOND);
     return scene;
@@ -174,7 +178,7 @@ static void scene_free(struct scene *scene)
 static void begin(struct scene *scene)
 {
     scene->is_watched = true;
-    see(scene); /* before anything */
+    see(scene); /* before all events */
     switch (scene->scenario->cause) {
     case ASKED_FOR:
         workload_resume(workload_world_of(scene->workload));
@@ -189,7 +193,7 @@ static void begin(struct scene *scene)
     }
 }
 
-/* What happens without harm; of a scene that is gone. There is one workload at a time. */
+/* Runs the scenario without faults and frees its world. There is one workload at a time. */
 static struct scene unharmed(const struct scenario *scenario)
 {
     struct scene *scene = scene_new(scenario);
@@ -217,7 +221,7 @@ static struct scene unharmed(const struct scenario *scenario)
     return seen;
 }
 
-/* Runs until just that has happened, and is as far as the unharmed one was. */
+/* Runs as far as the run without faults had come. */
 static void run_up_to(struct scene *scene, const struct scene *unharmed,
                       uint32_t instant)
 {
@@ -249,7 +253,7 @@ static bool is_good(struct scene *scene)
     return !broken;
 }
 
-/* The others find out, and all shards have homes again in time, one each; every message is accounted for. */
+/* Checks that all shards get one home each in time, and that every message is accounted for. */
 static bool goes_on(struct scene *scene, uint32_t by)
 {
     struct check_message_counts counts;
@@ -292,8 +296,8 @@ static bool is_lost_at(const struct scenario *scenario, const struct scene *calm
     return is_well;
 }
 
-/* In every way where COORDINATOR_LOSS_WAYS is set; else in one, which changes from instant to instant. At each COORDINATOR_LOSS_STEP-th
- * instant, by default all. */
+/* Uses all ways if COORDINATOR_LOSS_WAYS is set; else one, which changes with the instant. Takes
+ * each COORDINATOR_LOSS_STEP-th instant, by default all. */
 static void is_lost(const struct scenario *scenario)
 {
     bool all_ways = getenv("COORDINATOR_LOSS_WAYS");
@@ -318,25 +322,25 @@ static void over(enum cause cause, const uint32_t *with, uint32_t count)
         is_lost(&(struct scenario){ cause, with[i] });
 }
 
-static void while_shards_are_asked_for(void **state)
+static void shards_get_homes_if_the_coordinator_is_lost_at_first_messages(void **state)
 {
     (void)state;
     over(ASKED_FOR, (const uint32_t[]){ 1 }, 1);
 }
 
-static void while_shards_move_to_who_joins(void **state)
+static void shards_get_homes_if_the_coordinator_is_lost_during_a_join(void **state)
 {
     (void)state;
     over(REBALANCED, (const uint32_t[]){ 1, 3 }, 2);
 }
 
-static void while_shards_move_from_who_leaves(void **state)
+static void shards_get_homes_if_the_coordinator_is_lost_during_a_leave(void **state)
 {
     (void)state;
     over(LEFT, (const uint32_t[]){ 1, 2 }, 2);
 }
 
-static void while_hand_offs_are_given_up(void **state)
+static void shards_get_homes_if_the_coordinator_is_lost_in_failed_hand_offs(void **state)
 {
     (void)state;
     over(STUBBORN, (const uint32_t[]){ 1, 3 }, 2);
@@ -345,10 +349,14 @@ static void while_hand_offs_are_given_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(while_shards_are_asked_for),
-        cmocka_unit_test(while_shards_move_to_who_joins),
-        cmocka_unit_test(while_shards_move_from_who_leaves),
-        cmocka_unit_test(while_hand_offs_are_given_up),
+        cmocka_unit_test(
+            shards_get_homes_if_the_coordinator_is_lost_at_first_messages),
+        cmocka_unit_test(
+            shards_get_homes_if_the_coordinator_is_lost_during_a_join),
+        cmocka_unit_test(
+            shards_get_homes_if_the_coordinator_is_lost_during_a_leave),
+        cmocka_unit_test(
+            shards_get_homes_if_the_coordinator_is_lost_in_failed_hand_offs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What a node tells of its replicators: each thing that one of them refuses or gives up is seen in the status. */
+/* Tests that the status counts what a replicator refuses or gives up. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,14 +13,14 @@
 #include "node/control.h"
 
 #define PATH "/system/ddataReplicator"
-#define VALUE_SIZE 12000 /* an entry may have as much, a message not */
+#define VALUE_SIZE 12000 /* fits into an entry, but not into a message */
 
 static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
 static const struct identity other = { "akka", "S", { { "b", 2 }, 22 } };
 static const struct consistency local = { .level = CONSISTENCY_LOCAL };
 static const struct consistency all = { CONSISTENCY_ALL, 0, 0, 1000 };
 
-/* A node, the replicator of its users and that of its sharding; and the users' one of another node. */
+/* A node with the users' replicator and sharding's, and another node's. */
 struct bench {
     struct node *node;
     struct replicator *users;
@@ -120,7 +120,7 @@ static struct dd_value *set_of(enum dd_kind kind, size_t size)
     return set;
 }
 
-/* What the other node has sent comes to the users' replicator, so many times. */
+/* Passes messages of the other node to the users' replicator, so many times. */
 static void carry(struct bench *bench, uint32_t times)
 {
     struct outbox answers = { 0 };
@@ -141,7 +141,7 @@ static void carry(struct bench *bench, uint32_t times)
     outbox_fini(&answers);
 }
 
-/* ---- what makes each of them ---- */
+/* ---- one cause for each counter ---- */
 
 static void come_of_another_type(struct bench *bench)
 {
@@ -166,7 +166,7 @@ static void come_unreadable(struct bench *bench)
                            &bench->outbox);
 }
 
-/* Of sharding's as of the users': they are added up. */
+/* The status adds the count of sharding's replicator. */
 static void be_too_large(struct bench *bench)
 {
     char key[REPLICATOR_KEY_SIZE_MAX + 1];
@@ -234,7 +234,7 @@ static void leave_too_many(struct bench *bench)
                                 &(struct node_id){ { "c", 3 }, 1000 + i });
 }
 
-/* Nobody is there: one waits, and of values as many as are not much. */
+/* The receiver does not exist: one message waits, or some small values. */
 static void gossip_to_nobody(struct bench *bench, enum repeats repeats,
                              size_t size, uint32_t count)
 {
@@ -249,7 +249,7 @@ static void gossip_to_nobody(struct bench *bench, enum repeats repeats,
 
     for (uint32_t i = 0; i < count; i++)
         outbox_put(&machine->outbox, &message);
-    machine_flush_outbox(machine, NULL); /* nothing is for the node itself */
+    machine_flush_outbox(machine, NULL); /* none is for the node itself */
 }
 
 static void gossip_too_fast(struct bench *bench)
@@ -262,8 +262,8 @@ static void differ_too_much(struct bench *bench)
     gossip_to_nobody(bench, REPEATS_VALUES, 100000, 4);
 }
 
-/* Each in its turn, and no other one with it. */
-static void the_status_says_what_was_refused(void **state)
+/* Each counter counts alone. */
+static void the_status_counts_each_refusal(void **state)
 {
     static const struct {
         enum sherd_counter counter;
@@ -276,7 +276,7 @@ static void the_status_says_what_was_refused(void **state)
         { SHERD_VALUES_UNSENT, be_larger_than_a_message, 2 }, /* the change, and the whole */
         { SHERD_DELTAS_LOST, change_too_fast, REPLICATOR_DELTAS_MAX },
         { SHERD_VALUES_GOSSIP_DROPPED, compare_too_much, 1 },
-        { SHERD_VALUES_REFUSED, be_too_many, 5 }, /* there were as many before */
+        { SHERD_VALUES_REFUSED, be_too_many, 5 }, /* as many were there */
         { SHERD_REPLICAS_REFUSED, be_too_many_members, 1 },
         { SHERD_GOSSIP_LEFT_OUT, gossip_too_fast, 2 },
         { SHERD_VALUES_LEFT_OUT, differ_too_much, 1 },
@@ -308,7 +308,7 @@ static void the_status_says_what_was_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_status_says_what_was_refused),
+        cmocka_unit_test(the_status_counts_each_refusal),
     };
 
     return cmocka_run_group_tests_name("node_data_counters", tests, NULL, NULL);

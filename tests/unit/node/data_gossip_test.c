@@ -1,5 +1,5 @@
-/* Many keys with long names, of which no delta tells: statuses of ten chunks leave at once, of more bytes than a link should have waiting; a node
- * that comes later has all of them soon. */
+/* Tests many keys with long names and without deltas: statuses of ten chunks leave at once, and are
+ * more bytes than may wait on a link. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static void start(struct world *world, uint32_t index)
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
 }
 
-/* arg: how many nodes there are. */
+/* arg: number of nodes. */
 static bool all_have_all(struct world *world, void *arg)
 {
     uint32_t nodes = *(uint32_t *)arg;
@@ -64,7 +64,7 @@ static bool all_have_all(struct world *world, void *arg)
     return true;
 }
 
-static void who_comes_later_has_all_keys(void **state)
+static void a_node_that_joins_later_gets_all_keys(void **state)
 {
     static const struct sherd_behavior behavior = { .name = "writer",
                                                     .receive = put_all };
@@ -84,7 +84,7 @@ static void who_comes_later_has_all_keys(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_comes_later_has_all_keys),
+        cmocka_unit_test(a_node_that_joins_later_gets_all_keys),
     };
 
     return cmocka_run_group_tests_name("node_data_gossip", tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Actors change and read distributed data, each on its own node: it converges, and every call has its one answer. */
+/* Tests distributed data: actors change and read it on their nodes, it converges, and each call has
+ * one answer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 
 #include <sherd/ddata.h>
 
-/* One actor: what it does when it starts, and what it heard: "updated#1 found#2=3 ". */
+/* An actor: its act at the start, and its messages, "updated#1 found#2=3 ". */
 struct voice {
     struct world *world;
     void (*act)(struct sherd_ctx *ctx);
@@ -38,7 +39,7 @@ static const char *const words[] = {
 #define MANY_KEYS (2u * DATA_KEYS_MAX + 100) /* three answers' worth */
 #define DELETED_KEYS 50u
 
-static uint32_t listed[MANY_KEYS]; /* how often a key was */
+static uint32_t listed[MANY_KEYS]; /* of each key */
 
 static void has_what_it_lists(const struct sherd_value *value)
 {
@@ -50,7 +51,7 @@ static void has_what_it_lists(const struct sherd_value *value)
     assert_int_equal(sherd_value_has(value, &other), 0);
 }
 
-/* Of an OR_MAP the sum of what its keys have: counts, sizes, flags, and 100 for each register. */
+/* Returns a sum over an OR_MAP's keys: counts, sizes, flags, and 100 for each register. */
 static int sum_of(const struct sherd_value *map)
 {
     struct sherd_item key, item;
@@ -69,7 +70,7 @@ static int sum_of(const struct sherd_value *map)
     return sum;
 }
 
-/* Of a set or map how many, of a counter the count. */
+/* Returns a set's or map's size, or a counter's value. */
 static int number_of(const struct sherd_msg *msg)
 {
     struct sherd_value *value = sherd_data_value(msg);
@@ -88,7 +89,7 @@ static int number_of(const struct sherd_msg *msg)
     return number;
 }
 
-/* Asks for those that did not come with these. How many came. */
+/* Asks for the keys after these. Returns how many came. */
 static int take_keys(struct sherd_ctx *ctx, const struct sherd_msg *msg)
 {
     const char *key;
@@ -201,7 +202,7 @@ static void follow_flags(struct sherd_ctx *ctx)
 
 static void add_third(struct sherd_ctx *ctx)
 {
-    sherd_data_unsubscribe(ctx, "flags"); /* it does not follow it */
+    sherd_data_unsubscribe(ctx, "flags"); /* it does not subscribe */
     add(ctx, "flags", "third", NULL, 4);
 }
 
@@ -213,7 +214,6 @@ static void count_up(struct sherd_ctx *ctx)
 
 #define AT_ONCE 100u
 
-/* Without waiting. */
 static void add_at_once(struct sherd_ctx *ctx, char whose)
 {
     char text[8];
@@ -259,13 +259,13 @@ static void do_wrong(struct sherd_ctx *ctx)
     assert_int_equal(sherd_data_subscribe(ctx, "visi*", 7), SHERD_EINVAL);
     assert_int_equal(sherd_data_subscribe(ctx, "s\xff", 7), SHERD_EINVAL);
     assert_int_equal(sherd_data_subscribe(ctx, "s\xff", 8), SHERD_EINVAL);
-    add(ctx, "set", "b\xff", NULL, 10); /* no text: nobody else would take it */
+    add(ctx, "set", "b\xff", NULL, 10); /* not UTF-8: other nodes would refuse it */
     sherd_data_get(ctx, "s\xff", NULL, 11);
     sherd_data_update(ctx, "o", (enum sherd_data_type)(256 + SHERD_G_SET),
-                      &change, 1, NULL, 13); /* no type: not that of the last eight bits */
+                      &change, 1, NULL, 13); /* no type, but its last eight bits are one */
     change.verb = (enum sherd_verb)(256 + SHERD_ADD);
     sherd_data_update(ctx, "o", SHERD_G_SET, &change, 1, NULL, 14);
-    sherd_data_get(ctx, "visits", NULL, 12); /* deleted before it is answered */
+    sherd_data_get(ctx, "visits", NULL, 12); /* deleted before the answer */
     sherd_data_delete(ctx, "visits", NULL, 7);
     count(ctx, 1, 8);
     sherd_data_get(ctx, "visits", NULL, 9);
@@ -300,8 +300,8 @@ static void empty_map(struct sherd_ctx *ctx)
     change_map(ctx, SHERD_OR_SET, SHERD_REMOVE, "comes and goes", 3);
     change_map(ctx, 0, SHERD_REMOVE, "count", 3);
     sherd_data_get(ctx, "map", NULL, 4);
-    change_map(ctx, SHERD_FLAG, SHERD_COUNT, "flag", 5); /* none for it */
-    change_map(ctx, SHERD_FLAG, SHERD_SWITCH_ON, "set", 6); /* of another type */
+    change_map(ctx, SHERD_FLAG, SHERD_COUNT, "flag", 5); /* no verb of flags */
+    change_map(ctx, SHERD_FLAG, SHERD_SWITCH_ON, "set", 6); /* another type */
     change_map(ctx, SHERD_LWW_MAP, SHERD_PUT, "new", 7); /* not inside */
     change_map(ctx, 0, SHERD_ADD, "set", 8); /* of no type */
 }
@@ -318,7 +318,7 @@ static void mix_maps(struct sherd_ctx *ctx)
     sherd_data_update(ctx, "without", SHERD_OR_MULTIMAP, &change, 1, NULL, 3);
     sherd_data_update(ctx, "without", SHERD_OR_MULTIMAP_DELTAS, &change, 1,
                       NULL, 4);
-    change.inside = SHERD_OR_SET; /* it is no OR_MAP */
+    change.inside = SHERD_OR_SET; /* no OR_MAP */
     sherd_data_update(ctx, "with", SHERD_OR_MULTIMAP_DELTAS, &change, 1, NULL,
                       5);
     sherd_data_get(ctx, "with", NULL, 6);
@@ -369,7 +369,7 @@ static void list_keys(struct sherd_ctx *ctx)
     sherd_data_keys(ctx, 0, 3);
 }
 
-#define LARGE_ITEMS 2400u /* of 90 bytes: more than a message's body may have, less than an entry */
+#define LARGE_ITEMS 2400u /* of 90 bytes: too large for a body, not for an entry */
 
 static void add_much(struct sherd_ctx *ctx)
 {
@@ -404,7 +404,7 @@ static void a_change_is_seen_everywhere(void **state)
     open_voice(&reader, world, 2, 1, get_flags);
     wait_for(&reader, "found#3=2 ");
     wait_for(&follower, "changed#7=2 ");
-    open_voice(&late, world, 1, 1, follow_flags); /* the lane follows it already */
+    open_voice(&late, world, 1, 1, follow_flags); /* the lane already subscribes */
     wait_for(&late, "changed#7=2 ");
     open_voice(&third, world, 2, 0, add_third);
     wait_for(&follower, "changed#7=3 ");
@@ -412,7 +412,7 @@ static void a_change_is_seen_everywhere(void **state)
     world_free(world);
 }
 
-static void all_that_is_counted_counts(void **state)
+static void a_counter_adds_the_counts_of_all_actors(void **state)
 {
     struct world *world = cast_world(52, 4, 2);
     struct voice voices[8], reader;
@@ -427,8 +427,8 @@ static void all_that_is_counted_counts(void **state)
     world_free(world);
 }
 
-/* DD-038: of two actors of one node, whether they share a lane or not. */
-static void what_two_actors_add_at_once_is_there(void **state)
+/* The actors are on one lane, or on two. */
+static void concurrent_adds_of_two_actors_are_both_kept(void **state)
 {
     (void)state;
     for (uint32_t lane = 0; lane < 2; lane++) {
@@ -470,7 +470,7 @@ static void every_call_has_its_answer(void **state)
     world_free(world);
 }
 
-static void who_is_missing_is_waited_for(void **state)
+static void a_write_to_all_is_late_if_a_node_is_missing(void **state)
 {
     struct world *world = cast_world(54, 3, 1);
     struct voice writer, reader;
@@ -479,12 +479,12 @@ static void who_is_missing_is_waited_for(void **state)
     world_crash(world, 2);
     open_voice(&writer, world, 0, 0, add_for_all);
     wait_for(&writer, "late#1 ");
-    open_voice(&reader, world, 1, 0, get_flags); /* the other one has it: it is not undone */
+    open_voice(&reader, world, 1, 0, get_flags); /* a late write is not undone */
     wait_for(&reader, "found#3=1 ");
     world_free(world);
 }
 
-/* All at once, without the role: each has its answer. */
+/* Makes each kind of call without the role; each has its answer. */
 static void call_all(struct sherd_ctx *ctx)
 {
     sherd_data_get(ctx, "flags", NULL, 1);
@@ -494,8 +494,8 @@ static void call_all(struct sherd_ctx *ctx)
     sherd_data_keys(ctx, 0, 5);
 }
 
-/* Who has not the role of the replicas is not counted, is sent nothing, and refuses its own actors' calls. */
-static void replicas_are_where_the_role_is(void **state)
+/* Other members do not count, get no data, and refuse their actors' calls. */
+static void only_members_with_the_role_have_replicas(void **state)
 {
     static const char *const roles[] = { "store" };
     struct world *world = cast_new(60);
@@ -528,13 +528,13 @@ static void replicas_are_where_the_role_is(void **state)
     for (uint32_t i = 0; i < 3; i++)
         assert_int_equal(machine_data(world_node(world, i)->node->machines[0]) != NULL,
                          i < 2);
-    world_pause(world, 2, true); /* nobody misses it */
+    world_pause(world, 2, true); /* no write needs it */
     open_voice(&writer, world, 1, 0, add_for_all);
     wait_for(&writer, "updated#1 ");
     world_free(world);
 }
 
-static void what_is_too_much_is_refused(void **state)
+static void a_set_beyond_its_limit_is_refused(void **state)
 {
     struct world *world = cast_world(55, 1, 1);
     struct voice voice;
@@ -592,8 +592,8 @@ static void values_have_a_limit(void **state)
     world_free(world);
 }
 
-/* However many do, one after the other, on a lane. */
-static void to_follow_a_key_is_no_use_of_it(void **state)
+/* Many actors of a lane subscribe, one after the other. */
+static void subscribing_to_a_key_does_not_count_as_using_it(void **state)
 {
     static const struct replicator_expiry expiry = { "flags", 10000 };
     struct world *world = cast_new(61);
@@ -626,8 +626,8 @@ static bool is_reading(struct world *world, void *arg)
                .aggregators > 0;
 }
 
-/* A node that stood still reads the answer of long ago, and then what time it is: the key is not deleted. */
-static void what_expires_before_its_answer_is_not_there(void **state)
+/* A paused node reads an old answer, and then the time: the key is not deleted. */
+static void a_key_that_expires_before_its_answer_is_not_found(void **state)
 {
     static const struct replicator_expiry expiry = { "flags", 10000 };
     struct world *world = cast_new(63);
@@ -657,8 +657,8 @@ static void what_expires_before_its_answer_is_not_there(void **state)
     world_free(world);
 }
 
-/* A part at a time, those that are deleted not among them. */
-static void keys_are_told(void **state)
+/* Deleted keys are not among them. */
+static void keys_are_listed_in_parts(void **state)
 {
     struct world *world = cast_world(59, 1, 1);
     struct voice none, writer, reader;
@@ -677,7 +677,7 @@ static void keys_are_told(void **state)
     world_free(world);
 }
 
-static void keys_that_no_call_can_have_are_not_told(void **state)
+static void keys_that_no_call_can_use_are_not_listed(void **state)
 {
     static const char large[SHERD_DATA_KEY_MAX + 1] = "k";
     struct buf body = { 0 };
@@ -707,14 +707,14 @@ static void keys_that_no_call_can_have_are_not_told(void **state)
     buf_fini(&body);
 }
 
-/* Nor listed any more: when there is room, who subscribes is told of changes. */
-static void a_refused_subscriber_is_none(void **state)
+/* The actor is not listed, either. Once there is room, a new subscriber gets changes. */
+static void a_refused_subscriber_gets_no_changes(void **state)
 {
     struct world *world = cast_world(60, 1, 1);
     struct control *control =
         node_machine(world_node(world, 0)->node, 0)->control;
     struct voice writer, first, second;
-    uint64_t token = 1000; /* of lanes that there are not */
+    uint64_t token = 1000; /* of missing lanes */
 
     (void)state;
     open_voice(&writer, world, 0, 0, add_third);
@@ -768,21 +768,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_change_is_seen_everywhere),
-        cmocka_unit_test(all_that_is_counted_counts),
-        cmocka_unit_test(what_two_actors_add_at_once_is_there),
+        cmocka_unit_test(a_counter_adds_the_counts_of_all_actors),
+        cmocka_unit_test(concurrent_adds_of_two_actors_are_both_kept),
         cmocka_unit_test(every_call_has_its_answer),
         cmocka_unit_test(a_value_may_be_larger_than_a_body),
         cmocka_unit_test(a_map_has_values_of_any_type),
-        cmocka_unit_test(a_refused_subscriber_is_none),
-        cmocka_unit_test(keys_are_told),
-        cmocka_unit_test(keys_that_no_call_can_have_are_not_told),
+        cmocka_unit_test(a_refused_subscriber_gets_no_changes),
+        cmocka_unit_test(keys_are_listed_in_parts),
+        cmocka_unit_test(keys_that_no_call_can_use_are_not_listed),
         cmocka_unit_test(multimaps_with_deltas_are_another_type),
-        cmocka_unit_test(replicas_are_where_the_role_is),
-        cmocka_unit_test(what_is_too_much_is_refused),
+        cmocka_unit_test(only_members_with_the_role_have_replicas),
+        cmocka_unit_test(a_set_beyond_its_limit_is_refused),
         cmocka_unit_test(values_have_a_limit),
-        cmocka_unit_test(to_follow_a_key_is_no_use_of_it),
-        cmocka_unit_test(what_expires_before_its_answer_is_not_there),
-        cmocka_unit_test(who_is_missing_is_waited_for),
+        cmocka_unit_test(subscribing_to_a_key_does_not_count_as_using_it),
+        cmocka_unit_test(a_key_that_expires_before_its_answer_is_not_found),
+        cmocka_unit_test(a_write_to_all_is_late_if_a_node_is_missing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

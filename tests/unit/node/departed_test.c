@@ -1,4 +1,4 @@
-/* Who has left the cluster by itself is heard for a while, and who was downed is not (behaviour 1.4). */
+/* Tests for how long frames of a member are accepted that left, or was downed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static const struct node_id *member(struct world *world, uint32_t index)
     return &world_node(world, index)->settings.identity.node;
 }
 
-/* For control of the first node, and for its lane. */
+/* Whether control and the lane of the first node accept its frames. */
 static bool is_heard(struct world *world, uint64_t uid)
 {
     struct machine *lane = node_machine(world_node(world, 0)->node, 1);
@@ -42,7 +42,7 @@ static bool is_gone(struct world *world, void *uid)
     return contact && contact->gone;
 }
 
-/* Three nodes; the last two have written to an actor of the first. */
+/* Makes three nodes; the last two have written to an actor of the first. */
 static struct world *begin(void)
 {
     struct world *world = cast_world(31, 3, 1);
@@ -57,7 +57,7 @@ static struct world *begin(void)
     return world;
 }
 
-static void who_left_is_heard_for_a_while(void **state)
+static void frames_of_a_departed_member_are_accepted_for_a_while(void **state)
 {
     struct world *world = begin();
     uint64_t uid = member(world, 2)->uid;
@@ -76,7 +76,7 @@ static void who_left_is_heard_for_a_while(void **state)
     world_free(world);
 }
 
-static void who_was_downed_is_not_heard(void **state)
+static void frames_of_a_downed_member_are_refused(void **state)
 {
     struct world *world = begin();
     uint64_t uid = member(world, 2)->uid;
@@ -91,8 +91,8 @@ static void who_was_downed_is_not_heard(void **state)
     world_free(world);
 }
 
-/* Another life of it is a member: what the former one still says is too late. */
-static void who_comes_again_silences_its_former_life(void **state)
+/* The new incarnation is a member. */
+static void a_new_incarnation_ends_the_time_of_the_former_one(void **state)
 {
     struct world *world = begin();
     struct node_settings settings = world_node(world, 2)->settings;
@@ -116,7 +116,7 @@ static void who_comes_again_silences_its_former_life(void **state)
     world_free(world);
 }
 
-static void so_many_are_heard_at_a_time(void **state)
+static void departed_members_are_accepted_up_to_a_limit(void **state)
 {
     struct world *world = cast_world(32, 1, 1);
     struct control *control = control_of(world);
@@ -141,10 +141,10 @@ static void so_many_are_heard_at_a_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_left_is_heard_for_a_while),
-        cmocka_unit_test(who_was_downed_is_not_heard),
-        cmocka_unit_test(who_comes_again_silences_its_former_life),
-        cmocka_unit_test(so_many_are_heard_at_a_time),
+        cmocka_unit_test(frames_of_a_departed_member_are_accepted_for_a_while),
+        cmocka_unit_test(frames_of_a_downed_member_are_refused),
+        cmocka_unit_test(a_new_incarnation_ends_the_time_of_the_former_one),
+        cmocka_unit_test(departed_members_are_accepted_up_to_a_limit),
     };
 
     return cmocka_run_group_tests_name("node_parted", tests, NULL, NULL);

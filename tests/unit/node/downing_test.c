@@ -1,4 +1,4 @@
-/* Partitions that nobody looks after: the split brain resolver of each side decides, and at most one side stays. */
+/* Tests partitions without an operator: at most one side stays. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #define COUNT 5
 #define STABLE (3 * SECOND)
-#define RELEASE (15 * SECOND) /* longer than another partition takes to be seen and decided */
+#define RELEASE (15 * SECOND) /* longer than a partition takes to be seen and decided */
 
 static const char *const core[] = { "core" };
 
@@ -41,7 +41,7 @@ static struct world *cluster_with(uint64_t seed, struct strategy strategy,
         settings.resolver.release_after = RELEASE;
         settings.down_removal_margin = STABLE;
         world_start(world, i, &settings);
-        /* The first comes up alone, so that it is the oldest. */
+        /* alone, so it is the oldest */
         assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
     }
     return world;
@@ -52,7 +52,7 @@ static struct world *cluster(uint64_t seed, struct strategy strategy)
     return cluster_with(seed, strategy, NULL, 0, 0);
 }
 
-/* The nodes from `first` on and those before it do not hear each other. */
+/* Cuts nodes from `first` on off from those before it. */
 static void part(struct world *world, uint32_t first)
 {
     for (uint32_t i = 0; i < first; i++)
@@ -60,7 +60,7 @@ static void part(struct world *world, uint32_t first)
             net_part(world, i, k, true);
 }
 
-/* Three parts, none of which hears another: those before `second`, those from it on before `third`, and the rest. */
+/* Makes three parts: nodes before `second`, those before `third`, and the rest. */
 static void part_in_three(struct world *world, uint32_t second, uint32_t third)
 {
     part(world, second);
@@ -81,7 +81,7 @@ static bool has_ended(struct world *world, uint32_t node)
     return place->has_ended && place->error == SHERD_EDOWN;
 }
 
-/* Nodes first..last have ended because they were downed, and no other has. */
+/* Nodes first..last ended because they were downed, and no other did. */
 static void assert_ended(struct world *world, uint32_t first, uint32_t last)
 {
     for (uint32_t i = 0; i < COUNT; i++)
@@ -119,7 +119,7 @@ static void the_majority_stays(void **state)
                              "resolver: decides decision=down-unreachable"));
     assert_true(world_logged(world, 3,
                              "resolver: decides decision=down-reachable"));
-    /* What ran on the side that went runs here, with what it had stored. */
+    /* Entities of the other side run here, with their events. */
     player.count = 0;
     player_ask(&player, "P", id, STORE, 60000);
     assert_non_null(player_hears(&player, 60 * SECOND));
@@ -174,7 +174,7 @@ static void the_side_of_the_oldest_stays(void **state)
     world_free(world);
 }
 
-static void an_oldest_that_is_alone_goes(void **state)
+static void an_oldest_that_is_alone_is_downed(void **state)
 {
     struct world *world =
         cluster(5, (struct strategy){ .kind = STRATEGY_KEEP_OLDEST });
@@ -187,7 +187,7 @@ static void an_oldest_that_is_alone_goes(void **state)
     world_free(world);
 }
 
-static void nobody_stays(void **state)
+static void down_all_keeps_no_side(void **state)
 {
     struct world *world =
         cluster(6, (struct strategy){ .kind = STRATEGY_DOWN_ALL });
@@ -212,9 +212,9 @@ static void a_crashed_node_is_downed(void **state)
     world_free(world);
 }
 
-/* Five nodes in three parts, and who of them goes. To each part all others are one other side, as in the reference: so where each part
- * is smaller than what it misses nobody stays, nor where an oldest is alone and what the others miss is more than that one. */
-static void of_three_parts_one_stays_at_most(void **state)
+/* As in Akka, each part sees all others as one side. So none stays if each is smaller than the
+ * rest, or if the oldest is alone and the others miss more than it. */
+static void at_most_one_of_three_parts_stays(void **state)
 {
     static const struct three {
         struct strategy strategy;
@@ -249,8 +249,8 @@ static void of_three_parts_one_stays_at_most(void **state)
     }
 }
 
-/* All others hear both, so neither side is one. */
-static void a_pair_goes(void **state)
+/* All others reach both nodes. */
+static void indirectly_connected_members_are_downed(void **state)
 {
     struct world *world = cluster(
         8, (struct strategy){ .kind = STRATEGY_KEEP_MAJORITY });
@@ -263,7 +263,7 @@ static void a_pair_goes(void **state)
     world_free(world);
 }
 
-static void a_pair_and_a_partition(void **state) /* SBR-104 */
+static void indirectly_connected_members_are_downed_with_a_partition(void **state)
 {
     struct world *world = cluster(
         9, (struct strategy){ .kind = STRATEGY_KEEP_MAJORITY });
@@ -277,7 +277,7 @@ static void a_pair_and_a_partition(void **state) /* SBR-104 */
     world_free(world);
 }
 
-/* Where the strategy has a role the others are many, and do not count. */
+/* Many members lack the role, and do not count. */
 static void the_majority_of_a_role_stays(void **state)
 {
     struct world *world =
@@ -293,14 +293,14 @@ static void the_majority_of_a_role_stays(void **state)
     world_free(world);
 }
 
-/* Behaviour 8.3: one that is down is unreachable to the resolver, also while it is heard. Two nodes are indirectly connected. Were they all
- * that is unreachable, they alone would go; with the one that is down the quorum is looked at, too, and nobody has it. */
-static void who_is_down_counts_as_unreachable(void **state)
+/* It counts even while it is heard. Two nodes are indirectly connected, and alone they would end.
+ * With the downed member the quorum counts, which no side has. */
+static void a_downed_member_counts_as_unreachable(void **state)
 {
     struct world *world = cluster_with(
         15, (struct strategy){ .kind = STRATEGY_STATIC_QUORUM,
                                .quorum_size = 5 },
-        NULL, 0, 30 * SECOND); /* nobody misses it in this test */
+        NULL, 0, 30 * SECOND); /* not missed here */
 
     (void)state;
     pair_off(world, 1, 2);
@@ -314,7 +314,7 @@ static void who_is_down_counts_as_unreachable(void **state)
     world_free(world);
 }
 
-static void what_heals_in_time_is_left_alone(void **state)
+static void a_partition_that_heals_in_time_downs_no_member(void **state)
 {
     struct world *world = cluster(
         10, (struct strategy){ .kind = STRATEGY_KEEP_MAJORITY });
@@ -330,8 +330,8 @@ static void what_heals_in_time_is_left_alone(void **state)
     world_free(world);
 }
 
-/* The smaller side asks later, is refused, and goes. The lease is given back when the others are removed. */
-static void who_gets_the_lease_stays(void **state)
+/* The smaller side asks later and is refused. The lease is released when the others are removed. */
+static void the_side_with_the_lease_stays(void **state)
 {
     struct world *world = cluster(
         12, (struct strategy){ .kind = STRATEGY_LEASE_MAJORITY,
@@ -349,15 +349,15 @@ static void who_gets_the_lease_stays(void **state)
     assert_true(world_logged(world, 2, "lease: lease is held"));
     world_run(world, 10 * SECOND);
     assert_true(world_logged(world, 2, "lease: lease is releasing"));
-    /* It can be got again. */
+    /* It can be acquired again. */
     world_crash(world, 3);
     world_run(world, 20 * SECOND);
     assert_int_equal(members_of(world, 2), 2);
     world_free(world);
 }
 
-/* One name for all data centers: each would end where another one holds it. */
-static void a_lease_of_several_centers_is_warned_of(void **state)
+/* A center would end because another center holds the lease. */
+static void a_lease_name_shared_by_centers_is_logged(void **state)
 {
     static const char *const names[] = { NULL, "west-sbr" };
 
@@ -381,9 +381,9 @@ static void a_lease_of_several_centers_is_warned_of(void **state)
     }
 }
 
-/* The majority stands still until the others have won the lease, removed it and given the lease back: it must not win it in turn, and
- * go on beside them. */
-static void a_majority_that_slept_goes(void **state)
+/* The others win the lease, remove the majority and release the lease. The majority may not win it
+ * afterwards. */
+static void a_paused_majority_ends_after_the_others_had_the_lease(void **state)
 {
     struct world *world = cluster(
         13, (struct strategy){ .kind = STRATEGY_LEASE_MAJORITY,
@@ -396,7 +396,7 @@ static void a_majority_that_slept_goes(void **state)
     assert_int_equal(members_of(world, 3), 2);
     assert_true(world_logged(world, 3, "lease: lease is held"));
     assert_true(world_logged(world, 3, "lease: lease is releasing"));
-    part(world, 3); /* awake, they hear each other first */
+    part(world, 3); /* they reach each other first */
     for (uint32_t i = 0; i < 3; i++)
         world_pause(world, i, false);
     world_run(world, 5 * SECOND / 2);
@@ -409,7 +409,7 @@ static void a_majority_that_slept_goes(void **state)
     world_free(world);
 }
 
-/* The lease of the first partition is about to be given back when it decides the second one, in some of these worlds. */
+/* In some of these worlds, the lease of the first partition is about to be released. */
 static void a_second_partition_finds_the_lease_taken(void **state)
 {
     (void)state;
@@ -429,9 +429,9 @@ static void a_second_partition_finds_the_lease_taken(void **state)
     }
 }
 
-/* Who holds the lease leaves: it is taken until it would have been given back, and not for its whole time, in which a crash would end
- * all who are left. */
-static void who_leaves_keeps_the_lease_no_longer(void **state)
+/* The lease stays taken until it would have been released, not for its time to live, in which a
+ * crash would end all others. */
+static void a_leaving_node_keeps_the_lease_no_longer(void **state)
 {
     struct world *world = cluster(
         16, (struct strategy){ .kind = STRATEGY_LEASE_MAJORITY,
@@ -454,7 +454,7 @@ static void who_leaves_keeps_the_lease_no_longer(void **state)
     world_free(world);
 }
 
-static void off_by_default(void **state)
+static void the_resolver_is_off_by_default(void **state)
 {
     struct world *world = cast_world(11, 3, 1);
 
@@ -472,21 +472,22 @@ int main(void)
         cmocka_unit_test(a_majority_without_the_oldest_stays),
         cmocka_unit_test(a_quorum_stays),
         cmocka_unit_test(the_side_of_the_oldest_stays),
-        cmocka_unit_test(an_oldest_that_is_alone_goes),
-        cmocka_unit_test(nobody_stays),
+        cmocka_unit_test(an_oldest_that_is_alone_is_downed),
+        cmocka_unit_test(down_all_keeps_no_side),
         cmocka_unit_test(a_crashed_node_is_downed),
-        cmocka_unit_test(of_three_parts_one_stays_at_most),
-        cmocka_unit_test(a_pair_goes),
-        cmocka_unit_test(a_pair_and_a_partition),
+        cmocka_unit_test(at_most_one_of_three_parts_stays),
+        cmocka_unit_test(indirectly_connected_members_are_downed),
+        cmocka_unit_test(
+            indirectly_connected_members_are_downed_with_a_partition),
         cmocka_unit_test(the_majority_of_a_role_stays),
-        cmocka_unit_test(who_is_down_counts_as_unreachable),
-        cmocka_unit_test(what_heals_in_time_is_left_alone),
-        cmocka_unit_test(who_gets_the_lease_stays),
-        cmocka_unit_test(a_lease_of_several_centers_is_warned_of),
-        cmocka_unit_test(a_majority_that_slept_goes),
+        cmocka_unit_test(a_downed_member_counts_as_unreachable),
+        cmocka_unit_test(a_partition_that_heals_in_time_downs_no_member),
+        cmocka_unit_test(the_side_with_the_lease_stays),
+        cmocka_unit_test(a_lease_name_shared_by_centers_is_logged),
+        cmocka_unit_test(a_paused_majority_ends_after_the_others_had_the_lease),
         cmocka_unit_test(a_second_partition_finds_the_lease_taken),
-        cmocka_unit_test(who_leaves_keeps_the_lease_no_longer),
-        cmocka_unit_test(off_by_default),
+        cmocka_unit_test(a_leaving_node_keeps_the_lease_no_longer),
+        cmocka_unit_test(the_resolver_is_off_by_default),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

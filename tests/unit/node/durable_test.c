@@ -1,4 +1,4 @@
-/* Durable keys of whole nodes: what was acknowledged outlives them, and what is not on the disk is not acknowledged. */
+/* Tests durable keys on whole nodes: acknowledged changes survive, others are not acknowledged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static const char *const durable[] = { "kept", "shelf-*" };
 static const struct sherd_consistency majority = { SHERD_MAJORITY, 0, 3000 };
 static const struct sherd_consistency all = { SHERD_ALL, 0, 20000 };
 
-/* What calls of an actor were answered: "updated#1 found#2=3 ". */
+/* Answers to an actor's calls: "updated#1 found#2=3 ". */
 struct voice {
     struct world *world;
     void (*act)(struct sherd_ctx *ctx);
@@ -203,7 +203,7 @@ static void add_too_long(struct sherd_ctx *ctx)
 
 /* ---- tests ---- */
 
-static void what_was_acknowledged_is_there_after_a_crash(void **state)
+static void acknowledged_changes_survive_a_crash(void **state)
 {
     struct world *world = world_of(71, 1);
     struct voice writer, reader;
@@ -222,8 +222,8 @@ static void what_was_acknowledged_is_there_after_a_crash(void **state)
     world_free(world);
 }
 
-/* What such a key was on the disk is older than what others were told since: it does not come back. */
-static void a_key_that_is_durable_no_more_is_not_loaded(void **state)
+/* The stored value is older than the present one. */
+static void a_key_that_is_no_longer_durable_is_not_loaded(void **state)
 {
     struct world *world = world_of(71, 1);
     struct voice voice;
@@ -240,8 +240,8 @@ static void a_key_that_is_durable_no_more_is_not_loaded(void **state)
     world_free(world);
 }
 
-/* The check of a simulation that looks for it: a disk that lies loses what it said was done. */
-static void a_disk_that_lies_loses_it(void **state)
+/* The simulation can show such a loss. */
+static void a_disk_that_lies_loses_acknowledged_changes(void **state)
 {
     static const struct durable_faults lies = { .lies = true };
     struct world *world = world_of(72, 1);
@@ -276,8 +276,8 @@ static void nothing_is_acknowledged_before_it_is_on_the_disk(void **state)
     world_free(world);
 }
 
-/* While one request is written the rest waits, and becomes one; each has its answer. */
-static void what_waits_becomes_one_write(void **state)
+/* Each change has its answer. */
+static void waiting_changes_become_one_write(void **state)
 {
     struct world *world = world_of(74, 1);
     uint64_t writes = world_durable_writes(world, 0);
@@ -296,7 +296,7 @@ static void what_waits_becomes_one_write(void **state)
     world_free(world);
 }
 
-/* What was written then may be there or not; what is written later is. */
+/* A change of the failed write may be stored; later ones are. */
 static void a_sync_that_fails_acknowledges_nothing(void **state)
 {
     struct world *world = world_of(86, 1);
@@ -319,8 +319,8 @@ static void a_sync_that_fails_acknowledges_nothing(void **state)
     world_free(world);
 }
 
-/* Power is lost before the next try: of several worlds some have it, and some do not. */
-static void what_is_not_synced_may_go_with_the_power(void **state)
+/* Power is lost before the next try: in some worlds the change is stored, in others not. */
+static void unsynced_changes_may_be_lost_with_the_power(void **state)
 {
     uint32_t found = 0;
 
@@ -361,7 +361,7 @@ static void a_full_disk_acknowledges_nothing(void **state)
     status = world_status(world, 0);
     assert_true(status.counters[SHERD_DURABLE_FAILED] > 0);
     world_status_fini(&status);
-    /* It is tried again, though nobody changes anything. */
+    /* tried again, without new changes */
     world_durable_faults(world, 0, &none);
     world_run(world, 3 * SECOND);
     assert_int_equal(world_durable_count(world, 0), 1);
@@ -373,7 +373,7 @@ static void a_full_disk_acknowledges_nothing(void **state)
     world_free(world);
 }
 
-static void who_has_not_stored_it_does_not_acknowledge(void **state)
+static void a_node_acknowledges_only_stored_changes(void **state)
 {
     static const struct durable_faults full = { .is_full = true };
     struct world *world = world_of(76, 3);
@@ -382,7 +382,7 @@ static void who_has_not_stored_it_does_not_acknowledge(void **state)
     (void)state;
     world_durable_faults(world, 1, &full);
     open_voice(&voice, world, 0, add_for_most);
-    wait_for(&voice, "updated#1 "); /* the third one has it */
+    wait_for(&voice, "updated#1 "); /* the third node has it */
     world_durable_faults(world, 2, &full);
     open_voice(&voice, world, 0, add_for_all);
     wait_for(&voice, "#1 ");
@@ -390,8 +390,8 @@ static void who_has_not_stored_it_does_not_acknowledge(void **state)
     world_free(world);
 }
 
-/* Though a majority has it on their disks. */
-static void who_has_not_stored_it_is_not_done(void **state)
+/* A majority has the change, but not the writer's own node. */
+static void a_write_fails_if_its_own_node_has_not_stored_it(void **state)
 {
     static const struct durable_faults full = { .is_full = true };
     static const struct durable_faults slow = { .stall_ppm = 1000000,
@@ -414,7 +414,7 @@ static void who_has_not_stored_it_is_not_done(void **state)
     world_free(world);
 }
 
-static void a_cluster_that_lost_its_power_has_what_it_had(void **state)
+static void a_cluster_keeps_its_data_after_a_power_loss(void **state)
 {
     struct world *world = world_of(77, 3);
     struct voice voice;
@@ -432,7 +432,7 @@ static void a_cluster_that_lost_its_power_has_what_it_had(void **state)
     world_free(world);
 }
 
-static void what_cannot_be_loaded_is_waited_for(void **state)
+static void calls_wait_while_the_load_is_tried_again(void **state)
 {
     static const struct durable_faults broken = { .error_ppm = 1000000 };
     static const struct durable_faults none = { 0 };
@@ -468,8 +468,7 @@ static void add_too_much(struct sherd_ctx *ctx)
     sherd_data_get(ctx, text, NULL, 999);
 }
 
-/* What was called meanwhile is kept, up to a size. */
-static void so_much_waits_for_the_disk(void **state)
+static void calls_wait_for_the_load_up_to_a_limit(void **state)
 {
     static const struct durable_faults broken = { .error_ppm = 1000000 };
     static const struct durable_faults none = { 0 };
@@ -493,7 +492,7 @@ static void so_much_waits_for_the_disk(void **state)
     world_durable_faults(world, 0, &none);
     wait_for(&voice, "updated#50 ");
     assert_int_equal(data->waiting_size, 0);
-    wait_for(&voice, "none#999 "); /* what needs no room is not refused */
+    wait_for(&voice, "none#999 "); /* it needs no room */
     world_free(world);
 }
 
@@ -524,7 +523,7 @@ static void a_damaged_key_is_named_and_the_rest_serves(void **state)
     open_voice(&voice, world, 1, get_three);
     wait_for(&voice, "#4 ");
     assert_string_equal(voice.text, "held#1 none#2 none#3 none#4 ");
-    /* It has again what the others have, and keeps that. */
+    /* It gets the others' values again. */
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
     world_run(world, 10 * SECOND);
     open_voice(&voice, world, 1, get_three);
@@ -572,9 +571,9 @@ static void restart(struct world *world, uint32_t node, uint32_t rot_ppm)
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
 }
 
-/* Two of three have ten. The disk of one of them is damaged, and then the third, which was not there when it was written, makes a change: its
- * reads have both, whomever they ask. */
-static void what_a_majority_has_outlives_a_damaged_disk(void **state)
+/* Two of three nodes have ten values. The disk of one is damaged, and then the third, which missed
+ * the write, makes a change. Its reads find both, whichever node they ask. */
+static void a_value_of_a_majority_survives_a_damaged_disk(void **state)
 {
     struct world *world = cast_new(85);
     struct voice writer, third, first;
@@ -598,13 +597,13 @@ static void what_a_majority_has_outlives_a_damaged_disk(void **state)
     open_voice(&third, world, 2, get_kept);
     wait_for(&third, "found#9=1 ");
     open_voice(&third, world, 2, add_two_for_all);
-    wait_for(&third, "late#2 "); /* the first one does not acknowledge it */
+    wait_for(&third, "late#2 "); /* the first one does not */
     open_voice(&third, world, 2, get_often_from_most);
     for (uint32_t i = 0; i < READS; i++) {
         (void)snprintf(found, sizeof found, "found#%u=3 ", i);
         wait_for(&third, found);
     }
-    /* It asks both: with what they have it serves again. */
+    /* it asks both */
     open_voice(&first, world, 1, get_kept);
     wait_for(&first, "held#9 ");
     open_voice(&first, world, 1, get_from_most);
@@ -632,7 +631,7 @@ static void release_kept(struct sherd_ctx *ctx)
     sherd_data_release(ctx, "kept", 5);
 }
 
-/* Nobody sends it another value: it is held over starts, until somebody takes what is left. */
+/* The node has no peer, so it holds the key over restarts. */
 static void a_node_alone_holds_a_damaged_key_until_it_is_released(void **state)
 {
     static const struct durable_faults rotten = { .rot_ppm = 1000000 };
@@ -677,7 +676,7 @@ static void a_node_alone_holds_a_damaged_key_until_it_is_released(void **state)
     }
 }
 
-static void a_key_may_be_as_long_as_any(void **state)
+static void a_durable_key_may_have_any_length(void **state)
 {
     struct world *world = world_of(80, 1);
     struct voice voice;
@@ -713,7 +712,7 @@ static struct durable_request *durable_want(struct machine *machine)
     return want.kind == WANT_DURABLE ? want.durable : NULL;
 }
 
-static void so_many_damaged_keys_are_named(void **state)
+static void damaged_keys_are_listed_up_to_a_limit(void **state)
 {
     struct node *node = lone_durable();
     struct machine *machine = node_machine(node, 0);
@@ -742,7 +741,7 @@ static void so_many_damaged_keys_are_named(void **state)
     node_free(node);
 }
 
-/* The files are another cluster's: there is no sense in trying again. */
+/* The files are another cluster's: another try cannot help. */
 static void a_refused_load_ends_the_node(void **state)
 {
     struct node *node = lone_durable();
@@ -753,7 +752,7 @@ static void a_refused_load_ends_the_node(void **state)
     machine_start(machine, 1, 0);
     load = durable_want(machine);
     assert_non_null(load);
-    load->result = DURABLE_FAILED; /* that may pass: it is tried again */
+    load->result = DURABLE_FAILED; /* tried again */
     machine_durable(machine, 2, load);
     assert_null(durable_want(machine));
     machine->now = data_durable_deadline(machine->control);
@@ -771,25 +770,25 @@ static void a_refused_load_ends_the_node(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_has_not_stored_it_is_not_done),
-        cmocka_unit_test(a_cluster_that_lost_its_power_has_what_it_had),
+        cmocka_unit_test(a_write_fails_if_its_own_node_has_not_stored_it),
+        cmocka_unit_test(a_cluster_keeps_its_data_after_a_power_loss),
         cmocka_unit_test(a_damaged_key_is_named_and_the_rest_serves),
         cmocka_unit_test(a_node_alone_holds_a_damaged_key_until_it_is_released),
-        cmocka_unit_test(what_a_majority_has_outlives_a_damaged_disk),
-        cmocka_unit_test(a_key_that_is_durable_no_more_is_not_loaded),
-        cmocka_unit_test(a_disk_that_lies_loses_it),
+        cmocka_unit_test(a_value_of_a_majority_survives_a_damaged_disk),
+        cmocka_unit_test(a_key_that_is_no_longer_durable_is_not_loaded),
+        cmocka_unit_test(a_disk_that_lies_loses_acknowledged_changes),
         cmocka_unit_test(a_full_disk_acknowledges_nothing),
         cmocka_unit_test(a_sync_that_fails_acknowledges_nothing),
-        cmocka_unit_test(what_is_not_synced_may_go_with_the_power),
-        cmocka_unit_test(a_key_may_be_as_long_as_any),
+        cmocka_unit_test(unsynced_changes_may_be_lost_with_the_power),
+        cmocka_unit_test(a_durable_key_may_have_any_length),
         cmocka_unit_test(a_refused_load_ends_the_node),
         cmocka_unit_test(nothing_is_acknowledged_before_it_is_on_the_disk),
-        cmocka_unit_test(so_many_damaged_keys_are_named),
-        cmocka_unit_test(so_much_waits_for_the_disk),
-        cmocka_unit_test(what_cannot_be_loaded_is_waited_for),
-        cmocka_unit_test(what_waits_becomes_one_write),
-        cmocka_unit_test(what_was_acknowledged_is_there_after_a_crash),
-        cmocka_unit_test(who_has_not_stored_it_does_not_acknowledge),
+        cmocka_unit_test(damaged_keys_are_listed_up_to_a_limit),
+        cmocka_unit_test(calls_wait_for_the_load_up_to_a_limit),
+        cmocka_unit_test(calls_wait_while_the_load_is_tried_again),
+        cmocka_unit_test(waiting_changes_become_one_write),
+        cmocka_unit_test(acknowledged_changes_survive_a_crash),
+        cmocka_unit_test(a_node_acknowledges_only_stored_changes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

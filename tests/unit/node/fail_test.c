@@ -1,4 +1,5 @@
-/* Nodes crash, sleep, are downed, leave, do not fit: what others see of it, and what of their work remains. */
+/* Tests nodes that crash, pause, are downed, leave or do not fit: what others see, and what remains
+ * of their work. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +48,7 @@ static void wants_three(struct node_settings *settings)
     settings->min_nr_of_members = 3;
 }
 
-static void nobody_is_up_before_there_are_enough(void **state)
+static void no_member_is_up_before_there_are_enough(void **state)
 {
     struct world *world = cast_new(2);
 
@@ -79,7 +80,7 @@ static void is_a_host(struct node_settings *settings)
     settings->role_count = 1;
 }
 
-static void nobody_is_up_before_there_are_enough_of_a_role(void **state)
+static void no_member_is_up_before_there_are_enough_of_a_role(void **state)
 {
     struct world *world = cast_new(2);
 
@@ -101,7 +102,7 @@ static void is_a_host_of_three(struct node_settings *settings)
     settings->role_count = 1;
 }
 
-/* Behaviour 14.5: the minimum of all members says nothing about how many regions a type with a role has. */
+/* The minimum of all members does not count regions of a role. */
 static void a_role_has_its_own_minimum_of_regions(void **state)
 {
     struct world *world = cast_new(2);
@@ -118,7 +119,7 @@ static void a_role_has_its_own_minimum_of_regions(void **state)
     world_free(world);
 }
 
-/* One of two hosts, the coordinator's, is gone before there was a shard: the other one alone gets none. */
+/* One of two hosts leaves before there is a shard: the other one gets none. */
 static void shards_wait_for_the_minimum_of_their_role(void **state)
 {
     struct world *world = cast_new(2);
@@ -149,7 +150,7 @@ static void gives_up(struct node_settings *settings)
     settings->join_give_up = 20 * SECOND;
 }
 
-/* The first seed is not there. */
+/* The first seed does not run. */
 static void a_node_that_finds_no_cluster_gives_up(void **state)
 {
     struct world *world = cast_new(2);
@@ -226,7 +227,7 @@ static void another_cluster_is_not_joined(void **state)
     world_free(world);
 }
 
-/* The oldest node goes down for good: entities answer elsewhere, with what was acknowledged. */
+/* Entities answer elsewhere, with their acknowledged events. */
 static void acknowledged_events_survive_the_coordinator(void **state)
 {
     struct world *world = cast_world(5, 3, 2);
@@ -252,8 +253,8 @@ static void acknowledged_events_survive_the_coordinator(void **state)
     world_free(world);
 }
 
-/* A node sleeps, is downed, its shards move; it wakes up with work to do. */
-static void a_sleeper_is_fenced(void **state)
+/* The shards of the node move, and it resumes with work to do. */
+static void a_paused_owner_is_fenced(void **state)
 {
     struct world *world = cast_world(6, 3, 2);
     struct player inside;
@@ -273,7 +274,7 @@ static void a_sleeper_is_fenced(void **state)
     world_run(world, 20 * SECOND);
     assert_int_equal(player_asks(&player, "P", id, STORE), 3);
     assert_true(cast_home(&player, "P", id) != 2);
-    /* It was asked the moment before it fell asleep, so to say. */
+    /* in its last moment, so to speak */
     inside.count = player.count = 0;
     inside.type = "P";
     inside.id = id;
@@ -303,8 +304,8 @@ static void send_ten(struct sherd_ctx *ctx, struct player *player)
     }
 }
 
-/* It was removed as it slept; what it still sends is refused, and counted where it ends. */
-static void what_a_sleeper_sends_is_accounted_for(void **state)
+/* The node's late frames are refused, and counted at the receiver. */
+static void messages_of_a_paused_node_are_accounted_for(void **state)
 {
     struct world *world = cast_world(45, 3, 2);
     struct player player;
@@ -346,7 +347,7 @@ static void much_may_wait(struct node_settings *settings)
     settings->buffer_size = 100000;
 }
 
-/* More than a link takes while its reader does not read: the rest waits, in order. */
+/* The peer does not read: the rest waits, in order. */
 static void a_full_link_holds_messages_back(void **state)
 {
     struct world_settings settings = cast_settings(7);
@@ -385,8 +386,9 @@ static void a_full_link_holds_messages_back(void **state)
     world_free(world);
 }
 
-/* An entity that cannot recover does not stop in time. What was sent during the hand-off goes to the new home by a shorter way
- * than what waits in its mailbox: from the mailbox only what the shard's own lane sent goes there, the rest ends and is told. */
+/* A recovering entity does not stop in time. Messages of the hand-off have a shorter path than
+ * those in its mailbox, which go to the new home only if its own lane sent them; the rest ends and
+ * is reported. */
 static void a_forced_end_keeps_order_and_accounts_for_all(void **state)
 {
     (void)state;
@@ -421,14 +423,14 @@ static void a_forced_end_keeps_order_and_accounts_for_all(void **state)
                                 90 * SECOND));
         world_run(world, SECOND);
         assert_int_equal(cast.overtaken, 0);
-        assert_true(cast.numbered >= 380); /* only what was in the mailbox ends */
+        assert_true(cast.numbered >= 380); /* only those in the mailbox end */
         assert_int_equal(cast.numbered + cast.undelivered, 420);
         world_free(world);
     }
 }
 
-/* A node is back at its address before the cluster has removed its former life, to which others still send. */
-static void a_new_life_is_not_sent_what_the_former_was_to_get(void **state)
+/* The cluster has not removed the former incarnation, and others still send to it. */
+static void a_new_incarnation_gets_no_messages_for_the_former_one(void **state)
 {
     (void)state;
     for (uint32_t lane = 0; lane < 2; lane++) {
@@ -454,13 +456,13 @@ static void a_new_life_is_not_sent_what_the_former_was_to_get(void **state)
         status = world_status(world, 2);
         assert_int_equal(status.undelivered[SHERD_REASON_HANDED_OFF], 0);
         world_status_fini(&status);
-        /* What was on its way as it crashed is lost, and what waited in the link for it. */
+        /* lost: messages in flight at its crash, and in the link to it */
         assert_true(cast.numbered > 9000);
         world_free(world);
     }
 }
 
-static void the_coordinator_leaves(void **state)
+static void entities_recover_after_the_coordinator_leaves(void **state)
 {
     struct world *world = cast_world(8, 3, 2);
     struct player player;
@@ -483,8 +485,8 @@ static void the_coordinator_leaves(void **state)
     world_free(world);
 }
 
-/* Frames that wait for a peer which cannot be reached for a moment leave before their node does. */
-static void who_leaves_sends_what_it_has(void **state)
+/* The frames wait for a peer that is briefly unreachable. */
+static void a_leaving_node_sends_its_waiting_frames(void **state)
 {
     struct world *world = cast_world(22, 3, 1);
     struct player player;
@@ -546,8 +548,8 @@ static void all_leave_at_once(void **state)
     world_free(world);
 }
 
-/* A stop message is what entities get at a hand-off; they end when they say so. */
-static void entities_are_told_to_stop(void **state)
+/* Entities end when they say so. */
+static void entities_get_the_stop_message_at_a_hand_off(void **state)
 {
     struct world *world = cast_world(11, 2, 2);
     struct player player;
@@ -565,8 +567,8 @@ static void entities_are_told_to_stop(void **state)
     world_free(world);
 }
 
-/* A node crashes with everything of it under way, at any time from its start on. */
-static void a_crash_leaves_nothing_behind(void **state)
+/* It crashes at any time from its start on, with work in progress. */
+static void a_crash_frees_everything(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 30; seed++) {
@@ -607,7 +609,7 @@ static void tell_large(struct sherd_ctx *ctx, struct player *player)
     }
 }
 
-/* Large messages are no lane's memory; those in the mail of a node that ends are freed with it, in the driver's hands and before. */
+/* Also messages in mail end, in the driver's hands and before. */
 static void large_messages_end_with_their_node(void **state)
 {
     (void)state;
@@ -628,7 +630,7 @@ static void large_messages_end_with_their_node(void **state)
     }
 }
 
-static void a_cut_heals(void **state)
+static void messages_arrive_after_a_cut_heals(void **state)
 {
     struct world *world = cast_world(12, 3, 2);
     struct player player;
@@ -655,7 +657,6 @@ static void a_cut_heals(void **state)
     world_free(world);
 }
 
-/* What waits on a link when its node goes is counted. */
 static void frames_of_a_lost_link_are_counted(void **state)
 {
     struct world *world = cast_world(13, 3, 1);
@@ -687,8 +688,8 @@ static void joins_by_1(struct node_settings *settings)
     settings->seed_node_count = 1;
 }
 
-/* A node's next incarnation shakes hands and dies before it is a member: nobody ever says that it has gone. */
-static void what_waits_for_a_stranger_ends(void **state)
+/* The incarnation shook hands and ended before it was a member: no removal will be reported. */
+static void messages_for_an_unknown_incarnation_end(void **state)
 {
     struct world *world = cast_world(19, 3, 1);
     struct sherd_status status;
@@ -711,7 +712,7 @@ static void what_waits_for_a_stranger_ends(void **state)
     status = world_status(world, 1);
     before = status.undelivered[SHERD_REASON_LINK_LOST];
     world_status_fini(&status);
-    player_ask(&player, NULL, NULL, ECHO, 1000); /* somebody there */
+    player_ask(&player, NULL, NULL, ECHO, 1000); /* an unknown node there */
     world_run(world, 60 * SECOND);
     status = world_status(world, 1);
     assert_true(status.undelivered[SHERD_REASON_LINK_LOST] > before);
@@ -723,29 +724,29 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_without_the_role_routes),
-        cmocka_unit_test(nobody_is_up_before_there_are_enough),
-        cmocka_unit_test(nobody_is_up_before_there_are_enough_of_a_role),
+        cmocka_unit_test(no_member_is_up_before_there_are_enough),
+        cmocka_unit_test(no_member_is_up_before_there_are_enough_of_a_role),
         cmocka_unit_test(a_role_has_its_own_minimum_of_regions),
         cmocka_unit_test(shards_wait_for_the_minimum_of_their_role),
         cmocka_unit_test(a_node_that_finds_no_cluster_gives_up),
         cmocka_unit_test(another_number_of_shards_is_refused),
         cmocka_unit_test(another_cluster_is_not_joined),
         cmocka_unit_test(acknowledged_events_survive_the_coordinator),
-        cmocka_unit_test(a_sleeper_is_fenced),
-        cmocka_unit_test(what_a_sleeper_sends_is_accounted_for),
+        cmocka_unit_test(a_paused_owner_is_fenced),
+        cmocka_unit_test(messages_of_a_paused_node_are_accounted_for),
         cmocka_unit_test(a_full_link_holds_messages_back),
         cmocka_unit_test(a_forced_end_keeps_order_and_accounts_for_all),
-        cmocka_unit_test(a_new_life_is_not_sent_what_the_former_was_to_get),
-        cmocka_unit_test(the_coordinator_leaves),
-        cmocka_unit_test(who_leaves_sends_what_it_has),
+        cmocka_unit_test(a_new_incarnation_gets_no_messages_for_the_former_one),
+        cmocka_unit_test(entities_recover_after_the_coordinator_leaves),
+        cmocka_unit_test(a_leaving_node_sends_its_waiting_frames),
         cmocka_unit_test(all_leave_one_after_the_other),
         cmocka_unit_test(all_leave_at_once),
-        cmocka_unit_test(entities_are_told_to_stop),
-        cmocka_unit_test(a_crash_leaves_nothing_behind),
+        cmocka_unit_test(entities_get_the_stop_message_at_a_hand_off),
+        cmocka_unit_test(a_crash_frees_everything),
         cmocka_unit_test(large_messages_end_with_their_node),
-        cmocka_unit_test(a_cut_heals),
+        cmocka_unit_test(messages_arrive_after_a_cut_heals),
         cmocka_unit_test(frames_of_a_lost_link_are_counted),
-        cmocka_unit_test(what_waits_for_a_stranger_ends),
+        cmocka_unit_test(messages_for_an_unknown_incarnation_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What comes on a lane's connection and is not right: it is counted, and nothing comes of it. */
+/* Tests invalid input on a lane's connection: it is counted, without effect. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ static void shake(struct machine *machine, const struct identity *from,
     buf_fini(&payload);
 }
 
-/* A life of the peer says hello on the connection that came as the order-th. True: it is the one that is known from then on. */
+/* Sends a handshake on its order-th connection. True: that incarnation is the known one now. */
 static bool says_hello(struct machine *machine, uint64_t uid, uint64_t order,
                        enum stream stream)
 {
@@ -96,7 +96,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Letters of that kind that wait for control. */
+/* Counts mail of that kind for control. */
 static uint32_t posted(struct machine *machine, enum letter_kind kind)
 {
     const struct mail *mail;
@@ -116,9 +116,9 @@ static uint64_t undelivered(const struct fixture *fixture)
     return status.undelivered[SHERD_REASON_NO_SUCH_ACTOR];
 }
 
-/* Connections come in the order of lives, and are read in any order: also by control, in whose eyes a node may have been another
- * one's former life. */
-static void a_former_life_is_read_after_the_one_that_lives(void **state)
+/* Connections come in the order of incarnations, and are read in any order: by control, too, which
+ * may consider a node another one's former incarnation. */
+static void a_former_incarnation_may_be_read_after_the_living_one(void **state)
 {
     const struct fixture *fixture = *state;
     struct machine *control = node_machine(fixture->node, 0);
@@ -138,7 +138,7 @@ static void a_former_life_is_read_after_the_one_that_lives(void **state)
                      25);
 }
 
-static void notices(void **state)
+static void invalid_notices_are_counted(void **state)
 {
     static const struct {
         uint8_t payload[8];
@@ -165,8 +165,8 @@ static void notices(void **state)
     }
 }
 
-/* One name for each actor and ask: what is written otherwise is not a name. */
-static void names(void **state)
+/* Any other spelling is no name. */
+static void each_actor_and_ask_has_one_name(void **state)
 {
     static const struct {
         const char *path;
@@ -195,8 +195,8 @@ static void names(void **state)
     }
 }
 
-/* Whoever writes to us may name any node as the sender's: that one is not looked for, nor remembered. */
-static void a_sender_anywhere_makes_no_contact(void **state)
+/* A frame may name any node as its sender: that one gets no connection. */
+static void a_named_sender_makes_no_entry(void **state)
 {
     struct fixture *fixture = *state;
     uint32_t before = fixture->machine->contacts.all.count;
@@ -220,7 +220,7 @@ static void a_later_handshake_for_another_is_refused(void **state)
     static const struct address other = { "other", 1 };
     struct fixture *fixture = *state;
 
-    shake(fixture->machine, &peer, &self.node.address); /* repeated: right */
+    shake(fixture->machine, &peer, &self.node.address); /* repeated: accepted */
     assert_int_equal(posted(fixture->machine, LETTER_HANDSHAKE), 2);
     shake(fixture->machine, &peer, &other);
     assert_int_equal(posted(fixture->machine, LETTER_HANDSHAKE), 2);
@@ -237,7 +237,6 @@ static void a_later_handshake_that_cannot_be_read_is_refused(void **state)
     refused(fixture);
 }
 
-/* The handshake says who sends; the envelope says another. */
 static void a_handshake_of_another_than_its_sender_is_refused(void **state)
 {
     static const struct identity third = { "akka", "S", { { "c", 3 }, 33 } };
@@ -248,7 +247,6 @@ static void a_handshake_of_another_than_its_sender_is_refused(void **state)
     assert_null(origins_find(fixture->machine->origins, third.node.uid));
 }
 
-/* A frame of a sharded message to the region here. */
 static void put_sharded(struct buf *bytes, const char *sender, const char *id,
                         const char *body)
 {
@@ -265,7 +263,7 @@ static void put_sharded(struct buf *bytes, const char *sender, const char *id,
     envelope_head_fini(&head);
 }
 
-/* The next message that waits for an id's shard, which has no home here. */
+/* Checks the next message that waits for the id's shard, which has no home. */
 static void waits(const struct fixture *fixture, const char *id,
                   const char *body, uint64_t actor, uint64_t ask, bool wants)
 {
@@ -286,8 +284,8 @@ static void waits(const struct fixture *fixture, const char *id,
     actors_message_free(lane->actors, message);
 }
 
-/* Messages come in runs from one actor. What is known of a run's head is not said of a frame with another one, be it as long
- * or shorter, and not of one that is no sharded message. */
+/* A run's sender does not count for a frame with another head, as long or shorter, or for another
+ * kind of message. */
 static void frames_of_several_senders_are_told_apart(void **state)
 {
     struct fixture *fixture = *state;
@@ -308,7 +306,7 @@ static void frames_of_several_senders_are_told_apart(void **state)
     put_sharded(&bytes, "/user/a0000000000000001", "x", "not to be read");
     bytes.data[bytes.size - 1] = '!'; /* the manifest's number */
     put_sharded(&bytes, "/user/a0000000000000001", "x", "10");
-    /* The head of the one before, cut within its sender. */
+    /* the head before, cut within its sender */
     buf_put_u32(&bytes, 40);
     buf_put_slice(&bytes, slice_of(bytes.data + good + 4, 40));
     put_sharded(&bytes, "/user/a0000000000000001", "x", "11");
@@ -354,7 +352,7 @@ static void put_start(struct machine *machine, const char *id)
     buf_fini(&payload);
 }
 
-/* StartEntity of another node: it waits as messages do, starts the entity, and is acknowledged. */
+/* StartEntity waits as messages do, and is acknowledged. */
 static void an_entity_is_started_for_another_node(void **state)
 {
     struct fixture *fixture = *state;
@@ -379,7 +377,7 @@ static void an_entity_is_started_for_another_node(void **state)
     assert_int_equal(connects(machine), 1); /* for the answer */
 }
 
-/* Whose the connection is on which this request comes first. */
+/* Returns the machine of a connection that begins with this request. */
 static uint32_t machine_of(const struct node *node, uint32_t lane,
                            uint32_t lanes)
 {
@@ -403,9 +401,9 @@ static uint32_t machine_of(const struct node *node, uint32_t lane,
     return machine;
 }
 
-/* Gossip and the like come from control of a peer, by a connection that is not of the control stream: a lane that a
- * handler blocks must not hold it up. Of a JVM's, on which messages to actors come too, no such thing is said. */
-static void what_control_says_is_for_control(void **state)
+/* The frames come on a connection of another stream than control's, and no handler on a lane may
+ * delay them. A JVM's connection goes to a lane, because it also carries messages to actors. */
+static void frames_of_a_peers_control_go_to_control(void **state)
 {
     struct node *node = lone_node(
         (struct node_settings){ .identity = self, .lanes = 3 }, 0);
@@ -430,11 +428,11 @@ int main(void)
 {
 #define ON_A_LANE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        ON_A_LANE(a_former_life_is_read_after_the_one_that_lives),
-        ON_A_LANE(notices),
-        cmocka_unit_test(what_control_says_is_for_control),
-        cmocka_unit_test(names),
-        ON_A_LANE(a_sender_anywhere_makes_no_contact),
+        ON_A_LANE(a_former_incarnation_may_be_read_after_the_living_one),
+        ON_A_LANE(invalid_notices_are_counted),
+        cmocka_unit_test(frames_of_a_peers_control_go_to_control),
+        cmocka_unit_test(each_actor_and_ask_has_one_name),
+        ON_A_LANE(a_named_sender_makes_no_entry),
         ON_A_LANE(frames_of_several_senders_are_told_apart),
         ON_A_LANE(a_later_handshake_for_another_is_refused),
         ON_A_LANE(a_later_handshake_that_cannot_be_read_is_refused),

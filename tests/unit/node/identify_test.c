@@ -1,4 +1,4 @@
-/* Whether an actor is there, asked as JVM nodes do (Identify, wire 4.2): its lane answers, in the name that the asker used. */
+/* Tests Identify of JVM nodes: the actor's lane answers, by the name in the question. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,8 @@ static struct sherd_ref spawn(struct bench *bench)
     return ref;
 }
 
-/* What the second lane, or control when it asks no lane, answers to who asks for that path: the identity's path, or "". */
+/* Returns the answer of the second lane, or of control if it asks no lane: the identity's path, or
+ * "". */
 static void ask(struct bench *bench, const char *path, char *answer,
                 size_t size)
 {
@@ -98,7 +99,7 @@ static void an_actor_answers_until_it_ends(void **state)
     (void)snprintf(wanted, sizeof wanted, "akka://Interop@127.0.0.1:58705%s",
                    path);
     assert_true(strlen(answer) > 4);
-    assert_string_equal(answer + 4, wanted); /* behind tags and lengths */
+    assert_string_equal(answer + 4, wanted); /* after tags and lengths */
 
     message = actors_message(bench.lane->lane->actors, (struct slice){ 0 });
     message->to = actor;
@@ -109,7 +110,7 @@ static void an_actor_answers_until_it_ends(void **state)
     node_free(bench.node);
 }
 
-static void who_is_not_there_is_nobody(void **state)
+static void an_unknown_path_is_answered_without_an_actor(void **state)
 {
     struct bench bench = bench_new();
     static const char *const paths[] = {
@@ -132,7 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_actor_answers_until_it_ends),
-        cmocka_unit_test(who_is_not_there_is_nobody),
+        cmocka_unit_test(an_unknown_path_is_answered_without_an_actor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

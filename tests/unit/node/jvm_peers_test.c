@@ -1,4 +1,5 @@
-/* A member that is no node of this library, as a handshake without capabilities tells, and the roles of entity types. */
+/* Tests members that are no Sherd nodes (a handshake without capabilities), and roles of entity
+ * types. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,8 +27,8 @@ struct fixture {
     struct node *node;
     struct machine *machine; /* control */
     uint64_t now;
-    int error;   /* what it ended with; 1 = it has not */
-    bool logged; /* that a role is shared */
+    int error;   /* 1 = it has not ended */
+    bool logged; /* a role is shared */
 };
 
 static enum sherd_next nothing(struct sherd_ctx *ctx, void *state,
@@ -39,7 +40,7 @@ static enum sherd_next nothing(struct sherd_ctx *ctx, void *state,
     return SHERD_CONTINUE;
 }
 
-/* role: of the type; empty: of all nodes. */
+/* role: of the type; empty: all nodes. */
 static void open_node(struct fixture *fixture, const char *role, bool alone)
 {
     const struct sherd_entity_type type = {
@@ -79,7 +80,7 @@ static void run(struct fixture *fixture, uint64_t time)
             if (want.kind == WANT_END)
                 fixture->error = want.error;
             else if (want.kind == WANT_STORE)
-                journal_request_free(want.request); /* nobody answers */
+                journal_request_free(want.request); /* there is no answer */
         while (trace_next(machine_trace(fixture->machine), &line))
             fixture->logged |= strstr(line.text, "not of this library") != NULL;
     }
@@ -104,7 +105,7 @@ static void put(struct fixture *fixture, bool to_daemon, const char *manifest,
     buf_fini(&bytes);
 }
 
-/* The other node connects and says what it is. */
+/* The other node connects, with these capabilities. */
 static void greet(struct fixture *fixture, uint64_t capabilities)
 {
     struct handshake handshake = { .capabilities = capabilities,
@@ -129,7 +130,7 @@ static void meet(struct fixture *fixture, uint64_t capabilities)
     run(fixture, SECOND);
 }
 
-/* This node joins the other one, which is up already. */
+/* The other node is up already. */
 static void join(struct fixture *fixture, const char *const *roles,
                  uint32_t role_count, enum member_status status)
 {
@@ -156,7 +157,7 @@ static void join(struct fixture *fixture, const char *const *roles,
     assert_int_equal(member_count(control->member), 2);
 }
 
-/* The other node joins this one, which is up already. */
+/* This node is up already. */
 static void take_in(struct fixture *fixture)
 {
     struct profile *there =
@@ -176,9 +177,9 @@ static enum member_status own_status(const struct fixture *fixture)
     return member_self(fixture->machine->control->member)->status;
 }
 
-/* The error is said, and the node leaves again when it is up, not before: its number would be lost. The other one does not help, so it
- * ends by time. */
-static void who_comes_later_gives_way(void **state)
+/* It leaves once it is up: before, its up number would be lost. The other node does not help, so it
+ * ends by time-out. */
+static void the_younger_node_leaves(void **state)
 {
     static const struct {
         const char *role;
@@ -204,14 +205,15 @@ static void who_comes_later_gives_way(void **state)
         assert_true(fixture.logged);
         run(&fixture, 5 * SECOND);
         assert_int_equal(own_status(&fixture), MEMBER_LEAVING);
-        assert_false(region_is_candidate(fixture.machine->control->types[0].region, &other.node)); /* a JVM coordinator is none */
+        /* a JVM coordinator is none */
+        assert_false(region_is_candidate(fixture.machine->control->types[0].region, &other.node));
         run(&fixture, 120 * SECOND);
         assert_int_equal(fixture.error, SHERD_EJOIN);
         node_free(fixture.node);
     }
 }
 
-static void a_node_of_this_library_shares_roles(void **state)
+static void sherd_nodes_share_roles(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -225,8 +227,9 @@ static void a_node_of_this_library_shares_roles(void **state)
     node_free(fixture.node);
 }
 
-/* Also while an actor follows the cluster, which is told of a newcomer before the turn comes to what its handshake said. */
-static void who_is_met_and_comes_in_at_once_is_known(void **state)
+/* It also holds with a subscriber, which gets the newcomer's event before the handshake is
+ * handled. */
+static void a_jvm_that_joins_right_after_its_handshake_is_known(void **state)
 {
     struct profile *there =
         profile_new(&other, &other.node, native_roles, 2, "0.0.0");
@@ -268,8 +271,8 @@ static void a_role_of_its_own_is_fine(void **state)
     node_free(fixture.node);
 }
 
-/* A JVM node that is set up wrongly ends nobody who was there before. */
-static void who_was_there_stays(void **state)
+/* The JVM node has wrong settings. */
+static void the_older_node_stays(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -282,10 +285,10 @@ static void who_was_there_stays(void **state)
     assert_true(fixture.logged);
     fixture.logged = false;
     run(&fixture, 10 * SECOND);
-    assert_false(fixture.logged); /* said once */
+    assert_false(fixture.logged); /* logged once */
     assert_true(coordinator_member_of(fixture.machine->control->types[0].coordinator,
                                       &other.node)
-                    ->has_answered); /* its regions are none to be asked for */
+                    ->has_answered); /* its regions are not asked */
     assert_int_equal(own_status(&fixture), MEMBER_UP);
     assert_int_equal(fixture.error, 1);
     node_free(fixture.node);
@@ -294,11 +297,11 @@ static void who_was_there_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_comes_later_gives_way),
-        cmocka_unit_test(a_node_of_this_library_shares_roles),
-        cmocka_unit_test(who_is_met_and_comes_in_at_once_is_known),
+        cmocka_unit_test(the_younger_node_leaves),
+        cmocka_unit_test(sherd_nodes_share_roles),
+        cmocka_unit_test(a_jvm_that_joins_right_after_its_handshake_is_known),
         cmocka_unit_test(a_role_of_its_own_is_fine),
-        cmocka_unit_test(who_was_there_stays),
+        cmocka_unit_test(the_older_node_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* One lane machine without a driver: the marker of a hand-off goes last, down the way of the messages before it; and which
- * streams may carry compressed tags. */
+/* Tests a lane without a driver: the marker of a hand-off follows the messages before it; and which
+ * streams have compressed tags. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,6 @@ static struct node *two_lanes(void)
         SHARDS);
 }
 
-/* A shard that the rule gives to that lane. */
 static int32_t shard_of_lane(uint32_t lane)
 {
     for (int32_t shard = 0; shard < SHARDS; shard++)
@@ -59,7 +58,7 @@ static void give_to_node(struct machine *machine, enum letter_kind kind,
                           .body = mem_copy(&node->node, sizeof node->node) });
 }
 
-/* The kind of the n-th letter to a machine; -1 when there are not so many. */
+/* Returns the kind of the n-th mail; -1: there are fewer. */
 static int posted(struct machine *machine, uint32_t to, uint32_t n,
                   struct letter *letter)
 {
@@ -72,7 +71,7 @@ static int posted(struct machine *machine, uint32_t to, uint32_t n,
     return letter->kind;
 }
 
-/* An entity of the shard is told something, by this lane. */
+/* This lane sends a message to the shard. */
 static void tell(struct machine *machine, int32_t shard)
 {
     struct telling *telling = mem_alloc(sizeof *telling);
@@ -111,8 +110,8 @@ static void marker_goes_last_down_the_ring(void **state)
     node_free(node);
 }
 
-/* A hand-off that failed begins again at once: what waited is for the home that was named between. */
-static void what_waits_leaves_before_the_next_hold(void **state)
+/* A failed hand-off begins again at once. */
+static void waiting_messages_leave_before_the_next_hold(void **state)
 {
     struct node *node = two_lanes();
     struct machine *lane = node_machine(node, 1);
@@ -150,8 +149,8 @@ static void marker_to_the_own_shard_is_taken_in(void **state)
     node_free(node);
 }
 
-/* The driver brings both before a turn: the shard runs, and its entities' actors have not heard of it. */
-static void a_message_behind_the_order_to_host_is_delivered(void **state)
+/* The driver delivers both before a turn: the shard runs, but its actors do not know yet. */
+static void a_message_after_the_order_to_host_is_delivered(void **state)
 {
     struct node *node = two_lanes();
     struct machine *lane = node_machine(node, 1);
@@ -173,7 +172,7 @@ static void a_message_behind_the_order_to_host_is_delivered(void **state)
     node_free(node);
 }
 
-/* By the other lane, for an entity of the shard. */
+/* The other lane sends a message to the shard. */
 static void arrives(struct machine *machine, int32_t shard)
 {
     struct message *message;
@@ -191,8 +190,8 @@ static void arrives(struct machine *machine, int32_t shard)
     give(machine, (struct letter){ .kind = LETTER_MESSAGES, .body = message });
 }
 
-/* The sender heard of this node's shard before the node itself did, whose home for it is old. */
-static void who_comes_by_a_newer_home_waits(void **state)
+/* The node's own home for the shard is old. */
+static void a_message_by_a_newer_home_waits(void **state)
 {
     struct node *node = two_lanes();
     struct machine *lane = node_machine(node, 1);
@@ -217,8 +216,8 @@ static void who_comes_by_a_newer_home_waits(void **state)
     node_free(node);
 }
 
-/* The shard was here once: sent on, it could overtake. */
-static void who_comes_by_an_older_home_ends(void **state)
+/* A forwarded message could overtake others. */
+static void a_message_by_an_older_home_ends(void **state)
 {
     struct node *node = two_lanes();
     struct machine *lane = node_machine(node, 1);
@@ -259,7 +258,7 @@ static void marker_waits_for_room_on_the_link(void **state)
         assert_true(link_send(link, 1, NULL, &filler));
     give_to_node(lane, LETTER_HOLD, 3, &peer);
     (void)machine_turn(lane, 2, 0);
-    assert_int_equal(posted(lane, 0, 0, &letter), -1); /* not held yet: no marker went */
+    assert_int_equal(posted(lane, 0, 0, &letter), -1); /* not held yet: no marker left */
     assert_true(link_take_back(link, &frame));
     (void)machine_turn(lane, 3, 0);
     assert_int_equal(posted(lane, 0, 0, &letter), LETTER_HELD);
@@ -287,7 +286,7 @@ static void put_frame(struct buf *buf, const char *manifest,
     if (!slice_is(message.manifest, ARTERY_HANDSHAKE_REQUEST))
         message.serializer = 4;
     assert_true(envelope_put(buf, &peer, NULL, &message));
-    if (compressed) { /* entry 0 of the receiver's refs stands where the sender's literal would */
+    if (compressed) { /* entry 0 of the receiver's refs, in place of the literal */
         const uint8_t tag[4] = { 0, 0, 0, 0xff };
 
         buf->data[start + 4 + 1] = 0;
@@ -296,7 +295,7 @@ static void put_frame(struct buf *buf, const char *manifest,
     }
 }
 
-/* Frames of a connection that could not be read, after a handshake and one frame with a compressed sender. */
+/* Counts unreadable frames, after a handshake and a frame with a compressed sender. */
 static uint64_t refused(uint8_t stream)
 {
     struct node *node = two_lanes();
@@ -334,11 +333,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(marker_goes_last_down_the_ring),
-        cmocka_unit_test(what_waits_leaves_before_the_next_hold),
+        cmocka_unit_test(waiting_messages_leave_before_the_next_hold),
         cmocka_unit_test(marker_to_the_own_shard_is_taken_in),
-        cmocka_unit_test(a_message_behind_the_order_to_host_is_delivered),
-        cmocka_unit_test(who_comes_by_a_newer_home_waits),
-        cmocka_unit_test(who_comes_by_an_older_home_ends),
+        cmocka_unit_test(a_message_after_the_order_to_host_is_delivered),
+        cmocka_unit_test(a_message_by_a_newer_home_waits),
+        cmocka_unit_test(a_message_by_an_older_home_ends),
         cmocka_unit_test(marker_waits_for_room_on_the_link),
         cmocka_unit_test(only_ordinary_streams_have_tables),
     };

@@ -1,4 +1,4 @@
-/* The stream of large messages: who is meant by the entries, what goes by it and comes back, what does not, and its limits. */
+/* Tests the stream of large messages: its entries, messages, answers and limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static void an_entry_is_a_path(void **state)
             fail_msg("%s is taken", bad[i]);
 }
 
-static void an_entry_means_paths(void **state)
+static void an_entry_matches_paths(void **state)
 {
     static const struct {
         const char *entry, *path;
@@ -80,9 +80,9 @@ static void an_entry_means_paths(void **state)
 struct hearer {
     struct sherd_ref ref;
     uint32_t count;
-    uint32_t numbers[HEARD_MAX]; /* the first four bytes of what came */
+    uint32_t numbers[HEARD_MAX]; /* first four bytes of each */
     size_t sizes[HEARD_MAX];
-    enum sherd_reason reasons[HEARD_MAX]; /* of what was not delivered */
+    enum sherd_reason reasons[HEARD_MAX]; /* of undelivered messages */
 };
 
 static char body[FRAME_LARGE_SIZE];
@@ -100,16 +100,15 @@ static void remember(struct hearer *hearer, const struct sherd_msg *msg)
     if (msg->body.size < 4)
         return;
     memcpy(&hearer->numbers[at], msg->body.data, 4);
-    /* All of it has come. */
+    /* The whole body has come. */
     assert_memory_equal((const char *)msg->body.data + 4, body + 4,
                         msg->body.size - 4);
 }
 
-/* What an actor does. */
 struct deed {
     struct sherd_ref to;
     const char *id;   /* or the entity */
-    const char *path; /* or the actor that this names */
+    const char *path; /* or the actor with this path */
     uint32_t number, msg;
     size_t size;
     bool asks;
@@ -157,7 +156,7 @@ static enum sherd_next hear(struct sherd_ctx *ctx, void *self,
 }
 
 static struct hearer entities; /* all of them */
-static uint64_t home; /* uid of the node where one was told last */
+static uint64_t home; /* of the last one's node */
 static uint32_t moves;
 
 static enum sherd_next entity(struct sherd_ctx *ctx, void *self,
@@ -181,7 +180,7 @@ static const struct sherd_entity_type types[] = {
 static const char *const everybody[] = { "/user/*", "/temp/*",
                                          "/system/sharding/*" };
 
-/* Two nodes with two lanes, of which the first `with` have these entries. */
+/* Nodes have two lanes each; the first `with` nodes have the entries. */
 static struct world *start(uint32_t count, uint32_t with,
                            const char *const *entries, uint32_t entry_count,
                            uint32_t queue)
@@ -229,7 +228,6 @@ static void let(struct world *world, uint32_t node,
     world_run(world, MS / 10);
 }
 
-/* The last thing that it heard. */
 static void expect(const struct hearer *hearer, uint32_t count,
                    uint32_t number, size_t size)
 {
@@ -246,7 +244,7 @@ static void expect_refused(const struct hearer *hearer, uint32_t count,
     assert_int_equal(hearer->reasons[count - 1], reason);
 }
 
-/* Of the first lane's link to the node that hears. */
+/* Returns the counts of the first lane's link to the hearer's node. */
 static struct link_counts counts(struct world *world, uint32_t from,
                                  const struct hearer *to, enum stream stream)
 {
@@ -276,7 +274,7 @@ static void large_messages_have_a_stream_of_their_own(void **state)
                         .size = 4 });
     world_run(world, 5 * SECOND);
     assert_int_equal(other.count, 2);
-    expect(&other, 2, 2, 4); /* in order: both are large for their path */
+    expect(&other, 2, 2, 4); /* both are large for their path */
     assert_int_equal(other.sizes[0], BIG);
     expect(&one, 1, 1, BIG);
     assert_true(counts(world, 0, &other, STREAM_LARGE).bytes > BIG);
@@ -307,8 +305,8 @@ static void an_answer_may_be_large(void **state)
     world_free(world);
 }
 
-/* By who is told, and not by where it is: on the own node the same holds. */
-static void who_is_no_destination_is_not_told_so_much(void **state)
+/* The receiver's path decides, on the own node too. */
+static void large_bodies_for_other_paths_are_refused(void **state)
 {
     static const char *const others[] = { "/user/nobody",
                                           "/system/sharding/F" };
@@ -366,8 +364,7 @@ static void a_large_body_has_a_limit(void **state)
     world_free(world);
 }
 
-/* Who has no entry of its own is told all the same, by those who have. */
-static void the_stream_is_served_always(void **state)
+static void a_node_without_entries_gets_large_messages(void **state)
 {
     struct world *world = start(2, 1, everybody, 3, 0);
     struct hearer one, other;
@@ -380,12 +377,12 @@ static void the_stream_is_served_always(void **state)
                         .size = BIG });
     world_run(world, 4 * SECOND);
     assert_int_equal(other.sizes[0], BIG);
-    expect_refused(&other, 2, SHERD_REASON_TOO_LARGE); /* its answer is */
+    expect_refused(&other, 2, SHERD_REASON_TOO_LARGE); /* its answer is too large */
     assert_int_equal(one.count, 0);
     world_free(world);
 }
 
-static void what_waits_for_a_large_link_has_a_limit(void **state)
+static void frames_for_a_large_link_have_a_limit(void **state)
 {
     struct world *world = start(2, 2, everybody, 3, 3);
     struct hearer one, other;
@@ -408,7 +405,7 @@ static void what_waits_for_a_large_link_has_a_limit(void **state)
     world_free(world);
 }
 
-/* An entity whose shard moves is told all, in order, though what it is told is large and small. */
+/* The entity gets large and small messages. */
 static void large_messages_keep_their_order_over_a_hand_off(void **state)
 {
     struct world *world = start(2, 3, everybody, 3, 0);
@@ -423,7 +420,7 @@ static void large_messages_keep_their_order_over_a_hand_off(void **state)
     settings.large_destinations = everybody;
     settings.large_destination_count = 3;
     spawn(&one, world, 0);
-    for (;; id[0]++) { /* one that has to move when that node leaves */
+    for (;; id[0]++) { /* one on the leaving node */
         let(world, 0, &one,
             &(struct deed){ .id = id, .msg = GIVE, .size = 4 });
         world_run(world, SECOND);
@@ -452,8 +449,8 @@ static void large_messages_keep_their_order_over_a_hand_off(void **state)
     world_free(world);
 }
 
-/* What waits there is freed with the node, wherever it is. */
-static void a_node_ends_with_large_messages(void **state)
+/* They are freed wherever they wait. */
+static void large_messages_are_freed_with_their_node(void **state)
 {
     (void)state;
     for (uint32_t steps = 0; steps < 8; steps++) {
@@ -477,15 +474,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_entry_is_a_path),
-        cmocka_unit_test(an_entry_means_paths),
+        cmocka_unit_test(an_entry_matches_paths),
         cmocka_unit_test(large_messages_have_a_stream_of_their_own),
         cmocka_unit_test(an_answer_may_be_large),
-        cmocka_unit_test(who_is_no_destination_is_not_told_so_much),
+        cmocka_unit_test(large_bodies_for_other_paths_are_refused),
         cmocka_unit_test(a_large_body_has_a_limit),
-        cmocka_unit_test(the_stream_is_served_always),
-        cmocka_unit_test(what_waits_for_a_large_link_has_a_limit),
+        cmocka_unit_test(a_node_without_entries_gets_large_messages),
+        cmocka_unit_test(frames_for_a_large_link_have_a_limit),
         cmocka_unit_test(large_messages_keep_their_order_over_a_hand_off),
-        cmocka_unit_test(a_node_ends_with_large_messages),
+        cmocka_unit_test(large_messages_are_freed_with_their_node),
     };
 
     return cmocka_run_group_tests_name("node_large", tests, NULL, NULL);

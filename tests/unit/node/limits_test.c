@@ -1,4 +1,4 @@
-/* The limits of what a node remembers: at each, and one above. */
+/* Tests limits of tables: at each, and one above it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ static void the_oldest_of_those_downed_is_forgotten(void **state)
 
     for (uint64_t uid = 1; uid <= REMOVED_MAX; uid++)
         control_remember(control, uid);
-    control_remember(control, 5); /* known: nobody goes */
+    control_remember(control, 5); /* known: none is forgotten */
     assert_int_equal(control->removed_forgotten, 0);
     assert_true(remembers(control, 1));
     for (uint64_t uid = REMOVED_MAX + 1; uid <= 5 * REMOVED_MAX; uid++) {
@@ -52,7 +52,7 @@ static void the_oldest_of_those_downed_is_forgotten(void **state)
     node_free(node);
 }
 
-static void so_many_asks_from_elsewhere_are_looked_after(void **state)
+static void asks_from_elsewhere_are_watched_up_to_a_limit(void **state)
 {
     struct node *node = small_node();
     struct lane *lane = node_machine(node, 1)->lane;
@@ -99,7 +99,7 @@ static void send_ref(struct lane *lane, uint64_t node, size_t size)
     mem_free(body);
 }
 
-static void what_a_link_refuses_ends_for_its_true_reason(void **state)
+static void a_message_that_a_link_refuses_ends_with_its_reason(void **state)
 {
     const struct node_id peer = { { "b", 2 }, 22 };
     struct node *node = small_node();
@@ -114,11 +114,11 @@ static void what_a_link_refuses_ends_for_its_true_reason(void **state)
     link = contact_link(&machine->contacts, contact, STREAM_ORDINARY);
     send_ref(lane, peer.uid, 1);
     link_connected(link, 1);
-    link_answered(link, 1, peer.uid + 1, 1, link_generation(link)); /* its successor, of whom this lane has not heard */
+    link_answered(link, 1, peer.uid + 1, 1, link_generation(link)); /* its unknown successor */
     assert_int_equal(link_state(link), LINK_OPEN);
     send_ref(lane, peer.uid, 1);
     assert_int_equal(ended(lane, SHERD_REASON_NODE_GONE), 1);
-    send_ref(lane, 33, 1); /* nobody was ever known by it */
+    send_ref(lane, 33, 1); /* never known */
     assert_int_equal(ended(lane, SHERD_REASON_NODE_GONE), 2);
     link_expect(link, 1, peer.uid);
     for (uint32_t i = link_room(link); i; i--)
@@ -130,8 +130,8 @@ static void what_a_link_refuses_ends_for_its_true_reason(void **state)
     node_free(node);
 }
 
-/* A peer that takes paths gets no address of ours with each sender; what comes so is of the node that wrote the frame. */
-static void a_sender_is_a_path_for_who_can_read_it(void **state)
+/* A path means the node that wrote the frame. */
+static void a_peer_that_reads_paths_gets_senders_as_paths(void **state)
 {
     const struct node_id peer = { { "b", 2 }, 22 };
     struct node *node = small_node();
@@ -157,14 +157,14 @@ static void a_sender_is_a_path_for_who_can_read_it(void **state)
     assert_memory_equal(name.data, "/temp/a", 7);
     ref = name_ref(lane, peer.uid, name, &ask);
     assert_true(ref.node == peer.uid && ref.actor == 5 && ask == 7);
-    message->sender.node = peer.uid; /* of another node: with its address, whatever the reader can */
+    message->sender.node = peer.uid; /* another node's: with its address */
     name = name_for(lane, contact, message, text);
     assert_memory_equal(name.data, "akka://S@b:2/temp/a", 19);
     actors_message_free(lane->actors, message);
     node_free(node);
 }
 
-static void a_status_has_what_was_refused(void **state)
+static void a_status_counts_refusals(void **state)
 {
     struct node *node = small_node();
     struct machine *lane = node_machine(node, 1);
@@ -199,7 +199,7 @@ static void a_status_has_what_was_refused(void **state)
     node_free(node);
 }
 
-/* Frames that control refuses, and such as nobody can read, held messages. */
+/* Frames that control refuses, and unreadable ones, held messages. */
 static void a_status_has_the_messages_of_refused_frames(void **state)
 {
     static const uint8_t unreadable[] = { 4, 0, 0, 0, 9, 9, 9, 9 };
@@ -228,8 +228,8 @@ static void a_status_has_the_messages_of_refused_frames(void **state)
     node_free(node);
 }
 
-/* What a frame of somebody unknown may have is a setting: for who decides whose a connection is, and for who reads it. */
-static void what_strangers_may_say_is_set(void **state)
+/* It counts for the choice of the machine, and for the reader. */
+static void the_frame_size_of_unknown_senders_is_a_setting(void **state)
 {
     struct node *node =
         lone_node((struct node_settings){ .identity = self,
@@ -268,8 +268,8 @@ static void follow_shard(struct control *control, int32_t shard,
                                              .count = verb });
 }
 
-/* Keys of remembered entities, on a node with more shards than there may be of them; a coordinator's have their places. */
-static void so_many_keys_of_remembered_entities_are_followed(void **state)
+/* The node has more shards than that. Keys of coordinators have reserved room. */
+static void keys_of_remembered_entities_are_followed_up_to_a_limit(void **state)
 {
     struct node *node = lone_node(
         (struct node_settings){ .identity = self,
@@ -287,12 +287,12 @@ static void so_many_keys_of_remembered_entities_are_followed(void **state)
     assert_int_equal(control->remember_data.followed, REMEMBER_FOLLOWED_MAX);
     assert_int_equal(replicator_counters(replicator)->refused, 0);
     assert_true(control->remember_data.is_crowded);
-    follow_shard(control, 0, REMEMBER_FOLLOW); /* it is told again how they are */
+    follow_shard(control, 0, REMEMBER_FOLLOW); /* it gets their values again */
     assert_int_equal(control->remember_data.followed, REMEMBER_FOLLOWED_MAX);
     for (uint64_t i = 0; i < 3 * ACTOR_TYPES_MAX; i++)
         assert_true(replicator_subscribe(replicator, i,
                                          slice_of(&i, sizeof i)));
-    follow_shard(control, SHARDS_MAX - 1, REMEMBER_GIVE_UP); /* it has none */
+    follow_shard(control, SHARDS_MAX - 1, REMEMBER_GIVE_UP); /* it follows none */
     assert_true(control->remember_data.is_crowded);
     follow_shard(control, 7, REMEMBER_GIVE_UP);
     assert_false(control->remember_data.is_crowded);
@@ -305,12 +305,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_oldest_of_those_downed_is_forgotten),
-        cmocka_unit_test(so_many_asks_from_elsewhere_are_looked_after),
-        cmocka_unit_test(so_many_keys_of_remembered_entities_are_followed),
-        cmocka_unit_test(what_a_link_refuses_ends_for_its_true_reason),
-        cmocka_unit_test(a_sender_is_a_path_for_who_can_read_it),
-        cmocka_unit_test(what_strangers_may_say_is_set),
-        cmocka_unit_test(a_status_has_what_was_refused),
+        cmocka_unit_test(asks_from_elsewhere_are_watched_up_to_a_limit),
+        cmocka_unit_test(
+            keys_of_remembered_entities_are_followed_up_to_a_limit),
+        cmocka_unit_test(a_message_that_a_link_refuses_ends_with_its_reason),
+        cmocka_unit_test(a_peer_that_reads_paths_gets_senders_as_paths),
+        cmocka_unit_test(the_frame_size_of_unknown_senders_is_a_setting),
+        cmocka_unit_test(a_status_counts_refusals),
         cmocka_unit_test(a_status_has_the_messages_of_refused_frames),
     };
 

@@ -1,4 +1,4 @@
-/* A node without a driver and without others, whose machines tests hand frames and letters to. */
+/* Provides a node without driver and peers, whose machines get frames and mail from the test. */
 #ifndef TESTS_NODE_LONE_H
 #define TESTS_NODE_LONE_H
 
@@ -29,7 +29,8 @@ static inline enum sherd_next lone_stop(struct sherd_ctx *ctx, void *state,
     return msg->kind == SHERD_MESSAGE ? SHERD_STOP : SHERD_CONTINUE;
 }
 
-/* With one type, "T", of so many shards (0: as set), whose entities take everything and do nothing. */
+/* Makes a node with one type, "T", of so many shards (0: as set), whose entities accept
+ * everything. */
 static inline struct node *lone_node(struct node_settings settings,
                                      uint32_t shards)
 {
@@ -49,7 +50,7 @@ static inline struct node *lone_node(struct node_settings settings,
     return node;
 }
 
-/* As the nodes of the recorded conversations with JVM nodes are named; without types. */
+/* Makes a node named as in the recorded conversations with JVM nodes; without types. */
 static inline struct node *lone_interop(uint32_t lanes)
 {
     const struct node_settings settings = {
@@ -67,7 +68,6 @@ static inline struct node *lone_interop(uint32_t lanes)
     return node;
 }
 
-/* A connection begins, with its preamble. */
 static inline void lone_accept(struct machine *machine, uint64_t conn,
                                enum stream stream)
 {
@@ -77,7 +77,7 @@ static inline void lone_accept(struct machine *machine, uint64_t conn,
     machine_bytes(machine, 1, conn, slice_of(preamble, sizeof preamble));
 }
 
-/* A frame of `origin` arrives whole. */
+/* Passes in a whole frame of `origin`. */
 static inline void lone_put(struct machine *machine, uint64_t conn,
                             const struct identity *origin,
                             const char *recipient, const char *sender,
@@ -95,7 +95,7 @@ static inline void lone_put(struct machine *machine, uint64_t conn,
     buf_fini(&bytes);
 }
 
-/* What a machine tells of itself; sherd_status_free. */
+/* The caller frees it with sherd_status_free. */
 static inline struct sherd_status lone_status(struct node *node, uint32_t index)
 {
     struct machine *machine = node_machine(node, index);

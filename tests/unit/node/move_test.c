@@ -1,5 +1,5 @@
-/* Shards move while messages arrive: nodes join and leave gracefully under traffic. Every message arrives once, and for each
- * sender in the order in which it was sent. */
+/* Moves shards under traffic: nodes join and leave, and every message arrives once, in order for
+ * each sender. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,14 +14,14 @@
 #define NODES 4
 #define LANES 3
 
-/* One run. Its senders are one player on every lane of every node. */
+/* A run's senders are one player on every lane. */
 struct run {
     struct world *world;
     struct rng rng;
     struct player players[NODES * LANES];
     bool sends[NODES];
     bool leaves[NODES];
-    bool disturbed; /* nodes sleep and are cut off for a while, too */
+    bool disturbed; /* nodes are also paused and cut off for a while */
     uint32_t lanes[NODES];
     uint32_t sent[CAST_SENDERS][CAST_ENTITIES];
     uint64_t sent_total;
@@ -122,7 +122,7 @@ static bool all_done(struct run *run)
     return true;
 }
 
-/* Somebody sleeps, or is cut off from another one, for less than it takes to be removed. */
+/* Pauses or cuts a node for less time than a removal takes. */
 static void disturb(struct run *run)
 {
     uint32_t node = (uint32_t)rng_below(&run->rng, NODES);
@@ -149,7 +149,8 @@ static uint32_t senders(const struct run *run)
     return count;
 }
 
-/* One or two nodes leave under the traffic of the others; those that left before join again at the same time. */
+/* One or two nodes leave under the traffic of the others; former leavers join again at the same
+ * time. */
 static bool change(struct run *run)
 {
     uint32_t leaving = 1 + (uint32_t)rng_below(&run->rng, 2);
@@ -164,7 +165,7 @@ static bool change(struct run *run)
         uint32_t node = (uint32_t)rng_below(&run->rng, NODES);
 
         if (!run->sends[node] || senders(run) == 1)
-            continue; /* somebody stays whom the others can join */
+            continue; /* one stays to join */
         run->sends[node] = false;
         run->leaves[node] = true;
         world_leave(run->world, node);
@@ -257,14 +258,14 @@ static void graceful_moves_lose_nothing(void **state)
     over_seeds(false);
 }
 
-static void nor_do_they_when_nodes_sleep_meanwhile(void **state)
+static void graceful_moves_lose_nothing_while_nodes_pause(void **state)
 {
     (void)state;
     over_seeds(true);
 }
 
-/* That a node hangs up which has left is no event; that one does which has not is a warning. */
-static void only_what_was_not_announced_is_a_lost_connection(void **state)
+/* A connection to a departed node may end without a warning. */
+static void only_unannounced_ends_are_lost_connections(void **state)
 {
     struct world *world = cast_world(11, 4, 2);
     struct player players[4];
@@ -291,8 +292,8 @@ static void only_what_was_not_announced_is_a_lost_connection(void **state)
     world_free(world);
 }
 
-/* A node without shards has nothing to hand off, so its region stops at once. What it sent before to a home that leaves at the same
- * time may be on its way still: the hand-off waits for it. */
+/* The leaving node has no shards, so its region stops at once, while its messages to a home that
+ * also leaves are in flight. */
 static void send_ten(struct sherd_ctx *ctx, struct player *player)
 {
     struct numbered body = { 0, 0, 0 };
@@ -308,7 +309,7 @@ static void send_ten(struct sherd_ctx *ctx, struct player *player)
     }
 }
 
-static void what_a_leaving_node_sent_is_waited_for(void **state)
+static void a_hand_off_waits_for_messages_of_a_leaving_node(void **state)
 {
     struct world *world = cast_new(14);
     struct player player;
@@ -332,7 +333,7 @@ static void what_a_leaving_node_sent_is_waited_for(void **state)
             assert_int_equal(cast_home(&player, "E", id), home);
         }
     }
-    world_run(world, SECOND / 2); /* the last one has learned the homes, and has opened nothing to send there */
+    world_run(world, SECOND / 2); /* it knows the homes, without links there */
     net_slow_accept(world, home, SECOND);
     player_do(&player, send_ten);
     world_leave(world, home);
@@ -346,7 +347,7 @@ static void what_a_leaving_node_sent_is_waited_for(void **state)
     world_free(world);
 }
 
-static void who_leads_is_logged(void **state)
+static void the_leader_is_logged(void **state)
 {
     struct world *world = cast_world(12, 3, 1);
     uint32_t leaver = 0;
@@ -364,7 +365,7 @@ static void who_leads_is_logged(void **state)
     world_free(world);
 }
 
-/* A node that joins, comes up and leaves, as the others log it with those settings. */
+/* A node joins, comes up and leaves; the others keep their log. */
 static struct world *logged_world(bool log_info_off, bool log_verbose)
 {
     struct world *world = cast_new(12);
@@ -384,7 +385,7 @@ static struct world *logged_world(bool log_info_off, bool log_verbose)
     return world;
 }
 
-static void what_is_logged_follows_log_info(void **state)
+static void log_info_settings_choose_the_level(void **state)
 {
     static const char *const changes[] = { "member member=n2:2551 status=up",
                                            "member member=n2:2551 status=exiting",
@@ -421,11 +422,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graceful_moves_lose_nothing),
-        cmocka_unit_test(only_what_was_not_announced_is_a_lost_connection),
-        cmocka_unit_test(what_a_leaving_node_sent_is_waited_for),
-        cmocka_unit_test(who_leads_is_logged),
-        cmocka_unit_test(what_is_logged_follows_log_info),
-        cmocka_unit_test(nor_do_they_when_nodes_sleep_meanwhile),
+        cmocka_unit_test(only_unannounced_ends_are_lost_connections),
+        cmocka_unit_test(a_hand_off_waits_for_messages_of_a_leaving_node),
+        cmocka_unit_test(the_leader_is_logged),
+        cmocka_unit_test(log_info_settings_choose_the_level),
+        cmocka_unit_test(graceful_moves_lose_nothing_while_nodes_pause),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

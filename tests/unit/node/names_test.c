@@ -1,5 +1,5 @@
-/* Actors of JVM nodes: whatever they are called, they are senders, and are sent to; what they send in a serializer of the JVM's is a
- * number here. Table of names and its limit. */
+/* Tests actors of JVM nodes: they send and receive under any name, and messages in their
+ * serializers have numbers here. Also the table of names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,10 +31,10 @@ static const struct sherd_format formats[] = {
 struct fixture {
     struct node *node;
     struct machine *lanes[LANES]; /* the JVM writes to the first, the actor is on the second */
-    char path[NAME_MAX];          /* of the actor, whole */
+    char path[NAME_MAX];          /* of the actor, with its address */
 };
 
-/* Sends back what it gets; a number PLAIN makes it write to the path in its body. */
+/* Sends messages back; PLAIN makes it write to the path in the body. */
 static enum sherd_next echo(struct sherd_ctx *ctx, void *state,
                             const struct sherd_msg *msg)
 {
@@ -103,7 +103,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* What the first lane has read arrives at the actor, which does what it does. */
+/* Passes frames from the first lane to the actor, which acts. */
 static void run(struct fixture *fixture)
 {
     const struct mail *mail;
@@ -116,7 +116,7 @@ static void run(struct fixture *fixture)
     (void)machine_turn(fixture->lanes[1], 1, 0);
 }
 
-/* The next frame from the second lane to the JVM. */
+/* Checks the next frame from the second lane to the JVM. */
 static void expect(struct fixture *fixture, const char *recipient,
                    int32_t serializer, const char *manifest, const char *body)
 {
@@ -165,8 +165,9 @@ static void a_name_is_answered(void **state)
     expect_nothing(fixture);
 }
 
-/* No number is theirs; nobody is behind a literal of another system, of an unknown node, or without a path. */
-static void what_cannot_be_named_or_read_is_not_answered(void **state)
+/* No actor has a literal of another system, of an unknown node, or without a path. An unknown
+ * serializer or manifest has no number. */
+static void senders_without_a_name_and_unreadable_messages_get_no_answer(void **state)
 {
     static const char *const senders[] = {
         "", "akka://Other@b:2/user/x", "akka://S@unknown:2/user/x",
@@ -187,7 +188,7 @@ static void what_cannot_be_named_or_read_is_not_answered(void **state)
     expect_nothing(fixture);
 }
 
-/* A JVM's actor never wants notices of what was not delivered, whatever its name looks like. */
+/* The name of a JVM's actor does not matter. */
 static void no_name_asks_for_notices(void **state)
 {
     struct fixture *fixture = *state;
@@ -223,7 +224,7 @@ static void a_path_is_written_to(void **state)
     write_to(fixture, "akka://S@b:2/user/some/where");
     expect(fixture, "akka://S@b:2/user/some/where", SHERD_FORMAT_TEXT, "",
            "first");
-    write_to(fixture, "akka://S@b:2/user/a0123456789abcdef"); /* a name of ours */
+    write_to(fixture, "akka://S@b:2/user/a0123456789abcdef"); /* a Sherd name */
     expect(fixture, "akka://S@b:2/user/a0123456789abcdef", SHERD_FORMAT_TEXT,
            "", "first");
     assert_int_equal(undelivered(fixture, SHERD_REASON_NODE_GONE), 0);
@@ -239,7 +240,7 @@ static void a_path_is_written_to(void **state)
     expect_nothing(fixture);
 }
 
-static void a_removed_nodes_names_go(void **state)
+static void names_of_a_removed_node_are_forgotten(void **state)
 {
     struct names names = { 0 };
     bool is_new;
@@ -257,7 +258,7 @@ static void a_removed_nodes_names_go(void **state)
     names_fini(&names);
 }
 
-static void the_oldest_name_goes(void **state)
+static void the_oldest_name_is_forgotten_at_the_limit(void **state)
 {
     struct names names = { 0 };
     struct sherd_ref refs[3]; /* the first, the second, the last */
@@ -290,11 +291,11 @@ int main(void)
 #define ON_LANES(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         ON_LANES(a_name_is_answered),
-        ON_LANES(what_cannot_be_named_or_read_is_not_answered),
+        ON_LANES(senders_without_a_name_and_unreadable_messages_get_no_answer),
         ON_LANES(no_name_asks_for_notices),
         ON_LANES(a_path_is_written_to),
-        cmocka_unit_test(a_removed_nodes_names_go),
-        cmocka_unit_test(the_oldest_name_goes),
+        cmocka_unit_test(names_of_a_removed_node_are_forgotten),
+        cmocka_unit_test(the_oldest_name_is_forgotten_at_the_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

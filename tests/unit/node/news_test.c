@@ -1,5 +1,5 @@
-/* A cluster's many members become known at once: control tells its cores of so many in a turn, and who decides by all of them
- * waits for the last one. */
+/* Tests a crowd of new members: control announces a limited number in a turn, and cores that decide
+ * by all members wait for the last one. */
 #include "lone.h"
 
 #include <stdio.h>
@@ -25,8 +25,8 @@ static struct node_id other(uint32_t number)
     return node;
 }
 
-/* Of the others those from `first` to `end`. All are up. The oldest one has the highest address, and so is told last; this node is the
- * second, and told first. */
+/* All members are up. The oldest has the highest address, so it is announced last; this node, the
+ * second oldest, comes first. */
 static void put_members(struct gossip *gossip, uint32_t first, uint32_t end)
 {
     for (uint32_t i = 0; i <= OTHERS; i++) {
@@ -44,7 +44,7 @@ static void put_members(struct gossip *gossip, uint32_t first, uint32_t end)
     }
 }
 
-/* Of a large gossip more than one step. */
+/* A large gossip takes several steps. */
 static void take_in(struct machine *machine)
 {
     while (!member_deadline(machine->control->member))
@@ -105,7 +105,7 @@ static struct node *welcomed_with(uint32_t type_count)
     return welcomed(types, type_count);
 }
 
-/* The gossip of one of the others, which has changed it once more, comes. */
+/* A gossip arrives with one more change. */
 static void gossip_comes(struct machine *machine, struct gossip *gossip,
                      uint32_t number)
 {
@@ -130,7 +130,7 @@ static void gossiped(struct machine *machine, struct gossip *gossip,
                      gossip->members.count);
 }
 
-/* One of those that are left has removed the others. */
+/* A remaining member has removed the others. */
 static void remove_others(struct machine *machine, uint32_t first,
                           uint32_t end)
 {
@@ -146,7 +146,7 @@ static enum singleton_state state_of(const struct machine *machine)
     return singleton_state(machine->control->types[0].singleton);
 }
 
-static void members_are_told_in_several_turns(void **state)
+static void members_are_announced_in_several_turns(void **state)
 {
     struct node *node = welcomed_with(1);
     struct machine *machine = node_machine(node, 0);
@@ -167,8 +167,8 @@ static void members_are_told_in_several_turns(void **state)
     node_free(node);
 }
 
-/* Of the members that were told this node is the oldest. */
-static void a_hand_over_meanwhile_is_decided_by_all_members(void **state)
+/* Among those announced so far, this node is the oldest. */
+static void a_hand_over_during_a_crowd_is_decided_by_all_members(void **state)
 {
     struct node *node = welcomed_with(1);
     struct machine *machine = node_machine(node, 0);
@@ -188,7 +188,7 @@ static void a_hand_over_meanwhile_is_decided_by_all_members(void **state)
     node_free(node);
 }
 
-/* Of those that the lane was told. */
+/* Returns a change among those that the lane got. */
 static const struct cluster_change *change_at(const struct machine *machine,
                                               uint32_t index)
 {
@@ -219,8 +219,8 @@ static uint32_t told_of_members(const struct machine *machine)
     return told_of(machine, CLUSTER_MEMBER);
 }
 
-/* It gets the state, and no news of what that had already. */
-static void who_follows_meanwhile_hears_of_each_member_once(void **state)
+/* The subscriber gets the state, and no event that the state contains. */
+static void a_subscriber_during_a_crowd_gets_each_member_once(void **state)
 {
     struct node *node = welcomed_with(1);
     struct machine *machine = node_machine(node, 0);
@@ -252,8 +252,8 @@ static void observed(struct gossip *gossip, uint32_t by, uint32_t whom,
                                     status));
 }
 
-/* As the reference publishes what each gossip changes: that the second takes back what the first said is no reason to tell neither. */
-static void what_two_gossips_say_is_told_twice(void **state)
+/* As in Akka, both are announced, even if the second reverts the first. */
+static void changes_of_two_gossips_give_two_events(void **state)
 {
     struct node *node = welcomed_with(1);
     struct machine *machine = node_machine(node, 0);
@@ -275,7 +275,7 @@ static void what_two_gossips_say_is_told_twice(void **state)
     node_free(node);
 }
 
-static void who_joins_and_comes_up_is_told_as_both(void **state)
+static void a_member_that_joins_and_comes_up_gives_both_events(void **state)
 {
     static const enum sherd_member_status statuses[] = {
         SHERD_JOINING, SHERD_UP, SHERD_LEAVING, SHERD_EXITING
@@ -317,8 +317,8 @@ static void who_joins_and_comes_up_is_told_as_both(void **state)
     node_free(node);
 }
 
-/* What is told before a second gossip, and in the turn behind it, is no more than a turn tells. */
-static void a_crowd_is_told_no_faster_for_a_second_gossip(void **state)
+/* Events before the second gossip and in the turn after it are one turn's share. */
+static void a_second_gossip_does_not_speed_up_a_crowd(void **state)
 {
     struct node *node = welcomed_with(1);
     struct machine *machine = node_machine(node, 0);
@@ -339,12 +339,13 @@ static void a_crowd_is_told_no_faster_for_a_second_gossip(void **state)
     assert_int_equal(told_of(machine, CLUSTER_UNREACHABLE), NEWS_OF_TURN_MAX);
     turn_until_told(machine);
     assert_int_equal(told_of(machine, CLUSTER_UNREACHABLE), OTHERS - 2);
-    assert_int_equal(member_counters(machine->control->member)->folded, 1); /* of node 1 nothing was told */
+    /* node 1 had no event */
+    assert_int_equal(member_counters(machine->control->member)->folded, 1);
     gossip_fini(&gossip);
     node_free(node);
 }
 
-/* What a turn tells, and a step of membership, are each enough for a turn: what is due waits for one, and no longer. */
+/* Each of them fills a turn: a due step waits for one, and no longer. */
 static void a_crowd_of_news_and_a_step_have_turns_of_their_own(void **state)
 {
     const uint64_t due = 5 * SECOND;
@@ -373,15 +374,15 @@ static void a_crowd_of_news_and_a_step_have_turns_of_their_own(void **state)
         sent = counters->heartbeat_sent - sent;
         assert_true(told < NEWS_OF_TURN_MAX || !sent);
         waited = is_due && !sent ? waited + 1 : 0;
-        assert_true(waited <= 2); /* one of them takes the gossip in */
+        assert_true(waited <= 2); /* one takes the gossip in */
     }
     assert_int_equal(told_of(machine, CLUSTER_UNREACHABLE), OTHERS - 2);
     gossip_fini(&gossip);
     node_free(node);
 }
 
-/* Each takes more work than another change. */
-static void removals_are_told_in_more_turns(void **state)
+/* Each removal costs more work than another change. */
+static void removals_take_more_turns(void **state)
 {
     struct node *node = welcomed_with(1);
     struct machine *machine = node_machine(node, 0);
@@ -412,7 +413,7 @@ static uint32_t coordinators(const struct machine *machine)
     return count;
 }
 
-/* Of seven members those with the highest addresses are gone, or down. */
+/* Writes seven members; those with the highest addresses are gone or down. */
 static void put_few(struct gossip *gossip, uint32_t gone,
                     enum member_status of_third, int32_t up_number)
 {
@@ -432,7 +433,8 @@ static void put_few(struct gossip *gossip, uint32_t gone,
     }
 }
 
-/* In a small cluster each change is told, whatever else one gossip says: three are removed and one is up, which the next one makes leave. */
+/* In a small cluster three members are removed, and one comes up that the next gossip makes
+ * leave. */
 static void removals_hide_no_change_where_members_are_few(void **state)
 {
     const struct node_settings settings = { .identity = self,
@@ -471,7 +473,8 @@ static void removals_hide_no_change_where_members_are_few(void **state)
     node_free(node);
 }
 
-/* This node becomes the oldest for all its types at once; each coordinator is told of all members, and asks most of them. */
+/* This node becomes the oldest for all types at once; each coordinator hears of all members, and
+ * asks most of them. */
 static void one_coordinator_of_many_members_starts_or_reads_in_a_turn(void **state)
 {
     struct node *node = welcomed_with(3);
@@ -491,7 +494,7 @@ static void one_coordinator_of_many_members_starts_or_reads_in_a_turn(void **sta
         more = machine_turn(machine, 1, 1);
         started = coordinators(machine) - started;
         asked = machine->control->shard_data.calls.count - asked;
-        assert_in_range(started + asked / 2, 0, 1); /* of a state and its fences */
+        assert_in_range(started + asked / 2, 0, 1); /* a state and its fences */
         assert_true(!(started + asked) ||
                     machine->control->news_told < NEWS_OF_TURN_MAX);
         turns++;
@@ -502,7 +505,7 @@ static void one_coordinator_of_many_members_starts_or_reads_in_a_turn(void **sta
     node_free(node);
 }
 
-/* The last of them fills a turn, so that all are told only in the next one, which has nothing else to do. */
+/* All removals are announced only in the next turn, which has no other work. */
 static void a_turn_filled_by_its_last_removal_delays_a_coordinator_by_one(void **state)
 {
     struct node *node = welcomed_with(1);
@@ -526,7 +529,7 @@ static void turn_to_the_end(struct machine *machine, uint64_t now)
         ;
 }
 
-/* As one that has read its state, and has something to write. */
+/* Returns a coordinator that has read its state, and has something to write. */
 static struct coordinator *writing(struct machine *machine)
 {
     struct coordinator *coordinator = machine->control->types[0].coordinator;
@@ -537,7 +540,7 @@ static struct coordinator *writing(struct machine *machine)
     return coordinator;
 }
 
-/* This node has the coordinator, and one of the others after the other is gone: a crowd of news. */
+/* This node has the coordinator, and the others are removed one by one. */
 static struct node *with_coordinator(void)
 {
     struct node *node = welcomed_with(1);
@@ -550,8 +553,8 @@ static struct node *with_coordinator(void)
     return node;
 }
 
-/* Each of a crowd changes what coordinators write: that waits until all are told. */
-static void what_is_written_waits_for_a_crowd(void **state)
+/* Each member of a crowd changes the writes. */
+static void writes_wait_until_a_crowd_is_announced(void **state)
 {
     struct node *node = with_coordinator();
     struct machine *machine = node_machine(node, 0);
@@ -564,11 +567,11 @@ static void what_is_written_waits_for_a_crowd(void **state)
     }
     turn_to_the_end(machine, 1);
     assert_false(coordinator->state_store.wants);
-    assert_int_equal(machine->control->crowd_until, 0); /* the next crowd has a second of its own */
+    assert_int_equal(machine->control->crowd_until, 0); /* the next crowd has its own second */
     node_free(node);
 }
 
-/* In the turn after it, that tells nobody. */
+/* The write comes in the turn after it, which has no events. */
 static void no_write_waits_for_longer_than_a_second(void **state)
 {
     struct node *node = with_coordinator();
@@ -588,7 +591,7 @@ static void no_write_waits_for_longer_than_a_second(void **state)
     node_free(node);
 }
 
-/* Where a step of membership is much work, the types' cores have a later turn. */
+/* The types' cores step in a later turn. */
 static void types_do_not_step_beside_much_work(void **state)
 {
     struct node *node = welcomed_with(1);
@@ -624,20 +627,20 @@ static void types_do_not_step_beside_much_work(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_are_told_in_several_turns),
+        cmocka_unit_test(members_are_announced_in_several_turns),
         cmocka_unit_test(a_crowd_of_news_and_a_step_have_turns_of_their_own),
-        cmocka_unit_test(removals_are_told_in_more_turns),
+        cmocka_unit_test(removals_take_more_turns),
         cmocka_unit_test(removals_hide_no_change_where_members_are_few),
         cmocka_unit_test(one_coordinator_of_many_members_starts_or_reads_in_a_turn),
         cmocka_unit_test(a_turn_filled_by_its_last_removal_delays_a_coordinator_by_one),
-        cmocka_unit_test(what_is_written_waits_for_a_crowd),
+        cmocka_unit_test(writes_wait_until_a_crowd_is_announced),
         cmocka_unit_test(no_write_waits_for_longer_than_a_second),
         cmocka_unit_test(types_do_not_step_beside_much_work),
-        cmocka_unit_test(a_hand_over_meanwhile_is_decided_by_all_members),
-        cmocka_unit_test(who_follows_meanwhile_hears_of_each_member_once),
-        cmocka_unit_test(what_two_gossips_say_is_told_twice),
-        cmocka_unit_test(who_joins_and_comes_up_is_told_as_both),
-        cmocka_unit_test(a_crowd_is_told_no_faster_for_a_second_gossip),
+        cmocka_unit_test(a_hand_over_during_a_crowd_is_decided_by_all_members),
+        cmocka_unit_test(a_subscriber_during_a_crowd_gets_each_member_once),
+        cmocka_unit_test(changes_of_two_gossips_give_two_events),
+        cmocka_unit_test(a_member_that_joins_and_comes_up_gives_both_events),
+        cmocka_unit_test(a_second_gossip_does_not_speed_up_a_crowd),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

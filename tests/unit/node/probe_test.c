@@ -1,5 +1,5 @@
-/* What a machine says to checkers: every message that is not delivered ends once, wherever it waited; entities live between two
- * facts; and without the setting nothing is said. */
+/* Tests a machine's facts for checkers: undelivered messages end once, wherever they waited, and
+ * entities live between two facts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "node/lane.h"
 
-/* Facts and letters name only the fields that they need. */
+/* Facts and mail name only the fields that they need. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #define SHARDS 8
@@ -85,7 +85,7 @@ static void host(struct machine *machine, const char *id)
     (void)machine_turn(machine, 1, 0);
 }
 
-/* Telling "e" its body from outside, as the driver does. */
+/* Sends a message from outside, as the driver does. */
 static void tell(struct node *node, const char *id, uint32_t msg,
                  const char *body)
 {
@@ -98,7 +98,6 @@ static void tell(struct node *node, const char *id, uint32_t msg,
     machine_mail(node_machine(node, to), 1, &mail, 1);
 }
 
-/* The next fact is this one. */
 static void expect(struct node *node, enum probe_kind kind,
                    enum sherd_reason reason, const char *bytes)
 {
@@ -128,7 +127,7 @@ static bool contains(struct slice bytes, const char *text)
     return false;
 }
 
-/* The next fact is the end of a frame with this in it. */
+/* Checks that the next fact is the end of a frame with this body. */
 static void expect_frame(struct node *node, enum sherd_reason reason,
                          const char *body)
 {
@@ -140,7 +139,6 @@ static void expect_frame(struct node *node, enum sherd_reason reason,
     assert_true(contains(probe.bytes, body));
 }
 
-/* The shard of an entity runs here from here on. */
 static void host_it(struct node *node, const char *id)
 {
     struct probe probe;
@@ -152,7 +150,7 @@ static void host_it(struct node *node, const char *id)
     assert_int_equal(fence_compare(probe.fence, fence), 0);
 }
 
-static void nothing_is_said_without_the_setting(void **state)
+static void there_are_no_probes_without_the_setting(void **state)
 {
     struct node *node = one_lane(false);
 
@@ -166,7 +164,7 @@ static void nothing_is_said_without_the_setting(void **state)
     node_free(node);
 }
 
-static void what_waits_for_a_home_ends_with_the_node(void **state)
+static void messages_that_wait_for_a_home_end_with_the_node(void **state)
 {
     struct node *node = one_lane(true);
 
@@ -188,7 +186,7 @@ static void what_waits_for_a_home_ends_with_the_node(void **state)
     node_free(node);
 }
 
-static void an_entity_lives_between_two_facts(void **state)
+static void an_entity_has_a_probe_at_its_start_and_end(void **state)
 {
     struct node *node = one_lane(true);
     struct probe probe;
@@ -210,7 +208,7 @@ static void an_entity_lives_between_two_facts(void **state)
     node_free(node);
 }
 
-/* The mailbox holds two; the first of them makes the handler fail, which ends the incarnation. */
+/* The mailbox holds two; the first makes the handler fail. */
 static void mailboxes_and_handlers_end_messages(void **state)
 {
     struct node *node = one_lane(true);
@@ -254,7 +252,7 @@ static void frames_on_a_link_end_with_their_node(void **state)
     node_free(node);
 }
 
-/* What a status says at once, before another turn. */
+/* Reads the status at once, before another turn. */
 static uint64_t counted(struct node *node, enum sherd_reason reason)
 {
     struct machine *machine = node_machine(node, 1);
@@ -268,11 +266,11 @@ static uint64_t counted(struct node *node, enum sherd_reason reason)
         assert_true(machine_next_want(machine, &want));
     while (want.kind != WANT_STATUS);
     count = part.status.undelivered[reason];
-    mem_free(part.status.types); /* all that a lane fills in */
+    mem_free(part.status.types); /* the only array that a lane fills */
     return count;
 }
 
-/* Another incarnation is there: what waits for the one before is lost, and counted as it is. */
+/* Messages for the former incarnation are lost, and counted so. */
 static void frames_on_a_link_end_with_an_incarnation(void **state)
 {
     struct node *node = one_lane(true);
@@ -315,7 +313,6 @@ static void frames_on_a_link_end_with_this_node(void **state)
     node_free(node);
 }
 
-/* A lane that has ended takes nothing any more, and starts no entity. */
 static void nothing_runs_on_a_lane_that_has_ended(void **state)
 {
     struct node *node = one_lane(true);
@@ -344,12 +341,12 @@ static void put_frame(struct buf *buf, const char *manifest,
                                 .payload = payload };
 
     if (!slice_is(message.manifest, ARTERY_HANDSHAKE_REQUEST))
-        message.serializer = 77; /* nobody's */
+        message.serializer = 77; /* an unknown serializer */
     assert_true(envelope_put(buf, &peer, NULL, &message));
 }
 
-/* A frame of an unknown kind to an actor, and one that did not arrive whole when the connection closed. */
-static void bytes_that_nobody_reads_end(void **state)
+/* One frame has an unknown kind, and one is incomplete. */
+static void unread_bytes_end_with_a_probe(void **state)
 {
     struct node *node = one_lane(true);
     struct machine *lane = node_machine(node, 1);
@@ -389,15 +386,15 @@ static void bytes_that_nobody_reads_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_said_without_the_setting),
-        cmocka_unit_test(what_waits_for_a_home_ends_with_the_node),
-        cmocka_unit_test(an_entity_lives_between_two_facts),
+        cmocka_unit_test(there_are_no_probes_without_the_setting),
+        cmocka_unit_test(messages_that_wait_for_a_home_end_with_the_node),
+        cmocka_unit_test(an_entity_has_a_probe_at_its_start_and_end),
         cmocka_unit_test(mailboxes_and_handlers_end_messages),
         cmocka_unit_test(frames_on_a_link_end_with_their_node),
         cmocka_unit_test(frames_on_a_link_end_with_an_incarnation),
         cmocka_unit_test(frames_on_a_link_end_with_this_node),
         cmocka_unit_test(nothing_runs_on_a_lane_that_has_ended),
-        cmocka_unit_test(bytes_that_nobody_reads_end),
+        cmocka_unit_test(unread_bytes_end_with_a_probe),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

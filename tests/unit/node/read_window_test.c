@@ -1,4 +1,4 @@
-/* The window of reads: how it grows and becomes smaller. */
+/* Tests how the window of reads grows and shrinks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static void failures_of_one_round_halve_it_once(void **state)
     assert_int_equal(window.size, REMEMBER_READS_FIRST / 4);
 }
 
-static void it_has_ends(void **state)
+static void the_window_has_a_minimum_and_a_maximum(void **state)
 {
     struct read_window window;
 
@@ -54,7 +54,7 @@ static void it_has_ends(void **state)
     assert_int_equal(window.size, REMEMBER_READS_MAX);
 }
 
-static void a_round_that_is_good_lets_it_grow_by_one(void **state)
+static void a_good_round_lets_it_grow_by_one(void **state)
 {
     struct read_window window;
 
@@ -69,8 +69,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failures_of_one_round_halve_it_once),
-        cmocka_unit_test(it_has_ends),
-        cmocka_unit_test(a_round_that_is_good_lets_it_grow_by_one),
+        cmocka_unit_test(the_window_has_a_minimum_and_a_maximum),
+        cmocka_unit_test(a_good_round_lets_it_grow_by_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

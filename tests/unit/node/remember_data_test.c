@@ -1,5 +1,6 @@
-/* Remembered entities in distributed data, in whole nodes: they are there again without a message after moves, crashes and, with durable
- * keys, a full restart; nothing starts before a majority has it; a key that is full refuses; and the journal has nothing of them. */
+/* Tests remembered entities in distributed data, on whole nodes: they return after moves, crashes
+ * and, with durable keys, a full restart; starts wait for a majority; full keys refuse. The journal
+ * has no records of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,8 +20,8 @@
 
 #define SHARDS 12
 #define ENTITIES 40
-#define MANY 60 /* started at once: writes have several */
-#define FULL 700 /* entities, more than there is place for */
+#define MANY 60 /* started at once: a write has several */
+#define FULL 700 /* more than there is room for */
 
 /* "E" remembers, "P" is persistent and remembers. */
 #define TYPES 2
@@ -28,12 +29,12 @@ static struct sherd_entity_type types[TYPES];
 static const char *const durable[] = { "shard-*" };
 static const char *const everything[] = { "*" };
 
-static bool is_durable;    /* nodes that start from here on */
-static bool stores_all;    /* the same, if they are: what coordinators decide, too */
-static uint32_t entry_size; /* the same */
-static uint32_t shards = SHARDS; /* the same */
-static uint32_t least;      /* the same: members that must have what is remembered, at least */
-static uint64_t write_timeout; /* the same */
+static bool is_durable;    /* of later nodes */
+static bool stores_all;    /* with durable keys: of coordinators, too */
+static uint32_t entry_size; /* of later nodes */
+static uint32_t shards = SHARDS; /* of later nodes */
+static uint32_t least;      /* of later nodes: least members that store an entity */
+static uint64_t write_timeout; /* of later nodes */
 
 static void start(struct world *world, uint32_t index)
 {
@@ -77,7 +78,7 @@ static void restart_all(struct world *world, uint32_t nodes,
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
 }
 
-static void they_move_with_their_shards(void **state)
+static void entities_move_with_their_shards(void **state)
 {
     struct world *world = begin(1, 2);
     struct sherd_status status;
@@ -114,7 +115,7 @@ static void start_many(struct sherd_ctx *ctx, struct player *player)
     }
 }
 
-/* Each id in the one key of five where a JVM looks for it, on that node. */
+/* Checks that each id is in the one key of five where a JVM looks for it. */
 static void check_keys(struct world *world, uint32_t node, uint32_t type)
 {
     const struct replicator *replicator =
@@ -143,7 +144,8 @@ static void check_keys(struct world *world, uint32_t node, uint32_t type)
     }
 }
 
-/* Of all shards that there ever were: each id from `first` on in its shard's keys alone, and nobody else. */
+/* Checks all shards that ever were: each id from `first` on is in its shard's keys alone, without
+ * others. */
 static void check_stored(struct world *world, uint32_t node, uint32_t type,
                          uint32_t first)
 {
@@ -172,7 +174,7 @@ static void check_stored(struct world *world, uint32_t node, uint32_t type,
         }
 }
 
-/* The machines go dark: what the disks have not synced is lost. SHD-189. */
+/* The machines lose power: unsynced data is lost. */
 static void all_are_back_after_a_full_restart(void **state)
 {
     struct world *world;
@@ -213,9 +215,9 @@ static void all_are_back_after_a_full_restart(void **state)
     is_durable = false;
 }
 
-/* A8: in a shard's keys is nobody who belongs to another one after the number of shards has changed, also not in those of shards that
- * the type has not any more; who is passivated after that stays away. */
-static void another_number_of_shards_moves_them(void **state)
+/* Keys have only their shard's entities, and keys of removed shards have none. Entities that are
+ * passivated later stay away. */
+static void another_number_of_shards_moves_entities(void **state)
 {
     static const uint32_t numbers[] = { SHARDS + 5, SHARDS - 5, SHARDS };
     struct world *world;
@@ -248,9 +250,8 @@ static void another_number_of_shards_moves_them(void **state)
     is_durable = false;
 }
 
-/* What coordinators decided is durable where the keys say so: homes at nodes of a former life, also of more shards than there are now, and their
- * fences are in nobody's way. */
-static void what_coordinators_decided_is_in_nobodys_way(void **state)
+/* Stored homes are at nodes of a former start, also of more shards than now, with their fences. */
+static void durable_homes_of_a_former_start_block_nothing(void **state)
 {
     static const uint32_t numbers[] = { SHARDS, SHARDS - 5, SHARDS };
     struct world *world;
@@ -279,8 +280,9 @@ static void what_coordinators_decided_is_in_nobodys_way(void **state)
     is_durable = stores_all = false;
 }
 
-/* One that has lost its disk is there alone at first, and its coordinator finds no shards: those of the others start when these are back. */
-static void shards_that_come_to_light_later_start(void **state)
+/* A node without its disk is alone at first and finds no shards. The others' shards start when they
+ * are back. */
+static void shards_that_are_found_later_start(void **state)
 {
     struct world *world;
 
@@ -303,8 +305,8 @@ static void shards_that_come_to_light_later_start(void **state)
     is_durable = false;
 }
 
-/* Without them nothing is, and it is not in the way of what is new. */
-static void without_durable_keys_all_is_forgotten(void **state)
+/* New entities are not affected. */
+static void without_durable_keys_entities_are_forgotten(void **state)
 {
     struct world *world = begin(3, 2);
 
@@ -331,7 +333,6 @@ static bool hosts(struct world *world, uint32_t node, int32_t shard)
     return found;
 }
 
-/* Reads and writes of "E" that failed on the node. */
 static uint64_t failures(struct world *world, uint32_t node)
 {
     uint64_t sum = 0;
@@ -343,7 +344,6 @@ static uint64_t failures(struct world *world, uint32_t node)
     return sum;
 }
 
-/* One of three nodes from the others. */
 static void cut(struct world *world, uint32_t node, bool on)
 {
     for (uint32_t i = 0; i < 3; i++)
@@ -351,7 +351,7 @@ static void cut(struct world *world, uint32_t node, bool on)
             net_part(world, node, i, on);
 }
 
-/* Of a shard that is on that node, whose entities are others. */
+/* Asks a new entity of a shard on that node. */
 static void ask_new_at(struct player *player, struct world *world,
                        uint32_t node, char id[16])
 {
@@ -370,8 +370,8 @@ static void ask_new(struct player *player, struct world *world, char id[16])
     ask_new_at(player, world, 0, id);
 }
 
-/* Messages come before a majority has the start; none is read before that, and then each once. */
-static void nothing_is_delivered_before_a_majority_has_it(void **state)
+/* No message is handled before, then each once. */
+static void messages_wait_until_a_majority_has_the_start(void **state)
 {
     struct world *world = begin(4, 3);
     struct player player;
@@ -388,12 +388,12 @@ static void nothing_is_delivered_before_a_majority_has_it(void **state)
     assert_non_null(player_hears(&player, 60 * SECOND));
     assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
     assert_int_equal(cast.started, 1);
-    assert_int_equal(failures(world, 0), 0); /* it was tried again */
+    assert_int_equal(failures(world, 0), 0); /* tried again */
     cast_await_running(world, 0, ENTITIES + 1);
     world_free(world);
 }
 
-/* Is it in its shard's set, on all nodes? */
+/* Whether all nodes have the id in its shard's set. */
 static bool all_have(struct world *world, uint32_t nodes, const char *id)
 {
     struct slice text = slice_text(id);
@@ -416,7 +416,7 @@ static bool all_have(struct world *world, uint32_t nodes, const char *id)
     return count == nodes;
 }
 
-/* Three nodes with durable keys; the player is on the last one. */
+/* The nodes have durable keys; the player is on the last one. */
 static struct world *begin_three(uint64_t seed, struct player *player)
 {
     struct world *world;
@@ -428,7 +428,8 @@ static struct world *begin_three(uint64_t seed, struct player *player)
     return world;
 }
 
-/* The last one, which is cut off, is killed, downed, and its shards are elsewhere, with all who were there; then it starts again, with its disk. */
+/* The last node is cut off, killed and downed, and its shards move; then it starts again, with its
+ * disk. */
 static void lose_and_start_it(struct world *world)
 {
     world_crash_as(world, 2, WORLD_KILLED);
@@ -441,9 +442,9 @@ static void lose_and_start_it(struct world *world)
     world_run(world, 60 * SECOND);
 }
 
-/* It stops on a node that is cut off, and nobody else hears of that; the node is downed, and it starts elsewhere. Then the node's disk comes back,
- * with the removal. */
-static void a_late_removal_takes_nobody_who_lives(void **state)
+/* An entity stops on a node that is cut off and downed, and starts elsewhere. Then that node's disk
+ * comes back, with the removal. */
+static void a_late_removal_removes_no_running_entity(void **state)
 {
     struct player player;
     struct world *world = begin_three(9, &player);
@@ -463,8 +464,9 @@ static void a_late_removal_takes_nobody_who_lives(void **state)
     is_durable = false;
 }
 
-/* It is to start on a node that is cut off, whose disk alone has it; the node is downed, and its shard is read elsewhere. Then that disk comes back. */
-static void who_comes_to_light_late_starts(void **state)
+/* An entity starts on a node that is cut off and downed, and only that disk has it. Later the disk
+ * comes back. */
+static void an_entity_that_is_found_late_starts(void **state)
 {
     struct player player;
     struct world *world = begin_three(11, &player);
@@ -482,8 +484,8 @@ static void who_comes_to_light_late_starts(void **state)
     is_durable = false;
 }
 
-/* The write is given up after 5 s; 1 s later the shard's keys are read, until enough answer. */
-static void a_read_that_too_few_answer_is_made_again(void **state)
+/* The write fails after 5 s; 1 s later its keys are read, until enough nodes answer. */
+static void a_read_without_a_majority_is_repeated(void **state)
 {
     struct world *world = begin(7, 3);
     struct player player;
@@ -494,7 +496,7 @@ static void a_read_that_too_few_answer_is_made_again(void **state)
     player_spawn(&player, world, 0, 0);
     cut(world, 0, true);
     ask_new(&player, world, id);
-    world_run(world, 9 * SECOND); /* the first reads of 2 s are over */
+    world_run(world, 9 * SECOND); /* first reads of 2 s are over */
     assert_int_equal(failures(world, 0), 1);
     cut(world, 0, false);
     assert_non_null(player_hears(&player, 4 * SECOND));
@@ -503,8 +505,8 @@ static void a_read_that_too_few_answer_is_made_again(void **state)
     world_free(world);
 }
 
-/* Not as what too few confirm: a disk that refuses is asked again after the back-off. */
-static void what_the_own_disk_refuses_is_written_later(void **state)
+/* The retry comes after the back-off, other than after too few confirmations. */
+static void a_write_that_the_own_disk_refuses_is_repeated_later(void **state)
 {
     const struct durable_faults full = { .is_full = true };
     const struct durable_faults none = { .is_full = false };
@@ -534,8 +536,8 @@ static void what_the_own_disk_refuses_is_written_later(void **state)
     is_durable = false;
 }
 
-/* Nor is what its memory has a start that is stored: no read of it makes it one. */
-static void a_full_disk_starts_nothing(void **state)
+/* A start in memory does not count as stored. */
+static void a_full_disk_starts_no_entity(void **state)
 {
     const struct durable_faults full = { .is_full = true };
     const struct durable_faults none = { .is_full = false };
@@ -561,7 +563,7 @@ static void a_full_disk_starts_nothing(void **state)
     is_durable = false;
 }
 
-/* One that takes longer than a write has is given longer. */
+/* A slow write gets more time. */
 static void a_slow_disk_is_waited_for(void **state)
 {
     const struct durable_faults slow = { .stall_ppm = 1000000,
@@ -593,7 +595,7 @@ static void a_slow_disk_is_waited_for(void **state)
     write_timeout = 0;
 }
 
-/* An id that is no text: other members could not read the key that it stands in, whatever else is there. */
+/* Other members could not read its key, whatever else is in it. */
 static void an_id_that_is_no_text_is_refused(void **state)
 {
     struct world *world = begin(10, 2);
@@ -624,8 +626,8 @@ static void start_texts_and_others(struct sherd_ctx *ctx, struct player *player)
     }
 }
 
-/* Of one shard, so they are in the same writes, and of each of its keys there are both. */
-static void texts_beside_it_are_stored_alone(void **state)
+/* Valid ids are in the same writes and keys as invalid ones. */
+static void valid_ids_are_stored_without_invalid_ones(void **state)
 {
     struct world *world;
     struct player player;
@@ -642,8 +644,9 @@ static void texts_beside_it_are_stored_alone(void **state)
     shards = SHARDS;
 }
 
-/* Of up to five members all must have it, as sharding sets it: so any of their disks will do. With a lower minimum two of three. */
-static void so_many_have_it_as_is_set(void **state)
+/* By default, up to five members must all have it: any disk is enough. With a lower minimum, two of
+ * three. */
+static void the_minimum_of_a_majority_is_a_setting(void **state)
 {
     (void)state;
 
@@ -666,9 +669,9 @@ static void so_many_have_it_as_is_set(void **state)
     least = 0;
 }
 
-/* A key grows up to what an entry may have. Beyond it a start is refused, to whoever sent the message; who is remembered stays, can be
- * forgotten, and makes room. */
-static void a_key_that_is_full_refuses(void **state)
+/* A key grows up to the size of an entry. The sender of a refused start is told. Remembered
+ * entities stay, can be erased, and make room. */
+static void a_full_key_refuses_starts(void **state)
 {
     struct world *world;
     struct player player;
@@ -683,7 +686,7 @@ static void a_key_that_is_full_refuses(void **state)
     world = begin(5, 1);
     player_spawn(&player, world, 0, 0);
     for (uint32_t i = 0; i < FULL; i++) {
-        for (size_t j = 0; j < sizeof id - 1; j++) /* values are packed: of these nothing is saved */
+        for (size_t j = 0; j < sizeof id - 1; j++) /* compression gains nothing */
             id[j] = (char)('!' + rng_below(&rng, 90));
         player_ask(&player, "E", id, ECHO, 5000);
         assert_non_null(player_hears(&player, 10 * SECOND));
@@ -702,23 +705,23 @@ static void a_key_that_is_full_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(they_move_with_their_shards),
+        cmocka_unit_test(entities_move_with_their_shards),
         cmocka_unit_test(all_are_back_after_a_full_restart),
-        cmocka_unit_test(another_number_of_shards_moves_them),
-        cmocka_unit_test(what_coordinators_decided_is_in_nobodys_way),
-        cmocka_unit_test(shards_that_come_to_light_later_start),
-        cmocka_unit_test(without_durable_keys_all_is_forgotten),
-        cmocka_unit_test(nothing_is_delivered_before_a_majority_has_it),
-        cmocka_unit_test(a_late_removal_takes_nobody_who_lives),
-        cmocka_unit_test(who_comes_to_light_late_starts),
-        cmocka_unit_test(a_read_that_too_few_answer_is_made_again),
-        cmocka_unit_test(what_the_own_disk_refuses_is_written_later),
-        cmocka_unit_test(a_full_disk_starts_nothing),
+        cmocka_unit_test(another_number_of_shards_moves_entities),
+        cmocka_unit_test(durable_homes_of_a_former_start_block_nothing),
+        cmocka_unit_test(shards_that_are_found_later_start),
+        cmocka_unit_test(without_durable_keys_entities_are_forgotten),
+        cmocka_unit_test(messages_wait_until_a_majority_has_the_start),
+        cmocka_unit_test(a_late_removal_removes_no_running_entity),
+        cmocka_unit_test(an_entity_that_is_found_late_starts),
+        cmocka_unit_test(a_read_without_a_majority_is_repeated),
+        cmocka_unit_test(a_write_that_the_own_disk_refuses_is_repeated_later),
+        cmocka_unit_test(a_full_disk_starts_no_entity),
         cmocka_unit_test(a_slow_disk_is_waited_for),
         cmocka_unit_test(an_id_that_is_no_text_is_refused),
-        cmocka_unit_test(texts_beside_it_are_stored_alone),
-        cmocka_unit_test(so_many_have_it_as_is_set),
-        cmocka_unit_test(a_key_that_is_full_refuses),
+        cmocka_unit_test(valid_ids_are_stored_without_invalid_ones),
+        cmocka_unit_test(the_minimum_of_a_majority_is_a_setting),
+        cmocka_unit_test(a_full_key_refuses_starts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

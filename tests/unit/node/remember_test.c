@@ -1,5 +1,5 @@
-/* Remembered entities in whole nodes: they are there again without a message after moves, crashes and a full restart; what was passivated
- * is not; and what is asked of the store. Invariant remembered-entities of the specification. */
+/* Tests remembered entities on whole nodes: they return after moves, crashes and a full restart,
+ * passivated ones do not. See remembered-entities in docs/invariants.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,8 @@
 #define PACED 500
 #define BUSY 100
 
-/* "E" remembers, "P" is persistent and remembers, "I" remembers and is passivated when idle, "B" is persistent and remembers nothing. */
+/* "E" remembers, "P" is persistent and remembers, "I" remembers and is passivated when idle, "B" is
+ * persistent only. */
 #define TYPES 4
 static struct sherd_entity_type types[TYPES];
 
@@ -32,8 +33,8 @@ static void make_types(void)
     types[3].name = "B";
 }
 
-static enum remember_strategy strategy; /* of nodes that start from here on */
-static uint32_t shards = SHARDS;        /* the same */
+static enum remember_strategy strategy; /* of later nodes */
+static uint32_t shards = SHARDS;        /* of later nodes */
 
 static struct node_settings settings_of(struct world *world, uint32_t index)
 {
@@ -76,7 +77,7 @@ static void crash_all(struct world *world, uint32_t nodes)
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
 }
 
-/* D5: shards and entities come back after a full restart, whatever kind they are, again and again. */
+/* Entities of every kind come back, again and again. */
 static void all_are_back_after_a_full_restart(void **state)
 {
     struct world *world = begin(1, 3);
@@ -93,7 +94,7 @@ static void all_are_back_after_a_full_restart(void **state)
     world_free(world);
 }
 
-static void they_move_with_their_shards(void **state)
+static void entities_move_with_their_shards(void **state)
 {
     struct world *world = begin(2, 2);
     uint32_t leaving = 0;
@@ -113,8 +114,7 @@ static void they_move_with_their_shards(void **state)
     world_free(world);
 }
 
-/* SHD-086. */
-static void the_passivated_stay_away(void **state)
+static void passivated_entities_stay_away(void **state)
 {
     struct world *world = begin(3, 2);
     struct player player;
@@ -134,8 +134,7 @@ static void the_passivated_stay_away(void **state)
     world_free(world);
 }
 
-/* SHD-252. */
-static void one_that_stops_by_itself_starts_again(void **state)
+static void an_entity_that_stops_itself_starts_again(void **state)
 {
     struct world *world = begin(4, 1);
     struct player player;
@@ -162,8 +161,8 @@ static bool ten_run(struct world *world, void *arg)
     return cast_running(world, 2) == 10;
 }
 
-/* What the reference excludes: idle ones end, are still remembered, and are not written down again. */
-static void the_idle_end_and_are_back_with_their_shard(void **state)
+/* Akka does not allow this: they are still remembered, and are not stored again. */
+static void idle_entities_end_and_return_with_their_shard(void **state)
 {
     struct world *world = begin(5, 2);
     struct sherd_status status;
@@ -188,12 +187,12 @@ static void the_idle_end_and_are_back_with_their_shard(void **state)
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
     assert_true(world_until(world, ten_run, NULL, 10 * SECOND));
     cast_await_running(world, 2, 0);
-    assert_in_range(cast.started, 10, 20); /* some shards were moved at once */
+    assert_in_range(cast.started, 10, 20); /* some moved at once */
     world_free(world);
 }
 
-/* Messages come before the start is stored, and in order; none is read before that. */
-static void nothing_is_delivered_before_the_start_is_stored(void **state)
+/* Messages come in order; none is handled before. */
+static void messages_wait_until_the_start_is_stored(void **state)
 {
     struct world *world = begin(6, 1);
     struct player player;
@@ -207,7 +206,7 @@ static void nothing_is_delivered_before_the_start_is_stored(void **state)
     world_run(world, 3 * SECOND);
     assert_int_equal(cast.started, 0);
     disk_backend_refuse(world_backend(world), false);
-    world_run(world, 15 * SECOND); /* the write failed and is found out about */
+    world_run(world, 15 * SECOND); /* failed, and its result is found out */
     assert_int_equal(cast.started, 1);
     assert_int_equal(player.count, 1);
     assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
@@ -216,7 +215,7 @@ static void nothing_is_delivered_before_the_start_is_stored(void **state)
     world_free(world);
 }
 
-/* In the sets of all shards that are read just now. */
+/* Counts ids in sets that are read now. */
 static uint32_t remembered(struct world *world, uint32_t first, uint32_t last,
                            uint32_t type)
 {
@@ -230,9 +229,9 @@ static uint32_t remembered(struct world *world, uint32_t first, uint32_t last,
     return sum;
 }
 
-/* A8: the number of shards is another one after a full restart: each entity starts once, where messages go now, also those of shards
- * that the type has not any more; and who is passivated after that stays away. */
-static void another_number_of_shards_moves_them(void **state)
+/* Each entity starts once, where messages go now, also from removed shards. Entities that are
+ * passivated later stay away. */
+static void another_number_of_shards_moves_entities(void **state)
 {
     static const uint32_t numbers[] = { SHARDS + 5, SHARDS - 5, 1 };
     struct player player;
@@ -269,8 +268,8 @@ static void another_number_of_shards_moves_them(void **state)
     }
 }
 
-/* The node that moves them is gone in the midst of that, or the store refuses for a while. */
-static void a_move_outlives_who_moves(void **state)
+/* The node ends during the move, or the store refuses for a while. */
+static void a_move_survives_the_node_that_makes_it(void **state)
 {
     struct world *world = begin(11, 3);
     uint32_t leaving = 0;
@@ -300,7 +299,7 @@ static void a_move_outlives_who_moves(void **state)
     shards = SHARDS;
 }
 
-/* Each batch is followed by the next one, whatever sets the pace. */
+/* The pace does not matter. */
 static void batches_follow_one_another(void **state)
 {
     (void)state;
@@ -320,8 +319,8 @@ static void batches_follow_one_another(void **state)
     strategy = REMEMBER_ALL;
 }
 
-/* It is the journal's own time that sets the pace: a slow one is not asked for all at once, a quick one for all in a moment. One of which each read takes
- * longer than the target, but many at a time, is not kept waiting. */
+/* A slow journal gets requests slowly, a quick one at once. A journal with slow reads, but many at
+ * a time, is not slowed down. */
 static void a_slow_journal_sets_the_pace(void **state)
 {
     static const struct disk_faults slow = { .latency_min = 100 * MS,
@@ -349,8 +348,8 @@ static void a_slow_journal_sets_the_pace(void **state)
     strategy = REMEMBER_ALL;
 }
 
-/* Some entity of another type recovers at every moment: those of a type that paces its restarts start nevertheless. */
-static void a_busy_lane_keeps_nobody_from_starting(void **state)
+/* Entities of another type recover at every moment. */
+static void a_busy_lane_does_not_delay_restarts(void **state)
 {
     static const struct disk_faults slow = { .latency_min = 100 * MS,
                                              .latency_mean = 100 * MS };
@@ -368,7 +367,8 @@ static void a_busy_lane_keeps_nobody_from_starting(void **state)
     start(world, 0);
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
     player_spawn(&player, world, 0, 0);
-    for (uint32_t i = 0; i < 15 * 100; i++) { /* some fifty each second on each of the two lanes, each for 100 ms or longer */
+    /* fifty a second on each of two lanes, each for 100 ms or longer */
+    for (uint32_t i = 0; i < 15 * 100; i++) {
         (void)snprintf(id, sizeof id, "b%u", i);
         player_tell(&player, types[3].name, id, SILENT);
         world_run(world, 10 * MS);
@@ -386,12 +386,12 @@ static void start_some(struct sherd_ctx *ctx, struct player *player)
         (void)snprintf(id, sizeof id, "s%u", i);
         sherd_entity_start(ctx, "E", id);
     }
-    sherd_entity_start(ctx, "unknown", "x"); /* ignored, as the next one */
+    sherd_entity_start(ctx, "unknown", "x"); /* ignored, like the next */
     sherd_entity_start(ctx, "E", "");
     (void)player;
 }
 
-/* StartEntity: wherever the shard is, without a message, and remembered. */
+/* They start wherever their shard is, and are remembered. */
 static void entities_are_started_without_a_message(void **state)
 {
     struct world *world = begin(8, 3);
@@ -404,7 +404,7 @@ static void entities_are_started_without_a_message(void **state)
     cast_await_running(world, 0, ENTITIES);
     for (uint32_t i = 0; i < ENTITIES; i++) {
         (void)snprintf(id, sizeof id, "s%u", i);
-        assert_int_equal(player_asks(&player, "E", id, COUNT), 1); /* itself */
+        assert_int_equal(player_asks(&player, "E", id, COUNT), 1); /* this message */
     }
     assert_int_equal(cast.started, ENTITIES);
     crash_all(world, 3);
@@ -416,16 +416,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_are_back_after_a_full_restart),
-        cmocka_unit_test(they_move_with_their_shards),
-        cmocka_unit_test(the_passivated_stay_away),
-        cmocka_unit_test(one_that_stops_by_itself_starts_again),
-        cmocka_unit_test(the_idle_end_and_are_back_with_their_shard),
-        cmocka_unit_test(nothing_is_delivered_before_the_start_is_stored),
-        cmocka_unit_test(another_number_of_shards_moves_them),
-        cmocka_unit_test(a_move_outlives_who_moves),
+        cmocka_unit_test(entities_move_with_their_shards),
+        cmocka_unit_test(passivated_entities_stay_away),
+        cmocka_unit_test(an_entity_that_stops_itself_starts_again),
+        cmocka_unit_test(idle_entities_end_and_return_with_their_shard),
+        cmocka_unit_test(messages_wait_until_the_start_is_stored),
+        cmocka_unit_test(another_number_of_shards_moves_entities),
+        cmocka_unit_test(a_move_survives_the_node_that_makes_it),
         cmocka_unit_test(batches_follow_one_another),
         cmocka_unit_test(a_slow_journal_sets_the_pace),
-        cmocka_unit_test(a_busy_lane_keeps_nobody_from_starting),
+        cmocka_unit_test(a_busy_lane_does_not_delay_restarts),
         cmocka_unit_test(entities_are_started_without_a_message),
     };
 

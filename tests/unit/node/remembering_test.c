@@ -1,5 +1,5 @@
-/* One lane machine without a driver, whose store the test is: a write that was given up with its shard is not taken for one that came after;
- * in distributed data the same of what control answers, of which each turn takes a part. */
+/* Tests a lane without a driver, with the test as its store: a write that ended with its shard
+ * confirms no later one, and neither do control's answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,12 +24,12 @@ struct fixture {
     struct node *node;
     struct machine *machine;
     struct book *book;
-    struct journal_request *held; /* a commit that is not answered yet */
-    uint32_t passes;            /* commits that are answered at once */
+    struct journal_request *held; /* a commit without an answer yet */
+    uint32_t passes;            /* commits that get their answers at once */
     uint64_t now;
 };
 
-static bool passivates; /* entities end for good with their first message */
+static bool passivates; /* with their first message */
 
 static enum sherd_next receive(struct sherd_ctx *ctx, void *state,
                                const struct sherd_msg *msg)
@@ -49,8 +49,8 @@ static void apply(void *state, uint32_t type, struct sherd_bytes event)
     (void)event;
 }
 
-static uint32_t shards = SHARDS; /* of nodes that are made from here on */
-static uint64_t kept;            /* the same: records before a base that stay */
+static uint32_t shards = SHARDS; /* of later nodes */
+static uint64_t kept;            /* of later nodes: records before a base that stay */
 
 static void set(struct fixture *fixture, bool in_data)
 {
@@ -141,7 +141,6 @@ static void host(struct fixture *fixture, int32_t shard, struct fence fence)
     carry(fixture);
 }
 
-/* A message for the n-th entity of the shard. */
 static void tell(struct fixture *fixture, int32_t shard, int n)
 {
     struct message *message;
@@ -183,7 +182,7 @@ static uint32_t count(const struct fixture *fixture, int32_t shard)
     return remember_count(&fixture->machine->lane->types[0].remember, shard);
 }
 
-static void a_write_of_a_former_life_answers_nothing(void **state)
+static void a_write_of_a_former_start_confirms_no_later_one(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -191,19 +190,19 @@ static void a_write_of_a_former_life_answers_nothing(void **state)
     begin(&fixture, false);
     host(&fixture, 1, (struct fence){ 1, 1 });
     host(&fixture, 2, (struct fence){ 1, 1 });
-    fixture.passes = 1; /* the start of the first one; its event is held */
+    fixture.passes = 1; /* its start; its event is held */
     tell(&fixture, 1, 1);
     assert_int_equal(kept_starts(&fixture), 1);
     tell(&fixture, 1, 2); /* their starts go with the next commit */
     tell(&fixture, 2, 1);
     claim_elsewhere(&fixture, 1, (struct fence){ 2, 1 });
-    release(&fixture); /* shard 1 ends: only the start in shard 2 is left of that commit */
+    release(&fixture); /* shard 1 ends: only the start in shard 2 is left */
     assert_non_null(fixture.held);
     assert_int_equal(kept_starts(&fixture), 1);
     host(&fixture, 1, (struct fence){ 3, 1 });
     assert_int_equal(owned_state(&fixture.machine->lane->types[0].hosted, 1),
                      HOSTED_RUNNING);
-    tell(&fixture, 1, 3); /* its start waits for the commit after that one */
+    tell(&fixture, 1, 3); /* waits for the next commit */
     release(&fixture);
     assert_int_equal(kept_starts(&fixture), 2);
     fixture.passes = 100;
@@ -216,7 +215,7 @@ static void a_write_of_a_former_life_answers_nothing(void **state)
     node_free(fixture.node);
 }
 
-/* What the lane asked of control last; 0: nothing of remembered entities. */
+/* Returns the ticket of the last request; 0: none. */
 static uint64_t asked(struct fixture *fixture, enum remember_verb verb)
 {
     const struct mail *mail;
@@ -243,7 +242,7 @@ static enum owned_state told(struct fixture *fixture, uint64_t ticket,
     return owned_state(&fixture->machine->lane->types[0].hosted, 1);
 }
 
-static void an_answer_to_a_former_life_starts_nothing(void **state)
+static void an_answer_to_a_former_start_starts_no_entity(void **state)
 {
     struct fixture fixture;
     uint64_t first, second, write;
@@ -273,7 +272,6 @@ static void an_answer_to_a_former_life_starts_nothing(void **state)
     node_free(fixture.node);
 }
 
-/* An answer with so many entities. */
 static void give_read(struct fixture *fixture, uint64_t ticket, uint32_t count)
 {
     struct buf *record = mem_alloc(sizeof *record);
@@ -292,7 +290,7 @@ static void give_read(struct fixture *fixture, uint64_t ticket, uint32_t count)
                                    .count = REMEMBER_READ, .body = record });
 }
 
-/* Does the lane ask control for how the keys are? */
+/* Whether the lane asks for the keys' values. */
 static bool follows(struct fixture *fixture)
 {
     const struct mail *mail;
@@ -310,7 +308,7 @@ static bool follows(struct fixture *fixture)
     return found;
 }
 
-/* Others leave nobody in the key of that id. */
+/* Other nodes empty the id's key. */
 static void give_changed(struct fixture *fixture, const char *id)
 {
     struct buf *record = mem_alloc(sizeof *record);
@@ -323,8 +321,9 @@ static void give_changed(struct fixture *fixture, const char *id)
     carry(fixture);
 }
 
-/* Keys are read one by one, and taken in over turns: what came meanwhile may be in none of what was read, so it is asked for again. */
-static void who_is_taken_out_while_it_is_read_is_stored_again(void **state)
+/* Keys are read one by one over several turns: a change in between may be in none, so the lane asks
+ * again. */
+static void an_entity_removed_during_its_read_is_stored_again(void **state)
 {
     struct fixture fixture;
     uint64_t ticket;
@@ -344,7 +343,7 @@ static void who_is_taken_out_while_it_is_read_is_stored_again(void **state)
     node_free(fixture.node);
 }
 
-static void what_was_read_is_taken_in_parts(void **state)
+static void a_read_is_taken_in_parts(void **state)
 {
     struct fixture fixture;
     const struct remember *remember;
@@ -368,7 +367,7 @@ static void what_was_read_is_taken_in_parts(void **state)
     carry(&fixture);
     assert_int_equal(type->readings.count, 0);
 
-    /* Its shard ends meanwhile: the rest is nobody's. */
+    /* its shard ends: the rest has no receiver */
     give(&fixture, (struct letter){ .kind = LETTER_LOST, .shard = 1,
                                     .fence = { 2, 1 } });
     carry(&fixture);
@@ -388,7 +387,7 @@ static void what_was_read_is_taken_in_parts(void **state)
     node_free(fixture.node);
 }
 
-/* What has replaced it is deleted: a stream does not grow with time (behaviour 19.5). */
+/* Replaced records are deleted. */
 static void a_stream_stays_short(void **state)
 {
     struct slice stream = slice_text("|T|1");
@@ -430,7 +429,7 @@ static uint64_t stored_term(const struct fixture *fixture, const char *shard)
     return book_fence(fixture->book, slice_text("T"), slice_text(shard)).term;
 }
 
-/* Two entities of shard 9 of 16 are stored; now there are eight shards. */
+/* Stores two entities of shard 9 of 16; now there are eight shards. */
 static void set_fewer(struct fixture *fixture)
 {
     *fixture = (struct fixture){ .book = book_new("test") };
@@ -447,7 +446,7 @@ static void set_fewer(struct fixture *fixture)
     fixture->passes = 100;
 }
 
-static void what_a_shard_above_the_others_remembers_moves(void **state)
+static void entities_of_an_orphan_shard_move(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -457,13 +456,13 @@ static void what_a_shard_above_the_others_remembers_moves(void **state)
     assert_int_equal(stored_term(&fixture, "9"), 2);
     assert_int_equal(count(&fixture, 9), 2); /* they wait for their shard */
     host(&fixture, 1, (struct fence){ 2, 1 });
-    fixture.now += 5 * SECOND; /* asked again */
+    fixture.now += 5 * SECOND; /* requested again */
     carry(&fixture);
     assert_int_equal(count(&fixture, 1), 2);
     assert_int_equal(count(&fixture, 9), 0);
     host(&fixture, 1, (struct fence){ 3, 1 });
     assert_int_equal(count(&fixture, 1), 2);
-    give_stray(&fixture, 9, 3); /* nothing is left of it */
+    give_stray(&fixture, 9, 3); /* it is empty */
     assert_int_equal(stored_term(&fixture, "9"), 3);
     assert_int_equal(count(&fixture, 9), 0);
     assert_int_equal(
@@ -472,8 +471,8 @@ static void what_a_shard_above_the_others_remembers_moves(void **state)
     node_free(fixture.node);
 }
 
-/* Nothing is read, or written, by who is not the coordinator's node any more. */
-static void only_the_last_coordinators_node_moves(void **state)
+/* A former coordinator's node reads and writes nothing. */
+static void only_the_last_coordinators_node_moves_entities(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -482,7 +481,7 @@ static void only_the_last_coordinators_node_moves(void **state)
     claim_elsewhere(&fixture, 9, (struct fence){ 5, 1 });
     give_stray(&fixture, 9, 4);
     assert_int_equal(count(&fixture, 9), 0);
-    give_stray(&fixture, 9, 6); /* the next term is of this node */
+    give_stray(&fixture, 9, 6); /* this node's term */
     assert_int_equal(count(&fixture, 9), 2);
     claim_elsewhere(&fixture, 9, (struct fence){ 7, 1 });
     host(&fixture, 1, (struct fence){ 6, 1 });
@@ -499,7 +498,7 @@ static void only_the_last_coordinators_node_moves(void **state)
     node_free(fixture.node);
 }
 
-/* Few are read at a time; with the coordinator all of it ends. */
+/* Few are read at a time. */
 static void moves_end_with_the_coordinator(void **state)
 {
     struct fixture fixture;
@@ -531,13 +530,13 @@ static void moves_end_with_the_coordinator(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_write_of_a_former_life_answers_nothing),
-        cmocka_unit_test(an_answer_to_a_former_life_starts_nothing),
-        cmocka_unit_test(who_is_taken_out_while_it_is_read_is_stored_again),
-        cmocka_unit_test(what_was_read_is_taken_in_parts),
+        cmocka_unit_test(a_write_of_a_former_start_confirms_no_later_one),
+        cmocka_unit_test(an_answer_to_a_former_start_starts_no_entity),
+        cmocka_unit_test(an_entity_removed_during_its_read_is_stored_again),
+        cmocka_unit_test(a_read_is_taken_in_parts),
         cmocka_unit_test(a_stream_stays_short),
-        cmocka_unit_test(what_a_shard_above_the_others_remembers_moves),
-        cmocka_unit_test(only_the_last_coordinators_node_moves),
+        cmocka_unit_test(entities_of_an_orphan_shard_move),
+        cmocka_unit_test(only_the_last_coordinators_node_moves_entities),
         cmocka_unit_test(moves_end_with_the_coordinator),
     };
 

@@ -1,4 +1,5 @@
-/* Who was downed, removed and goes on is told so; a JVM, which ends at the first word, only by who is not on the smaller side. */
+/* Tests the notice to a removed node that goes on. A JVM ends at the first one, so the smaller side
+ * sends it none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,7 @@ static uint64_t uid_of(struct world *world, uint32_t index)
     return world_node(world, index)->settings.identity.node.uid;
 }
 
-/* That node is taken for one of a JVM there from here on. */
+/* The node considers the other one a JVM's from now on. */
 static void take_for_jvm(struct world *world, uint32_t at, uint32_t index)
 {
     struct contacts *contacts = &control_of(world, at)->machine->contacts;
@@ -38,7 +39,8 @@ static void part_last(struct world *world, bool cut)
         net_part(world, i, COUNT - 1, cut);
 }
 
-/* The last node is cut off; the others down it, or it downs the others, and removes them. It and they take each other for JVMs. */
+/* The others down and remove the last node, or it downs and removes them. Both sides consider each
+ * other JVMs. */
 static struct world *cut_off(uint64_t seed, bool by_the_others)
 {
     struct world *world = cast_world(seed, COUNT, 1);
@@ -94,8 +96,8 @@ static void the_smaller_side_tells_no_jvm(void **state)
     world_free(world);
 }
 
-/* With the lease a side of any size may stay: its judgement is told. */
-static void a_judge_tells_jvms(void **state)
+/* With the lease a side of any size may stay. */
+static void a_node_that_decided_by_lease_tells_jvms(void **state)
 {
     struct world *world = cut_off(3, false);
     uint32_t last = COUNT - 1;
@@ -109,7 +111,7 @@ static void a_judge_tells_jvms(void **state)
     world_free(world);
 }
 
-/* What a frame of that node makes this one say. */
+/* Counts the notices that a frame of that node causes. */
 static uint32_t told(struct control *control, uint64_t origin,
                      const char *manifest)
 {
@@ -141,7 +143,7 @@ static void not_every_frame_is_answered(void **state)
     world_free(world);
 }
 
-/* A lease's word on who is not removed yet, or is not removed after all, is said to nobody. */
+/* The member is not removed yet, or not after all. */
 static void a_member_is_not_told(void **state)
 {
     struct world *world = cast_world(5, 2, 1);
@@ -153,7 +155,7 @@ static void a_member_is_not_told(void **state)
     world_free(world);
 }
 
-static void who_left_by_itself_is_not_told(void **state)
+static void a_member_that_left_is_not_told(void **state)
 {
     struct world *world = cast_world(6, 3, 1);
     struct control *control = control_of(world, 0);
@@ -167,7 +169,7 @@ static void who_left_by_itself_is_not_told(void **state)
     world_free(world);
 }
 
-static void so_many_are_remembered(void **state)
+static void removed_incarnations_are_remembered_up_to_a_limit(void **state)
 {
     struct world *world = cast_world(7, 1, 1);
     struct control *control = control_of(world, 0);
@@ -186,11 +188,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_larger_side_tells_a_jvm),
         cmocka_unit_test(the_smaller_side_tells_no_jvm),
-        cmocka_unit_test(a_judge_tells_jvms),
+        cmocka_unit_test(a_node_that_decided_by_lease_tells_jvms),
         cmocka_unit_test(not_every_frame_is_answered),
         cmocka_unit_test(a_member_is_not_told),
-        cmocka_unit_test(who_left_by_itself_is_not_told),
-        cmocka_unit_test(so_many_are_remembered),
+        cmocka_unit_test(a_member_that_left_is_not_told),
+        cmocka_unit_test(removed_incarnations_are_remembered_up_to_a_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

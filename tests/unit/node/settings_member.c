@@ -1,4 +1,4 @@
-/* Of settings_test.c: membership and its failure detector. */
+/* Checks settings of membership for settings_test.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ void settings_expect_member(const struct member *member)
     assert_true(heart->expected == 1010 * MS);
     assert_int_equal(heart->monitored_by, 303);
     assert_int_equal(heart->phi.samples_max, 302);
-    assert_int_equal(heart->phi.interval_ms, 1009); /* the reference's first estimate */
+    assert_int_equal(heart->phi.interval_ms, 1009); /* Akka's first estimate */
     assert_int_equal(heart->phi.pause_ms, 1011);
     assert_int_equal(heart->phi.deviation_ms, 1012);
     assert_true(heart->phi.threshold == 9.25);

@@ -1,4 +1,5 @@
-/* What settings_test.c has set, as the cores have it: each in a file of its own, since their insides share names. */
+/* Checks the settings of settings_test.c in the cores: each in its own file, because private
+ * headers share names. */
 #ifndef TESTS_NODE_SETTINGS_SEEN_H
 #define TESTS_NODE_SETTINGS_SEEN_H
 

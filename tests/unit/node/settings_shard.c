@@ -1,4 +1,4 @@
-/* Of settings_test.c: coordinators and regions. */
+/* Checks settings of coordinators and regions, for settings_test.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* What a node is set to reaches the core that it is for: membership and its failure detector, coordinators, regions. */
+/* Tests that a node's settings reach their cores. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static struct node_settings set(struct world *world)
     return node;
 }
 
-static void each_reaches_its_core(void **state)
+static void each_setting_reaches_its_core(void **state)
 {
     struct world *world = cast_new(1);
     struct node_settings settings = set(world);
@@ -81,7 +81,7 @@ static void each_reaches_its_core(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_reaches_its_core),
+        cmocka_unit_test(each_setting_reaches_its_core),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* What a cluster of whole nodes owes who shards with it: a quick start, shares for who joins, roles, statistics, entities that
- * end on their own, and a coordinator wherever the oldest member is. */
+/* Tests sharding on whole nodes: a quick start, shares of new nodes, roles, statistics, entities
+ * that stop, and the coordinator's place. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static void start(struct world *world, uint32_t index,
     world_start(world, index, &settings);
 }
 
-/* SGT-034: a fresh cluster has nobody's removal to wait for. */
+/* There is no removal to wait for. */
 static void a_fresh_cluster_answers_within_three_seconds(void **state)
 {
     struct world *world = cast_new(31);
@@ -69,7 +69,7 @@ static void a_fresh_cluster_answers_within_three_seconds(void **state)
     world_free(world);
 }
 
-/* SHD-239, SHD-240, SHD-244: one node hosts all; who joins gets a share, and what was stored moves along. */
+/* Stored events move along. */
 static void each_node_that_joins_gets_its_share(void **state)
 {
     struct world *world = cast_new(32);
@@ -101,7 +101,7 @@ static void each_node_that_joins_gets_its_share(void **state)
     world_free(world);
 }
 
-/* SHD-235: each type lives with its role only, whoever is the oldest; all nodes reach both. first_role is the first type's own. */
+/* All nodes reach both types, whichever node is the oldest. first_role is the first type's own. */
 static void live_with_roles(const char *first_role)
 {
     static const char *const roles[] = { "first", "second" };
@@ -130,13 +130,13 @@ static void live_with_roles(const char *first_role)
     world_free(world);
 }
 
-static void two_types_live_with_their_roles(void **state)
+static void types_run_only_on_nodes_with_their_role(void **state)
 {
     (void)state;
     live_with_roles("first");
 }
 
-/* A type without a role takes the configured one; one with its own keeps it. */
+/* A type with its own role keeps it. */
 static void a_type_without_a_role_takes_the_configured_one(void **state)
 {
     (void)state;
@@ -146,7 +146,7 @@ static void a_type_without_a_role_takes_the_configured_one(void **state)
     configured_role = NULL;
 }
 
-/* SHD-087, SHD-088, SHD-206 to SHD-213, SHT-033 to SHT-035: nothing, then exactly what was started. */
+/* It counts nothing, then exactly what was started. */
 static void the_status_counts_what_runs(void **state)
 {
     struct world *world = cast_world(34, 3, 2);
@@ -181,7 +181,7 @@ static void the_status_counts_what_runs(void **state)
     world_free(world);
 }
 
-/* SHD-084: an entity that ends itself begins anew with its next message; its neighbour in the shard keeps its state. */
+/* The entity starts anew with its next message; its neighbour keeps its state. */
 static void an_entity_that_stops_itself_disturbs_no_other(void **state)
 {
     struct sherd_entity_type type = cast_types[0];
@@ -206,7 +206,7 @@ static void an_entity_that_stops_itself_disturbs_no_other(void **state)
     world_free(world);
 }
 
-/* SHT-010, SHT-011, SHT-024: what was stored outlives the incarnation, what was only remembered does not. */
+/* State in memory is lost. */
 static void a_passivated_entity_recovers_its_events_only(void **state)
 {
     struct world *world = cast_world(36, 2, 2);
@@ -227,7 +227,7 @@ static void a_passivated_entity_recovers_its_events_only(void **state)
     world_free(world);
 }
 
-/* SHD-219: nothing to hand off, nothing to wait for but the cluster's own farewell. */
+/* The node waits only for the steps of leaving. */
 static void an_empty_node_leaves_soon(void **state)
 {
     struct world *world = cast_world(37, 3, 2);
@@ -240,7 +240,7 @@ static void an_empty_node_leaves_soon(void **state)
     world_free(world);
 }
 
-/* SHD-220: the coordinator's node does not know the type, until the next oldest does. */
+/* It is named until the next oldest has it. */
 static void a_type_that_the_oldest_lacks_is_named_in_the_log(void **state)
 {
     struct world *world = cast_new(39);
@@ -252,7 +252,7 @@ static void a_type_that_the_oldest_lacks_is_named_in_the_log(void **state)
     start(world, 1, cast_types, 2, NULL);
     assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
     world_run(world, 20 * SECOND);
-    assert_false(world_logged(world, 1, "is the type registered on all")); /* nobody waits */
+    assert_false(world_logged(world, 1, "is the type registered on all")); /* none waits */
     player_spawn(&player, world, 1, 0);
     player_ask(&player, "E", "waits", ECHO, 180000);
     assert_int_equal(player_asks(&player, "P", "does not", STORE), 1);
@@ -264,14 +264,14 @@ static void a_type_that_the_oldest_lacks_is_named_in_the_log(void **state)
     world_leave(world, 0);
     assert_true(world_until(world, world_node_ended, &(uint32_t){ 0 },
                             60 * SECOND));
-    assert_non_null(player_hears(&player, 10 * SECOND)); /* what waited is not lost */
+    assert_non_null(player_hears(&player, 10 * SECOND)); /* the waiting one is not lost */
     assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
     assert_int_equal(player_last(&player)->tag, 1);
     assert_int_equal(cast_home(&player, "E", "waits"), 1);
     world_free(world);
 }
 
-/* SGT-032, SGT-033: the two oldest crash together, then the next; the last is coordinator and has every event. */
+/* Two crash at once, then the next; the last node has every event. */
 static void coordinators_follow_when_the_oldest_crash(void **state)
 {
     struct world *world = cast_world(38, 4, 2);
@@ -310,7 +310,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fresh_cluster_answers_within_three_seconds),
         cmocka_unit_test(each_node_that_joins_gets_its_share),
-        cmocka_unit_test(two_types_live_with_their_roles),
+        cmocka_unit_test(types_run_only_on_nodes_with_their_role),
         cmocka_unit_test(a_type_without_a_role_takes_the_configured_one),
         cmocka_unit_test(the_status_counts_what_runs),
         cmocka_unit_test(an_entity_that_stops_itself_disturbs_no_other),

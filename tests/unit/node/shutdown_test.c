@@ -1,4 +1,5 @@
-/* The graceful end of a node: phases in order, tasks of actors, their time, and what is told of those that are late. */
+/* Tests the graceful shutdown: phases in order, tasks of actors, their time, and log lines of late
+ * ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,12 +14,12 @@
 #include <sherd/shutdown.h>
 
 enum manner {
-    AT_ONCE, /* says done when it is told */
-    LATER,   /* a second after */
+    AT_ONCE, /* is done when it is told */
+    LATER,   /* a second later */
     NEVER_DONE,
-    ENDS,    /* stops instead of saying it */
+    ENDS,    /* stops instead */
     MANY,    /* too many tasks */
-    WRONG,   /* tasks that are none */
+    WRONG,   /* invalid tasks */
     TAKES_BACK
 };
 
@@ -26,9 +27,9 @@ enum manner {
 struct worker {
     struct world *world;
     enum manner manner;
-    uint32_t phases; /* a bit each */
+    uint32_t phases; /* one bit each */
     char heard[512]; /* "service-stop " */
-    uint64_t at;     /* when it heard of the last one */
+    uint64_t at;     /* time of its last task */
 };
 
 static enum sherd_next told(struct sherd_ctx *ctx, struct worker *worker,
@@ -104,7 +105,7 @@ static void hire(struct worker *worker, struct world *world, uint32_t node,
      BIT(SHERD_BEFORE_CLUSTER_SHUTDOWN) |                                      \
      BIT(SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE))
 
-/* Node 1 leaves and ends without an error; how long that took. */
+/* Returns how long it takes to leave without an error. */
 static uint64_t leave(struct world *world)
 {
     uint32_t index = 1;
@@ -151,7 +152,7 @@ static void tasks_run_phase_by_phase(void **state)
     "cluster-exiting cluster-exiting-done cluster-shutdown "                       \
     "before-actor-system-terminate actor-system-terminate "
 
-/* Each phase is as long as its tasks, the node's own, too. */
+/* Also the node's own phases take as long as their tasks. */
 static void every_phase_has_tasks(void **state)
 {
     struct world *world = cast_world(53, 2, 2);
@@ -169,7 +170,7 @@ static void every_phase_has_tasks(void **state)
     world_free(world);
 }
 
-static void own_phases_do_not_wait_for_ever(void **state)
+static void tasks_in_the_nodes_own_phases_have_a_time_limit(void **state)
 {
     const uint32_t phases = BIT(SHERD_CLUSTER_EXITING) | BIT(SHERD_CLUSTER_EXITING_DONE) |
                             BIT(SHERD_CLUSTER_SHUTDOWN) | BIT(SHERD_ACTOR_SYSTEM_TERMINATE);
@@ -181,7 +182,7 @@ static void own_phases_do_not_wait_for_ever(void **state)
 
     hire(&worker, world, 1, NEVER_DONE, phases);
     took = leave(world);
-    assert_true(took >= 35 * SECOND && took < 45 * SECOND); /* 10, 10, 5 and 10, unless set */
+    assert_true(took >= 35 * SECOND && took < 45 * SECOND); /* 10, 10, 5 and 10, by default */
     for (uint32_t i = 0; i < SHERD_PHASE_COUNT; i++) {
         (void)snprintf(text, sizeof text, "shutdown task not done in time phase=%s ",
                        sherd_phase_text((enum sherd_phase)i));
@@ -216,7 +217,7 @@ static void the_time_of_cluster_shutdown_is_set(void **state)
     world_free(world);
 }
 
-/* Nobody has to see it leave. */
+/* No member has to see it leave. */
 static void a_node_in_no_cluster_runs_tasks_of_every_phase(void **state)
 {
     struct world *world = cast_new(57);
@@ -238,7 +239,6 @@ static void a_node_in_no_cluster_runs_tasks_of_every_phase(void **state)
     world_free(world);
 }
 
-/* The last phase begins when the node is no member any more. */
 static void the_last_tasks_run_outside_the_cluster(void **state)
 {
     struct world *world = cast_world(42, 2, 1);
@@ -257,7 +257,7 @@ static void the_last_tasks_run_outside_the_cluster(void **state)
     world_free(world);
 }
 
-/* While tasks of leaving run it stays a member, though it is exiting; its shards are gone. */
+/* The member is exiting, and its shards have moved. */
 static void a_member_stays_until_its_tasks_of_leaving_are_done(void **state)
 {
     struct world *world = cast_world(50, 2, 1);
@@ -285,8 +285,8 @@ static void a_member_stays_until_its_tasks_of_leaving_are_done(void **state)
     world_free(world);
 }
 
-/* Who is cut off asks in vain to leave: it goes at last, and says what was not done. */
-static void who_is_not_seen_exiting_has_not_left(void **state)
+/* The node is cut off. It ends at last, and logs what it did not do. */
+static void a_node_not_seen_as_exiting_has_not_left(void **state)
 {
     struct world *world = cast_world(52, 2, 1);
     struct player player;
@@ -324,8 +324,8 @@ static void start_with(struct world *world, uint32_t node,
     world_start(world, node, &settings);
 }
 
-/* Its seeds are heard when it is about to end: who joins now would have to be downed. */
-static void who_ends_outside_joins_nothing_any_more(void **state)
+/* The node's seeds answer when it is about to end: after a join it would have to be downed. */
+static void a_node_that_ends_outside_joins_no_cluster(void **state)
 {
     struct world *world = cast_world(58, 1, 1);
     struct worker worker;
@@ -348,7 +348,7 @@ static void who_ends_outside_joins_nothing_any_more(void **state)
     world_free(world);
 }
 
-static void what_is_late_is_named_and_given_up(void **state)
+static void late_tasks_are_logged_and_given_up(void **state)
 {
     struct world *world = cast_new(43);
     struct worker worker;
@@ -381,8 +381,8 @@ static void tell_many(struct sherd_ctx *ctx, struct player *player)
         sherd_tell(ctx, player->other, SILENT, none);
 }
 
-/* A pair of which the second is about to have left, when what it writes does not arrive any more; a connection takes little more than
- * one gossip. Its lane has many messages for the first, and control its last words. */
+/* The second node has nearly left when its writes stop arriving; a connection takes little more
+ * than one gossip. Its lane has many messages for the first node, and control its last frames. */
 static struct world *stuck(uint64_t seed, uint64_t terminate,
                            struct player players[2])
 {
@@ -414,8 +414,8 @@ static struct world *stuck(uint64_t seed, uint64_t terminate,
     return world;
 }
 
-/* The node ends all the same, and says what it did not do. */
-static void what_did_not_stop_is_named(void **state)
+/* The node still ends. */
+static void actors_and_frames_that_remain_are_logged(void **state)
 {
     struct player players[2];
     struct world *world = stuck(53, SECOND, players);
@@ -434,7 +434,7 @@ static void what_did_not_stop_is_named(void **state)
     assert_true(world_logged(world, 1, "ended with late=2"));
     assert_int_equal(world_node(world, 1)->error, 0);
     world_free(world);
-    /* Where there is time, lanes give their frames up by themselves. */
+    /* with time, lanes give their frames up by themselves */
     world = stuck(54, 0, players);
     assert_true(world_until(world, world_node_ended, &index, 60 * SECOND));
     assert_false(world_logged(world, 1, "actors of a lane have not ended"));
@@ -442,7 +442,7 @@ static void what_did_not_stop_is_named(void **state)
     world_free(world);
 }
 
-/* Two nodes with settings of their own for phases. */
+/* Makes two nodes with their own settings for phases. */
 static struct world *cast_with(uint64_t seed, const bool *off, const bool *fatal)
 {
     struct world *world = cast_new(seed);
@@ -460,7 +460,7 @@ static struct world *cast_with(uint64_t seed, const bool *off, const bool *fatal
     return world;
 }
 
-static void phases_that_are_off_are_left_out(void **state)
+static void phases_that_are_off_are_skipped(void **state)
 {
     const bool off[SHERD_PHASE_COUNT] = {
         [SHERD_SERVICE_UNBIND] = true,
@@ -483,8 +483,8 @@ static void phases_that_are_off_are_left_out(void **state)
     world_free(world);
 }
 
-/* The node stays in the cluster, and a second wish changes nothing. */
-static void a_late_task_ends_the_end_where_nothing_recovers(void **state)
+/* A second request changes nothing. */
+static void a_late_task_stops_the_shutdown_without_recover(void **state)
 {
     const bool off[SHERD_PHASE_COUNT] = { false };
     const bool fatal[SHERD_PHASE_COUNT] = { [SHERD_SERVICE_STOP] = true };
@@ -498,7 +498,7 @@ static void a_late_task_ends_the_end_where_nothing_recovers(void **state)
     world_leave(world, 1);
     world_run(world, 60 * SECOND);
     assert_true(world_logged(world, 1, "recover is off phase=service-stop"));
-    assert_true(world_node(world, 1)->is_ready); /* again: it goes on */
+    assert_true(world_node(world, 1)->is_ready); /* again: it continues */
     assert_string_equal(quick.heard,
                         "before-service-unbind service-unbind "
                         "service-requests-done service-stop ");
@@ -509,8 +509,8 @@ static void a_late_task_ends_the_end_where_nothing_recovers(void **state)
     world_free(world);
 }
 
-/* Who is exiting has no way back: where another node makes it leave it goes on behind the phase that failed, and hands over. */
-static void who_failed_to_end_ends_when_another_node_says_so(void **state)
+/* An exiting node cannot return: it continues after the failed phase, and hands over. */
+static void a_failed_shutdown_continues_at_another_nodes_request(void **state)
 {
     const bool off[SHERD_PHASE_COUNT] = { false };
     const bool fatal[SHERD_PHASE_COUNT] = { [SHERD_SERVICE_STOP] = true };
@@ -535,14 +535,13 @@ static void who_failed_to_end_ends_when_another_node_says_so(void **state)
     }
 }
 
-/* Nor does an end fail that another node has begun. */
-static void who_is_made_to_leave_does_not_fail_to_end(void **state)
+static void a_shutdown_by_another_node_does_not_fail(void **state)
 {
     const bool off[SHERD_PHASE_COUNT] = { false };
     const bool fatal[SHERD_PHASE_COUNT] = { [SHERD_SERVICE_STOP] = true };
     (void)state;
 
-    for (int leaves = 0; leaves < 2; leaves++) { /* it has begun to by itself, or not */
+    for (int leaves = 0; leaves < 2; leaves++) { /* it leaves by itself already, or not */
         struct world *world = cast_with(59, off, fatal);
         struct worker worker;
         uint32_t who = 1;
@@ -558,7 +557,7 @@ static void who_is_made_to_leave_does_not_fail_to_end(void **state)
     }
 }
 
-static void tasks_in_time_end_a_node_that_does_not_recover(void **state)
+static void tasks_in_time_end_a_node_without_recover(void **state)
 {
     const bool off[SHERD_PHASE_COUNT] = { false };
     const bool fatal[SHERD_PHASE_COUNT] = { [SHERD_SERVICE_STOP] = true };
@@ -572,8 +571,8 @@ static void tasks_in_time_end_a_node_that_does_not_recover(void **state)
     world_free(world);
 }
 
-/* Who has ended before, ends in its phase, or has taken its task back holds nothing up. */
-static void who_has_ended_is_done(void **state)
+/* The actor has ended before or in the phase, or has taken the task back. */
+static void tasks_of_ended_actors_are_done(void **state)
 {
     struct world *world = cast_world(44, 2, 1);
     struct worker ends;
@@ -589,7 +588,7 @@ static void who_has_ended_is_done(void **state)
     world_free(world);
 }
 
-static void what_is_no_task_is_refused(void **state)
+static void invalid_tasks_are_refused(void **state)
 {
     struct world *world = cast_world(45, 1, 1);
     struct worker worker;
@@ -599,7 +598,7 @@ static void what_is_no_task_is_refused(void **state)
     world_free(world);
 }
 
-static void so_many_tasks_are_kept(void **state)
+static void tasks_are_kept_up_to_a_limit(void **state)
 {
     struct world *world = cast_world(46, 2, 1);
     struct worker *workers =
@@ -620,7 +619,7 @@ static void so_many_tasks_are_kept(void **state)
     world_free(world);
 }
 
-/* Of those before neither tasks nor the node's own steps are done. */
+/* Earlier tasks and steps do not run. */
 static void a_graceful_end_may_begin_with_a_later_phase(void **state)
 {
     static const char *const texts[] = { [SHERD_SERVICE_STOP] = "service-stop ",
@@ -651,7 +650,7 @@ static void a_graceful_end_may_begin_with_a_later_phase(void **state)
         assert_false(world_logged(world, 1, "not done in time"));
         assert_true(world_logged(world, 1, "self-exiting"));
         world_run(world, 10 * SECOND);
-        for (uint32_t k = 0; k < 8; k++) { /* they were handed off, or are missed */
+        for (uint32_t k = 0; k < 8; k++) { /* handed off, or found missing */
             (void)snprintf(id, sizeof id, "n%u", k);
             assert_true(player_asks(&player, "E", id, COUNT) > 0);
         }
@@ -659,7 +658,7 @@ static void a_graceful_end_may_begin_with_a_later_phase(void **state)
     }
 }
 
-/* Until node 1, which is downed, has ended; how long that took. */
+/* Returns how long a downed node takes to end. */
 static uint64_t down(struct world *world)
 {
     uint32_t index = 1;
@@ -682,7 +681,7 @@ static uint64_t entities_at(struct world *world, uint32_t node)
     return count;
 }
 
-/* Others may act in its place already: entities end at once, and none begins any more. */
+/* Entities end at once, and none begins any more. */
 static void a_downed_node_runs_its_tasks(void **state)
 {
     const bool off[SHERD_PHASE_COUNT] = { false };
@@ -715,8 +714,7 @@ static void a_downed_node_runs_its_tasks(void **state)
     world_free(world);
 }
 
-/* It goes on where it is. */
-static void who_is_downed_while_it_leaves_goes_on_with_its_tasks(void **state)
+static void a_node_downed_while_it_leaves_continues_its_tasks(void **state)
 {
     struct world *world = cast_world(58, 2, 1);
     struct worker worker;
@@ -731,7 +729,7 @@ static void who_is_downed_while_it_leaves_goes_on_with_its_tasks(void **state)
     world_free(world);
 }
 
-static void a_downed_node_may_run_no_tasks(void **state)
+static void a_downed_node_may_skip_its_tasks(void **state)
 {
     struct world *world = cast_new(59);
     struct worker worker;
@@ -752,7 +750,6 @@ static void a_downed_node_may_run_no_tasks(void **state)
     world_free(world);
 }
 
-/* Coordinators of the first type. */
 struct coordinators {
     struct world *world;
     uint32_t living;
@@ -790,9 +787,9 @@ static void start_patient(struct world *world, uint32_t node)
     world_start(world, node, &settings);
 }
 
-/* A coordinator that ends waits for the answers to its last orders. Once its node has said that it is done it is removed,
- * and the next one begins. */
-static void who_gives_a_hand_over_up_waits_for_its_coordinators(void **state)
+/* A coordinator waits for the answers to its last orders. Once its node is done it is removed, and
+ * the next one begins. */
+static void a_failed_hand_over_waits_for_its_coordinators(void **state)
 {
     struct world *world = cast_new(47);
     struct coordinators seen = { .world = world };
@@ -814,7 +811,7 @@ static void who_gives_a_hand_over_up_waits_for_its_coordinators(void **state)
     while (!world_logged(world, 0, "status=exiting"))
         world_run(world, MS);
     exiting = world_now(world);
-    /* That node 1 would take over is not heard, nor that it hosts what it is told to. */
+    /* node 0 misses that node 1 takes over and hosts */
     net_cut(world, 1, 0, NET_BOTH, true);
     for (uint32_t i = 0; i < 16; i++) {
         (void)snprintf(id, sizeof id, "n%u", i);
@@ -838,28 +835,28 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_run_phase_by_phase),
         cmocka_unit_test(every_phase_has_tasks),
-        cmocka_unit_test(own_phases_do_not_wait_for_ever),
+        cmocka_unit_test(tasks_in_the_nodes_own_phases_have_a_time_limit),
         cmocka_unit_test(the_time_of_cluster_shutdown_is_set),
         cmocka_unit_test(a_node_in_no_cluster_runs_tasks_of_every_phase),
         cmocka_unit_test(the_last_tasks_run_outside_the_cluster),
         cmocka_unit_test(a_member_stays_until_its_tasks_of_leaving_are_done),
-        cmocka_unit_test(who_is_not_seen_exiting_has_not_left),
-        cmocka_unit_test(what_is_late_is_named_and_given_up),
-        cmocka_unit_test(what_did_not_stop_is_named),
-        cmocka_unit_test(who_ends_outside_joins_nothing_any_more),
-        cmocka_unit_test(who_gives_a_hand_over_up_waits_for_its_coordinators),
-        cmocka_unit_test(phases_that_are_off_are_left_out),
-        cmocka_unit_test(a_late_task_ends_the_end_where_nothing_recovers),
-        cmocka_unit_test(who_failed_to_end_ends_when_another_node_says_so),
-        cmocka_unit_test(who_is_made_to_leave_does_not_fail_to_end),
-        cmocka_unit_test(tasks_in_time_end_a_node_that_does_not_recover),
-        cmocka_unit_test(who_has_ended_is_done),
-        cmocka_unit_test(what_is_no_task_is_refused),
-        cmocka_unit_test(so_many_tasks_are_kept),
+        cmocka_unit_test(a_node_not_seen_as_exiting_has_not_left),
+        cmocka_unit_test(late_tasks_are_logged_and_given_up),
+        cmocka_unit_test(actors_and_frames_that_remain_are_logged),
+        cmocka_unit_test(a_node_that_ends_outside_joins_no_cluster),
+        cmocka_unit_test(a_failed_hand_over_waits_for_its_coordinators),
+        cmocka_unit_test(phases_that_are_off_are_skipped),
+        cmocka_unit_test(a_late_task_stops_the_shutdown_without_recover),
+        cmocka_unit_test(a_failed_shutdown_continues_at_another_nodes_request),
+        cmocka_unit_test(a_shutdown_by_another_node_does_not_fail),
+        cmocka_unit_test(tasks_in_time_end_a_node_without_recover),
+        cmocka_unit_test(tasks_of_ended_actors_are_done),
+        cmocka_unit_test(invalid_tasks_are_refused),
+        cmocka_unit_test(tasks_are_kept_up_to_a_limit),
         cmocka_unit_test(a_graceful_end_may_begin_with_a_later_phase),
         cmocka_unit_test(a_downed_node_runs_its_tasks),
-        cmocka_unit_test(who_is_downed_while_it_leaves_goes_on_with_its_tasks),
-        cmocka_unit_test(a_downed_node_may_run_no_tasks),
+        cmocka_unit_test(a_node_downed_while_it_leaves_continues_its_tasks),
+        cmocka_unit_test(a_downed_node_may_skip_its_tasks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

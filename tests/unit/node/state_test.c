@@ -1,4 +1,5 @@
-/* Coordinators' states on whole nodes: how many members must have them, and what else may stand under their keys. */
+/* Tests coordinators' states on whole nodes: how many members store them, and other values under
+ * their keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,7 @@
 
 #define NODES 3
 
-/* Three nodes that are up; the third one is paused until the others have seen that, and so it stays. */
+/* The third node is paused, and the others have seen that. */
 static struct world *with_one_away(const struct node_settings *as)
 {
     struct world *world = cast_new(5);
@@ -36,7 +37,7 @@ static struct world *with_one_away(const struct node_settings *as)
     return world;
 }
 
-/* Is an entity of a shard that has no home yet found on one of the others? */
+/* Whether a shard without a home gets one. */
 static bool finds_a_new_home(struct world *world)
 {
     struct player player;
@@ -56,10 +57,10 @@ static bool finds_a_new_home(struct world *world)
     return found > 0;
 }
 
-static void so_many_must_have_it_as_is_set(void **state)
+static void the_members_that_must_store_a_state_are_a_setting(void **state)
 {
     static const struct node_settings rows[] = {
-        { .state_write_plus = 0 }, /* the reference's: three and five beyond, at least five */
+        { .state_write_plus = 0 }, /* Akka's: three and five beyond, at least five */
         { .state_write_plus = STATE_ALL, .state_majority_min = 1 },
         { .state_write_plus = STATE_NONE, .state_majority_min = 3 },
         { .state_write_plus = 1, .state_majority_min = 1 },
@@ -77,7 +78,7 @@ static void so_many_must_have_it_as_is_set(void **state)
     }
 }
 
-/* Each type's state is with the members that have its role: who has it not may be away. */
+/* Other members may be absent. */
 static void members_without_the_role_are_not_asked(void **state)
 {
     static const char *const roles[] = { "host" };
@@ -98,7 +99,7 @@ static void members_without_the_role_are_not_asked(void **state)
     world_run(world, 10 * SECOND);
     world_pause(world, NODES - 1, true);
     world_run(world, 30 * SECOND);
-    assert_false(finds_a_new_home(world)); /* of type "E", which any may host */
+    assert_false(finds_a_new_home(world)); /* of type "E", for any node */
     player_spawn(&player, world, 1, 0);
     (void)player_asks(&player, "R", "r1", ECHO);
     world_free(world);
@@ -109,7 +110,7 @@ static struct control *control_of(struct world *world, uint32_t node)
     return world_node(world, node)->node->machines[0]->control;
 }
 
-/* That of no role; made by any message when there is none yet. */
+/* Returns the replicator without a role; any message makes it. */
 static struct replicator *replicator_on(struct world *world, uint32_t node)
 {
     struct control *control = control_of(world, node);
@@ -123,7 +124,7 @@ static struct replicator *replicator_on(struct world *world, uint32_t node)
     return control->shard_data.replicators.items[0].replicator;
 }
 
-/* As if a replica had sent it: there on this node only, until it is gossiped. Given. */
+/* Puts a value, given, as from a replica: it is here only, until gossip spreads it. */
 static void there_is(struct world *world, uint32_t node, const char *key,
                      struct dd_value *value)
 {
@@ -144,7 +145,7 @@ static void there_is(struct world *world, uint32_t node, const char *key,
         assert_int_equal(news.answer, REPLICATOR_SUCCESS); /* the test's own, not the node's */
 }
 
-/* Of a former coordinator elsewhere. */
+/* Returns fences of a former coordinator elsewhere. */
 static struct dd_value *fences_of(uint64_t term, int64_t time)
 {
     const struct node_id other = { .address = { "gone", 2551 }, .uid = 77 };
@@ -163,7 +164,7 @@ static struct dd_value *fences_of(uint64_t term, int64_t time)
     return value;
 }
 
-/* The term that stands under the key, as this node has it; the register must be its own. */
+/* Returns the term as this node has it; the register must be its own. */
 static uint64_t stored_term(struct world *world, uint32_t node)
 {
     const struct dd_value *value =
@@ -181,8 +182,8 @@ static uint64_t stored_term(struct world *world, uint32_t node)
     return term;
 }
 
-/* It had not answered the read, or its clock was ahead. */
-static void what_comes_to_light_after_the_read_is_outbid(void **state)
+/* The replica missed the read, or its clock was ahead. */
+static void a_state_found_after_the_read_is_outbid(void **state)
 {
     struct world *world = cast_world(7, 2, 1);
     struct player player;
@@ -192,7 +193,7 @@ static void what_comes_to_light_after_the_read_is_outbid(void **state)
     player_spawn(&player, world, 1, 0);
     (void)player_asks(&player, "E", "e1", ECHO);
     term = stored_term(world, 0);
-    /* Told by the replicator. */
+    /* the replicator reports it */
     there_is(world, 0, "EFences",
              fences_of(term + 5, WORLD_WALL_MS + 3600 * 1000));
     world_run(world, 5 * SECOND);
@@ -205,7 +206,7 @@ static void what_comes_to_light_after_the_read_is_outbid(void **state)
     world_free(world);
 }
 
-/* With the reference's times it is told within half a second. */
+/* With Akka's times it is reported within half a second. */
 static void shardings_data_has_its_own_settings(void **state)
 {
     static const uint64_t intervals[] = { 0, 60000 };
@@ -235,8 +236,8 @@ static void shardings_data_has_its_own_settings(void **state)
     }
 }
 
-/* A write would hide it, and it is not told any more. */
-static void what_a_write_finds_is_outbid(void **state)
+/* Otherwise the write would hide the state. */
+static void a_state_found_by_a_write_is_outbid(void **state)
 {
     struct world *world = cast_world(7, 2, 1);
     struct player player;
@@ -250,7 +251,7 @@ static void what_a_write_finds_is_outbid(void **state)
              fences_of(term + 5, WORLD_WALL_MS + 3600 * 1000));
     player.count = 0;
     player_tell(&player, "E", "e2", ECHO);
-    world_run(world, 20 * MS); /* the write has begun, and nobody was told */
+    world_run(world, 20 * MS); /* begun, and not announced yet */
     assert_int_equal(coordinator_counters(
                          control_of(world, 0)->types[0].coordinator)
                          ->foreign,
@@ -260,7 +261,7 @@ static void what_a_write_finds_is_outbid(void **state)
     world_free(world);
 }
 
-/* No time is later: each write would be confirmed with the other's value. */
+/* No time is later: writes would be confirmed with the other's value. */
 static void a_value_of_the_latest_time_stops_new_homes(void **state)
 {
     struct world *world = cast_world(7, 2, 1);
@@ -278,7 +279,7 @@ static void a_value_of_the_latest_time_stops_new_homes(void **state)
     assert_true(coordinator_counters(
                     control_of(world, 0)->types[0].coordinator)
                     ->failed_writes > 0);
-    (void)player_asks(&player, "E", "e1", ECHO); /* what has a home goes on */
+    (void)player_asks(&player, "E", "e1", ECHO); /* shards with homes continue */
     assert_true(world_logged(world, 0, "distributed data refuses"));
     world_free(world);
 }
@@ -304,7 +305,7 @@ static void a_key_of_another_type_is_no_empty_state(void **state)
     assert_int_equal(coordinator_counters(coordinator)->malformed, 0);
     assert_true(world_logged(world, 0, "has another type"));
     assert_true(coordinator_is_active(
-        control_of(world, 0)->types[1].coordinator)); /* the others do not mind */
+        control_of(world, 0)->types[1].coordinator)); /* other types are not affected */
     world_free(world);
 }
 
@@ -319,7 +320,7 @@ struct known {
     uint32_t homes[KNOWN];
 };
 
-/* Five nodes, of which each has heard of the home of each entity. Node 0 has the coordinator. */
+/* All nodes know the home of each entity. Node 0 has the coordinator. */
 static struct known known_to_all(void)
 {
     struct known known = { .world = cast_world(9, FIVE, 1) };
@@ -340,7 +341,7 @@ static struct known known_to_all(void)
     return known;
 }
 
-/* Each on that side asks each of its entities there, and is answered by the same incarnation that was there before. Nobody is removed. */
+/* Each node asks its side's entities: the same incarnation answers, and no node is removed. */
 static void answer_on_one_side(struct known *known, uint32_t side)
 {
     char id[8];
@@ -369,13 +370,13 @@ static bool is_new_one_found(struct known *known, uint32_t by)
     const struct heard *heard;
 
     player_spawn(&player, known->world, by, 0);
-    player_ask(&player, "P", "new", ECHO, 5000); /* of a type without any home yet */
+    player_ask(&player, "P", "new", ECHO, 5000); /* a type without homes */
     heard = player_hears(&player, 6 * SECOND);
     assert_non_null(heard);
     return heard->kind == SHERD_ANSWER;
 }
 
-static void known_homes_go_on_without_a_coordinator(void **state)
+static void known_homes_serve_without_a_coordinator(void **state)
 {
     struct known known = known_to_all();
     (void)state;
@@ -383,7 +384,7 @@ static void known_homes_go_on_without_a_coordinator(void **state)
     world_crash_as(known.world, 0, WORLD_DARK);
     for (int i = 0; i < 6; i++) {
         answer_on_one_side(&known, 0x1e);
-        world_run(known.world, 10 * SECOND); /* for the first ones nobody misses it */
+        world_run(known.world, 10 * SECOND); /* the first nodes do not miss it */
     }
     assert_false(is_new_one_found(&known, 1));
     world_down(known.world, 1, 0);
@@ -401,9 +402,10 @@ static void part(struct known *known, uint32_t side, bool on)
                 net_part(known->world, i, k, on);
 }
 
-static void known_homes_go_on_on_both_sides_of_a_cut(void **state)
+static void known_homes_serve_on_both_sides_of_a_cut(void **state)
 {
-    static const uint32_t sides[] = { 0x1, 0x3, 0x13, 0x11 }; /* with the coordinator: few, and many */
+    /* with the coordinator: few, and many */
+    static const uint32_t sides[] = { 0x1, 0x3, 0x13, 0x11 };
     (void)state;
 
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
@@ -428,13 +430,13 @@ static void known_homes_go_on_on_both_sides_of_a_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_homes_go_on_without_a_coordinator),
-        cmocka_unit_test(known_homes_go_on_on_both_sides_of_a_cut),
-        cmocka_unit_test(so_many_must_have_it_as_is_set),
+        cmocka_unit_test(known_homes_serve_without_a_coordinator),
+        cmocka_unit_test(known_homes_serve_on_both_sides_of_a_cut),
+        cmocka_unit_test(the_members_that_must_store_a_state_are_a_setting),
         cmocka_unit_test(members_without_the_role_are_not_asked),
-        cmocka_unit_test(what_comes_to_light_after_the_read_is_outbid),
+        cmocka_unit_test(a_state_found_after_the_read_is_outbid),
         cmocka_unit_test(shardings_data_has_its_own_settings),
-        cmocka_unit_test(what_a_write_finds_is_outbid),
+        cmocka_unit_test(a_state_found_by_a_write_is_outbid),
         cmocka_unit_test(a_value_of_the_latest_time_stops_new_homes),
         cmocka_unit_test(a_key_of_another_type_is_no_empty_state),
     };

@@ -1,4 +1,4 @@
-/* The states of a node's automata, as they are seen from outside while nodes start, host, move shards and leave. */
+/* Tests the states of a node's automata, as an observer sees them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #define LANES 2
 #define LOOK (MS / 2)
-#define HOSTED_TYPES 3 /* of the cast: nobody has the role of the last one */
+#define HOSTED_TYPES 3 /* no node has the role of the last type */
 
 static uint64_t states_of(struct world *world, uint32_t index)
 {
@@ -29,7 +29,7 @@ static bool has(uint64_t states, enum node_state state)
     return states >> state & 1;
 }
 
-/* All that a node is in while the world runs on, as long as it lives. */
+/* Collects states while the world runs on, as long as the node lives. */
 static uint64_t states_in(struct world *world, uint32_t index, uint64_t time)
 {
     uint64_t states = 0;
@@ -51,7 +51,7 @@ static void begin_one(struct world *world, uint32_t index)
     world_start(world, index, &settings);
 }
 
-static void who_starts_is_outside_then_up(void **state)
+static void a_starting_node_is_outside_then_up(void **state)
 {
     struct world *world = cast_new(3);
     uint64_t states;
@@ -78,7 +78,7 @@ static void who_starts_is_outside_then_up(void **state)
     world_free(world);
 }
 
-static void who_leaves_hands_its_shards_off(void **state)
+static void a_leaving_node_hands_off_its_shards(void **state)
 {
     struct world *world = cast_world(4, 2, LANES);
     struct player player;
@@ -108,8 +108,8 @@ static void who_leaves_hands_its_shards_off(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_starts_is_outside_then_up),
-        cmocka_unit_test(who_leaves_hands_its_shards_off),
+        cmocka_unit_test(a_starting_node_is_outside_then_up),
+        cmocka_unit_test(a_leaving_node_hands_off_its_shards),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

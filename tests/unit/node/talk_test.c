@@ -1,4 +1,5 @@
-/* Actors and entities of different lanes and nodes talk: tells, asks, answers, watches, ends, and what cannot be delivered. */
+/* Tests actors and entities on different lanes and nodes: tells, asks, answers, watches, ends,
+ * undeliverable messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,7 +96,7 @@ static void a_forwarded_ask_is_answered_to_the_asker(void **state)
         assert_non_null(player_hears(&last, SECOND));
         assert_int_equal(player_last(&last)->msg, FORWARD);
         assert_true(player_last(&last)->sender.actor == asker.ref.actor);
-        assert_non_null(player_hears(&asker, 2 * SECOND)); /* nobody answered */
+        assert_non_null(player_hears(&asker, 2 * SECOND)); /* no answer came */
         assert_int_equal(player_last(&asker)->reason, SHERD_REASON_TIMEOUT);
     }
     world_free(world);
@@ -150,7 +151,7 @@ static void a_remote_watch_ends_once(void **state)
     world_free(world);
 }
 
-static void who_unwatches_hears_nothing(void **state)
+static void an_actor_that_unwatches_gets_no_notice(void **state)
 {
     struct world *world = cast_world(5, 2, 2);
     struct player watcher;
@@ -209,8 +210,7 @@ static void say_last_words(struct sherd_ctx *ctx, struct player *player)
                    (struct sherd_bytes){ NULL, 0 });
 }
 
-/* What an actor said before its node left comes before the news of its end. */
-static void the_end_comes_after_the_last_words(void **state)
+static void the_notice_of_the_end_comes_after_the_last_messages(void **state)
 {
     struct world *world = cast_world(16, 3, 2);
     struct player watcher;
@@ -235,7 +235,6 @@ static void the_end_comes_after_the_last_words(void **state)
     world_free(world);
 }
 
-/* An ask that is open when its node is removed ends with that. */
 static void an_ask_ends_with_its_node(void **state)
 {
     struct world *world = cast_world(8, 3, 1);
@@ -259,7 +258,7 @@ static void an_ask_ends_with_its_node(void **state)
     world_free(world);
 }
 
-static void what_another_node_cannot_deliver_comes_back(void **state)
+static void undeliverable_messages_come_back_from_another_node(void **state)
 {
     struct world *world = cast_world(9, 2, 2);
     struct player asker;
@@ -308,7 +307,7 @@ static void an_entity_that_fails_tells_its_asker(void **state)
     world_free(world);
 }
 
-static void what_is_not_stored_is_not_answered(void **state)
+static void an_event_that_is_not_stored_is_not_answered(void **state)
 {
     struct world *world = cast_world(11, 2, 1);
     struct player asker;
@@ -338,8 +337,8 @@ static void tell_many(struct sherd_ctx *ctx, struct player *player)
                           (struct sherd_bytes){ NULL, 0 });
 }
 
-/* The store stands still, so the entity's mailbox fills while it recovers. */
-static void a_full_mailbox_elsewhere_is_told(void **state)
+/* The store hangs, so the mailbox fills while the entity recovers. */
+static void a_full_mailbox_on_another_node_is_reported(void **state)
 {
     struct world *world = cast_world(12, 2, 1);
     struct player asker;
@@ -366,7 +365,7 @@ static void a_full_mailbox_elsewhere_is_told(void **state)
     world_free(world);
 }
 
-/* Messages that arrive while an entity passivates start its next incarnation. */
+/* Messages during a passivation start the next incarnation. */
 static void passivation_loses_nothing(void **state)
 {
     struct world *world = cast_world(13, 2, 2);
@@ -402,14 +401,14 @@ int main(void)
         cmocka_unit_test(entities_answer_everywhere),
         cmocka_unit_test(a_forwarded_ask_is_answered_to_the_asker),
         cmocka_unit_test(a_remote_watch_ends_once),
-        cmocka_unit_test(who_unwatches_hears_nothing),
+        cmocka_unit_test(an_actor_that_unwatches_gets_no_notice),
         cmocka_unit_test(a_removed_node_terminates_the_watched),
-        cmocka_unit_test(the_end_comes_after_the_last_words),
+        cmocka_unit_test(the_notice_of_the_end_comes_after_the_last_messages),
         cmocka_unit_test(an_ask_ends_with_its_node),
-        cmocka_unit_test(what_another_node_cannot_deliver_comes_back),
+        cmocka_unit_test(undeliverable_messages_come_back_from_another_node),
         cmocka_unit_test(an_entity_that_fails_tells_its_asker),
-        cmocka_unit_test(what_is_not_stored_is_not_answered),
-        cmocka_unit_test(a_full_mailbox_elsewhere_is_told),
+        cmocka_unit_test(an_event_that_is_not_stored_is_not_answered),
+        cmocka_unit_test(a_full_mailbox_on_another_node_is_reported),
         cmocka_unit_test(passivation_loses_nothing),
     };
 

@@ -1,4 +1,4 @@
-/* Which entity types can stand beside each other. */
+/* Tests which entity types can coexist. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "node/entity_type.h"
 
-/* What the types have in common, whichever comes second; null for nothing. The caller frees. */
+/* Returns the clash in either order; null: none. The caller frees it. */
 static char *clash(const struct sherd_entity_type *one,
                    const struct sherd_entity_type *other,
                    const char *sharding_role)
@@ -73,7 +73,7 @@ static void names_and_paths_must_differ(void **state)
 {
     (void)state;
     assert_clash("A", NULL, "A", NULL, "A");
-    assert_clash("A", NULL, "A", "home", "A"); /* the own data center, said */
+    assert_clash("A", NULL, "A", "home", "A"); /* the own data center */
     assert_clash("A", NULL, "AProxy", NULL, "/system/sharding/AProxy");
     assert_clash("A b", NULL, "A bProxy", NULL, "/system/sharding/A+bProxy");
     assert_clash("A", NULL, "ACoordinator", NULL,
@@ -85,15 +85,15 @@ static void names_and_paths_must_differ(void **state)
     assert_clash("A", "b@c", "A@b", "c", "A@b@c");
 }
 
-static void others_stand_side_by_side(void **state)
+static void different_types_may_coexist(void **state)
 {
     (void)state;
     assert_clash("A", NULL, "B", NULL, NULL);
     assert_clash("A", NULL, "A", "west", NULL);
     assert_clash("A", "east", "A", "west", NULL);
-    assert_clash("A", "west", "AProxy", NULL, NULL); /* A's own one is not here */
+    assert_clash("A", "west", "AProxy", NULL, NULL); /* A's own is not here */
     assert_clash("A", NULL, "A-west", NULL, NULL);
-    assert_clash("A+b", NULL, "A b", NULL, NULL); /* encoded they differ, too */
+    assert_clash("A+b", NULL, "A b", NULL, NULL); /* differ encoded, too */
     assert_clash("A%20b", NULL, "A b", NULL, NULL);
     assert_clash("A", NULL, "aProxy", NULL, NULL);
     assert_clash("A", NULL, "/system/sharding/A", NULL, NULL);
@@ -128,7 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_is_a_text),
         cmocka_unit_test(names_and_paths_must_differ),
-        cmocka_unit_test(others_stand_side_by_side),
+        cmocka_unit_test(different_types_may_coexist),
         cmocka_unit_test(a_replicator_keeps_its_path),
     };
 

@@ -1,4 +1,4 @@
-/* A connection whose peer has proved who it is: nobody else speaks on it, whatever comes and in whatever order. */
+/* Tests a connection whose peer has proved its identity: no other node may use it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,12 +19,12 @@ struct fixture {
     struct node *node;
     struct machine *machine;
     enum stream stream;
-    uint32_t asked; /* how often a proof was looked at */
+    uint32_t asked; /* how often */
 };
 
 static struct fixture *now_asked;
 
-/* The proof is the one host that it is good for. */
+/* The proof is the host. */
 static bool covers(const void *proof, const char *host)
 {
     now_asked->asked++;
@@ -64,7 +64,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* proof: null: it has none, as without TLS. */
+/* proof: null: none, as without TLS. */
 static void accept_from(struct fixture *fixture, uint64_t conn,
                         const char *proof)
 {
@@ -88,7 +88,7 @@ static void put(struct fixture *fixture, uint64_t conn,
              payload);
 }
 
-/* In a frame of origin, a handshake that names from. */
+/* Sends a handshake that names `from`, in a frame of `origin`. */
 static void shake(struct fixture *fixture, uint64_t conn,
                   const struct identity *origin, const struct identity *from,
                   bool request)
@@ -127,7 +127,7 @@ static bool knows(struct fixture *fixture, const struct identity *identity)
     return origins_find(fixture->machine->origins, identity->node.uid) != NULL;
 }
 
-/* Closed, counted, and the driver is told to. */
+/* The end is counted, and requested from the driver. */
 static void is_closed(struct fixture *fixture, uint64_t conn)
 {
     struct want want = { .kind = WANT_UP };
@@ -142,7 +142,7 @@ static void is_closed(struct fixture *fixture, uint64_t conn)
     assert_int_equal(want.conn, conn);
 }
 
-static void the_right_one_speaks(void **state)
+static void the_proven_node_is_accepted(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -154,10 +154,10 @@ static void the_right_one_speaks(void **state)
     assert_true(is_open(fixture, 1));
     assert_true(knows(fixture, &b));
     assert_int_equal(fixture->machine->refused, 0);
-    assert_int_equal(fixture->asked, 2); /* for each handshake, for no other frame */
+    assert_int_equal(fixture->asked, 2); /* for each handshake only */
 }
 
-static void another_is_refused_at_once(void **state)
+static void another_node_is_refused_at_once(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -165,11 +165,11 @@ static void another_is_refused_at_once(void **state)
     shake(fixture, 1, &c, &c, true);
     is_closed(fixture, 1);
     assert_false(knows(fixture, &c));
-    say(fixture, 1, &c); /* under way meanwhile */
+    say(fixture, 1, &c); /* in flight meanwhile */
     assert_false(knows(fixture, &c));
 }
 
-static void another_is_refused_later(void **state)
+static void another_node_is_refused_later(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -182,7 +182,7 @@ static void another_is_refused_later(void **state)
     assert_true(knows(fixture, &b));
 }
 
-static void an_answer_of_another_is_refused(void **state)
+static void an_answer_of_another_node_is_refused(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -191,8 +191,8 @@ static void an_answer_of_another_is_refused(void **state)
     is_closed(fixture, 1);
 }
 
-/* Its address and another's uid, or the other way round. */
-static void a_mixture_is_refused(void **state)
+/* Either the address or the uid is right. */
+static void a_mixed_address_and_uid_are_refused(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -203,8 +203,8 @@ static void a_mixture_is_refused(void **state)
     assert_false(knows(fixture, &c));
 }
 
-/* c is known, by a connection of its own: on b's it may say nothing. */
-static void a_known_one_is_refused_elsewhere(void **state)
+/* C is known by a connection of its own; on b's it may send nothing. */
+static void a_known_node_is_refused_on_another_connection(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -219,8 +219,8 @@ static void a_known_one_is_refused_elsewhere(void **state)
     assert_true(is_open(fixture, 2));
 }
 
-/* Frames of nobody that is known are refused, one by one: a request may follow. */
-static void a_stranger_is_not_heard(void **state)
+/* Frames are refused one by one, because a handshake may follow. */
+static void an_unknown_node_is_refused(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -235,8 +235,8 @@ static void a_stranger_is_not_heard(void **state)
     assert_true(is_open(fixture, 1));
 }
 
-/* A JVM that connects anew goes on without a handshake. */
-static void a_known_one_goes_on_without_a_handshake(void **state)
+/* A JVM may connect anew. */
+static void a_known_node_continues_without_a_handshake(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -251,7 +251,7 @@ static void a_known_one_goes_on_without_a_handshake(void **state)
     assert_int_equal(fixture->asked, 2);
 }
 
-static void without_a_proof_all_may_speak(void **state)
+static void without_a_proof_every_node_is_accepted(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -270,15 +270,15 @@ static void without_a_proof_all_may_speak(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(the_right_one_speaks),
-        BOTH(another_is_refused_at_once),
-        BOTH(another_is_refused_later),
-        BOTH(an_answer_of_another_is_refused),
-        BOTH(a_mixture_is_refused),
-        BOTH(a_known_one_is_refused_elsewhere),
-        BOTH(a_stranger_is_not_heard),
-        BOTH(a_known_one_goes_on_without_a_handshake),
-        BOTH(without_a_proof_all_may_speak),
+        BOTH(the_proven_node_is_accepted),
+        BOTH(another_node_is_refused_at_once),
+        BOTH(another_node_is_refused_later),
+        BOTH(an_answer_of_another_node_is_refused),
+        BOTH(a_mixed_address_and_uid_are_refused),
+        BOTH(a_known_node_is_refused_on_another_connection),
+        BOTH(an_unknown_node_is_refused),
+        BOTH(a_known_node_continues_without_a_handshake),
+        BOTH(without_a_proof_every_node_is_accepted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

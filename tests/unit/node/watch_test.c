@@ -1,4 +1,4 @@
-/* Watches by JVM nodes of actors here: their watcher is no actor of this library, and the notice of the end repeats their texts. */
+/* Tests JVM nodes' watches of actors here: the notice of the end repeats their texts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 static const struct node_id jvm = { { "127.0.0.1", 40995 },
                                     UINT64_C(0x3d2cb187cdd8a982) };
 
-/* As Akka 2.6.21 wrote it: one for all watches of the node. */
+/* Akka 2.6.21 wrote this: one for all watches of the node. */
 #define REMOTE_WATCHER                                                         \
     "akka://Interop@127.0.0.1:40995/system/remote-watcher#1990529551"
 
@@ -36,7 +36,7 @@ static struct bench bench_new(void)
     return bench;
 }
 
-/* The text of an actor, as a JVM that read it in a sender's place has it. */
+/* Writes the text as a JVM that read it as a sender. */
 static void text_of(char *text, size_t size, uint64_t actor, char letter)
 {
     char path[NAME_MAX];
@@ -85,7 +85,7 @@ static void stop(struct bench *bench, struct sherd_ref actor)
     lane_wire(bench->lane);
 }
 
-/* The next notice that goes to the JVM: of this text, and whether the actor was there. */
+/* Checks the next notice's text, and whether the actor existed. */
 static void expect_end(struct bench *bench, const char *watchee, bool was_there)
 {
     const struct mail *mail;
@@ -124,7 +124,7 @@ static bool is_quiet(struct bench *bench)
     return true;
 }
 
-static void the_end_repeats_what_was_said(void **state)
+static void the_notice_repeats_the_given_texts(void **state)
 {
     struct bench bench = bench_new();
     struct sherd_ref actor = spawn(&bench);
@@ -135,7 +135,7 @@ static void the_end_repeats_what_was_said(void **state)
     text_of(text, sizeof text, actor.actor, 'a');
     text_of(other, sizeof other, actor.actor, 'w'); /* the same, under its other name */
     give(&bench, 1, text);
-    give(&bench, 1, text); /* said again: still one */
+    give(&bench, 1, text); /* repeated: still one */
     give(&bench, 1, other);
     assert_true(is_quiet(&bench));
     stop(&bench, actor);
@@ -146,7 +146,7 @@ static void the_end_repeats_what_was_said(void **state)
     node_free(bench.node);
 }
 
-static void who_does_not_exist_has_ended(void **state)
+static void an_unknown_actor_has_ended(void **state)
 {
     struct bench bench = bench_new();
     char text[NAME_MAX];
@@ -160,7 +160,7 @@ static void who_does_not_exist_has_ended(void **state)
     node_free(bench.node);
 }
 
-static void unwatched_or_gone_is_forgotten(void **state)
+static void ended_watches_are_forgotten(void **state)
 {
     struct bench bench = bench_new();
     struct sherd_ref actor = spawn(&bench);
@@ -185,7 +185,7 @@ static void unwatched_or_gone_is_forgotten(void **state)
     node_free(bench.node);
 }
 
-static void so_many_watches_and_no_more(void **state)
+static void watches_have_a_limit(void **state)
 {
     struct watchers watchers = { .last = 0 };
     struct sherd_ref first = { 0, 0 };
@@ -203,7 +203,7 @@ static void so_many_watches_and_no_more(void **state)
     }
     assert_int_equal(watchers.refused, 1);
     assert_non_null(watchers_find(&watchers, first));
-    first.node = 8; /* another node says that number */
+    first.node = 8; /* another node uses that number */
     assert_null(watchers_find(&watchers, first));
     watchers_node_gone(&watchers, 8);
     assert_int_equal(watchers.by_number.count, WATCHERS_MAX);
@@ -215,10 +215,10 @@ static void so_many_watches_and_no_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_end_repeats_what_was_said),
-        cmocka_unit_test(who_does_not_exist_has_ended),
-        cmocka_unit_test(unwatched_or_gone_is_forgotten),
-        cmocka_unit_test(so_many_watches_and_no_more),
+        cmocka_unit_test(the_notice_repeats_the_given_texts),
+        cmocka_unit_test(an_unknown_actor_has_ended),
+        cmocka_unit_test(ended_watches_are_forgotten),
+        cmocka_unit_test(watches_have_a_limit),
     };
 
     return cmocka_run_group_tests_name("node_watch", tests, NULL, NULL);
