@@ -1,4 +1,4 @@
-/* A table of leases. Behaviour 11. */
+/* Grants, renews and releases leases in a table. */
 #include "lease/book.h"
 
 #include <string.h>
@@ -33,7 +33,8 @@ bool lease_entry_do(struct lease_entry *entry, uint64_t now,
         request->answer = LEASE_REFUSED;
         return false;
     }
-    /* Behaviour 11: the same owner succeeds again; who comes after a time without it is another holder. */
+    /* The same owner gets the lease again with the same token. After a time without an owner it
+     * counts as another holder. */
     if (is_free || !is_own)
         entry->token++;
     memcpy(entry->owner, request->owner, sizeof entry->owner);

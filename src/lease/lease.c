@@ -1,4 +1,4 @@
-/* The holder's side of a lease. Behaviour 11. */
+/* Implements the holder's side of a lease: its states, requests and news. */
 #include "lease/lease.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #define TTL (120 * SECOND)
 #define INTERVAL (12 * SECOND)
 #define PATIENCE (5 * SECOND)
-#define RETRY SECOND /* after an answer that says nothing */
+#define RETRY SECOND /* after an unknown answer */
 
 struct lease {
     char name[LEASE_TEXT_MAX];
@@ -20,14 +20,15 @@ struct lease {
     uint64_t ttl, interval, patience;
     struct trace *trace;
     enum lease_state state;
-    uint64_t asked_at;    /* ACQUIRING, RELEASING: when it was wanted */
-    uint64_t send_at;     /* the next request of the state; NEVER: it is under way, or none is due */
+    uint64_t asked_at;    /* ACQUIRING, RELEASING: when it began */
+    /* when the state's next request is due; NEVER: it is under way, or none is due */
+    uint64_t send_at;
     uint64_t valid_until; /* HELD */
     uint64_t token;
-    uint64_t left_until; /* whoever held it ends, and it stays taken so long; 0: it does not */
-    bool is_away;  /* a request is with the keeper */
-    bool is_owing; /* the keeper may think that it is held here, and it is not */
-    struct lease_request *request; /* to be drained */
+    uint64_t left_until; /* the lease was left and stays taken until then; 0: it was not left */
+    bool is_away;  /* a request is with the provider */
+    bool is_owing; /* the provider may consider it held here, although it is not */
+    struct lease_request *request; /* waits for lease_next_request */
     VEC(enum lease_news) news;
     uint32_t news_head;
 };
@@ -82,7 +83,7 @@ static void enter(struct lease *lease, enum lease_state state,
     lease->send_at = send_at;
 }
 
-/* An eighth for clocks that do not run alike. */
+/* Adds an eighth, because clocks differ in speed. */
 static uint64_t left_ttl(const struct lease *lease, uint64_t now)
 {
     uint64_t left = lease->left_until - now;
@@ -90,7 +91,8 @@ static uint64_t left_ttl(const struct lease *lease, uint64_t now)
     return left + left / 8;
 }
 
-/* Sends what is due, one request at a time. Who leaves owes nothing: what the keeper may have heard last runs out. */
+/* Sends what is due, one request at a time. A holder that leaves releases nothing: its last lease
+ * expires. */
 static void settle(struct lease *lease, uint64_t now)
 {
     bool is_due = lease->send_at <= now;
@@ -111,7 +113,7 @@ static void settle(struct lease *lease, uint64_t now)
     request->sent_at = now;
     lease->send_at = NEVER;
     lease->is_away = true;
-    /* From here on the keeper may think so; or it will know better. */
+    /* From here on the provider may consider it held. A refusal corrects this. */
     lease->is_owing = is_wanted;
     lease->request = request;
 }
@@ -160,11 +162,11 @@ static void granted(struct lease *lease, uint64_t now,
                     const struct lease_request *request)
 {
     bool is_new = lease->state == LEASE_ACQUIRING;
-    /* An eighth for clocks that do not run alike. */
+    /* Subtracts an eighth, because clocks differ in speed. */
     uint64_t until = request->sent_at + lease->ttl - lease->ttl / 8;
 
     if ((lease->state != LEASE_HELD && !is_new) || until <= now)
-        return; /* nobody wants it any more, or it comes too late */
+        return; /* not wanted any more, or too late */
     lease->valid_until = until;
     lease->token = request->token;
     enter(lease, LEASE_HELD, request->sent_at + lease->interval);
@@ -195,7 +197,7 @@ static void took(struct lease *lease, uint64_t now,
         break;
     case LEASE_UNKNOWN:
     case LEASE_UNANSWERED:
-        /* While it is held a renewal may fail: it is tried again until the time is over. */
+        /* A renewal may fail. It is repeated until the lease is not certain any more. */
         if (lease->state == LEASE_HELD) {
             lease->send_at = now + RETRY;
         } else if (lease->state == LEASE_ACQUIRING) {
@@ -211,7 +213,7 @@ static void gave_up(struct lease *lease,
 {
     bool is_done = request->answer == LEASE_GRANTED;
 
-    lease->is_owing = false; /* or it runs out by itself */
+    lease->is_owing = false; /* otherwise the lease expires */
     if (lease->state != LEASE_RELEASING || lease->send_at != NEVER)
         return;
     tell(lease, is_done ? LEASE_NEWS_RELEASED : LEASE_NEWS_NOT_RELEASED);

@@ -1,8 +1,9 @@
-/* What is asked of whoever keeps leases, as data: a request goes from a node to its driver, from there to the keeper, and comes
- * back answered. One object from the heap, never shared: whoever holds it owns it.
+/* Defines a request to a lease provider. It goes from a node to its driver and on to the provider,
+ * and returns with an answer. It is one heap object with one owner at a time.
  *
- * A keeper is a table in memory (book.h), a file of one host (host/), later a service. It grants a name to one owner at a time,
- * until that releases it or a time has passed without the owner asking again, by the keeper's clock. */
+ * A provider is a table in memory (book.h), or a file or a service (host/). It grants a name to one
+ * owner at a time. The grant ends when the owner releases it, or has not renewed it for ttl by the
+ * provider's clock. */
 #ifndef SHERD_LEASE_REQUEST_H
 #define SHERD_LEASE_REQUEST_H
 
@@ -11,15 +12,15 @@
 #define LEASE_TEXT_MAX 256 /* bytes of a lease's name, and of an owner's, with the zero */
 
 enum lease_verb {
-    LEASE_TAKE,   /* for the owner; also when it has it: the time begins anew */
-    LEASE_GIVE_UP /* when it is the owner's; otherwise nothing is done */
+    LEASE_TAKE,   /* acquires or renews; the time starts again */
+    LEASE_GIVE_UP /* releases; nothing happens if another owner has it */
 };
 
 enum lease_answer {
-    LEASE_UNANSWERED, /* not back yet */
-    LEASE_GRANTED,    /* taken; or given up, or never held */
+    LEASE_UNANSWERED, /* no answer yet */
+    LEASE_GRANTED,    /* taken, or released, or never held */
     LEASE_REFUSED,    /* certainly not: another owner has it */
-    LEASE_UNKNOWN     /* it may have happened, or not */
+    LEASE_UNKNOWN     /* it may have happened or not */
 };
 
 struct lease_request {
@@ -27,9 +28,9 @@ struct lease_request {
     enum lease_answer answer; /* out */
     char name[LEASE_TEXT_MAX];
     char owner[LEASE_TEXT_MAX];
-    uint64_t ttl;   /* TAKE: ns without renewal after which another owner may have it */
-    uint64_t token; /* TAKE, out when granted: grows with each change of owner */
-    uint64_t sent_at; /* the asker's, not touched by others */
+    uint64_t ttl;   /* TAKE: ns without renewal until another owner may have it */
+    uint64_t token; /* TAKE, out if granted: grows with each change of owner */
+    uint64_t sent_at; /* the requester's; others do not touch it */
 };
 
 #endif

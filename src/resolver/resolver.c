@@ -1,4 +1,5 @@
-/* When it is decided: stability, instability, who is responsible, the wait for a lease. Behaviour 8.2 to 8.5. */
+/* Decides when a side of a partition acts: stability, instability, the deciding node, the wait for
+ * a lease. */
 #include "resolver/resolver.h"
 
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include "base/vec.h"
 #include "base/zoo.h"
 
-#define TICK SECOND /* between two looks; behaviour 8.3 */
+#define TICK SECOND /* between two looks */
 
 enum phase {
     PHASE_WATCHING,
@@ -18,10 +19,10 @@ enum phase {
     PHASE_ASKING   /* has asked for the lease */
 };
 
-/* When the lease is given back. */
+/* When the lease is released. */
 enum release {
-    RELEASE_NOTHING, /* it is not held, as far as this core is concerned */
-    RELEASE_REMOVED, /* once all that were downed are removed, and some time more */
+    RELEASE_NOTHING, /* this core does not hold it */
+    RELEASE_REMOVED, /* some time after all that were downed are removed */
     RELEASE_TIME     /* at release_at */
 };
 
@@ -29,26 +30,26 @@ struct resolver {
     struct node_id self;
     struct resolver_settings settings;
     struct trace *trace;
-    uint64_t started_at; /* ticks are counted from here, so that nodes do not tick together */
-    uint64_t tick_at;    /* NEVER when there is nothing to look at */
+    uint64_t started_at; /* ticks count from here, so that nodes do not tick together */
+    uint64_t tick_at;    /* NEVER: nothing to look at */
     VEC(struct side_member) members; /* of the last view, by node */
     VEC(struct side_record) records;
     bool is_leader;
-    bool is_added; /* this node has been up, or weakly up */
+    bool is_added; /* this node has been up or weakly up */
     bool holds_lease;
-    bool was_too_many; /* static-quorum: it was said */
-    uint64_t stable_at; /* nothing has changed for long enough */
-    uint64_t changes;   /* of reachability since first_at; 0: none that still matters */
+    bool was_too_many; /* static-quorum: already reported */
+    uint64_t stable_at; /* from then on nothing has changed for long enough */
+    uint64_t changes;   /* of reachability since first_at; 0: none matters any more */
     uint64_t first_at;
     uint64_t latest_at;
-    bool is_doubted; /* a member took this node for unreachable since first_at */
+    bool is_doubted; /* a member observed this node as unreachable since first_at */
     enum phase phase;
-    enum decision waiting; /* PHASE_DELAYED, PHASE_ASKING: what the lease is for */
+    enum decision waiting; /* PHASE_DELAYED, PHASE_ASKING: the decision that needs the lease */
     uint64_t acquire_at;   /* PHASE_DELAYED */
     enum release release;
     uint64_t release_at; /* RELEASE_TIME */
     bool is_releasing; /* asked, not answered */
-    VEC(struct node_id) removing; /* RELEASE_REMOVED: whom it waits for */
+    VEC(struct node_id) removing; /* RELEASE_REMOVED: members whose removal it awaits */
     VEC(struct resolver_news) news;
     uint32_t news_head;
     struct resolver_counters counters;
@@ -116,15 +117,15 @@ bool resolver_next_news(struct resolver *resolver, struct resolver_news *news)
     return true;
 }
 
-/* ---- what a decision was made from: all at one level, that of the decision ---- */
+/* ---- log of a decision's inputs, all at the level of the decision ---- */
 
 #define LEVEL TRACE_WARNING
 
-/* Words of one kind, on as many lines as they need. */
+/* A list of words in as many log lines as it needs. */
 struct words {
     struct trace *trace;
     const char *start; /* of each line */
-    char text[TRACE_TEXT_MAX - 256]; /* room for the start */
+    char text[TRACE_TEXT_MAX - 256]; /* leaves room for the start */
     size_t size;
 };
 
@@ -148,7 +149,8 @@ static void add_word(struct words *words, const char *text)
     words->size += size;
 }
 
-/* One letter a status, as peer_status counts them, and the number of its becoming up; then what else the strategies look at. */
+/* Adds the address, one letter for the status (in the order of peer_status), the up number, and
+ * what else the strategies read. */
 static void add_member(struct words *words, const struct side_member *member)
 {
     static const char letters[] = "julxdrwpR";
@@ -195,7 +197,7 @@ static void trace_inputs(const struct resolver *resolver)
     end_words(&words);
 }
 
-/* reason: a word behind a space, or empty where the strategy decided alone. */
+/* reason: a word after a space; empty if the strategy decided alone. */
 static void trace_decision(const struct resolver *resolver, uint64_t now,
                            enum decision decision, const char *reason,
                            const bool *down)
@@ -241,7 +243,7 @@ static void trace_decision(const struct resolver *resolver, uint64_t now,
     trace_inputs(resolver);
 }
 
-/* ---- acting: 8.5 ---- */
+/* ---- acting ---- */
 
 static bool is_self(const struct resolver *resolver, uint32_t member)
 {
@@ -260,7 +262,7 @@ static uint32_t find_targets(const struct resolver *resolver,
     for (uint32_t i = 0; i < side.member_count; i++) {
         down[i] = is_self(resolver, i) &&
                   side.members[i].status != PEER_EXITING &&
-                  side.members[i].status != PEER_DOWN; /* it goes anyway */
+                  side.members[i].status != PEER_DOWN; /* is already leaving */
         found += down[i];
     }
     return found;
@@ -272,7 +274,8 @@ static void forget_changes(struct resolver *resolver)
     resolver->is_doubted = false;
 }
 
-/* Downs whom the decision means; the flags of the members in it, which the caller frees. Returns how many. */
+/* Downs the members of a decision. Returns their count, and flags of all members, which the caller
+ * frees. */
 static uint32_t act(struct resolver *resolver, uint64_t now,
                     enum decision decision, const char *reason, bool **flags)
 {
@@ -293,7 +296,7 @@ static uint32_t act(struct resolver *resolver, uint64_t now,
         else
             put_news(resolver, RESOLVER_NEWS_DOWN, &side.members[i].node);
     }
-    if (self) /* it may stop this node at once */
+    if (self) /* last: it may stop this node at once */
         put_news(resolver, RESOLVER_NEWS_DOWN, self);
     forget_changes(resolver);
     resolver->stable_at = now + resolver->settings.stable_after;
@@ -311,7 +314,7 @@ static void act_plainly(struct resolver *resolver, uint64_t now,
     mem_free(down);
 }
 
-/* ---- what it sees: 8.3 ---- */
+/* ---- observing ---- */
 
 static void reset_stability(struct resolver *resolver, uint64_t now)
 {
@@ -326,7 +329,7 @@ static void count_change(struct resolver *resolver, uint64_t now)
     reset_stability(resolver, now);
 }
 
-/* before is null for a new member. Of this node itself only its status counts. */
+/* before: null for a new member. Only the status counts for this node itself. */
 static void compare(struct resolver *resolver, uint64_t now,
                     const struct side_member *before,
                     const struct side_member *after)
@@ -342,7 +345,7 @@ static void compare(struct resolver *resolver, uint64_t now,
         reset_stability(resolver, now);
     if (is_self)
         return;
-    /* One that is down is unreachable in what follows, whether it is or not. */
+    /* A downed member counts as unreachable, whatever its reachability. */
     if (before ? before->reachable != after->reachable ||
                      (changed && after->status == PEER_DOWN)
                : !after->reachable)
@@ -401,8 +404,8 @@ static void keep_side(struct resolver *resolver, const struct side *side)
         vec_push(&resolver->records, side->records[i]);
 }
 
-/* Nobody is unreachable but those who go, or who have never come: what has changed does not matter any more. Behaviour 8.3 names the first only;
- * the reference's list of who is unreachable lacks the others, too. */
+/* True if only members that leave, or have never been up, are unreachable. Changes do not matter
+ * then. Akka's unreachable members exclude joining and weakly up ones, too. */
 static bool is_calm(const struct resolver *resolver)
 {
     for (uint32_t i = 0; i < resolver->members.count; i++) {
@@ -476,12 +479,12 @@ void resolver_see(struct resolver *resolver, uint64_t now,
     set_tick(resolver, now);
 }
 
-/* ---- the lease: 8.4 ---- */
+/* ---- the lease ---- */
 
 static void ask(struct resolver *resolver)
 {
     resolver->phase = PHASE_ASKING;
-    resolver->is_releasing = false; /* its answer may not come any more */
+    resolver->is_releasing = false; /* its answer may never come */
     put_news(resolver, RESOLVER_NEWS_ACQUIRE, NULL);
 }
 
@@ -504,7 +507,7 @@ static void wait_for_lease(struct resolver *resolver, uint64_t now,
     resolver->acquire_at = now + delay;
 }
 
-/* Among the first so many: those of former decisions. */
+/* Searches the first `count`: those of former decisions. */
 static bool is_awaited(const struct resolver *resolver, uint32_t count,
                        const struct node_id *node)
 {
@@ -514,7 +517,7 @@ static bool is_awaited(const struct resolver *resolver, uint32_t count,
     return false;
 }
 
-/* The lease was got for a decision that downed these members. */
+/* The lease was granted for a decision that downed these members. */
 static void keep_lease(struct resolver *resolver, uint64_t now,
                        const bool *down, uint32_t count)
 {
@@ -552,7 +555,7 @@ void resolver_acquired(struct resolver *resolver, uint64_t now, bool held)
     if (held)
         keep_lease(resolver, now, down, count);
     mem_free(down);
-    resolver->tick_at = now; /* a look at what has changed meanwhile */
+    resolver->tick_at = now; /* looks at what changed during the wait */
 }
 
 void resolver_released(struct resolver *resolver, uint64_t now, bool released)
@@ -571,10 +574,11 @@ bool resolver_keeps_lease(const struct resolver *resolver, uint64_t *until)
            resolver->release == RELEASE_TIME;
 }
 
-/* ---- the tick: 8.4 ---- */
+/* ---- the tick ---- */
 
-/* Who is itself one of those that come and go may not see that the others' picture is calm in between. The reference's downs them all,
- * here it goes alone: each of the others judges for itself, and to it that is as if this one had crashed. */
+/* A node that itself becomes unreachable again and again may not see that others are calm in
+ * between. Akka's resolver downs all; this one downs itself alone. The others decide as if it had
+ * crashed. */
 static enum decision decide_unstable(const struct resolver *resolver)
 {
     SOMETIMES("a resolver for which nothing was stable downs itself alone",
@@ -582,7 +586,7 @@ static enum decision decide_unstable(const struct resolver *resolver)
     return resolver->is_doubted ? DECISION_SELF : DECISION_ALL;
 }
 
-/* Each node judges this, not only the leader: when nothing holds, nobody may be sure of who leads. */
+/* Each node judges this, not only the leader: without stability no node is sure of the leader. */
 static void judge_stability(struct resolver *resolver, uint64_t now)
 {
     const struct resolver_settings *settings = &resolver->settings;
@@ -605,8 +609,8 @@ static void judge_stability(struct resolver *resolver, uint64_t now)
     }
 }
 
-/* The lease was got for an earlier decision, and would be given back by what that one downed. The reference does so, and the other side,
- * which may ask a little later, would get it. */
+/* Keeps a lease that an earlier decision acquired. Akka releases it when the members of that
+ * decision are removed. Then the other side, which may ask a little later, would get it. */
 static void act_by_held(struct resolver *resolver, uint64_t now,
                         enum decision decision)
 {
@@ -630,8 +634,8 @@ static bool downs_anybody(const struct resolver *resolver,
     return count > 0;
 }
 
-/* A lease is not asked for where all who are unreachable are down already. The reference does ask, and a refusal, as of a lease that one of
- * them had, would down all who are left. */
+/* Asks for no lease if all unreachable members are already down. Akka asks. If one of them had the
+ * lease, the refusal would down all that are left. */
 static void judge(struct resolver *resolver, uint64_t now)
 {
     const struct side side = resolver_side(resolver);

@@ -1,10 +1,10 @@
-/* The split brain resolver of one node: when a partition has been stable for long enough, its leader downs one side of it.
+/* Decides for one node when and how its side of a partition downs members
+ * (docs/protocol/downing.md). strategy.h chooses the side that stays.
  *
- * Behaviour 8. A pure machine beside membership: it is shown what the node sees of the cluster, and leaves news: whom to down,
- * what to ask of a lease. The rules by which sides are chosen are in strategy.h.
- *
- * Order of use: resolver_new; resolver_see at each change of membership and before each resolver_step; after each call drain
- * resolver_next_news, look at resolver_deadline. Times are monotonic nanoseconds. */
+ * A pure machine beside membership. It receives what the node sees of the cluster. It leaves news:
+ * members to down, and requests to the lease.
+ * Call resolver_see at each change of membership and before each resolver_step. After each call
+ * drain resolver_next_news and read resolver_deadline. Times are monotonic nanoseconds. */
 #ifndef SHERD_RESOLVER_RESOLVER_H
 #define SHERD_RESOLVER_RESOLVER_H
 
@@ -18,22 +18,26 @@
 struct resolver_settings {
     struct strategy strategy;
     uint64_t stable_after; /* ns without a change before it decides */
-    uint64_t unstable_after; /* ns of changes, beyond stable_after, before it downs all, or itself alone where others took it for unreachable meanwhile: down-all-when-unstable; 0 = off */
-    uint64_t release_after; /* lease-majority: ns that the lease is kept when those it was taken against are removed */
+    /* down-all-when-unstable: ns of changes, beyond stable_after, before it downs all, or itself
+     * alone if others observed it as unreachable; 0 = off */
+    uint64_t unstable_after;
+    /* lease-majority: ns that the lease is kept after the removal of the downed members */
+    uint64_t release_after;
 };
 
-/* What the node sees. */
+/* The cluster as the node sees it. */
 struct resolver_view {
     struct side side; /* lent */
-    bool is_leader; /* this node is, among those that it can reach */
+    bool is_leader; /* this node is the leader of those that it reaches */
     bool holds_lease; /* certainly */
 };
 
 #define RESOLVER_NEWS(X)                                                       \
-    X(RESOLVER_NEWS_DOWN, "down") /* that member; this node comes last */      \
-    X(RESOLVER_NEWS_ACQUIRE, "acquire") /* the lease; then call resolver_acquired */ \
-    X(RESOLVER_NEWS_RELEASE, "release") /* it; then call resolver_released */ \
-    X(RESOLVER_NEWS_UNSTABLE, "unstable") /* nothing was stable for too long: the news behind it down all, or this node alone */
+    X(RESOLVER_NEWS_DOWN, "down") /* down `node`; this node comes last */      \
+    X(RESOLVER_NEWS_ACQUIRE, "acquire") /* acquire the lease; then call resolver_acquired */ \
+    X(RESOLVER_NEWS_RELEASE, "release") /* release the lease; then call resolver_released */ \
+    /* no stability for too long; the next news down all, or this node alone */ \
+    X(RESOLVER_NEWS_UNSTABLE, "unstable")
 
 enum resolver_news_kind {
 #define X(name, text) name,
@@ -43,7 +47,7 @@ enum resolver_news_kind {
 
 struct resolver_news {
     enum resolver_news_kind kind;
-    struct node_id node; /* DOWN: whom */
+    struct node_id node; /* DOWN: the member */
 };
 
 #define RESOLVER_COUNTERS(X)                                                   \
@@ -58,40 +62,41 @@ struct resolver_counters {
 #undef X
 };
 
-/* How far it is with a decision. */
+/* Progress of a decision. */
 enum resolver_phase {
-    RESOLVER_CALM,     /* there is nothing to look at */
-    RESOLVER_WATCHING, /* somebody cannot be reached: it waits for a picture that stays, or is not the one who decides */
+    RESOLVER_CALM,     /* nothing to look at */
+    RESOLVER_WATCHING, /* a member is unreachable; waits for stability, or another node decides */
     RESOLVER_DELAYED,  /* has decided; the other side may take the lease first */
     RESOLVER_ASKING    /* has asked for the lease */
 };
 
 struct resolver;
 
-/* self is copied; trace is lent for life and may be null. */
+/* self: copied. trace: lent until resolver_free; may be null. */
 struct resolver *resolver_new(const struct node_id *self,
                               const struct resolver_settings *settings,
                               struct trace *trace, uint64_t now);
-void resolver_free(struct resolver *resolver); /* null is fine */
+void resolver_free(struct resolver *resolver); /* Null is allowed. */
 
-/* What differs from the last view is taken as having happened now. Not looked at while it waits for a lease: then it decides on
- * what it saw before, and wants to see again afterwards. */
+/* Takes differences from the last view as having happened now. Ignored during the wait for a lease:
+ * the decision stays based on what was seen before. Call again after the wait. */
 void resolver_see(struct resolver *resolver, uint64_t now,
                   const struct resolver_view *view);
-/* The answer to RESOLVER_NEWS_ACQUIRE: false when the lease was refused or nobody knows. */
+/* Answers RESOLVER_NEWS_ACQUIRE; false: refused or unknown. */
 void resolver_acquired(struct resolver *resolver, uint64_t now, bool held);
-/* The answer to RESOLVER_NEWS_RELEASE; false: it is asked for again. */
+/* Answers RESOLVER_NEWS_RELEASE; false: it will ask again. */
 void resolver_released(struct resolver *resolver, uint64_t now, bool released);
 
-/* Until when the lease is kept for what was decided by it; false: it is not held for that, or as long as who was downed is a member. */
+/* Sets until when the decision keeps the lease. False: no decision holds it, or it is kept while
+ * the downed nodes are members. */
 bool resolver_keeps_lease(const struct resolver *resolver, uint64_t *until);
 
-/* Does what is due: each second while anything is unreachable, and no oftener. */
+/* Does what is due, at most once a second while a member is unreachable. */
 void resolver_step(struct resolver *resolver, uint64_t now);
-uint64_t resolver_deadline(const struct resolver *resolver); /* NEVER while all is well */
+uint64_t resolver_deadline(const struct resolver *resolver); /* NEVER: nothing is due. */
 bool resolver_next_news(struct resolver *resolver, struct resolver_news *news);
 
-/* What it looked at last: behind news of whom to down, what it decided from. Lent until the next call. */
+/* The last view. After news of members to down: the one that decided. Lent until the next call. */
 struct side resolver_side(const struct resolver *resolver);
 enum resolver_phase resolver_phase(const struct resolver *resolver);
 const struct resolver_counters *

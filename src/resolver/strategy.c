@@ -1,4 +1,4 @@
-/* The rules of the split brain resolver. Behaviour 8.5 to 8.7; the numbers in comments are its sections. */
+/* Chooses the side of a partition that stays, and marks the members that a decision downs. */
 #include "resolver/strategy.h"
 
 #include <string.h>
@@ -53,14 +53,14 @@ static bool is_joining(const struct side_member *member)
     return member->status == PEER_JOINING || member->status == PEER_WEAKLY_UP;
 }
 
-/* Down and exiting members go anyway. */
+/* Down and exiting members leave anyway. */
 static bool is_downable(const struct side_member *member)
 {
     return member->status != PEER_DOWN && member->status != PEER_EXITING &&
            member->status != PEER_REMOVED;
 }
 
-/* Which members a count takes in, besides those that are up (8.5). */
+/* Statuses that a count includes or excludes, besides up. */
 struct scope {
     bool with_joining;
     bool without_leaving;
@@ -75,7 +75,7 @@ static bool in_scope(const struct side_member *member, struct scope scope)
            (!scope.without_leaving || member->status != PEER_LEAVING);
 }
 
-/* Those that can be reached, or those that cannot. */
+/* Counts reachable members, or unreachable ones. */
 static uint32_t count(const struct side *side, struct scope scope,
                       bool reachable)
 {
@@ -87,7 +87,7 @@ static uint32_t count(const struct side *side, struct scope scope,
     return found;
 }
 
-/* The member with the lowest address; null when nobody counts. */
+/* The member with the lowest address; null if none counts. */
 static const struct side_member *lowest_of(const struct side *side,
                                            struct scope scope)
 {
@@ -122,13 +122,13 @@ bool strategy_too_many(const struct strategy *strategy,
            strategy_size(side) > 2 * (uint64_t)strategy->quorum_size - 1;
 }
 
-/* ---- indirectly connected nodes: 8.6 ---- */
+/* ---- indirectly connected nodes ---- */
 
 enum {
     OBSERVES = 1,
     OBSERVED = 2,
     BETWEEN = OBSERVES | OBSERVED, /* alive for both ends of a cut */
-    HAS_SEEN = 4 /* the subject has seen the gossip: it is connected somehow; so is who observes it */
+    HAS_SEEN = 4 /* the subject has seen the gossip, so it is connected, and so is its observer */
 };
 
 static void mark_indirect(const struct side *side, uint8_t *marks)
@@ -186,7 +186,7 @@ static bool has_indirect(const struct side *side)
     return found;
 }
 
-/* ---- the strategies: 8.7 ---- */
+/* ---- the strategies ---- */
 
 static enum decision decide_quorum(const struct strategy *strategy,
                                    const struct side *side)
@@ -206,7 +206,7 @@ static bool is_majority(uint32_t here, uint32_t there,
     return here == there ? lowest->reachable : here > there;
 }
 
-/* The leader, which alone moves members to up: the lowest of them, whatever its role. */
+/* The leader alone moves members to up: the lowest settled member, whatever its role. */
 static const struct side_member *leader_of(const struct side *side)
 {
     for (uint32_t i = 0; i < side->member_count; i++)
@@ -215,9 +215,11 @@ static const struct side_member *leader_of(const struct side *side)
     return NULL;
 }
 
-/* Who has the lowest address when those that leave are gone. The reference looks at settled ones only. Where a leader that does not
- * count itself is on the other side, who joins may be up there and be lower still, so that both sides stay. A leader that counts is
- * lower than its joiners, and where it leaves, its side is too small without it. */
+/* The member with the lowest address once leaving members are gone. Akka looks at settled members
+ * only.
+ * If the leader has no counted role and is on the other side, a joining member may be up there and
+ * be lower. Then both sides would stay. A leader that counts is lower than its joiners. If it
+ * leaves, its side is too small without it. */
 static const struct side_member *lowest_changed(const struct strategy *strategy,
                                                 const struct side *side)
 {
@@ -236,8 +238,7 @@ static const struct side_member *lowest_changed(const struct strategy *strategy,
     return NULL;
 }
 
-/* Would it be the majority if all that may have changed on the other side has: who joins is up there, who leaves on this
- * side is gone? */
+/* True if this side is still the majority after all changes that the other side may have seen. */
 static bool stays_majority(const struct strategy *strategy,
                            const struct side *side)
 {
@@ -277,7 +278,7 @@ static bool keeps(const struct strategy *strategy, bool oldest_here,
 static enum decision decide_oldest(const struct strategy *strategy,
                                    const struct side *side)
 {
-    /* Who leaves may be gone on the other side; who joins may be company there. */
+    /* Leaving members may be gone on the other side. Joining ones may be up there. */
     struct scope changed = { .with_joining = !strategy->keeps_alone,
                              .without_leaving = true };
     struct scope staying = { .without_leaving = true };
@@ -329,9 +330,10 @@ uint64_t strategy_lease_delay(const struct strategy *strategy,
     return strategy->minority_delay;
 }
 
-/* ---- whom it means: 8.5 ---- */
+/* ---- the members of a decision ---- */
 
-/* What the side would see without the cuts between its indirectly connected nodes: the rest of the partition. */
+/* Returns what the side would see without the cuts between its indirectly connected nodes: the rest
+ * of the partition. */
 static void without_cuts(const struct side *side, const uint8_t *marks,
                          struct side *rest, struct side_member *members,
                          struct side_record *records)
@@ -375,7 +377,8 @@ static bool is_indirect_decision(enum decision decision)
            decision == DECISION_REVERSE_INDIRECT;
 }
 
-/* Besides the indirectly connected ones: who must go by the plain rules. False when those name indirect ones again. */
+/* Adds members that the plain rules down to the indirectly connected ones. False: the rest has
+ * indirectly connected ones again. */
 static bool add_targets(const struct strategy *strategy,
                         const struct side *side, const uint8_t *marks,
                         bool *down)
