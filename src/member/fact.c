@@ -1,4 +1,4 @@
-/* Facts of versions of the gossip, for checkers. Nothing of it is done for a node that leaves no probes. */
+/* Reports versions of the gossip to checkers, for nodes that have probes. */
 #include "base/hash.h"
 #include "member/inside.h"
 
@@ -17,8 +17,9 @@ static uint64_t mix(uint64_t hash, uint64_t with)
     return (hash ^ with) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
 }
 
-/* What all that have the version have alike: neither who has seen it nor tombstones, whose times are of who removed. Whose entry each one
- * is follows from its place: profiles lie anywhere, and looking at a thousand takes longer than all else here. */
+/* Hashes what is equal for all that have the version: not the seen set and not the times of
+ * tombstones, which differ. The order gives each entry's member. Reading a thousand profiles would
+ * take longer than all else here. */
 static uint64_t hash_content(const struct gossip *gossip)
 {
     const struct reachability *table = &gossip->reachability;

@@ -1,4 +1,5 @@
-/* A short list, empty but for the first second of a peer. */
+/* Keeps the short list of peers whose first response is awaited, empty except in the first second
+ * of a peer. */
 #include "member/first_heartbeat.h"
 
 #include "base/timers.h"

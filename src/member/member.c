@@ -1,4 +1,4 @@
-/* The membership core's verbs: construction, dispatch of messages, time. */
+/* Creates the membership core, dispatches its messages and runs its steps. */
 #include "member/inside.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static struct profile *make_self(const struct identity *identity,
     for (uint32_t i = 0; i < count; i++)
         roles[i] = settings->roles[i];
     (void)snprintf(center, sizeof center, "dc-%s",
-                   settings->data_center); /* member_settings_valid: it fits */
+                   settings->data_center); /* fits: see member_settings_valid */
     roles[count++] = center;
     return profile_new(identity, &identity->node, roles, count,
                        settings->app_version);
@@ -67,7 +67,7 @@ struct member *member_new(const struct identity *identity,
     member->gossip_at = member->extra_at = member->leader_at = NEVER;
     member->reaper_at = member->retry_at = member->give_up_at = NEVER;
     member->stats_at = NEVER;
-    /* These are only lent, and in the profile or the parsed settings already. */
+    /* Only lent, and already in the profile or in the parsed settings. */
     member->settings.roles = NULL;
     member->settings.role_count = 0;
     member->settings.config = NULL;
@@ -139,7 +139,7 @@ void member_gossip_replaced(struct member *member)
 
 struct gossip_member *member_own_entry(const struct member *member)
 {
-    uint32_t *at = &((struct member *)(uintptr_t)member)->own_at; /* nothing depends on it */
+    uint32_t *at = &((struct member *)(uintptr_t)member)->own_at; /* only a hint for the search */
 
     return gossip_find_near(&member->gossip, member->self, at);
 }
@@ -155,7 +155,7 @@ void member_gossip_changed(struct member *member)
     member_gossip_replaced(member);
 }
 
-/* Behaviour 1.6. */
+/* Akka's periodic-tasks-initial-delay, but at least the interval. */
 static uint64_t first_round(const struct member *member, uint64_t now, uint32_t interval)
 {
     uint32_t delay = member->settings.initial_delay_ms;
@@ -175,7 +175,7 @@ void member_become_inside(struct member *member, uint64_t now)
     member->stats_at = settings->stats_interval_ms ? first_round(member, now, settings->stats_interval_ms) : NEVER;
     member->heart.next_at = first_round(member, now, settings->heartbeat_interval_ms);
     member->cross.next_at = first_round(member, now, settings->cross_heartbeat_interval_ms);
-    member->heart.last_at = 0; /* outside no round was due */
+    member->heart.last_at = 0; /* no round was due outside */
 }
 
 void member_stop(struct member *member)
@@ -217,7 +217,7 @@ void member_send(struct member *member, const struct node_id *to,
 {
     struct outbound message = message_to(to, path, manifest, payload);
 
-    (void)member; /* every message of this node looks alike */
+    (void)member; /* all messages of this node look alike */
     outbox_put(outbox, &message);
 }
 
@@ -334,7 +334,7 @@ static void receive_address_command(struct member *member,
         member->counters.dropped_malformed++;
         return;
     }
-    /* Unknown addresses and other statuses are ignored (behaviour 6.1, 6.4). */
+    /* Unknown addresses and unexpected statuses are ignored. */
     if (slice_is(inbound->manifest, "L"))
         (void)leave_address(member, &address, outbox);
     else
@@ -392,7 +392,7 @@ static void receive_response(struct member *member, uint64_t now,
         member->counters.dropped_stranger++;
 }
 
-/* Messages that need a member here. */
+/* Handles messages that need a member here. */
 static bool receive_inside(struct member *member, uint64_t now,
                            const struct inbound *inbound, struct outbox *outbox)
 {
@@ -492,7 +492,7 @@ void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
     member->wall_ms = wall_ms;
     take_in(member, now, inbound, outbox);
     count = unreadable(member);
-    /* Said at the first, and whenever there are twice as many: who sends such a message sends it each second. */
+    /* Logged at each power of two, because the sender repeats such a message every second. */
     if (count != before && !(count & (count - 1)))
         trace_put(member->trace, TRACE_WARNING, "member",
                   "a message of membership is dropped: it cannot be read, or breaks a rule peer=%s manifest=%.*s dropped=%llu",
@@ -502,21 +502,22 @@ void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
                   (unsigned long long)count);
 }
 
-/* Where somebody hears of each change, who is unreachable is told before the leader removes it: the leader acts in the next step. */
+/* If the caller wants each change, an unreachable member is reported before its removal: the leader
+ * acts in the next step. */
 static bool leads_now(const struct member *member, uint64_t now)
 {
     return member->leader_at <= now &&
            !(member->news.tells_roles && member_has_news(member));
 }
 
-/* Of many, the leader's acts are much work. */
+/* Leader actions for many members are long work. */
 static bool leads_many(const struct member *member)
 {
     return member->gossip.members.count >= GOSSIP_CACHE_MEMBERS_MIN &&
            member_is_leader(member);
 }
 
-/* What was done, or STEP_OF_ALL: nothing. */
+/* Returns what it did; STEP_OF_ALL: nothing. */
 static enum step_kind much_work(struct member *member, uint64_t now,
                                 struct outbox *outbox)
 {
@@ -587,7 +588,7 @@ static uint64_t earlier(uint64_t left, uint64_t right)
     return left < right ? left : right;
 }
 
-/* What never changes stands at the front. */
+/* The constant members come first. */
 void member_fetch(const struct member *member, uint32_t step)
 {
     if (step == 0)

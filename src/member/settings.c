@@ -1,4 +1,4 @@
-/* What a node is told at its start: what may be said, what stands for what was not, and the copy that is kept. */
+/* Checks the settings of membership, fills in their defaults and copies them. */
 #include "member/inside.h"
 
 #include <stdio.h>
