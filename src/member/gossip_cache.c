@@ -1,4 +1,5 @@
-/* The two parts of a gossip: RFC 1951 lets a stream be cut behind a full flush, RFC 1952 frames it. */
+/* Packs and reads a gossip in two parts. A full flush splits the stream (RFC 1951); gzip frames it
+ * (RFC 1952). */
 #include "member/gossip_cache.h"
 
 #include <zlib.h>
@@ -39,7 +40,7 @@ static uint32_t crc_of(struct slice bytes)
     return (uint32_t)crc32(crc32(0, NULL, 0), bytes.data, (uInt)bytes.size);
 }
 
-/* Whether these are the names of just the gossip's nodes. */
+/* True if these are exactly the names of the gossip's nodes. */
 static bool names_fit(const struct gossip_names *names,
                       const struct gossip *gossip)
 {
@@ -56,7 +57,7 @@ static bool names_fit(const struct gossip_names *names,
     return true;
 }
 
-/* The rest of the head: all but names and who has seen it. Returns how many bytes of digits it begins with. */
+/* Writes all of the head but the names. Returns the size of the digits at its beginning. */
 static size_t write_rest(struct buf *bytes, const struct gossip *gossip)
 {
     size_t digits;
@@ -68,7 +69,7 @@ static size_t write_rest(struct buf *bytes, const struct gossip *gossip)
     return digits;
 }
 
-/* Names whose bytes stand in names->bytes already are those of the gossip. */
+/* The bytes of names->bytes are of this gossip: keeps its nodes with them. */
 static void keep_names(struct gossip_names *names, const struct gossip *gossip,
                        size_t size, uint32_t crc)
 {
@@ -93,7 +94,7 @@ static void make_names(const struct identity *identity,
     buf_fini(&bytes);
 }
 
-/* The head's size and crc, from its names and the rest. */
+/* Sets size and crc of the head from its names and the rest. */
 static void measure(struct gossip_cache *head, size_t rest_size,
                     uint32_t rest_crc)
 {
@@ -102,7 +103,7 @@ static void measure(struct gossip_cache *head, size_t rest_size,
                                         (z_off_t)rest_size);
 }
 
-/* Behind its names. */
+/* Makes all of the head after the names. */
 static void make_rest(const struct gossip *gossip, struct gossip_cache *head)
 {
     struct buf bytes = { 0 };
@@ -148,7 +149,7 @@ void gossip_cache_put_gossip(const struct identity *identity, struct buf *packed
     buf_fini(&tail);
 }
 
-/* What is behind the first bytes of a stream when they are these; else nothing. */
+/* The stream after these first bytes; empty if it begins with others. */
 static struct slice behind(struct slice packed, const struct buf *bytes)
 {
     size_t size = HEADER_SIZE + bytes->size;
@@ -160,7 +161,7 @@ static struct slice behind(struct slice packed, const struct buf *bytes)
     return slice_of(packed.data + size, packed.size - size);
 }
 
-/* What a stream says of itself in its last bytes. */
+/* The last bytes of a gzip stream. */
 struct trailer {
     uint32_t crc;
     uint32_t size;
@@ -177,8 +178,8 @@ static struct trailer trailer_of(struct slice packed)
     return trailer;
 }
 
-/* rest: what is behind bytes that inflate to `before`; its trailer is of both. False: wrong, or larger than a
- * gossip may be. */
+/* rest: the stream after bytes that inflate to `before`; the trailer covers both. False: malformed,
+ * or larger than a gossip may be. */
 static bool inflate_rest(struct buf *bytes, struct slice rest, size_t before,
                          struct gossip_pack_marks *marks)
 {
@@ -192,7 +193,7 @@ static bool inflate_rest(struct buf *bytes, struct slice rest, size_t before,
            gossip_pack_inflate_parts(bytes, rest, trailer.size - before, marks);
 }
 
-/* All that the tail may hold is who has seen it: anything else would change the head. */
+/* The tail may hold only the seen set. Anything else would change the head. */
 static bool take_seen(struct slice tail, uint32_t count, bool *seen)
 {
     struct cursor cursor = cursor_of(tail);
@@ -240,14 +241,14 @@ void gossip_cache_opened_fini(struct gossip_cache_opened *opened)
     *opened = (struct gossip_cache_opened){ .bytes = { 0 } };
 }
 
-/* Finds the parts of what was inflated and compares its crc; names: the known ones, or null. */
+/* Finds the parts of the inflated bytes and checks their crc. names: the known ones, or null. */
 static bool take_parts(struct slice packed, size_t start,
                        const struct gossip_pack_marks *marks,
                        const struct gossip_names *names,
                        struct gossip_cache_opened *opened)
 {
     struct slice bytes = buf_slice(&opened->bytes);
-    uint32_t last = names ? 0 : 1; /* mark: the head ends there */
+    uint32_t last = names ? 0 : 1; /* mark where the head ends */
     uint32_t crc;
 
     if (marks->count == last + 1) {
@@ -293,7 +294,7 @@ void gossip_cache_open(struct slice packed, const struct gossip_cache *head,
         take_parts(packed, packed.size - rest.size, &marks, names, opened);
 }
 
-/* The names that were known then are still known. */
+/* True if the names that were known when it was opened are still known. */
 static bool still_fits(struct slice packed, const struct gossip_names *names,
                        const struct gossip_cache_opened *opened)
 {
@@ -301,7 +302,7 @@ static bool still_fits(struct slice packed, const struct gossip_names *names,
                                    behind(packed, &names->bytes).size);
 }
 
-/* The nodes that are named, in memory of the arena; null when there are too many for it. */
+/* The named nodes, in memory of the arena. Null: too many for it. */
 static const struct node_id *const *
 named_nodes(struct arena *arena, const struct gossip_names *names)
 {
@@ -346,7 +347,8 @@ static bool read_usual(const struct identity *identity, struct slice bytes,
     return good;
 }
 
-/* Behind known names, by the general decoder. False: the message has names of its own, or is none. */
+/* Reads what follows known names with the general decoder. False: the message has names of its own,
+ * or is malformed. */
 static bool read_any(const struct identity *identity, struct slice bytes,
                      const struct gossip_names *names,
                      const struct gossip *known, struct gossip *gossip,
@@ -394,11 +396,11 @@ enum verdict gossip_cache_get_gossip(const struct identity *identity,
         return verdict;
     }
     gossip_cache_opened_fini(opened);
-    /* Another form, more names in the rest, or something is wrong: what is said then is said there. */
+    /* Another form, more names, or an error, which this call reports. */
     return wire_get_gossip(identity, packed, known, gossip);
 }
 
-/* Of `packed` the part that inflates to these bytes. */
+/* Keeps the part of `packed` that inflates to these names. */
 static void take_names(const struct identity *identity, struct slice packed,
                        const struct gossip_cache_opened *opened,
                        const struct gossip *gossip, struct gossip_names *names)
@@ -435,7 +437,7 @@ void gossip_cache_take(const struct identity *identity, struct slice packed,
     if (!names_fit(&head->names, gossip) ||
         !slice_equal(buf_slice(&head->names.bytes), names))
         return;
-    (void)write_rest(&wanted, gossip); /* whoever packed it */
+    (void)write_rest(&wanted, gossip); /* by any sender */
     if (slice_equal(buf_slice(&wanted),
                     slice_of(opened->bytes.data + opened->names_size,
                              rest_size))) {

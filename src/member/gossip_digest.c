@@ -1,4 +1,4 @@
-/* Brief messages: their bytes, and what is done with them. */
+/* Writes, reads and handles the short messages among nodes of this library. */
 #include "member/gossip_digest.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ void gossip_digest_version_of(struct gossip_digest_version *version,
         buf_put_u64(&bytes, (uint64_t)entry->count);
         version->rank += (uint64_t)entry->count;
     }
-    /* Bits go by index: the list of members must be the same, whatever a clock says. */
+    /* The seen bits go by index, so the digest covers the list of members, too. */
     for (uint32_t i = 0; i < gossip->members.count; i++)
         buf_put_u64(&bytes, gossip->members.items[i].profile->uid);
     SHA1Init(&sha1);
@@ -87,7 +87,7 @@ bool gossip_digest_unite(struct gossip *gossip, struct slice seen, bool *changed
     return true;
 }
 
-/* ---- what is done ---- */
+/* ---- handling ---- */
 
 enum peer_form gossip_digest_form(const struct member *member,
                           const struct node_id *node)
@@ -123,8 +123,8 @@ void gossip_digest_send_version(struct member *member, const struct node_id *to,
     member->counters.status_sent++;
 }
 
-/* A member gossips to this node, which asked to be one: its welcome was lost, and the gossip will do
- * (join_receive_gossip). */
+/* A member gossips to this node, which asked to join: its Welcome was lost, and the gossip replaces
+ * it (join_receive_gossip). */
 static void ask_for_gossip(const struct node_id *from, struct outbox *outbox)
 {
     const struct gossip_digest_version none = { .rank = 0 };

@@ -1,4 +1,4 @@
-/* Deflate and inflate with limits, and the arena that protobuf-c decodes into. */
+/* Compresses and decompresses with limits, and provides the arena into which protobuf-c decodes. */
 #include "member/gossip_pack.h"
 
 #include <stdalign.h>
@@ -10,15 +10,16 @@
 
 #define WINDOW_MIN 9          /* zlib: logarithms of the window's size */
 #define WINDOW_MAX 15
-#define GZIP 16               /* zlib: added to the window, gzip framing */
-#define FAST_SIZE_MIN ((size_t)4 * 1024) /* from there on time counts more than a fourteenth of the size */
+#define GZIP 16               /* zlib: added to the window for gzip framing */
+/* from here on time matters more than a fourteenth of the size */
+#define FAST_SIZE_MIN ((size_t)4 * 1024)
 #define FLUSH_SIZE 64         /* bytes that flushes may add */
-#define BLOCK_END 128         /* zlib: a block's end and no bits are left over */
-#define BLOCK_SIZE_MIN ((size_t)512)  /* a heartbeat fits; blocks double from there */
+#define BLOCK_END 128         /* zlib: at a block's end, no bits left */
+#define BLOCK_SIZE_MIN ((size_t)512)  /* fits a heartbeat; further blocks double */
 #define ALIGNMENT (alignof(max_align_t))
 
-/* A window as large as the bytes: zlib clears tables in proportion to it, which would be most of the work for a gossip of few
- * members. */
+/* A window as large as the bytes. zlib clears tables of its size, which is most of the work for a
+ * small gossip. */
 static int window_for(size_t size)
 {
     int window = WINDOW_MIN;
@@ -28,7 +29,7 @@ static int window_for(size_t size)
     return window;
 }
 
-/* The first bytes, in which nothing comes twice: looking for it would be most of the work. */
+/* The first bytes repeat nothing. Searching them would be most of the work. */
 static void deflate_digits(z_stream *stream, size_t digits, int level)
 {
     if (!digits)
@@ -39,7 +40,7 @@ static void deflate_digits(z_stream *stream, size_t digits, int level)
           !stream->avail_in);
 }
 
-/* digits: see gossip_pack_part. bits: of the window, as zlib wants them for the framing. */
+/* digits: as gossip_pack_part. bits: of the window, with zlib's framing. */
 static void deflate_all(struct buf *packed, struct slice bytes, size_t digits,
                         int bits, int flush)
 {
@@ -63,7 +64,7 @@ static void deflate_all(struct buf *packed, struct slice bytes, size_t digits,
           !stream.avail_in && stream.avail_out);
     packed->size += bound - stream.avail_out;
     (void)deflateEnd(
-        &stream); /* it can only say that the stream was not at its end */
+        &stream); /* fails only before the stream's end */
 }
 
 void gossip_pack_deflate(struct buf *packed, struct slice bytes)
@@ -78,7 +79,7 @@ void gossip_pack_part(struct buf *packed, struct slice bytes, size_t digits,
                 is_last ? Z_FINISH : Z_FULL_FLUSH);
 }
 
-/* At the end of an empty stored block, with no bits of the next, where a full flush ended. */
+/* At the end of an empty stored block, with no bits of the next: the end of a full flush. */
 static bool is_mark(const z_stream *stream, struct slice packed)
 {
     static const uint8_t mark[] = { 0, 0, 0xff, 0xff };
@@ -117,7 +118,7 @@ bool gossip_pack_inflate_parts(struct buf *bytes, struct slice packed, size_t si
     bytes->size += size + 1 - stream.avail_out;
     complete = result == Z_STREAM_END && !stream.avail_in &&
                stream.avail_out == 1;
-    (void)inflateEnd(&stream); /* fails only for a stream not initialised */
+    (void)inflateEnd(&stream); /* fails only for an uninitialized stream */
     return complete;
 }
 
@@ -136,7 +137,7 @@ bool gossip_pack_inflate(struct buf *bytes, struct slice packed)
 
 struct arena_block {
     struct arena_block *next;
-    size_t size; /* bytes behind the header */
+    size_t size; /* bytes after the header */
 };
 
 #define BLOCK_HEADER_SIZE                                                      \
@@ -175,7 +176,7 @@ static void *arena_alloc(void *data, size_t size)
 static void arena_free(void *data, void *memory)
 {
     (void)data;
-    (void)memory; /* all goes with the arena */
+    (void)memory; /* freed with the arena */
 }
 
 void arena_init(struct arena *arena, size_t size_max)

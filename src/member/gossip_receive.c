@@ -1,4 +1,4 @@
-/* Taking in the gossips that arrive (behaviour 2.8). */
+/* Receives gossips: checks them against our version, applies or merges them, and answers. */
 #include "member/inside.h"
 
 #include "base/bound.h"
@@ -7,8 +7,8 @@
 #include "base/mark.h"
 #include "base/zoo.h"
 
-/* What only this node may say of itself must be what it said: its count in the clock and its observations. A newer version has
- * seen all of it, an older or concurrent one at most all of it. */
+/* The count in the clock and the observations of this node must be those that it made. A newer
+ * version has all of them, an older or concurrent one at most these. */
 static bool misquotes(const struct member *member, const struct gossip *remote,
                       enum clock_order order)
 {
@@ -33,7 +33,7 @@ static bool misquotes(const struct member *member, const struct gossip *remote,
         const struct observation *row = &told->rows.items[i];
         const struct node_id *subject = PROFILE_NODE(row->subject);
 
-        /* Rows about members that were removed here went without a version. */
+        /* Rows about members that were removed here were deleted without a new version. */
         if (gossip_find(&member->gossip, subject) &&
             reachability_by(&member->gossip.reachability,
                             &member->identity->node,
@@ -43,14 +43,14 @@ static bool misquotes(const struct member *member, const struct gossip *remote,
     return false;
 }
 
-/* A newer version goes on from ours: no status goes back, nobody returns who was removed (behaviour 2.1). */
+/* A newer version continues ours: no status goes back, no removed incarnation returns. */
 static bool goes_back(const struct gossip *local, const struct gossip *remote)
 {
     for (uint32_t i = 0, at = 0; i < remote->members.count; i++) {
         const struct gossip_member *theirs = &remote->members.items[i];
         const struct gossip_member *ours;
 
-        /* Both lists have one order: mostly it is the same profile at the same place. */
+        /* Both lists have one order. Usually the same profile is at the same place. */
         if (at < local->members.count &&
             local->members.items[at].profile == theirs->profile)
             ours = &local->members.items[at];
@@ -94,7 +94,7 @@ static void probe_versions(const struct member *member,
     buf_fini(&versions);
 }
 
-/* To free a large one takes a third of what taking it in does. */
+/* Freeing a large one takes a third of the time of applying it, so it has a step of its own. */
 static void let_go(struct member *member, struct gossip *gossip)
 {
     if (gossip->members.count < GOSSIP_CACHE_MEMBERS_MIN ||
@@ -108,7 +108,7 @@ static void let_go(struct member *member, struct gossip *gossip)
     *gossip = (struct gossip){ 0 };
 }
 
-/* Where gossips come all the time, so does what is to be freed: then all else has each third step at least. */
+/* Under a constant stream of gossips, all other work still gets every third step at least. */
 bool gossip_receive_let_go_step(struct member *member)
 {
     if (!member->over.count || member->let_go_count == MEMBER_OVER_MAX) {
@@ -130,7 +130,7 @@ static void replace_gossip(struct member *member, struct gossip *with)
     member_gossip_replaced(member);
 }
 
-/* The same version: only who has seen it may differ. */
+/* The same version: only the seen set may differ. */
 static void unite_seen(struct member *member, const struct gossip *remote)
 {
     for (uint32_t i = 0; i < remote->members.count; i++) {
@@ -167,7 +167,7 @@ static void merge(const struct member *member, const struct gossip *remote,
                       gossip_valid(gossip);
 }
 
-/* False when the merged value would pass a limit, or would leave this node out; then nothing is changed. It is used up. */
+/* Uses up the merge. False, with nothing changed: it would pass a limit or omit this node. */
 static bool take_merged(struct member *member, struct merged *merged)
 {
     bool good = merged->is_good;
@@ -184,12 +184,13 @@ static bool take_merged(struct member *member, struct merged *merged)
     return good;
 }
 
-/* What the arrived gossip makes of ours. */
+/* The effect of a received gossip on ours. */
 enum outcome {
-    OUTCOME_REFUSED,    /* it breaks a rule, or a limit */
-    OUTCOME_WITHOUT_US, /* its cluster has removed this node: not for us */
+    OUTCOME_REFUSED,    /* breaks a rule or a limit */
+    OUTCOME_WITHOUT_US, /* its cluster has removed this node: ignored */
+    /* taken: its version is ours now, and its sender does not know that we have seen it */
     OUTCOME_TAKEN,
-    OUTCOME_SEEN, /* taken: its version is ours now, and its sender does not know that we have seen it */
+    OUTCOME_SEEN,
     OUTCOME_TALK_BACK
 };
 
@@ -244,7 +245,7 @@ static enum outcome take_in(struct member *member, struct waiting *waiting)
     return must_answer ? OUTCOME_SEEN : OUTCOME_TAKEN;
 }
 
-/* After taking in: this node has seen it; and what it says of this node is obeyed. */
+/* Marks the version as seen by this node, and follows what it says about this node. */
 static void follow_up(struct member *member, enum member_status before,
                       struct outbox *outbox)
 {
@@ -286,7 +287,8 @@ void gossip_receive_take_head(struct member *member)
     gossip_receive_forget_brought(member);
 }
 
-/* Of a large cluster: a gossip of our version is known by its head, and all that it can tell is who else has seen it. */
+/* In a large cluster: recognizes a gossip of our version by its cached bytes. It can only add to
+ * the seen set. */
 static bool take_same(struct member *member, struct slice packed,
                       enum outcome *outcome)
 {
@@ -376,11 +378,11 @@ void gossip_receive_forget_merged(struct member *member)
     if (!gossip_receive_has_merged(member))
         return;
     let_go(member, &member->waiting.items[0].merged.gossip);
-    member->waiting.items[0].merged = (struct merged){ .is_good = false }; /* it is merged anew */
+    member->waiting.items[0].merged = (struct merged){ .is_good = false }; /* it is merged again */
     member->waiting.items[0].is_merged = false;
 }
 
-/* False: it cannot be read. */
+/* False: cannot be read. */
 static bool read_gossip(struct member *member, struct waiting *waiting)
 {
     enum verdict verdict =
@@ -406,7 +408,8 @@ static void take_first(struct member *member, struct outbox *outbox)
     fini_waiting(&first);
 }
 
-/* To merge takes about as long as to take in what was merged. Once: if ours changes each time in between, it is taken in nevertheless. */
+/* Merging takes about as long as applying the result. Done once: if ours changes again, it is
+ * applied without a step between. */
 static bool merge_first(struct member *member)
 {
     struct waiting *first = &member->waiting.items[0];
@@ -445,7 +448,7 @@ void gossip_receive_forget(struct member *member)
     member->let_go_count = 0;
 }
 
-/* Given if true; false: this node is in no cluster any more. */
+/* came: given if true. False: this node is in no cluster any more. */
 static bool wait(struct member *member, const struct waiting *came,
                  struct outbox *outbox)
 {
@@ -485,7 +488,8 @@ static void take_envelope(struct member *member, const struct inbound *inbound,
     enum member_status before = member_own_entry(member)->status;
     enum outcome outcome;
 
-    /* From who was known then: one that waits to be merged in may be of a life that has ended since. */
+    /* Reported for the sender as known now: its incarnation may have ended when a waiting gossip is
+     * merged. */
     member_probe(member, PROBE_TAKEN, &inbound->from, PROBE_TAKEN_GOSSIP);
     if (take_same(member, buf_slice(packed), &outcome))
         finish(member, &inbound->from, inbound->sender, before, outcome,
@@ -494,7 +498,8 @@ static void take_envelope(struct member *member, const struct inbound *inbound,
         open_gossip(member, inbound, packed, outbox);
 }
 
-/* now: it is not compared with anything: gossips arrive here without a queue, none is too old (behaviour 2.8). */
+/* now: unused. Akka drops gossips that waited too long in a mailbox; here no queue precedes this
+ * call. */
 void gossip_receive(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox)
 {

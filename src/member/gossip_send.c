@@ -1,4 +1,4 @@
-/* Spreading the gossip: rounds to random members, answers, statuses (behaviour 2.7, 2.9). */
+/* Sends the gossip: rounds to random members, answers, statuses. */
 #include "member/inside.h"
 
 #include "base/bound.h"
@@ -8,7 +8,7 @@
 #include "base/zoo.h"
 
 #define MANY UINT32_C(1000000)
-#define TRIES 8 /* draws of a target before the candidates are counted */
+#define TRIES 8 /* draws of a target before candidates are counted */
 
 static void pack(struct member *member)
 {
@@ -18,7 +18,7 @@ static void pack(struct member *member)
                         &member->head);
 }
 
-/* repeats: the next round says it again. */
+/* repeats: the next round sends it again. */
 static void send_gossip(struct member *member, const struct node_id *to,
                         struct slice path, bool repeats, struct outbox *outbox)
 {
@@ -125,7 +125,7 @@ void gossip_send_later(struct member *member, const struct node_id *to,
                  ((struct reply){ .to = *to, .is_urgent = true }));
 }
 
-/* packed: the welcome; empty: to be made. */
+/* packed: the Welcome; empty: to be made. */
 static void send_welcome(struct member *member, const struct node_id *to,
                          struct slice path, struct buf *packed,
                          struct outbox *outbox)
@@ -155,7 +155,7 @@ void gossip_send_welcome(struct member *member, const struct node_id *to,
     put_reply(member, &reply);
 }
 
-/* Is one of those that the next step answers to be told the gossip itself? */
+/* True if one of the next step's replies is a full gossip. */
 static bool owes_gossip(const struct member *member)
 {
     for (uint32_t i = 0;
@@ -182,7 +182,7 @@ bool gossip_send_pack_step(struct member *member)
     return true;
 }
 
-/* Each is a copy of a gossip of a thousand members; a step packs only once. */
+/* Each reply copies a gossip of a thousand members, so a step has few. It packs only once. */
 bool gossip_send_replies(struct member *member, struct outbox *outbox)
 {
     struct buf welcome = { 0 };
@@ -194,7 +194,7 @@ bool gossip_send_replies(struct member *member, struct outbox *outbox)
         if (count && reply->is_welcome != member->replies.items[0].is_welcome)
             break;
         if (!gossip_find(&member->gossip, &reply->to))
-            ; /* it went meanwhile */
+            ; /* no longer a member */
         else if (reply->is_welcome)
             send_welcome(member, &reply->to, buf_slice(&reply->path), &welcome,
                          outbox);
@@ -219,10 +219,10 @@ void gossip_send_forget_replies(struct member *member)
     member->replies.count = 0;
 }
 
-/* A gossip of many members is asked for before it is sent: most who are not known to have seen a version have got
- * it from others. Of few members it is sent at once, so that it takes one message only. Whoever was never met is
- * told the clock, unless that is long, and is known then: on control, as its answer to the handshake comes there,
- * and brief messages go there. */
+/* A large gossip is offered before it is sent: most members that seem not to have seen it got it
+ * from others. A small one is sent at once, which takes one message.
+ * A node never met gets the status, unless that is long, and is then known. It goes on control,
+ * because the handshake's answer and short messages do. */
 static void send_round(struct member *member,
                        const struct gossip_member *target,
                        struct outbox *outbox)
@@ -231,7 +231,7 @@ static void send_round(struct member *member,
     enum peer_form form = gossip_digest_form(member, to);
     uint32_t count = member->gossip.members.count;
     bool is_large = count >= GOSSIP_CACHE_MEMBERS_MIN;
-    /* To another data center only what is asked for, since ways are long. */
+    /* Other data centers get only what they ask for, because they are far. */
     bool only_version = target->seen ||
                         !profile_same_center(target->profile, member->self);
 
@@ -250,10 +250,10 @@ static void send_round(struct member *member,
 
 enum choice { ANY_VIEW, OTHER_VIEW };
 
-/* Whom a gossip within the own data center may go to. What is the same for all of them is looked for once. */
+/* Possible receivers of a gossip in this data center, with what is equal for all. */
 struct candidates {
     const struct gossip_member *own; /* null: not in the gossip */
-    bool *unreached; /* by index: this node does not reach it; null: it reaches all */
+    bool *unreached; /* by index: this node does not reach it; null: reaches all */
     bool all_near;   /* there is only one data center */
     enum choice choice;
 };
@@ -294,7 +294,7 @@ static bool is_candidate(const struct candidates *among,
             profile_same_center(other->profile, member->self));
 }
 
-/* One at random; null when there is none. */
+/* A random one; null: none. */
 static const struct gossip_member *pick_among(struct member *member,
                                               const struct candidates *among)
 {
@@ -302,7 +302,8 @@ static const struct gossip_member *pick_among(struct member *member,
     uint32_t count = 0;
     uint64_t chosen;
 
-    /* Nearly all are: most often the first that is drawn is one, and each is as likely as another. */
+    /* Nearly all members are candidates, so the first draw usually is one. All are equally
+     * likely. */
     for (int tries = 0; among->choice == ANY_VIEW && tries < TRIES; tries++) {
         const struct gossip_member *drawn =
             &member->gossip.members.items[rng_below(&member->rng, members)];
@@ -372,7 +373,7 @@ void gossip_send_to_some(struct member *member, uint32_t count,
 
         if (!is_candidate(&among, member, other))
             continue;
-        /* Each of those left has the same chance: count of left. */
+        /* Each of the rest has the same chance: count of left. */
         if (rng_below(&member->rng, left--) < count) {
             gossip_send_message(member, PROFILE_NODE(other->profile), slice_text(""), outbox);
             count--;
@@ -425,8 +426,8 @@ static bool digests_differ(struct member *member,
                                         SEEN_DIGEST_SIZE) != 0;
 }
 
-/* The digest of a thousand names is worth more work than the brief answer. While a version spreads it is another one each time,
- * and mostly differs: then it is not made. */
+/* The digest of a thousand names costs more than the short answer. While a version spreads, digests
+ * mostly differ, so none is made. */
 static bool may_differ(struct member *member,
                        const struct gossip_status *status)
 {

@@ -2,7 +2,7 @@
  * to src/member/.
  *
  * member.c dispatches, discovery.c uses lists of seed nodes from outside, seeds.c looks for a
- * cluster, join.c enters it. gossip_send.c runs gossip rounds, gossip_receive.c takes gossips,
+ * cluster, join.c enters it. gossip_send.c runs gossip rounds, gossip_receive.c receives gossips,
  * gossip_digest.c has the short forms among nodes of this library. centers.c serves other data
  * centers, leader.c does leader actions, leave.c leaves and downs, news.c reports changes, fact.c
  * reports versions to checkers. */
@@ -123,7 +123,7 @@ struct merged {
     bool removes; /* removes a member, as gossip_merge says */
 };
 
-/* A large gossip that is unpacked, and that later steps read and take; outside a cluster, a
+/* A large gossip that is unpacked, and that later steps read and apply; outside a cluster, a
  * newcomer's Welcome or gossip. */
 struct waiting {
     struct node_id from;
@@ -135,12 +135,12 @@ struct waiting {
     struct brought brought;
     struct merged merged; /* with ours, once done */
     bool is_merged;       /* with ours as it is now */
-    /* with ours as it once was: if ours has changed, it is merged again when taken */
+    /* with ours as it once was: if ours has changed, it is merged again when applied */
     bool was_merged;
 };
 
 /* Long work has steps of its own. At most one of each kind runs, in this order, with two more to
- * merge and take what was read, and PACK_STEPS_MAX to pack. Then one step does all else that is
+ * merge and apply what was read, and PACK_STEPS_MAX to pack. Then one step does all else that is
  * due, so that nothing is late under constant load. */
 enum step_kind {
     STEP_OF_ALL,
@@ -321,7 +321,7 @@ void gossip_send_seen(struct member *member, const struct node_id *to,
                       struct slice path, struct outbox *outbox);
 
 /* Answers with the gossip or the seen set. A large gossip is sent in the next step: the step that
- * took one has worked enough, and of several versions only the last is packed. */
+ * applied one has worked enough, and of several versions only the last is packed. */
 void gossip_send_reply(struct member *member, const struct node_id *to,
                   struct slice path, bool only_seen, struct outbox *outbox);
 /* As gossip_send_message, but a large gossip is sent in a later step. Several receivers get one
@@ -339,13 +339,13 @@ void gossip_send_forget_replies(struct member *member);
 void gossip_send_tell_stats(struct member *member, uint64_t now); /* Logs a line if it is due. */
 
 /* gossip_receive.c. A gossip of many members takes steps of its own: unpack, read, merge if
- * concurrent, take, and take over its packed parts. */
+ * concurrent, apply, and take over its packed parts. */
 void gossip_receive(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox);
-/* Reads, merges or takes a waiting gossip. False: none waits. */
+/* Reads, merges or applies a waiting gossip. False: none waits. */
 bool gossip_receive_step(struct member *member, struct outbox *outbox);
 bool gossip_receive_goes_on(const struct member *member); /* One that waits was read. */
-bool gossip_receive_has_merged(const struct member *member); /* One is only to be taken. */
+bool gossip_receive_has_merged(const struct member *member); /* One is only to be applied. */
 void gossip_receive_forget_merged(struct member *member); /* Ours has changed. */
 /* Frees a replaced gossip. False: there is none, or other work is next. */
 bool gossip_receive_let_go_step(struct member *member);
