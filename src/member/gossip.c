@@ -1,4 +1,4 @@
-/* The gossip value: members, tombstones and the merge. */
+/* Implements the gossip value: members, tombstones and the merge. */
 #include "member/gossip.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static int order_of_member(const void *member, const void *node)
         ((const struct gossip_member *)member)->profile, node);
 }
 
-/* The index of the first member that is not before the node. */
+/* Index of the first member that is not before the node. */
 static uint32_t lower_bound(const struct gossip *gossip,
                             const struct node_id *node)
 {
@@ -51,13 +51,13 @@ struct gossip_member *gossip_find(const struct gossip *gossip,
 {
     uint32_t at = gossip->last_found;
 
-    /* All lists of nodes have the same order: mostly it is the next one. */
+    /* All lists of nodes have the same order. Usually it is the next one. */
     if (!is_at(gossip, at, node) && !is_at(gossip, ++at, node)) {
         at = lower_bound(gossip, node);
         if (!is_at(gossip, at, node))
             return NULL;
     }
-    ((struct gossip *)(uintptr_t)gossip)->last_found = at; /* no part of its value */
+    ((struct gossip *)(uintptr_t)gossip)->last_found = at; /* not part of the value */
     return &gossip->members.items[at];
 }
 
@@ -89,7 +89,7 @@ struct gossip_member *gossip_find_profile(const struct gossip *gossip,
     return gossip_find(gossip, PROFILE_NODE(profile));
 }
 
-/* Spreads what is alike but for its low bits. */
+/* Spreads pointers, which differ mostly in their low bits. */
 static uint32_t first_place(const struct gossip *gossip,
                             const struct profile *profile)
 {
@@ -105,7 +105,7 @@ static bool stands_at(const struct gossip *gossip,
            gossip->members.items[index].profile == profile;
 }
 
-/* The index that stands at the profile's place, or the free place (0) behind those that others took. */
+/* The place of the profile's index, or the free place (0) after the taken ones. */
 static uint16_t *place_of(const struct gossip *gossip,
                           const struct profile *profile)
 {
@@ -142,7 +142,7 @@ uint32_t gossip_index(const struct gossip *gossip,
     index = *place_of(gossip, profile);
     if (index)
         return index - 1;
-    /* Another profile of the same incarnation. */
+    /* another profile of the same incarnation */
     found = gossip_find_profile(gossip, profile);
     return found ? (uint32_t)(found - gossip->members.items) : UINT32_MAX;
 }
@@ -150,7 +150,7 @@ uint32_t gossip_index(const struct gossip *gossip,
 struct gossip_member *gossip_find_address(const struct gossip *gossip,
                                           const struct address *address)
 {
-    /* The smallest uid as a signed number: before all incarnations. */
+    /* The smallest UID as a signed number: before all incarnations. */
     struct node_id node = { *address, (uint64_t)INT64_MIN };
     struct gossip_member *first = NULL;
 
@@ -223,7 +223,7 @@ bool gossip_is_tombstoned(const struct gossip *gossip,
            node_equal(&gossip->tombstones.items[at].node, node);
 }
 
-/* Keeps the table bounded: the one that was removed first goes. */
+/* Keeps the table bounded: drops the earliest removal. */
 static void drop_oldest_tombstone(struct gossip *gossip)
 {
     uint32_t oldest = 0;
@@ -258,7 +258,7 @@ bool gossip_add_tombstone(struct gossip *gossip, const struct node_id *node,
     return true;
 }
 
-/* Those of a list in order that are not there yet. */
+/* Adds the tombstones of a sorted list that are missing. */
 static void put_tombstones(struct gossip *gossip,
                            const struct tombstone *items, uint32_t count)
 {
@@ -289,7 +289,7 @@ static void put_tombstones(struct gossip *gossip,
     gossip->tombstones.capacity = before + count;
 }
 
-/* Members on their way out, by index. */
+/* Members to be removed, by index. */
 struct going {
     const struct gossip *gossip;
     const bool *flags;
@@ -407,7 +407,7 @@ uint32_t gossip_seen_count(const struct gossip *gossip)
     return count;
 }
 
-/* Merge priority (behaviour 2.4), high wins. */
+/* Merge priority: the higher status wins. */
 static int priority(enum member_status status)
 {
     switch (status) {
@@ -456,12 +456,12 @@ static void merge_tombstones(struct gossip *result, const struct gossip *from)
     put_tombstones(result, from->tombstones.items, from->tombstones.count);
 }
 
-/* A merge on its way. */
+/* A merge in progress. */
 struct merging {
     struct gossip *result;
     uint64_t wall_ms;
-    bool differs; /* one side has a member that the other does not know */
-    bool removes; /* somebody is removed by this merge */
+    bool differs; /* a side has a member that the other lacks */
+    bool removes; /* this merge removes a member */
 };
 
 static bool is_going(enum member_status status)
@@ -469,9 +469,9 @@ static bool is_going(enum member_status status)
     return status == MEMBER_DOWN || status == MEMBER_EXITING;
 }
 
-/* A member that only one side knows: gone on the other side, or new. Who is down or exiting is taken for gone, too (behaviour 2.4), and
- * gets a tombstone: the other side may have stood still while it came and was downed, and a third that knows it as up must not
- * bring it back. */
+/* A member that one side lacks was removed there, or is new. A downed or exiting one counts as
+ * removed and gets a tombstone. The other side may have been suspended while the member came and
+ * was downed. A third node that knows it as up must not bring it back. */
 static const struct gossip_member *
 pick_single(struct merging *merging, const struct gossip_member *member)
 {
@@ -534,7 +534,7 @@ static struct profile *keep_member(const void *context,
                                       : NULL;
 }
 
-/* A clock names members only (behaviour 2.1), whatever a peer sent. */
+/* A clock has keys of members only, whatever a peer sent. */
 static void keep_member_keys(struct gossip *gossip)
 {
     bool *flags = mem_alloc(gossip->clock.entries.count);
@@ -560,7 +560,7 @@ bool gossip_merge(struct gossip *result, const struct gossip *left,
     merge_tombstones(result, right);
     clock_merge(&result->clock, &left->clock, &right->clock);
     merge_members(&merging, left, right);
-    /* Those of removed members go, too: it is the same as to prune them on both sides before (behaviour 2.8). */
+    /* Keys of removed members go, too: the same as pruning both sides before. */
     if (merging.differs || !left->keys_checked || !right->keys_checked)
         keep_member_keys(result);
     result->keys_checked = true;
@@ -569,7 +569,7 @@ bool gossip_merge(struct gossip *result, const struct gossip *left,
     return merging.removes;
 }
 
-/* A row per status: the statuses that may come next, as bits. */
+/* The next statuses of each status, as bits. */
 #define BIT(status) (1u << (status))
 static unsigned next_statuses(enum member_status from)
 {
@@ -607,7 +607,8 @@ bool member_status_may_change(enum member_status from, enum member_status to)
 bool member_status_may_follow(enum member_status earlier,
                               enum member_status later)
 {
-    /* From ready-for-shutdown a member can still leave, although a merge prefers ready: all of these follow one another. */
+    /* A ready member can still leave, although a merge prefers ready: all of these follow one
+     * another. */
     const unsigned last = BIT(MEMBER_READY_FOR_SHUTDOWN) | BIT(MEMBER_LEAVING) |
                           BIT(MEMBER_EXITING) | BIT(MEMBER_DOWN);
 

@@ -1,7 +1,8 @@
-/* The gossip: the one shared, versioned value that all members converge on (behaviour 2.1 to 2.4).
+/* Defines the gossip: the versioned value that becomes equal on all members
+ * (docs/protocol/gossip.md), with pure functions.
  *
- * A plain value with pure functions. Invariants that the shape keeps: whoever has seen it is a member (a flag of the member), each
- * incarnation is there once, members and tombstones are sorted. See gossip_valid for the others. */
+ * Its shape keeps some invariants. Seers are members, because seen is a member's flag. An
+ * incarnation occurs once. Members and tombstones are sorted. gossip_valid checks the others. */
 #ifndef SHERD_MEMBER_GOSSIP_H
 #define SHERD_MEMBER_GOSSIP_H
 
@@ -21,79 +22,83 @@ struct gossip_member {
     bool seen;
 };
 
-/* A removed incarnation, remembered so that a late gossip cannot bring it back. */
+/* A removed incarnation: a late gossip cannot bring it back. */
 struct tombstone {
     struct node_id node;
-    uint64_t at_ms; /* wall clock of the node that removed it */
+    uint64_t at_ms; /* wall clock of the removing node */
 };
 
-/* Zero is an empty one. */
+/* Zero is empty. */
 struct gossip {
     VEC(struct gossip_member) members; /* by node */
     VEC(struct tombstone) tombstones;  /* by node */
-    uint32_t last_found; /* index of a member: who looks for one looks for the next one then */
-    uint16_t *places; /* see gossip_index; no part of the value. Null = to be made */
-    uint32_t place_bits; /* there are two to the power of this */
-    bool keys_checked; /* the clock names members only, as far as is known; no part of the value */
-    uint64_t forgotten; /* tombstones dropped at their limit while this one was made */
+    uint32_t last_found; /* index of a member; searches often want the next one */
+    uint16_t *places; /* see gossip_index; not part of the value. Null: to be made */
+    uint32_t place_bits; /* log2 of their number */
+    bool keys_checked; /* the clock has only keys of members; not part of the value */
+    uint64_t forgotten; /* tombstones dropped at their limit while this value was made */
     struct reachability reachability;
     struct clock clock;
 };
 
 void gossip_fini(struct gossip *gossip);
 
+/* Null: none. Lent until members change. */
 struct gossip_member *gossip_find(const struct gossip *gossip,
-                                  const struct node_id *node); /* null when none; lent until members change */
+                                  const struct node_id *node);
 struct gossip_member *
 gossip_find_profile(const struct gossip *gossip,
-                    const struct profile *profile); /* of the same incarnation */
-/* The same of one that was at that index before, which is looked at first and is where it is now. */
+                    const struct profile *profile); /* Finds the member of the same incarnation. */
+/* The same, with a hint: index, where the member was before. Updates it. */
 struct gossip_member *gossip_find_near(const struct gossip *gossip,
                                        const struct profile *profile,
                                        uint32_t *index);
-/* The first at that address that is not down, else the first: gossips that are merged bring two incarnations together, and
- * all of them have to go before the address can be used again. */
+/* The first at that address that is not down, otherwise the first. A merge can bring two
+ * incarnations together. All must be removed before the address is free again. */
 struct gossip_member *gossip_find_address(const struct gossip *gossip,
                                           const struct address *address);
 /* Another incarnation at a node's address that is not down. */
 struct gossip_member *gossip_find_other_life(const struct gossip *gossip,
                                              const struct node_id *node);
-/* The index of a member by its profile, without a search: rows of observations name members again and again. UINT32_MAX
- * when none. */
+/* Index of a member by its profile, in constant time, for the rows of observations. UINT32_MAX:
+ * none. */
 uint32_t gossip_index(const struct gossip *gossip,
                       const struct profile *profile);
-/* Adds a member; the profile is held. It must not be there. */
+/* Adds a new member; holds the profile. */
 struct gossip_member *gossip_add(struct gossip *gossip, struct profile *profile,
                                  enum member_status status, int32_t up_number);
-/* Deletes a member with all traces in clock and reachability, and leaves a tombstone. False when there is none. */
+/* Removes a member with its clock key and observations, and leaves a tombstone. False: none. */
 bool gossip_remove(struct gossip *gossip, const struct node_id *node,
                    uint64_t wall_ms);
-/* The same for several at once, each named once, which takes little more than one does. How many there were. */
+/* The same for several nodes, each named once, in little more time. Returns how many were
+ * members. */
 uint32_t gossip_remove_all(struct gossip *gossip, const struct node_id *nodes,
                            uint32_t count, uint64_t wall_ms);
-/* Adds one as decoded; false when it is there already. */
+/* Adds a decoded tombstone; false: it is there already. */
 bool gossip_add_tombstone(struct gossip *gossip, const struct node_id *node,
                           uint64_t at_ms);
 bool gossip_is_tombstoned(const struct gossip *gossip,
                           const struct node_id *node);
-/* Drops tombstones older than ttl_ms; false when there was none. */
+/* Drops tombstones older than ttl_ms; false: there was none. */
 bool gossip_prune_tombstones(struct gossip *gossip, uint64_t wall_ms,
                              uint64_t ttl_ms);
 void gossip_clear_seen(struct gossip *gossip);
 uint32_t gossip_seen_count(const struct gossip *gossip);
 
-/* Two concurrent values become one, the same whichever is left. Nobody has seen the result, which must be empty. Who is down or exiting on
- * one side and unknown to the other is removed, with a tombstone. True when this merge has removed somebody so: then it is a change of
- * whoever merges, which its clock has to count, as the result depends on who merges with whom first. */
+/* Merges two concurrent values into an empty result with an empty seen set. Left and right may be
+ * exchanged. Removes, with a tombstone, each member that is down or exiting on one side and absent
+ * on the other. True: it removed one. The caller must then count in the clock, because the result
+ * depends on the order of merges. */
 bool gossip_merge(struct gossip *result, const struct gossip *left,
                   const struct gossip *right, uint64_t wall_ms);
 
-/* Whether a newer gossip may show the second status where the first was known: by allowed transitions, or by a merge. */
+/* True if a newer gossip may show `later` where `earlier` was known, after transitions or a
+ * merge. */
 bool member_status_may_follow(enum member_status earlier, enum member_status later);
-/* A single step that a member may take (behaviour 2.1). */
+/* True if one transition leads from `from` to `to`. */
 bool member_status_may_change(enum member_status from, enum member_status to);
 
-/* The invariants of behaviour 2.1; false when one is broken. */
+/* False: an invariant of the gossip is broken. */
 bool gossip_valid(const struct gossip *gossip);
 
 #endif

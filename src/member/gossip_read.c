@@ -1,9 +1,9 @@
-/* The gossip as a message, read without the general decoder: what was half of the cost of a large one was making
- * structs that are looked at once.
+/* Reads the gossip message without the general decoder, whose structs take half of the time for a
+ * large gossip.
  *
- * Only the usual form is read here: fields in the order in which this library and the reference write them,
- * members, rows, clock and tombstones sorted, and nothing wrong. All else, right or not, is left to
- * part_get_gossip, which decides. So this never says why. */
+ * Reads only the usual form: fields in the order in which this library and Akka write them;
+ * members, rows, clock and tombstones sorted; no error. All else goes to part_get_gossip, which
+ * decides and reports. */
 #include "base/check.h"
 #include "base/limits.h"
 #include "member/version.h"
@@ -11,9 +11,9 @@
 
 enum { VARINT = 0, BYTES = 2 };
 
-#define KNOWN_AHEAD 8 /* nodes that are looked at before one is searched for */
+#define KNOWN_AHEAD 8 /* nodes compared before a search */
 
-/* Of cluster.proto's Gossip. */
+/* Fields of Gossip in cluster.proto. */
 enum field {
     FIELD_ADDRESSES = 1,
     FIELD_ROLES,
@@ -26,7 +26,7 @@ enum field {
     FIELD_COUNT
 };
 
-/* Fields of one number, each with its size before it. */
+/* Consecutive fields of one number, each with its size. */
 struct run {
     struct cursor fields;
     uint32_t count;
@@ -34,11 +34,11 @@ struct run {
 
 /* A node of the address table. */
 struct named {
-    const struct node_id *node; /* null when there is a profile */
-    struct profile *profile; /* of that incarnation, when it is known; not held */
-    uint32_t known;          /* its index there + 1; 0 = not known as a member */
-    uint32_t gone;           /* the same of known tombstones */
-    uint32_t member;         /* the same of members of the gossip that is read */
+    const struct node_id *node; /* null if there is a profile */
+    struct profile *profile; /* of that incarnation, if known; not held */
+    uint32_t known;          /* its index there + 1; 0: no known member */
+    uint32_t gone;           /* the same among known tombstones */
+    uint32_t member;         /* the same among members of this gossip */
 };
 
 struct reading {
@@ -51,9 +51,9 @@ struct reading {
     uint32_t overview_count;
     struct named *named;
     uint32_t named_count;
-    uint32_t known_next; /* where in known members, and tombstones, the next name is looked for */
+    uint32_t known_next; /* next to compare among known members and tombstones */
     uint32_t gone_next;
-    uint32_t new_count; /* members that were not known */
+    uint32_t new_count; /* members not known before */
     struct slice *roles;
     struct slice *versions;
     uint64_t rows;
@@ -68,14 +68,14 @@ static uint64_t take_number(struct cursor *cursor)
     return cursor_varint(cursor);
 }
 
-/* The next field is that one. */
+/* True if this field is the next one. */
 static bool is_field(struct cursor *cursor, uint32_t number, uint32_t type)
 {
     return cursor->at < cursor->end &&
            *cursor->at == (number << 3 | type) && cursor->at++;
 }
 
-/* Fails the cursor when another field is the next one. */
+/* Fails the cursor if another field is next. */
 static uint64_t number_of(struct cursor *cursor, uint32_t field)
 {
     if (!is_field(cursor, field, VARINT)) {
@@ -113,7 +113,7 @@ static bool is_done(const struct cursor *cursor)
     return !cursor->failed && cursor->at == cursor->end;
 }
 
-/* Null when the message takes more memory than one may. */
+/* Null: the message takes too much memory. */
 static void *allocate(struct reading *reading, size_t count, size_t size)
 {
     ProtobufCAllocator *allocator = &reading->arena->allocator;
@@ -121,13 +121,13 @@ static void *allocate(struct reading *reading, size_t count, size_t size)
     return allocator->alloc(allocator->allocator_data, (count + 1) * size);
 }
 
-/* The next of a run; its number stands before it, as of all but the first. */
+/* The next of a run; the cursor is at its field number. */
 static struct slice next_of(struct run *run, enum field field)
 {
     return bytes_of(&run->fields, field);
 }
 
-/* Takes the fields of one number that stand one behind the other. */
+/* Takes consecutive fields of one number. */
 static void take_run(struct cursor *message, enum field field, struct run *run)
 {
     run->fields = *message;
@@ -227,8 +227,8 @@ static struct node_id node_of(const struct named *named)
     return named->profile ? profile_node(named->profile) : *named->node;
 }
 
-/* All lists of nodes have one order: most often it is the known one behind that which was found last, or some were removed
- * before it. */
+/* All lists of nodes have one order. Usually it is the known node after the last one, perhaps after
+ * a few that were removed. */
 static bool is_next_known(struct reading *reading, const struct raw_node *raw,
                           struct named *named)
 {
@@ -308,7 +308,7 @@ static bool read_names(struct reading *reading)
     return true;
 }
 
-/* The same, when they are known from another gossip. */
+/* The same for nodes known from another gossip. */
 static bool take_names(struct reading *reading, const struct given_names *given)
 {
     const struct gossip *known = reading->known;
@@ -456,7 +456,7 @@ static struct profile *make_profile(struct reading *reading,
     return profile_new(reading->identity, node, roles, count, app_version);
 }
 
-/* Whether it belongs behind the last member. */
+/* True if it is after the last member in order. */
 static bool is_behind(const struct named *last, const struct named *named)
 {
     if (!last)
@@ -470,7 +470,7 @@ static bool read_members(struct reading *reading)
 {
     struct run *run = &reading->runs[FIELD_MEMBERS];
     const struct named *last = NULL;
-    const struct profile *before = NULL; /* of the member before */
+    const struct profile *before = NULL; /* of the previous member */
 
     reading->roles = read_texts(reading, FIELD_ROLES);
     reading->versions = read_texts(reading, FIELD_VERSIONS);
@@ -511,7 +511,7 @@ static bool read_members(struct reading *reading)
 
 /* ---- the overview ---- */
 
-/* The index of the member + 1; 0 when it is none. */
+/* Index of the member + 1; 0: none. */
 static uint32_t member_named(const struct reading *reading, uint64_t address)
 {
     return address < reading->named_count ? reading->named[address].member : 0;
@@ -605,7 +605,7 @@ static bool read_overviews(struct reading *reading)
 
 #define HEX_WRONG 128
 
-/* Of a digit's bytes; small letters only. */
+/* Value of a digit; lower-case letters only. */
 static uint8_t hex_digit(uint8_t c)
 {
     static const uint8_t digits[128] = {
@@ -633,8 +633,8 @@ static bool key_of(struct clock_key *key, struct slice text)
     return !(wrong & HEX_WRONG);
 }
 
-/* Keys of the own clock are of own members: when the members are the same, keys that stand there need no search. at: where the
- * one before stood. */
+/* The own clock has keys of own members. With equal members, its keys need no search. at: place of
+ * the previous key. */
 static bool is_known_key(const struct clock *known, const struct clock_key *key,
                          uint32_t *at)
 {
@@ -649,7 +649,7 @@ static bool is_known_key(const struct clock *known, const struct clock_key *key,
     return false;
 }
 
-/* Versions name hashes in their order, and by their order. */
+/* Versions refer to hashes in order. */
 static bool read_clock(struct reading *reading)
 {
     struct run *hashes = &reading->runs[FIELD_HASHES];
@@ -687,7 +687,7 @@ static bool read_clock(struct reading *reading)
     return is_done(&cursor);
 }
 
-/* Nobody is both: a tombstone that is known is of no known member. */
+/* No node is both: a known tombstone is of no known member. */
 static bool is_member_too(const struct reading *reading,
                           const struct named *named)
 {

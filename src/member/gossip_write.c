@@ -1,8 +1,8 @@
-/* The gossip as a message, written without the general encoder: a gossip of a thousand members is made anew for
- * each version, and half of its cost was filling in structs that name its parts.
+/* Writes the gossip message without the general encoder. A gossip of a thousand members is written
+ * for each version, and filling structs took half of the time.
  *
- * Fields and numbers are those of cluster.proto, the bytes those that the general encoder would make (wire_test
- * compares them). */
+ * Fields and numbers are those of cluster.proto. The bytes equal those of the general encoder
+ * (wire_test compares them). */
 #include "base/check.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -36,7 +36,7 @@ static uint8_t *put_number(uint8_t *at, unsigned field, uint64_t value)
     return put_varint(at, value);
 }
 
-/* What begins a field of bytes. */
+/* Writes a field's number and size. */
 static uint8_t *put_size(uint8_t *at, unsigned field, size_t size)
 {
     *at++ = (uint8_t)(field << 3 | BYTES);
@@ -56,7 +56,7 @@ static size_t bytes_size(size_t size)
     return 1 + varint_size(size) + size;
 }
 
-/* What was written at the buffer's end, to where `at` is now. */
+/* Ends the buffer at `at`, up to which bytes were written. */
 static void advance(struct buf *buf, const uint8_t *at)
 {
     buf->size = (size_t)(at - buf->data);
@@ -100,11 +100,11 @@ void gossip_write_names(struct buf *buf, const struct identity *identity,
 
 /* ---- members ---- */
 
-/* The distinct texts of a gossip, numbered in the order they come up. */
+/* The distinct texts of a gossip, numbered in order of appearance. */
 struct table {
     struct map indexes;      /* text -> its index + 1, as a pointer's value */
     VEC(const char *) texts; /* lent from profiles */
-    uint32_t last;           /* index of the one that came last */
+    uint32_t last;           /* last index used */
 };
 
 static uint32_t table_index(struct table *table, const char *text)
@@ -136,7 +136,7 @@ static void put_table(struct buf *buf, unsigned field, struct table *table)
     map_fini(&table->indexes);
 }
 
-/* The members, and what they point to. */
+/* The members and their texts. */
 struct members_part {
     struct table roles;
     struct table versions;
@@ -149,7 +149,7 @@ static void put_member(struct members_part *part,
     const struct traits *traits = member->profile->traits;
     size_t roles_max = traits->role_count * (size_t)VARINT_MAX;
     uint8_t *whole = buf_reserve(&part->bytes, 6 * NUMBER_MAX + 2 * roles_max);
-    uint8_t *fields = whole + NUMBER_MAX; /* behind room for the size */
+    uint8_t *fields = whole + NUMBER_MAX; /* after room for the size */
     uint8_t *roles = fields + 5 * NUMBER_MAX + roles_max;
     uint8_t *roles_end = roles;
     uint8_t *at = fields;
@@ -202,7 +202,7 @@ static size_t version_size(const struct clock *clock, uint32_t index)
 
 static void put_clock(struct buf *buf, const struct clock *clock)
 {
-    size_t size = 2; /* a time, which the reference writes as 0 */
+    size_t size = 2; /* a time, which Akka writes as 0 */
     uint8_t *at;
 
     for (uint32_t i = 0; i < clock->entries.count; i++)
@@ -260,7 +260,7 @@ static size_t row_size(uint32_t subject, const struct observation *row)
            varint_size((uint64_t)row->version);
 }
 
-/* The index of a member in the address table; all that is in a gossip is a member (gossip_valid). */
+/* Index of a member in the address table. All nodes in a gossip are members (gossip_valid). */
 static uint32_t index_of(const struct gossip *gossip,
                          const struct profile *profile)
 {

@@ -1,4 +1,4 @@
-/* The ring of monitored peers and the rounds of heartbeats. */
+/* Keeps the ring of monitored peers and sends rounds of heartbeats. */
 #include "member/heartbeat.h"
 
 #include "base/check.h"
@@ -17,8 +17,8 @@ int32_t ring_hash(uint64_t uid)
     return (int32_t)(uint32_t)(uid ^ uid >> 32); /* Java's Long.hashCode */
 }
 
-/* Signed, as the reference compares (behaviour 3.4). Unsigned would be the same ring, begun elsewhere, and who is next to whom is all that
- * is asked of it: no test can tell them apart. */
+/* Signed, as Akka compares. Unsigned would only begin the ring elsewhere; neighbors are the same,
+ * so no test can tell. */
 static int compare_in_ring(const struct ring_place *left,
                            const struct ring_place *right)
 {
@@ -91,7 +91,7 @@ static int order_in_ring(const void *item, const void *place)
     return compare_in_ring(item, place);
 }
 
-/* The index in the ring of the first that is not before the place. */
+/* Index in the ring of the first that is not before the place. */
 static uint32_t ring_index(const struct heart *heart,
                            const struct ring_place *place)
 {
@@ -107,7 +107,7 @@ static bool is_in_ring(const struct heart *heart, struct profile *profile)
            profile_same(heart->ring.items[at].profile, profile);
 }
 
-/* What changed in the ring since it was made. */
+/* Changes of the ring since it was made. */
 struct ring_places {
     VEC(struct ring_place) list; /* in the ring's order */
 };
@@ -128,7 +128,7 @@ static void put_place(struct ring_places *places, struct profile *profile)
     places->list.items[at] = place;
 }
 
-/* Both lists are by node; most often the same profile stands in both. */
+/* Both lists are by node. Usually both have the same profile. */
 static void find_changes(const struct heart *heart, const struct gossip *gossip,
                          const struct profile *self, struct ring_change *change)
 {
@@ -156,7 +156,7 @@ static void find_changes(const struct heart *heart, const struct gossip *gossip,
     }
 }
 
-/* All three lists are in the ring's order: one pass, however many changed. */
+/* All three lists are in the ring's order: one pass for any number of changes. */
 static void change_ring(struct heart *heart, const struct ring_change *change)
 {
     const struct ring_place *added = change->added.list.items;
@@ -249,8 +249,8 @@ static bool is_reachable(const struct gossip *gossip, const uint8_t *reach,
     return at >= gossip->members.count || reach[at] == REACHABLE;
 }
 
-/* Walks the ring behind self until enough reachable ones are monitored; the unreachable on the way are taken too, as long as
- * fewer than that many are monitored at all (behaviour 3.4). */
+/* Walks the ring after self until enough reachable members are monitored. Takes the unreachable
+ * ones on the way, too, while fewer than `wanted` are monitored in all. */
 static void choose_peers(struct heart *heart, uint32_t wanted,
                          const struct gossip *gossip, const uint8_t *reach,
                          const struct profile *self)
@@ -298,7 +298,7 @@ void heart_follow(struct heart *heart, const struct heart_settings *settings,
     }
 }
 
-/* A peer that never answered: its silence counts from a heartbeat that it did not send. */
+/* For a peer that never answered, silence counts from a heartbeat that it did not send. */
 static void miss_first(struct heart *heart,
                        const struct heart_settings *settings, uint64_t now)
 {
@@ -312,8 +312,8 @@ static void miss_first(struct heart *heart,
     }
 }
 
-/* Did the node not run? Then it has asked nobody, and its peers had nothing to answer. Not in the reference, where it takes all of them for
- * unreachable at once, and tells the others, until they answer. */
+/* A node that did not run has asked no peer, and no peer could answer: extends all waits. Akka does
+ * not: it observes all as unreachable, and spreads that, until they answer. */
 static void discount(struct heart *heart, const struct heart_settings *settings,
                      struct trace *trace, uint64_t now)
 {
@@ -338,7 +338,7 @@ void heart_fetch(const struct heart *heart)
                  heart->peers.count * sizeof *heart->peers.items);
 }
 
-/* One peer's memory is waited for instead of each one's. */
+/* Waits once for the memory of several peers. */
 static void fetch_round(const struct heart *heart,
                         const struct heart_settings *settings)
 {
@@ -422,8 +422,8 @@ uint64_t heart_deadline(const struct heart *heart)
     return first < heart->next_at ? first : heart->next_at;
 }
 
-/* Behaviour 3.1: before anybody is taken for dead it is said that little was missing. Not of a peer that had been, of
- * which that was said, nor where the acceptable pause is about as short as the interval. */
+/* Warns before a peer becomes unreachable. Not if it was unreachable already, nor if the acceptable
+ * pause is about as short as the interval. */
 static void warn_if_late(const struct peer *peer,
                          const struct heart_settings *settings,
                          struct trace *trace, uint64_t now)
@@ -451,7 +451,7 @@ bool heart_response(struct heart *heart, const struct heart_settings *settings,
 
     if (!peer)
         return ZOO(C8H);
-    discount(heart, settings, trace, now); /* what lay there is taken before the round that is late */
+    discount(heart, settings, trace, now); /* counts what arrived before the late round */
     warn_if_late(peer, settings, trace, now);
     phi_heartbeat(&peer->phi, &settings->phi, now);
     if (!peer->is_in_ring) { /* it lives, and others monitor it */

@@ -1,15 +1,15 @@
-/* The two messages of the failure detector, without the general encoder and decoder: of a cluster at rest they are nearly all that there
- * is.
+/* Writes and reads heartbeats and their responses without the general encoder and decoder: they are
+ * nearly all messages of a cluster at rest.
  *
- * Only what is written here, and by the reference, is read here: each field once, in the order of numbers, nothing unknown. All else,
- * right or wrong, is left to the general decoder. */
+ * Reads only what this file and Akka write: each field once, in the order of numbers, none unknown.
+ * All else goes to the general decoder. */
 #include "base/check.h"
 #include "member/wire.h"
 #include "member/wire_parts.h"
 
 enum { VARINT = 0, BYTES = 2 };
 
-/* The next field is that one. */
+/* True if this field is the next one. */
 static bool is_field(struct cursor *cursor, uint32_t number, uint32_t type)
 {
     return cursor_left(cursor) && *cursor->at == (number << 3 | type) &&
@@ -50,7 +50,7 @@ static bool read_address(const struct identity *identity, struct slice bytes,
                        (uint32_t)port);
 }
 
-/* As part_put of a Node wrote it: both halves of the uid. */
+/* As part_put writes a Node: both halves of the UID. */
 static bool read_node(const struct identity *identity, struct slice bytes,
                       struct node_id *node)
 {
@@ -70,7 +70,7 @@ static bool read_node(const struct identity *identity, struct slice bytes,
            high <= UINT32_MAX && node->uid;
 }
 
-/* The sequence's number and when it was sent. */
+/* Reads the sequence number and the time of sending. */
 static bool read_numbers(struct cursor *cursor, uint64_t numbers[2])
 {
     if (!is_field(cursor, 2, VARINT))
@@ -95,7 +95,7 @@ bool heartbeat_wire_get_heartbeat(const struct identity *identity, struct slice 
         return false;
     heartbeat->from.uid = 0;
     heartbeat->sequence = (int64_t)numbers[0];
-    /* Of changing sign: 0, -1, 1, -2 ... */
+    /* zigzag: 0, -1, 1, -2 ... */
     heartbeat->created = (int64_t)(numbers[1] >> 1 ^ (0 - (numbers[1] & 1)));
     return true;
 }
@@ -115,7 +115,7 @@ bool heartbeat_wire_get_response(const struct identity *identity, struct slice p
     return true;
 }
 
-/* ---- written ---- */
+/* ---- writing ---- */
 
 static size_t varint_size(uint64_t value)
 {
@@ -153,7 +153,7 @@ static void put_text(struct buf *buf, uint8_t number, const char *text)
     buf_put_text(buf, text);
 }
 
-/* As field 1, which it is in all that is written here. */
+/* As field 1, in all messages of this file. */
 static void put_address(struct buf *buf, const struct identity *identity,
                         const struct address *address)
 {

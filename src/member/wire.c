@@ -1,4 +1,5 @@
-/* All messages but the gossip itself: joining, heartbeats, status, envelopes. */
+/* Encodes and decodes all messages but the gossip itself: joining, heartbeats, status,
+ * envelopes. */
 #include "member/wire.h"
 
 #include <sha1.h>
@@ -8,7 +9,7 @@
 #include "member/version.h"
 #include "member/wire_parts.h"
 
-/* protobuf-c wants char *, and only reads what it encodes. */
+/* protobuf-c wants char *, but only reads what it encodes. */
 static char *text_of(const char *text)
 {
     return (char *)(uintptr_t)text;
@@ -80,7 +81,7 @@ enum verdict part_get_node(const struct identity *identity,
 {
     memset(node, 0, sizeof *node);
     node->uid = part->uid | (uint64_t)part->uid2 << 32;
-    if (!node->uid) /* with us 0 is whoever is there */
+    if (!node->uid) /* here 0 means any incarnation */
         return WIRE_MALFORMED;
     return part_get_address(identity, part->address, &node->address);
 }
@@ -91,7 +92,7 @@ void wire_put_init_join(const struct identity *identity, struct buf *buf,
     struct buf text = { 0 };
     Cluster__InitJoin message = CLUSTER__INIT_JOIN__INIT;
 
-    (void)identity; /* it stands in the frame */
+    (void)identity; /* in the frame */
     buf_put_slice(&text, config);
     buf_put_u8(&text, 0);
     message.config = (char *)text.data;
@@ -119,7 +120,7 @@ enum verdict wire_get_init_join(const struct identity *identity,
     enum verdict verdict = WIRE_MALFORMED;
     const Cluster__InitJoin *message;
 
-    (void)identity; /* it stands in the frame */
+    (void)identity; /* in the frame */
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
     message = unpack(&arena, &cluster__init_join__descriptor, payload);
     if (message && take_text(config, message->config))
@@ -245,7 +246,7 @@ static enum verdict check_join(const Cluster__Join *message,
         if (strlen(message->roles[i]) > MEMBER_ROLE_SIZE_MAX)
             return WIRE_BEYOND;
     }
-    /* A version that does not parse would break every JVM peer (wire 5.2). */
+    /* A version that does not parse would break every JVM peer. */
     return version_parse(&version, app_version) ? WIRE_OK : WIRE_HOSTILE;
 }
 
@@ -470,7 +471,7 @@ enum verdict wire_get_gossip(const struct identity *identity,
     return verdict;
 }
 
-/* Field `field` of a message. */
+/* Writes a field of bytes. */
 static void put_part(struct buf *buf, uint8_t field, struct slice bytes)
 {
     buf_put_u8(buf, (uint8_t)(field << 3 | 2));
@@ -495,7 +496,7 @@ void wire_put_welcome(const struct identity *identity, struct buf *buf,
     buf_fini(&bytes);
 }
 
-/* The next field of a message, when it is that one and whole. */
+/* Reads a field of bytes, if it is the next one and whole. */
 static bool get_part(struct cursor *cursor, uint8_t field, struct slice *bytes)
 {
     uint64_t size;
@@ -509,7 +510,7 @@ static bool get_part(struct cursor *cursor, uint8_t field, struct slice *bytes)
     return true;
 }
 
-/* A welcome in its usual form; else it is left to the general decoder. */
+/* Reads a Welcome in its usual form. False: the general decoder must read it. */
 static bool read_welcome(const struct identity *identity, struct slice bytes,
                          const struct gossip *known, struct node_id *from,
                          struct gossip *gossip)

@@ -1,7 +1,8 @@
-/* The cluster's messages as bytes (serializer 5; wire 5.1, 5.2): from our values to payloads and back.
+/* Encodes and decodes Akka's cluster messages (serializer 5, cluster.proto).
  *
- * Encoders append to a buffer. Decoders check everything that the reference's peers would choke on; nothing they return points into
- * the payload. The addresses in a message must have our protocol and system: another cluster's are foreign. */
+ * Encoders append to a buffer. Decoders check all rules on which Akka's peers rely. Results do not
+ * point into the payload. Addresses in a message must have this cluster's protocol and system name;
+ * others are foreign. */
 #ifndef SHERD_MEMBER_WIRE_H
 #define SHERD_MEMBER_WIRE_H
 
@@ -10,10 +11,10 @@
 
 enum verdict {
     WIRE_OK,
-    WIRE_MALFORMED, /* not the message, or an address that is none */
+    WIRE_MALFORMED, /* not this message, or an invalid address */
     WIRE_FOREIGN,   /* of another cluster */
-    WIRE_HOSTILE,   /* decodes, but breaks a rule: nothing of it is used */
-    WIRE_BEYOND     /* decodes, but passes a limit of base/limits.h, or HOST_MAX: likewise */
+    WIRE_HOSTILE,   /* decodes but breaks a rule; nothing is used */
+    WIRE_BEYOND     /* decodes but passes a limit of base/limits.h or HOST_MAX; nothing is used */
 };
 
 enum config_check {
@@ -22,7 +23,8 @@ enum config_check {
     CONFIG_COMPATIBLE = 3
 };
 
-/* IJ. The config is JSON text; a decoded one replaces the buffer's contents, with a zero byte behind them. */
+/* IJ. The config is JSON text. A decoded one replaces the buffer's contents, with a zero byte after
+ * it. */
 void wire_put_init_join(const struct identity *identity, struct buf *buf,
                         struct slice config);
 enum verdict wire_get_init_join(const struct identity *identity,
@@ -45,17 +47,17 @@ void wire_put_node(const struct identity *identity, struct buf *buf,
                    const struct node_id *node);
 enum verdict wire_get_node(const struct identity *identity,
                            struct slice payload, struct node_id *node);
-/* J. The decoded profile has one holder, the caller. */
+/* J. The caller holds the decoded profile. */
 void wire_put_join(const struct identity *identity, struct buf *buf,
                    const struct profile *profile);
 enum verdict wire_get_join(const struct identity *identity,
                            struct slice payload, struct profile **profile);
 
-/* HB, HBR. A response carries the numbers of what it answers. */
+/* HB, HBR. A response has the numbers of its heartbeat. */
 struct heartbeat {
-    struct node_id from; /* uid 0 in a heartbeat: it names only the address */
+    struct node_id from; /* uid 0 in a heartbeat, which names only the address */
     int64_t sequence;
-    int64_t created; /* the sender's nanoseconds */
+    int64_t created; /* nanoseconds of the sender */
 };
 void wire_put_heartbeat(const struct identity *identity, struct buf *buf,
                         const struct heartbeat *heartbeat);
@@ -68,16 +70,16 @@ enum verdict wire_get_response(const struct identity *identity,
                                struct slice payload,
                                struct heartbeat *heartbeat);
 
-/* SHA-1 of the addresses of those who have seen the gossip, joined by commas (wire 5.4). */
+/* SHA-1 of the addresses in the seen set, joined by commas. */
 #define SEEN_DIGEST_SIZE 20
 void wire_seen_digest(const struct identity *identity,
                       const struct gossip *gossip,
                       uint8_t digest[SEEN_DIGEST_SIZE]);
 
-/* GS: the clock and the digest of a gossip */
+/* GS: clock and digest of a gossip. */
 struct gossip_status {
     struct node_id from;
-    struct clock clock; /* free with clock_fini, after a decoding that failed too */
+    struct clock clock; /* free with clock_fini, even after an error */
     uint8_t digest[SEEN_DIGEST_SIZE];
     bool has_digest;
 };
@@ -88,18 +90,18 @@ enum verdict wire_get_status(const struct identity *identity,
                              struct slice payload,
                              struct gossip_status *status);
 
-/* A compressed gossip, as it stands in GE. known: profiles of incarnations in it are shared; the own gossip. The decoded gossip must
- * be empty before, and is freed with gossip_fini, after a failure too. */
+/* A compressed gossip, as in GE. known: our gossip; profiles of its incarnations are shared. The
+ * decoded gossip must be empty before. Free it with gossip_fini, even after an error. */
 void wire_put_gossip(const struct identity *identity, struct buf *buf,
                      const struct gossip *gossip);
 enum verdict wire_get_gossip(const struct identity *identity,
                              struct slice packed, const struct gossip *known,
                              struct gossip *gossip);
-/* The same, of what it inflates to. */
+/* The same for inflated bytes. */
 enum verdict wire_read_gossip(const struct identity *identity,
                               struct slice bytes, const struct gossip *known,
                               struct gossip *gossip);
-/* GE, around a compressed gossip; the decoded one replaces the buffer's contents. */
+/* GE around a compressed gossip. The decoded one replaces the buffer's contents. */
 void wire_put_envelope(const struct identity *identity, struct buf *buf,
                        const struct node_id *from, const struct node_id *to,
                        struct slice packed);
@@ -112,7 +114,7 @@ void wire_put_welcome(const struct identity *identity, struct buf *buf,
 enum verdict wire_get_welcome(const struct identity *identity,
                               struct slice payload, const struct gossip *known,
                               struct node_id *from, struct gossip *gossip);
-/* The same, of what it inflates to. */
+/* The same for inflated bytes. */
 enum verdict wire_read_welcome(const struct identity *identity,
                                struct slice bytes, const struct gossip *known,
                                struct node_id *from, struct gossip *gossip);

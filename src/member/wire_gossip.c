@@ -1,7 +1,7 @@
-/* The gossip in any form that is right, by the general decoder: tables of texts and addresses, and members, rows
- * and clock entries that point into them by index.
+/* Decodes the gossip in any valid form with the general decoder: tables of texts and addresses;
+ * members, rows and clock entries that refer to them by index.
  *
- * A decoded gossip keeps every invariant that the reference's peers rely on (wire 5.5), or it is hostile and
+ * A decoded gossip keeps every invariant on which Akka's peers rely. Otherwise it is hostile, and
  * nothing is used. */
 #include "base/check.h"
 #include "base/limits.h"
@@ -60,7 +60,7 @@ Cluster__Clock *part_of_clock(struct arena *arena, const struct clock *clock,
     char *texts = part_alloc(arena, count * (2 * CLOCK_KEY_SIZE + 1));
 
     cluster__clock__init(part);
-    part->has_timestamp = true; /* written as 0 by the reference */
+    part->has_timestamp = true; /* Akka writes 0 */
     part->n_versions = count;
     part->versions = part_alloc(arena, count * sizeof *part->versions);
     *hashes = part_alloc(arena, count * sizeof **hashes);
@@ -93,7 +93,7 @@ enum verdict part_get_clock(const Cluster__Clock *part, char *const *hashes,
     return WIRE_OK;
 }
 
-/* What a gossip is decoded with. */
+/* The state of decoding a gossip. */
 struct decoding {
     const struct identity *identity;
     const Cluster__Gossip *part;
@@ -101,8 +101,8 @@ struct decoding {
     struct gossip *gossip;
     const struct node_id *const *nodes; /* part->addresses, decoded */
     struct profile **
-        profiles; /* by the same index: those that are members; lent from the gossip */
-    size_t traits_size; /* bytes of roles and versions of those that were not known */
+        profiles; /* of the same index, if a member; lent from the gossip */
+    size_t traits_size; /* bytes of roles and versions of unknown members */
     bool is_beyond;     /* a member passes a limit */
 };
 
@@ -140,7 +140,7 @@ static enum verdict get_addresses(struct decoding *decoding,
     return WIRE_OK;
 }
 
-/* The version of a member: no table at all means the default for everybody (wire 5.2). Null when the index is wrong. */
+/* A member's version. Without a table all have the default. Null: wrong index. */
 static const char *get_version(const Cluster__Gossip *part,
                                const Cluster__Member *member)
 {
@@ -152,8 +152,8 @@ static const char *get_version(const Cluster__Gossip *part,
     return part->app_versions[member->app_version];
 }
 
-/* What a new member brings is kept as long as it is one: all of a gossip's is bounded before it is taken, as indexes of roles repeat
- * what stands there once. */
+/* The profile of a new member stays as long as it is a member. Role indexes repeat texts, so all
+ * profiles of a gossip are limited before they are made. */
 static bool is_within(struct decoding *decoding, const char *const *roles,
                       size_t role_count, const char *app_version)
 {
@@ -172,8 +172,8 @@ static bool is_within(struct decoding *decoding, const char *const *roles,
     return good;
 }
 
-/* A profile with one holder for a member: the known one of that incarnation, or a new one. Null when it breaks a
- * rule, or passes a limit. */
+/* A profile for a member, held by the caller: the known one of that incarnation, or a new one.
+ * Null: it breaks a rule or passes a limit. */
 static struct profile *get_profile(struct decoding *decoding,
                                    const Cluster__Member *member)
 {
@@ -228,7 +228,7 @@ static bool get_member(struct decoding *decoding, const Cluster__Member *member)
     return true;
 }
 
-/* The member at an index of the address table; null when it is out of range or no member. */
+/* The member at an index of the address table. Null: out of range, or no member. */
 static struct profile *profile_at(const struct decoding *decoding,
                                   int32_t index)
 {
