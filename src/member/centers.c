@@ -1,12 +1,12 @@
-/* Other data centers: which member of one gets a gossip from here, and which of them this data center reaches (behaviour 2.7, 2.9,
- * 7, 9). */
+/* Chooses which member of another data center gets a gossip, and reports which data centers are
+ * unreachable from this one. */
 #include "member/inside.h"
 
 #include "base/check.h"
 
-#define ACROSS_MOST 0.95 /* of a member's rounds */
+#define ACROSS_MOST 0.95 /* part of a member's rounds */
 #define MANY UINT32_C(1000000)
-#define SMALL_CENTER 4 /* members up to which more rounds go to other data centers */
+#define SMALL_CENTER 4 /* up to this many members, more rounds go to other data centers */
 
 static bool is_among_oldest(const struct member *member)
 {
@@ -23,7 +23,7 @@ static bool is_among_oldest(const struct member *member)
     return found;
 }
 
-/* Those of the oldest of a data center that may get a gossip come to the front; returns how many. */
+/* Moves those that may get a gossip to the front. Returns how many. */
 static uint32_t keep_targets(const struct member *member,
                              struct state_oldest *oldest)
 {
@@ -36,8 +36,8 @@ static uint32_t keep_targets(const struct member *member,
     return kept;
 }
 
-/* One of the oldest of the first data center, in a drawn order, that has any that can be reached. any: at random, else the
- * oldest. */
+/* Draws data centers until one has a reachable member among its oldest. Returns a random one (any),
+ * or the oldest. */
 static const struct gossip_member *choose_target(struct member *member,
                                                  struct state_centers *centers,
                                                  bool any)
@@ -74,8 +74,9 @@ static const struct gossip_member *find_target(struct member *member, bool any)
     return target;
 }
 
-/* Behaviour 9: the fewer members the data center has, the more of its rounds go to others; a single one has no other choice. Where there are others some rounds
- * stay with them, whatever is set: of members that gossip elsewhere only, two never hear of each other's news (so in the reference). */
+/* The fewer members a data center has, the more of its rounds go to others. A single member has no
+ * other choice. Otherwise some rounds stay, whatever is set: two members that gossip only elsewhere
+ * never get each other's news. Akka has no such rule. */
 static bool goes_across(struct member *member)
 {
     double share = member->settings.cross_gossip_percent / 100.0;
@@ -143,7 +144,7 @@ void centers_settle(struct member *member, const uint8_t *reach)
 
     for (uint32_t i = 0; i < news->centers.count; i++)
         news->centers.items[i].is_unreachable = false;
-    /* One that is terminated for good says nothing of the way there. */
+    /* A terminated member says nothing about the connection to its data center. */
     for (uint32_t i = 0; i < member->gossip.members.count; i++) {
         const struct profile *profile = member->gossip.members.items[i].profile;
 

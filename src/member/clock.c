@@ -1,4 +1,4 @@
-/* Vector clocks as sorted arrays: comparing and merging walk two of them in parallel. */
+/* Implements vector clocks as sorted arrays. Comparing and merging walk two of them in parallel. */
 #include "member/clock.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #define HALF (CLOCK_KEY_SIZE / 2)
 
-/* As memcmp, which is called: a search of a thousand keys does little else. */
+/* As memcmp, but inlined: a search of a thousand keys does little else. */
 static int order_of_half(const uint8_t *left, const uint8_t *right)
 {
     uint64_t a = 0, b = 0;
@@ -34,7 +34,7 @@ static int order_of_key(const void *entry, const void *key)
     return compare_keys(&((const struct clock_entry *)entry)->key, key);
 }
 
-/* The index of the first entry whose key is not smaller. */
+/* Index of the first entry whose key is not smaller. */
 static uint32_t lower_bound(const struct clock *clock,
                             const struct clock_key *key)
 {
@@ -48,7 +48,7 @@ static const struct clock_entry *entry_at(const struct clock *clock,
     return index < clock->entries.count ? &clock->entries.items[index] : NULL;
 }
 
-/* How two walks in parallel stand to each other: which has the smaller key. */
+/* Compares the positions of two parallel walks by key. */
 static int compare_entries(const struct clock_entry *left,
                            const struct clock_entry *right)
 {

@@ -1,4 +1,4 @@
-/* Vector clocks: which version of the gossip a node knows (behaviour 2.2). A key that is absent is absent, not zero. */
+/* Defines vector clocks, the versions of the gossip. An absent key is not the same as zero. */
 #ifndef SHERD_MEMBER_CLOCK_H
 #define SHERD_MEMBER_CLOCK_H
 
@@ -13,7 +13,7 @@ struct clock_entry {
     int64_t count;
 };
 
-/* Sorted by key. Zero is an empty one. */
+/* Sorted by key. Zero is empty. */
 struct clock {
     VEC(struct clock_entry) entries;
 };
@@ -26,16 +26,17 @@ enum clock_order {
 };
 
 void clock_fini(struct clock *clock);
-int64_t clock_get(const struct clock *clock, const struct clock_key *key); /* 0 when absent */
-/* Sets a count; false, with nothing changed, when the key is there already. */
+int64_t clock_get(const struct clock *clock, const struct clock_key *key); /* 0: absent */
+/* Sets a count. False, with nothing changed: the key is there already. */
 bool clock_add(struct clock *clock, const struct clock_key *key, int64_t count);
 void clock_increment(struct clock *clock, const struct clock_key *key);
 enum clock_order clock_compare(const struct clock *left,
                                const struct clock *right);
-/* Drops the entries whose flag (one for each, in order) is false. */
+/* Drops the entries whose flag is false; one flag each, in order. */
 void clock_keep(struct clock *clock, const bool *flags);
-uint32_t clock_index(const struct clock *clock, const struct clock_key *key); /* UINT32_MAX when absent */
-/* The larger count of each key of both. The result must be none of the two. */
+/* UINT32_MAX: absent. */
+uint32_t clock_index(const struct clock *clock, const struct clock_key *key);
+/* Takes the larger count of each key of both. The result must be a third clock. */
 void clock_merge(struct clock *result, const struct clock *left,
                  const struct clock *right);
 

@@ -1,4 +1,4 @@
-/* A reader of JSON objects that keeps only paths and raw values, and the rules of which settings must agree. */
+/* Reads JSON objects as paths and raw values, and compares the settings that must agree. */
 #include "member/compat.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 struct reading {
     struct compat *settings;
     const char *at;
-    struct buf path; /* of the object being read */
+    struct buf path; /* of the current object */
     int depth;
 };
 
@@ -32,7 +32,7 @@ static bool take(struct reading *reading, char c)
     return true;
 }
 
-/* A quoted string, as a slice with its quotes. */
+/* A quoted string, with its quotes. */
 static bool read_string(struct reading *reading, struct slice *string)
 {
     const char *start;
@@ -53,7 +53,7 @@ static bool read_string(struct reading *reading, struct slice *string)
     return false;
 }
 
-/* An array, kept as text: brackets and quotes must match. */
+/* An array, kept as text. Brackets and quotes must match. */
 static bool read_array(struct reading *reading)
 {
     int depth = 0;
@@ -97,7 +97,7 @@ static void put_key(struct buf *path, struct slice key)
 {
     if (path->size)
         buf_put_u8(path, '.');
-    /* A dot inside a key must not look like two keys: such a path matches nothing of ours. */
+    /* A dot inside a key must not look like two keys. Such a path matches none of ours. */
     for (size_t i = 1; i + 1 < key.size; i++)
         buf_put_u8(path, key.data[i] == '.' ? 0x1f : key.data[i]);
 }
@@ -164,7 +164,7 @@ bool compat_parse(struct compat *settings, struct slice text)
     for (uint32_t i = 0; i < settings->items.count; i++) {
         struct slice *path = &settings->items.items[i].path;
 
-        path->data = settings->paths.data + at; /* it grew while reading */
+        path->data = settings->paths.data + at; /* the buffer moved while it grew */
         at += path->size;
     }
     if (!good)
@@ -180,7 +180,7 @@ void compat_fini(struct compat *settings)
     *settings = (struct compat){ 0 };
 }
 
-/* The path behind its first key, with the dot. */
+/* The path after its first key, with the dot. */
 static struct slice behind_prefix(struct slice path)
 {
     const uint8_t *dot = memchr(path.data, '.', path.size);
@@ -207,8 +207,9 @@ static bool is_resolver(struct slice value)
 }
 
 enum presence {
+    /* a JVM without the module neither sends nor needs it; with the module it needs ours */
     PRESENT_IF_OURS,
-    PRESENT_IF_LOADED, /* a JVM without that module sends none and asks for none; with it, it needs ours */
+    PRESENT_IF_LOADED,
     PRESENT_OR_NOT,
 };
 
@@ -255,7 +256,7 @@ bool compat_agree(const struct compat *own, const struct compat *other,
         if (!ours || (!theirs && rules[i].presence != PRESENT_IF_OURS))
             continue;
         equal = theirs && slice_equal(ours->value, theirs->value);
-        /* Akka's and Pekko's resolver are one, under two names. */
+        /* Akka and Pekko name the same resolver differently. */
         if (!equal && theirs && i == 0)
             equal = is_resolver(ours->value) && is_resolver(theirs->value);
         if (!equal) {
@@ -275,7 +276,8 @@ static const struct compat_setting *find_exact(const struct compat *settings,
     return NULL;
 }
 
-/* How many keys two paths have in common at their start, and where the rest of the left one begins. */
+/* Returns how many keys two paths share at their start. rest: where the rest of the left one
+ * begins. */
 static int common_keys(struct slice left, struct slice right, size_t *rest)
 {
     int keys = 0;
@@ -301,7 +303,7 @@ static int count_dots(struct slice path)
     return dots;
 }
 
-/* Appends "key":{"key":value for what differs from the path written before. */
+/* Appends "key":{"key":value for the part that differs from the previous path. */
 static void put_setting(struct buf *reply, const struct compat_setting *before,
                         const struct compat_setting *setting)
 {
@@ -327,7 +329,8 @@ static void put_setting(struct buf *reply, const struct compat_setting *before,
     buf_put_slice(reply, setting->value);
 }
 
-/* Whether a JVM joiner does without our value: it compares this setting only if both sides have it, or never. */
+/* True if a JVM joiner needs no value of ours: it compares this setting never, or only if both
+ * sides have it. */
 static bool may_be_absent(const struct compat_setting *setting)
 {
     struct slice path = behind_prefix(setting->path);
@@ -340,7 +343,7 @@ static bool may_be_absent(const struct compat_setting *setting)
     return false;
 }
 
-/* Our values of the joiner's settings; false when we lack one that it needs. */
+/* Writes our values of the joiner's settings. False: we lack one that it needs. */
 static bool put_values(const struct compat *own, const struct compat *joiner,
                        struct buf *reply)
 {
@@ -373,7 +376,7 @@ enum config_check compat_answer(const struct compat *own,
     bool complete;
 
     if (!joiner->items.count)
-        return CONFIG_UNCHECKED; /* a joiner from before the check */
+        return CONFIG_UNCHECKED; /* a joiner older than the check */
     complete = put_values(own, joiner, reply);
     if (!compat_agree(own, joiner, NULL))
         return CONFIG_INCOMPATIBLE;

@@ -1,6 +1,7 @@
-/* The configuration check of a join: settings that must agree, as JSON text (wire 5.3, behaviour 4.5).
+/* Checks, when a node joins, that the settings that must agree are equal.
  *
- * A text is flattened into paths and raw values; values are equal when their text is, so 1000 and "1000" differ. */
+ * A JSON text becomes paths and raw values. Values are compared as text, so 1000 and "1000"
+ * differ. */
 #ifndef SHERD_MEMBER_COMPAT_H
 #define SHERD_MEMBER_COMPAT_H
 
@@ -12,28 +13,30 @@
 
 struct compat_setting {
     struct slice path;  /* keys joined by dots; lent from the settings */
-    struct slice value; /* as it stands in the text */
+    struct slice value; /* as in the text */
 };
 
-/* Zero is an empty one. */
+/* Zero is empty. */
 struct compat {
     VEC(struct compat_setting) items; /* in the text's order */
-    char *text;  /* a copy of what was read: the values */
+    char *text;  /* the values: a copy of the input */
     struct buf paths;
 };
 
-/* Reads a JSON object. False when it is none, or too large; the settings are empty then. */
+/* Reads a JSON object. False, with empty settings: it is none, or too large. */
 bool compat_parse(struct compat *settings, struct slice text);
 void compat_fini(struct compat *settings);
-/* The value at prefix + path of any prefix of one key, e.g. ".cluster.downing-provider-class"; null when absent. */
+/* The value at a first key of any name + path, e.g. ".cluster.downing-provider-class". Null:
+ * absent. */
 const struct compat_setting *compat_find(const struct compat *settings,
                                          const char *path);
 
-/* Whether the other side's settings agree with ours; appends a sentence for each that does not, null = not wanted. */
+/* True if the other side's settings agree with ours. Appends a sentence for each that does not;
+ * reasons may be null. */
 bool compat_agree(const struct compat *own, const struct compat *other,
                   struct buf *reasons);
-/* What the member side answers a joiner: compatible with our values of its settings appended to the reply as JSON; unchecked when it
- * has settings that we lack and that a JVM joiner could not do without; incompatible likewise with our values. */
+/* The member's answer to a joiner. The reply gets our values of its settings as JSON. Unchecked: it
+ * has settings that we lack and that a JVM joiner needs. */
 enum config_check compat_answer(const struct compat *own,
                                 const struct compat *joiner, struct buf *reply);
 

@@ -1,4 +1,4 @@
-/* The peers of other data centers that are monitored, and the rounds of heartbeats. */
+/* Keeps the monitored peers in other data centers, and sends rounds of heartbeats to them. */
 #include "member/cross_dc.h"
 
 #include "base/sorted.h"
@@ -55,7 +55,7 @@ static void monitor(struct cross *cross, struct profile *profile)
     cross->peers.items[at] = added;
 }
 
-/* One of the oldest of its own data center that were up. */
+/* True if it is one of the oldest of its data center that were up. */
 static bool is_among_oldest(const struct gossip *gossip,
                             const struct profile *profile, uint32_t count)
 {
@@ -81,7 +81,7 @@ static bool is_risen_elsewhere(const struct gossip *gossip,
     return false;
 }
 
-/* The oldest of every other data center; the list is of profiles that the gossip holds. */
+/* Finds the oldest of every other data center. The gossip holds their profiles. */
 static void find_receivers(const struct gossip *gossip,
                            const struct profile *self, uint32_t count,
                            struct state_centers *centers,
@@ -136,7 +136,7 @@ void cross_dc_follow(struct cross *cross, const struct cross_dc_settings *settin
     follow_receivers(cross, settings, gossip, self);
 }
 
-/* A peer that never answered: its silence counts from a heartbeat that it did not send. */
+/* For a peer that never answered, silence counts from a heartbeat that it did not send. */
 static void miss_first(struct cross *cross, uint64_t now)
 {
     const struct profile *profile;

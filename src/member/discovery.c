@@ -1,13 +1,14 @@
-/* Seed nodes that somebody else finds, over and over: in a file, by DNS. Told lists, this decides which list counts,
- * and when a cluster may be founded on it: only on one that stayed the same for a margin and has enough nodes, by its
- * first, and after the others were asked once more. So nodes that see the same list found one cluster, and a list that
- * is still growing founds none. */
+/* Uses lists of seed nodes that are looked up repeatedly outside, in a file or by DNS.
+ *
+ * A cluster is founded only on a list that was the same for a margin and has enough nodes, by its
+ * first node, and after the others were asked once more. So nodes that see the same list found one
+ * cluster, and a growing list founds none. */
 #include "member/inside.h"
 
 #include "base/check.h"
 #include "base/limits.h"
 
-/* Searches through seeds, not one by member_join. */
+/* Searches through seed nodes, not after member_join. */
 static bool is_searching(const struct member *member)
 {
     return member->phase == PHASE_SEEDING ||
@@ -37,7 +38,7 @@ bool member_wants_seeds(struct member *member)
     return wanted;
 }
 
-/* A fifth more or less by chance: nodes that start together shall not ask together for ever. */
+/* Adds up to a fifth at random, so that nodes that start together do not always ask together. */
 static void look_later(struct member *member, uint64_t now)
 {
     const struct member_settings *settings = &member->settings;
@@ -83,7 +84,7 @@ static void take_list(struct member *member, uint64_t now,
               is_among ? "yes" : "no");
 }
 
-/* True when it is so from here on. */
+/* True if the list has just become one to found a cluster on. */
 static bool settles(struct member *member, uint64_t now)
 {
     const struct member_settings *settings = &member->settings;

@@ -1,4 +1,4 @@
-/* Entering a cluster: the joiner's request and welcome, and the member that takes it in (behaviour 4.2, 4.4). */
+/* Joins a cluster: the joiner's request and its Welcome, and the member that accepts it. */
 #include "member/inside.h"
 
 #include "base/check.h"
@@ -6,7 +6,7 @@
 #include "base/zoo.h"
 #include "member/gossip_pack.h"
 
-#define LARGE_SIZE (8 * 1024) /* bytes inflated of what is read in a step of its own */
+#define LARGE_SIZE (8 * 1024) /* inflated bytes above which reading has a step of its own */
 
 static void unreadable(struct member *member, enum verdict verdict,
                        const char *what, const struct node_id *from)
@@ -20,7 +20,7 @@ static void unreadable(struct member *member, enum verdict verdict,
 static void stay_outside(struct member *member)
 {
     member->phase = PHASE_OUTSIDE;
-    member->contact = (struct address){ 0 }; /* a late welcome is none */
+    member->contact = (struct address){ 0 }; /* ignores a late Welcome */
     member->retry_at = member->give_up_at = NEVER;
 }
 
@@ -29,7 +29,7 @@ void member_join_no_more(struct member *member)
     if (member->phase != PHASE_SEEDING && member->phase != PHASE_JOINING)
         return;
     stay_outside(member);
-    gossip_receive_forget(member); /* a welcome that waits */
+    gossip_receive_forget(member); /* a waiting Welcome */
 }
 
 void join_refuse(struct member *member, const char *reason)
@@ -68,11 +68,11 @@ static void forget_gossip(struct member *member)
     member->gossip = (struct gossip){ 0 };
 }
 
-/* A cluster of one: the first member becomes up at once, so that who is oldest is settled (behaviour 4.4). */
+/* Founds a cluster of one. The first member becomes up at once, so that the oldest is certain. */
 static void found_cluster(struct member *member, uint64_t now,
                           struct outbox *outbox)
 {
-    forget_gossip(member); /* that of one which it was about to leave */
+    forget_gossip(member); /* of a cluster of one that it was about to leave */
     gossip_receive_forget(member);
     member_become_inside(member, now);
     member_probe(member, PROBE_CLUSTER_FOUNDED, &member->identity->node, 0);
@@ -92,8 +92,8 @@ bool join_may_move(const struct member *member, const struct address *address)
            !kept_address_equal(member->self->address, address);
 }
 
-/* It is in no cluster from here on, so that nobody is taken into one that is about to end; what is seen of it stays until the
- * welcome. */
+/* From here on it is in no cluster, so that no node joins one that is about to end. Its state stays
+ * visible until the Welcome. */
 static void leave_cluster_of_one(struct member *member)
 {
     member->gossip_at = member->extra_at = member->leader_at = NEVER;
@@ -110,7 +110,7 @@ void join_address(struct member *member, uint64_t now,
 
     if (member->phase == PHASE_INSIDE)
         leave_cluster_of_one(member);
-    gossip_receive_forget(member); /* it was read for another contact, or another cluster */
+    gossip_receive_forget(member); /* read for another contact or cluster */
     member->contact = *address;
     member->is_by_seeds = by_seeds;
     if (kept_address_equal(member->self->address, address)) {
@@ -147,8 +147,8 @@ void join_step(struct member *member, uint64_t now, struct outbox *outbox)
         ask_again(member, now, outbox);
 }
 
-/* Another incarnation at the address of a member: the process was started again, so the old one is dead. The joiner repeats its
- * request until the old one is removed. */
+/* Another incarnation at a member's address: the process was restarted, so the old incarnation is
+ * dead. The joiner repeats its request until that is removed. */
 static void replace(struct member *member, struct gossip_member *old,
                     struct outbox *outbox)
 {
@@ -161,7 +161,7 @@ static void replace(struct member *member, struct gossip_member *old,
                                    old->profile, TERMINATED))
         member_gossip_changed(member);
     (void)leave_down_address(member, &address, PROBE_DOWN_REPLACED,
-                             outbox); /* it is there */
+                             outbox); /* the member exists */
 }
 
 static void take_in(struct member *member, uint64_t now,
@@ -174,7 +174,8 @@ static void take_in(struct member *member, uint64_t now,
 
     (void)now;
     if (gossip_find(&member->gossip, PROFILE_NODE(profile))) {
-        gossip_send_welcome(member, &inbound->from, inbound->sender, outbox); /* the first was lost */
+        /* the first was lost */
+        gossip_send_welcome(member, &inbound->from, inbound->sender, outbox);
     } else if (known) {
         replace(member, known, outbox);
     } else if (member->gossip.members.count >= GOSSIP_MEMBERS_MAX ||
@@ -189,7 +190,7 @@ static void take_in(struct member *member, uint64_t now,
     }
 }
 
-/* The joiner is told nothing, and asks again. */
+/* The joiner gets no answer and asks again. */
 static void ignore(struct member *member, const struct node_id *joiner)
 {
     char text[ADDRESS_TEXT_MAX];
@@ -244,7 +245,7 @@ void join_receive_crossing(struct member *member, uint64_t now,
     join_receive(member, now, inbound, outbox);
 }
 
-/* A welcome shows this node as a newcomer: nothing that only it may say is there yet. */
+/* True if a Welcome shows this node as new: without anything that only this node may change. */
 static bool is_own_welcome(const struct member *member,
                            const struct gossip *gossip,
                            const struct node_id *from)
@@ -256,7 +257,7 @@ static bool is_own_welcome(const struct member *member,
            !reachability_observer(&gossip->reachability, &member->identity->node);
 }
 
-/* The gossip becomes ours, with us among those who have seen it. */
+/* Takes the gossip as ours, seen by us. */
 static void enter(struct member *member, uint64_t now, struct gossip *gossip,
                   const struct inbound *inbound, struct outbox *outbox)
 {
@@ -288,7 +289,7 @@ static void enter_first(struct member *member, uint64_t now,
     gossip_receive_forget(member);
 }
 
-/* What came for a newcomer, in whatever message. False: it cannot be read, or is none of its own. */
+/* Reads a newcomer's Welcome or gossip. False: cannot be read, or is not for it. */
 static bool read_first(struct member *member)
 {
     struct waiting *first = &member->waiting.items[0];
@@ -325,7 +326,8 @@ void join_enter_step(struct member *member, uint64_t now,
         gossip_receive_forget(member);
 }
 
-/* Of a large one each takes long: it is inflated in this step, read in the next, and entered by in the one after. */
+/* Each part of a large one takes long: this step unpacks it, the next reads it, the one after
+ * enters by it. */
 static void consider(struct member *member, uint64_t now, bool is_welcome,
                      struct slice packed, const struct inbound *inbound,
                      struct outbox *outbox)

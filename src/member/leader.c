@@ -1,11 +1,11 @@
-/* What the leader does once a second when all agree, and the look at the failure detectors (behaviour 3.6, 5). */
+/* Does the leader's actions after convergence, and checks the failure detectors. */
 #include "member/inside.h"
 
 #include "base/check.h"
 #include "base/mark.h"
 #include "base/zoo.h"
 
-/* One change of the gossip by the leader. */
+/* The leader's changes of one version. */
 struct action {
     VEC(struct node_id) removed;
     VEC(struct profile *) exiting; /* held by the gossip */
@@ -21,10 +21,10 @@ static bool is_confirmed(const struct member *member,
     return false;
 }
 
-/* What is seen before an action, for its probe. */
+/* The state before an action, for its probe. */
 struct evidence {
     VEC(struct probe_evidence) items;
-    uint64_t version; /* a hash of it */
+    uint64_t version; /* a hash */
 };
 
 static void evidence_begin(const struct member *member,
@@ -57,7 +57,7 @@ static void evidence_begin(const struct member *member,
     mem_free(trusted);
 }
 
-/* Both lists are in the gossip's order; the second lacks those that were removed. */
+/* Both lists are in the gossip's order; the second lacks removed members. */
 static void evidence_end(struct member *member, struct evidence *evidence,
                          bool changed, bool converged)
 {
@@ -107,7 +107,7 @@ static bool enough_members(const struct member *member)
     return true;
 }
 
-/* The largest up number of the data center; removed members' may come again (behaviour 5.2). */
+/* The largest up number of the data center. Numbers of removed members may return. */
 static int32_t last_up_number(const struct member *member)
 {
     int32_t last = 0;
@@ -195,7 +195,8 @@ static void send_to_oldest(struct member *member, const char *role,
                         outbox);
 }
 
-/* Who takes over singletons must know soon that others exit: the two oldest, and those of each role that loses a member. */
+/* Nodes that take over singletons must soon know of exiting members: the two oldest, in all and of
+ * each role that loses a member. */
 static void hurry_exiting(struct member *member, const struct action *action,
                           struct outbox *outbox)
 {
@@ -255,7 +256,7 @@ void leader_act(struct member *member, uint64_t now, struct outbox *outbox)
         member_probe(member, PROBE_TOMBSTONES_DROPPED, &member->identity->node, 0);
     }
     own = member_own_entry(member);
-    /* Before the version is made: an exiting node does not mark it as seen (behaviour 5.2). */
+    /* Before the version is made, because an exiting node does not mark it as seen. */
     SOMETIMES("the leader makes itself exiting",
               own && own->status == MEMBER_EXITING);
     SOMETIMES("the leader removes a member", action.removed.count > 0);
@@ -272,7 +273,7 @@ void leader_act(struct member *member, uint64_t now, struct outbox *outbox)
     vec_fini(&action.exiting);
 }
 
-/* Without convergence for long, joining members that are reachable may at least be weakly up (behaviour 5.3). */
+/* After a long time without convergence, reachable joining members become weakly up. */
 static void raise_weakly(struct member *member)
 {
     struct evidence evidence = { .version = 0 };
@@ -340,7 +341,7 @@ void leader_step(struct member *member, uint64_t now, struct outbox *outbox)
     leave_check_refused(member);
 }
 
-/* Who is exiting ends soon, so that it is no surprise (behaviour 3.6). */
+/* An exiting member ends soon: no warning. */
 static void trace_reach(struct member *member, const struct profile *subject,
                         enum reach status)
 {
@@ -355,7 +356,7 @@ static void trace_reach(struct member *member, const struct profile *subject,
               kept_address_text(subject->address, text, sizeof text));
 }
 
-/* Takes one observation into the table; false when it changes nothing. */
+/* Adds one observation to the table. False: nothing changes. */
 static bool observe(struct member *member, struct profile *observer,
                     struct profile *subject, enum reach status)
 {
@@ -376,7 +377,7 @@ static bool is_available(const struct member *member,
                                     PROFILE_NODE(other), now);
 }
 
-/* Those that were unreachable and answer, or are monitored by this node no more. */
+/* Observes as reachable those that answer again, and those that this node no longer monitors. */
 static bool observe_returned(struct member *member, struct profile *self,
                              uint64_t now)
 {
@@ -409,7 +410,7 @@ void reaper_step(struct member *member, uint64_t now)
     for (uint32_t i = 0; i < member->heart.peers.count; i++) {
         const struct peer *peer = &member->heart.peers.items[i];
 
-        /* A terminated or unreachable one stays what it is: behaviour 2.5. */
+        /* Terminated and unreachable members stay so. */
         if (!phi_is_available(&peer->phi, &member->heart_settings.phi, now))
             changed |=
                 observe(member, own->profile, peer->profile, UNREACHABLE);

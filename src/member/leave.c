@@ -1,4 +1,4 @@
-/* Ways out of the cluster: leaving with a hand-over, being declared dead, full shutdown (behaviour 6). */
+/* Leaves and downs members: leaving with a hand-over, downing, full shutdown. */
 #include "member/inside.h"
 
 #include "base/check.h"
@@ -6,12 +6,13 @@
 #include "base/mark.h"
 
 #define NEWS_SPREAD                                                            \
-    5 /* members told at once of an own end; behaviour 6.2, 6.4 */
+    5 /* members that get news of this node's end at once */
 #define DOWN_CHECKS_MAX                                                        \
-    4 /* leader ticks that a downed node waits to be heard */
+    4 /* leader intervals that a downed node waits for others */
 
-/* Where the cluster ends all may leave at once, and as ready for shutdown wins over leaving in a merge, each one's change would undo the
- * others': one makes them all. False: that is this node. */
+/* Asks the leader to make this node leaving during a full shutdown. All may leave at once, and
+ * ready for shutdown wins over leaving in a merge, so their own changes would undo each other.
+ * False: not in that case, or this node leads. */
 static bool asks_leader(struct member *member,
                         const struct gossip_member *leaving,
                         struct outbox *outbox)
@@ -81,8 +82,8 @@ bool leave_down_address(struct member *member, const struct address *address,
     return true;
 }
 
-/* Two lives that joined through two members who had not heard of each other's are both in when that is merged. The former would be
- * unreachable for ever, since a command names both by their address. In the reference it stays. */
+/* Two incarnations can join through two members and meet in a merge. A command names both by their
+ * address, so the former would stay unreachable for ever, as in Akka. */
 void leave_down_other_lives(struct member *member)
 {
     const struct gossip_member *own = member_own_entry(member);
@@ -138,7 +139,7 @@ void leave_begin_exiting(struct member *member)
               "exiting: hand over");
 }
 
-/* The leader that the others will see when this node is gone, and the one after it. */
+/* Confirms to the leader that others see without this node, and to the next one. */
 static void confirm_exiting(struct member *member, struct outbox *outbox)
 {
     struct node_id without[2] = { profile_node(member->self) };
@@ -203,7 +204,7 @@ void leave_receive_confirmed(struct member *member,
         member->counters.dropped_full++;
 }
 
-/* Every downed member of the data center is unreachable or has seen that it is down. */
+/* True if every downed member of the data center is unreachable or has seen that it is down. */
 static bool downed_have_heard(const struct member *member)
 {
     const struct gossip *gossip = &member->gossip;
@@ -246,9 +247,9 @@ static bool is_refuser(const struct member *member, const struct node_id *node)
     return false;
 }
 
-/* Members that this node cannot reach have no say unless they spoke: after a long sleep all others may be gone but one. Nor have
- * those of other data centers, of which most are watched by nobody here. Where a lease judges between sides, a side of any size may
- * have won, and one word is enough. */
+/* An unreachable member counts only if it spoke: after a long suspension all others but one may be
+ * gone. So do members of other data centers, most of which no member here monitors. If a lease
+ * decides between sides, a side of any size may have won, and one word is enough. */
 void leave_check_refused(struct member *member)
 {
     const struct gossip *gossip = &member->gossip;
@@ -321,8 +322,8 @@ bool leave_prepare_shutdown(struct member *member, struct outbox *outbox)
     return true;
 }
 
-/* Behaviour 5.1. The reference looks only while it is up itself: a node that was moved to preparing by another one's gossip takes
- * in joiners there, and as the leader moves them up. */
+/* Akka checks only while the node is up. There, a node that another's gossip made preparing accepts
+ * joiners, and as leader moves them to up. */
 void leave_follow_preparation(struct member *member, struct outbox *outbox)
 {
     for (uint32_t i = 0;
@@ -331,6 +332,6 @@ void leave_follow_preparation(struct member *member, struct outbox *outbox)
 
         if (status == MEMBER_PREPARING_FOR_SHUTDOWN ||
             status == MEMBER_READY_FOR_SHUTDOWN)
-            (void)leave_prepare_shutdown(member, outbox); /* true: it is done */
+            (void)leave_prepare_shutdown(member, outbox); /* always true */
     }
 }

@@ -1,4 +1,4 @@
-/* What others see of the membership: views of the members, and news as the difference to what was told (behaviour 7). */
+/* Maintains the views of members, and reports news as differences from the last report. */
 #include "member/inside.h"
 
 #include "base/check.h"
@@ -24,7 +24,7 @@ const char *member_news_text(enum member_news_kind kind)
     return "?";
 }
 
-/* Whose view stands at the index; null: nobody's from here on. */
+/* Sets the profile of the view at the index; null: clears it. */
 static void set_viewed(struct member *member, uint32_t index,
                        struct profile *profile)
 {
@@ -39,7 +39,7 @@ static void set_viewed(struct member *member, uint32_t index,
     view->profile = profile ? profile_hold(profile) : NULL;
 }
 
-/* The view of one member. */
+/* Updates the view of one member. */
 static void view_member(struct member *member, uint32_t index, enum reach reach)
 {
     const struct gossip_member *from = &member->gossip.members.items[index];
@@ -90,7 +90,7 @@ static void put_role(struct news *news, const char *role)
     news->roles.items[at] = added;
 }
 
-/* A role whose last member has gone is kept until it was told that nobody leads it. */
+/* A role without members is kept until the loss of its leader is reported. */
 static void settle_roles(struct member *member, const uint8_t *reach)
 {
     struct news *news = &member->news;
@@ -151,9 +151,9 @@ static void view_seen(struct member *member)
         member->views.items[i].seen = member->gossip.members.items[i].seen;
 }
 
-/* What of a member is told, beside that it is one. */
+/* The reported state of a member. */
 struct tellable {
-    enum member_status status; /* MEMBER_REMOVED: it is no member */
+    enum member_status status; /* MEMBER_REMOVED: no member */
     int32_t up_number;
     bool is_unreachable;
 };
@@ -165,7 +165,7 @@ static bool differ(const struct tellable *left, const struct tellable *right)
            left->is_unreachable != right->is_unreachable;
 }
 
-/* As the view has it still, as the gossip has it, and as it was told. */
+/* True if the view differs both from the last report and from the gossip. */
 static bool is_folded(const struct member *member, const uint8_t *reach,
                       const struct member_view *view, const struct told *told)
 {
@@ -190,7 +190,7 @@ static bool is_folded(const struct member *member, const uint8_t *reach,
     return differ(&was, &is) && differ(&is, &becomes);
 }
 
-/* Changes that are not told yet, and will not be as they were: behind a crowd of them, and where somebody listens. */
+/* Counts unreported changes that a newer one replaces, if the caller wants each change. */
 static void count_folded(struct member *member, const uint8_t *reach)
 {
     const struct news *news = &member->news;
@@ -290,7 +290,7 @@ static bool tell_removed(struct member *member, struct member_news *told)
     return false;
 }
 
-/* After the removals: the told members are a part of the members, in the same order. */
+/* After the removals: the reported members are a subset of the members, in the same order. */
 static bool tell_members(struct member *member, struct member_news *told)
 {
     struct news *news = &member->news;
@@ -325,7 +325,7 @@ static bool tell_members(struct member *member, struct member_news *told)
     return false;
 }
 
-/* Never of this node itself, nor of members of other data centers (behaviour 7). */
+/* Reports nothing about this node or about members of other data centers. */
 static bool tell_reach(struct member *member, struct member_news *told,
                        bool unreachable)
 {
@@ -461,7 +461,7 @@ static bool tell_step(struct member *member, struct member_news *told)
 
 bool member_next_news(struct member *member, struct member_news *news)
 {
-    check(!member->is_dirty); /* every verb settles */
+    check(!member->is_dirty); /* every call settles */
     while (member->news.step != TELL_NOTHING) {
         if (tell_step(member, news))
             return true;

@@ -1,4 +1,4 @@
-/* The detector's statistics, and the few functions of a real number it needs. */
+/* Implements the detector's statistics, and the few real functions that it needs. */
 #include "member/phi.h"
 
 #include <math.h> /* INFINITY only: no function of libm is called */
@@ -20,7 +20,7 @@ static double power_of_two(int power)
     return value;
 }
 
-/* e^x by Taylor around zero after taking out powers of two; relative error below 1e-14. */
+/* e^x by Taylor around zero, after removing powers of two; relative error below 1e-14. */
 static double exponential(double x)
 {
     double term = 1;
@@ -65,7 +65,7 @@ static double logarithm(double x)
     return 2 * sum + power * LN2;
 }
 
-/* By Newton, starting above the root. */
+/* By Newton, from above the root. */
 static double square_root(double x)
 {
     double root = x > 1 ? x : 1;

@@ -1,4 +1,5 @@
-/* Profiles; their traits are one allocation that holds the struct, the role table and all texts. */
+/* Implements profiles. The traits are one allocation with the struct, the role table and all
+ * texts. */
 #include "member/profile.h"
 
 #include <md5.h>
@@ -34,7 +35,7 @@ static bool is_center(const char *role)
     return strncmp(role, CENTER_PREFIX, CENTER_PREFIX_SIZE) == 0;
 }
 
-/* Where it stands in a sorted table, or belongs. */
+/* The index of a role in a sorted table, or where it belongs. */
 static uint32_t place_of(const char *const *roles, uint32_t count,
                          const char *role, bool *is_there)
 {
@@ -54,7 +55,7 @@ static uint32_t place_of(const char *const *roles, uint32_t count,
     return *is_there ? end : at;
 }
 
-/* Inserts into a sorted table; a role that is there already is left out. */
+/* Inserts into a sorted table; omits a role that is there already. */
 static uint32_t insert(const char **roles, uint32_t count, const char *role)
 {
     bool is_there;
@@ -116,7 +117,7 @@ static void traits_drop(struct traits *traits)
         mem_free(traits);
 }
 
-/* The data center may be another one with the same roles: it is that of the first such role. */
+/* The data center may differ with the same roles: it is that of the first such role. */
 static bool traits_equal(const struct traits *left, const struct traits *right)
 {
     if (left->role_count != right->role_count ||

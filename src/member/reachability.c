@@ -1,4 +1,4 @@
-/* The reachability table: sorted observers with sorted rows. Rules of behaviour 2.5. */
+/* Implements the reachability table: sorted observers with sorted rows. */
 #include "member/reachability.h"
 
 #include "base/mark.h"
@@ -17,7 +17,7 @@ static int order_of_row(const void *row, const void *node)
     return profile_order(((const struct observation *)row)->subject, node);
 }
 
-/* at: where it stands or would stand; may be null. */
+/* at: its index or where it belongs; may be null. */
 static struct observer *find(const struct reachability *table,
                              const struct node_id *node, uint32_t *at)
 {
@@ -76,7 +76,7 @@ static void insert_row(struct observer *observer, struct profile *subject,
     observer->rows.items[at] = row;
 }
 
-/* As the two above, where it is known that it belongs behind the last. */
+/* As the two above, if it belongs after the last. */
 static struct observer *push_observer(struct reachability *table,
                                       struct profile *profile, int64_t version)
 {
@@ -153,7 +153,7 @@ bool reachability_add_row(struct reachability *table,
     return true;
 }
 
-/* All rows but that of one subject say reachable. */
+/* True if all rows but one say reachable. */
 static bool others_reachable(const struct observer *observer,
                              const struct observation *except)
 {
@@ -183,7 +183,7 @@ bool reachability_change(struct reachability *table, struct profile *observer,
         return false;
     found->version++;
     if (status == REACHABLE && others_reachable(found, row)) {
-        clear_rows(found); /* no rows = all reachable */
+        clear_rows(found); /* no rows: all reachable */
     } else if (row) {
         row->status = status;
         row->version = found->version;
@@ -242,7 +242,7 @@ static void take_rows(struct observer *to, const struct observer *from,
     }
 }
 
-/* One observer known to the left, the right, or both: at least one is not null. */
+/* One observer of left, right or both; at least one is not null. */
 static void merge_observer(struct reachability *result,
                            const struct observer *left,
                            const struct observer *right, reachability_keep keep,
@@ -270,7 +270,7 @@ static void merge_observer(struct reachability *result,
         take_rows(merged, left, keep, context);
     else if (right_rows && right_version > left_version)
         take_rows(merged, right, keep, context);
-    /* else the observer has taken its rows back since */
+    /* otherwise the observer has cleared its rows since */
 }
 
 void reachability_merge(struct reachability *result,

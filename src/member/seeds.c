@@ -1,13 +1,14 @@
-/* Finding a cluster: asking the seed nodes, and answering those who ask (behaviour 4.3, wire 5.3).
+/* Looks for a cluster by asking the seed nodes, and answers nodes that ask.
  *
- * Only the first seed of the list may found a cluster, after the others said that they are in none or said nothing for the seed
- * time-out; of a list that was found (finding.c) only when it is settled, counted from then on. All others ask for ever. */
+ * Only the first seed node may found a cluster: after the others said that they are in none, or
+ * were silent for seed-node-timeout. On a found list (discovery.c) this counts only from when it is
+ * settled. All others ask for ever. */
 #include "member/inside.h"
 
 #include <stdio.h>
 
-#define FIRST_ROUND (1 * SECOND) /* between two questions of the first seed */
-#define SILENT_SHOWN 4 /* addresses in the line of a search in vain */
+#define FIRST_ROUND (1 * SECOND) /* between two questions of the first seed node */
+#define SILENT_SHOWN 4 /* addresses in the log line of a search without success */
 
 static bool is_self(const struct member *member, const struct address *address)
 {
@@ -25,7 +26,7 @@ static uint32_t find_seed(const struct member *member,
     return at;
 }
 
-/* The seeds that have said nothing since the search began: "ADDRESS,ADDRESS,+3". */
+/* Lists seed nodes that were silent since the search began: "ADDRESS,ADDRESS,+3". */
 static void list_silent(const struct member *member, struct buf *text)
 {
     char address[ADDRESS_TEXT_MAX];
@@ -65,7 +66,7 @@ static void warn(const struct member *member, uint64_t now)
     buf_fini(&silent);
 }
 
-/* One round of questions to the seeds that may still answer yes. */
+/* Asks the seed nodes that may still accept: one round. */
 static void ask(struct member *member, uint64_t now, struct outbox *outbox)
 {
     struct seeding *seeding = &member->seeding;
@@ -90,7 +91,7 @@ static void ask(struct member *member, uint64_t now, struct outbox *outbox)
     wire_put_init_join(member->identity, &payload, buf_slice(&config));
     message.payload = buf_slice(&payload);
     for (uint32_t i = 0; i < member->settings.seed_count; i++) {
-        /* Whoever is in no cluster may be in one before this node may found another. */
+        /* A node in no cluster may be in one before this node may found another. */
         if ((seeding->refused[i] && is_settled) || is_self(member, &member->settings.seeds[i]))
             continue;
         message.to = (struct node_id){ member->settings.seeds[i], 0 };
@@ -117,7 +118,7 @@ void seeds_start(struct member *member, uint64_t now, struct outbox *outbox)
     seeding->next_at = seeding->found_at = NEVER;
     seeding->is_first = false;
     if (!member->settings.seed_count)
-        return; /* none were found yet */
+        return; /* none found yet */
     seeding->is_first = is_self(member, &member->settings.seeds[0]);
     if (member->finding.is_settled)
         seeding->found_at = now + member->settings.seed_timeout_ms * MS;
@@ -167,7 +168,7 @@ static void send_nack(struct member *member, const struct inbound *inbound,
     buf_fini(&payload);
 }
 
-/* The joiner may not be able to say what differs: a JVM only hears that something does. */
+/* The joiner may be unable to log the difference: a JVM only learns that there is one. */
 static void trace_differing(struct member *member, const struct compat *asked,
                             const struct node_id *joiner)
 {
@@ -218,7 +219,7 @@ void seeds_receive_question(struct member *member,
     buf_fini(&payload);
 }
 
-/* Appends what stands against joining after an answer of a seed; false when nothing does. */
+/* Appends the reasons against joining after a seed node's answer. False: none. */
 static bool is_incompatible(struct member *member, enum config_check answer,
                             const struct buf *config, struct buf *reasons)
 {
@@ -235,7 +236,7 @@ static bool is_incompatible(struct member *member, enum config_check answer,
     return incompatible || reasons->size;
 }
 
-/* A seed would take this node: joins it, unless their settings differ. */
+/* A seed node would accept this node: joins it, unless settings differ. */
 static void accept(struct member *member, uint64_t now,
                    const struct address *address, enum config_check answer,
                    const struct buf *config, struct outbox *outbox)
@@ -244,7 +245,7 @@ static void accept(struct member *member, uint64_t now,
     char text[ADDRESS_TEXT_MAX];
     bool bad = is_incompatible(member, answer, config, &reasons);
 
-    (void)address_text(address, text, sizeof text); /* it returns text */
+    (void)address_text(address, text, sizeof text); /* returns text */
     if (bad && !member->settings.accept_incompatible) {
         struct buf reason = { 0 };
 
@@ -297,7 +298,7 @@ static bool all_refused(const struct member *member)
     return true;
 }
 
-/* This seed is in no cluster either. */
+/* This seed node is in no cluster, either. */
 static void take_nack(struct member *member, uint64_t now, uint32_t at,
                       struct outbox *outbox)
 {
@@ -305,7 +306,7 @@ static void take_nack(struct member *member, uint64_t now, uint32_t at,
 
     seeding->heard[at] = true;
     if (!seeding->is_first) {
-        /* Any word starts the time-out anew (behaviour 4.3). */
+        /* Any answer restarts the time-out. */
         seeding->next_at = now + member->settings.seed_timeout_ms * MS;
         return;
     }

@@ -1,4 +1,4 @@
-/* Leader, convergence, gossip targets: computed from a gossip, nothing kept. */
+/* Computes leader, convergence and gossip targets from a gossip; keeps no state. */
 #include "member/state.h"
 
 #include "base/check.h"
@@ -39,7 +39,8 @@ bool member_status_counts(enum member_status status)
            status == MEMBER_READY_FOR_SHUTDOWN;
 }
 
-/* Leader order where nobody counts: joining after weakly up, exiting after joining, down last. */
+/* Order of leaders if no member counts: joining after weakly up, exiting after joining, down
+ * last. */
 static int leader_rank(enum member_status status)
 {
     switch (status) {
@@ -122,7 +123,8 @@ struct gossip_member *state_role_leader(const struct gossip *gossip,
     return choose_leader(gossip, self, reach, NULL, 0, role);
 }
 
-/* No member of the data center has an up number yet: then its joining members, and all other data centers, must have seen. */
+/* True if no member of the data center counts yet. Then its joining members and all other data
+ * centers must have seen the version. */
 static bool is_first_in_center(const struct gossip *gossip,
                                const struct profile *self)
 {
@@ -284,6 +286,6 @@ double spread_share(double share, uint32_t reduce_from, uint32_t size)
         return share;
     if (size >= 3 * reduce_from)
         return least;
-    /* Straight down to a tenth, over twice the size it is reduced from. */
+    /* Linear, down to a tenth at three times reduce_from. */
     return share - (share - least) * (size - reduce_from) / (2.0 * reduce_from);
 }

@@ -1,4 +1,4 @@
-/* Versions: at most three parts, numbers but for what follows the last (behaviour 1.2). */
+/* Reads and compares versions: at most three parts, all numbers but for what follows the last. */
 #include "member/version.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Reads digits from text to end; -1 when that is no number that the reference's int can hold. */
+/* Reads digits up to end. -1: no number, or beyond a Java int. */
 static int64_t number(const char *text, const char *end)
 {
     int64_t value = 0;
@@ -25,7 +25,7 @@ static int64_t number(const char *text, const char *end)
     return value;
 }
 
-/* A part before the last one: the reference takes a sign there. False: it is no number. */
+/* A part before the last, with an optional sign as in Akka. False: no number. */
 static bool parse_part(int64_t *value, const char *part, const char *end)
 {
     bool is_signed = part < end && (*part == '-' || *part == '+');
@@ -38,8 +38,8 @@ static bool parse_part(int64_t *value, const char *part, const char *end)
     return true;
 }
 
-/* The last part: a number, and a rest behind - or +. A number that opens the rest, up to a -, is the count of commits, and stands behind
- * the last part's: of 1.2-14-a it is the third. */
+/* The last part: a number, then a rest after - or +. A number that begins the rest, up to a -,
+ * counts commits and follows the last number: it is the third in 1.2-14-a. */
 static bool parse_last(struct version *version, const char *part,
                        const char *end, int index)
 {
@@ -66,7 +66,8 @@ static bool parse_last(struct version *version, const char *part,
     return true;
 }
 
-/* Dots at the end count for nothing, as in the reference: a version that is refused here would keep every gossip that names it out. */
+/* Dots at the end do not count, as in Akka. A version refused here would exclude every gossip that
+ * has it. */
 bool version_parse(struct version *version, const char *text)
 {
     const char *part = text, *end = text + strlen(text);

@@ -1,4 +1,4 @@
-/* Application versions and their order, as every member of the cluster must be able to read them (behaviour 1.2). */
+/* Reads application versions, as every member must, and defines their order (Akka's Version). */
 #ifndef SHERD_MEMBER_VERSION_H
 #define SHERD_MEMBER_VERSION_H
 
@@ -10,11 +10,11 @@
 
 struct version {
     int64_t numbers[4];
-    const char *rest; /* lent from the text: the part behind the numbers; "" = a release */
+    const char *rest; /* lent from the text: what follows the numbers; "": a release */
 };
 
-/* Reads up to three numbers with an optional -rest or +rest, or one word. False when a peer could not read it either. The
- * text is lent as long as the version is used. */
+/* Reads up to three numbers with an optional -rest or +rest, or one word. False: a peer could not
+ * read it, either. The text is lent while the version is used. */
 bool version_parse(struct version *version, const char *text);
 /* < 0: left is older. A release is newer than the same numbers with a rest. */
 int version_compare(const struct version *left, const struct version *right);
