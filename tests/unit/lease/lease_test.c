@@ -1,5 +1,5 @@
-/* A lease from both sides: the keeper's table, the holder's machine, and many of those at one table with clocks that do not run
- * alike: never do two believe that they hold it. */
+/* Tests the lease table and the holder, and many holders at one table with clocks of different
+ * speed: two never consider the lease theirs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,13 +45,13 @@ static void one_owner_at_a_time(void **state)
     lease_book_fini(&book);
 }
 
-static void it_runs_out(void **state)
+static void a_lease_expires(void **state)
 {
     struct lease_book book = { .entries = { .count = 0 } };
 
     (void)state;
     (void)ask(&book, 0, LEASE_TAKE, "a");
-    (void)ask(&book, SECOND, LEASE_TAKE, "a"); /* renewed */
+    (void)ask(&book, SECOND, LEASE_TAKE, "a"); /* a renewal */
     assert_int_equal(ask(&book, TTL, LEASE_TAKE, "b").answer, LEASE_REFUSED);
     assert_int_equal(ask(&book, TTL + SECOND, LEASE_TAKE, "b").token, 2);
     assert_int_equal(ask(&book, TTL + SECOND, LEASE_TAKE, "a").answer,
@@ -183,7 +183,7 @@ static void refused(void **state)
     assert_true(lease_deadline(scene->lease) == NEVER);
 }
 
-/* Nobody knows whether it was taken: it is given back. */
+/* It may have been taken, so it is released. */
 static void unknown_is_not_acquired(void **state)
 {
     struct scene *scene = *state;
@@ -195,7 +195,7 @@ static void unknown_is_not_acquired(void **state)
     assert_string_equal(scene->said, "a");
 }
 
-static void a_late_grant_is_given_back(void **state)
+static void a_late_grant_is_released(void **state)
 {
     struct scene *scene = *state;
 
@@ -208,8 +208,8 @@ static void a_late_grant_is_given_back(void **state)
     assert_string_equal(scene->said, "a");
 }
 
-/* A grant counts only when its answer has come: not before, and from when it was asked for. */
-static void a_grant_counts_from_the_question(void **state)
+/* A grant counts only after its answer, from the time of its request. */
+static void a_grant_counts_from_its_request(void **state)
 {
     struct scene *scene = *state;
 
@@ -217,7 +217,7 @@ static void a_grant_counts_from_the_question(void **state)
     run(scene, 4 * SECOND);
     answer(scene, LEASE_TAKE, LEASE_GRANTED);
     run(scene, 8 * SECOND);
-    assert_non_null(scene->away); /* the renewal, which nobody answers */
+    assert_non_null(scene->away); /* the renewal, without an answer */
     run(scene, 105 * SECOND - 13 * SECOND);
     assert_true(lease_is_held(scene->lease, scene->now));
     run(scene, SECOND);
@@ -259,21 +259,21 @@ static void released_while_asking(void **state)
     assert_false(lease_is_held(scene->lease, scene->now));
 }
 
-static void asked_again_while_one_is_away(void **state)
+static void acquiring_again_uses_the_answer_that_is_due(void **state)
 {
     struct scene *scene = *state;
 
     acquire(scene);
     run(scene, 6 * SECOND);
-    acquire(scene); /* the first is still away: its answer serves */
+    acquire(scene); /* the first answer, which is still due, serves */
     answer(scene, LEASE_TAKE, LEASE_GRANTED);
     assert_string_equal(scene->said, "aA");
     acquire(scene);
     assert_string_equal(scene->said, "aAA");
 }
 
-/* Who ends and leaves it: the last question is for what is left of its time and an eighth, behind the renewal that is away. */
-static void who_leaves_keeps_it_so_long(void **state)
+/* The last request, after the pending renewal, is for the rest of the time and an eighth. */
+static void a_leaving_holder_renews_for_the_rest_of_its_time(void **state)
 {
     struct scene *scene = *state;
 
@@ -293,8 +293,8 @@ static void who_leaves_keeps_it_so_long(void **state)
     assert_null(scene->away);
 }
 
-/* Nobody knows: it is not given up before its time, and runs out as it was taken last. */
-static void who_leaves_unheard_gives_nothing_up(void **state)
+/* Without an answer it is not released early; it expires after the last grant. */
+static void a_leaving_holder_without_an_answer_does_not_release(void **state)
 {
     struct scene *scene = *state;
 
@@ -310,7 +310,7 @@ static void who_leaves_unheard_gives_nothing_up(void **state)
     assert_null(scene->away);
 }
 
-static void who_leaves_late_gives_it_up(void **state)
+static void a_leaving_holder_whose_time_is_over_releases(void **state)
 {
     struct scene *scene = *state;
 
@@ -332,11 +332,12 @@ static void who_leaves_late_gives_it_up(void **state)
 struct holder {
     struct lease *lease;
     struct lease_request *away;
-    uint64_t there_at; /* at the keeper */
+    uint64_t there_at; /* arrival at the provider */
     uint64_t back_at;  /* 0: not there yet */
-    uint64_t rate;     /* of its clock, in ppm */
+    uint64_t rate;     /* speed of its clock, in ppm */
     uint64_t token;
-    uint64_t left_until; /* by its clock: it has left the lease, and nobody else gets it before; 0: it has not */
+    /* by its clock: it left the lease, and no other owner gets it before; 0: not left */
+    uint64_t left_until;
 };
 
 struct table {
@@ -344,19 +345,20 @@ struct table {
     struct lease_book book;
     struct holder holders[HOLDERS];
     uint64_t now;
-    uint64_t held; /* looks at which somebody held it */
-    uint64_t left; /* times that somebody left it */
+    uint64_t held; /* checks that found a holder */
+    uint64_t left; /* times that a holder left it */
     uint64_t token;
 };
 
-/* Never 0, and never before: clocks start apart. */
+/* Never 0, and never before: clocks differ at the start. */
 static uint64_t clock_of(const struct table *table, int index)
 {
     return (uint64_t)index * 77 * SECOND +
            table->now / 1000000 * table->holders[index].rate;
 }
 
-/* A tenth never arrives, another tenth is done and its answer is lost: the holder's driver says that nobody knows. */
+/* A tenth never arrives. For another tenth the answer is lost, so the driver reports an unknown
+ * outcome. */
 static void carry(struct table *table, int index)
 {
     struct holder *holder = &table->holders[index];
@@ -393,7 +395,8 @@ static struct lease *new_holder(int index)
     return lease_new(&options);
 }
 
-/* Some leave while they hold it; when all is said another life begins at the same address, which has what its former one had. */
+/* Some holders leave. Then the next incarnation begins at the same address, with the former one's
+ * lease. */
 static void leave(struct table *table, int index)
 {
     struct holder *holder = &table->holders[index];
@@ -421,7 +424,7 @@ static void act(struct table *table, int index)
     uint64_t now = clock_of(table, index);
     enum lease_news news;
 
-    /* Some sleep: what is due comes late, and lease_is_held is asked all the same. */
+    /* Some are suspended: steps come late, but lease_is_held is asked anyway. */
     if (what < 70)
         lease_step(lease, now);
     if (!table->holders[index].left_until) {
@@ -454,7 +457,7 @@ static void judge(struct table *table)
     table->held += (uint64_t)held;
 }
 
-static void two_never_hold_it(void **state)
+static void two_owners_never_hold_the_lease(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -493,20 +496,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_owner_at_a_time),
-        cmocka_unit_test(it_runs_out),
+        cmocka_unit_test(a_lease_expires),
         cmocka_unit_test(a_table_is_full),
         TEST(held_and_renewed),
         TEST(refused),
         TEST(unknown_is_not_acquired),
-        TEST(a_late_grant_is_given_back),
-        TEST(a_grant_counts_from_the_question),
+        TEST(a_late_grant_is_released),
+        TEST(a_grant_counts_from_its_request),
         TEST(a_renewal_may_fail),
         TEST(released_while_asking),
-        TEST(asked_again_while_one_is_away),
-        TEST(who_leaves_keeps_it_so_long),
-        TEST(who_leaves_unheard_gives_nothing_up),
-        TEST(who_leaves_late_gives_it_up),
-        cmocka_unit_test(two_never_hold_it),
+        TEST(acquiring_again_uses_the_answer_that_is_due),
+        TEST(a_leaving_holder_renews_for_the_rest_of_its_time),
+        TEST(a_leaving_holder_without_an_answer_does_not_release),
+        TEST(a_leaving_holder_whose_time_is_over_releases),
+        cmocka_unit_test(two_owners_never_hold_the_lease),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

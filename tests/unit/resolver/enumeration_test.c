@@ -1,5 +1,5 @@
-/* All reachability tables of up to five members against a second telling of the rules, in sets of bits; and all partitions:
- * of its sides at most one stays. */
+/* Compares all reachability tables of up to five members with a second implementation of the rules,
+ * in sets of bits. Checks for all partitions that at most one side stays. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #define N 5
 #define AGES 3
 
-typedef uint32_t set; /* of members, by index */
+typedef uint32_t set; /* members, by index */
 
 /* A side's view in bits. */
 struct view {
@@ -22,7 +22,7 @@ struct view {
     set status[9]; /* by enum peer_status */
     set role;
     set seen;
-    set cut[N]; /* by observer: whom it observes */
+    set cut[N]; /* subjects, by observer */
     set unreachable;
     const int32_t *up; /* up numbers */
 };
@@ -43,7 +43,7 @@ static const struct strategy strategies[] = {
 };
 #define STRATEGY_COUNT (int)(sizeof strategies / sizeof strategies[0])
 
-/* ---- the second telling ---- */
+/* ---- the second implementation ---- */
 
 enum answer { REACHABLE_GO, UNREACHABLE_GO, ALL_GO, INDIRECT_GO };
 
@@ -140,7 +140,7 @@ static enum answer majority(const struct strategy *strategy,
         return REACHABLE_GO;
     if (!staying)
         return ALL_GO;
-    /* Beside what the reference asks: a leader without the role may have moved somebody to up over there. */
+    /* Not in Akka: a leader without the role may have moved members to up over there. */
     if (strategy->joining_breaks_tie &&
         lowest_in(up) & far & ~view->role)
         lowest = lowest_in(staying | (joining & far));
@@ -205,7 +205,7 @@ static enum answer answer_of(const struct strategy *strategy,
         return majority(strategy, view, settled, leaving, joining);
     if (strategy->kind == STRATEGY_KEEP_OLDEST)
         return eldest(view, !strategy->keeps_alone, settled, leaving, joining);
-    return UNREACHABLE_GO; /* once it has the lease */
+    return UNREACHABLE_GO; /* with the lease */
 }
 
 static set victims(const struct strategy *strategy, const struct view *view,
@@ -243,13 +243,13 @@ static set victims(const struct strategy *strategy, const struct view *view,
     return downable & (between | seen | victims(strategy, &rest, further));
 }
 
-/* Without the lease the other side may stay: this one goes, and who is indirectly connected goes with it. */
+/* Without the lease the other side may stay: downs this side and indirectly connected members. */
 static set refused(const struct view *view)
 {
     return downable_of(view) & (indirect_of(view) | ~view->unreachable);
 }
 
-/* In the minority, which lets the other side ask first. */
+/* True in the minority, which lets the other side ask first. */
 static bool is_late(const struct view *view)
 {
     set settled = downable_of(view) & view->role & ~joining_of(view);
@@ -259,7 +259,7 @@ static bool is_late(const struct view *view)
                   lowest_in(settled)) == REACHABLE_GO;
 }
 
-/* ---- the first telling, from the same view ---- */
+/* ---- the first implementation, with the same view ---- */
 
 struct scene {
     struct side_member members[N];
@@ -291,7 +291,7 @@ static void make(struct scene *scene, const struct view *view)
     }
 }
 
-/* Of the scene that was made. */
+/* For the scene as made. */
 static set targets(const struct strategy *strategy, const struct scene *scene,
                    enum decision decision)
 {
@@ -337,7 +337,7 @@ static void expect_same(const struct view *view, int strategy,
              what, (unsigned long long)first, (unsigned long long)second, text);
 }
 
-/* lease-majority: as if the lease is got, as if it is not, and how long it is waited for. */
+/* lease-majority with the lease, without it, and its delay. */
 static void compare_lease(const struct view *view, int strategy,
                           const struct scene *scene)
 {
@@ -362,7 +362,7 @@ static void compare(const struct view *view, struct scene *scene)
     }
 }
 
-/* Bit by bit: who observes whom; the diagonal is left out. */
+/* A bit for each pair of observer and subject, without the diagonal. */
 static void put_table(struct view *view, uint32_t table)
 {
     for (int i = 0; i < view->n; i++) {
@@ -382,7 +382,7 @@ static void see(struct view *view, int self)
         (observed_of(view) | view->status[PEER_DOWN]) & ~(1u << self);
 }
 
-/* The index in base `count` is one status for each member. */
+/* The index is a number in base `count`: a status for each member. */
 static void put_statuses(struct view *view, const enum peer_status *choices,
                          uint32_t count, uint32_t index)
 {
@@ -402,7 +402,7 @@ static const enum peer_status statuses[] = { PEER_UP,      PEER_JOINING,
                                              PEER_LEAVING, PEER_EXITING,
                                              PEER_DOWN,    PEER_WEAKLY_UP };
 
-/* Who has the role that is asked for; the first is everybody. */
+/* Members with the strategy's role; the first set is all. */
 static const set roles[] = { 31, 5, 2, 0, 14, 19 };
 
 #define ROLES (sizeof roles / sizeof *roles)
@@ -434,7 +434,7 @@ static void every_view_of_three(void **state)
     }
 }
 
-/* All are up but at most one, which has each other status in turn. */
+/* All members are up, or all but one, which has each other status in turn. */
 static void every_table_of_four(void **state)
 {
     struct scene scene = { .side = { .member_count = 0 } };
@@ -460,7 +460,7 @@ static void every_table_of_four(void **state)
     }
 }
 
-/* A third of what statuses four members may have, another third with each table. */
+/* A third of all statuses of four members, another third with each table. */
 static void every_table_of_four_of_any_status(void **state)
 {
     struct scene scene = { .side = { .member_count = 0 } };
@@ -482,7 +482,7 @@ static void every_table_of_four_of_any_status(void **state)
     }
 }
 
-/* Each table, once with everybody up and with the role. */
+/* Each table twice: with all members up, and with the role. */
 static void look_at_five(struct view *view, uint32_t table, bool is_plain,
                          struct scene *scene)
 {
@@ -492,7 +492,7 @@ static void look_at_five(struct view *view, uint32_t table, bool is_plain,
     put_statuses(view, statuses, 6, is_plain ? 0 : mixed % power(6, N));
     view->role = is_plain ? 31 : roles[(mixed >> 14) % ROLES];
     view->up = up_numbers[table % AGES];
-    /* Who can be reached has seen it, nobody has, or anybody. */
+    /* Seen by the reachable members, by none, or by any. */
     view->seen = mixed % 3 == 0   ? 31 & ~observed_of(view)
                  : mixed % 3 == 1 ? 0
                                   : (mixed >> 4) & 31;
@@ -512,9 +512,9 @@ static void every_table_of_five(void **state)
     }
 }
 
-/* ---- partitions: what the rules are for ---- */
+/* ---- partitions ---- */
 
-/* Side i of the members: sides[i]. Each member's side, in the form in which each partition comes once. */
+/* The side of each member, in the form in which each partition occurs once. */
 struct partition {
     int side_of[N];
     set sides[N];
@@ -547,7 +547,8 @@ static bool next_partition(struct partition *partition, int n)
     return false;
 }
 
-/* What the nodes of a side see once their detectors have spoken: one of them observes each on the other sides. */
+/* The view of a side after its detectors have spoken: one of its members observes each member of
+ * other sides. */
 static void see_from(struct view *view, set side)
 {
     set there = all_of(view) & ~side;
@@ -561,13 +562,14 @@ static void see_from(struct view *view, set side)
                                  ~lowest_in(side));
 }
 
-/* Members that go on working: in the cluster, and not about to leave it. */
+/* Members that stay in the cluster and do not leave it. */
 static set working(const struct view *view)
 {
     return downable_of(view) & ~joining_of(view);
 }
 
-/* static-quorum is sound when there are no more members, those that come and go included, than two quorums less one. */
+/* static-quorum is sound for at most two quorums less one members, joining and leaving ones
+ * included. */
 static bool is_sound(const struct strategy *strategy, const struct view *view)
 {
     return strategy->kind != STRATEGY_STATIC_QUORUM ||
@@ -575,7 +577,7 @@ static bool is_sound(const struct strategy *strategy, const struct view *view)
                2 * (int)strategy->quorum_size;
 }
 
-/* Whether the side has a member left that works after it has decided. */
+/* True if a member of the side still works after the side's decision. */
 static bool survives(const struct strategy *strategy, struct view *view,
                      set side, struct scene *scene)
 {
@@ -597,7 +599,7 @@ static void judge_partition(struct view *view,
             if (!survives(&strategies[i], view, partition->sides[k], scene))
                 continue;
             left++;
-            /* Who stays lets nobody of the other sides stay. */
+            /* A side that stays downs all other sides. */
             assert_int_equal(downable_of(view) & ~partition->sides[k],
                              decide(&strategies[i], view, scene));
         }
@@ -635,7 +637,7 @@ static void at_most_one_side_stays(void **state)
     }
 }
 
-/* The leader's last act: some who joined are up, some who were leaving are exiting. */
+/* The leader's last action: some joining members become up, some leaving ones exiting. */
 static void change(struct view *view, set who, int32_t *up)
 {
     set joined = who & joining_of(view);
@@ -650,7 +652,8 @@ static void change(struct view *view, set who, int32_t *up)
     view->status[PEER_EXITING] |= exiting;
 }
 
-/* The reference's keep-majority is not, where the leader has not the role (strategy_test.c: a_tie_that_joining_breaks). */
+/* Akka's keep-majority does not, if the leader lacks the role (a_tie_that_joining_breaks in
+ * strategy_test.c). */
 static bool survives_changes(const struct strategy *strategy,
                              const struct view *view)
 {
@@ -688,9 +691,9 @@ static void judge_change(const struct view *before, set who, set side,
     }
 }
 
-/* The leader changes members when all have seen the former state; a partition comes before the other side hears of it. The
- * leader is the lowest that is up or leaving. */
-static void a_change_that_one_side_saw(void **state)
+/* The leader, the lowest member that is up or leaving, acts when all have seen the former state. A
+ * partition follows before the other side hears of it. */
+static void at_most_one_side_stays_after_a_change_that_one_saw(void **state)
 {
     struct scene scene = { .side = { .member_count = 0 } };
     struct view view = { .n = 2 };
@@ -725,7 +728,7 @@ int main(void)
         cmocka_unit_test(every_table_of_four_of_any_status),
         cmocka_unit_test(every_table_of_five),
         cmocka_unit_test(at_most_one_side_stays),
-        cmocka_unit_test(a_change_that_one_side_saw),
+        cmocka_unit_test(at_most_one_side_stays_after_a_change_that_one_saw),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

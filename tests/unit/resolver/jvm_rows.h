@@ -1,6 +1,7 @@
-/* Decisions of a JVM's resolver: drawn scenes of up to six members, half of the nodes with the role in most of them, and whom akka-cluster
- * 2.6.21's own strategies (KeepMajority, KeepOldest, StaticQuorum) then down; all, where they refuse to decide. Data, not to be
- * edited. In the form of strategy_test.c, which includes it. */
+/* Decisions of a JVM's resolver: random scenes of up to six members, most with the role on half of
+ * the nodes, and the nodes that akka-cluster 2.6.21's strategies (KeepMajority, KeepOldest,
+ * StaticQuorum) down; all, if they refuse to decide. Data, not to be edited. strategy_test.c
+ * includes it. */
 #ifndef TESTS_RESOLVER_JVM_ROWS_H
 #define TESTS_RESOLVER_JVM_ROWS_H
 

@@ -1,4 +1,4 @@
-/* When the resolver decides: stable for long enough, as leader; when nothing holds; when a lease has to be got first. */
+/* Tests when the resolver decides: after stability, as leader, when unstable, and with a lease. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #define COUNT 5
 
-/* The node is the first; members are letters in the order of their addresses. */
+/* This node is the first. Members are letters in the order of their addresses. */
 struct scene {
     struct side_member members[COUNT];
     struct side_record records[COUNT * COUNT];
@@ -140,7 +140,7 @@ static void downs_after_the_time(void **state)
 
     see(scene);
     assert_true(resolver_deadline(scene->resolver) == NEVER);
-    record(scene, "AC", "BD"); /* 080 */
+    record(scene, "AC", "BD");
     run(scene, 19900);
     assert_string_equal(scene->said, "");
     run(scene, 1200);
@@ -148,7 +148,7 @@ static void downs_after_the_time(void **state)
     assert_int_equal(resolver_counters(scene->resolver)->downed, 2);
 }
 
-static void without_delay(void **state) /* 070 */
+static void decides_without_delay(void **state)
 {
     struct scene *scene = *state;
 
@@ -159,7 +159,7 @@ static void without_delay(void **state) /* 070 */
     assert_string_equal(scene->said, "B");
 }
 
-static void only_the_leader(void **state) /* 071, 072 */
+static void only_the_leader_decides(void **state)
 {
     struct scene *scene = *state;
 
@@ -173,7 +173,7 @@ static void only_the_leader(void **state) /* 071, 072 */
     assert_string_equal(scene->said, "B");
 }
 
-static void leadership_counts_at_the_end(void **state) /* 074, 075 */
+static void leadership_counts_at_the_end(void **state)
 {
     struct scene *scene = *state;
 
@@ -192,7 +192,7 @@ static void leadership_counts_at_the_end(void **state) /* 074, 075 */
     assert_string_equal(scene->said, "B");
 }
 
-static void not_before_it_is_up(void **state)
+static void downs_no_member_before_it_is_up(void **state)
 {
     struct scene *scene = *state;
 
@@ -206,7 +206,7 @@ static void not_before_it_is_up(void **state)
     assert_string_equal(scene->said, "B");
 }
 
-static void healed_in_time(void **state) /* 077 */
+static void healed_in_time(void **state)
 {
     struct scene *scene = *state;
 
@@ -219,7 +219,7 @@ static void healed_in_time(void **state) /* 077 */
     assert_true(resolver_deadline(scene->resolver) == NEVER);
 }
 
-static void removed_in_time(void **state) /* 078 */
+static void removed_in_time(void **state)
 {
     struct scene *scene = *state;
 
@@ -232,7 +232,7 @@ static void removed_in_time(void **state) /* 078 */
     assert_true(resolver_deadline(scene->resolver) == NEVER);
 }
 
-static void already_down(void **state) /* 079 */
+static void already_down(void **state)
 {
     struct scene *scene = *state;
 
@@ -243,7 +243,7 @@ static void already_down(void **state) /* 079 */
     assert_string_equal(scene->said, "");
 }
 
-static void a_change_starts_the_time_anew(void **state)
+static void a_change_restarts_the_wait(void **state)
 {
     struct scene *scene = *state;
 
@@ -257,7 +257,7 @@ static void a_change_starts_the_time_anew(void **state)
     assert_string_equal(scene->said, "BC");
 }
 
-static void who_leaves_does_not(void **state)
+static void leaving_does_not_restart_the_wait(void **state)
 {
     struct scene *scene = *state;
 
@@ -271,7 +271,7 @@ static void who_leaves_does_not(void **state)
     assert_string_equal(scene->said, "B");
 }
 
-static void who_comes_up_does(void **state)
+static void becoming_up_restarts_the_wait(void **state)
 {
     struct scene *scene = *state;
 
@@ -287,7 +287,7 @@ static void who_comes_up_does(void **state)
     assert_string_equal(scene->said, "B");
 }
 
-static void who_is_exiting_does(void **state)
+static void becoming_exiting_restarts_the_wait(void **state)
 {
     struct scene *scene = *state;
 
@@ -303,7 +303,7 @@ static void who_is_exiting_does(void **state)
     assert_string_equal(scene->said, "B");
 }
 
-static void itself_last(void **state)
+static void downs_itself_last(void **state)
 {
     struct scene *scene = *state;
 
@@ -313,7 +313,7 @@ static void itself_last(void **state)
     assert_string_equal(scene->said, "BA");
 }
 
-static void indirectly_connected(void **state) /* 087 */
+static void indirectly_connected(void **state)
 {
     struct scene *scene = *state;
 
@@ -323,7 +323,7 @@ static void indirectly_connected(void **state) /* 087 */
     assert_string_equal(scene->said, "BA");
 }
 
-static void exiting_are_left_alone(void **state) /* 091 */
+static void exiting_are_left_alone(void **state)
 {
     struct scene *scene = *state;
 
@@ -334,8 +334,8 @@ static void exiting_are_left_alone(void **state) /* 091 */
     assert_string_equal(scene->said, "E");
 }
 
-/* Behaviour 8.3: also of one that was unreachable already. */
-static void who_is_downed_meanwhile_begins_the_wait_anew(void **state)
+/* Even if it was unreachable already. */
+static void becoming_down_restarts_the_wait(void **state)
 {
     struct scene *scene = *state;
 
@@ -349,7 +349,7 @@ static void who_is_downed_meanwhile_begins_the_wait_anew(void **state)
     assert_string_equal(scene->said, "E");
 }
 
-static void down_all_when_unstable(void **state) /* 093, 094 */
+static void down_all_when_unstable(void **state)
 {
     struct scene *scene = *state;
 
@@ -367,7 +367,8 @@ static void down_all_when_unstable(void **state) /* 093, 094 */
     assert_int_equal(resolver_counters(scene->resolver)->unstable, 1);
 }
 
-/* E comes and goes for longer than 35 s; doubts: some time in it B takes this node for unreachable. */
+/* E becomes unreachable and reachable for more than 35 s. doubts: in this time B observes this node
+ * as unreachable. */
 static void be_unstable(struct scene *scene, bool doubts)
 {
     record(scene, "A", "E");
@@ -384,8 +385,8 @@ static void be_unstable(struct scene *scene, bool doubts)
     run(scene, 6500);
 }
 
-/* Not in the reference: there it downs all others, too, who may all have seen a calm picture. */
-static void who_is_doubted_downs_itself_alone(void **state)
+/* Akka's resolver downs all others, too, which may all have seen a stable cluster. */
+static void a_suspected_node_downs_itself_alone(void **state)
 {
     struct scene *scene = *state;
 
@@ -396,7 +397,7 @@ static void who_is_doubted_downs_itself_alone(void **state)
     assert_int_equal(resolver_counters(scene->resolver)->unstable, 1);
 }
 
-static void who_is_doubted_and_goes_downs_nobody(void **state)
+static void a_suspected_node_that_exits_downs_no_member(void **state)
 {
     struct scene *scene = *state;
 
@@ -407,7 +408,7 @@ static void who_is_doubted_and_goes_downs_nobody(void **state)
     assert_int_equal(resolver_counters(scene->resolver)->unstable, 1);
 }
 
-static void a_doubt_that_is_over_is_forgotten(void **state)
+static void a_past_suspicion_is_forgotten(void **state)
 {
     struct scene *scene = *state;
 
@@ -419,7 +420,7 @@ static void a_doubt_that_is_over_is_forgotten(void **state)
     assert_string_equal(scene->said, "BCDEA");
 }
 
-static void not_when_that_is_off(void **state)
+static void instability_downs_no_member_when_off(void **state)
 {
     struct scene *scene = *state;
 
@@ -436,7 +437,7 @@ static void not_when_that_is_off(void **state)
     assert_string_equal(scene->said, "E");
 }
 
-static void what_healed_is_not_counted(void **state)
+static void healed_changes_do_not_count(void **state)
 {
     struct scene *scene = *state;
 
@@ -450,9 +451,9 @@ static void what_healed_is_not_counted(void **state)
     assert_string_equal(scene->said, "");
 }
 
-/* Whose reachability comes and goes before they are up makes nothing unstable: the reference's list of who is unreachable has only
- * members that came up (KeepMajority of akka-cluster 2.6.21, asked with each status). */
-static void who_never_came_up_makes_nothing_unstable(void **state)
+/* Reachability that changes before a member is up causes no instability. Akka's list of unreachable
+ * members has only members that were up (KeepMajority of akka-cluster 2.6.21). */
+static void members_never_up_cause_no_instability(void **state)
 {
     struct scene *scene = *state;
 
@@ -476,7 +477,7 @@ static void who_never_came_up_makes_nothing_unstable(void **state)
     assert_int_equal(resolver_counters(scene->resolver)->unstable, 1);
 }
 
-static void too_many_is_said(void **state) /* 082 */
+static void too_many_members_are_logged(void **state)
 {
     struct scene *scene = *state;
     struct trace_line line;
@@ -510,7 +511,7 @@ static void acquired(struct scene *scene, bool held)
     listen(scene);
 }
 
-static void a_lease_decides(void **state) /* 096 */
+static void a_lease_decides(void **state)
 {
     struct scene *scene = *state;
 
@@ -526,7 +527,7 @@ static void a_lease_decides(void **state) /* 096 */
     assert_string_equal(scene->said, "?DE");
     scene->members[3].status = scene->members[4].status = PEER_DOWN;
     see(scene);
-    /* It is kept until both are removed, and for release-after. */
+    /* Kept until both are removed, plus release-after. */
     run(scene, 50000);
     remove_last(scene);
     remove_last(scene);
@@ -544,8 +545,8 @@ static void a_lease_decides(void **state) /* 096 */
     assert_int_equal(resolver_phase(scene->resolver), RESOLVER_CALM);
 }
 
-/* Ready for shutdown goes before down where two change a member at a time (2.4): it is downed once more, and is removed once. */
-static void a_lease_is_given_back_after_one_that_was_downed_twice(void **state)
+/* In a merge ready for shutdown wins over down: the member is downed again, and removed once. */
+static void a_lease_is_released_although_a_member_was_downed_twice(void **state)
 {
     struct scene *scene = *state;
 
@@ -566,7 +567,7 @@ static void a_lease_is_given_back_after_one_that_was_downed_twice(void **state)
     assert_string_equal(scene->said, "?DEE!");
 }
 
-static void a_lease_that_is_refused(void **state) /* 097 */
+static void a_refused_lease_downs_this_side(void **state)
 {
     struct scene *scene = *state;
 
@@ -577,8 +578,8 @@ static void a_lease_that_is_refused(void **state) /* 097 */
     assert_int_equal(resolver_counters(scene->resolver)->reversed, 1);
 }
 
-/* The lease of who died with it is free after a while only. */
-static void nobody_asks_for_a_lease_to_down_who_is_down(void **state)
+/* A lease of a node that died is free only after a time. */
+static void downed_members_need_no_lease(void **state)
 {
     struct scene *scene = *state;
 
@@ -593,8 +594,8 @@ static void nobody_asks_for_a_lease_to_down_who_is_down(void **state)
     assert_string_equal(scene->said, "?");
 }
 
-/* It would be refused to the other side, for as long as it lasts. */
-static void who_downs_all_asks_for_no_lease(void **state)
+/* It would keep the other side from the lease. */
+static void downing_all_needs_no_lease(void **state)
 {
     struct scene *scene = *state;
 
@@ -604,11 +605,11 @@ static void who_downs_all_asks_for_no_lease(void **state)
     see(scene);
     run(scene, 19000);
     assert_string_equal(scene->said, "");
-    run(scene, 2000); /* at one tick it is stable, and was unstable for too long */
+    run(scene, 2000); /* stable, and unstable for too long, at one tick */
     assert_string_equal(scene->said, "BCDEA");
 }
 
-static void a_minority_waits(void **state) /* 061 */
+static void a_minority_waits(void **state)
 {
     struct scene *scene = *state;
 
@@ -623,7 +624,7 @@ static void a_minority_waits(void **state) /* 061 */
     assert_string_equal(scene->said, "?BA");
 }
 
-static void a_pair_needs_the_lease(void **state) /* 098 */
+static void a_pair_needs_the_lease(void **state)
 {
     struct scene *scene = *state;
 
@@ -634,7 +635,7 @@ static void a_pair_needs_the_lease(void **state) /* 098 */
     assert_string_equal(scene->said, "?BC");
 }
 
-static void a_lease_still_held(void **state)
+static void a_held_lease_is_not_requested_again(void **state)
 {
     struct scene *scene = *state;
 
@@ -644,8 +645,9 @@ static void a_lease_still_held(void **state)
     assert_string_equal(scene->said, "DE");
 }
 
-/* What it was taken for first is over, and it would be given back soon: the other side must find it taken all the same. */
-static void a_lease_still_held_is_kept_anew(void **state)
+/* The lease of an earlier decision would soon be released, but the other side must still find it
+ * taken. */
+static void a_held_lease_is_kept_for_a_later_decision(void **state)
 {
     struct scene *scene = *state;
 
@@ -653,12 +655,12 @@ static void a_lease_still_held_is_kept_anew(void **state)
     run(scene, 21000);
     acquired(scene, true);
     assert_string_equal(scene->said, "?E");
-    remove_last(scene); /* from here on it is kept for 40 s */
+    remove_last(scene); /* from here on kept for 40 s */
     run(scene, 18500);
     scene->records[scene->view.side.record_count++] = (struct side_record){ 0, 3 };
     scene->members[3].reachable = false;
     see(scene);
-    run(scene, 21000); /* decided half a second before it would be given back */
+    run(scene, 21000); /* decided half a second before the release */
     assert_string_equal(scene->said, "?ED");
     scene->members[3].status = PEER_DOWN;
     see(scene);
@@ -670,8 +672,8 @@ static void a_lease_still_held_is_kept_anew(void **state)
     assert_string_equal(scene->said, "?ED!");
 }
 
-/* Nobody is downed any more: it is not kept for ever because somebody who is down stays. */
-static void a_lease_is_not_kept_for_who_is_down(void **state)
+/* No member is downed any more: a downed one that stays does not keep the lease for ever. */
+static void a_lease_is_not_kept_for_members_downed_elsewhere(void **state)
 {
     struct scene *scene = *state;
 
@@ -679,15 +681,15 @@ static void a_lease_is_not_kept_for_who_is_down(void **state)
     run(scene, 21000);
     acquired(scene, true);
     remove_last(scene);
-    scene->members[3].status = PEER_DOWN; /* by somebody else */
+    scene->members[3].status = PEER_DOWN; /* by another node */
     scene->members[3].reachable = false;
     see(scene);
     run(scene, 41000);
     assert_string_equal(scene->said, "?E!");
 }
 
-/* The answer to the first release may never come: the keeper was slow, and the new question took its place. */
-static void a_lease_is_given_back_after_one_that_was_overtaken(void **state)
+/* The first release may never be answered: a new request replaced it at a slow provider. */
+static void a_lease_is_released_although_a_release_was_lost(void **state)
 {
     struct scene *scene = *state;
 
@@ -709,18 +711,18 @@ static void a_lease_is_given_back_after_one_that_was_overtaken(void **state)
     assert_string_equal(scene->said, "?E!?D!");
 }
 
-static void what_came_while_waiting_counts_after(void **state)
+static void changes_during_the_wait_count_afterwards(void **state)
 {
     struct scene *scene = *state;
 
     by_lease(scene, "A", "E");
     run(scene, 21000);
-    record(scene, "A", "D"); /* not looked at */
+    record(scene, "A", "D"); /* ignored */
     acquired(scene, true);
     assert_string_equal(scene->said, "?E");
     run(scene, 19000);
     assert_string_equal(scene->said, "?E");
-    run(scene, 3000); /* the lease is held: it is not asked for again */
+    run(scene, 3000); /* held, so not requested again */
     assert_string_equal(scene->said, "?EDE");
 }
 
@@ -754,7 +756,7 @@ static void a_decision_is_explained(void **state)
     assert_true(decided && members && observations);
 }
 
-/* All lines that begin so, one behind the other; each is a warning, as the decision is. */
+/* All lines with this beginning, joined; each is a warning, like the decision. */
 static void read_lines(struct trace *trace, char *text, size_t room)
 {
     struct trace_line line;
@@ -781,7 +783,7 @@ static uint32_t times(const char *text, const char *word)
 
 #define MANY 60
 
-/* Where a log has warnings only, and more words than a line takes: nothing of it is left out. */
+/* With warnings only, and more words than a line takes: all are logged. */
 static void a_decision_of_many_is_explained(void **state)
 {
     static struct side_member members[MANY];
@@ -830,14 +832,14 @@ static void a_decision_of_many_is_explained(void **state)
         assert_int_equal(times(text, word), i >= 40);
         (void)snprintf(word, sizeof word, "%.60s:2550", address);
         assert_int_equal(times(text, word),
-                         i == 0 ? 21 : i < 40 ? 1 : 3); /* downed, a member, observed */
+                         i == 0 ? 21 : i < 40 ? 1 : 3); /* as downed, as a member, as observed */
     }
     resolver_free(resolver);
     trace_free(trace);
 }
 
-/* Whether it was granted is one of the inputs. */
-static void what_became_of_the_lease_is_said(void **state)
+/* The outcome is an input of the decision. */
+static void the_outcome_of_the_lease_is_logged(void **state)
 {
     static char text[4096];
     struct scene *scene = *state;
@@ -851,7 +853,7 @@ static void what_became_of_the_lease_is_said(void **state)
     assert_non_null(strstr(text, "decides decision=down-reachable strategy=lease-majority lease=not-granted members=5 "));
 }
 
-static void that_a_lease_was_granted_is_said(void **state)
+static void a_granted_lease_is_logged(void **state)
 {
     static char text[4096];
     struct scene *scene = *state;
@@ -863,7 +865,7 @@ static void that_a_lease_was_granted_is_said(void **state)
     assert_non_null(strstr(text, " strategy=lease-majority lease=granted members=5 "));
 }
 
-static void that_nothing_was_stable_is_said(void **state)
+static void instability_is_logged(void **state)
 {
     static char text[4096];
     struct scene *scene = *state;
@@ -883,7 +885,7 @@ static void that_nothing_was_stable_is_said(void **state)
     assert_non_null(strstr(text, "it was decided from members=A:2550/u1,"));
 }
 
-static void that_it_goes_alone_is_said(void **state)
+static void downing_itself_alone_is_logged(void **state)
 {
     static char text[4096];
     struct scene *scene = *state;
@@ -901,47 +903,47 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(downs_after_the_time),
-        TEST(without_delay),
-        TEST(only_the_leader),
+        TEST(decides_without_delay),
+        TEST(only_the_leader_decides),
         TEST(leadership_counts_at_the_end),
-        TEST(not_before_it_is_up),
+        TEST(downs_no_member_before_it_is_up),
         TEST(healed_in_time),
         TEST(removed_in_time),
         TEST(already_down),
-        TEST(a_change_starts_the_time_anew),
-        TEST(who_leaves_does_not),
-        TEST(who_comes_up_does),
-        TEST(who_is_exiting_does),
-        TEST(itself_last),
+        TEST(a_change_restarts_the_wait),
+        TEST(leaving_does_not_restart_the_wait),
+        TEST(becoming_up_restarts_the_wait),
+        TEST(becoming_exiting_restarts_the_wait),
+        TEST(downs_itself_last),
         TEST(indirectly_connected),
         TEST(exiting_are_left_alone),
-        TEST(who_is_downed_meanwhile_begins_the_wait_anew),
+        TEST(becoming_down_restarts_the_wait),
         TEST(down_all_when_unstable),
-        TEST(who_is_doubted_downs_itself_alone),
-        TEST(who_is_doubted_and_goes_downs_nobody),
-        TEST(a_doubt_that_is_over_is_forgotten),
-        TEST(who_never_came_up_makes_nothing_unstable),
-        TEST(not_when_that_is_off),
-        TEST(what_healed_is_not_counted),
-        TEST(too_many_is_said),
+        TEST(a_suspected_node_downs_itself_alone),
+        TEST(a_suspected_node_that_exits_downs_no_member),
+        TEST(a_past_suspicion_is_forgotten),
+        TEST(members_never_up_cause_no_instability),
+        TEST(instability_downs_no_member_when_off),
+        TEST(healed_changes_do_not_count),
+        TEST(too_many_members_are_logged),
         TEST(a_lease_decides),
-        TEST(a_lease_is_given_back_after_one_that_was_downed_twice),
-        TEST(a_lease_that_is_refused),
-        TEST(nobody_asks_for_a_lease_to_down_who_is_down),
-        TEST(who_downs_all_asks_for_no_lease),
+        TEST(a_lease_is_released_although_a_member_was_downed_twice),
+        TEST(a_refused_lease_downs_this_side),
+        TEST(downed_members_need_no_lease),
+        TEST(downing_all_needs_no_lease),
         TEST(a_minority_waits),
         TEST(a_pair_needs_the_lease),
-        TEST(a_lease_still_held),
-        TEST(a_lease_still_held_is_kept_anew),
-        TEST(a_lease_is_not_kept_for_who_is_down),
-        TEST(a_lease_is_given_back_after_one_that_was_overtaken),
-        TEST(what_came_while_waiting_counts_after),
+        TEST(a_held_lease_is_not_requested_again),
+        TEST(a_held_lease_is_kept_for_a_later_decision),
+        TEST(a_lease_is_not_kept_for_members_downed_elsewhere),
+        TEST(a_lease_is_released_although_a_release_was_lost),
+        TEST(changes_during_the_wait_count_afterwards),
         TEST(a_decision_is_explained),
         cmocka_unit_test(a_decision_of_many_is_explained),
-        TEST(that_nothing_was_stable_is_said),
-        TEST(that_it_goes_alone_is_said),
-        TEST(what_became_of_the_lease_is_said),
-        TEST(that_a_lease_was_granted_is_said),
+        TEST(instability_is_logged),
+        TEST(downing_itself_alone_is_logged),
+        TEST(the_outcome_of_the_lease_is_logged),
+        TEST(a_granted_lease_is_logged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
