@@ -1,5 +1,5 @@
-/* Clusters of several data centers: each agrees and leads for itself, gossip and heartbeats go across by the oldest, and a cut between
- * them is told of data centers, not of members. */
+/* Tests clusters of several data centers: each agrees and leads for itself, the oldest send gossip
+ * and heartbeats across, and a cut is reported for data centers, not for members. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,13 +21,13 @@ static bool is_from(const struct outbound *out, const char *tail)
            !memcmp(out->sender.data + out->sender.size - size, tail, size);
 }
 
-/* What went where, of messages of one kind. */
+/* Messages of one kind by sender and receiver. */
 struct traffic {
     uint32_t beats[32];  /* heartbeats to other data centers, by sender */
-    uint32_t astray;     /* of those, to the own one */
+    uint32_t astray;     /* heartbeats within a data center */
     uint32_t gossip[32]; /* rounds and full gossips across, by sender */
     uint32_t taken[32];  /* by receiver */
-    uint32_t local[32];  /* the same, within, by sender */
+    uint32_t local[32];  /* within a data center, by sender */
     uint32_t width;      /* nodes of a data center */
 };
 
@@ -51,7 +51,7 @@ static void count(struct net *net, uint32_t from, uint32_t to,
     }
 }
 
-/* Nodes by index: `width` in each data center in turn, not started. */
+/* Nodes by index, `width` in each data center, not started. */
 static struct net *centers(uint64_t seed, uint32_t count, uint32_t width,
                            struct member_settings settings)
 {
@@ -100,8 +100,8 @@ static const struct member_view *view(const struct net *net, uint32_t by,
     return member_find(net->nodes[by].member, &net->nodes[of].identity.node);
 }
 
-/* MEM-316, MEM-317, MEM-328, MEM-326: all are up; each sees a leader of its own data center; up numbers begin at 1 in each. */
-static void each_has_its_leader_and_ages(void **state)
+/* All are up. Each sees a leader of its own data center. Up numbers begin at 1 in each. */
+static void each_data_center_has_its_leader_and_ages(void **state)
 {
     struct net *net = converged(41, 5, 2, (struct member_settings){ 0 });
     (void)state;
@@ -125,7 +125,7 @@ static void each_has_its_leader_and_ages(void **state)
     net_free(net);
 }
 
-/* MEM-281 to MEM-283: a data center that is up takes in the first members of another one, which become up of themselves. */
+/* The first members of a new data center become up by themselves. */
 static void a_new_center_joins(void **state)
 {
     struct net *net = centers(42, 5, 3, (struct member_settings){ 0 });
@@ -142,8 +142,8 @@ static void a_new_center_joins(void **state)
     net_free(net);
 }
 
-/* MEM-320: a member of another data center is downed from here, and everybody removes it. */
-static void one_is_downed_from_elsewhere(void **state)
+/* A member of another data center is downed from here. All remove it. */
+static void a_member_is_downed_from_another_data_center(void **state)
 {
     struct net *net = converged(43, 4, 2, (struct member_settings){ 0 });
     struct address address = net_address(3);
@@ -163,8 +163,8 @@ static void one_is_downed_from_elsewhere(void **state)
     net_free(net);
 }
 
-/* MEM-321, MEM-322, MEM-333, MEM-334: the two oldest of each data center send heartbeats across, to nobody of their own. */
-static void the_oldest_beat_across(void **state)
+/* The two oldest of each data center send heartbeats across, and none within. */
+static void the_oldest_send_heartbeats_across(void **state)
 {
     struct traffic traffic = { .width = 4 };
     struct net *net =
@@ -178,14 +178,14 @@ static void the_oldest_beat_across(void **state)
     for (uint32_t i = 0; i < 8; i++) {
         bool oldest = view(net, i, i)->up_number <= 2;
 
-        /* Ten rounds in thirty seconds, to two members each. */
+        /* ten rounds in thirty seconds, to two members each */
         assert_int_equal(traffic.beats[i], oldest ? 20 : 0);
     }
     net_free(net);
 }
 
-/* MEM-117, MEM-118, MEM-124, MEM-125, MEM-127: by chance the oldest gossip across, to the oldest there, whether they have seen it; the
- * others only within. */
+/* Sometimes the oldest gossip across, to the oldest there, whether or not these have seen the
+ * version. The others gossip only within. */
 static void the_oldest_gossip_across(void **state)
 {
     struct traffic traffic = { .width = 6 };
@@ -212,8 +212,8 @@ static void the_oldest_gossip_across(void **state)
     net_free(net);
 }
 
-/* MEM-116: who is alone in its data center has only others. */
-static void who_is_alone_gossips_across(void **state)
+/* A member alone in its data center has only others. */
+static void a_single_member_gossips_across(void **state)
 {
     struct traffic traffic = { .width = 3 };
     struct net *net = converged(
@@ -228,8 +228,9 @@ static void who_is_alone_gossips_across(void **state)
     net_free(net);
 }
 
-/* Of members whose rounds shall all go to other data centers some stay: two of one data center hear of each other's news. */
-static void a_part_of_the_gossip_stays_at_home(void **state)
+/* With all rounds set to go across, some stay, so that two members of a data center get each
+ * other's news. */
+static void some_gossip_stays_in_the_data_center(void **state)
 {
     struct traffic traffic = { .width = 6 };
     struct net *net = converged(
@@ -254,8 +255,8 @@ static void cut(struct net *net, bool off)
         net->cut[i] = off;
 }
 
-/* MEM-329, MEM-026: a cut is told of the data center, once, on both sides, and of no member; the healing too. */
-static void a_cut_is_told_of_centers(void **state)
+/* A cut is reported for the data center, once, on both sides, and for no member. So is its end. */
+static void a_cut_is_reported_for_data_centers(void **state)
 {
     struct net *net = converged(47, 6, 3, (struct member_settings){ 0 });
     const char *name;
@@ -292,8 +293,8 @@ static void a_cut_is_told_of_centers(void **state)
     net_free(net);
 }
 
-/* Behaviour 9: while the way is cut each side goes on: members join, become up, and leave; afterwards all agree. */
-static void both_sides_go_on_in_a_cut(void **state)
+/* During a cut each side continues: members join, become up and leave. Afterwards all agree. */
+static void both_sides_continue_during_a_cut(void **state)
 {
     struct member_settings settings = { .data_center = "west" };
     struct address seed = net_address(4);
@@ -324,8 +325,9 @@ static void both_sides_go_on_in_a_cut(void **state)
     net_free(net);
 }
 
-/* One that has crashed makes its data center unreachable for the others until it is removed, and holds up nobody there. */
-static void one_that_crashed(void **state)
+/* A crashed member makes its data center unreachable for the others until its removal, and delays
+ * no one there. */
+static void a_crashed_member_delays_no_other_data_center(void **state)
 {
     struct net *net = converged(49, 6, 3, (struct member_settings){ 0 });
     struct address address = net_address(4);
@@ -349,8 +351,9 @@ static void one_that_crashed(void **state)
     net_free(net);
 }
 
-/* Whom its own data center takes for dead ends, though those elsewhere say nothing; by one word it does not. */
-static void the_own_center_refuses(void **state)
+/* A node ends when its own data center says that it was removed, even if others say nothing; one
+ * word is not enough. */
+static void a_node_ends_when_its_data_center_refuses_it(void **state)
 {
     struct net *net = converged(50, 6, 3, (struct member_settings){ 0 });
     struct member *member = net->nodes[0].member;
@@ -366,17 +369,17 @@ static void the_own_center_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_has_its_leader_and_ages),
+        cmocka_unit_test(each_data_center_has_its_leader_and_ages),
         cmocka_unit_test(a_new_center_joins),
-        cmocka_unit_test(one_is_downed_from_elsewhere),
-        cmocka_unit_test(the_oldest_beat_across),
+        cmocka_unit_test(a_member_is_downed_from_another_data_center),
+        cmocka_unit_test(the_oldest_send_heartbeats_across),
         cmocka_unit_test(the_oldest_gossip_across),
-        cmocka_unit_test(who_is_alone_gossips_across),
-        cmocka_unit_test(a_part_of_the_gossip_stays_at_home),
-        cmocka_unit_test(a_cut_is_told_of_centers),
-        cmocka_unit_test(both_sides_go_on_in_a_cut),
-        cmocka_unit_test(one_that_crashed),
-        cmocka_unit_test(the_own_center_refuses),
+        cmocka_unit_test(a_single_member_gossips_across),
+        cmocka_unit_test(some_gossip_stays_in_the_data_center),
+        cmocka_unit_test(a_cut_is_reported_for_data_centers),
+        cmocka_unit_test(both_sides_continue_during_a_cut),
+        cmocka_unit_test(a_crashed_member_delays_no_other_data_center),
+        cmocka_unit_test(a_node_ends_when_its_data_center_refuses_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
-/* Clusters under random crashes, restarts, cuts, leaving and loss: statuses only go forward, a removed incarnation never returns, and
- * when the trouble ends all living nodes agree. A failing seed is printed. */
+/* Tests clusters with random crashes, restarts, cuts, leaving and loss. Statuses only go
+ * forward, a removed incarnation never returns, and all living nodes agree in the end. Prints a
+ * failing seed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,15 +16,15 @@
 
 enum {
     FEW = 7,
-    MANY = GOSSIP_CACHE_MEMBERS_MIN + 8, /* their gossips are taken in in steps of their own */
+    MANY = GOSSIP_CACHE_MEMBERS_MIN + 8, /* large gossips have steps of their own */
     ROUNDS_OF_FEW = 60,
     ROUNDS_OF_MANY = 80
 };
 
-/* What a node last told of each incarnation: status + 1; removed ones stay. */
+/* The last reported status of each incarnation; removed ones stay. */
 struct history {
     struct map statuses[MANY]; /* uid -> status + 1 */
-    uint64_t uids[MANY];       /* whose history that is */
+    uint64_t uids[MANY];       /* incarnations by index */
 };
 
 static void look(struct history *history, const struct net *net, uint64_t seed)
@@ -31,7 +32,7 @@ static void look(struct history *history, const struct net *net, uint64_t seed)
     for (uint32_t i = 0; i < net->count; i++) {
         const struct member *member = net->nodes[i].member;
 
-        /* No honest message may look like a forged one. */
+        /* No honest message may look forged. */
         if (member_counters(member)->dropped_hostile ||
             member_counters(member)->dropped_malformed)
             fail_msg("seed %llu: node %u refused an honest message",
@@ -71,7 +72,7 @@ static bool is_gone(const struct net *net, uint32_t index)
            member_is_stopped(net->nodes[index].member);
 }
 
-/* Downs whoever is unreachable from a node that is in. */
+/* Downs all members that are unreachable from a node in the cluster. */
 static void down_unreachable(struct net *net)
 {
     struct outbox outbox = { 0 };
@@ -94,7 +95,8 @@ static void down_unreachable(struct net *net)
     outbox_fini(&outbox);
 }
 
-/* Those who are in no cluster start anew, through a member when there is one: seeds that are all outside would found another. */
+/* Restarts nodes in no cluster, through a member if there is one: seed nodes that are all outside
+ * would found another. */
 static void restart_outside(struct net *net)
 {
     struct address seed = net_address(0);
@@ -149,8 +151,8 @@ static void trouble(struct net *net)
     outbox_fini(&outbox);
 }
 
-/* Who lives in a cluster of its own, split off by downing, or founded while the first seed saw nobody, cannot come back: two clusters do
- * not merge (behaviour 4.4). The smaller ones end, as a downing strategy would have them do. */
+/* Two clusters do not merge: one was split off by downing, or founded while the first seed node
+ * reached no other. The smaller one ends, as after the split brain resolver. */
 static bool has(const struct net *net, uint32_t index, uint32_t other)
 {
     const struct member_view *view =
@@ -214,7 +216,7 @@ static void show(const struct net *net)
     }
 }
 
-/* Returns how many gossips were merged by the lives that were there at the end. */
+/* Returns the number of gossips merged by the last incarnations. */
 static uint64_t play(uint64_t seed, uint32_t nodes, uint32_t rounds)
 {
     struct net *net = net_new(seed);
@@ -249,7 +251,7 @@ static void statuses_go_forward_and_all_agree_at_last(void **state)
         (void)play(seed, FEW, ROUNDS_OF_FEW);
 }
 
-static void so_do_those_of_many_nodes(void **state)
+static void statuses_of_many_nodes_go_forward_and_all_agree_at_last(void **state)
 {
     uint64_t merged = 0;
     (void)state;
@@ -263,7 +265,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statuses_go_forward_and_all_agree_at_last),
-        cmocka_unit_test(so_do_those_of_many_nodes),
+        cmocka_unit_test(statuses_of_many_nodes_go_forward_and_all_agree_at_last),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

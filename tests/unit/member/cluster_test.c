@@ -1,4 +1,5 @@
-/* Whole clusters of membership cores: joining, crash and downing, leaving, loss and reordering, restarts, refusals. */
+/* Tests whole clusters: joining, crashing and downing, leaving, loss and reordering, restarts,
+ * refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,13 +41,13 @@ static void five_nodes_converge(void **state)
         assert_int_equal(
             member_oldest(member, NULL)->profile->address->port, 2551);
     }
-    /* The first is number 1; the others follow in the order of addresses per change. */
+    /* The first is number 1. The others follow by address, for each change. */
     assert_int_equal(member_at(first, 0)->up_number, 1);
     net_free(net);
 }
 
-/* Seed 0 does not run, seed 1 says that it is in no cluster. */
-static void who_finds_no_cluster_says_which_seeds_are_silent(void **state)
+/* Seed node 0 does not run; seed node 1 is in no cluster. */
+static void a_search_without_success_logs_silent_seeds(void **state)
 {
     struct net *net = net_new(1);
     struct trace_line line;
@@ -67,13 +68,13 @@ static void who_finds_no_cluster_says_which_seeds_are_silent(void **state)
         assert_null(strstr(line.text, ":2552"));
         lines++;
     }
-    assert_int_equal(lines, 2); /* one of each node */
+    assert_int_equal(lines, 2); /* one from each node */
     trace_free(net->trace);
     net->trace = NULL;
     net_free(net);
 }
 
-/* Behaviour 1.6: after the delay for all of them, and not before the own interval. */
+/* All wait for the delay, and at least for their own interval. */
 static void first_rounds_wait_for_the_delay_and_for_their_interval(void **state)
 {
     struct member_settings settings = { .initial_delay_ms = 2000,
@@ -102,8 +103,8 @@ static void first_rounds_wait_for_the_delay_and_for_their_interval(void **state)
     net_free(net);
 }
 
-/* Of the node that wants them. */
-static void statistics_are_told_as_often_as_is_set(void **state)
+/* Only on the node that has them configured. */
+static void statistics_are_logged_at_their_interval(void **state)
 {
     struct member_settings settings = { .stats_interval_ms = 5000 };
     struct address seed = net_address(0);
@@ -202,7 +203,7 @@ static void crashed_node_is_unreachable_then_removed(void **state)
         assert_int_equal(last->previous, MEMBER_DOWN);
         assert_int_equal(member_count(net->nodes[i].member), 4);
     }
-    assert_false(down(net, 4, 3)); /* it is no member any more */
+    assert_false(down(net, 4, 3)); /* no longer a member */
     net_free(net);
 }
 
@@ -217,7 +218,7 @@ static void cut_off_node_comes_back(void **state)
     net_run(net, 15 * SECOND);
     assert_int_equal(net_told(net, 0, MEMBER_NEWS_UNREACHABLE, 2553), 1);
     assert_int_equal(net_told(net, 2, MEMBER_NEWS_UNREACHABLE, 0), 4);
-    /* Alone it takes itself for the leader; it may do nothing without convergence. */
+    /* Alone it considers itself the leader, but may do nothing without convergence. */
     assert_true(member_is_leader(net->nodes[2].member));
     assert_int_equal(
         member_leader(net->nodes[0].member)->profile->address->port,
@@ -260,7 +261,7 @@ static void leaving_passes_through_all_statuses(void **state)
         assert_int_equal(net_told(net, i, MEMBER_NEWS_REMOVED, 2553), 1);
         assert_int_equal(net_told(net, i, MEMBER_NEWS_UNREACHABLE, 0), 0);
     }
-    assert_true(leave(net, 1, 0)); /* another one, who leads */
+    assert_true(leave(net, 1, 0)); /* another one: the leader */
     assert_true(net_converge(net, 20 * SECOND));
     assert_true(member_is_stopped(net->nodes[0].member));
     assert_int_equal(
@@ -274,7 +275,7 @@ static void leaving_passes_through_all_statuses(void **state)
     net_free(net);
 }
 
-/* The ports, less that of node 0, that full gossip goes to: a bit for each. */
+/* The ports of full gossip, less that of node 0, as bits. */
 static uint32_t told_ports(struct outbox *outbox)
 {
     struct outbound out;
@@ -286,8 +287,8 @@ static uint32_t told_ports(struct outbox *outbox)
     return ports;
 }
 
-/* What a link that is full may leave out: the next round says it again. What nobody says again is none of it. */
-static void rounds_repeat_and_last_words_do_not(void **state)
+/* A full link may drop messages that the next round repeats, and no others. */
+static void only_messages_of_rounds_are_repeated(void **state)
 {
     struct net *net = net_new(22);
     struct outbox outbox = { 0 };
@@ -325,9 +326,9 @@ static void rounds_repeat_and_last_words_do_not(void **state)
     net_free(net);
 }
 
-/* MEM-174: the leader's Exiting goes at once to the two oldest (0, itself, and
- * 1) and to the two oldest of the leaver's role (3 and 4), to nobody else. */
-static void exiting_is_told_to_the_oldest_at_once(void **state)
+/* The leader's Exiting goes at once to the two oldest (0, itself, and 1) and to the two oldest of
+ * the leaving member's role (3 and 4), to no others. */
+static void exiting_is_sent_to_the_oldest_at_once(void **state)
 {
     static const char *const roles[] = { "worker" };
     struct member_settings settings = { .leader_interval_ms = 20000 };
@@ -380,7 +381,7 @@ static void exiting_node_stays_until_it_has_handed_over(void **state)
     net_run(net, 60 * SECOND);
     assert_int_equal(member_self(net->nodes[2].member)->status, MEMBER_EXITING);
     assert_int_equal(member_count(net->nodes[0].member), 3);
-    /* The rest of the cluster is not held up. */
+    /* the others are not delayed */
     assert_true(member_is_converged(net->nodes[0].member));
     member_exiting_done(net->nodes[2].member, net->now, &outbox);
     net_flush(net, 2, &outbox);
@@ -390,7 +391,7 @@ static void exiting_node_stays_until_it_has_handed_over(void **state)
     net_free(net);
 }
 
-/* How often it was said that a node is unreachable, always at that level. */
+/* How often a node was logged as unreachable, always at that level. */
 static uint32_t missed(struct net *net, uint32_t index, enum trace_level level)
 {
     struct trace_line line;
@@ -408,8 +409,8 @@ static uint32_t missed(struct net *net, uint32_t index, enum trace_level level)
     return count;
 }
 
-/* Behaviour 3.6: an exiting member ends soon, so that its silence is no warning. */
-static void who_is_exiting_and_silent_is_no_warning(void **state)
+/* An exiting member ends soon, so its silence is no warning. */
+static void a_silent_exiting_member_causes_no_warning(void **state)
 {
     struct net *net = net_new(6);
     (void)state;
@@ -436,7 +437,7 @@ static void who_is_exiting_and_silent_is_no_warning(void **state)
     net_free(net);
 }
 
-static void nobody_is_up_before_the_minimum(void **state)
+static void no_member_is_up_before_the_minimum(void **state)
 {
     struct member_role_minimum minimum = { "store", 2 };
     const char *const roles[] = { "store" };
@@ -457,7 +458,7 @@ static void nobody_is_up_before_the_minimum(void **state)
     net_start(net, 1);
     net_run(net, 20 * SECOND);
     assert_int_equal(net_told(net, 0, MEMBER_NEWS_SELF_UP, 0), 0);
-    net_start(net, 2); /* three members, but one with the role */
+    net_start(net, 2); /* three members, one with the role */
     net_run(net, 20 * SECOND);
     assert_int_equal(member_count(net->nodes[0].member), 3);
     assert_int_equal(net_told(net, 0, MEMBER_NEWS_SELF_UP, 0), 0);
@@ -492,7 +493,7 @@ static void joining_is_weakly_up_without_convergence(void **state)
     net_free(net);
 }
 
-/* The last of four is cut off, and the leader has just seen that; then a fifth joins. */
+/* One of four is cut off, and the leader has just seen that. Then a fifth joins. */
 static void joins_without_convergence(struct net *net)
 {
     uint32_t told = net_told(net, 0, MEMBER_NEWS_UNREACHABLE, 0);
@@ -509,8 +510,8 @@ static void joins_without_convergence(struct net *net)
     assert_int_equal(member_self(net->nodes[4].member)->status, MEMBER_JOINING);
 }
 
-/* Behaviour 5.1: agreeing once begins the wait anew. */
-static void the_wait_for_weakly_up_begins_anew(void **state)
+/* One convergence restarts the wait. */
+static void convergence_restarts_the_wait_for_weakly_up(void **state)
 {
     struct net *net = started(7, 4);
     (void)state;
@@ -531,8 +532,7 @@ static void the_wait_for_weakly_up_begins_anew(void **state)
     net_free(net);
 }
 
-/* Behaviour 6.6. */
-static void nobody_is_weakly_up_where_the_cluster_ends(void **state)
+static void no_member_is_weakly_up_during_full_shutdown(void **state)
 {
     struct net *net = started(7, 4);
     struct outbox outbox = { 0 };
@@ -552,8 +552,8 @@ static void nobody_is_weakly_up_where_the_cluster_ends(void **state)
     net_free(net);
 }
 
-/* Behaviour 5.3: the minimum holds for weakly up, too. */
-static void nobody_is_weakly_up_before_the_minimum(void **state)
+/* The minimum holds for weakly up, too. */
+static void no_member_is_weakly_up_before_the_minimum(void **state)
 {
     const struct member_settings settings = { .min_members = 4 };
     struct net *net = net_new(7);
@@ -577,8 +577,8 @@ static void nobody_is_weakly_up_before_the_minimum(void **state)
     net_free(net);
 }
 
-/* It is not there any more, as far as anybody knows. The third keeps the leader from acting. */
-static void who_joins_and_is_unreachable_is_not_weakly_up(void **state)
+/* The joiner is unreachable. The third member keeps the leader from acting. */
+static void an_unreachable_joiner_is_not_weakly_up(void **state)
 {
     const struct member_settings settings = { .weakly_up_after_ms = 12000 };
     struct net *net = net_new(7);
@@ -614,7 +614,7 @@ static void restarted_node_replaces_its_old_incarnation(void **state)
 
     assert_true(net_converge(net, 30 * SECOND));
     net_run(net, 5 * SECOND);
-    for (uint32_t index = 0; index < 3; index += 2) { /* the first seed too */
+    for (uint32_t index = 0; index < 3; index += 2) { /* also the first seed node */
         old = net->nodes[index].identity.node;
         net_crash(net, index);
         net_run(net, 1 * SECOND);
@@ -637,9 +637,10 @@ static uint64_t quiet_minute(struct net *net)
     return net->sent_bytes - before;
 }
 
-/* Thirty lives at one address, each of which makes a version of its own: no clock key of them stays in the statuses, of which a quiet
- * minute consists, and no tombstone. One key would add a sixth: that much more is granted, since not every member has one at first. */
-static void former_lives_leave_no_trace(void **state)
+/* Thirty incarnations at one address change the gossip. None may leave a clock key or a tombstone
+ * in the statuses, which a quiet minute consists of. A key would add a sixth. A third is allowed,
+ * because at first some members have no key. */
+static void former_incarnations_leave_no_trace(void **state)
 {
     struct member_settings settings = { .tombstone_ttl_ms = 30000 };
     struct net *net = net_new(18);
@@ -660,7 +661,7 @@ static void former_lives_leave_no_trace(void **state)
         net_start(net, 2);
         assert_true(net_converge(net, 60 * SECOND));
     }
-    net_run(net, 40 * SECOND); /* the last tombstone is over */
+    net_run(net, 40 * SECOND); /* the last tombstone expires */
     assert_true(quiet_minute(net) < before + before / 3);
     net_free(net);
 }
@@ -675,7 +676,7 @@ static void downed_node_stops(void **state)
     net_run(net, 3 * SECOND);
     assert_true(member_is_stopped(net->nodes[2].member));
     assert_int_equal(net_told(net, 2, MEMBER_NEWS_SELF_STOPPED, 0), 1);
-    net_run(net, 20 * SECOND); /* it is removed when it is seen unreachable */
+    net_run(net, 20 * SECOND); /* removed once seen as unreachable */
     assert_int_equal(member_count(net->nodes[0].member), 2);
     assert_true(down(net, 1, 1)); /* itself */
     net_run(net, 3 * SECOND);
@@ -716,7 +717,7 @@ static void differing_configuration_is_refused_with_reasons(void **state)
     assert_int_equal(member_count(net->nodes[1].member), 2);
     member_start(net->nodes[2].member, net->now, 0, &outbox);
     {
-        /* Carried by hand, so that the text of the reason can be read. */
+        /* Delivered by hand, so that the test can read the reason. */
         struct outbound out;
         struct outbox reply = { 0 };
         struct inbound inbound = { .from = net->nodes[2].identity.node };
@@ -743,14 +744,14 @@ static void differing_configuration_is_refused_with_reasons(void **state)
     assert_non_null(strstr(news.detail, "number-of-shards is 100 here and "
                                         "1000 there."));
     assert_false(member_next_news(net->nodes[2].member, &news));
-    /* Who was asked says it, too. */
+    /* The member that was asked logs it, too. */
     while (trace_next(net->trace, &line))
         said += strstr(line.text, "another configuration peer=10.0.0.1:2553") &&
                 strstr(line.text, "number-of-shards is 1000 here and 100 "
                                   "there.");
     assert_int_equal(said, 1);
     outbox_fini(&outbox);
-    right.accept_incompatible = true; /* enforcement off: it joins */
+    right.accept_incompatible = true; /* without enforcement it joins */
     net_add(net, 2, &right);
     net_start(net, 2);
     assert_true(net_converge(net, 20 * SECOND));
@@ -765,7 +766,7 @@ static void joiner_gives_up_when_told_so(void **state)
     struct net *net = net_new(11);
     (void)state;
 
-    net_add(net, 0, NULL); /* not started: no member */
+    net_add(net, 0, NULL); /* not started */
     net_add(net, 1, NULL);
     net_add(net, 2, &settings);
     net_start(net, 2);
@@ -791,7 +792,7 @@ static void only_the_first_seed_founds(void **state)
     assert_false(member_is_in(net->nodes[1].member));
     assert_false(member_is_in(net->nodes[2].member));
     net_start(net,
-              0); /* the other seed says that it is in none: no need to wait */
+              0); /* the other seed node is in no cluster: no need to wait */
     net_run(net, 1 * SECOND);
     assert_true(member_is_in(net->nodes[0].member));
     assert_true(net_converge(net, 20 * SECOND));
@@ -813,7 +814,7 @@ static void manual_join(void **state)
     assert_int_equal(net_told(net, 0, MEMBER_NEWS_SELF_UP, 0), 1);
     assert_false(
         member_join(net->nodes[0].member, net->now, 0, &first, &outbox));
-    net->cut[1] = true; /* the request is lost; it is repeated */
+    net->cut[1] = true; /* the request is lost and repeated */
     assert_true(
         member_join(net->nodes[1].member, net->now, 0, &first, &outbox));
     net_flush(net, 1, &outbox);
@@ -838,7 +839,7 @@ static bool join(struct net *net, uint32_t index, uint32_t other)
     return done;
 }
 
-/* Nodes that have founded clusters of one, each for itself. */
+/* Nodes that founded clusters of one. */
 static struct net *alone_traced(uint64_t seed, uint32_t count,
                                 struct trace *trace)
 {
@@ -875,12 +876,12 @@ static void clusters_of_one_are_linked(void **state)
         member_oldest(net->nodes[2].member, NULL)->profile->address->port,
         net_address(0).port);
     assert_int_equal(net_told(net, 2, MEMBER_NEWS_REMOVED, 0), 0);
-    assert_false(join(net, 1, 2)); /* there are others in its cluster */
+    assert_false(join(net, 1, 2)); /* its cluster has others */
     net_free(net);
 }
 
-/* While it waits to be welcomed it takes nobody in: there would be two clusters. */
-static void a_cluster_of_one_on_its_way_takes_nobody_in(void **state)
+/* A node that waits for a Welcome accepts no member, because there would be two clusters. */
+static void a_joining_cluster_of_one_accepts_no_member(void **state)
 {
     struct net *net = alone(32, 3);
     (void)state;
@@ -889,7 +890,7 @@ static void a_cluster_of_one_on_its_way_takes_nobody_in(void **state)
     assert_true(join(net, 1, 0));
     net_run(net, SECOND);
     net->cut[1] = false;
-    assert_true(join(net, 2, 1)); /* before its request is repeated */
+    assert_true(join(net, 2, 1)); /* before it repeats its request */
     net_run(net, 5 * SECOND);
     assert_int_equal(member_count(net->nodes[1].member), 1);
     assert_false(member_is_in(net->nodes[1].member));
@@ -913,7 +914,7 @@ static void clusters_of_one_that_join_each_other_are_one(void **state)
     }
 }
 
-/* The last of them is not there, and it is said that it is waited for: it may come. */
+/* The last node is absent. The log says that the others wait for it. */
 static void a_chain_of_clusters_of_one_waits_for_its_end(void **state)
 {
     struct trace *trace = trace_new(TRACE_WARNING);
@@ -922,7 +923,7 @@ static void a_chain_of_clusters_of_one_waits_for_its_end(void **state)
     uint32_t warnings = 0;
     (void)state;
 
-    net_crash(net, 3); /* later nobody says that heartbeats are late: none were due */
+    net_crash(net, 3); /* outside a cluster no heartbeats are due, so none can be late */
     assert_true(join(net, 0, 1));
     assert_true(join(net, 1, 2));
     assert_true(join(net, 2, 3));
@@ -931,7 +932,7 @@ static void a_chain_of_clusters_of_one_waits_for_its_end(void **state)
         assert_false(member_is_in(net->nodes[i].member));
     while (trace_next(trace, &line))
         warnings += !strncmp(line.text, "no welcome yet contact=", 23);
-    assert_int_equal(warnings, 3 * 4); /* each at each of its retries */
+    assert_int_equal(warnings, 3 * 4); /* one at each retry of each */
     assert_true(join(net, 2, 2));
     assert_true(net_converge(net, 30 * SECOND));
     while (trace_next(trace, &line))
@@ -941,8 +942,8 @@ static void a_chain_of_clusters_of_one_waits_for_its_end(void **state)
     trace_free(trace);
 }
 
-/* The other one is not there: back to the own cluster, by the same command. */
-static void a_cluster_of_one_may_stay(void **state)
+/* The other node is absent: the same command leads back to its own cluster. */
+static void a_cluster_of_one_can_return(void **state)
 {
     struct net *net = alone(43, 2);
     (void)state;
@@ -959,8 +960,8 @@ static void a_cluster_of_one_may_stay(void **state)
     net_free(net);
 }
 
-/* The welcome is lost and the member that sent it is gone: the gossip of the others lets the newcomer in. */
-static void lost_welcome_is_made_good_by_gossip(void **state)
+/* The Welcome is lost and its sender is gone. The others' gossip lets the newcomer in. */
+static void gossip_replaces_a_lost_welcome(void **state)
 {
     struct net *net = started(18, 3);
     (void)state;
@@ -975,7 +976,7 @@ static void lost_welcome_is_made_good_by_gossip(void **state)
             net_start(net, 3);
         net_run(net, 100 * 1000); /* a tenth of a millisecond */
     }
-    net->deaf[3] = true; /* the welcome is under way */
+    net->deaf[3] = true; /* the Welcome is under way */
     net_run(net, 50 * MS);
     net->deaf[3] = false;
     assert_false(member_is_in(net->nodes[3].member));
@@ -985,8 +986,8 @@ static void lost_welcome_is_made_good_by_gossip(void **state)
     net_free(net);
 }
 
-/* Behaviour 4.4: that is no change, and nobody has to ask. */
-static void who_is_welcomed_has_seen_the_welcome(void **state)
+/* This is no change, and no node has to ask. */
+static void a_welcomed_member_has_seen_the_version(void **state)
 {
     struct net *net = started(13, 1);
     const struct member *member;
@@ -1008,7 +1009,7 @@ static void who_is_welcomed_has_seen_the_welcome(void **state)
     net_free(net);
 }
 
-static void full_shutdown_prepares_everybody(void **state)
+static void full_shutdown_prepares_all_members(void **state)
 {
     struct net *net = started(14, 3);
     struct outbox outbox = { 0 };
@@ -1022,7 +1023,7 @@ static void full_shutdown_prepares_everybody(void **state)
     for (uint32_t i = 0; i < 3; i++)
         assert_int_equal(member_self(net->nodes[i].member)->status,
                          MEMBER_READY_FOR_SHUTDOWN);
-    net_add(net, 3, NULL); /* nobody is let in any more */
+    net_add(net, 3, NULL); /* no node may join any more */
     net_start(net, 3);
     net_run(net, 15 * SECOND);
     assert_false(member_is_in(net->nodes[3].member));
@@ -1046,7 +1047,7 @@ static void idle_cluster_is_silent(void **state)
     sent = net->sent;
     net_run(net, 60 * SECOND);
     assert_int_equal(net->sent_gossip, gossips); /* only statuses */
-    /* Per node and second: 9 heartbeats, 9 responses, 1 status. */
+    /* for each node and second: 9 heartbeats, 9 responses, 1 status */
     assert_in_range(net->sent - sent, 10 * 60 * 18, 10 * 60 * 20);
     net_free(net);
 }
@@ -1091,38 +1092,38 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(five_nodes_converge),
-        cmocka_unit_test(who_finds_no_cluster_says_which_seeds_are_silent),
+        cmocka_unit_test(a_search_without_success_logs_silent_seeds),
         cmocka_unit_test(first_rounds_wait_for_the_delay_and_for_their_interval),
-        cmocka_unit_test(statistics_are_told_as_often_as_is_set),
+        cmocka_unit_test(statistics_are_logged_at_their_interval),
         cmocka_unit_test(loss_and_reordering_only_delay),
         cmocka_unit_test(crashed_node_is_unreachable_then_removed),
         cmocka_unit_test(cut_off_node_comes_back),
         cmocka_unit_test(leaving_passes_through_all_statuses),
-        cmocka_unit_test(rounds_repeat_and_last_words_do_not),
-        cmocka_unit_test(exiting_is_told_to_the_oldest_at_once),
+        cmocka_unit_test(only_messages_of_rounds_are_repeated),
+        cmocka_unit_test(exiting_is_sent_to_the_oldest_at_once),
         cmocka_unit_test(exiting_node_stays_until_it_has_handed_over),
-        cmocka_unit_test(who_is_exiting_and_silent_is_no_warning),
-        cmocka_unit_test(nobody_is_up_before_the_minimum),
+        cmocka_unit_test(a_silent_exiting_member_causes_no_warning),
+        cmocka_unit_test(no_member_is_up_before_the_minimum),
         cmocka_unit_test(joining_is_weakly_up_without_convergence),
-        cmocka_unit_test(the_wait_for_weakly_up_begins_anew),
-        cmocka_unit_test(nobody_is_weakly_up_where_the_cluster_ends),
-        cmocka_unit_test(nobody_is_weakly_up_before_the_minimum),
-        cmocka_unit_test(who_joins_and_is_unreachable_is_not_weakly_up),
+        cmocka_unit_test(convergence_restarts_the_wait_for_weakly_up),
+        cmocka_unit_test(no_member_is_weakly_up_during_full_shutdown),
+        cmocka_unit_test(no_member_is_weakly_up_before_the_minimum),
+        cmocka_unit_test(an_unreachable_joiner_is_not_weakly_up),
         cmocka_unit_test(restarted_node_replaces_its_old_incarnation),
-        cmocka_unit_test(former_lives_leave_no_trace),
+        cmocka_unit_test(former_incarnations_leave_no_trace),
         cmocka_unit_test(downed_node_stops),
         cmocka_unit_test(differing_configuration_is_refused_with_reasons),
         cmocka_unit_test(joiner_gives_up_when_told_so),
         cmocka_unit_test(only_the_first_seed_founds),
         cmocka_unit_test(manual_join),
         cmocka_unit_test(clusters_of_one_are_linked),
-        cmocka_unit_test(a_cluster_of_one_on_its_way_takes_nobody_in),
+        cmocka_unit_test(a_joining_cluster_of_one_accepts_no_member),
         cmocka_unit_test(clusters_of_one_that_join_each_other_are_one),
         cmocka_unit_test(a_chain_of_clusters_of_one_waits_for_its_end),
-        cmocka_unit_test(a_cluster_of_one_may_stay),
-        cmocka_unit_test(lost_welcome_is_made_good_by_gossip),
-        cmocka_unit_test(who_is_welcomed_has_seen_the_welcome),
-        cmocka_unit_test(full_shutdown_prepares_everybody),
+        cmocka_unit_test(a_cluster_of_one_can_return),
+        cmocka_unit_test(gossip_replaces_a_lost_welcome),
+        cmocka_unit_test(a_welcomed_member_has_seen_the_version),
+        cmocka_unit_test(full_shutdown_prepares_all_members),
         cmocka_unit_test(idle_cluster_is_silent),
         cmocka_unit_test(fifty_nodes_converge),
         cmocka_unit_test(equal_seeds_give_equal_runs),

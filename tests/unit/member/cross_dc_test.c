@@ -1,4 +1,4 @@
-/* Heartbeats between data centers: who takes part, when they are sent, and what silence means. */
+/* Tests heartbeats between data centers: who sends them, when, and the meaning of silence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static const struct cross_dc_settings settings = {
     .connections = 2,
 };
 
-/* As test_add, in data center dc-west unless the letter is a to c. */
+/* As test_add; in data center dc-west unless the letter is a to c. */
 static struct profile *add(struct gossip *gossip, char letter,
                            enum member_status status, int32_t up_number)
 {
@@ -33,7 +33,7 @@ static struct profile *add(struct gossip *gossip, char letter,
     return profile;
 }
 
-/* Sends what is due; the letters of those it goes to, sorted, and the number of the heartbeat. */
+/* Sends what is due. Returns the heartbeat's number; letters: its receivers, sorted. */
 static int64_t sent(struct cross *cross, uint64_t now, char *letters)
 {
     struct outbox outbox = { 0 };
@@ -63,7 +63,7 @@ static int64_t sent(struct cross *cross, uint64_t now, char *letters)
     return heartbeat.sequence;
 }
 
-/* MEM-076: numbers 1, 2 at the interval. MEM-321, MEM-322: to the two oldest of the other data center. */
+/* Numbers 1, 2 at the interval, to the two oldest of the other data center. */
 static void the_oldest_send_to_the_oldest(void **state)
 {
     struct gossip gossip = { 0 };
@@ -75,7 +75,7 @@ static void the_oldest_send_to_the_oldest(void **state)
     (void)add(&gossip, 'b', MEMBER_UP, 2);
     (void)add(&gossip, 'd', MEMBER_JOINING, UP_NUMBER_NONE);
     cross_dc_follow(&cross, &settings, &gossip, a, 1 * SECOND);
-    assert_false(cross.is_active); /* nobody there was ever up */
+    assert_false(cross.is_active); /* no member there was ever up */
     assert_true(cross_dc_deadline(&cross) == NEVER);
     (void)add(&gossip, 'g', MEMBER_UP, 1);
     (void)add(&gossip, 'e', MEMBER_LEAVING, 3);
@@ -85,15 +85,15 @@ static void the_oldest_send_to_the_oldest(void **state)
     assert_true(cross_dc_deadline(&cross) == 5 * SECOND);
     assert_int_equal(sent(&cross, 5 * SECOND - 1, letters), 0);
     assert_int_equal(sent(&cross, 5 * SECOND, letters), 1);
-    assert_string_equal(letters, "fg"); /* numbers 2 and 1; neither e nor d */
+    assert_string_equal(letters, "fg"); /* up numbers 2 and 1; neither e nor d */
     assert_int_equal(sent(&cross, 8 * SECOND, letters), 2);
     assert_string_equal(letters, "fg");
     cross_dc_fini(&cross);
     gossip_fini(&gossip);
 }
 
-/* Behaviour 1.6: as all rounds; a node with a long delay says nothing before it is over. */
-static void nobody_sends_before_the_first_round(void **state)
+/* A node with a long delay sends nothing before its end. */
+static void no_heartbeat_is_sent_before_the_first_round(void **state)
 {
     struct gossip gossip = { 0 };
     struct cross cross = { .next_at = 9 * SECOND };
@@ -111,8 +111,8 @@ static void nobody_sends_before_the_first_round(void **state)
     gossip_fini(&gossip);
 }
 
-/* MEM-333, MEM-334: who is not one of the oldest sends nothing, until those are gone. */
-static void the_younger_are_dormant(void **state)
+/* A younger member sends only after the older ones are gone. */
+static void younger_members_send_no_heartbeats(void **state)
 {
     struct gossip gossip = { 0 };
     struct cross cross = { 0 };
@@ -136,7 +136,7 @@ static void the_younger_are_dormant(void **state)
     gossip_fini(&gossip);
 }
 
-/* Behaviour 3.2: silence of interval and pause is the end; one answer is enough to be back. */
+/* Silence for interval and pause makes a peer unavailable; one response ends that. */
 static void silence_has_a_deadline(void **state)
 {
     struct gossip gossip = { 0 };
@@ -150,7 +150,8 @@ static void silence_has_a_deadline(void **state)
     (void)add(&gossip, 'd', MEMBER_UP, 1);
     cross_dc_follow(&cross, &settings, &gossip, a, 0);
     assert_int_equal(sent(&cross, 3 * SECOND, letters), 1);
-    /* Never heard of: the first answer is missed a second later, and counts from there. */
+    /* Without a response, the first one is missing a second later, and silence counts from
+     * there. */
     assert_true(cross_dc_deadline(&cross) == 4 * SECOND);
     assert_true(cross_dc_is_available(&cross, &settings, &d, 100 * SECOND));
     assert_int_equal(sent(&cross, 4 * SECOND, letters), 0);
@@ -165,8 +166,8 @@ static void silence_has_a_deadline(void **state)
     gossip_fini(&gossip);
 }
 
-/* Nor is it silence of who would have been asked while this node did not run. */
-static void who_stood_still_misses_nobody_for_it(void **state)
+/* A suspended node asked no peer, so that is no silence. */
+static void a_suspended_node_misses_no_peer(void **state)
 {
     struct gossip gossip = { 0 };
     struct cross cross = { 0 };
@@ -186,8 +187,8 @@ static void who_stood_still_misses_nobody_for_it(void **state)
     gossip_fini(&gossip);
 }
 
-/* A removed one is forgotten with its silence, and so is its address when another incarnation comes. */
-static void the_removed_are_forgotten(void **state)
+/* A removed peer is forgotten with its silence; another incarnation at its address starts anew. */
+static void removed_far_peers_are_forgotten(void **state)
 {
     struct gossip gossip = { 0 };
     struct cross cross = { 0 };
@@ -217,7 +218,7 @@ static void the_removed_are_forgotten(void **state)
     gossip_fini(&gossip);
 }
 
-/* MEM-173: by up number, not by address. */
+/* By up number, not by address. */
 static void the_oldest_of_a_center(void **state)
 {
     struct gossip gossip = { 0 };
@@ -241,11 +242,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_oldest_send_to_the_oldest),
-        cmocka_unit_test(nobody_sends_before_the_first_round),
-        cmocka_unit_test(the_younger_are_dormant),
+        cmocka_unit_test(no_heartbeat_is_sent_before_the_first_round),
+        cmocka_unit_test(younger_members_send_no_heartbeats),
         cmocka_unit_test(silence_has_a_deadline),
-        cmocka_unit_test(who_stood_still_misses_nobody_for_it),
-        cmocka_unit_test(the_removed_are_forgotten),
+        cmocka_unit_test(a_suspended_node_misses_no_peer),
+        cmocka_unit_test(removed_far_peers_are_forgotten),
         cmocka_unit_test(the_oldest_of_a_center),
     };
 

@@ -1,4 +1,4 @@
-/* Seed nodes that are found: lists that grow, differ and vanish, and the one cluster that must come of them. */
+/* Tests found seed nodes: lists that grow, differ and vanish must lead to one cluster. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,11 +17,11 @@ static const struct member_settings by_dns = {
     .finds_seeds = true, .required_seeds = 2, .stable_margin_ms = 5000
 };
 
-/* What each node finds: a bit for each node of the list; none: the look fails. */
+/* The list that each node finds: a bit for each node in it; zero: a failed look-up. */
 struct finder {
     struct net *net;
     uint32_t lists[8];
-    bool is_away[8]; /* it gives no answer at all */
+    bool is_away[8]; /* it never answers */
     uint32_t file_watch[8];
 };
 
@@ -90,7 +90,8 @@ static void nodes_that_start_at_once_form_one_cluster(void **state)
     }
 }
 
-/* The others say nothing: only after the seed time-out, which begins when the list is settled. */
+/* The others are silent: the first founds only after seed-node-timeout, counted from the settled
+ * list. */
 static void the_first_waits_for_silent_ones(void **state)
 {
     struct finder finder = started(1, 1, 7, &by_dns);
@@ -103,7 +104,7 @@ static void the_first_waits_for_silent_ones(void **state)
     net_free(finder.net);
 }
 
-static void too_few_found_no_cluster(void **state)
+static void a_short_list_founds_no_cluster(void **state)
 {
     struct finder finder = started(2, 1, 1, &by_dns);
     (void)state;
@@ -116,14 +117,14 @@ static void too_few_found_no_cluster(void **state)
     net_free(finder.net);
 }
 
-/* Nobody but the first, and nobody who is not in its own list. */
-static void others_than_the_first_wait(void **state)
+/* Only the first founds, and only if it is in its own list. */
+static void only_the_first_of_its_list_founds(void **state)
 {
     struct finder finder = started(3, 3, 6, &by_dns);
     (void)state;
 
     finder.lists[1] = 7;
-    finder.net->cut[0] = true; /* 0 would be first, and is not there for the others */
+    finder.net->cut[0] = true; /* the others list 0 first, but do not reach it */
     finder.lists[0] = 6;
     run(&finder, 300 * SECOND);
     for (uint32_t i = 0; i < 2; i++)
@@ -142,7 +143,7 @@ static void a_node_that_is_not_listed_joins(void **state)
     net_free(finder.net);
 }
 
-/* As long as lists change nobody founds. */
+/* No cluster is founded while lists change. */
 static void a_list_that_changes_founds_nothing(void **state)
 {
     struct finder finder = started(5, 2, 3, &by_dns);
@@ -159,8 +160,9 @@ static void a_list_that_changes_founds_nothing(void **state)
     net_free(finder.net);
 }
 
-/* Looks that fail confirm nothing, and come ever more seldom; what was found stays. */
-/* A file that is written line by line while a cluster is there: its first look shows the node itself, alone. */
+/* Failed look-ups confirm nothing and become rarer. The known list stays. */
+/* The file is written line by line while a cluster exists. At first it shows only the node
+ * itself. */
 static void a_list_that_is_being_written_founds_nothing(void **state)
 {
     const struct member_settings by_file = { .finds_seeds = true,
@@ -181,7 +183,7 @@ static void a_list_that_is_being_written_founds_nothing(void **state)
     net_free(finder.net);
 }
 
-static void looks_that_fail_confirm_nothing(void **state)
+static void failed_look_ups_confirm_nothing(void **state)
 {
     struct finder finder = started(6, 2, 3, &by_dns);
     (void)state;
@@ -192,14 +194,15 @@ static void looks_that_fail_confirm_nothing(void **state)
     run(&finder, 300 * SECOND);
     assert_false(is_in(&finder, 0));
     assert_in_range(finder.file_watch[0], 300 / 18 - 1, 300 / 15 + 6);
-    finder.lists[0] = finder.lists[1] = 3; /* the same as before: an hour between two looks is no reason to begin anew */
+    /* as before; an hour between look-ups restarts nothing */
+    finder.lists[0] = finder.lists[1] = 3;
     run(&finder, 18 * SECOND + 10 * SECOND);
     assert_true(net_is_converged(finder.net));
     net_free(finder.net);
 }
 
-/* A look that takes for ever: nothing else is asked meanwhile, and nothing founded. */
-static void a_look_without_an_end(void **state)
+/* During a look-up that never ends, no node asks or founds anything. */
+static void a_look_up_that_never_ends_founds_nothing(void **state)
 {
     struct finder finder = started(7, 1, 1, &by_dns);
     (void)state;
@@ -212,7 +215,8 @@ static void a_look_without_an_end(void **state)
     net_free(finder.net);
 }
 
-/* Node 0 finds itself alone for a while, as in a service that grows: it must not found beside the cluster that is there. */
+/* Node 0 finds only itself for a time, as in a growing service. It must not found beside the
+ * existing cluster. */
 static void a_cluster_that_is_there_is_joined(void **state)
 {
     struct finder finder = started(8, 2, 6, &by_dns);
@@ -233,8 +237,8 @@ static void a_cluster_that_is_there_is_joined(void **state)
     net_free(finder.net);
 }
 
-/* A node that is in no cluster says so while the list is young; it may be in one when the list is settled. */
-static void refusals_of_old_do_not_count(void **state)
+/* A node in no cluster says so while the list is new, but may be in one when it is settled. */
+static void old_refusals_do_not_count(void **state)
 {
     struct finder finder = started(9, 3, 7, &by_dns);
     (void)state;
@@ -268,7 +272,7 @@ static void new_clusters_may_be_forbidden(void **state)
     net_free(finder.net);
 }
 
-/* A list that is given, as a file: no margin, and one is enough. */
+/* A list from a file: no margin, and one node is enough. */
 static void a_list_of_one_without_a_margin(void **state)
 {
     struct finder finder =
@@ -279,11 +283,12 @@ static void a_list_of_one_without_a_margin(void **state)
     assert_true(is_in(&finder, 0));
     finder.file_watch[0] = 0;
     run(&finder, 60 * SECOND);
-    assert_true(finder.file_watch[0] <= 1); /* who is in looks for nothing; one look may have been on its way */
+    /* a member looks for nothing; one look-up may have been under way */
+    assert_true(finder.file_watch[0] <= 1);
     net_free(finder.net);
 }
 
-static void giving_up_ends_the_looks(void **state)
+static void giving_up_ends_the_look_ups(void **state)
 {
     struct member_settings settings = by_dns;
     struct finder finder;
@@ -316,18 +321,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_that_start_at_once_form_one_cluster),
         cmocka_unit_test(the_first_waits_for_silent_ones),
-        cmocka_unit_test(too_few_found_no_cluster),
-        cmocka_unit_test(others_than_the_first_wait),
+        cmocka_unit_test(a_short_list_founds_no_cluster),
+        cmocka_unit_test(only_the_first_of_its_list_founds),
         cmocka_unit_test(a_node_that_is_not_listed_joins),
         cmocka_unit_test(a_list_that_changes_founds_nothing),
         cmocka_unit_test(a_list_that_is_being_written_founds_nothing),
-        cmocka_unit_test(looks_that_fail_confirm_nothing),
-        cmocka_unit_test(a_look_without_an_end),
+        cmocka_unit_test(failed_look_ups_confirm_nothing),
+        cmocka_unit_test(a_look_up_that_never_ends_founds_nothing),
         cmocka_unit_test(a_cluster_that_is_there_is_joined),
-        cmocka_unit_test(refusals_of_old_do_not_count),
+        cmocka_unit_test(old_refusals_do_not_count),
         cmocka_unit_test(new_clusters_may_be_forbidden),
         cmocka_unit_test(a_list_of_one_without_a_margin),
-        cmocka_unit_test(giving_up_ends_the_looks),
+        cmocka_unit_test(giving_up_ends_the_look_ups),
         cmocka_unit_test(seeds_are_given_or_found),
     };
 

@@ -1,5 +1,5 @@
-/* What a gossip of many members costs, in comparisons of nodes: each is a search's step, or a list walked the slow way. Time is no
- * measure here; the number grows with the members, not with members times observations. */
+/* Counts comparisons of nodes for a gossip of many members: steps of searches, or slow walks of
+ * lists. They grow with the members, not with members times observations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +10,8 @@
 #include "member/inside.h"
 #include "values.h"
 
-#define DEAD_SHARE 5 /* one of so many */
-#define OBSERVERS 9  /* of each that is dead */
+#define DEAD_SHARE 5 /* one of so many is dead */
+#define OBSERVERS 9  /* of each dead one */
 
 static uint64_t compared;
 
@@ -46,7 +46,7 @@ static enum peer_form all_brief(const void *user, const struct node_id *node)
     return PEER_BRIEF;
 }
 
-/* A member of a cluster in which one of five is dead, as nine others see each. */
+/* A member of a cluster in which one of five is dead, as observed by nine others each. */
 static struct member *make_member(uint32_t count, struct outbox *outbox)
 {
     struct member_settings settings = { .form_of = all_brief };
@@ -87,7 +87,7 @@ static void drain(struct member *member, struct outbox *outbox)
         ;
 }
 
-/* From the member that stands at that index: the own gossip, and what it did to it. */
+/* Sends our gossip, changed, from the member at that index. */
 static void put_gossip(struct member *member, uint32_t from, bool is_newer,
                        struct buf *payload)
 {
@@ -110,7 +110,7 @@ static void put_gossip(struct member *member, uint32_t from, bool is_newer,
     gossip_cache_put_gossip(&test_identity, &packed, &theirs, &head);
     wire_put_envelope(&test_identity, payload, PROFILE_NODE(by->profile),
                       PROFILE_NODE(member->self), buf_slice(&packed));
-    if (!is_newer) /* now both have something that the other has not */
+    if (!is_newer) /* now each has a change that the other lacks */
         member_gossip_changed(member);
     member_settle(member, 2);
     gossip_cache_fini(&head);
@@ -118,7 +118,7 @@ static void put_gossip(struct member *member, uint32_t from, bool is_newer,
     gossip_fini(&theirs);
 }
 
-/* How many comparisons one gossip takes until it is answered and told. */
+/* Comparisons until a gossip is answered and reported. */
 static uint64_t effort(uint32_t count, bool is_newer)
 {
     struct outbox outbox = { 0 };
@@ -145,7 +145,7 @@ static uint64_t effort(uint32_t count, bool is_newer)
     return compared;
 }
 
-static void a_gossip_is_taken_in_without_searching(void **state)
+static void a_gossip_is_applied_without_searches(void **state)
 {
     (void)state;
     for (int is_newer = 0; is_newer < 2; is_newer++) {
@@ -155,7 +155,7 @@ static void a_gossip_is_taken_in_without_searching(void **state)
         print_message("%s: %llu comparisons for 250 members, %llu for 1,000\n",
                       is_newer ? "newer" : "merged", (unsigned long long)small,
                       (unsigned long long)large);
-        assert_true(small > 0); /* they are counted */
+        assert_true(small > 0); /* the count works */
         assert_true(large < 4 * 1000);
     }
 }
@@ -163,7 +163,7 @@ static void a_gossip_is_taken_in_without_searching(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gossip_is_taken_in_without_searching),
+        cmocka_unit_test(a_gossip_is_applied_without_searches),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

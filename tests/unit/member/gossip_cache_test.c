@@ -1,4 +1,5 @@
-/* The two parts of a large gossip: the same message as in one, read by its tail where the head is known. */
+/* Tests large gossips in two parts: they are the same message as in one, and only the tail is read
+ * if the head is known. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,7 +86,7 @@ static bool same(const struct gossip *left, const struct gossip *right)
     return equal;
 }
 
-/* As anybody reads it who knows nothing of parts. */
+/* As read without knowledge of parts. */
 static void expect_reads(const struct buf *packed, const struct gossip *gossip)
 {
     struct gossip none = { 0 };
@@ -118,7 +119,7 @@ static void two_parts_are_the_same_message(void **state)
         expect_reads(&packed, &gossip);
         for (uint32_t k = 0; k < gossip.members.count; k += 3)
             gossip.members.items[k].seen = true;
-        put(&packed, &gossip, &head); /* with the head that is there */
+        put(&packed, &gossip, &head); /* with the existing head */
         expect_reads(&packed, &gossip);
         gossip_cache_fini(&head);
         gossip_fini(&gossip);
@@ -147,7 +148,7 @@ static void the_same_version_is_read_by_its_tail(void **state)
         for (uint32_t i = 0; i < MEMBERS; i++)
             assert_int_equal(seen[i], gossip.members.items[i].seen);
     }
-    /* Another version, and one without a head. */
+    /* another version, and one without a head */
     clock_increment(&gossip.clock, &gossip.members.items[3].profile->key);
     put(&packed, &gossip, &other);
     assert_false(gossip_cache_get_seen(buf_slice(&packed), &gossip, &head, seen));
@@ -181,7 +182,7 @@ static void other_observations_are_read_whole(void **state)
     parts_drop(&parts);
 }
 
-/* Who has seen a version is told by seers alone: observations in the tail would be others than the head's. */
+/* A tail may have only the seen set: observations would change the head. */
 static void a_tail_with_more_is_read_whole(void **state)
 {
     struct buf tail = { 0 };
@@ -228,7 +229,7 @@ static void a_head_is_taken_over(void **state)
     assert_int_equal(head.crc, taken.crc);
     put(&again, &read, &taken);
     assert_true(slice_equal(buf_slice(&packed), buf_slice(&again)));
-    /* Not where it is another gossip's, nor out of one that has no parts. */
+    /* Not from another gossip, and not from one without parts. */
     clock_increment(&read.clock, &read.members.items[3].profile->key);
     gossip_cache_take(&test_identity, buf_slice(&packed), &opened, &read, &taken);
     assert_int_equal(taken.bytes.size, 0);
@@ -250,7 +251,7 @@ static void a_head_is_taken_over(void **state)
     buf_fini(&again);
 }
 
-/* Reads with the names of `parts`, and without; both must say the same. */
+/* Reads with the names of `parts` and without. Both must agree. */
 static enum verdict read_both(const struct parts *parts, struct slice packed,
                               const struct gossip *expected)
 {
@@ -277,8 +278,9 @@ static enum verdict read_both(const struct parts *parts, struct slice packed,
     return verdict;
 }
 
-/* Opened in one step and read in a later one: with what was opened where the names are still known, else anew. */
-static void what_was_opened_is_read_later(void **state)
+/* Opened in one step and read in a later one: as opened if the names are still known, otherwise
+ * again. */
+static void an_opened_gossip_is_read_later(void **state)
 {
     struct gossip_cache none = { 0 };
     struct parts parts;
@@ -323,7 +325,7 @@ static void known_names_are_not_read(void **state)
 
     parts_make(&parts);
     buf_put_slice(&names, buf_slice(&parts.head.names.bytes));
-    /* Another version of the same nodes: the names' bytes are the same. */
+    /* another version of the same nodes: the names' bytes are equal */
     parts.gossip.members.items[7].status = MEMBER_LEAVING;
     parts.gossip.members.items[9].seen = true;
     clock_increment(&parts.gossip.clock,
@@ -334,14 +336,14 @@ static void known_names_are_not_read(void **state)
     assert_int_equal(read_both(&parts, buf_slice(&packed), &parts.gossip),
                      WIRE_OK);
     expect_reads(&packed, &parts.gossip);
-    gossip_cache_clear(&parts.head); /* the names stay */
+    gossip_cache_clear(&parts.head); /* keeps the names */
     assert_int_equal(read_both(&parts, buf_slice(&packed), &parts.gossip),
                      WIRE_OK);
     put(&packed, &parts.gossip, &parts.head);
     assert_true(
         slice_equal(buf_slice(&names), buf_slice(&parts.head.names.bytes)));
     expect_reads(&packed, &parts.gossip);
-    /* Other nodes: one is gone, and one has a tombstone in place of another. */
+    /* other nodes: one is removed, and one has a tombstone instead of another */
     (void)gossip_remove(&parts.gossip,
                         PROFILE_NODE(parts.gossip.members.items[5].profile), 1);
     gossip_cache_clear(&other);
@@ -383,7 +385,7 @@ static void broken_bytes_behind_known_names_are_refused(void **state)
     parts_drop(&parts);
 }
 
-/* Whatever is wrong: it is not taken for the own version, or all that it tells is who has seen that. */
+/* Broken bytes are not taken for our version, or only add to its seen set. */
 static void broken_bytes_are_not_believed(void **state)
 {
     struct parts parts;
@@ -411,7 +413,7 @@ int main(void)
         cmocka_unit_test(other_observations_are_read_whole),
         cmocka_unit_test(a_tail_with_more_is_read_whole),
         cmocka_unit_test(a_head_is_taken_over),
-        cmocka_unit_test(what_was_opened_is_read_later),
+        cmocka_unit_test(an_opened_gossip_is_read_later),
         cmocka_unit_test(known_names_are_not_read),
         cmocka_unit_test(broken_bytes_behind_known_names_are_refused),
         cmocka_unit_test(broken_bytes_are_not_believed),

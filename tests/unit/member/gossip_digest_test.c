@@ -1,4 +1,4 @@
-/* Brief messages: their bytes, whole clusters that speak briefly, and those where only some do. */
+/* Tests short messages: their bytes, and clusters in which all or some nodes use them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,14 +19,14 @@ static enum peer_form all_brief(const void *user, const struct node_id *node)
     return PEER_BRIEF;
 }
 
-/* Every third one is of an older version of this library, or a JVM. */
+/* Every third node is a JVM or an older version of this library. */
 static enum peer_form some_brief(const void *user, const struct node_id *node)
 {
     (void)user;
     return node->address.port % 3 ? PEER_BRIEF : PEER_USUAL;
 }
 
-/* A third each: brief, never met, usual. */
+/* A third each: short, never met, Akka's form. */
 static enum peer_form all_forms(const void *user, const struct node_id *node)
 {
     (void)user;
@@ -63,7 +63,7 @@ static void fill(struct gossip *gossip, uint32_t count)
     clock_increment(&gossip->clock, &gossip->members.items[0].profile->key);
 }
 
-static void who_has_seen_it_goes_over(void **state)
+static void seen_sets_are_united(void **state)
 {
     const uint32_t sizes[] = { 1, 7, 8, 9, 64, 100 };
     (void)state;
@@ -126,7 +126,7 @@ static void another_version_has_another_digest(void **state)
     gossip_fini(&gossip);
 }
 
-static void what_is_malformed_changes_nothing(void **state)
+static void malformed_payloads_change_nothing(void **state)
 {
     uint8_t bytes[GOSSIP_DIGEST_SIZE + 8 + GOSSIP_MEMBERS_MAX / 8 + 2] = { 0 };
     struct gossip gossip = { 0 };
@@ -144,7 +144,8 @@ static void what_is_malformed_changes_nothing(void **state)
     assert_false(gossip_digest_get(slice_of(bytes, sizeof bytes), &version, &seen));
     fill(&gossip, 10);
     memset(bytes, 0xff, sizeof bytes);
-    for (size_t size = 0; size < 4; size++) /* two are right, but name more than ten members */
+    /* two have the right size, but name more than ten members */
+    for (size_t size = 0; size < 4; size++)
         assert_false(gossip_digest_unite(&gossip, slice_of(bytes, size), &changed,
                                  &lacking));
     assert_int_equal(gossip_seen_count(&gossip), 4);
@@ -180,13 +181,13 @@ static void check_life(uint64_t seed, forms *form_of)
     net_free(net);
 }
 
-static void fifty_nodes_live_briefly(void **state)
+static void fifty_nodes_use_short_messages(void **state)
 {
     (void)state;
     check_life(1, all_brief);
 }
 
-static void nodes_of_all_kinds_live_together(void **state)
+static void nodes_of_all_forms_make_one_cluster(void **state)
 {
     (void)state;
     check_life(2, some_brief);
@@ -204,14 +205,14 @@ static uint64_t bytes_of_forming(forms *form_of)
     return bytes;
 }
 
-static void a_gossip_is_sent_to_who_lacks_it(void **state)
+static void a_gossip_is_sent_to_a_node_that_lacks_it(void **state)
 {
     (void)state;
     assert_in_range(bytes_of_forming(all_brief), 1,
                     bytes_of_forming(NULL) / 2);
 }
 
-static void an_idle_cluster_says_little(void **state)
+static void an_idle_cluster_sends_few_bytes(void **state)
 {
     struct net *net = started(5, 40, all_brief);
     uint64_t gossips;
@@ -226,13 +227,13 @@ static void an_idle_cluster_says_little(void **state)
     bytes = net->sent_bytes;
     net_run(net, 60 * SECOND);
     assert_int_equal(net->sent_gossip, gossips);
-    /* Per node and second: 9 heartbeats and 9 responses without payload, 1 version. */
+    /* for each node and second: 9 heartbeats and 9 responses without payload, 1 version */
     assert_in_range(net->sent - sent, 40 * 60 * 18, 40 * 60 * 20);
     assert_in_range(net->sent_bytes - bytes, 40 * 59 * 33, 40 * 61 * 33);
     net_free(net);
 }
 
-/* The welcome is lost, and the others only say which version they have: the newcomer asks them for it. */
+/* The Welcome is lost, and the others send only their version: the newcomer asks for the gossip. */
 static void lost_welcome_is_asked_for(void **state)
 {
     struct net *net = started(18, 3, all_brief);
@@ -254,11 +255,11 @@ static void lost_welcome_is_asked_for(void **state)
             net_start(net, 40);
         net_run(net, 100 * 1000); /* a tenth of a millisecond */
     }
-    net->deaf[40] = true; /* the welcome is under way */
+    net->deaf[40] = true; /* the Welcome is under way */
     net_run(net, 50 * MS);
     net->deaf[40] = false;
     assert_false(member_is_in(net->nodes[40].member));
-    net_run(net, 6 * SECOND); /* less than until it asks again */
+    net_run(net, 6 * SECOND); /* earlier than its next request */
     assert_true(member_is_in(net->nodes[40].member));
     assert_true(net_converge(net, 30 * SECOND));
     net_free(net);
@@ -276,7 +277,7 @@ static void loss_only_delays(void **state)
     net_free(net);
 }
 
-/* ---- what is wrong ---- */
+/* ---- wrong messages ---- */
 
 static void say(struct net *net, const struct node_id *from,
                 const char *manifest, struct slice payload)
@@ -305,8 +306,8 @@ static uint32_t answers_taken(struct probes *probes)
     return count;
 }
 
-/* For who looks on from outside, as of the usual form. */
-static void an_answer_that_is_taken_leaves_a_fact(void **state)
+/* For checkers, as in the usual form. */
+static void an_accepted_response_leaves_a_probe(void **state)
 {
     struct probes *probes = probes_new();
     const struct member_settings settings = { .form_of = all_brief,
@@ -330,7 +331,7 @@ static void an_answer_that_is_taken_leaves_a_fact(void **state)
     probes_free(probes);
 }
 
-static void what_is_wrong_is_counted(void **state)
+static void wrong_messages_are_counted(void **state)
 {
     struct net *net = started(7, 2, all_brief);
     const struct node_id stranger = { net_address(77), 77 };
@@ -355,17 +356,17 @@ static void what_is_wrong_is_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_has_seen_it_goes_over),
+        cmocka_unit_test(seen_sets_are_united),
         cmocka_unit_test(another_version_has_another_digest),
-        cmocka_unit_test(what_is_malformed_changes_nothing),
-        cmocka_unit_test(fifty_nodes_live_briefly),
-        cmocka_unit_test(nodes_of_all_kinds_live_together),
-        cmocka_unit_test(a_gossip_is_sent_to_who_lacks_it),
-        cmocka_unit_test(an_idle_cluster_says_little),
+        cmocka_unit_test(malformed_payloads_change_nothing),
+        cmocka_unit_test(fifty_nodes_use_short_messages),
+        cmocka_unit_test(nodes_of_all_forms_make_one_cluster),
+        cmocka_unit_test(a_gossip_is_sent_to_a_node_that_lacks_it),
+        cmocka_unit_test(an_idle_cluster_sends_few_bytes),
         cmocka_unit_test(lost_welcome_is_asked_for),
         cmocka_unit_test(loss_only_delays),
-        cmocka_unit_test(an_answer_that_is_taken_leaves_a_fact),
-        cmocka_unit_test(what_is_wrong_is_counted),
+        cmocka_unit_test(an_accepted_response_leaves_a_probe),
+        cmocka_unit_test(wrong_messages_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The gossip value: laws of the merge, convergence, leader, who is oldest. */
+/* Tests the gossip value: laws of the merge, convergence, leader, age. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,6 @@ static void observe(struct gossip *gossip, char observer, char subject,
         (struct profile *)(uintptr_t)profile_at(gossip, subject), status);
 }
 
-/* MEM-081 to MEM-089. */
 static void convergence(void **state)
 {
     struct gossip gossip = { 0 };
@@ -63,14 +62,14 @@ static void convergence(void **state)
     assert_true(converged(&gossip, 'a'));
     observe(&gossip, 'b', 'a', UNREACHABLE);
     assert_false(converged(&gossip, 'b'));
-    assert_true(converged(&gossip, 'a')); /* of itself it knows better */
+    assert_true(converged(&gossip, 'a')); /* a's own view of itself counts */
     observe(&gossip, 'b', 'a', REACHABLE);
-    observe(&gossip, 'a', 'd', UNREACHABLE); /* down: does not hinder */
+    observe(&gossip, 'a', 'd', UNREACHABLE); /* down: does not delay */
     assert_true(converged(&gossip, 'a'));
     observe(&gossip, 'd', 'b', UNREACHABLE); /* the observer is down */
     assert_true(converged(&gossip, 'a'));
     gossip_fini(&gossip);
-    /* The first members of a data center: joining ones must have seen too. */
+    /* The first members of a data center: joining ones must have seen, too. */
     (void)test_add(&gossip, 'a', MEMBER_JOINING, UP_NUMBER_NONE, true);
     (void)test_add(&gossip, 'b', MEMBER_JOINING, UP_NUMBER_NONE, false);
     assert_false(converged(&gossip, 'a'));
@@ -81,7 +80,6 @@ static void convergence(void **state)
     gossip_fini(&gossip);
 }
 
-/* MEM-095, MEM-096, MEM-107, B4. */
 static void leaders(void **state)
 {
     struct gossip gossip = { 0 };
@@ -111,7 +109,7 @@ static void leaders(void **state)
     gossip_fini(&gossip);
 }
 
-/* MEM-097 to MEM-108: another data center neither leads here nor holds up. */
+/* Another data center neither leads here nor delays convergence. */
 static void data_centers_are_apart(void **state)
 {
     struct gossip gossip = { 0 };
@@ -132,9 +130,8 @@ static void data_centers_are_apart(void **state)
     gossip_fini(&gossip);
 }
 
-/* MEM-100, MEM-104, MEM-105, MEM-107: who is unreachable in another data
- * center, or for it, holds up only that one. */
-static void unreachable_elsewhere_holds_up_nobody(void **state)
+/* A member that is unreachable in another data center, or for it, delays only that one. */
+static void unreachable_members_elsewhere_do_not_delay(void **state)
 {
     struct gossip gossip = { 0 };
     struct profile *c = test_profile("c", 2552, 3, "dc-two");
@@ -147,7 +144,7 @@ static void unreachable_elsewhere_holds_up_nobody(void **state)
     gossip_add(&gossip, d, MEMBER_UP, 2)->seen = true;
     assert_true(converged(&gossip, 'a'));
     assert_true(converged(&gossip, 'c'));
-    observe(&gossip, 'a', 'd', UNREACHABLE); /* across, both ways */
+    observe(&gossip, 'a', 'd', UNREACHABLE); /* across, in both directions */
     observe(&gossip, 'c', 'b', UNREACHABLE);
     assert_true(converged(&gossip, 'a'));
     assert_true(converged(&gossip, 'c'));
@@ -164,8 +161,8 @@ static void unreachable_elsewhere_holds_up_nobody(void **state)
     gossip_fini(&gossip);
 }
 
-/* B5.7: what a downed observer says does not count for convergence. */
-static void the_word_of_the_downed_does_not_count(void **state)
+/* Observations of downed members do not count for convergence. */
+static void observations_by_downed_members_do_not_count(void **state)
 {
     struct gossip gossip = { 0 };
     uint8_t *all;
@@ -191,8 +188,7 @@ static void the_word_of_the_downed_does_not_count(void **state)
     gossip_fini(&gossip);
 }
 
-/* MEM-091 to MEM-093. */
-static void merge_prefers_what_is_further(void **state)
+static void merge_prefers_the_further_status(void **state)
 {
     struct gossip one = { 0 };
     struct gossip two = { 0 };
@@ -231,8 +227,8 @@ static void merge_prefers_what_is_further(void **state)
     gossip_fini(&merged);
 }
 
-/* As in the reference, whoever merges: the leader moved it up while it left. */
-static void who_left_while_it_was_joining_has_no_number(void **state)
+/* As in Akka, in any order of merging: the leader moved it to up while it left. */
+static void a_member_that_left_while_joining_has_no_number(void **state)
 {
     (void)state;
     for (int turn = 0; turn < 2; turn++) {
@@ -261,7 +257,7 @@ static void removed_member_stays_removed(void **state)
     (void)test_add(&one, 'a', MEMBER_UP, 1, true);
     (void)test_add(&one, 'b', MEMBER_DOWN, 2, true);
     (void)test_add(&two, 'a', MEMBER_UP, 1, true);
-    (void)test_add(&two, 'b', MEMBER_UP, 2, true); /* lags behind */
+    (void)test_add(&two, 'b', MEMBER_UP, 2, true); /* behind */
     clock_increment(&one.clock, &profile_at(&one, 'a')->key);
     clock_increment(&one.clock, &profile_at(&one, 'b')->key);
     clock_increment(&two.clock, &profile_at(&two, 'b')->key);
@@ -274,7 +270,6 @@ static void removed_member_stays_removed(void **state)
     assert_int_equal(merged.members.count, 1);
     assert_int_equal(merged.clock.entries.count, 1);
     assert_true(gossip_is_tombstoned(&merged, &b));
-    /* MEM-113 */
     assert_false(gossip_prune_tombstones(&merged, 1500, 1000));
     assert_true(gossip_prune_tombstones(&merged, 2000, 1000));
     assert_int_equal(merged.tombstones.count, 0);
@@ -283,9 +278,9 @@ static void removed_member_stays_removed(void **state)
     gossip_fini(&merged);
 }
 
-/* MEM-093: on its way out on one side and unknown to the other, it goes with all its traces, and for good: a third that knows it as up
- * does not bring it back. */
-static void who_is_going_here_and_unknown_there_is_removed(void **state)
+/* A member that leaves on one side and is absent on the other is removed permanently, with all
+ * traces. A third node that knows it as up does not bring it back. */
+static void a_leaving_member_unknown_to_the_other_side_is_removed(void **state)
 {
     struct gossip slept = { 0 };
     struct gossip here = { 0 };
@@ -324,7 +319,7 @@ static void who_is_going_here_and_unknown_there_is_removed(void **state)
     assert_false(gossip_merge(&merged, &again, &late, 2000));
     assert_int_equal(merged.members.count, 1);
     gossip_fini(&merged);
-    /* With a tombstone it was removed before. */
+    /* with a tombstone it was removed before */
     (void)gossip_add_tombstone(&slept, &b, 1000);
     (void)gossip_add_tombstone(&slept, &c, 1000);
     assert_false(gossip_merge(&merged, &slept, &here, 2000));
@@ -336,8 +331,8 @@ static void who_is_going_here_and_unknown_there_is_removed(void **state)
     gossip_fini(&merged);
 }
 
-/* As many members as before on both sides, and not the same ones. */
-static void the_clock_forgets_who_was_replaced(void **state)
+/* Both sides have as many members as before, but not the same ones. */
+static void the_clock_forgets_replaced_members(void **state)
 {
     struct gossip one = { 0 };
     struct gossip two = { 0 };
@@ -449,7 +444,7 @@ static void merge_is_commutative_and_idempotent(void **state)
     }
 }
 
-/* Merges as a node does it: who removes somebody so has changed the gossip. */
+/* Merges as a node does: a merge that removes a member counts in the clock. */
 static void merge_at(char node, struct gossip *result,
                      const struct gossip *left, const struct gossip *right)
 {
@@ -457,7 +452,7 @@ static void merge_at(char node, struct gossip *result,
         clock_increment(&result->clock, &profile_at(result, node)->key);
 }
 
-/* So it does not matter who merges with whom first: one version is one value, and two of them become one. */
+/* The order of merges does not matter: one version is one value. */
 static void one_version_is_one_value(void **state)
 {
     struct rng rng;
@@ -499,7 +494,7 @@ static void one_version_is_one_value(void **state)
         gossip_fini(&both);
     }
     assert_true(same > 100);
-    assert_true(other > 100); /* why it has to count */
+    assert_true(other > 100); /* the reason for counting */
 }
 
 static void transitions(void **state)
@@ -524,7 +519,7 @@ static void transitions(void **state)
     assert_false(member_status_may_follow(MEMBER_DOWN, MEMBER_EXITING));
 }
 
-/* B4: order of addresses, two oldest. */
+/* Order of addresses, two oldest. */
 static void ages_and_order(void **state)
 {
     struct gossip gossip = { 0 };
@@ -566,8 +561,7 @@ static struct gossip_member *add_at(struct gossip *gossip, const char *host,
     return member;
 }
 
-/* B4, MEM-164 to MEM-171: by host as text, then by port as number; the status
- * does not matter. */
+/* By host as text, then by port as number, whatever the status. */
 static void members_are_ordered_by_address(void **state)
 {
     static const struct {
@@ -596,7 +590,7 @@ static void members_are_ordered_by_address(void **state)
     gossip_fini(&gossip);
 }
 
-/* B4: up before joining before exiting, then by port; down never. */
+/* Up before joining before exiting, then by port; down never. */
 static void leaders_follow_each_other_by_status(void **state)
 {
     static const struct {
@@ -644,8 +638,7 @@ static void expect_oldest(const struct gossip *gossip, const char *role,
         assert_int_equal(oldest[1]->profile->address->port, second);
 }
 
-/* B4, MEM-173, MEM-174: who is told first that a5 and a6 exit: the two oldest
- * of all, and of each of their roles. */
+/* Receivers of the news that a5 and a6 exit: the two oldest of all, and of each of their roles. */
 static void the_oldest_of_each_role(void **state)
 {
     static const char *const one_two[] = { "role1", "role2" };
@@ -658,7 +651,7 @@ static void the_oldest_of_each_role(void **state)
         const char *const *roles = i == 5 ? one_two : i == 9 ? two : one_three;
         uint32_t count = i < 5 ? 0 : i < 7 ? 2 : 1;
 
-        /* Ages are in the reverse order of addresses. */
+        /* ages in the reverse order of addresses */
         add_at(&gossip, "a", 100 - i, roles, count, (int32_t)i);
     }
     expect_oldest(&gossip, NULL, 99, 98);
@@ -686,7 +679,7 @@ static void speed_up(void **state)
     assert_false(state_needs_speed(&gossip, self, true));
     (void)gossip_add(&gossip, x, MEMBER_UP, 1);
     (void)gossip_add(&gossip, y, MEMBER_UP, 2);
-    assert_false(state_needs_speed(&gossip, self, true)); /* 2 of the own 4 */
+    assert_false(state_needs_speed(&gossip, self, true)); /* 2 of this data center's 4 */
     gossip.members.items[3].status = MEMBER_DOWN;
     assert_true(state_needs_speed(&gossip, self, true));
     profile_drop(x);
@@ -694,9 +687,10 @@ static void speed_up(void **state)
     gossip_fini(&gossip);
 }
 
-/* Every index, after each change; also by another profile of the incarnation, and by one of nobody. */
-/* Two incarnations at one address, of two gossips: the one that lives on is meant, until none does. */
-static void who_is_not_down_is_found_at_an_address(void **state)
+/* Checks every index after each change, with another profile of the incarnation, and with an
+ * unknown one. */
+/* Two incarnations at one address, from two gossips: the one that is not down, if any. */
+static void the_member_not_down_is_found_at_an_address(void **state)
 {
     static const struct address other = { "x", 2552 };
     struct gossip gossip = { 0 };
@@ -734,7 +728,7 @@ static void expect_indexes(const struct gossip *gossip)
     profile_drop(nobody);
 }
 
-static void profiles_are_found_by_what_they_are(void **state)
+static void members_are_found_by_their_profiles(void **state)
 {
     struct gossip gossip = { 0 };
     struct gossip other = { 0 };
@@ -775,7 +769,7 @@ static void profiles_are_found_by_what_they_are(void **state)
 
 #define CROWD 120
 
-/* The same for the same seed. */
+/* Equal for equal seeds. */
 static void make_crowd(struct gossip *gossip, uint64_t seed)
 {
     struct rng rng;
@@ -821,7 +815,7 @@ static void expect_equal(const struct gossip *one, const struct gossip *two)
     assert_true(reachability_equal(&one->reachability, &two->reachability));
 }
 
-static void many_go_as_each_would_alone(void **state)
+static void removing_many_equals_removing_each(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 50; seed++) {
@@ -855,13 +849,13 @@ int main(void)
         cmocka_unit_test(convergence),
         cmocka_unit_test(leaders),
         cmocka_unit_test(data_centers_are_apart),
-        cmocka_unit_test(unreachable_elsewhere_holds_up_nobody),
-        cmocka_unit_test(the_word_of_the_downed_does_not_count),
-        cmocka_unit_test(merge_prefers_what_is_further),
-        cmocka_unit_test(who_left_while_it_was_joining_has_no_number),
+        cmocka_unit_test(unreachable_members_elsewhere_do_not_delay),
+        cmocka_unit_test(observations_by_downed_members_do_not_count),
+        cmocka_unit_test(merge_prefers_the_further_status),
+        cmocka_unit_test(a_member_that_left_while_joining_has_no_number),
         cmocka_unit_test(removed_member_stays_removed),
-        cmocka_unit_test(who_is_going_here_and_unknown_there_is_removed),
-        cmocka_unit_test(the_clock_forgets_who_was_replaced),
+        cmocka_unit_test(a_leaving_member_unknown_to_the_other_side_is_removed),
+        cmocka_unit_test(the_clock_forgets_replaced_members),
         cmocka_unit_test(merge_is_commutative_and_idempotent),
         cmocka_unit_test(one_version_is_one_value),
         cmocka_unit_test(transitions),
@@ -870,9 +864,9 @@ int main(void)
         cmocka_unit_test(leaders_follow_each_other_by_status),
         cmocka_unit_test(the_oldest_of_each_role),
         cmocka_unit_test(speed_up),
-        cmocka_unit_test(who_is_not_down_is_found_at_an_address),
-        cmocka_unit_test(profiles_are_found_by_what_they_are),
-        cmocka_unit_test(many_go_as_each_would_alone),
+        cmocka_unit_test(the_member_not_down_is_found_at_an_address),
+        cmocka_unit_test(members_are_found_by_their_profiles),
+        cmocka_unit_test(removing_many_equals_removing_each),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

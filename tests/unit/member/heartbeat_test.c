@@ -1,5 +1,5 @@
-/* Suspicion and heartbeats: the failure detector's numbers, the ring, who is
- * monitored; the share of gossip rounds. */
+/* Tests the failure detector's numbers, the ring, the choice of peers, and the share of gossip
+ * rounds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,6 @@ static void expect_near(double value, double expected, double tolerance)
         fail_msg("%.9f is not %.9f within %g", value, expected, tolerance);
 }
 
-/* Conformance B1.1, B1.2. */
 static void phi_follows_the_distribution(void **state)
 {
     static const double t[] = { 0, 500, 1000, 1200, 1400, 1600, 1700 };
@@ -47,8 +46,7 @@ static void phi_follows_the_distribution(void **state)
     assert_true(phi_of(1e12, 0, 1) > 1e300); /* infinite, not a NaN */
 }
 
-/* Conformance B1.1: the table as suspicions, -log10(1 - cdf) with its
- * tolerance. */
+/* The distribution's table as phi, -log10(1 - cdf), with its tolerance. */
 static void phi_approximates_the_normal_distribution(void **state)
 {
     static const struct {
@@ -75,7 +73,7 @@ static void phi_approximates_the_normal_distribution(void **state)
 
 static const struct phi_settings no_pause = { 8, 1000, 100, 0, 1000 };
 
-/* Heartbeats at growing times; the clock is moved on by each call. */
+/* Heartbeats at growing times. Each call advances the clock. */
 struct beating {
     struct phi phi;
     struct phi_settings settings;
@@ -101,14 +99,13 @@ static double value(struct beating *beating, uint64_t after)
     return phi_value(&beating->phi, &beating->settings, beating->ms * MS);
 }
 
-/* Conformance B1.3. */
 static void phi_scenarios(void **state)
 {
     struct beating b = { .settings = no_pause, .ms = 1000 };
     double third;
     (void)state;
 
-    assert_true(available(&b, 0)); /* never heard of */
+    assert_true(available(&b, 0)); /* no heartbeat so far */
     beat(&b, 0);
     expect_near(value(&b, 1000), 0.301030, 1e-4);
     expect_near(value(&b, 1000), 4.736695, 1e-2);
@@ -165,8 +162,8 @@ static void phi_scenarios(void **state)
     phi_fini(&b.phi);
 }
 
-/* Behaviour 3.1: below the threshold, and not at it. */
-static void who_reaches_the_threshold_is_not_available(void **state)
+/* Available below the threshold, not at it. */
+static void a_peer_at_the_threshold_is_unavailable(void **state)
 {
     struct beating b = { .settings = { 8, 1000, 100, 3000, 1000 }, .ms = 1000 };
     uint64_t silent = 4000;
@@ -183,7 +180,6 @@ static void who_reaches_the_threshold_is_not_available(void **state)
     phi_fini(&b.phi);
 }
 
-/* Conformance B1.3, second row, and FD-007, FD-025, FD-026. */
 static void phi_after_the_first_intervals(void **state)
 {
     struct beating b = { .settings = no_pause, .ms = 1000 };
@@ -209,8 +205,7 @@ static void phi_after_the_first_intervals(void **state)
     phi_fini(&b.phi);
 }
 
-/* Conformance B1.4: through the intervals of heartbeats, after those of the
- * first estimate have left the window. */
+/* From the intervals of heartbeats, after the first estimate has left the window. */
 static void phi_statistics(void **state)
 {
     static const uint64_t intervals[] = { 100, 200, 125, 340, 130 };
@@ -238,7 +233,7 @@ static void phi_statistics(void **state)
     phi_fini(&b.phi);
 }
 
-/* min-std-deviation counts where intervals vary by less, and only there. */
+/* min-std-deviation applies only if intervals vary by less. */
 static void phi_has_a_least_deviation(void **state)
 {
     struct beating b = { .settings = { 8, 1000, 400, 3000, 1000 },
@@ -290,7 +285,7 @@ static void expect_peers(char self, const char *unreachable,
     expect_some_peers(3, self, unreachable, expected);
 }
 
-/* Conformance B2; peers are listed by name. */
+/* Peers are listed by name. */
 static void ring_chooses_peers(void **state)
 {
     (void)state;
@@ -324,8 +319,8 @@ static void expect_same_ring(const struct heart *left,
                          right->ring.items[i].profile);
 }
 
-/* Some come and some go at a time; one in four in another data center. */
-static void a_ring_follows_as_if_it_were_made_anew(void **state)
+/* Members come and go; one in four is in another data center. */
+static void an_updated_ring_equals_a_new_one(void **state)
 {
     struct gossip gossip = { 0 };
     struct heart heart = { 0 };
@@ -370,9 +365,8 @@ static void a_ring_follows_as_if_it_were_made_anew(void **state)
     profile_drop(self);
 }
 
-/* MEM-048 to MEM-052: a silent peer that the ring drops is monitored until it
- * answers or is removed. */
-/* The line that an answer after so long leaves, or none. */
+/* A silent peer that the ring drops is monitored until it answers or is removed. */
+/* Expects the log line that a late answer leaves, or none. */
 static void expect_warned(struct heart *heart, struct trace *trace,
                           const struct node_id *node, uint64_t ms,
                           const char *text)
@@ -389,8 +383,9 @@ static void expect_warned(struct heart *heart, struct trace *trace,
         ;
 }
 
-/* Behaviour 3.1: two thirds of the acceptable pause, unless it is the first or the one that brings a peer back. */
-static void late_heartbeats_are_said(void **state)
+/* From two thirds of the acceptable pause on, but not for the first answer or one that ends
+ * unreachability. */
+static void late_heartbeats_are_logged(void **state)
 {
     struct trace *trace = trace_new(TRACE_WARNING);
     struct gossip gossip = { 0 };
@@ -437,7 +432,7 @@ static void silent_peer_stays_monitored(void **state)
         3);
     assert_int_equal(heart_deadline(&heart), 2 * SECOND);
     (void)heart_step(&heart, &three_peers, &test_identity, NULL, 2 * SECOND,
-                     &outbox); /* no answer: the silence counts from here */
+                     &outbox); /* no answer: silence counts from here */
     assert_true(heart_is_available(&heart, &three_peers, &e, 3 * SECOND));
     assert_false(heart_is_available(&heart, &three_peers, &e, 20 * SECOND));
     (void)test_add(&gossip, 'b', MEMBER_UP, 5, true);
@@ -456,8 +451,9 @@ static void silent_peer_stays_monitored(void **state)
     outbox_fini(&outbox);
 }
 
-/* Who asks nobody gets no answers: what a node has not run is no silence of its peers, answered ever or never. */
-static void who_stood_still_misses_nobody_for_it(void **state)
+/* A suspended node asked no peer: that time is no silence, whether or not the peer answered
+ * before. */
+static void a_suspended_node_misses_no_peer(void **state)
 {
     struct gossip gossip = { 0 };
     struct heart heart = { 0 };
@@ -479,7 +475,7 @@ static void who_stood_still_misses_nobody_for_it(void **state)
         (void)heart_step(&heart, &three_peers, &test_identity, NULL, now, &outbox);
         assert_true(heart_response(&heart, &three_peers, &c, NULL, now));
     }
-    now += 60 * SECOND; /* the last answer is a second old when it stops */
+    now += 60 * SECOND; /* it is suspended one second after the last answer */
     (void)heart_step(&heart, &three_peers, &test_identity, NULL, now, &outbox);
     assert_true(heart_is_available(&heart, &three_peers, &c, now));
     assert_true(heart_is_available(&heart, &three_peers, &d, now));
@@ -490,14 +486,16 @@ static void who_stood_still_misses_nobody_for_it(void **state)
     (void)heart_step(&heart, &three_peers, &test_identity, NULL,
                      now += SECOND, &outbox);
     assert_false(heart_is_available(&heart, &three_peers, &c, now)); /* 5 s */
-    assert_false(heart_is_available(&heart, &three_peers, &d, now + 2 * SECOND)); /* less is known of it */
+    /* it has fewer samples */
+    assert_false(heart_is_available(&heart, &three_peers, &d, now + 2 * SECOND));
     heart_fini(&heart);
     gossip_fini(&gossip);
     outbox_fini(&outbox);
 }
 
-/* Nor is the time that it did not run an interval between two answers, where one that lay there is taken before the round that is due. */
-static void an_answer_that_lay_there_is_not_late(void **state)
+/* A suspension is no interval between two answers, either, if one waited and is read before the due
+ * round. */
+static void a_response_that_waited_is_not_late(void **state)
 {
     struct gossip gossip = { 0 };
     struct heart heart = { 0 };
@@ -528,8 +526,7 @@ static void an_answer_that_lay_there_is_not_late(void **state)
     outbox_fini(&outbox);
 }
 
-/* The sequence numbers of the heartbeats in the outbox, which is emptied; all
- * are the same. Returns 0 when there are none. */
+/* The sequence number of all heartbeats in the outbox, which is emptied. 0: none. */
 static int64_t sequence_of(struct outbox *outbox, uint32_t expected_count)
 {
     struct outbound out;
@@ -550,7 +547,7 @@ static int64_t sequence_of(struct outbox *outbox, uint32_t expected_count)
     return sequence;
 }
 
-static void first_answers_are_waited_for_once(void **state)
+static void first_responses_are_awaited_once(void **state)
 {
     struct gossip gossip = { 0 };
     struct expect expect = { 0 };
@@ -563,12 +560,12 @@ static void first_answers_are_waited_for_once(void **state)
     assert_null(expect_due(&expect, SECOND));
     expect_first(&expect, a, SECOND);
     expect_first(&expect, b, SECOND);
-    expect_first(&expect, a, 2 * SECOND); /* as before */
+    expect_first(&expect, a, 2 * SECOND); /* no change */
     expect_first(&expect, c, 2 * SECOND);
     assert_true(expect_deadline(&expect) == SECOND);
     assert_null(expect_due(&expect, SECOND - 1));
     expect_forget(&expect, b);
-    expect_forget(&expect, b); /* it is not there any more */
+    expect_forget(&expect, b); /* already gone */
     assert_ptr_equal(expect_due(&expect, SECOND), a);
     assert_null(expect_due(&expect, SECOND));
     assert_ptr_equal(expect_due(&expect, 3 * SECOND), c);
@@ -577,8 +574,8 @@ static void first_answers_are_waited_for_once(void **state)
     gossip_fini(&gossip);
 }
 
-/* It is not missed, nor looked at. */
-static void who_goes_before_its_first_answer_is_forgotten(void **state)
+/* It is neither missing nor accessed. */
+static void a_peer_removed_before_its_first_response_is_forgotten(void **state)
 {
     struct gossip gossip = { 0 };
     struct heart heart = { 0 };
@@ -605,7 +602,7 @@ static void who_goes_before_its_first_answer_is_forgotten(void **state)
     outbox_fini(&outbox);
 }
 
-/* MEM-039 to MEM-047: whom a node sends heartbeats to, and their numbers. */
+/* Receivers of a node's heartbeats, and their numbers. */
 static void heartbeats_follow_the_members(void **state)
 {
     struct gossip gossip = { 0 };
@@ -623,7 +620,7 @@ static void heartbeats_follow_the_members(void **state)
     assert_int_equal(heart.sequence, 0);
     (void)test_add(&gossip, 'b', MEMBER_UP, 2, true);
     (void)test_add(&gossip, 'c', MEMBER_JOINING, UP_NUMBER_NONE, true);
-    reach[1] = UNREACHABLE; /* it is monitored all the same */
+    reach[1] = UNREACHABLE; /* monitored anyway */
     heart_follow(&heart, &three_peers, &gossip, reach, self, 2 * SECOND);
     (void)heart_step(&heart, &three_peers, &test_identity, NULL, 2 * SECOND,
                      &outbox);
@@ -645,8 +642,7 @@ static void heartbeats_follow_the_members(void **state)
     outbox_fini(&outbox);
 }
 
-/* MEM-052: silent peers, in the ring and fallen out of it, are forgotten when
- * they are removed. */
+/* Silent peers, in the ring or dropped from it, are forgotten when they are removed. */
 static void removed_peers_are_forgotten(void **state)
 {
     struct gossip gossip = { 0 };
@@ -681,7 +677,6 @@ static void removed_peers_are_forgotten(void **state)
     outbox_fini(&outbox);
 }
 
-/* Conformance B6. */
 static void share_of_different_views(void **state)
 {
     (void)state;
@@ -701,18 +696,18 @@ int main(void)
         cmocka_unit_test(phi_follows_the_distribution),
         cmocka_unit_test(phi_approximates_the_normal_distribution),
         cmocka_unit_test(phi_scenarios),
-        cmocka_unit_test(who_reaches_the_threshold_is_not_available),
+        cmocka_unit_test(a_peer_at_the_threshold_is_unavailable),
         cmocka_unit_test(phi_after_the_first_intervals),
         cmocka_unit_test(phi_statistics),
         cmocka_unit_test(phi_has_a_least_deviation),
         cmocka_unit_test(ring_chooses_peers),
-        cmocka_unit_test(a_ring_follows_as_if_it_were_made_anew),
-        cmocka_unit_test(late_heartbeats_are_said),
+        cmocka_unit_test(an_updated_ring_equals_a_new_one),
+        cmocka_unit_test(late_heartbeats_are_logged),
         cmocka_unit_test(silent_peer_stays_monitored),
-        cmocka_unit_test(who_stood_still_misses_nobody_for_it),
-        cmocka_unit_test(an_answer_that_lay_there_is_not_late),
-        cmocka_unit_test(first_answers_are_waited_for_once),
-        cmocka_unit_test(who_goes_before_its_first_answer_is_forgotten),
+        cmocka_unit_test(a_suspended_node_misses_no_peer),
+        cmocka_unit_test(a_response_that_waited_is_not_late),
+        cmocka_unit_test(first_responses_are_awaited_once),
+        cmocka_unit_test(a_peer_removed_before_its_first_response_is_forgotten),
         cmocka_unit_test(heartbeats_follow_the_members),
         cmocka_unit_test(removed_peers_are_forgotten),
         cmocka_unit_test(share_of_different_views),

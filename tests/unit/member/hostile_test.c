@@ -1,4 +1,5 @@
-/* One core against messages that are wrong, late, forged or too many: each is counted, and nothing changes. */
+/* Tests one core with wrong, late, forged and excess messages. Each is counted and changes
+ * nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@
 #include "member/wire.h"
 #include "values.h"
 
-/* A core at a:2552 that founded a cluster, with b:2552 let in. */
+/* A core at a:2552 that founded a cluster and accepted b:2552. */
 struct fixture {
     struct member *member;
     struct trace *trace;
@@ -40,7 +41,7 @@ static void put(struct fixture *fixture, const struct node_id *from,
                    &fixture->outbox);
 }
 
-/* Empties the outbox; returns how many messages of that kind were in it. */
+/* Empties the outbox. Returns how many messages had that manifest. */
 static uint32_t sent(struct fixture *fixture, const char *manifest)
 {
     struct outbound out;
@@ -94,7 +95,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The core's gossip as b got it in a welcome: what forgeries start from. */
+/* The core's gossip as in b's Welcome: the base of forgeries. */
 static void learn(struct fixture *fixture, struct gossip *gossip)
 {
     struct gossip none = { 0 };
@@ -123,7 +124,7 @@ static void put_gossip(struct fixture *fixture, const struct node_id *from,
     buf_fini(&payload);
 }
 
-/* b makes a version of its own. */
+/* b makes a new version. */
 static void advance(struct fixture *fixture, struct gossip *gossip)
 {
     clock_increment(&gossip->clock,
@@ -144,7 +145,7 @@ static void honest_gossip_is_taken(void **state)
     assert_int_equal(member_counters(fixture->member)->gossip_received, 1);
     assert_int_equal(member_find(fixture->member, &fixture->b)->status,
                      MEMBER_LEAVING);
-    assert_int_equal(sent(fixture, "GE"), 1); /* it had not seen us */
+    assert_int_equal(sent(fixture, "GE"), 1); /* it had not been seen by us */
     gossip_fini(&gossip);
 }
 
@@ -161,7 +162,7 @@ static void expect_refused(struct fixture *fixture, const struct gossip *gossip)
     assert_int_equal(sent(fixture, "GE"), 0);
 }
 
-static void own_word_cannot_be_forged(void **state)
+static void own_state_cannot_be_forged(void **state)
 {
     struct fixture *fixture = *state;
     const struct node_id *self = &test_identity.node;
@@ -184,7 +185,7 @@ static void own_word_cannot_be_forged(void **state)
     gossip_fini(&gossip);
 
     learn(fixture, &gossip);
-    (void)gossip_remove(&gossip, self, 1); /* us: not meant for us at all */
+    (void)gossip_remove(&gossip, self, 1); /* us: then it is not for us */
     advance(fixture, &gossip);
     put_gossip(fixture, &fixture->b, &test_identity.node, &gossip);
     assert_int_equal(member_counters(fixture->member)->dropped_state, 1);
@@ -213,7 +214,7 @@ static void only_reachable_members_speak(void **state)
     assert_int_equal(counters->dropped_stranger, 1);
     put_gossip(fixture, &fixture->b, &older, &gossip);
     assert_int_equal(counters->dropped_misdirected, 1);
-    /* In b's name, over a connection of another. */
+    /* In b's name, over another node's connection. */
     wire_seen_digest(&test_identity, &gossip, digest);
     wire_put_status(&test_identity, &payload, &fixture->b, &gossip, digest);
     put(fixture, &stranger, "GS", &payload);
@@ -229,7 +230,7 @@ static void only_reachable_members_speak(void **state)
     buf_fini(&payload);
 }
 
-/* Sends a gossip message as it is. */
+/* Sends a gossip message unchanged. */
 static void put_raw(struct fixture *fixture, const Cluster__Gossip *gossip)
 {
     struct buf bytes = { 0 };
@@ -248,7 +249,7 @@ static void put_raw(struct fixture *fixture, const Cluster__Gossip *gossip)
     buf_fini(&payload);
 }
 
-/* Each breaks one rule of a gossip that is otherwise right; the fields are put back in between. */
+/* Each breaks one rule of a correct gossip. Then the field is restored. */
 static void forged_fields_are_refused(void **state)
 {
     struct fixture *fixture = *state;
@@ -303,7 +304,7 @@ static void forged_fields_are_refused(void **state)
 #undef FORGE
     assert_int_equal(member_count(fixture->member), 2);
     assert_int_equal(member_counters(fixture->member)->gossip_received, 0);
-    put_raw(fixture, part); /* as it was, it is right */
+    put_raw(fixture, part); /* unchanged, it is correct */
     assert_int_equal(member_counters(fixture->member)->gossip_received, 1);
     cluster__gossip__free_unpacked(part, NULL);
     gossip_fini(&gossip);
@@ -311,7 +312,7 @@ static void forged_fields_are_refused(void **state)
     buf_fini(&bytes);
 }
 
-/* How many errors were logged since the last look; all of them of limits. */
+/* Errors logged since the last call; all are about limits. */
 static uint32_t errors(struct fixture *fixture)
 {
     struct trace_line line;
@@ -326,8 +327,8 @@ static uint32_t errors(struct fixture *fixture)
     return count;
 }
 
-/* Nothing of such a gossip is taken, an error says so, and what others say is taken as before. */
-static void a_limit_that_is_passed_is_said(void **state)
+/* Nothing of such a gossip is taken, an error is logged, and other gossips are still accepted. */
+static void a_passed_limit_is_logged(void **state)
 {
     struct fixture *fixture = *state;
     const struct member_counters *counters = member_counters(fixture->member);
@@ -380,17 +381,17 @@ static void joins_are_checked(void **state)
         profile_new(&test_identity, &node, NULL, 0, "1.0");
     struct buf payload = { 0 };
 
-    join(fixture, &node, "1.x"); /* it would poison JVM members */
+    join(fixture, &node, "1.x"); /* JVM members could not read it */
     assert_int_equal(counters->dropped_malformed, 1);
     wire_put_join(&test_identity, &payload, profile);
-    put(fixture, &other, "J", &payload); /* for somebody else */
+    put(fixture, &other, "J", &payload); /* for another node */
     assert_int_equal(counters->dropped_hostile, 1);
-    join(fixture, &test_identity.node, "1.0"); /* for ourselves */
+    join(fixture, &test_identity.node, "1.0"); /* for this node */
     assert_int_equal(counters->dropped_hostile, 2);
     assert_int_equal(member_count(fixture->member), 2);
     assert_int_equal(sent(fixture, "W"), 0);
     join(fixture, &node, "1.0");
-    join(fixture, &node, "1.0"); /* a retry is welcomed again */
+    join(fixture, &node, "1.0"); /* a retry gets another Welcome */
     assert_int_equal(sent(fixture, "W"), 2);
     assert_int_equal(member_count(fixture->member), 3);
     profile_drop(profile);
@@ -414,7 +415,7 @@ static void members_have_a_limit(void **state)
         };
 
         if (i > 20 && i < GOSSIP_MEMBERS_MAX - 20) {
-            /* Filled up through one gossip, which is much cheaper. */
+            /* filled by one gossip, which is much cheaper */
             struct gossip gossip = { 0 };
 
             learn(fixture, &gossip);
@@ -447,7 +448,7 @@ static void members_have_a_limit(void **state)
     assert_int_equal(member_counters(fixture->member)->dropped_full, 3);
 }
 
-/* Takes what was logged; how many lines began so. */
+/* Reads the log. Returns how many lines begin with the text. */
 static uint32_t warned(struct fixture *fixture, const char *text)
 {
     struct trace_line line;
@@ -472,10 +473,10 @@ static void rubbish_is_counted(void **state)
         put(fixture, &fixture->b, manifests[i], &payload);
     assert_int_equal(counters->unknown_manifest, 2);
     assert_int_equal(counters->dropped_malformed, 11);
-    /* With the first, the second, the fourth and the eighth. */
+    /* with the first, second, fourth and eighth */
     assert_int_equal(warned(fixture, "a message of membership is dropped"), 4);
     assert_int_equal(counters->dropped_state,
-                     1); /* a welcome is not even read */
+                     1); /* not even read */
     assert_int_equal(sent(fixture, "IJA"), 0);
     buf_fini(&payload);
 }
@@ -495,7 +496,7 @@ static void questions_are_answered(void **state)
                    "\"\"}}}"));
     put(fixture, &asker, "IJ", &payload);
     assert_int_equal(sent(fixture, "IJA"), 1);
-    put(&outside, &asker, "IJ", &payload); /* MEM-059 */
+    put(&outside, &asker, "IJ", &payload);
     assert_int_equal(sent(&outside, "IJN"), 1);
     (void)member_down(fixture->member, fixture->now,
                       &test_identity.node.address, &fixture->outbox);
@@ -507,7 +508,6 @@ static void questions_are_answered(void **state)
     buf_fini(&payload);
 }
 
-/* MEM-038. */
 static void heartbeats_are_answered(void **state)
 {
     struct fixture *fixture = *state;
@@ -517,7 +517,7 @@ static void heartbeats_are_answered(void **state)
     struct outbound out;
 
     wire_put_heartbeat(&test_identity, &payload, &heartbeat);
-    put(fixture, &stranger, "HB", &payload); /* also of one who is no member */
+    put(fixture, &stranger, "HB", &payload); /* from a non-member, too */
     assert_true(outbox_next(&fixture->outbox, &out));
     assert_int_equal(wire_get_response(&test_identity, out.payload, &heartbeat),
                      WIRE_OK);
@@ -556,10 +556,10 @@ int main(void)
 #define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         WITH(honest_gossip_is_taken),
-        WITH(own_word_cannot_be_forged),
+        WITH(own_state_cannot_be_forged),
         WITH(only_reachable_members_speak),
         WITH(forged_fields_are_refused),
-        WITH(a_limit_that_is_passed_is_said),
+        WITH(a_passed_limit_is_logged),
         WITH(joins_are_checked),
         WITH(members_have_a_limit),
         WITH(rubbish_is_counted),

@@ -1,5 +1,4 @@
-/* Whole clusters whose members are cut off from each other, fail one after the
- * other, or come back. */
+/* Tests whole clusters whose members are cut off, fail one after another, or return. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,7 +72,7 @@ static void two_islands_heal(void **state)
     }
     net->cut[3] = net->cut[4] = false;
     assert_true(net_converge(net, 30 * SECOND));
-    /* For a while a member may hear what the other side said of its own. */
+    /* For a time a member may get the other side's observations of its own side. */
     for (uint32_t i = 0; i < 5; i++) {
         uint32_t back = net_told(net, i, MEMBER_NEWS_REACHABLE, 0);
 
@@ -118,7 +117,7 @@ static void a_downed_node_joins_again_as_another(void **state)
     assert_int_equal(leader_port(net, 0), 2551);
     down(net, 3, 2);
     net_run(net, 5 * SECOND);
-    net->cut[2] = false; /* it knows nothing of it; nobody listens to it */
+    net->cut[2] = false; /* it does not know; all ignore it */
     net_run(net, 20 * SECOND);
     for (uint32_t i = 0; i < 4; i++)
         if (i != 2)
@@ -145,7 +144,7 @@ static void two_monitors_for_each_are_enough(void **state)
                              1);
     for (uint32_t i = 1; i < 6; i++)
         net_crash(net, i);
-    net_run(net, 60 * SECOND); /* one after the other comes within sight */
+    net_run(net, 60 * SECOND); /* one after another becomes monitored */
     assert_int_equal(net_told(net, 0, MEMBER_NEWS_UNREACHABLE, 0), 5);
     for (uint32_t i = 1; i < 6; i++)
         down(net, 0, i);
@@ -159,7 +158,7 @@ static void two_monitors_for_each_are_enough(void **state)
     "{\"akka\":{\"version\":\"2.6.21\",\"cluster\":{\"downing-provider-class"  \
     "\":\"" provider "\"}}}"
 
-/* It must not found a cluster of its own either. */
+/* Nor may it found a cluster of its own. */
 static void a_first_seed_with_another_configuration_stays_out(void **state)
 {
     struct member_settings settings = { .config = CONFIG("x") };
@@ -177,7 +176,7 @@ static void a_first_seed_with_another_configuration_stays_out(void **state)
     assert_int_equal(net_told(net, 0, MEMBER_NEWS_REFUSED, 0), 1);
     assert_false(member_is_in(net->nodes[0].member));
     assert_int_equal(member_count(net->nodes[1].member), 2);
-    settings.accept_incompatible = true; /* unless told to join all the same */
+    settings.accept_incompatible = true; /* unless it joins anyway */
     net_add(net, 0, &settings);
     net_start(net, 0);
     assert_true(net_converge(net, 30 * SECOND));

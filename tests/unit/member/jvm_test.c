@@ -1,4 +1,4 @@
-/* The cluster's messages as JVM nodes wrote them: bytes taken from a network between real nodes (tests/interop). */
+/* Tests messages as JVM nodes wrote them: bytes recorded between real nodes (tests/interop). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static const char init_join[] =
     "642d6b65792d636f756e74223a357d7d7d2c2276657273696f6e223a22322e362e3231"
     "227d7d";
 
-/* A joiner needs our values of those settings only that it does not do without. */
+/* A joiner needs only those of our values that it does not do without. */
 static void a_jvm_joiner_is_answered(void **state)
 {
     static const char own[] =
@@ -70,7 +70,7 @@ static void a_jvm_joiner_is_answered(void **state)
     buf_fini(&reply);
 }
 
-/* What Akka 2.6.21 said to a node that joined: of itself, of another JVM node, of the joiner. */
+/* Akka 2.6.21's Welcome to a joiner: with itself, another JVM node and the joiner. */
 static const char welcome[] =
     "1f8b08000000000000ffe3d2e692e362f7cc2b492dca2f10e2343432d73300424389f3"
     "3799945812b3b313058eb66ed9cd2fb1eadeb924a116262e5cea372f87a96fbf7bf322"
@@ -79,7 +79,7 @@ static const char welcome[] =
     "58189a5b9a5a582af1733008fc07027609062546060d26256e0e460146094618874980"
     "09cad162e26034e2e0601062016a61756205b9c1009502006ea0cf0534010000";
 
-/* A gossip of a JVM node, and the status of the other one, of the same version. */
+/* A JVM node's gossip, and another one's status of the same version. */
 static const char gossip_of_a[] =
     "0a2c0a1e0a07496e7465726f7012093132372e302e302e3118bbdb022204616b6b6110"
     "9dd095ff0418cfc5acd809122b0a1e0a07496e7465726f7012093132372e302e302e31"
@@ -132,7 +132,7 @@ static void a_jvm_welcome_is_read(void **state)
     buf_fini(&payload);
 }
 
-/* Clock and digest, as another JVM node told them, are those of the gossip as we read it. */
+/* Another JVM node's clock and digest equal those of the gossip as we read it. */
 static void a_jvm_gossip_has_the_jvm_status(void **state)
 {
     static const struct identity second = {
@@ -170,7 +170,7 @@ static void a_jvm_gossip_has_the_jvm_status(void **state)
     buf_fini(&said);
 }
 
-/* The same with a host name as long as DNS has them, which no JVM of the recording had. */
+/* The same with the longest host name of DNS, which the recording lacks. */
 static void a_jvm_gossip_may_name_the_longest_host(void **state)
 {
     static const struct identity second = {

@@ -1,4 +1,4 @@
-/* What membership does in a later step than that in which a message came, of large gossips. */
+/* Tests work on large gossips that membership does in later steps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static struct member *among_members(struct outbox *outbox)
     return member;
 }
 
-/* A member that has seen the gossip has changed something. */
+/* Receives a change from a member that has seen the gossip. */
 static struct node_id receive_change(struct member *member, uint32_t index,
                                      struct outbox *outbox)
 {
@@ -63,7 +63,7 @@ static struct node_id receive_change(struct member *member, uint32_t index,
     return inbound.from;
 }
 
-/* How many steps do what much work is, one after the other, at most. */
+/* The number of consecutive steps with long work, up to a limit. */
 static uint32_t step_all(struct member *member, struct outbox *outbox)
 {
     uint32_t in_a_row = 0;
@@ -76,7 +76,7 @@ static uint32_t step_all(struct member *member, struct outbox *outbox)
     return most;
 }
 
-static void so_many_gossips_wait(void **state)
+static void waiting_gossips_have_a_limit(void **state)
 {
     struct outbox outbox = { 0 };
     struct member *member = among_members(&outbox);
@@ -88,8 +88,9 @@ static void so_many_gossips_wait(void **state)
     assert_int_equal(counters->gossip_received, 0);
     (void)receive_change(member, MEMBER_WAITING_MAX + 1, &outbox);
     assert_int_equal(counters->gossip_received, 1);
-    assert_int_equal(member->over.count, 1); /* a newer one took its place */
-    /* what is over, a gossip in three steps, what it leaves over, an answer in three: names, the rest, sent */
+    assert_int_equal(member->over.count, 1); /* a newer one replaced it */
+    /* one frees, three handle a gossip, one frees the replaced one, three answer: names, the rest,
+     * sending */
     assert_int_equal(step_all(member, &outbox), 7 + MEMBER_OVER_MAX);
     assert_int_equal(member->over.count, 0);
     assert_int_equal(counters->gossip_received, MEMBER_WAITING_MAX + 1);
@@ -102,7 +103,7 @@ static void so_many_gossips_wait(void **state)
     member_free(member);
 }
 
-static void a_gossip_is_inflated_read_and_taken_in_in_a_step_each(void **state)
+static void a_large_gossip_is_unpacked_read_and_applied_in_steps(void **state)
 {
     struct outbox outbox = { 0 };
     struct member *member = among_members(&outbox);
@@ -127,8 +128,8 @@ static void a_gossip_is_inflated_read_and_taken_in_in_a_step_each(void **state)
     member_free(member);
 }
 
-/* What cannot be read is found in a step of its own, and what comes behind it is not lost. */
-static void what_waits_and_cannot_be_read_is_dropped(void **state)
+/* An unreadable gossip is found in a step of its own. Those after it are not lost. */
+static void an_unreadable_waiting_gossip_is_dropped(void **state)
 {
     struct outbox outbox = { 0 };
     struct member *member = among_members(&outbox);
@@ -139,7 +140,7 @@ static void what_waits_and_cannot_be_read_is_dropped(void **state)
     (void)receive_change(member, 1, &outbox);
     (void)receive_change(member, 2, &outbox);
     packed = &member->waiting.items[0].brought.packed;
-    packed->data[packed->size - 5] ^= 1; /* of its crc */
+    packed->data[packed->size - 5] ^= 1; /* in its crc */
     member->waiting.items[0].brought.opened.is_open = false;
     assert_true(member_step(member, 2, 2, &outbox));
     assert_int_equal(counters->dropped_malformed, 1);
@@ -147,7 +148,7 @@ static void what_waits_and_cannot_be_read_is_dropped(void **state)
     (void)step_all(member, &outbox);
     assert_int_equal(counters->gossip_received, 1);
     assert_int_equal(member->waiting.count, 0);
-    /* Also where so many wait that the first one is taken in at once. */
+    /* Even if the first one is applied at once because the list is full. */
     for (uint32_t i = 1; i <= MEMBER_WAITING_MAX; i++)
         (void)receive_change(member, 2 + i, &outbox);
     packed = &member->waiting.items[0].brought.packed;
@@ -166,7 +167,7 @@ static void let_go(struct member *member, struct outbox *outbox)
         assert_true(member_step(member, 2, 2, outbox));
 }
 
-/* The second to come is concurrent with what the first one made ours. */
+/* The second gossip is concurrent with the first, once that is ours. */
 static struct member *among_two_changes(struct outbox *outbox)
 {
     struct member *member = among_members(outbox);
@@ -202,8 +203,8 @@ static void a_concurrent_gossip_is_merged_in_one_step_and_taken_in_in_the_next(
     member_free(member);
 }
 
-/* In between our own gossip changes: what was merged is worth nothing, and what changed is not lost. */
-static void what_was_merged_with_another_gossip_is_not_taken(void **state)
+/* Our gossip changes in between: the merge is useless, and the change is not lost. */
+static void a_merge_with_an_old_gossip_is_not_applied(void **state)
 {
     struct outbox outbox = { 0 };
     struct member *member = among_two_changes(&outbox);
@@ -232,8 +233,8 @@ static void what_was_merged_with_another_gossip_is_not_taken(void **state)
     member_free(member);
 }
 
-/* Also where as much as may waits to be freed, and what was merged is freed at once. */
-static void of_what_was_merged_in_vain_nothing_is_left(void **state)
+/* Even if the list of gossips to free is full, so that the merge is freed at once. */
+static void a_useless_merge_leaves_nothing(void **state)
 {
     struct outbox outbox = { 0 };
     struct member *member = among_two_changes(&outbox);
@@ -253,8 +254,8 @@ static void of_what_was_merged_in_vain_nothing_is_left(void **state)
     member_free(member);
 }
 
-/* One that was merged in advance is freed with its member, and where it is forgotten. */
-static void what_was_merged_is_freed(void **state)
+/* A gossip merged in advance is freed with its member, and when it is forgotten. */
+static void a_merged_gossip_is_freed(void **state)
 {
     struct outbox outbox = { 0 };
     struct member *member = among_two_changes(&outbox);
@@ -268,8 +269,8 @@ static void what_was_merged_is_freed(void **state)
     member_free(member);
 }
 
-/* One comes before each step, so that there is always one to take in and one to free. */
-static void nothing_is_late_where_gossips_do_not_end(void **state)
+/* One arrives before each step, so there is always one to apply and one to free. */
+static void nothing_is_late_under_constant_gossip(void **state)
 {
     struct outbox outbox = { 0 };
     struct member *member = among_members(&outbox);
@@ -290,7 +291,7 @@ static void nothing_is_late_where_gossips_do_not_end(void **state)
     member_free(member);
 }
 
-static void who_goes_while_its_gossip_waits_is_not_heard(void **state)
+static void a_waiting_gossip_of_a_removed_member_is_ignored(void **state)
 {
     struct outbox outbox = { 0 };
     struct member *member = among_members(&outbox);
@@ -325,8 +326,8 @@ static void receive_join(struct member *member, uint32_t number,
     profile_drop(profile);
 }
 
-/* Each is told once, however often it asks, and a gossip that is to be sent waits for the next step. */
-static void who_joins_together_is_told_one_version(void **state)
+/* Each node gets one Welcome, however often it asks. A waiting gossip goes with the next step. */
+static void nodes_that_join_together_get_one_version(void **state)
 {
     struct outbox outbox = { 0 };
     struct member *member = among_members(&outbox);
@@ -370,7 +371,7 @@ static void welcome(struct member *newcomer, const struct inbound *inbound,
     assert_int_equal(member_deadline(newcomer), 0);
 }
 
-/* Whoever is asked anew, or asks somebody else, has forgotten what it read. */
+/* A newcomer that asks again, or another node, forgets what it read. */
 static void a_newcomer_reads_in_one_step_and_enters_in_the_next(void **state)
 {
     struct outbox outbox = { 0 };
@@ -399,7 +400,7 @@ static void a_newcomer_reads_in_one_step_and_enters_in_the_next(void **state)
     welcome(newcomer, &inbound, &outbox);
     assert_true(member_join(newcomer, 2, 2, &other, &outbox));
     assert_true(member_deadline(newcomer) > 2);
-    member_receive(newcomer, 2, 2, &inbound, &outbox); /* of who is asked no more */
+    member_receive(newcomer, 2, 2, &inbound, &outbox); /* no longer asked */
     assert_int_equal(member_counters(newcomer)->dropped_state, 1);
     assert_true(member_deadline(newcomer) > 2);
     assert_false(member_is_in(newcomer));
@@ -420,7 +421,7 @@ static void a_newcomer_reads_in_one_step_and_enters_in_the_next(void **state)
     member_free(member);
 }
 
-/* A newcomer, told what a member says to it, in the steps that it takes to read that. */
+/* A newcomer that receives a member's Welcome or gossip, in several steps. */
 static struct member *told_newcomer(struct member *member, bool by_gossip, bool wrong, struct outbox *outbox)
 {
     struct member_settings settings = { 0 };
@@ -435,7 +436,7 @@ static struct member *told_newcomer(struct member *member, bool by_gossip, bool 
     struct outbound out;
 
     identity = test_identity;
-    identity.node = test_node("joins", 1, wrong ? 2 : 1); /* the member has let in number 1 */
+    identity.node = test_node("joins", 1, wrong ? 2 : 1); /* the member accepted number 1 */
     wire_put_gossip(&test_identity, &packed, &member->gossip);
     if (by_gossip)
         wire_put_envelope(&test_identity, &payload, &inbound.from, &identity.node, buf_slice(&packed));
@@ -454,8 +455,9 @@ static struct member *told_newcomer(struct member *member, bool by_gossip, bool 
     return newcomer;
 }
 
-/* A large one is inflated, read and entered by in a step each; one that leaves this node out is dropped when it is read. */
-static void a_newcomer_reads_what_is_large_in_a_step_of_its_own(void **state)
+/* Unpacking, reading and entering have a step each. A large Welcome without this node is dropped
+ * when read. */
+static void a_newcomer_reads_a_large_gossip_in_its_own_step(void **state)
 {
     struct outbox outbox = { 0 };
     struct member *member = among_members(&outbox);
@@ -488,7 +490,8 @@ static void a_newcomer_reads_what_is_large_in_a_step_of_its_own(void **state)
     member_free(member);
 }
 
-/* What the leader of many does has a step of its own: a round of gossip and heartbeats is due at the same time. */
+/* Leader actions for many members have a step of their own, although gossip and heartbeats are due,
+ * too. */
 static void the_leader_of_many_acts_in_a_step_of_its_own(void **state)
 {
     struct outbox outbox = { 0 };
@@ -519,19 +522,19 @@ static void the_leader_of_many_acts_in_a_step_of_its_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(so_many_gossips_wait),
-        cmocka_unit_test(a_gossip_is_inflated_read_and_taken_in_in_a_step_each),
-        cmocka_unit_test(what_waits_and_cannot_be_read_is_dropped),
+        cmocka_unit_test(waiting_gossips_have_a_limit),
+        cmocka_unit_test(a_large_gossip_is_unpacked_read_and_applied_in_steps),
+        cmocka_unit_test(an_unreadable_waiting_gossip_is_dropped),
         cmocka_unit_test(
             a_concurrent_gossip_is_merged_in_one_step_and_taken_in_in_the_next),
-        cmocka_unit_test(what_was_merged_with_another_gossip_is_not_taken),
-        cmocka_unit_test(of_what_was_merged_in_vain_nothing_is_left),
-        cmocka_unit_test(what_was_merged_is_freed),
-        cmocka_unit_test(nothing_is_late_where_gossips_do_not_end),
-        cmocka_unit_test(who_goes_while_its_gossip_waits_is_not_heard),
-        cmocka_unit_test(who_joins_together_is_told_one_version),
+        cmocka_unit_test(a_merge_with_an_old_gossip_is_not_applied),
+        cmocka_unit_test(a_useless_merge_leaves_nothing),
+        cmocka_unit_test(a_merged_gossip_is_freed),
+        cmocka_unit_test(nothing_is_late_under_constant_gossip),
+        cmocka_unit_test(a_waiting_gossip_of_a_removed_member_is_ignored),
+        cmocka_unit_test(nodes_that_join_together_get_one_version),
         cmocka_unit_test(a_newcomer_reads_in_one_step_and_enters_in_the_next),
-        cmocka_unit_test(a_newcomer_reads_what_is_large_in_a_step_of_its_own),
+        cmocka_unit_test(a_newcomer_reads_a_large_gossip_in_its_own_step),
         cmocka_unit_test(the_leader_of_many_acts_in_a_step_of_its_own),
     };
 

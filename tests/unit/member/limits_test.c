@@ -1,4 +1,4 @@
-/* The limits of membership: at each, and one above. */
+/* Tests the limits of membership: at each, and one above. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static void a_configuration_to_check_has_limits(void **state)
     buf_fini(&buf);
 }
 
-static void a_member_has_so_many_roles(void **state)
+static void roles_of_a_member_have_a_limit(void **state)
 {
     const char *roles[MEMBER_ROLES_MAX];
     char name[MEMBER_ROLE_SIZE_MAX + 2];
@@ -78,7 +78,7 @@ static void a_member_has_so_many_roles(void **state)
     assert_false(member_settings_valid(&settings, text, sizeof text));
 }
 
-static void the_oldest_tombstone_goes(void **state)
+static void the_oldest_tombstone_is_dropped(void **state)
 {
     struct gossip gossip = { 0 };
     struct node_id node;
@@ -103,8 +103,8 @@ static void the_oldest_tombstone_goes(void **state)
     gossip_fini(&gossip);
 }
 
-/* Members that confirmed their end and are gone since leave with the next leader action: so many at a time. */
-static void so_many_confirm_their_end(void **state)
+/* Confirmed exiting members that are gone leave at the next leader action, up to a limit. */
+static void exiting_confirmations_have_a_limit(void **state)
 {
     struct member_settings settings = { 0 };
     struct member *member = member_new(&test_identity, &settings, 1, NULL);
@@ -148,7 +148,7 @@ static void a_threshold_of_suspicion_has_a_fraction(void **state)
     assert_true(threshold_of(0) == 8.0);
 }
 
-/* Those that a member dropped itself, and those dropped in making what it took in. */
+/* Tombstones dropped by this member, and in applied gossips. */
 static void dropped_tombstones_are_counted(void **state)
 {
     struct member_settings settings = { 0 };
@@ -183,8 +183,9 @@ static enum verdict read_back(const struct gossip *gossip)
     return verdict;
 }
 
-/* 256 observers of 256 subjects, and one more. What they say differs, as no message may pack too well. */
-static void a_gossip_has_so_many_observations(void **state)
+/* 256 observers of 256 subjects, and one more. Their rows differ, because a message must not
+ * compress too well. */
+static void observations_of_a_gossip_have_a_limit(void **state)
 {
     enum { SUBJECTS = 256 };
     struct gossip gossip = { 0 };
@@ -236,8 +237,8 @@ static enum verdict read_raw(const Cluster__Gossip *part)
     return verdict;
 }
 
-/* Texts that nobody refers to: of a JVM, for each member again. */
-static void a_gossip_has_so_many_texts(void **state)
+/* Texts without references, as a JVM writes them for each member. */
+static void texts_of_a_gossip_have_a_limit(void **state)
 {
     struct gossip gossip = { 0 };
     struct buf packed = { 0 };
@@ -257,7 +258,7 @@ static void a_gossip_has_so_many_texts(void **state)
     own_count = part->n_app_versions;
     own = part->app_versions;
     for (uint32_t i = 0; i < MEMBER_TABLE_MAX + 1; i++) {
-        uint32_t digits = i * 2654435761u; /* all alike would pack too well */
+        uint32_t digits = i * 2654435761u; /* equal ones would compress too well */
 
         snprintf(texts[i], sizeof texts[i], "%u.%u", digits % 100,
                  digits / 100 % 100);
@@ -281,7 +282,7 @@ static void a_gossip_has_so_many_texts(void **state)
 #define LONG_ROLES 1000
 #define LONG_ROLE_SIZE 4000 /* bytes */
 
-/* Texts of that size, each another one, that do not pack too well. */
+/* Different texts of that size that do not compress too well. */
 static char **texts_of(uint32_t count, size_t size)
 {
     char **texts = mem_alloc(count * sizeof *texts);
@@ -305,7 +306,7 @@ static void free_texts(char **texts, uint32_t count)
     mem_free(texts);
 }
 
-/* What is read of a gossip of members with these roles and version, which all have them; nothing when it is refused. */
+/* Reads a gossip whose members all have these roles and version; nothing if it is refused. */
 static enum verdict read_members(char **roles, uint32_t role_count,
                                  const char *version, uint32_t member_count,
                                  struct gossip *read)
@@ -333,8 +334,8 @@ static enum verdict read_members(char **roles, uint32_t role_count,
     return verdict;
 }
 
-/* The roles of a JVM member, of which it may have as many and as long ones as it likes: "dc-default" is one. */
-static void a_gossip_has_members_with_so_many_roles(void **state)
+/* A JVM's roles are unlimited in number and length; "dc-default" is one. */
+static void roles_in_a_gossip_have_a_limit(void **state)
 {
     char **roles = texts_of(MEMBER_ROLES_MAX, 20);
     char **longer = texts_of(2, MEMBER_ROLE_SIZE_MAX + 1);
@@ -364,7 +365,7 @@ static void a_gossip_has_members_with_so_many_roles(void **state)
     free_texts(longer, 2);
 }
 
-static void a_version_has_so_many_bytes(void **state)
+static void bytes_of_a_version_have_a_limit(void **state)
 {
     char text[VERSION_SIZE_MAX + 2];
     struct gossip read = { 0 };
@@ -382,7 +383,7 @@ static void a_version_has_so_many_bytes(void **state)
     assert_int_equal(read_members(NULL, 0, text, 1, &read), WIRE_BEYOND);
 }
 
-/* A role that stands once in a gossip and that each member names is kept for each of them: 32 MB in all, and no more. */
+/* A role occurs once in a gossip, but each member keeps it: at most 32 MB in all. */
 static void the_roles_of_a_gossip_have_a_limit_together(void **state)
 {
     char **roles = texts_of(LONG_ROLES, LONG_ROLE_SIZE);
@@ -400,7 +401,7 @@ static void the_roles_of_a_gossip_have_a_limit_together(void **state)
     free_texts(roles, LONG_ROLES);
 }
 
-static void what_is_inflated_has_limits(void **state)
+static void inflated_bytes_have_limits(void **state)
 {
     struct buf bytes = { 0 };
     struct buf packed = { 0 };
@@ -411,7 +412,7 @@ static void what_is_inflated_has_limits(void **state)
     rng_init(&rng, 1);
     (void)buf_reserve(&bytes, MEMBER_INFLATE_SIZE_MAX + 1);
     memset(bytes.data, 0, MEMBER_INFLATE_SIZE_MAX + 1);
-    for (uint32_t i = 0; i < MEMBER_INFLATE_SIZE_MAX; i += 64) /* packs about 20 to 1 */
+    for (uint32_t i = 0; i < MEMBER_INFLATE_SIZE_MAX; i += 64) /* compresses about 20 to 1 */
         bytes.data[i] = (uint8_t)rng_below(&rng, 256);
     bytes.size = MEMBER_INFLATE_SIZE_MAX;
     gossip_pack_deflate(&packed, buf_slice(&bytes));
@@ -427,7 +428,7 @@ static void what_is_inflated_has_limits(void **state)
     buf_fini(&read);
 }
 
-static void a_message_being_decoded_has_so_much_memory(void **state)
+static void memory_of_decoding_has_a_limit(void **state)
 {
     enum { PIECE = 1024 };
     struct arena arena;
@@ -454,7 +455,7 @@ static uint32_t take_all(struct outbox *outbox)
     return count;
 }
 
-/* What all steps send that are due at once. None sends more than it may. */
+/* All that due steps send. Each stays within its limit. */
 static uint32_t take_steps(struct member *member, struct outbox *outbox)
 {
     uint32_t count = 0;
@@ -472,7 +473,7 @@ static uint32_t take_steps(struct member *member, struct outbox *outbox)
 
 enum { MEMBERS = MEMBER_REPLIES_MAX + 2 };
 
-/* In a cluster with so many others. */
+/* A member in a cluster with so many others. */
 static struct member *among_members(struct node_id *nodes,
                                     struct outbox *outbox)
 {
@@ -493,8 +494,8 @@ static struct member *among_members(struct node_id *nodes,
     return member;
 }
 
-/* Of a large gossip answers wait for the next steps, each node's once; and no more than so many. */
-static void so_many_answers_wait(void **state)
+/* Replies for a large gossip wait for the next steps: one for each node, up to a limit. */
+static void waiting_replies_have_a_limit(void **state)
 {
     struct outbox outbox = { 0 };
     struct node_id nodes[MEMBERS];
@@ -508,7 +509,7 @@ static void so_many_answers_wait(void **state)
     assert_int_equal(member_deadline(member), 0);
     gossip_send_reply(member, &nodes[MEMBERS - 1], slice_text("/a"), false, &outbox);
     assert_int_equal(take_all(&outbox), 1);
-    /* Who has gone meanwhile gets none. */
+    /* A removed node gets none. */
     (void)gossip_remove(&member->gossip, &nodes[0], 1);
     member_gossip_changed(member);
     assert_int_equal(take_steps(member, &outbox), MEMBER_REPLIES_MAX - 1);
@@ -517,8 +518,8 @@ static void so_many_answers_wait(void **state)
     member_free(member);
 }
 
-/* Each is a version of its own, but what they are told is one, in several steps, and not left out where an answer waits on the way. */
-static void all_that_are_downed_by_command_are_told_in_steps(void **state)
+/* Each down is a version, but members get one, in several steps, even if another reply waits. */
+static void members_downed_by_command_are_told_in_steps(void **state)
 {
     struct outbox outbox = { 0 };
     struct node_id nodes[MEMBERS];
@@ -543,8 +544,8 @@ static void all_that_are_downed_by_command_are_told_in_steps(void **state)
     member_free(member);
 }
 
-/* However many the resolver downs: there is one new version, and those that can be reached are told in several steps. */
-static void all_that_are_downed_are_one_change(void **state)
+/* The resolver's downs are one new version. Reachable members get it in several steps. */
+static void downing_many_members_is_one_change(void **state)
 {
     struct outbox outbox = { 0 };
     struct node_id nodes[MEMBERS + 1];
@@ -566,7 +567,7 @@ static void all_that_are_downed_are_one_change(void **state)
     assert_int_equal(take_steps(member, &outbox), MEMBERS - 1);
     assert_int_equal(member_down_decided(member, 2, nodes, 2, &outbox), 2);
     assert_true(clock_get(&member->gossip.clock, &member->self->key) ==
-                before + 1); /* they were down */
+                before + 1); /* already down */
     outbox_fini(&outbox);
     member_free(member);
 }
@@ -575,21 +576,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_configuration_to_check_has_limits),
-        cmocka_unit_test(a_member_has_so_many_roles),
-        cmocka_unit_test(the_oldest_tombstone_goes),
-        cmocka_unit_test(so_many_confirm_their_end),
-        cmocka_unit_test(so_many_answers_wait),
-        cmocka_unit_test(all_that_are_downed_by_command_are_told_in_steps),
-        cmocka_unit_test(all_that_are_downed_are_one_change),
+        cmocka_unit_test(roles_of_a_member_have_a_limit),
+        cmocka_unit_test(the_oldest_tombstone_is_dropped),
+        cmocka_unit_test(exiting_confirmations_have_a_limit),
+        cmocka_unit_test(waiting_replies_have_a_limit),
+        cmocka_unit_test(members_downed_by_command_are_told_in_steps),
+        cmocka_unit_test(downing_many_members_is_one_change),
         cmocka_unit_test(dropped_tombstones_are_counted),
         cmocka_unit_test(a_threshold_of_suspicion_has_a_fraction),
-        cmocka_unit_test(a_gossip_has_so_many_observations),
-        cmocka_unit_test(a_gossip_has_so_many_texts),
-        cmocka_unit_test(a_gossip_has_members_with_so_many_roles),
-        cmocka_unit_test(a_version_has_so_many_bytes),
+        cmocka_unit_test(observations_of_a_gossip_have_a_limit),
+        cmocka_unit_test(texts_of_a_gossip_have_a_limit),
+        cmocka_unit_test(roles_in_a_gossip_have_a_limit),
+        cmocka_unit_test(bytes_of_a_version_have_a_limit),
         cmocka_unit_test(the_roles_of_a_gossip_have_a_limit_together),
-        cmocka_unit_test(what_is_inflated_has_limits),
-        cmocka_unit_test(a_message_being_decoded_has_so_much_memory),
+        cmocka_unit_test(inflated_bytes_have_limits),
+        cmocka_unit_test(memory_of_decoding_has_a_limit),
     };
 
     return cmocka_run_group_tests_name("member_limits", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The network of the tests: a heap of arrivals and a step over whatever is next. */
+/* Runs the network of the tests: a heap of arrivals, and the step that comes next. */
 #include "net.h"
 
 #include <stdio.h>

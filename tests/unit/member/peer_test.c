@@ -1,5 +1,5 @@
-/* One core at b:2552 told by a peer at c:2552: what it makes known and in which
- * order, and whom it gossips to. */
+/* Tests one core at b:2552 with a peer at c:2552: its news, their order, and the receivers of its
+ * gossip. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static const struct identity own_identity = {
 struct fixture {
     struct member *member;
     struct outbox outbox;
-    struct gossip gossip; /* as c would have it */
+    struct gossip gossip; /* c's */
     uint64_t now;
 };
 
@@ -41,7 +41,7 @@ static void put(struct fixture *fixture, const char *manifest,
                    &fixture->outbox);
 }
 
-/* c joins; what it is told becomes its gossip. */
+/* c joins and takes the gossip of its Welcome. */
 static void join(struct fixture *fixture)
 {
     struct node_id node = test_letter('c');
@@ -65,7 +65,7 @@ static void join(struct fixture *fixture)
     profile_drop(profile);
 }
 
-/* c tells its gossip as a version of its own, which nobody or everybody else has seen. */
+/* c sends its gossip as a new version that only it, or all others, have seen. */
 static void put_told(struct fixture *fixture, bool all)
 {
     struct node_id c = test_letter('c');
@@ -86,7 +86,7 @@ static void put_told(struct fixture *fixture, bool all)
     buf_fini(&payload);
 }
 
-/* The same; what is sent then is looked at by nobody. */
+/* The same, without a look at what is sent. */
 static void told_seen_by(struct fixture *fixture, bool all)
 {
     uint64_t before = member_counters(fixture->member)->gossip_received;
@@ -109,8 +109,8 @@ static const char *host(const struct node_id *node)
     return node->address.host[0] ? node->address.host : "nobody";
 }
 
-/* All news since the last time: "c up" a status, "-c down" removed, "!c"
- * unreachable, "?c" reachable, and words. */
+/* All news since the last call: "c up" a status, "-c down" removed, "!c" unreachable, "?c"
+ * reachable, and words. */
 static void expect_news(struct fixture *fixture, const char *expected)
 {
     struct buf text = { 0 };
@@ -189,7 +189,7 @@ static void set(struct fixture *fixture, char letter, enum member_status status,
     }
 }
 
-/* c observes the member so. */
+/* c observes the member. */
 static void observe(struct fixture *fixture, char letter, enum reach status)
 {
     struct node_id observer = test_letter('c');
@@ -208,8 +208,8 @@ static void remove_member(struct fixture *fixture, char letter)
     assert_true(gossip_remove(&fixture->gossip, &node, 1000));
 }
 
-/* New members and changed ones by address, then the leader; nothing twice. */
-static void changes_are_told_once_in_order(void **state)
+/* New and changed members by address, then the leader; nothing twice. */
+static void changes_are_reported_once_in_order(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
@@ -221,7 +221,7 @@ static void changes_are_told_once_in_order(void **state)
     set(&fixture, 'd', MEMBER_UP, 3);
     reported_by_peer(&fixture);
     expect_news(&fixture, "a joining, c up, d up");
-    reported_by_peer(&fixture); /* a newer version that changes nobody */
+    reported_by_peer(&fixture); /* a newer version without a change of members */
     expect_news(&fixture, "");
     set(&fixture, 'a', MEMBER_UP, 4);
     set(&fixture, 'c', MEMBER_LEAVING, 2);
@@ -264,8 +264,8 @@ static void a_new_incarnation_comes_after_the_end_of_the_old(void **state)
     fini(&fixture);
 }
 
-/* Only what changed is told, and never of the own node. */
-static void reachability_is_told_by_change(void **state)
+/* Only changes are reported, and none of this node. */
+static void only_changed_reachability_is_reported(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
@@ -296,8 +296,9 @@ static void reachability_is_told_by_change(void **state)
     fini(&fixture);
 }
 
-/* The first of the members with the role, as the leader is of all; told only to who asked, and the last one's end as well. */
-static void leaders_of_roles_are_told(void **state)
+/* The leader among the members with the role, reported only on request; also the loss of the last
+ * one. */
+static void leaders_of_roles_are_reported(void **state)
 {
     static const char *const roles[] = { "back" };
     struct member_settings settings = { .roles = roles, .role_count = 1 };
@@ -327,7 +328,7 @@ static void leaders_of_roles_are_told(void **state)
     assert_true(member_role_at(fixture.member, 0, &role, &leader));
     assert_string_equal(role, "back");
     assert_string_equal(leader->profile->address->host, "b");
-    reported_by_peer(&fixture); /* nobody leads it: it is kept no more */
+    reported_by_peer(&fixture); /* no leader, so it is not kept */
     expect_news(&fixture, "");
     assert_false(member_role_at(fixture.member, 1, &role, &leader));
     profile_drop(a);
@@ -335,9 +336,9 @@ static void leaders_of_roles_are_told(void **state)
     fini(&fixture);
 }
 
-/* Of everything at once, in one gossip: removals, members, who cannot be reached, who can again, data centers likewise, the leader, the
- * leaders of roles (behaviour 7). */
-static void all_of_one_change_is_told_in_order(void **state)
+/* All changes of one gossip: removals, members, unreachable, reachable, data centers, leader,
+ * leaders of roles. */
+static void all_news_of_one_change_come_in_order(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
@@ -391,7 +392,8 @@ static void step_until_news(struct fixture *fixture)
     }
 }
 
-/* That it is silent is seen when the leader may act at last: for who hears of each change these are two. */
+/* The leader sees the silence when it may act at last. A caller that wants each change gets
+ * both. */
 static void a_member_is_unreachable_before_it_is_removed(void **state)
 {
     static const struct member_settings settings = { 0 };
@@ -411,7 +413,7 @@ static void a_member_is_unreachable_before_it_is_removed(void **state)
     fini(&fixture);
 }
 
-static void the_own_end_is_the_last_news(void **state)
+static void its_own_end_is_the_last_news(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
@@ -435,7 +437,7 @@ static void refused_by(struct fixture *fixture, char letter)
     member_refused(fixture->member, fixture->now, &node);
 }
 
-/* c, d, e, f are members, f out of reach. */
+/* c, d, e, f are members; f is unreachable. */
 static void with_four(struct fixture *fixture)
 {
     static const struct member_settings settings = { 0 };
@@ -449,7 +451,7 @@ static void with_four(struct fixture *fixture)
     expect_news(fixture, "c up, d up, e up, f up, !f");
 }
 
-/* One sick node must not take others with it; more than half of those in reach are right. */
+/* A sick node must not end others. More than half of the reachable members are right. */
 static void one_word_does_not_end_a_node(void **state)
 {
     struct fixture fixture = { 0 };
@@ -458,7 +460,7 @@ static void one_word_does_not_end_a_node(void **state)
     with_four(&fixture);
     refused_by(&fixture, 'c');
     refused_by(&fixture, 'c');
-    refused_by(&fixture, 'x'); /* no member */
+    refused_by(&fixture, 'x'); /* not a member */
     refused_by(&fixture, 'y');
     expect_news(&fixture, "");
     assert_false(member_is_stopped(fixture.member));
@@ -468,8 +470,8 @@ static void one_word_does_not_end_a_node(void **state)
     fini(&fixture);
 }
 
-/* Who is out of reach and speaks has a say; who is down or gone has none. */
-static void who_has_a_say(void **state)
+/* An unreachable member that speaks counts. A downed or removed one does not. */
+static void reached_members_and_those_that_spoke_have_a_say(void **state)
 {
     struct fixture fixture = { 0 };
     (void)state;
@@ -478,7 +480,7 @@ static void who_has_a_say(void **state)
     refused_by(&fixture, 'f');
     refused_by(&fixture, 'e'); /* two of c, d, e, f */
     expect_news(&fixture, "");
-    join(&fixture); /* c learns of what this node has seen */
+    join(&fixture); /* c gets what this node has seen */
     set(&fixture, 'e', MEMBER_DOWN, 'e');
     reported_by_peer(&fixture); /* one of c, d, f */
     expect_news(&fixture, "e down");
@@ -499,8 +501,8 @@ static uint32_t seen_by(const struct fixture *fixture)
     return count;
 }
 
-/* Else a leader takes for agreed what nobody has heard of. */
-static void nobody_else_has_seen_its_own_change(void **state)
+/* Otherwise a leader would consider an unknown change converged. */
+static void its_own_change_is_seen_by_no_other_node(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
@@ -511,13 +513,13 @@ static void nobody_else_has_seen_its_own_change(void **state)
     set(&fixture, 'c', MEMBER_UP, 'c');
     set(&fixture, 'd', MEMBER_UP, 'd');
     reported_by_peer(&fixture);
-    assert_int_equal(seen_by(&fixture), 2); /* it, and c */
+    assert_int_equal(seen_by(&fixture), 2); /* itself and c */
     assert_true(member_leave(fixture.member, fixture.now, &d, &fixture.outbox));
     assert_int_equal(seen_by(&fixture), 1);
     fini(&fixture);
 }
 
-/* The gossip that it sends when it is told of one. */
+/* Its gossip after one arrived. */
 static void answer_to(struct fixture *fixture, struct gossip *answer)
 {
     struct node_id c = test_letter('c');
@@ -545,8 +547,8 @@ static void answer_to(struct fixture *fixture, struct gossip *answer)
     buf_fini(&payload);
 }
 
-/* c knows d no more, and has no tombstone of it: it has removed it, or stood still while it came and went. A merge removes it, and
- * counts: another one that merges otherwise has another version. */
+/* c lacks d and has no tombstone for it: c removed it, or was suspended while it came and went. The
+ * merge removes d and counts, because another order of merges gives another version. */
 static void a_merge_that_removes_is_a_change(void **state)
 {
     static const struct member_settings settings = { 0 };
@@ -587,13 +589,12 @@ struct rounds {
     uint32_t statuses[8];
 };
 
-/* A minute of rounds of a node with members c, d, e, f, of which c has seen the
- * gossip and e is out of reach. */
+/* A minute of rounds of a node with members c, d, e, f: c has seen the gossip, e is unreachable. */
 static struct rounds rounds_with(uint32_t different_view_percent)
 {
     struct member_settings settings = {
         .different_view_percent = different_view_percent,
-        .heartbeat_pause_ms = 3600000, /* nobody answers here */
+        .heartbeat_pause_ms = 3600000, /* no member answers here */
     };
     struct fixture fixture = { 0 };
     struct rounds rounds = { 0 };
@@ -606,7 +607,7 @@ static struct rounds rounds_with(uint32_t different_view_percent)
     reported_by_peer(&fixture);
     member_quarantined(fixture.member, fixture.now, &e);
     expect_news(&fixture, "c up, d up, e up, f up, !e");
-    join(&fixture); /* c learns of that, and says so */
+    join(&fixture); /* c gets that, and reports it as seen */
     reported_by_peer(&fixture);
     while (fixture.now < 60 * SECOND) {
         fixture.now = member_deadline(fixture.member);
@@ -622,7 +623,7 @@ static struct rounds rounds_with(uint32_t different_view_percent)
     return rounds;
 }
 
-static void who_has_not_seen_it_is_told_first(void **state)
+static void members_that_have_not_seen_it_come_first(void **state)
 {
     struct rounds rounds = rounds_with(100);
     (void)state;
@@ -634,19 +635,19 @@ static void who_has_not_seen_it_is_told_first(void **state)
     assert_int_equal(rounds.gossips['b' - 'a'] + rounds.statuses['b' - 'a'], 0);
 }
 
-static void without_preference_all_in_reach_are_told(void **state)
+static void without_preference_all_reachable_members_get_gossip(void **state)
 {
     struct rounds rounds = rounds_with(1);
     (void)state;
 
     assert_in_range(rounds.gossips['d' - 'a'], 10, 1000);
     assert_in_range(rounds.gossips['f' - 'a'], 10, 1000);
-    assert_in_range(rounds.statuses['c' - 'a'], 10, 1000); /* it has seen */
+    assert_in_range(rounds.statuses['c' - 'a'], 10, 1000); /* it has seen the version */
     assert_int_equal(rounds.gossips['c' - 'a'], 0);
     assert_int_equal(rounds.gossips['e' - 'a'] + rounds.statuses['e' - 'a'], 0);
 }
 
-/* A member of a cluster whose leader is b, the youngest. Up numbers follow the letters. */
+/* A member of a cluster led by b, the youngest. Up numbers follow the letters. */
 struct exiter {
     char letter;
     const char *roles[3];
@@ -656,7 +657,7 @@ struct exiter {
 static void expect_told(const struct exiter *members, const char *expected)
 {
     static const struct member_settings settings = {
-        .gossip_interval_ms = 3600000, /* the leader's own words only */
+        .gossip_interval_ms = 3600000, /* only the leader's own messages */
         .heartbeat_pause_ms = 3600000,
     };
     struct fixture fixture = { 0 };
@@ -693,8 +694,9 @@ static void expect_told(const struct exiter *members, const char *expected)
     fini(&fixture);
 }
 
-/* Of whoever leads: the two oldest, and the two oldest of each role that loses a member; in the own data center. */
-static void who_may_take_over_is_told_of_the_exiting(void **state)
+/* Receivers in this data center: the two oldest, and the two oldest of each role that loses a
+ * member. */
+static void the_oldest_are_told_of_exiting_members(void **state)
 {
     static const struct exiter roles[] = {
         { 'c', { NULL }, false },          { 'd', { NULL }, false },
@@ -720,7 +722,7 @@ static void who_may_take_over_is_told_of_the_exiting(void **state)
     expect_told(apart, "ce");
 }
 
-/* Messages of that kind to the node; what else there was is gone. */
+/* Counts messages of that manifest to the node; discards all others. */
 static uint32_t sent(struct fixture *fixture, const char *manifest, char letter)
 {
     struct node_id to = test_letter(letter);
@@ -750,8 +752,8 @@ static uint32_t rounds_of_ten_seconds(struct fixture *fixture)
     return count;
 }
 
-/* Behaviour 2.7: three in an interval while less than half have seen it. */
-static void what_few_have_seen_goes_round_faster(void **state)
+/* Three rounds in an interval while fewer than half have seen the version. */
+static void a_version_seen_by_few_spreads_faster(void **state)
 {
     static const struct member_settings settings = {
         .heartbeat_pause_ms = 3600000
@@ -770,7 +772,7 @@ static void what_few_have_seen_goes_round_faster(void **state)
     fini(&fixture);
 }
 
-/* Behaviour 2.8: who has a newer one is asked for it by a status, as only that is known by JVMs. */
+/* A status asks for a newer gossip, because JVM nodes know nothing else. */
 static void a_newer_status_is_answered_by_a_status(void **state)
 {
     static const struct member_settings settings = { 0 };
@@ -798,8 +800,8 @@ static void a_newer_status_is_answered_by_a_status(void **state)
     fini(&fixture);
 }
 
-/* Behaviour 2.7, 9: ways are long, so that only what is asked for goes there. */
-static void to_other_data_centers_goes_the_status_first(void **state)
+/* Connections are slow, so other data centers get only what they ask for. */
+static void other_data_centers_get_the_status_first(void **state)
 {
     static const struct member_settings settings = {
         .heartbeat_pause_ms = 3600000,
@@ -831,11 +833,11 @@ static void to_other_data_centers_goes_the_status_first(void **state)
     fini(&fixture);
 }
 
-/* Behaviour 6.5: it waits until the others that are down have heard it, for four looks of the leader. */
+/* It waits until the other downed members have seen it, for at most four leader intervals. */
 static void a_downed_node_waits_a_while_for_the_other_downed_ones(void **state)
 {
     static const struct member_settings settings = {
-        .heartbeat_pause_ms = 3600000 /* d is silent, and counts as reachable */
+        .heartbeat_pause_ms = 3600000 /* d is silent and counts as reachable */
     };
     struct fixture fixture = { 0 };
     uint64_t began;
@@ -873,8 +875,8 @@ static void exiting(struct fixture *fixture)
     assert_int_equal(member_self(fixture->member)->status, MEMBER_EXITING);
 }
 
-/* Behaviour 6.2: the leader may be on its way out itself. */
-static void who_has_handed_over_says_so_to_the_leader_and_the_next(void **state)
+/* The leader may be leaving, too. */
+static void an_exiting_node_confirms_to_the_leader_and_the_next(void **state)
 {
     struct fixture fixture = { 0 };
     struct outbound out;
@@ -891,8 +893,8 @@ static void who_has_handed_over_says_so_to_the_leader_and_the_next(void **state)
     fini(&fixture);
 }
 
-/* Behaviour 2.9, 6.2: it ends then, so that it must not be its turn in a round. */
-static void who_has_handed_over_tells_five(void **state)
+/* It ends now, so the messages must not wait for a round. */
+static void an_exiting_node_tells_five_members(void **state)
 {
     struct fixture fixture = { 0 };
     struct outbound out;
@@ -918,8 +920,8 @@ static void who_has_handed_over_tells_five(void **state)
     fini(&fixture);
 }
 
-/* Behaviour 5.2: for that the word of one that is down counts, too. */
-static void who_is_down_is_removed_by_the_word_of_the_downed(void **state)
+/* Observations by downed members count for that, too. */
+static void observations_by_downed_members_count_for_removal(void **state)
 {
     static const struct member_settings settings = {
         .heartbeat_pause_ms = 3600000
@@ -944,8 +946,8 @@ static void who_is_down_is_removed_by_the_word_of_the_downed(void **state)
     fini(&fixture);
 }
 
-/* Behaviour 5.2: nobody here watches whether it is gone. */
-static void who_is_on_its_way_out_elsewhere_is_removed_at_once(void **state)
+/* No member here monitors it. */
+static void an_exiting_member_elsewhere_is_removed_at_once(void **state)
 {
     static const struct member_settings settings = {
         .heartbeat_pause_ms = 3600000,
@@ -971,13 +973,13 @@ static void who_is_on_its_way_out_elsewhere_is_removed_at_once(void **state)
     }
     assert_null(member_find(fixture.member, PROFILE_NODE(x)));
     assert_null(member_find(fixture.member, PROFILE_NODE(y)));
-    assert_non_null(member_find(fixture.member, &d)); /* has not said that it is done */
+    assert_non_null(member_find(fixture.member, &d)); /* has not confirmed */
     profile_drop(x);
     profile_drop(y);
     fini(&fixture);
 }
 
-/* To whomever. */
+/* Counts messages of that manifest to all nodes. */
 static uint32_t sent_to_all(struct fixture *fixture, const char *manifest)
 {
     struct outbound out;
@@ -988,8 +990,8 @@ static uint32_t sent_to_all(struct fixture *fixture, const char *manifest)
     return count;
 }
 
-/* Behaviour 7: of one that is gone for good nobody knows whether the way there is. */
-static void a_data_center_is_unreachable_by_who_may_come_back(void **state)
+/* A terminated member says nothing about the connection. */
+static void a_terminated_member_makes_no_data_center_unreachable(void **state)
 {
     static const struct member_settings settings = {
         .heartbeat_pause_ms = 3600000,
@@ -1017,8 +1019,8 @@ static void a_data_center_is_unreachable_by_who_may_come_back(void **state)
     fini(&fixture);
 }
 
-/* Behaviour 6.5: it is its last word. */
-static void who_reads_that_it_is_down_tells_five_at_once(void **state)
+/* These are its last messages. */
+static void a_downed_node_tells_five_members_at_once(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
@@ -1035,8 +1037,8 @@ static void who_reads_that_it_is_down_tells_five_at_once(void **state)
     fini(&fixture);
 }
 
-/* Behaviour 6.6: at once, not in the next round. */
-static void that_the_cluster_ends_is_told_at_once(void **state)
+/* At once, not in the next round. */
+static void full_shutdown_is_announced_at_once(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
@@ -1051,8 +1053,8 @@ static void that_the_cluster_ends_is_told_at_once(void **state)
     fini(&fixture);
 }
 
-/* Behaviour 6.2: it does not say that it has seen it, so it is not asked for that. */
-static void who_is_exiting_answers_no_newer_gossip(void **state)
+/* It does not mark versions as seen, so it does not ask for one. */
+static void an_exiting_node_answers_no_newer_gossip(void **state)
 {
     struct fixture fixture = { 0 };
     (void)state;
@@ -1072,8 +1074,8 @@ static void who_is_exiting_answers_no_newer_gossip(void **state)
     fini(&fixture);
 }
 
-/* Behaviour 2.4, 6.6: who says it itself would undo it for others. */
-static void where_the_cluster_ends_the_leader_is_asked_to_let_go(void **state)
+/* Its own change would be undone by others' in a merge. */
+static void during_full_shutdown_leaving_asks_the_leader(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
@@ -1093,7 +1095,7 @@ static void where_the_cluster_ends_the_leader_is_asked_to_let_go(void **state)
     fini(&fixture);
 
     fixture = (struct fixture){ 0 };
-    found_with(&fixture, &settings); /* and now it leads */
+    found_with(&fixture, &settings); /* now it leads */
     assert_true(member_prepare_shutdown(fixture.member, fixture.now,
                                         &fixture.outbox));
     assert_true(member_leave(fixture.member, fixture.now,
@@ -1111,7 +1113,7 @@ static void asked_to_join(struct fixture *fixture)
     buf_fini(&payload);
 }
 
-/* Behaviour 4.3: any word starts the wait anew. */
+/* Any answer restarts the wait. */
 static void a_seed_that_says_no_is_not_asked_again_at_once(void **state)
 {
     struct node_id c = test_letter('c');
@@ -1135,7 +1137,7 @@ static void a_seed_that_says_no_is_not_asked_again_at_once(void **state)
     member_step(fixture.member, fixture.now, 0, &fixture.outbox);
     assert_true(member_deadline(fixture.member) == 14 * SECOND);
     assert_int_equal(sent_to_all(&fixture, "IJ"), 2);
-    for (uint32_t i = 0; i < 2; i++) { /* only the first yes counts */
+    for (uint32_t i = 0; i < 2; i++) { /* only the first acceptance counts */
         buf_clear(&payload);
         wire_put_init_join_ack(&theirs, &payload, CONFIG_UNCHECKED,
                                slice_text(""));
@@ -1146,7 +1148,7 @@ static void a_seed_that_says_no_is_not_asked_again_at_once(void **state)
     fini(&fixture);
 }
 
-/* Again, as if it had heard of no welcome. */
+/* Joins again, as after a lost Welcome. */
 static void joins_again(struct fixture *fixture)
 {
     struct node_id node = test_letter('c');
@@ -1160,8 +1162,7 @@ static void joins_again(struct fixture *fixture)
     profile_drop(profile);
 }
 
-/* Behaviour 4.3, 4.4 */
-static void who_is_exiting_takes_nobody_in(void **state)
+static void an_exiting_node_accepts_no_joiner(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
@@ -1182,8 +1183,8 @@ static void who_is_exiting_takes_nobody_in(void **state)
     fini(&fixture);
 }
 
-/* Behaviour 4.4: the process was started anew, so the old one does not come back. */
-static void an_old_life_is_over_when_a_new_one_joins(void **state)
+/* The process was restarted, so the old incarnation does not return. */
+static void a_joining_incarnation_downs_the_old_one(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct profile *again = test_profile("c", 2552, 33, NULL);
@@ -1218,8 +1219,8 @@ static void an_old_life_is_over_when_a_new_one_joins(void **state)
     fini(&fixture);
 }
 
-/* Two lives that joined through two members at once, as this node has its address. */
-static void another_life_of_this_node_is_over(void **state)
+/* Two incarnations joined through two members at once; this node has the address. */
+static void another_incarnation_of_this_node_is_downed(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct profile *former = test_profile("b", 2552, 1, NULL);
@@ -1249,37 +1250,37 @@ static void another_life_of_this_node_is_over(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_are_told_once_in_order),
+        cmocka_unit_test(changes_are_reported_once_in_order),
         cmocka_unit_test(a_new_incarnation_comes_after_the_end_of_the_old),
-        cmocka_unit_test(reachability_is_told_by_change),
-        cmocka_unit_test(leaders_of_roles_are_told),
-        cmocka_unit_test(all_of_one_change_is_told_in_order),
+        cmocka_unit_test(only_changed_reachability_is_reported),
+        cmocka_unit_test(leaders_of_roles_are_reported),
+        cmocka_unit_test(all_news_of_one_change_come_in_order),
         cmocka_unit_test(one_word_does_not_end_a_node),
-        cmocka_unit_test(who_has_a_say),
-        cmocka_unit_test(nobody_else_has_seen_its_own_change),
+        cmocka_unit_test(reached_members_and_those_that_spoke_have_a_say),
+        cmocka_unit_test(its_own_change_is_seen_by_no_other_node),
         cmocka_unit_test(a_merge_that_removes_is_a_change),
         cmocka_unit_test(a_member_is_unreachable_before_it_is_removed),
-        cmocka_unit_test(the_own_end_is_the_last_news),
-        cmocka_unit_test(who_has_not_seen_it_is_told_first),
-        cmocka_unit_test(without_preference_all_in_reach_are_told),
-        cmocka_unit_test(who_may_take_over_is_told_of_the_exiting),
-        cmocka_unit_test(what_few_have_seen_goes_round_faster),
+        cmocka_unit_test(its_own_end_is_the_last_news),
+        cmocka_unit_test(members_that_have_not_seen_it_come_first),
+        cmocka_unit_test(without_preference_all_reachable_members_get_gossip),
+        cmocka_unit_test(the_oldest_are_told_of_exiting_members),
+        cmocka_unit_test(a_version_seen_by_few_spreads_faster),
         cmocka_unit_test(a_newer_status_is_answered_by_a_status),
-        cmocka_unit_test(to_other_data_centers_goes_the_status_first),
+        cmocka_unit_test(other_data_centers_get_the_status_first),
         cmocka_unit_test(a_downed_node_waits_a_while_for_the_other_downed_ones),
-        cmocka_unit_test(who_has_handed_over_says_so_to_the_leader_and_the_next),
-        cmocka_unit_test(who_has_handed_over_tells_five),
-        cmocka_unit_test(who_is_down_is_removed_by_the_word_of_the_downed),
-        cmocka_unit_test(who_is_on_its_way_out_elsewhere_is_removed_at_once),
-        cmocka_unit_test(a_data_center_is_unreachable_by_who_may_come_back),
-        cmocka_unit_test(who_reads_that_it_is_down_tells_five_at_once),
-        cmocka_unit_test(that_the_cluster_ends_is_told_at_once),
-        cmocka_unit_test(where_the_cluster_ends_the_leader_is_asked_to_let_go),
-        cmocka_unit_test(who_is_exiting_answers_no_newer_gossip),
+        cmocka_unit_test(an_exiting_node_confirms_to_the_leader_and_the_next),
+        cmocka_unit_test(an_exiting_node_tells_five_members),
+        cmocka_unit_test(observations_by_downed_members_count_for_removal),
+        cmocka_unit_test(an_exiting_member_elsewhere_is_removed_at_once),
+        cmocka_unit_test(a_terminated_member_makes_no_data_center_unreachable),
+        cmocka_unit_test(a_downed_node_tells_five_members_at_once),
+        cmocka_unit_test(full_shutdown_is_announced_at_once),
+        cmocka_unit_test(during_full_shutdown_leaving_asks_the_leader),
+        cmocka_unit_test(an_exiting_node_answers_no_newer_gossip),
         cmocka_unit_test(a_seed_that_says_no_is_not_asked_again_at_once),
-        cmocka_unit_test(who_is_exiting_takes_nobody_in),
-        cmocka_unit_test(an_old_life_is_over_when_a_new_one_joins),
-        cmocka_unit_test(another_life_of_this_node_is_over),
+        cmocka_unit_test(an_exiting_node_accepts_no_joiner),
+        cmocka_unit_test(a_joining_incarnation_downs_the_old_one),
+        cmocka_unit_test(another_incarnation_of_this_node_is_downed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,4 @@
-/* A gossip in its usual form: what is written by hand is what the general encoder would write, and what is read by
- * hand is what the general decoder would read. */
+/* Tests the hand-written encoder and decoder of a gossip against the general ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -139,7 +138,7 @@ static bool read_by_hand(struct slice bytes, const struct gossip *known,
     return good;
 }
 
-static void what_is_written_is_what_the_encoder_writes(void **state)
+static void written_bytes_equal_those_of_the_encoder(void **state)
 {
     struct rng rng;
     (void)state;
@@ -168,7 +167,7 @@ static void what_is_written_is_what_the_encoder_writes(void **state)
     }
 }
 
-/* known: nothing, the same, or what has some of its members. */
+/* known: none, the same gossip, or one with some of its members. */
 static void expect_read(struct slice bytes, const struct gossip *known,
                         const struct gossip *expected)
 {
@@ -223,8 +222,8 @@ static void the_usual_form_is_read(void **state)
     }
 }
 
-/* Another form may be left to the general decoder; what is taken must be what that takes. */
-static void what_is_damaged_is_read_alike_or_not_at_all(void **state)
+/* Another form may go to the general decoder. Accepted bytes give the same result as there. */
+static void damaged_bytes_are_read_like_the_decoder_or_refused(void **state)
 {
     uint32_t taken = 0;
     uint32_t left = 0;
@@ -269,9 +268,9 @@ static void what_is_damaged_is_read_alike_or_not_at_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_what_the_encoder_writes),
+        cmocka_unit_test(written_bytes_equal_those_of_the_encoder),
         cmocka_unit_test(the_usual_form_is_read),
-        cmocka_unit_test(what_is_damaged_is_read_alike_or_not_at_all),
+        cmocka_unit_test(damaged_bytes_are_read_like_the_decoder_or_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Short ways to write nodes, profiles and gossips in tests. */
+/* Makes nodes, profiles and gossips for tests. */
 #ifndef TESTS_MEMBER_VALUES_H
 #define TESTS_MEMBER_VALUES_H
 

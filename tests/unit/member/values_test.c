@@ -1,4 +1,4 @@
-/* The values under the machine: versions, clocks, reachability. */
+/* Tests versions, clocks and reachability. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,6 @@ static int order_of(const char *left, const char *right)
     return (order > 0) - (order < 0);
 }
 
-/* Conformance B21. */
 static void versions_compare(void **state)
 {
     static const char *const bad[] = { "1.2.3.1", "1.x.3", "1.2x.3", "1.2.x",
@@ -60,13 +59,13 @@ static void versions_compare(void **state)
     assert_int_equal(order_of("HEAD+20140707-1030", "HEAD+20140707-1130"), -1);
     assert_int_equal(order_of("1.0.10-3-1234abcd", "1.0.10-10-1234abcd"), -1);
     assert_int_equal(order_of("1.0.10+3a-1234abcd", "1.0.10+3b-1234abcd"), -1);
-    /* A time of building, as the reference's int takes it; beyond that it is a word. */
+    /* A build time that fits a Java int; beyond that it is a word. */
     assert_int_equal(order_of("1.0.1700000000", "1.0.2026112301"), -1);
     assert_int_equal(order_of("2147483647", "1.2"), 1);
     assert_int_equal(order_of("2147483648", "1.2"), -1);
     assert_int_equal(order_of("1.0+2147483648-a", "1.0+1-b"), -1);
     assert_int_equal(order_of("0000000000001.2", "1.2"), 0);
-    /* Odd ones, that a JVM takes and says to everybody. */
+    /* unusual ones that a JVM accepts and spreads */
     assert_int_equal(order_of("1.", "1"), 0);
     assert_int_equal(order_of("1.2.", "1.2"), 0);
     assert_int_equal(order_of("1.2.3...", "1.2.3"), 0);
@@ -80,8 +79,8 @@ static void versions_compare(void **state)
     assert_int_equal(order_of("1-foo", "02-foo"), 1);
 }
 
-/* What the reference's Version.compareTo (2.6.21, run) says of these: a count of commits stands behind the last number, so of two parts it is
- * the third. */
+/* As Version.compareTo of Akka 2.6.21 orders them: a count of commits follows the last number, so
+ * it is the third of two parts. */
 static void commits_are_ordered_as_by_a_jvm(void **state)
 {
     static const struct {
@@ -90,7 +89,7 @@ static void commits_are_ordered_as_by_a_jvm(void **state)
     } rows[] = {
         { "1.2-14-gabc", "1.2-9-gabc", 1 },
         { "1.2-14-gabc", "1.2-RC1", 1 },
-        { "1.2-14-gabc", "1.2-14", 1 }, /* without a dash behind it is text */
+        { "1.2-14-gabc", "1.2-14", 1 }, /* no dash follows: text */
         { "1.2-14-gabc", "1.2", 1 },
         { "1.2-14-gabc", "1.2.10", 1 },
         { "1.2-9-gabc", "1.2.10", -1 },
@@ -118,7 +117,7 @@ static void commits_are_ordered_as_by_a_jvm(void **state)
         { "1.2+14+a", "1.2+9+a", -1 },
         { "1.2-14-a-b", "1.2-14-a", 1 },
         { "1.2-14-a+b", "1.2-14-a", 1 },
-        { "1-14-gabc", "1-9-gabc", -1 }, /* one part is a number, or text */
+        { "1-14-gabc", "1-9-gabc", -1 }, /* a single part is a number or text */
         { "1+14-gabc", "1.0.14-gabc", -1 },
     };
     (void)state;
@@ -161,7 +160,6 @@ static void expect_order(const char *left, const char *right,
     clock_fini(&b);
 }
 
-/* Conformance B3. */
 static void clocks_compare(void **state)
 {
     (void)state;
@@ -250,7 +248,7 @@ static void clocks_grow_apart_and_together(void **state)
     assert_int_equal(clock_compare(&merged, &two), CLOCK_AFTER);
     clock_increment(&merged, &third);
     assert_int_equal(merged.entries.count, 3);
-    clock_increment(&one, &first); /* meanwhile elsewhere */
+    clock_increment(&one, &first); /* at the same time elsewhere */
     assert_int_equal(clock_compare(&merged, &one), CLOCK_CONCURRENT);
     clock_fini(&one);
     clock_fini(&two);
@@ -324,7 +322,7 @@ static void equal_traits_are_kept_once(void **state)
     profile_drop(first);
 }
 
-/* A small language: "B>A:U" is B observes A unreachable. */
+/* A small language: "B>A:U" means B observes A as unreachable. */
 struct reach_fixture {
     struct profile *profiles[5]; /* A to E */
 };
@@ -397,7 +395,6 @@ static struct profile *keep_others(const void *context,
                : (struct profile *)(uintptr_t)profile;
 }
 
-/* Conformance B5.1, B5.2, MEM-188 to MEM-197. */
 static void reachability_changes(void **state)
 {
     struct reach_fixture fixture;
@@ -431,7 +428,7 @@ static void reachability_changes(void **state)
     assert_int_equal(reach_of(&fixture, &table, 'C'), REACHABLE);
     assert_int_equal(reach_of(&fixture, &table, 'D'), REACHABLE);
     assert_int_equal(reach_of(&fixture, &table, 'E'), TERMINATED);
-    change(&fixture, &table, "B>E:R"); /* terminated is for ever */
+    change(&fixture, &table, "B>E:R"); /* terminated is permanent */
     assert_int_equal(reach_of(&fixture, &table, 'E'), TERMINATED);
     reachability_remove(&table, keep_others, fixture.profiles[4]);
     assert_int_equal(reach_of(&fixture, &table, 'E'), REACHABLE);
@@ -441,7 +438,6 @@ static void reachability_changes(void **state)
     fixture_fini(&fixture);
 }
 
-/* Conformance B5.4, B5.5. */
 static void reachability_merges_by_version(void **state)
 {
     struct reach_fixture fixture;
@@ -490,8 +486,8 @@ static void reachability_merges_by_version(void **state)
     fixture_fini(&fixture);
 }
 
-/* Behaviour 2.5: of two equal versions the rows are the other's, and rows that only one of them has are none. */
-static void reachability_of_one_version_is_what_the_other_says(void **state)
+/* With equal versions the rows of the second table win; rows that only the first has are lost. */
+static void equal_versions_take_the_rows_of_the_other(void **state)
 {
     struct reach_fixture fixture;
     struct reachability one = { 0 };
@@ -532,8 +528,7 @@ static void add_row(struct reach_fixture *fixture, struct reachability *table,
                                      version));
 }
 
-/* Conformance B5.2, B5.3, MEM-188 to MEM-197. */
-static void reachability_takes_the_worst_word(void **state)
+static void reachability_is_the_worst_observation(void **state)
 {
     struct reach_fixture fixture;
     struct reachability table = { 0 };
@@ -553,7 +548,7 @@ static void reachability_takes_the_worst_word(void **state)
     reachability_fini(&table);
 
     change(&fixture, &table, "B>A:U C>A:U B>C:U");
-    change(&fixture, &table, "B>A:R"); /* not all take it back */
+    change(&fixture, &table, "B>A:R"); /* not all observers */
     assert_int_equal(reach_of(&fixture, &table, 'A'), UNREACHABLE);
     change(&fixture, &table, "C>A:R");
     assert_int_equal(reach_of(&fixture, &table, 'A'), REACHABLE);
@@ -580,7 +575,6 @@ static void reachability_takes_the_worst_word(void **state)
     fixture_fini(&fixture);
 }
 
-/* Conformance B5.6, MEM-203, MEM-204. */
 static void reachability_versions_merge_and_vanish(void **state)
 {
     struct reach_fixture fixture;
@@ -612,7 +606,7 @@ static void reachability_versions_merge_and_vanish(void **state)
     assert_int_equal(reach_of(&fixture, &one, 'A'), REACHABLE);
     assert_int_equal(reach_of(&fixture, &one, 'B'), UNREACHABLE);
     assert_int_equal(reach_of(&fixture, &one, 'C'), UNREACHABLE);
-    assert_int_equal(one.observers.count, 2); /* not D, though without rows */
+    assert_int_equal(one.observers.count, 2); /* not D, even without rows */
     reachability_fini(&one);
     fixture_fini(&fixture);
 }
@@ -629,8 +623,8 @@ int main(void)
         cmocka_unit_test(equal_traits_are_kept_once),
         cmocka_unit_test(reachability_changes),
         cmocka_unit_test(reachability_merges_by_version),
-        cmocka_unit_test(reachability_of_one_version_is_what_the_other_says),
-        cmocka_unit_test(reachability_takes_the_worst_word),
+        cmocka_unit_test(equal_versions_take_the_rows_of_the_other),
+        cmocka_unit_test(reachability_is_the_worst_observation),
         cmocka_unit_test(reachability_versions_merge_and_vanish),
     };
 

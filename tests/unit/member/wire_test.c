@@ -1,4 +1,4 @@
-/* The cluster's messages: the reference's vectors, round trips, and the configuration check. */
+/* Tests cluster messages with Akka's bytes, round trips, and the configuration check. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,6 @@ static void expect_hex(const struct buf *buf, const char *hex)
     "0a230a0d436c757374657253797374656d12093132372e302e302e3118f8132204616b6b" \
     "611081848c2018858c9c40"
 
-/* Wire, annex A. */
 static void vectors(void **state)
 {
     struct node_id b = node_b();
@@ -104,7 +103,6 @@ static void add_node(struct gossip *gossip, const struct identity *identity,
     profile_drop(profile);
 }
 
-/* Annex A and B3. */
 static void seen_digests(void **state)
 {
     struct gossip gossip = { 0 };
@@ -129,7 +127,7 @@ static void seen_digests(void **state)
     gossip_fini(&gossip);
 }
 
-/* A gossip with everything in it. */
+/* A gossip with every field. */
 static void make_gossip(struct gossip *gossip)
 {
     struct profile *store = test_profile("s", 9, 77, "store");
@@ -172,7 +170,7 @@ static void expect_equal(const struct gossip *left, const struct gossip *right)
                          right->tombstones.items[i].at_ms);
 }
 
-/* Whatever the bytes are, the quick way of reading says the same as the general one, or nothing. */
+/* For any bytes the fast decoder agrees with the general one, or refuses. */
 static void heartbeats_are_read_one_way(void **state)
 {
     struct heartbeat heartbeat = { test_identity.node, -7, -1000 };
@@ -345,7 +343,7 @@ static void other_messages_round_trip(void **state)
     buf_fini(&text);
 }
 
-/* MEM-239: a join that names no data center is of the default one. */
+/* A join without a data center is of the default one. */
 static void a_join_without_data_center(void **state)
 {
     struct node_id b = node_b();
@@ -414,13 +412,13 @@ static void gzip_has_limits(void **state)
     gossip_pack_deflate(&packed, buf_slice(&bytes));
     assert_true(gossip_pack_inflate(&read, buf_slice(&packed)));
     assert_int_equal(read.size, bytes.size);
-    for (size_t i = 0; i < packed.size; i++) { /* cut short */
+    for (size_t i = 0; i < packed.size; i++) { /* truncated */
         buf_clear(&read);
         assert_false(gossip_pack_inflate(&read, slice_of(packed.data, i)));
     }
     buf_clear(&packed);
     buf_clear(&read);
-    bytes.size = 1 << 20; /* zeros pack 1000 to 1 */
+    bytes.size = 1 << 20; /* zeros compress 1000 to 1 */
     gossip_pack_deflate(&packed, buf_slice(&bytes));
     assert_false(gossip_pack_inflate(&read, buf_slice(&packed)));
     buf_clear(&packed);
@@ -428,7 +426,7 @@ static void gzip_has_limits(void **state)
     srand(1);
     for (size_t i = 0; i < 9 << 20; i += 4)
         bytes.data[i] = (uint8_t)rand();
-    bytes.size = 9 << 20; /* packs well below 50 to 1, but is too large */
+    bytes.size = 9 << 20; /* compresses far below 50 to 1, but is too large */
     gossip_pack_deflate(&packed, buf_slice(&bytes));
     assert_false(gossip_pack_inflate(&read, buf_slice(&packed)));
     buf_fini(&bytes);
@@ -459,7 +457,6 @@ static enum config_check answer(const char *own, const char *joiner,
     return check;
 }
 
-/* MEM-135 to MEM-139, MEM-143 to MEM-149. */
 static void configurations_are_compared(void **state)
 {
     const char *own =
@@ -484,7 +481,7 @@ static void configurations_are_compared(void **state)
                "\"ddata\"}," PROVIDER ",\"unknown\":[1,{\"a\":\"]\"}]}}}",
                ""),
         CONFIG_UNCHECKED);
-    /* A text is no number; a key in dots is no path. */
+    /* A text is no number; a key with dots is no path. */
     assert_int_equal(answer("{\"akka\":{\"cluster\":{" PROVIDER
                             ",\"sharding\":{\"number-of-shards\":1000}}}}",
                             "{\"akka\":{\"cluster\":{" PROVIDER
@@ -496,14 +493,14 @@ static void configurations_are_compared(void **state)
         answer("{\"akka\":{\"cluster\":{" PROVIDER "}}}",
                "{\"akka\":{\"cluster\":{" PROVIDER "}},\"akka.x\":1}", ""),
         CONFIG_UNCHECKED);
-    /* Without sharding there; without what everybody must have. */
+    /* They lack sharding; then what all must have. */
     assert_int_equal(answer(own, "{\"akka\":{\"cluster\":{" PROVIDER "}}}",
                             "{\"akka\":{\"cluster\":{" PROVIDER "}}}"),
                      CONFIG_COMPATIBLE);
     assert_int_equal(answer(own, "{\"akka\":{\"version\":\"2.6.21\"}}",
                             "{\"akka\":{\"version\":\"2.6.21\"}}"),
                      CONFIG_INCOMPATIBLE);
-    /* With it there and not here, it would ask in vain. */
+    /* They have it and we do not: they would ask in vain. */
     assert_int_equal(
         answer("{\"akka\":{\"cluster\":{" PROVIDER "}}}",
                "{\"akka\":{\"cluster\":{" PROVIDER
@@ -524,7 +521,7 @@ static void configurations_are_compared(void **state)
                "{\"akka\":{\"cluster\":{" PROVIDER "}}}",
                "{\"akka\":{\"cluster\":{\"downing-provider-class\":\"\"}}}"),
         CONFIG_INCOMPATIBLE);
-    /* Pekko's name of the same resolver: its keys are others, so a JVM joiner cannot compare. */
+    /* Pekko's name of the resolver: its keys differ, so a JVM joiner cannot compare. */
     assert_int_equal(
         answer("{\"akka\":{\"cluster\":{" PROVIDER "}}}",
                "{\"pekko\":{\"cluster\":{\"downing-provider-class\":\"org."
@@ -554,7 +551,7 @@ static void broken_configurations(void **state)
 
 /* ---- long hosts ---- */
 
-/* A name of DNS has 253 bytes at most. */
+/* A DNS name has at most 253 bytes. */
 #define LONGEST 253
 
 static struct node_id long_node(char letter, uint64_t uid)
@@ -609,7 +606,7 @@ static void the_longest_host_is_taken_in_each_message(void **state)
     buf_fini(&buf);
 }
 
-/* As a member, and for a day after it was removed. */
+/* As a member, and for a day after its removal. */
 static void the_longest_hosts_are_taken_in_gossip(void **state)
 {
     struct node_id member = long_node('m', 7), gone = long_node('g', 8);
