@@ -29,7 +29,7 @@ struct cross_dc_peer {
     bool is_monitoring;   /* a response came, or the first one is missing */
 };
 
-/* Zero monitors nobody. */
+/* Zero monitors no peer. */
 struct cross {
     VEC(struct cross_dc_peer) peers; /* by node; none before is_active */
     struct expect expect; /* first responses of peers */

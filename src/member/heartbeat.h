@@ -40,7 +40,7 @@ struct ring_place {
     int32_t hash;
 };
 
-/* Zero monitors nobody. */
+/* Zero monitors no peer. */
 struct heart {
     VEC(struct peer) peers;    /* by node */
     struct expect expect;      /* first responses of peers */

@@ -239,8 +239,8 @@ struct gossip_member *member_own_entry(const struct member *member); /* Null bef
 void member_become_inside(struct member *member, uint64_t now);
 /* Ends: nothing is sent or received any more. */
 void member_stop(struct member *member);
-/* Sends to a daemon. path: empty: the node's daemon, through a selection; otherwise the actor that
- * wrote. */
+/* Sends to the actor at path, which wrote before; path empty: to the node's daemon, through a
+ * selection. */
 void member_send(struct member *member, const struct node_id *to,
                  struct slice path, const char *manifest,
                  const struct buf *payload, struct outbox *outbox);
@@ -305,12 +305,12 @@ void join_receive_gossip(struct member *member, uint64_t now,
 
 /* gossip_send.c */
 void gossip_send_step(struct member *member, uint64_t now, struct outbox *outbox);
-/* The gossip, whatever waits for that node. */
+/* Sends the gossip, whatever waits for that node. */
 void gossip_send_message(struct member *member, const struct node_id *to,
                  struct slice path, struct outbox *outbox);
-void gossip_send_to_one(struct member *member, struct outbox *outbox); /* One round now. */
+void gossip_send_to_one(struct member *member, struct outbox *outbox); /* Runs a round now. */
 void gossip_send_to_some(struct member *member, uint32_t count,
-                    struct outbox *outbox); /* Full gossip to random members. */
+                    struct outbox *outbox); /* Sends full gossip to random members. */
 void gossip_send_receive_status(struct member *member, const struct inbound *inbound,
                            struct outbox *outbox);
 /* True if a gossip message is from a member that this node reaches; otherwise counted. */
@@ -344,12 +344,12 @@ void gossip_receive(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox);
 /* Reads, merges or applies a waiting gossip. False: none waits. */
 bool gossip_receive_step(struct member *member, struct outbox *outbox);
-bool gossip_receive_goes_on(const struct member *member); /* One that waits was read. */
-bool gossip_receive_has_merged(const struct member *member); /* One is only to be applied. */
-void gossip_receive_forget_merged(struct member *member); /* Ours has changed. */
+bool gossip_receive_goes_on(const struct member *member); /* A waiting gossip was read. */
+bool gossip_receive_has_merged(const struct member *member); /* The first one only has to be applied. */
+void gossip_receive_forget_merged(struct member *member); /* Our gossip has changed. */
 /* Frees a replaced gossip. False: there is none, or other work is next. */
 bool gossip_receive_let_go_step(struct member *member);
-void gossip_receive_forget(struct member *member); /* Those that wait. */
+void gossip_receive_forget(struct member *member); /* Drops waiting gossips. */
 /* Takes the cache over from the gossip that became ours, if not yet done. */
 void gossip_receive_take_head(struct member *member);
 void gossip_receive_forget_brought(struct member *member);
@@ -375,7 +375,7 @@ void centers_fini(struct news *news);
 
 /* leader.c */
 void leader_step(struct member *member, uint64_t now, struct outbox *outbox);
-void leader_act(struct member *member, uint64_t now, struct outbox *outbox); /* On convergence. */
+void leader_act(struct member *member, uint64_t now, struct outbox *outbox); /* Call on convergence. */
 void reaper_step(struct member *member, uint64_t now);
 
 /* leave.c */

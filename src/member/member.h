@@ -148,18 +148,18 @@ struct member_view {
 
 #define MEMBER_NEWS(X)                                                         \
     X(MEMBER_NEWS_WELCOME, "welcome") /* this node is in the cluster */        \
-    X(MEMBER_NEWS_MEMBER, "member") /* a new member, or a new status */         \
+    X(MEMBER_NEWS_MEMBER, "member") /* a new member, or a new status */        \
     X(MEMBER_NEWS_REMOVED, "removed") /* a member was removed; see previous */ \
-    X(MEMBER_NEWS_UNREACHABLE, "unreachable") /* this data center only */       \
+    X(MEMBER_NEWS_UNREACHABLE, "unreachable") /* this data center only */      \
     X(MEMBER_NEWS_REACHABLE, "reachable")                                      \
-    /* members of this one do not reach the one in detail */ \
+    /* members of this one do not reach the one in detail */                   \
     X(MEMBER_NEWS_CENTER_UNREACHABLE, "data-center-unreachable") \
     X(MEMBER_NEWS_CENTER_REACHABLE, "data-center-reachable")                   \
     X(MEMBER_NEWS_LEADER, "leader") /* view null: none */                      \
-    X(MEMBER_NEWS_ROLE_LEADER, "role-leader") /* the same for the role in detail */                \
+    X(MEMBER_NEWS_ROLE_LEADER, "role-leader") /* the same for the role in detail */ \
     X(MEMBER_NEWS_SELF_UP, "self-up")                                          \
     X(MEMBER_NEWS_SELF_EXITING, "self-exiting") /* hand over, then call member_exiting_done */ \
-    /* downed or removed: this incarnation must end; see previous */ \
+    /* downed or removed: this incarnation must end; see previous */           \
     X(MEMBER_NEWS_SELF_STOPPED, "self-stopped") \
     X(MEMBER_NEWS_REFUSED, "refused") /* gave up joining; see detail */
 

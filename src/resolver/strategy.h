@@ -17,7 +17,7 @@
     X(STRATEGY_STATIC_QUORUM, "static-quorum") /* a side of at least quorum_size stays */ \
     X(STRATEGY_KEEP_OLDEST, "keep-oldest") /* the side of the oldest member stays */ \
     X(STRATEGY_DOWN_ALL, "down-all") /* no side stays */                       \
-    /* the side that gets a lease stays; the larger side asks first */ \
+    /* the side that gets a lease stays; the larger side asks first */         \
     X(STRATEGY_LEASE_MAJORITY, "lease-majority")
 
 enum strategy_kind {
