@@ -345,7 +345,8 @@ void gossip_receive(struct member *member, uint64_t now,
 /* Reads, merges or applies a waiting gossip. False: none waits. */
 bool gossip_receive_step(struct member *member, struct outbox *outbox);
 bool gossip_receive_goes_on(const struct member *member); /* A waiting gossip was read. */
-bool gossip_receive_has_merged(const struct member *member); /* The first one only has to be applied. */
+/* The first waiting gossip only has to be applied. */
+bool gossip_receive_has_merged(const struct member *member);
 void gossip_receive_forget_merged(struct member *member); /* Our gossip has changed. */
 /* Frees a replaced gossip. False: there is none, or other work is next. */
 bool gossip_receive_let_go_step(struct member *member);
@@ -375,7 +376,8 @@ void centers_fini(struct news *news);
 
 /* leader.c */
 void leader_step(struct member *member, uint64_t now, struct outbox *outbox);
-void leader_act(struct member *member, uint64_t now, struct outbox *outbox); /* Call on convergence. */
+/* Call on convergence. */
+void leader_act(struct member *member, uint64_t now, struct outbox *outbox);
 void reaper_step(struct member *member, uint64_t now);
 
 /* leave.c */

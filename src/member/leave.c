@@ -247,9 +247,9 @@ static bool is_refuser(const struct member *member, const struct node_id *node)
     return false;
 }
 
-/* Counts unreachable members only if they said so: after a long suspension all others but one may be
- * gone. The same holds for members of other data centers, most of which no member here monitors. If
- * a lease decides between sides, a side of any size may have won, and one word is enough. */
+/* Counts unreachable members only if they said so: after a long suspension all others but one may
+ * be gone. The same holds for members of other data centers, most of which no member here monitors.
+ * If a lease decides between sides, a side of any size may have won, and one word is enough. */
 void leave_check_refused(struct member *member)
 {
     const struct gossip *gossip = &member->gossip;
