@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-#define ACROSS_MOST 0.95 /* part of a member's rounds */
+#define ACROSS_MOST 0.95 /* largest share of a member's rounds */
 #define MANY UINT32_C(1000000)
 #define SMALL_CENTER 4 /* up to this many members, more rounds go to other data centers */
 
