@@ -1,4 +1,5 @@
-/* Moving one shard off its home: behaviour 14.7, and the marker's rule of architecture 5. */
+/* Implements hand-offs: all regions hold the shard, markers arrive, the owner stops it, and the
+ * shard gets a new home. The order of messages is in docs/protocol/shard.md. */
 #include "shard/handoff.h"
 
 #include "base/bound.h"
@@ -7,7 +8,7 @@
 #include "base/zoo.h"
 #include "shard/shard_id.h"
 
-#define MOVES_WAIT_MAX (300 * SECOND) /* or a hand-off's time, where that is longer */
+#define MOVES_WAIT_MAX (300 * SECOND) /* or the time of a hand-off, if longer */
 
 static void probe(const struct coordinator *coordinator,
                   const struct handoff *handoff, enum probe_handoff state)
@@ -65,7 +66,7 @@ static void tell_begin(struct coordinator *coordinator,
                      outbox);
 }
 
-/* False: there is no more room. */
+/* False: no room is left. */
 static bool tell_untold(struct coordinator *coordinator,
                         struct handoff *handoff, struct outbox *outbox)
 {
@@ -156,7 +157,7 @@ static void tell_stop(struct coordinator *coordinator,
     mem_free(owing);
 }
 
-/* All regions hold the shard: the owner stops it once the markers of all lanes are there. */
+/* All regions hold the shard. The owner stops it after the markers of all lanes have arrived. */
 static void stop_shard(struct coordinator *coordinator,
                        struct handoff *handoff, struct outbox *outbox)
 {
@@ -173,7 +174,7 @@ void handoff_hurry(struct coordinator *coordinator)
             coordinator->handoffs.items[i]->ticks = 1;
 }
 
-/* Those of a list that are nodes of this library. */
+/* Repeats to the regions in a list that are nodes of this library. */
 static void tell_again(struct coordinator *coordinator,
                        struct handoff *handoff, bool is_holding)
 {
@@ -202,14 +203,16 @@ void handoff_ask_again(struct coordinator *coordinator, struct outbox *outbox)
         if (handoff->state == HANDOFF_STOPPING &&
             handoff->shard->home->lanes)
             tell_stop(coordinator, handoff, outbox);
-        /* While it stops, their markers may have gone with a connection. */
+        /* Their markers may have been lost with a connection during the stop. */
         tell_again(coordinator, handoff, handoff->state == HANDOFF_STOPPING);
     }
 }
 
-/* What fails is begun again by the next rebalance. Where links or homes are too slow for so many at a time, none of them would ever end, and
- * nothing else come through: so each that fails halves how many are begun, down to one, and each that ends well doubles it. When that one
- * fails, too, its home takes longer than a hand-off may: it serves the shard in between for as long as one takes, and then twice that. */
+/* The next rebalance retries a failed hand-off. If links or homes are too slow for so many at once,
+ * none would ever end, and other messages would be delayed. So each failure halves the number of
+ * hand-offs that may begin, down to one, and each success doubles it. If a hand-off that ran alone
+ * fails, the home needs longer than a hand-off may take. The shard then stays there, and no move
+ * starts for the time of one hand-off, and for twice that after each further failure. */
 static void begin_fewer(struct coordinator *coordinator, uint64_t now,
                         const struct handoff *failed)
 {
@@ -256,11 +259,11 @@ static void fail(struct coordinator *coordinator, uint64_t now,
               (int)shard->home->ref.size, shard->home->ref.data,
               (unsigned long long)handoff->attempt, handoff->remaining.count,
               (int)reason_size, reason);
-    if (shard->home->is_terminating) { /* until then everybody goes on holding */
+    if (shard->home->is_terminating) { /* until it is removed, all regions continue to hold */
         finish(coordinator, handoff, PROBE_HANDOFF_GIVEN_UP);
         return;
     }
-    shard->home->is_shutting_down = false; /* it asks again: behaviour 14.7 */
+    shard->home->is_shutting_down = false; /* the region asks again, as in Akka */
     begin_fewer(coordinator, now, handoff);
     finish(coordinator, handoff, PROBE_HANDOFF_FAILED);
     shard_host(coordinator, now, shard, outbox);
@@ -281,7 +284,7 @@ static void receive_ack(struct coordinator *coordinator,
         return;
     }
     REACHED("a region acknowledged a hand-off twice");
-    coordinator->counters.stale++; /* a second time */
+    coordinator->counters.stale++; /* a repetition */
 }
 
 static void receive_stopped(struct coordinator *coordinator,
@@ -299,7 +302,7 @@ static void receive_stopped(struct coordinator *coordinator,
     begin_more(coordinator);
     shard_unlink(coordinator, shard, PROBE_HOME_STOPPED);
     shard->is_pushed = true;
-    shard_want(coordinator, shard); /* a home at once, traffic or not */
+    shard_want(coordinator, shard); /* gets a home at once, even without traffic */
 }
 
 void handoff_receive(struct coordinator *coordinator, uint64_t now,
@@ -422,7 +425,8 @@ void handoff_fill(struct coordinator *coordinator, uint64_t now,
         for (uint32_t j = 0; j < region->shards.count; j++) {
             struct shard *shard = region->shards.items[j];
 
-            /* Else nothing that waits for it would be read, and it be placed here again, without end. */
+            /* Otherwise messages that wait for it would never be read, and the shard would return
+             * here endlessly. */
             if (shard->handoff || (shard->is_last_resort && !shard->is_started) ||
                 !is_kept(coordinator, shard->version))
                 continue;

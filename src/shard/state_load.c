@@ -1,4 +1,5 @@
-/* Taking over what a coordinator before has stored: its regions, homes and fences, beside what was reported since. */
+/* Loads the state stored by the previous coordinator: regions, homes and fences. Compares it with
+ * the reports that have arrived since. */
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
@@ -6,11 +7,11 @@
 #include "shard/state_store.h"
 #include "shard/stored.h"
 
-/* What a thousand stored regions are looked up in, instead of in lists. */
+/* Indexes for a thousand stored regions, in place of searches in lists. */
 struct loading {
-    struct map members; /* port and host -> the first member there */
+    struct map members; /* port and host -> first member at that address */
     struct map nodes;   /* uids of nodes with a registrant -> the coordinator */
-    struct map regions; /* ref -> what was loaded */
+    struct map regions; /* ref -> loaded region */
 };
 
 static void put_place(struct buf *key, const struct address *address)
@@ -29,12 +30,12 @@ static void begin_loading(struct coordinator *coordinator,
         struct coordinator_member *member = coordinator->members.items[i];
 
         put_place(&key, &member->peer.node.address);
-        (void)map_put(&loading->members, buf_slice(&key), member); /* the first one stays */
+        (void)map_put(&loading->members, buf_slice(&key), member); /* keeps the first one */
     }
     for (uint32_t i = 0; i < coordinator->regions.count; i++)
         (void)map_put(&loading->nodes,
                       map_u64(&coordinator->regions.items[i]->node.uid),
-                      coordinator); /* may have two */
+                      coordinator); /* a node may have two */
     buf_fini(&key);
 }
 
@@ -68,7 +69,8 @@ static struct registrant *loaded_of(const struct coordinator *coordinator,
                : NULL;
 }
 
-/* A region that is stored, as a registrant that has not registered yet; null when it cannot be there any more. */
+/* Returns a stored region as a registrant that has not registered yet; null if it cannot exist any
+ * more. */
 static struct registrant *load_region(struct coordinator *coordinator,
                                       struct loading *loading,
                                       struct slice ref, bool is_proxy)
@@ -85,10 +87,10 @@ static struct registrant *load_region(struct coordinator *coordinator,
         return NULL;
     region = loaded_of(coordinator, loading, &member->peer.node, path);
     if (region && region->is_proxy == is_proxy)
-        region->version = 0; /* it registered already, and is stored */
+        region->version = 0; /* it has already registered, and is stored */
     if (!region &&
         loaded_of(coordinator, loading, &member->peer.node, path_plain(path)))
-        return NULL; /* a former life of one that has registered */
+        return NULL; /* an earlier incarnation of a registered region */
     if (region || coordinator->regions.count >= COORDINATOR_REGIONS_MAX)
         return region;
     (void)map_put(&loading->nodes, map_u64(&member->peer.node.uid),
@@ -104,7 +106,8 @@ static void load_home(struct coordinator *coordinator,
 
     if (!shard)
         return;
-    /* It went with the coordinator, or a region had the shard after it and has gone again since it reported that. */
+    /* The region went with the former coordinator. Or another region had the shard later, reported
+     * it, and has gone since. */
     if (!region || region->is_proxy ||
         (!shard->home && fence_compare(shard->loaded, shard->fence) < 0)) {
         if (!shard->home) {
@@ -113,7 +116,7 @@ static void load_home(struct coordinator *coordinator,
         }
         return;
     }
-    /* A region that has registered meanwhile reported a newer home, or an older one. */
+    /* A region that registered meanwhile reported a newer home, or an older one. */
     if (shard->home && shard->home != region) {
         SOMETIMES("a region reports another home than the one that is stored",
                   true);
@@ -129,10 +132,11 @@ static void load_home(struct coordinator *coordinator,
     else
         return;
     shard->is_started = false;
-    /* Its report lacked the shard, or had an older fence: as in a later one, the next fence is a higher one. */
+    /* Its report lacked the shard or had an older fence. As for later reports, the next fence is
+     * higher. */
     shard->is_refused = region->is_registered && region->lanes;
     coordinator->counters.loaded++;
-    shard->version = 0; /* it is what is stored */
+    shard->version = 0; /* the stored value */
 }
 
 static void load_fences(struct coordinator *coordinator,
@@ -162,7 +166,8 @@ static void load_fences(struct coordinator *coordinator,
         coordinator->term_seen = stored->term;
 }
 
-/* A home that was reported before the stored fences were known, and that is older: as in a report that comes later. */
+/* An older home that was reported before the stored fences were known. It is refused, as in a later
+ * report. */
 static void refuse_older(struct coordinator *coordinator, struct shard *shard)
 {
     struct registrant *region = shard->home;
