@@ -1,7 +1,8 @@
-/* What a lane does with one message for a shard: the one decision that joins routes and hosted. Lane machine, hot path.
+/* Decides what a lane does with one message for a shard, from its routes and its owned shards. Part
+ * of a lane machine, hot path.
  *
- * Two questions, because an owner that hands a shard off holds what its own lane sends, yet accepts what other lanes and
- * nodes sent before their markers. */
+ * There are two functions, because an owner that hands a shard off holds what its own lane sends,
+ * but accepts what other lanes and nodes sent before their markers. */
 #ifndef SHERD_SHARD_PLACE_H
 #define SHERD_SHARD_PLACE_H
 
@@ -17,7 +18,7 @@ enum place {
     PLACE_INVALID  /* no such shard: undelivered */
 };
 
-/* Where the route leads, for the lane `own`. */
+/* Follows the route, for the lane `own`. */
 static inline enum place place_by_route(const struct hosted *hosted,
                                         struct route route, int32_t shard,
                                         uint16_t own)
@@ -38,7 +39,8 @@ static inline enum place place_by_route(const struct hosted *hosted,
     }
 }
 
-/* A message that this lane sends: from an entity or actor here, or from a foreign thread. *route is routes_find's answer. */
+/* Decides for a message that this lane sends: from an entity or actor here, or from a foreign
+ * thread. *route is the result of routes_find. */
 static inline enum place place_sent(const struct routes *routes,
                                     const struct hosted *hosted, int32_t shard,
                                     uint16_t own, struct route *route)
@@ -47,11 +49,12 @@ static inline enum place place_sent(const struct routes *routes,
     return place_by_route(hosted, *route, shard, own);
 }
 
-/* A message that came by a ring or a link, or that hosted gave back; on the lane that the node's rule gives to the shard. The lane that
- * reads a link passes messages and markers on to that lane by the rule alone, without a look at its own routes, which
- * may hold the shard already. One for a shard that is not here waits for its home like one sent here (behaviour 16.3); if that is
- * elsewhere, the caller sends on only a JVM's, with its sender kept (wire 7.4.9). *route is empty unless it was
- * asked for the place. */
+/* Decides for a message that arrived through a ring or a link, or that the owned shards returned.
+ * Runs on the lane that owns the shard by the node's rule. The lane that reads a link passes
+ * messages and markers to that lane by this rule alone. It ignores its own routes, which may
+ * already hold the shard. A message for a shard that is not here waits for its home like one sent
+ * here. If the home is elsewhere, the caller forwards only a JVM's message, and keeps its sender.
+ * *route is empty unless it was asked for the place. */
 static inline enum place place_arrived(const struct routes *routes,
                                        const struct hosted *hosted,
                                        int32_t shard, uint16_t own,
@@ -66,22 +69,26 @@ static inline enum place place_arrived(const struct routes *routes,
     return place_by_route(hosted, *route, shard, own);
 }
 
-/* REGION_HOST on the owning lane: owned_start, and what waits in the routes moves to the shard before anything else can
- * arrive for it. The caller drains hosted's news next. */
+/* Handles REGION_HOST on the owning lane: owned_start, then moves the messages in the routes to the
+ * shard before any other can arrive. The caller drains the shards' news next. */
 void place_host(struct routes *routes, struct hosted *hosted, uint64_t now,
                 int32_t shard, uint16_t own, struct fence fence);
-/* HOSTED_STOPPED: what waited for the shard goes to the routes, before what they hold. */
+/* Handles HOSTED_STOPPED: moves the shard's waiting messages to the routes, before those that wait
+ * there. */
 void place_stopped(struct routes *routes, struct hosted *hosted, int32_t shard);
-/* HOSTED_FENCED: the mailboxes of its entities (given, in order; may be empty), then what waited for the shard, wait in the
- * routes, which forget the home; or for its next start here. Left in `mailboxes`: those refused at a limit, undelivered. */
+/* Handles HOSTED_FENCED. The routes, or the shard's next start here, take the mailboxes of its
+ * entities (given, in order; may be empty), then the messages that waited for the shard. The routes
+ * forget the home. Messages that a limit refuses stay in `mailboxes`, undelivered. */
 void place_fenced(struct routes *routes, struct hosted *hosted, uint64_t now,
                   int32_t shard, struct pending_queue *mailboxes);
-/* A stop that took too long: what waited in the mailboxes of its entities (given, in order) waits before all else that is held
- * for the shard. Left in `mailboxes`: those refused at a limit, undelivered. */
+/* Handles a stop that took too long: the messages in its entities' mailboxes (given, in order)
+ * wait before all others for the shard. Messages that a limit refuses stay in `mailboxes`,
+ * undelivered. */
 void place_returned(struct routes *routes, struct hosted *hosted, uint64_t now,
                     int32_t shard, struct pending_queue *mailboxes);
-/* ROUTES_FLUSH: the next message to leave and where to (ENTITY, WAIT, LANE, PEER; then the route's lane or peer); null when none
- * may leave. A route to this lane for a shard that is not here is forgotten. Call until null, or again in a later turn. */
+/* Handles ROUTES_FLUSH: returns the next message to send and its place (ENTITY, WAIT, LANE, PEER;
+ * for the last two the route's lane or peer), or null if none may leave. Forgets a route to this
+ * lane for a shard that is not here. Call it until null, or again in a later turn. */
 struct held *place_flush(struct routes *routes, struct hosted *hosted,
                          int32_t shard, uint16_t own, enum place *place,
                          struct route *route);
