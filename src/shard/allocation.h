@@ -1,6 +1,5 @@
-/* Chooses a region for a new shard and the shards that should move: Akka's two least-shard
- * algorithms, as pure functions. The coordinator passes a view of all regions. The order of the
- * regions breaks ties. */
+/* Chooses regions for new shards and shards to move: Akka's two least-shard algorithms as pure
+ * functions. Ties follow the order of the regions. */
 #ifndef SHERD_SHARD_ALLOCATION_H
 #define SHERD_SHARD_ALLOCATION_H
 
@@ -10,7 +9,6 @@
 #include "base/bytes.h"
 #include "base/peer.h"
 
-/* A shard in a region's list. */
 struct allocation_shard {
     struct slice id;
     uint32_t shard; /* the caller's number for it */
@@ -34,15 +32,13 @@ struct allocation_limits {
 
 #define ALLOCATION_NONE UINT32_MAX
 
-/* Returns the number of the most suitable region for a new shard, or ALLOCATION_NONE if there is no
- * region. */
+/* Returns the best region for a new shard, or ALLOCATION_NONE. */
 uint32_t allocation_choose(const struct allocation_region *regions,
                            uint32_t count);
 
-/* Writes the shards that should move, as the caller's numbers, to `chosen` and returns their count.
- * `chosen` has room for all shards. moving: hand-offs in progress in all regions. is_calm: every
- * member of the data center is reachable and none is joining. This function itself compares the
- * regions' versions. */
+/* Writes the shards that should move to `chosen`, which has room for all, and returns their count.
+ * moving: all hand-offs in progress. is_calm: every member of the data center is reachable and none
+ * is joining. Versions are compared here. */
 uint32_t allocation_rebalance(const struct allocation_limits *limits,
                               const struct allocation_region *regions,
                               uint32_t count, uint32_t moving, bool is_calm,

@@ -1,22 +1,19 @@
-/* Paces the coordinator's announcements: announces homes to regions, in order, up to the number of
- * messages that a step may send.
+/* Paces the coordinator's announcements: no step sends more messages than it may.
  *
- * A lost node or a stored change may mean news of all shards for all regions. In one step this
- * would block the node. So messages beyond the limit wait here, and the coordinator is due again at
- * once. A shard's home gets its order before any other region learns it. A region is welcomed
- * before it gets homes. A shard that changes while it waits is announced after the change is
- * stored. */
+ * A lost node or a stored change may be news of all shards for all regions, which would block the
+ * node in one step. So the rest waits here, and the coordinator is due again at once. A shard's
+ * home gets its order before others learn it, and a region is welcomed before it gets homes. A
+ * shard that changes meanwhile waits for its write. */
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
 #include "shard/coordinator_state.h"
 
 #define READY_KEPT 64 /* capacity that is kept when the list is empty */
-#define HOMES_A_MESSAGE 16 /* homes in a list that count as one message */
-/* regions that a search for homes may visit for the cost of one message */
-#define REGIONS_A_MESSAGE 256
+#define HOMES_A_MESSAGE 16 /* homes in a list that cost one message */
+#define REGIONS_A_MESSAGE 256 /* regions that cost one message to search */
 #define HOST_DOUBLINGS 16
-#define HOST_PAUSE_MS 10000 /* longest pause between two HostShards: Akka's own */
+#define HOST_PAUSE_MS 10000 /* longest pause between HostShards, Akka's own */
 
 void coordinator_room_fill(struct coordinator_room *room)
 {
@@ -67,8 +64,7 @@ static void wait(struct coordinator *coordinator, struct shard *shard)
 
 /* ---- one shard ---- */
 
-/* Repetition does not speed up a home that starts a thousand shards or reads remembered
- * entities. */
+/* A home with a thousand shards to start is not faster when asked again. */
 static uint64_t host_wait_ms(const struct coordinator *coordinator,
                              const struct shard *shard)
 {
@@ -111,14 +107,13 @@ static void tell_home(struct coordinator *coordinator,
                      outbox);
 }
 
-/* Announces the home to its audience, from the first region that was not told. False: no room is
- * left. */
+/* Continues with the first region that was not told. False: no room is left. */
 static bool announce(struct coordinator *coordinator, struct shard *shard,
                      struct outbox *outbox)
 {
     uint64_t mark = ++coordinator->mark;
 
-    if (!shard->told_to) /* one probe for an announcement, however many regions get it */
+    if (!shard->told_to) /* once for each announcement */
         shard_probe(coordinator, PROBE_HOME_TOLD, shard, PROBE_HOME_ALLOCATED);
     for (uint32_t i = 0; i < shard->waiting.count; i++)
         shard->waiting.items[i]->mark = mark;
@@ -196,7 +191,7 @@ void shard_tell_home(struct coordinator *coordinator, struct shard *shard,
     tell_home(coordinator, shard, region, outbox);
 }
 
-/* ---- announcements that wait ---- */
+/* ---- waiting announcements ---- */
 
 static void greet(struct coordinator *coordinator, struct registrant *region,
                   struct outbox *outbox)
@@ -241,7 +236,6 @@ void announce_welcome(struct coordinator *coordinator,
     coordinator->telling.has_welcomes |= is_stored;
 }
 
-/* False: no room is left. */
 static bool tell_one(struct coordinator *coordinator, uint64_t now,
                      struct shard *shard, struct outbox *outbox)
 {

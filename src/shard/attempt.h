@@ -1,6 +1,6 @@
 /* Identifies one try of a hand-off: the fence of the home that the shard leaves, and a number. The
- * number grows with every try, also across terms, so a marker or an answer of a failed try never
- * counts for a later one. A coordinator without fences (a JVM) gives zeros. */
+ * number grows also across terms, so messages of a failed try never count later. A JVM coordinator
+ * gives zeros. */
 #ifndef SHERD_SHARD_ATTEMPT_H
 #define SHERD_SHARD_ATTEMPT_H
 
@@ -11,8 +11,7 @@ struct attempt {
     uint64_t number;
 };
 
-/* Returns a value below, equal to or above zero if left is older than, equal to or newer than
- * right. */
+/* Below, equal to or above zero: left is older, the same, newer. */
 static inline int attempt_compare(struct attempt left, struct attempt right)
 {
     int order = fence_compare(left.fence, right.fence);

@@ -1,5 +1,4 @@
-/* Implements the coordinator's interface: creation and end, members, timers. coordinator_state.h
- * lists the other files. */
+/* Implements the coordinator's interface: creation and end, members, timers. */
 #include "shard/coordinator.h"
 
 #include <stdio.h>
@@ -12,7 +11,7 @@
 #include "shard/handoff.h"
 #include "shard/shard_id.h"
 
-/* a million hand-offs of one term stay below the next term's numbers */
+/* hand-offs of one term, a million, stay below the next term's numbers */
 #define ATTEMPTS_OF_TERM_BITS 20
 
 #define LAST_ANSWERS (3 * SECOND)
@@ -123,8 +122,7 @@ void coordinator_tell(struct coordinator *coordinator,
                       const struct registrant *region,
                       struct shard_message message, struct outbox *outbox)
 {
-    /* Its node is removed. The next incarnation at the address would take the message as its
-     * own. */
+    /* Its node is removed. The next incarnation there would take the message as its own. */
     if (region->is_terminating || !region->is_registered)
         return;
     shard_message_send(outbox, &region->node, region->path,
@@ -148,8 +146,7 @@ bool coordinator_next_news(struct coordinator *coordinator,
     return true;
 }
 
-/* Two regions hold one shard under one fence: the home gets a higher one, and the other region is
- * told. */
+/* Two regions hold a shard under one fence: raises the home's. */
 static void settle_disputes(struct coordinator *coordinator, uint64_t now,
                             struct outbox *outbox)
 {
@@ -181,9 +178,8 @@ static bool has_orders_out(const struct coordinator *coordinator)
     return false;
 }
 
-/* Other nodes already send to an announced home. If its region reported to the next coordinator
- * before HostShard arrived, the shard would get another home, and those messages would have
- * none. */
+/* Others already send to an announced home. If its region reported to the next coordinator before
+ * HostShard came, the shard would get another home, and those messages none. */
 static bool waits_for_answers(struct coordinator *coordinator)
 {
     bool hands_over = state_store_hands_over(coordinator);
@@ -219,7 +215,7 @@ static void settle(struct coordinator *coordinator, uint64_t now,
     if (!coordinator->is_active || coordinator->is_ending)
         return;
     if (!coordinator->has_opened && !coordinator_has_to_ask(coordinator))
-        coordinator->has_opened = true; /* every member's regions are known */
+        coordinator->has_opened = true;
     if (coordinator->has_questions)
         registration_ask_on(coordinator, outbox);
     settle_disputes(coordinator, now, outbox);
@@ -396,7 +392,7 @@ void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
     coordinator_settle(coordinator, now, outbox);
 }
 
-/* This node's own region of the type; null if there is none or it has stopped. */
+/* Null if there is none or it has stopped. */
 static const struct registrant *
 own_region(const struct coordinator *coordinator)
 {
@@ -429,7 +425,7 @@ void coordinator_stop(struct coordinator *coordinator, uint64_t now,
     coordinator_settle(coordinator, now, outbox);
 }
 
-/* Repeats, once in a query interval, messages that need an answer. */
+/* Repeats unanswered messages, once in a query interval. */
 static void ask_again(struct coordinator *coordinator, struct outbox *outbox)
 {
     const struct registrant *region = own_region(coordinator);
@@ -438,7 +434,7 @@ static void ask_again(struct coordinator *coordinator, struct outbox *outbox)
         return;
     registration_ask_all(coordinator, true, outbox);
     handoff_ask_again(coordinator, outbox);
-    /* a region that stopped before it knew this coordinator repeats that */
+    /* a region that stopped before this coordinator repeats that */
     if (coordinator->is_stopping && region)
         registration_acknowledge(coordinator, region, outbox);
 }

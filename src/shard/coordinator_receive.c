@@ -1,5 +1,4 @@
-/* Passes each message that the coordinator receives to the function that answers it.
- * coordinator_state.h lists the other files. */
+/* Passes each message for the coordinator to the function that answers it. */
 #include "base/mark.h"
 #include "shard/coordinator.h"
 #include "shard/coordinator_state.h"
@@ -73,7 +72,7 @@ static void receive_shutdown(struct coordinator *coordinator,
 
     if (!region || region->is_proxy)
         return;
-    /* An order that has not reached the region yet would cross its stop. */
+    /* An order on its way would cross the region's stop. */
     SOMETIMES("a region that leaves asks to stop while a shard is on its way to it",
               message->idle && region->shards.count);
     region->is_dismissed = message->idle && coordinator->term &&
@@ -159,7 +158,7 @@ static void dispatch(struct coordinator *coordinator, uint64_t now,
     case SHARD_REGION_STATS:
         cluster_stats_answer(coordinator, inbound, message, outbox);
         break;
-    default: /* messages that a coordinator sends, or regions exchange */
+    default: /* messages from coordinators or between regions */
         coordinator->counters.unknown++;
         break;
     }

@@ -1,7 +1,7 @@
 /* Declares the inside of the coordinator for its own files: coordinator.c (interface),
  * coordinator_receive.c (messages), registration.c (members, regions, claims), shard_homes.c
- * (allocation), announce.c (announcements of homes), handoff.c (moves), state_store.c and
- * state_load.c (stored state), cluster_stats.c (queries). */
+ * (allocation), announce.c (announcements), handoff.c (moves), state_store.c and state_load.c
+ * (stored state), cluster_stats.c (queries). */
 #ifndef SHERD_SHARD_COORDINATOR_STATE_H
 #define SHERD_SHARD_COORDINATOR_STATE_H
 
@@ -12,49 +12,44 @@
 #include "shard/coordinator.h"
 #include "shard/state_store.h"
 
-/* Limit of reported or stored numbers; leaves room to count on. */
-#define FENCE_PART_MAX (UINT64_MAX / 2)
+#define FENCE_PART_MAX (UINT64_MAX / 2) /* leaves room to count on from reported numbers */
 
-/* A member of the cluster, of any role. */
+/* A member, with any role. */
 struct coordinator_member {
     struct peer peer;
-    char *version_rest;    /* text that peer.version.rest points to */
-    /* report number of its region's last registration, and of its proxy's; 0 = none */
-    uint64_t report;
+    char *version_rest;    /* text of peer.version.rest */
+    uint64_t report;       /* number of its region's last report, and of its proxy's; 0 = none */
     uint64_t proxy_report;
-    /* its shards are known: it registered, has no region, was refused, or is foreign */
-    bool has_answered;
-    bool is_foreign;       /* its region is registered only if the stored state has it */
-    uint32_t questions;    /* queries that it ignored while it was reachable */
-    bool is_question_due;  /* waits for room */
-    bool is_late;          /* first seen when all others were known */
-    bool is_refused;       /* the refusal was logged */
+    bool has_answered;     /* its shards are known, or none of them counts */
+    bool is_foreign;       /* its region is registered only if it is stored */
+    uint32_t questions;    /* queries ignored while reachable */
+    bool is_question_due;
+    bool is_late;          /* first seen after has_opened */
+    bool is_refused;
 };
 
 struct registrant {
     struct node_id node;
     struct slice ref;   /* owned */
     struct slice path;  /* inside ref, with "#uid" */
-    uint64_t number;    /* never used again; in order of registration */
-    uint64_t mark;      /* number of the last announcement of a home that it waits for */
+    uint64_t number;    /* in order of registration; never reused */
+    uint64_t mark;      /* number of the last announcement that it waits for */
     uint64_t version;   /* number of the last change (state_store.h) */
     uint32_t lanes;     /* 0 = a JVM node */
     bool is_proxy;
     bool is_shutting_down;
-    /* with is_shutting_down: the coordinator told it that no shard comes any more */
-    bool is_dismissed;
-    bool is_registered; /* else known from the stored state only, and told nothing */
-    bool is_known;      /* with is_welcome_due: it was registered before */
-    bool is_welcome_due; /* waits until it is stored */
-    bool has_old_homes;  /* it may know homes from an earlier coordinator */
+    bool is_dismissed;   /* was told that no shard comes any more */
+    bool is_registered; /* else it is known only from the stored state */
+    bool is_known;      /* with is_welcome_due: was registered before */
+    bool is_welcome_due;
+    bool has_old_homes;  /* may know homes from an earlier coordinator */
     bool is_terminating; /* its member is removed; the margin runs */
-    VEC(struct shard *) shards; /* shards whose home it is, in order of allocation */
+    VEC(struct shard *) shards; /* its shards, in order of allocation */
 };
 
-/* The regions that a home is announced to. */
 enum audience {
     AUDIENCE_ASKED,  /* regions that wait for it */
-    AUDIENCE_UNSURE, /* those, and regions that may know another home from an earlier coordinator */
+    AUDIENCE_UNSURE, /* those, and regions with has_old_homes */
     AUDIENCE_ALL
 };
 
@@ -62,39 +57,39 @@ struct shard {
     struct slice id; /* owned */
     struct registrant *home;
     struct handoff *handoff;
-    struct fence fence; /* fence of the home, or of the last one */
-    struct fence loaded; /* stored fence when the coordinator began */
-    struct fence ended;  /* fence of the last home that ended here */
+    struct fence fence; /* of the home, or of the last one */
+    struct fence loaded; /* stored when the coordinator began */
+    struct fence ended;  /* of the last home that ended here */
     uint64_t version;   /* number of the last change of home or fence (state_store.h) */
     uint64_t mark;      /* number of the last report that named it */
     uint32_t index;     /* position in coordinator.shards */
-    uint32_t generation; /* generation of the timer that repeats HostShard */
+    uint32_t generation; /* of the timer that repeats HostShard */
     uint64_t rehosted_at; /* ns; 0 = never */
-    uint32_t refusals;  /* refusals since its last start, up to the longest wait */
+    uint32_t refusals;  /* since its last start, up to the longest wait */
     uint32_t unanswered; /* repeated HostShards in a row */
-    bool is_started;    /* the home confirmed the start */
-    bool is_refused;    /* the home does not host it and needs a higher fence; a timer asks again */
-    bool is_wanted; /* gets a home as soon as possible; coordinator.unplaced counts it until then */
-    /* its home shuts down, like all others: no hand-off before it has started */
+    bool is_started;
+    bool is_refused;    /* its home lacks it and needs a higher fence; a timer asks again */
+    bool is_wanted;     /* needs a home; coordinator.unplaced counts it until then */
+    /* its home, like all regions, shuts down: no hand-off before it has started */
     bool is_last_resort;
     bool is_pushed;     /* its next home is announced to all regions */
-    bool is_due;        /* in a list of home_announcements; the next two fields say why */
-    bool is_host_due;   /* needs HostShard */
-    bool is_announced;  /* its home goes to an audience */
-    bool is_disputed;   /* two regions claim it under one fence, so it needs a higher one */
+    bool is_due;        /* in a list of home_announcements, for one of the next two reasons */
+    bool is_host_due;
+    bool is_announced;
+    bool is_disputed;   /* two claims with one fence: needs a higher one */
     VEC(struct registrant *) waiting; /* regions that asked for the home */
     enum audience audience; /* with is_announced */
-    uint64_t told_to; /* with is_announced: number of the last region that was told; 0 = none yet */
+    uint64_t told_to;       /* number of the last region that was told; 0 = none yet */
 };
 
-/* Announcements that wait (announce.c). */
+/* Announcements that wait for a write or for room (announce.c). */
 struct home_announcements {
     struct coordinator_room *room; /* lent, or `own` */
     struct coordinator_room own;
-    uint32_t head;     /* position in `ready`; earlier ones are announced */
-    bool has_welcomes; /* stored regions wait for their acknowledgement */
-    VEC(struct shard *) ready;    /* shards whose homes are stored */
-    VEC(struct shard *) unstored; /* shards whose homes are not stored yet */
+    uint32_t head;     /* of `ready`; earlier ones are done */
+    bool has_welcomes;
+    VEC(struct shard *) ready;    /* their homes are stored */
+    VEC(struct shard *) unstored; /* their homes are not */
 };
 
 enum handoff_state {
@@ -107,11 +102,10 @@ struct handoff {
     uint64_t attempt;
     enum handoff_state state;
     uint32_t ticks; /* query intervals in this state */
-    bool is_only;   /* the limit allowed no second hand-off beside it */
-    VEC(struct registrant *) remaining; /* regions that have not acknowledged */
-    VEC(struct registrant *) holding;   /* regions that have; those of this library owe markers */
-    /* regions that need BeginHandOff, first or repeated, from `told` on */
-    VEC(struct registrant *) untold;
+    bool is_only;   /* the only one that the limit allowed */
+    VEC(struct registrant *) remaining; /* have not acknowledged */
+    VEC(struct registrant *) holding;   /* have acknowledged; those of this library owe markers */
+    VEC(struct registrant *) untold;    /* need BeginHandOff, from `told` on */
     uint32_t told;
 };
 
@@ -127,7 +121,7 @@ struct cluster_query {
     struct buf path; /* path of the asker */
     uint64_t number;
     VEC(struct registrant *) remaining;
-    VEC(struct address) addresses; /* regions that answered */
+    VEC(struct address) addresses; /* of regions that answered */
     VEC(struct query_count) counts;
     struct buf texts;
 };
@@ -143,7 +137,7 @@ enum timer_kind {
     TIMER_KEEP,
     TIMER_HURRY,
     TIMER_OUTBID,
-    TIMER_END       /* a coordinator that stops waits no longer */
+    TIMER_END       /* limit of a coordinator's end */
 };
 
 struct coordinator {
@@ -155,45 +149,42 @@ struct coordinator {
     char *type;
     struct buf path;
     uint64_t term;         /* 0 = none yet */
-    uint64_t term_version; /* number of the last change of the term (state_store.h) */
+    uint64_t term_version; /* number of the last change (state_store.h) */
     struct state_store state_store;
     struct home_announcements telling;
     uint64_t term_seen;    /* highest reported term */
-    uint64_t outbid_at;    /* not before this time again; see coordinator_outbid */
-    uint64_t outbid_term;  /* higher term of another coordinator that waits until then; 0 = none */
-    uint32_t outbid_times; /* since the last change of the members */
-    uint64_t attempt;      /* number of the last hand-off */
+    uint64_t outbid_at;    /* not before, see coordinator_outbid */
+    uint64_t outbid_term;  /* higher term that waits until then; 0 = none */
+    uint32_t outbid_times; /* since the members changed */
+    uint64_t attempt;      /* last hand-off's number */
     uint64_t region_number;
     uint64_t mark;
     uint64_t query_number;
     uint32_t unplaced;     /* wanted shards without a home */
     uint32_t disputed;
     uint32_t moves_head;
-    /* limit of open hand-offs after failures; 0 = no limit beyond the rebalance's */
-    uint32_t moves_max;
-    uint64_t moves_after;  /* no move starts before: one that ran alone failed */
-    uint64_t moves_wait;   /* ns; length of that wait until a hand-off succeeds or members change */
-    VEC(uint32_t) moves;   /* shards that the last rebalance moves, from moves_head on */
-    bool is_placing;       /* more shards want a home than a step can place */
-    bool may_fill;         /* a region may be shutting down; else the search is skipped */
-    bool is_filling;       /* more hand-offs are due than a step can begin */
-    bool is_beginning;     /* regions still need a BeginHandOff */
+    uint32_t moves_max;    /* limit of open hand-offs after failures; 0 = none */
+    uint64_t moves_after;  /* none starts before: one that ran alone failed */
+    uint64_t moves_wait;   /* ns; length of that wait, for as long as hand-offs fail */
+    VEC(uint32_t) moves;   /* shards to move, from moves_head on */
+    bool is_placing;       /* more shards to place than a step can */
+    bool may_fill;         /* a region may be shutting down */
+    bool is_filling;       /* more hand-offs to begin than a step can */
+    bool is_beginning;     /* regions still need BeginHandOff */
     bool has_questions;    /* members still need a query */
-    bool is_rebalancing;   /* the decision about moves is due */
-    bool is_active;        /* its term is stored and above all reported ones */
-    bool is_term_wanted;   /* a further term is needed, before the present one was active */
-    bool has_opened;       /* all members have answered once: shards may move */
+    bool is_rebalancing;   /* the next moves are undecided */
+    bool is_active;        /* its term is stored, and above all reported ones */
+    bool is_term_wanted;   /* needs another term before the present one was active */
+    bool has_opened;       /* all members have answered once, so shards may move */
     bool has_members;      /* min_members were once reached */
     bool is_stopping;
-    /* own region is done: decides nothing more, waits for answers to its last orders and its last
-     * write */
-    bool is_ending;
+    bool is_ending; /* decides nothing more; waits for answers to its last orders and write */
     bool is_stopped;
-    uint64_t ends_at; /* with is_ending: the latest end; 0 = nothing to wait for yet */
+    uint64_t ends_at; /* with is_ending: latest end; 0 = open */
     bool is_cluster_stopping; /* a member prepares for full shutdown: no rebalance */
     VEC(struct coordinator_member *) members;
-    struct map by_uid; /* members by uid */
-    VEC(struct registrant *) regions; /* with proxies, in order of registration */
+    struct map by_uid;
+    VEC(struct registrant *) regions; /* and proxies, in order of registration */
     VEC(struct shard *) shards;   /* in order of first mention */
     struct map shard_ids;
     VEC(struct handoff *) handoffs;
@@ -211,13 +202,12 @@ void coordinator_tell(struct coordinator *coordinator,
 void coordinator_news_put(struct coordinator *coordinator,
                           enum coordinator_news_kind kind, uint64_t term);
 void coordinator_probe(const struct coordinator *coordinator,
-                       enum probe_kind kind); /* reports its own term */
-/* Does everything that has become possible: disputed fences, allocations, waiting hand-offs. Ends
- * every input. */
+                       enum probe_kind kind); /* with its term */
+/* Does what has become possible: fences, allocations, hand-offs. Ends every input. */
 void coordinator_settle(struct coordinator *coordinator, uint64_t now,
                         struct outbox *outbox);
 
-/* Called when the term is stored; the coordinator may be active. */
+/* The term is stored. */
 void coordinator_activate(struct coordinator *coordinator, uint64_t now,
                           struct outbox *outbox);
 
@@ -231,11 +221,11 @@ struct registrant *registrant_of(const struct coordinator *coordinator,
 void registrant_remove(struct coordinator *coordinator, uint64_t now,
                    struct registrant *region, enum probe_home why,
                    struct outbox *outbox);
-/* Handles a region's message that it hosts nothing any more. May free the region. */
+/* A region reports that it hosts nothing. May free it. */
 void registrant_stopped(struct coordinator *coordinator, uint64_t now,
                         struct registrant *region, struct outbox *outbox);
 void registrant_drop(struct registrant *region);
-/* Adds a stored region that has not registered. */
+/* For a stored region that has not registered. */
 struct registrant *registrant_load(struct coordinator *coordinator,
                                    const struct node_id *node,
                                    struct slice ref, struct slice path,
@@ -244,34 +234,32 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
                           const struct inbound *inbound,
                           const struct shard_message *message,
                           struct outbox *outbox);
-/* Takes a term above a higher one that another coordinator stored, at once or after a wait. The
- * number of times is limited: two living coordinators would outbid each other for ever. */
+/* Takes a term above another coordinator's stored one, at once or after a wait. Limited in number,
+ * or two living coordinators would outbid each other for ever. */
 void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
                         uint64_t stored_term);
-void coordinator_outbid_due(struct coordinator *coordinator, uint64_t now); /* The timer. */
-/* The members have changed, so the other coordinator may have gone. */
+void coordinator_outbid_due(struct coordinator *coordinator, uint64_t now);
+/* Members have changed; the other coordinator may have gone. */
 void coordinator_outbid_anew(struct coordinator *coordinator, uint64_t now);
 void registration_acknowledge(struct coordinator *coordinator,
                               const struct registrant *region,
                               struct outbox *outbox);
-/* Welcomes a region when it is stored and there is room. is_known: it was registered before. */
+/* Welcomes a region when it is stored and there is room. */
 void registration_welcome(struct coordinator *coordinator,
                           struct registrant *region, bool is_known,
                           struct outbox *outbox);
-/* Sends the acknowledgement and the homes. Returns the number of homes. */
+/* Sends acknowledgement and homes. Returns the number of homes. */
 uint32_t registration_greet(struct coordinator *coordinator,
                             struct registrant *region, struct outbox *outbox);
-/* Queries a member for its shards when there is room. */
+/* Sends now or when there is room. */
 void registration_ask(struct coordinator *coordinator,
                       struct coordinator_member *member, struct outbox *outbox);
-/* Queries all members that have not answered; is_again: they were queried before. */
+/* Queries members without an answer; is_again: another time. */
 void registration_ask_all(struct coordinator *coordinator, bool is_again,
                           struct outbox *outbox);
 void registration_ask_on(struct coordinator *coordinator,
-                         struct outbox *outbox); /* Queries members that waited for room. */
-/* True until it answers. */
+                         struct outbox *outbox);
 bool coordinator_member_is_asked(const struct coordinator_member *member);
-/* True if any member is asked. */
 bool coordinator_has_to_ask(const struct coordinator *coordinator);
 
 /* shard_homes.c */
@@ -280,22 +268,21 @@ struct shard *shard_find(const struct coordinator *coordinator,
 struct shard *shard_get(struct coordinator *coordinator,
                         struct slice id); /* Adds it if new; null at the limit. */
 void shard_drop(struct shard *shard);
-/* Reports a shard that has a home. */
 void shard_probe(const struct coordinator *coordinator, enum probe_kind kind,
-                 const struct shard *shard, enum probe_home why);
+                 const struct shard *shard, enum probe_home why); /* for a shard with a home */
 void shard_link(struct coordinator *coordinator, struct shard *shard,
                 struct registrant *region, struct fence fence,
                 enum probe_home why);
 void shard_unlink(struct coordinator *coordinator, struct shard *shard,
                   enum probe_home why);
-/* Keeps the home, under a fence that is not lower. */
+/* Keeps the home, under a higher or equal fence. */
 void shard_raise(struct coordinator *coordinator, struct shard *shard,
                  struct fence fence);
 void shard_want(struct coordinator *coordinator, struct shard *shard);
 struct fence shard_next_fence(const struct coordinator *coordinator,
                               const struct shard *shard);
 void shard_wait(struct shard *shard, struct registrant *region);
-/* Like shard_unlink, but leaves the shard in its home's list. */
+/* Like shard_unlink, but keeps it in the home's list. */
 void shard_lose_home(struct coordinator *coordinator, struct shard *shard,
                  enum probe_home why);
 void shard_rehost(struct coordinator *coordinator, uint64_t now,
@@ -307,32 +294,30 @@ void shard_homes_receive(struct coordinator *coordinator, uint64_t now,
                    const struct shard_message *message,
                    struct outbox *outbox); /* GetShardHome */
 void shard_homes_rebalance(struct coordinator *coordinator,
-                     uint64_t now); /* Makes a decision about moves due. */
-/* Decides it if the step has room. */
+                     uint64_t now); /* Decides the moves later. */
+/* Decides them if the step has room. */
 void shard_homes_rebalance_on(struct coordinator *coordinator);
 void shard_homes_move(struct coordinator *coordinator, uint64_t now,
-                struct outbox *outbox); /* Begins as many moves as there is room for. */
+                struct outbox *outbox); /* Begins them as far as there is room. */
 
-/* announce.c: sends at once if the change is stored and the step has room, else later, in the same
- * order. */
+/* announce.c: sends at once if stored and the step has room, else later, in order. */
 void announce_fini(struct home_announcements *telling);
 bool announce_waits(const struct coordinator *coordinator);
-/* Messages that may be sent now; 0 while others wait. */
+/* Messages for now; 0 while others wait. */
 uint32_t announce_room(const struct coordinator *coordinator);
 void announce_charge(struct coordinator *coordinator, uint32_t messages);
 void announce_stored(struct coordinator *coordinator, uint64_t now,
-                    struct outbox *outbox); /* Called after a successful write. */
+                    struct outbox *outbox); /* A write has succeeded. */
 void announce_step(struct coordinator *coordinator, uint64_t now,
-                  struct outbox *outbox); /* Continues with announcements that wait. */
+                  struct outbox *outbox);
 void announce_welcome(struct coordinator *coordinator,
                      struct registrant *region, struct outbox *outbox);
-/* Sends HostShard to the home. */
 void shard_host(struct coordinator *coordinator, uint64_t now,
                 struct shard *shard, struct outbox *outbox);
-/* Sends it again after no answer; the next repetition waits longer. */
+/* After no answer; the next repetition waits longer. */
 void shard_host_again(struct coordinator *coordinator, uint64_t now,
                       struct shard *shard, struct outbox *outbox);
-/* True if its home is stored and got its order, so that others may learn it. */
+/* Its home is stored and has its order. */
 bool shard_is_tellable(const struct coordinator *coordinator,
                        const struct shard *shard);
 void shard_tell_home(struct coordinator *coordinator,

@@ -1,5 +1,4 @@
-/* Implements hand-offs: all regions hold the shard, markers arrive, the owner stops it, and the
- * shard gets a new home. The order of messages is in docs/protocol/shard.md. */
+/* Implements hand-offs; docs/protocol/shard.md has the order of messages. */
 #include "shard/handoff.h"
 
 #include "base/bound.h"
@@ -22,7 +21,7 @@ static void probe(const struct coordinator *coordinator,
 
     if (!coordinator->probes)
         return;
-    (void)shard_parse(handoff->shard->id, &probe.shard); /* else it stays none */
+    (void)shard_parse(handoff->shard->id, &probe.shard);
     probes_put(coordinator->probes, &probe);
 }
 
@@ -157,7 +156,7 @@ static void tell_stop(struct coordinator *coordinator,
     mem_free(owing);
 }
 
-/* All regions hold the shard. The owner stops it after the markers of all lanes have arrived. */
+/* All regions hold: the owner stops the shard when the markers of all lanes are in. */
 static void stop_shard(struct coordinator *coordinator,
                        struct handoff *handoff, struct outbox *outbox)
 {
@@ -174,7 +173,7 @@ void handoff_hurry(struct coordinator *coordinator)
             coordinator->handoffs.items[i]->ticks = 1;
 }
 
-/* Repeats to the regions in a list that are nodes of this library. */
+/* Only nodes of this library get them. */
 static void tell_again(struct coordinator *coordinator,
                        struct handoff *handoff, bool is_holding)
 {
@@ -203,16 +202,15 @@ void handoff_ask_again(struct coordinator *coordinator, struct outbox *outbox)
         if (handoff->state == HANDOFF_STOPPING &&
             handoff->shard->home->lanes)
             tell_stop(coordinator, handoff, outbox);
-        /* Their markers may have been lost with a connection during the stop. */
+        /* The connection may have lost their markers during the stop. */
         tell_again(coordinator, handoff, handoff->state == HANDOFF_STOPPING);
     }
 }
 
-/* The next rebalance retries a failed hand-off. If links or homes are too slow for so many at once,
- * none would ever end, and other messages would be delayed. So each failure halves the number of
- * hand-offs that may begin, down to one, and each success doubles it. If a hand-off that ran alone
- * fails, the home needs longer than a hand-off may take. The shard then stays there, and no move
- * starts for the time of one hand-off, and for twice that after each further failure. */
+/* Slow links or homes may let no hand-off end, and delay other messages. So each failure halves the
+ * number that may begin, down to one, and each success doubles it. If one fails alone, the home
+ * needs longer than a hand-off may take. Then no move starts for that time, and for twice as long
+ * after each further failure. */
 static void begin_fewer(struct coordinator *coordinator, uint64_t now,
                         const struct handoff *failed)
 {
@@ -259,7 +257,7 @@ static void fail(struct coordinator *coordinator, uint64_t now,
               (int)shard->home->ref.size, shard->home->ref.data,
               (unsigned long long)handoff->attempt, handoff->remaining.count,
               (int)reason_size, reason);
-    if (shard->home->is_terminating) { /* until it is removed, all regions continue to hold */
+    if (shard->home->is_terminating) { /* all regions hold until it is removed */
         finish(coordinator, handoff, PROBE_HANDOFF_GIVEN_UP);
         return;
     }
@@ -284,7 +282,7 @@ static void receive_ack(struct coordinator *coordinator,
         return;
     }
     REACHED("a region acknowledged a hand-off twice");
-    coordinator->counters.stale++; /* a repetition */
+    coordinator->counters.stale++;
 }
 
 static void receive_stopped(struct coordinator *coordinator,
@@ -425,8 +423,7 @@ void handoff_fill(struct coordinator *coordinator, uint64_t now,
         for (uint32_t j = 0; j < region->shards.count; j++) {
             struct shard *shard = region->shards.items[j];
 
-            /* Otherwise messages that wait for it would never be read, and the shard would return
-             * here endlessly. */
+            /* Else its waiting messages would never be read, and it would return here endlessly. */
             if (shard->handoff || (shard->is_last_resort && !shard->is_started) ||
                 !is_kept(coordinator, shard->version))
                 continue;

@@ -1,5 +1,4 @@
-/* Tracks the markers that a shard's hand-off still misses, and markers that arrived before their
- * order. */
+/* Tracks the markers that hand-offs still miss, and markers that arrived before their order. */
 #include "shard/owned_shards_inside.h"
 
 #include <string.h>

@@ -147,7 +147,6 @@ static void stop_entities(struct hosted *hosted, uint64_t now, int64_t index)
                hosted->shards[index]->order);
 }
 
-/* Follows a drain order for a running shard. */
 static void drain(struct hosted *hosted, uint64_t now, int64_t index)
 {
     struct owned_shard *at = hosted->shards[index];
@@ -159,8 +158,7 @@ static void drain(struct hosted *hosted, uint64_t now, int64_t index)
     set_due(hosted, index, at->drain_until);
 }
 
-/* Waiting messages enter the mailboxes first: the shard accepts nothing until the caller has taken
- * them. */
+/* Waiting messages enter first: nothing else is accepted until the caller has taken them. */
 static void run(struct hosted *hosted, int64_t index)
 {
     struct owned_shard *at = hosted->shards[index];
@@ -170,7 +168,6 @@ static void run(struct hosted *hosted, int64_t index)
     tell_fence(hosted, HOSTED_STARTED, shard_at(hosted, index), at->order);
 }
 
-/* Called when the caller acts on HOSTED_STARTED. */
 static void open_shard(struct hosted *hosted, int64_t index)
 {
     struct owned_shard *at = hosted->shards[index];
@@ -220,7 +217,7 @@ static void start_again(struct hosted *hosted, struct owned_shard *at,
     marker_debts_forget(at);
 }
 
-/* Handles a start order for a present shard with a fence that is not older. */
+/* For a present shard; the fence is not older. */
 static void start_here(struct hosted *hosted, int64_t index,
                        struct fence fence, int order)
 {
@@ -350,7 +347,7 @@ void owned_drain(struct hosted *hosted, uint64_t now, int32_t shard,
     }
     int order = at->attempted ? attempt_compare(attempt, at->attempt) : 1;
     if (order == 0 && at->drains)
-        return; /* a repeat of the current order */
+        return;
     if (order <= 0 ||
         fence_compare(attempt.fence,
                       at->restarts ? at->restart : at->order) < 0) {
@@ -369,8 +366,7 @@ void owned_drain(struct hosted *hosted, uint64_t now, int32_t shard,
         drain(hosted, now, index);
         return;
     case HOSTED_STOPPING:
-        /* A later attempt: messages arrived since the last one, and the shard must handle them
-         * before it goes. */
+        /* A later attempt: messages arrived since the last one, to handle before the shard goes. */
         REACHED("another attempt to hand off a shard that stops");
         at->restarts = true;
         at->restart = at->order;
@@ -379,7 +375,7 @@ void owned_drain(struct hosted *hosted, uint64_t now, int32_t shard,
     case HOSTED_STARTING:
     case HOSTED_FENCED_STOPPING:
     case HOSTED_ABSENT:
-        return; /* open_shard and owned_entities_stopped see the drain */
+        return; /* open_shard and owned_entities_stopped handle it */
     }
 }
 
@@ -509,7 +505,7 @@ void owned_lost(struct hosted *hosted, uint64_t now, int32_t shard,
         return;
     REACHED("a shard ends: the coordinator named another home");
     if (at->restarts)
-        at->order = at->restart; /* the fence that is reported as fenced */
+        at->order = at->restart;
     at->restarts = false;
     fence_off(hosted, index);
 }
@@ -556,7 +552,7 @@ void owned_tick(struct hosted *hosted, uint64_t now)
     while (timers_take(&hosted->timers, now, &timer)) {
         int64_t index = (int64_t)timer.id;
         struct owned_shard *at = hosted->shards[index];
-        /* The timer of an earlier state finds another time here, or none. */
+        /* A timer of an earlier state finds another time here. */
         if (at && hosted->state[index] != HOSTED_ABSENT && at->due <= now)
             due(hosted, now, index);
     }

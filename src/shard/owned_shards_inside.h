@@ -6,10 +6,10 @@
 
 #include "shard/owned_shards.h"
 
-/* The lanes of one node that owe a marker. */
+/* Lanes of one node that owe a marker. */
 struct debt {
     uint64_t uid;
-    uint64_t lanes; /* one bit for each */
+    uint64_t lanes;
 };
 
 /* Markers that arrived before their order. */
@@ -22,35 +22,33 @@ struct hosted_early {
 
 struct owned_shard {
     struct fence order;     /* fence of the valid start order */
-    struct fence fence;     /* the claimed fence; the order's for types that do not persist */
-    struct fence restart;   /* fence of the next start, if `restarts` */
-    struct attempt attempt; /* the last order to drain */
+    struct fence fence;     /* claimed; or the order's, for types that do not persist */
+    struct fence restart;   /* of the next start, if `restarts` */
+    struct attempt attempt; /* of the last drain order */
     struct debt *debts;     /* owed in that attempt */
     struct pending_queue waiting;
-    uint64_t due;         /* next claim, failure of the drain, or forced stop; NEVER = none */
-    uint64_t drain_until; /* deadline of a drain that waits until the shard runs */
+    uint64_t due;         /* next claim, drain failure or forced stop; NEVER = none */
+    uint64_t drain_until; /* deadline of a drain that waits for the start */
     uint64_t claim_delay; /* ns to the next try */
     uint32_t debt_count;
-    bool restarts; /* in the two stopping states: starts again afterwards */
-    bool drains;   /* follows the order to drain of `attempt` */
+    bool restarts; /* starts again after it has stopped */
+    bool drains;   /* `attempt` is in progress */
     bool attempted; /* `attempt` is valid */
 };
 
 /* --- marker_debts.c --- */
 
-/* Sets the debts of an attempt that begins. Counts invalid numbers of lanes. Copies. */
+/* Starts an attempt's debts. Counts invalid numbers of lanes. Copies. */
 void marker_debts_set(struct hosted *hosted, struct owned_shard *at,
                       const struct owing *owing, uint32_t count);
-/* Returns true if there was such a debt. lanes: one bit for each. */
+/* True if that was owed. lanes: one bit for each. */
 bool marker_debts_pay(struct owned_shard *at, uint64_t uid, uint64_t lanes);
-/* Ends the attempt: nothing is owed any more. */
 void marker_debts_forget(struct owned_shard *at);
 
-/* Keeps a marker for a later order. Beyond EARLY_MARKERS_MAX it drops the oldest and counts it.
- * Copies. */
+/* Keeps a marker for a later order; drops the oldest beyond EARLY_MARKERS_MAX. Copies. */
 void owned_early_keep(struct hosted *hosted,
                        const struct hosted_early *marker);
-/* Pays with early markers for the shard's attempt, and drops those for earlier attempts. */
+/* Pays with the attempt's early markers; drops older attempts'. */
 void owned_early_pay(struct hosted *hosted, int32_t shard,
                       struct owned_shard *at);
 void owned_early_drop_below(struct hosted *hosted, int32_t shard,

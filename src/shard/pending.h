@@ -1,8 +1,8 @@
-/* Queues messages that wait in a lane for a shard's home or start: first in, first out, with one
- * limit for all queues of a type.
+/* Queues messages that wait in a lane for a shard's home or start, with one limit for all queues of
+ * a type.
  *
- * The lane owns its messages. A message embeds `struct held`; the lane gives the message by passing
- * that member, and gets it back by taking it. This file does not know messages and frees none. */
+ * The lane owns its messages. Each embeds `struct held`, which is passed to give the message and
+ * returned to take it. */
 #ifndef SHERD_SHARD_PENDING_H
 #define SHERD_SHARD_PENDING_H
 
@@ -12,37 +12,34 @@
 
 struct held {
     struct held *next;
-    uint64_t since; /* ns, monotonic: start of the wait; set by the queue */
-    size_t size;    /* bytes that count; set by the lane, constant during the wait */
+    uint64_t since; /* ns, monotonic; set by the queue */
+    size_t size;    /* in bytes; set by the lane, constant during the wait */
 };
 
-/* The total of all queues of one type on one lane. */
+/* Total of one type on one lane. */
 struct pending_budget {
     uint64_t count;
     uint64_t bytes;
     uint64_t count_max;   /* the type's buffer-size divided by the lanes, at least 1 */
     uint64_t bytes_max;   /* likewise */
-    uint64_t count_peak;  /* highest count so far */
-    uint64_t refused;     /* messages refused at a limit */
+    uint64_t count_peak;
+    uint64_t refused;
 };
 
-/* Zero is an empty queue. */
 struct pending_queue {
     struct held *first;
     struct held *last;
     uint32_t count;
 };
 
-/* Sets one lane's share of a type's limits; 0 = the default (HELD_COUNT_MAX, HELD_BYTES_MAX). */
+/* Sets one lane's share of the limits; 0 = HELD_COUNT_MAX, HELD_BYTES_MAX. */
 void pending_budget_init(struct pending_budget *budget, uint64_t count_max,
                       uint64_t bytes_max, uint32_t lanes);
-/* Appends a message, given. Returns false at a limit: the message stays the caller's, and `refused`
- * counts it. */
+/* Appends a message, given. False at a limit: it stays the caller's and is counted. */
 bool pending_put(struct pending_queue *queue, struct pending_budget *budget,
               uint64_t now, struct held *held);
-/* Takes the oldest; null if empty. */
 struct held *pending_take(struct pending_queue *queue, struct pending_budget *budget);
-/* Moves all of `from` before (or after) the messages of `queue`. Both count in the same budget. */
+/* Moves all of `from` before or after `queue`, within one budget. */
 void pending_prepend(struct pending_queue *queue, struct pending_queue *from);
 void pending_append(struct pending_queue *queue, struct pending_queue *from);
 

@@ -31,8 +31,7 @@ void place_stopped(struct routes *routes, struct hosted *hosted, int32_t shard)
     routes_prepend(routes, shard, &queue);
 }
 
-/* Collects a shard's mailboxes, then the messages that waited for it. Refused ones stay in
- * `mailboxes`. */
+/* Mailboxes first, then the shard's waiting messages. Refused ones stay in `mailboxes`. */
 static void gather(struct hosted *hosted, uint64_t now, int32_t shard,
                    struct pending_queue *mailboxes, struct pending_queue *queue)
 {

@@ -5,12 +5,12 @@
 #include "base/mark.h"
 #include "shard/region_inside.h"
 
-/* also the longest pause for shorter settings, while the coordinator is silent */
+/* also the longest pause of shorter settings while the coordinator is silent */
 #define RETRY_INTERVAL (2 * SECOND)
 #define HOMES_ASKED_AGAIN_MIN 16u /* in one repetition */
 #define RETRIES_HALVED_MAX 16u
 #define HANDOFF_TIMEOUT (60 * SECOND)
-#define NOBODY_TIME (10 * SECOND) /* Akka's time limit for the phase in which regions shut down */
+#define NOBODY_TIME (10 * SECOND) /* Akka's limit for the phase */
 /* after that the coordinator has gone, or does not know the question */
 #define DISMISSAL_TIME (10 * SECOND)
 
@@ -166,7 +166,7 @@ struct home *region_home_of(struct region *region, struct slice ref)
     home->is_self = slice_equal(ref, buf_slice(&region->ref));
     home->node = home->is_self ? region->self->node
                                : region_node_at(region, &address);
-    (void)map_put(&region->homes, home->ref, home); /* replaces none */
+    (void)map_put(&region->homes, home->ref, home);
     return home;
 }
 
@@ -174,7 +174,7 @@ void region_drop_home(struct region *region, struct home *home)
 {
     if (home->users > 0)
         return;
-    (void)map_take(&region->homes, home->ref); /* removes `home` */
+    (void)map_take(&region->homes, home->ref);
     mem_free((void *)home->ref.data);
     mem_free(home);
 }
@@ -252,8 +252,8 @@ static void send_home_request(struct region *region, const struct entry *entry)
                 buf_slice(&region->coordinator.path), &message);
 }
 
-/* Without an answer each pause is longer, because earlier questions are still on their way. Even
- * few questions of each type, repeated several times a second, fill slow connections. */
+/* Waits longer each time without an answer: earlier questions are still on their way, and
+ * repetitions fill slow connections. */
 static uint64_t retry_wait(const struct region *region)
 {
     uint64_t wait = region->retry_interval;
@@ -291,9 +291,8 @@ void region_ask_all(struct region *region)
     }
 }
 
-/* Repeats questions without an answer. Too many questions can delay their own answers: they fill
- * the connections that the coordinator's writes need, and it announces no home before its writes
- * succeed. */
+/* Repeats unanswered questions. Too many of them fill the connections that the coordinator's writes
+ * need, and without these it announces no home. */
 static void ask_again(struct region *region)
 {
     uint32_t room = region->wanted_count >> region->silent_retries;
@@ -352,8 +351,8 @@ void region_say_stopped(struct region *region)
                     buf_slice(&region->coordinator.path), &message);
 }
 
-/* Its lanes' messages may be on their way to shards that move. So it continues as a proxy, because
- * the hand-offs wait for its markers. A coordinator without terms (a JVM) waits for none. */
+/* Its lanes' messages may be on their way to moving shards, and hand-offs wait for its markers. So
+ * it continues as a proxy; a JVM coordinator waits for none. */
 static void stop(struct region *region)
 {
     struct probe probe = { .kind = PROBE_REGION_STOPPED,
@@ -395,9 +394,8 @@ void region_is_busy(struct region *region)
     region->idle_until = NEVER;
 }
 
-/* The coordinator may have given this region a shard before it learned of the shutdown, and
- * announced that. A message that reaches a stopped region cannot wait for the shard's next home,
- * because later messages could overtake it. */
+/* The coordinator may have announced a shard here before it learned of the shutdown. Messages that
+ * reach a stopped region cannot wait for the next home, as later ones could overtake them. */
 static bool is_dismissed(struct region *region, uint64_t now)
 {
     if (!region->term || region->is_proxy || region->dismissed)
@@ -449,8 +447,7 @@ void region_dismiss(struct region *region, uint64_t now, uint64_t term,
     region_settle(region, now);
 }
 
-/* When the coordinator learns that this region has stopped, another region starts the same shards.
- * So they must have ended here before. */
+/* After the stop is known, another region starts these shards. So they end here first. */
 static void force_stop(struct region *region, uint64_t now)
 {
     region->forced = true;
@@ -498,8 +495,8 @@ void region_lane_waiting(struct region *region, uint64_t now, uint32_t lane,
 
 /* Time */
 
-/* No member can take the messages that still wait here. Only a joining member could, and the wait
- * for one is shorter than the wait for a hand-off. */
+/* Only a joining member could take the waiting messages, and the wait for one is shorter than for a
+ * hand-off. */
 static void give_up_soon(struct region *region, uint64_t now)
 {
     if (!region->shutting_down || region->stopped || region->oldest.uid ||

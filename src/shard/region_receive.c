@@ -1,17 +1,15 @@
-/* Handles the coordinator's directives and the lanes' answers to them; wire.h states the rules.
+/* Handles the coordinator's directives and the lanes' answers to them.
  *
- * A registered region takes directives from its coordinator only. Before that, and unless a
- * newer coordinator has asked, it takes them from any member that may be the coordinator. A
- * directive's fence belongs to the shard's allocation and may be older than the coordinator's
- * term. So terms are not compared; a directive is stale if its fence is older than the newest
- * known of the shard. */
+ * A registered region obeys its coordinator only. Before that, unless a newer one has asked, it
+ * obeys any member that may be the coordinator. A fence belongs to an allocation and may be older
+ * than the coordinator, so terms are not compared: a directive is stale if the shard's newest fence
+ * is higher. */
 #include "base/limits.h"
 #include "base/mark.h"
 #include "shard/region_inside.h"
 
-#define HOMES_INDEXED_MIN 16 /* shorter lists are searched one by one */
-/* longer than an answer takes; the coordinator waits up to 32 s before the next fence */
-#define REPORT_AGAIN (10 * SECOND)
+#define HOMES_INDEXED_MIN 16 /* shorter lists are searched */
+#define REPORT_AGAIN (10 * SECOND) /* longer than an answer; the coordinator may wait 32 s */
 
 static void tell(struct region *region, enum region_news_kind kind,
                  const struct entry *entry)
@@ -47,7 +45,6 @@ static void taken(struct region *region, const struct entry *entry,
     probe(region, PROBE_DIRECTIVE_TAKEN, entry, attempt, directive);
 }
 
-/* Sends a message about a shard to the actor that gave the order. */
 static void answer(struct region *region, enum shard_message_kind kind,
                    const struct entry *entry, const struct party *party,
                    struct attempt attempt, const char *reason)
@@ -65,7 +62,7 @@ static void answer(struct region *region, enum shard_message_kind kind,
     region_send(region, &party->node, buf_slice(&party->path), &message);
 }
 
-/* Returns the entry of a message's shard; counts and returns null if it is none of this type. */
+/* Counts and returns null if it is no shard of the type. */
 static struct entry *entry_of(struct region *region, struct slice text)
 {
     int32_t shard;
@@ -92,9 +89,8 @@ static bool stale(struct region *region, const struct entry *entry,
     return false;
 }
 
-/* A new coordinator knows the reported allocations. An earlier coordinator's last allocations,
- * known to some regions only, may have higher fences. With those the new one's directives would be
- * stale for ever. */
+/* A new coordinator knows what was reported. Fences of the former one's last allocations may be
+ * higher, and directives of the new one would be stale for ever. */
 static void forget_fences(struct region *region)
 {
     for (uint32_t i = 0; i < region->entry_count; i++) {
@@ -104,7 +100,6 @@ static void forget_fences(struct region *region)
     }
 }
 
-/* RegisterAck */
 static void receive_ack(struct region *region, uint64_t now,
                         const struct inbound *inbound,
                         const struct shard_message *message)
@@ -149,7 +144,7 @@ static void receive_ack(struct region *region, uint64_t now,
                 path, NULL);
     region->silent_retries = 0;
     region_ask_all(region);
-    region_is_busy(region); /* another coordinator must be asked */
+    region_is_busy(region);
     if (region->shutting_down && !region->stopped)
         region_ask_shutdown(region);
     if (region->wanted_count || (region->shutting_down && !region->stopped))
@@ -157,8 +152,7 @@ static void receive_ack(struct region *region, uint64_t now,
     region_settle(region, now);
 }
 
-/* Makes this node the owner of a shard under a fence. from is null if no ShardStarted is
- * expected. */
+/* from null: no ShardStarted is expected. */
 static void host(struct region *region, struct entry *entry,
                  const struct inbound *from, struct fence fence)
 {
@@ -169,18 +163,18 @@ static void host(struct region *region, struct entry *entry,
     }
     if (region->stopped) {
         REACHED("a region that has stopped is given a shard");
-        region_say_stopped(region); /* the coordinator does not know yet */
+        region_say_stopped(region);
         return;
     }
     if (region->forced)
-        return; /* it reports its stop when that is complete */
+        return; /* its stop is reported when complete */
     if (region->shutting_down) {
         REACHED("a region that shuts down is given a shard");
         region_is_busy(region);
-        region_ask_shutdown(region); /* asks again, as in Akka */
-        /* The coordinator did not know of the shutdown, and others already send here. Akka refuses
-         * the shard. Then messages for it could only be forwarded, and later ones could overtake
-         * them. So the shard starts, and is handed off with markers like the others. */
+        region_ask_shutdown(region);
+        /* Other nodes already send here. Akka refuses the shard; then its messages could only be
+         * forwarded, and later ones could overtake them. So the shard starts, and is handed off
+         * with markers. */
         if (fence_is_none(fence) || region->preparing)
             return;
     }
@@ -193,7 +187,7 @@ static void host(struct region *region, struct entry *entry,
         return;
     }
     if (hosting && fence_is_none(fence)) {
-        /* Without fences a repeat during a hand-off looks like a late one. */
+        /* Without fences a late repeat looks the same. */
         if (hosting->state == HOSTING_STOPPING) {
             (void)stale(region, entry, "host-shard");
             return;
@@ -228,7 +222,6 @@ here:
     }
 }
 
-/* Takes a shard's home, from ShardHome or an entry of ShardHomes. */
 static void take_home(struct region *region, struct entry *entry,
                       struct slice ref, struct fence fence)
 {
@@ -237,7 +230,7 @@ static void take_home(struct region *region, struct entry *entry,
         region->counters.malformed++;
         return;
     }
-    home->users++; /* kept during this function */
+    home->users++;
     if (!fence_is_none(fence) && fence_compare(fence, entry->fence) < 0) {
         (void)stale(region, entry, "shard-home");
     } else if (home->is_self) {
@@ -248,7 +241,7 @@ static void take_home(struct region *region, struct entry *entry,
                            path_plain(slice_text(region->path)))) {
         (void)stale(region, entry, "shard-home"); /* an earlier incarnation */
     } else if (!home->is_self && region_is_dead(region, &home->node)) {
-        /* The coordinator has not seen the removal yet, so the region asks again. */
+        /* The coordinator has not seen the removal: asks again. */
         REACHED("a home is told whose node is gone");
         (void)stale(region, entry, "shard-home");
     } else if (entry->hosting && !fence_is_none(fence) &&
@@ -274,7 +267,6 @@ static void take_home(struct region *region, struct entry *entry,
     region_drop_home(region, home);
 }
 
-/* Each entry names a region, which may be on any member. */
 static void take_homes(struct region *region,
                        const struct shard_message *message)
 {
@@ -290,8 +282,7 @@ static void take_homes(struct region *region,
     region_drop_index(region);
 }
 
-/* Returns the attempt that a directive names. A coordinator without fences names none; then this
- * region counts attempts for its own lanes. */
+/* A coordinator without fences names no attempt, so this region counts for its own lanes. */
 static struct attempt attempt_of(const struct entry *entry,
                                  const struct shard_message *message)
 {
@@ -303,7 +294,6 @@ static struct attempt attempt_of(const struct entry *entry,
     };
 }
 
-/* All lanes hold the shard and have sent their markers. */
 static void acknowledge(struct region *region, const struct entry *entry,
                         const struct party *to, bool fenced)
 {
@@ -312,7 +302,7 @@ static void acknowledge(struct region *region, const struct entry *entry,
            fenced ? entry->attempt : none, NULL);
 }
 
-/* Returns the node that the lanes owe markers to; port 0: none. */
+/* Port 0: no markers are owed. */
 static struct node_id marker_target(struct region *region,
                                     const struct entry *entry,
                                     const struct shard_message *message)
@@ -333,7 +323,7 @@ static struct node_id marker_target(struct region *region,
     return entry->home ? entry->home->node : nobody;
 }
 
-/* Each lane holds the shard and sends its marker to the owner, after its earlier messages. */
+/* The marker follows the lane's earlier messages. */
 static void tell_hold(struct region *region, const struct entry *entry,
                       struct node_id owner)
 {
@@ -347,7 +337,7 @@ static void tell_hold(struct region *region, const struct entry *entry,
                 slice_of(NULL, 0), NULL);
 }
 
-/* The same order again: the answer or the markers were lost with a connection. */
+/* Repeated: a connection lost the answer or the markers. */
 static void begin_again(struct region *region, struct entry *entry,
                         const struct inbound *inbound,
                         const struct shard_message *message)
@@ -375,7 +365,7 @@ static void begin_hand_off(struct region *region, struct entry *entry,
     int order =
         entry->attempted ? attempt_compare(attempt, entry->attempt) : 1;
     if (region->preparing)
-        return; /* no hand-off during a full shutdown */
+        return; /* full shutdown: no hand-off */
     if (fenced &&
         (fence_compare(message->fence, entry->fence) < 0 || order < 0)) {
         (void)stale(region, entry, "begin-hand-off");
@@ -420,9 +410,8 @@ void region_lane_held(struct region *region, uint64_t now, uint32_t lane,
                     entry->hold->fenced);
 }
 
-/* The home may be from a former coordinator, whose last allocation no other node knows. A new
- * coordinator may have announced this node as home before its HostShard arrived here. Its answer
- * arrives after that order. */
+/* The home may be a former coordinator's, unknown to others. A new one may have announced this node
+ * before its HostShard came here. Its answer follows that order. */
 void region_doubt_home(struct region *region, uint64_t now, uint32_t lane,
                        int32_t shard)
 {
@@ -439,7 +428,7 @@ void region_doubt_home(struct region *region, uint64_t now, uint32_t lane,
     region_want_home(region, now, lane, shard);
 }
 
-/* Reports the order to drain, with the nodes that owe markers and still exist. */
+/* With the nodes that owe markers and still exist. */
 static void tell_drain(struct region *region, uint64_t now,
                        const struct entry *entry,
                        const struct shard_message *message, bool own_only)
@@ -468,8 +457,7 @@ static void tell_drain(struct region *region, uint64_t now,
                                       .fence = entry->hosting->fence,
                                       .attempt = entry->hosting->stop,
                                       .owing_count = used,
-                                      /* The rest of the time is for the stop: see
-                                       * HOSTED_STOP_TIMEOUT. */
+                                      /* The rest is for the stop: see HOSTED_STOP_TIMEOUT. */
                                       .deadline =
                                           now + region->handoff_timeout / 2 },
                 slice_of(NULL, 0), owing);
@@ -491,8 +479,7 @@ static void hand_off(struct region *region, uint64_t now, struct entry *entry,
     }
     taken(region, entry, attempt, PROBE_HAND_OFF);
     if (!fenced) {
-        /* Akka drops waiting messages here, because they could overtake messages that other regions
-         * forwarded late. */
+        /* As in Akka: these messages could overtake others that were forwarded late. */
         tell(region, REGION_DROP, entry);
     }
     if (!hosting) {
@@ -526,7 +513,7 @@ static void hand_off(struct region *region, uint64_t now, struct entry *entry,
     tell_drain(region, now, entry, &none, false);
 }
 
-/* A shard has left without an order of the coordinator: reports that with another registration. */
+/* Registers again, because a shard left without the coordinator's order. */
 static void report(struct region *region)
 {
     if (region->registered && !region->stopped)
@@ -534,7 +521,7 @@ static void report(struct region *region)
                         buf_slice(&region->coordinator.path));
 }
 
-/* The coordinator may know it, and be waiting before it asks the store again. */
+/* The coordinator may know, and wait before it asks the store again. */
 static void report_again(struct region *region, uint64_t now)
 {
     region->is_misjudged = false;
@@ -572,7 +559,7 @@ void region_shard_started(struct region *region, uint64_t now, int32_t shard,
     struct entry *entry = &region->entries[index];
     struct hosting *hosting = entry->hosting;
     if (!hosting || fence_compare(fence, hosting->fence) != 0)
-        return; /* an older start */
+        return;
     if (hosting->state == HOSTING_STARTING)
         hosting->state = HOSTING_RUNNING;
     if (hosting->start_asked)
@@ -591,7 +578,7 @@ void region_shard_stopped(struct region *region, uint64_t now, int32_t shard,
     if (!hosting || hosting->state != HOSTING_STOPPING ||
         attempt_compare(attempt, hosting->stop) != 0) {
         REACHED("a shard stopped for a hand-off that was given up");
-        return; /* the hand-off was given up meanwhile */
+        return;
     }
     if (!ok) {
         REACHED("a hand-off failed: markers are missing");
@@ -646,8 +633,8 @@ void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,
     region_settle(region, now);
 }
 
-/* A newer coordinator allocates shards that no region reports. A late HostShard of the older
- * coordinator would name a shard that the report lacked. */
+/* A newer coordinator allocates what no region reports. The older one's late HostShard would name a
+ * shard outside the report. */
 static void leave_coordinator(struct region *region, uint64_t now,
                               const struct node_id *newer, uint64_t term)
 {
@@ -762,7 +749,7 @@ bool region_receive(struct region *region, uint64_t now,
           (slice_is(inbound->manifest, "R") ||
            slice_is(inbound->manifest, "D"))))
         return false;
-    if (region_is_silent(region)) { /* the coordinator does not know yet */
+    if (region_is_silent(region)) {
         REACHED("a directive for a region that has stopped");
         if (inbound->sender.size && region_is_candidate(region, &inbound->from))
             region_send(region, &inbound->from, inbound->sender,

@@ -1,5 +1,4 @@
-/* Tracks members and regions, and judges the shards that they report. A report is a claim: the
- * higher fence wins. */
+/* Tracks members and regions, and judges reported shards: the higher fence wins. */
 #include <stdio.h>
 
 #define OUTBID_WAIT (10 * SECOND)
@@ -53,10 +52,9 @@ bool coordinator_has_to_ask(const struct coordinator *coordinator)
     return false;
 }
 
-/* The stored state names all homes. So the first allocation does not wait for members that are
- * unreachable or do not answer. It waits only for those whose regions will register soon, or the
- * first region would get all shards. If the stored state was unreadable, nothing is known, so it
- * waits for all. */
+/* The stored state names all homes, so first allocations wait only for members whose regions will
+ * register soon. Otherwise the first region would get all shards. If the state was unreadable, they
+ * wait for all members. */
 uint32_t coordinator_awaited(const struct coordinator *coordinator)
 {
     uint32_t count = 0;
@@ -120,7 +118,7 @@ void registration_ask_on(struct coordinator *coordinator,
         if (!member->is_question_due)
             continue;
         if (!coordinator_member_is_asked(member))
-            member->is_question_due = false; /* has answered since */
+            member->is_question_due = false;
         else if (announce_room(coordinator))
             query(coordinator, member, outbox);
         else
@@ -152,7 +150,6 @@ void registrant_drop(struct registrant *region)
     mem_free(region);
 }
 
-/* Its shards want another home. */
 static void lose_shards(struct coordinator *coordinator,
                         struct registrant *region, enum probe_home why)
 {
@@ -198,8 +195,8 @@ void registrant_remove(struct coordinator *coordinator, uint64_t now,
         coordinator->is_ending = true;
 }
 
-/* Messages that its lanes sent may still travel to shards that move. So a region of this library
- * stays as a proxy, which holds and sends markers, until its node is removed. */
+/* Its lanes' messages may still travel to moving shards. So a region of this library stays as a
+ * proxy, which holds and sends markers, until its node is removed. */
 static void become_proxy(struct coordinator *coordinator,
                          struct registrant *region, struct outbox *outbox)
 {
@@ -228,8 +225,8 @@ void registrant_stopped(struct coordinator *coordinator, uint64_t now,
         become_proxy(coordinator, region, outbox);
 }
 
-/* Sends the known homes, or only those at one region, at most SHARD_HOMES_MESSAGES_MAX messages.
- * Returns the number of homes. */
+/* Sends known homes, or those at one region, in at most SHARD_HOMES_MESSAGES_MAX messages. Returns
+ * their number. */
 static uint32_t send_homes(struct coordinator *coordinator,
                        struct registrant *to,
                        const struct registrant *only, struct outbox *outbox)
@@ -250,7 +247,7 @@ static uint32_t send_homes(struct coordinator *coordinator,
                 continue;
             if (!shard_is_tellable(coordinator, shard)) {
                 if (home != to)
-                    shard_tell_home(coordinator, shard, to, outbox); /* sent when it is stored */
+                    shard_tell_home(coordinator, shard, to, outbox);
                 continue;
             }
             if (messages == SHARD_HOMES_MESSAGES_MAX) {
@@ -292,8 +289,8 @@ void registration_acknowledge(struct coordinator *coordinator,
 uint32_t registration_greet(struct coordinator *coordinator,
                             struct registrant *region, struct outbox *outbox)
 {
-    /* Akka sends homes before the acknowledgement to a new region. Regions of this library forget
-     * older fences at the acknowledgement. */
+    /* Akka sends the homes first to a new region. A region of this library forgets older fences at
+     * the acknowledgement. */
     bool is_ack_first = region->is_known || region->lanes;
     uint32_t homes;
 
@@ -326,7 +323,6 @@ static void lose(struct coordinator *coordinator, struct shard *shard,
     shard_tell_home(coordinator, shard, loser, outbox);
 }
 
-/* A region reports a shard that another one holds. */
 static void contest(struct coordinator *coordinator, uint64_t now,
                     struct shard *shard, struct registrant *region,
                     struct fence fence, struct outbox *outbox)
@@ -348,7 +344,7 @@ static void contest(struct coordinator *coordinator, uint64_t now,
         shard_announce(coordinator, now, shard, AUDIENCE_ALL, outbox);
     } else if (!shard->is_disputed) {
         REACHED("two regions hold a shard under the same fence");
-        shard->is_disputed = true; /* the home gets a higher fence */
+        shard->is_disputed = true;
         coordinator->disputed++;
     }
 }
@@ -367,7 +363,7 @@ static void claim(struct coordinator *coordinator, uint64_t now,
         shard->is_started = true;
         shard->is_refused = false;
     } else if (shard->home) {
-        shard->is_started = order == 0; /* else HostShard has not arrived there */
+        shard->is_started = order == 0;
         if (shard->is_started)
             shard->is_refused = false; /* the timer only asks whether it has started */
     } else if (order > 0 || (order == 0 && fence_compare(fence, shard->ended) > 0)) {
@@ -380,8 +376,7 @@ static void claim(struct coordinator *coordinator, uint64_t now,
                        outbox);
         shard->is_pushed = false;
     } else {
-        /* It was allocated or stopped since. It gets a new home, and this region learns that home
-         * with a higher fence. */
+        /* It was stopped since. Its new home, with a higher fence, is announced to this region. */
         REACHED("a region reports a shard that has been stopped since");
         coordinator->counters.conflicts++;
         shard_wait(shard, region);
@@ -405,10 +400,10 @@ static void take_another_term(struct coordinator *coordinator)
                          coordinator->term_seen);
 }
 
-/* Another coordinator, unknown here, had a higher term, and the store has fences under it, so it
- * would refuse all of this one's. If the other coordinator lives, it also takes a higher term. So
- * each wait is twice the last one, and the number of times is limited until the members change. A
- * term that is reported during a wait is kept, because it may not be reported again. */
+/* Another coordinator, unknown here, has a higher term in the store, which would refuse this one's
+ * fences. If both live, they take higher terms in turn. So each wait doubles, and the number of
+ * times is limited until the members change. A term that comes during a wait is kept, because it
+ * may not come again. */
 void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
                         uint64_t stored_term)
 {
@@ -458,7 +453,7 @@ void coordinator_outbid_due(struct coordinator *coordinator, uint64_t now)
     if (coordinator->is_active)
         coordinator_outbid(coordinator, now, term);
     else if (term > coordinator->term_seen)
-        coordinator->term_seen = term; /* the next term is above it */
+        coordinator->term_seen = term;
 }
 
 void coordinator_outbid_anew(struct coordinator *coordinator, uint64_t now)
@@ -470,8 +465,8 @@ void coordinator_outbid_anew(struct coordinator *coordinator, uint64_t now)
         timers_put(&coordinator->timers, now, TIMER_OUTBID, 0, 0);
 }
 
-/* A report between two terms lacks shards and may be the region's last one. The next term hosts
- * them again. */
+/* A report between two terms lacks shards and may be the region's last. The next term hosts them
+ * again. */
 static void remember_lacking(struct registrant *region, uint64_t mark)
 {
     for (uint32_t i = 0; i < region->shards.count; i++) {
@@ -512,7 +507,7 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
     }
     take_another_term(coordinator);
     if (!region->lanes)
-        return; /* a JVM reports no shards */
+        return;
     if (!coordinator->is_active) {
         remember_lacking(region, mark);
         return;
@@ -523,7 +518,7 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
          i++) {
         struct registrant *other = coordinator->regions.items[i];
 
-        /* It registered before this region and may know older homes of the adopted shards. */
+        /* It may know older homes of the adopted shards. */
         if (other != region && other->has_old_homes && !other->is_terminating)
             (void)send_homes(coordinator, other, region, outbox);
     }
@@ -567,8 +562,8 @@ static bool may_register(const struct coordinator_member *member,
         return false;
     if (member->peer.status == PEER_UP)
         return true;
-    /* The next coordinator must know the shards of a leaving region. A JVM's region does not report
-     * shards when it registers. */
+    /* The next coordinator must know the shards of a leaving region. A JVM's registration reports
+     * none. */
     return message->lanes && member->peer.status != PEER_JOINING &&
            member->peer.status != PEER_WEAKLY_UP &&
            member->peer.status != PEER_DOWN;
@@ -632,7 +627,7 @@ static void refuse(struct coordinator *coordinator, struct coordinator_member *m
                    struct outbox *outbox)
 {
     coordinator->counters.refused++;
-    member->has_answered = true; /* its regions are not counted */
+    member->has_answered = true;
     shard_message_send(outbox, &member->peer.node, path,
                        buf_slice(&coordinator->path),
                        &(struct shard_message){ .kind = SHARD_REFUSED,

@@ -50,7 +50,7 @@ bool routes_next_news(struct routes *routes, struct routes_news *news)
     return true;
 }
 
-/* Returns the index of a shard; counts and returns -1 if there is none. */
+/* Counts and returns -1 if there is none. */
 static int64_t index_of(struct routes *routes, int32_t shard)
 {
     int64_t index = shard_index(shard, routes->shard_count);
@@ -74,7 +74,7 @@ static void drop_queue_if_empty(struct routes *routes, int64_t index)
     }
 }
 
-/* Asks for a shard's home, once, because a message waits for it. */
+/* Once, because a message waits. */
 static void ask(struct routes *routes, int64_t index, int32_t shard)
 {
     struct route *route = &routes->table[index];
@@ -206,7 +206,7 @@ void routes_hold_begin(struct routes *routes, int32_t shard)
         return;
     struct route *route = &routes->table[index];
     bool asked = route->asked;
-    /* Control still has the question, so it is not repeated. */
+    /* Control still has the question. */
     *route = (struct route){ ROUTE_HELD, ROUTE_UNKNOWN, 0, asked, 0 };
     routes->counters.hold_begun++;
     if (routes->waiting[index])

@@ -1,5 +1,4 @@
-/* Gives shards their homes: allocation, HostShard and its repetition, and the decision which shards
- * move. */
+/* Gives shards their homes: allocation, HostShard and its repetition, choice of moves. */
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
@@ -10,8 +9,7 @@
 
 #define REFUSALS_QUICK 8   /* refusals that are answered after a second each */
 #define REHOST_DOUBLINGS 5 /* later waits double, up to 32 s */
-/* cost of the view of a region, in compared regions; its node and its member are elsewhere in
- * memory */
+/* cost of one region's view, in compared regions; its data are elsewhere in memory */
 #define VIEW_COST 16
 
 struct shard *shard_find(const struct coordinator *coordinator,
@@ -56,7 +54,7 @@ void shard_probe(const struct coordinator *coordinator, enum probe_kind kind,
 
     if (!coordinator->probes)
         return;
-    (void)shard_parse(shard->id, &probe.shard); /* else it stays none */
+    (void)shard_parse(shard->id, &probe.shard);
     probe.node = shard->home->node;
     probes_put(coordinator->probes, &probe);
 }
@@ -142,9 +140,9 @@ void shard_wait(struct shard *shard, struct registrant *region)
     vec_push(&shard->waiting, region); /* at most one entry for each region */
 }
 
-/* Earliest time to ask the store again. It refuses a few fences if the epochs of former homes are
- * higher. It refuses all of them if a newer coordinator has a higher term. Regions report that
- * term, but the coordinator does not take a new term each time. */
+/* When the store may be asked again. It refuses a few fences if former epochs were higher, and all
+ * of them if a newer coordinator has a higher term. Regions report such a term, but the coordinator
+ * does not take a new one each time. */
 static uint64_t rehost_after(const struct shard *shard)
 {
     uint32_t late = shard->refusals > REFUSALS_QUICK
@@ -157,10 +155,9 @@ static uint64_t rehost_after(const struct shard *shard)
            (SECOND << (late < REHOST_DOUBLINGS ? late : REHOST_DOUBLINGS));
 }
 
-/* The home reports that it does not host the shard. If the store refused its fence, it would
- * refuse the same one again, so the fence is raised. If HostShard was only late, the region
- * claims once more. At most once a second, and less often if this repeats: a newer coordinator
- * may be active. */
+/* The home does not have the shard. The store would refuse the same fence again, so it is raised.
+ * If HostShard was only late, the region claims once more. At most once a second, then less often,
+ * as a newer coordinator may be active. */
 void shard_rehost(struct coordinator *coordinator, uint64_t now,
                   struct shard *shard, struct outbox *outbox)
 {
@@ -174,7 +171,7 @@ void shard_rehost(struct coordinator *coordinator, uint64_t now,
     if (now < after) {
         REACHED("a home refuses a shard twice within a second");
         if (shard->is_refused)
-            return; /* each report names every lacking shard, so one timer is enough */
+            return; /* reports name all lacking shards; one timer is enough */
         shard->is_started = false;
         shard->is_refused = true;
         shard->generation++;
@@ -213,8 +210,7 @@ static bool is_candidate(const struct registrant *region)
            !region->is_shutting_down && !region->is_terminating;
 }
 
-/* First allocations wait until the shards of all members are known and enough regions have
- * registered. */
+/* First allocations need every member's report and enough regions. */
 static bool may_allocate(struct coordinator *coordinator)
 {
     uint32_t regions = 0;
@@ -268,9 +264,8 @@ static void place(struct coordinator *coordinator, uint64_t now,
     shard->is_pushed = false;
 }
 
-/* If every region shuts down, these are the last resort for messages that wait: the shard starts,
- * reads them and is handed off again. Only a region of this library takes a shard while it shuts
- * down. */
+/* If all regions shut down, one of this library still takes the shard: it starts, reads its waiting
+ * messages, and is handed off again. */
 static bool is_last_resort(const struct registrant *region)
 {
     return region->is_shutting_down && !region->is_dismissed &&
@@ -295,7 +290,7 @@ void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
     if (!coordinator->unplaced || !may_allocate(coordinator))
         return;
     if (!*room) {
-        coordinator->is_placing = true; /* same step size as for a hundred members */
+        coordinator->is_placing = true;
         return;
     }
     views = mem_alloc(coordinator->regions.count * sizeof *views);
@@ -353,7 +348,7 @@ void shard_homes_receive(struct coordinator *coordinator, uint64_t now,
     }
     shard_wait(shard, region);
     if (!shard->home)
-        shard_want(coordinator, shard); /* settled after every message */
+        shard_want(coordinator, shard);
     SOMETIMES("a home is asked for while the shard moves",
               shard->handoff != NULL);
     SOMETIMES("a home is asked for while it is being stored",
@@ -400,8 +395,7 @@ void shard_homes_move(struct coordinator *coordinator, uint64_t now,
               coordinator->moves_head < coordinator->moves.count);
 }
 
-/* The number of hand-offs that may begin after failures. Open ones count, whichever rebalance began
- * them. */
+/* Hand-offs that may begin after failures. All open ones count. */
 static uint32_t moves_room(const struct coordinator *coordinator)
 {
     uint32_t open = coordinator->handoffs.count;

@@ -1,5 +1,5 @@
-/* Loads the state stored by the previous coordinator: regions, homes and fences. Compares it with
- * the reports that have arrived since. */
+/* Loads the state stored by the previous coordinator, and compares it with the reports that have
+ * arrived since. */
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
@@ -7,7 +7,7 @@
 #include "shard/state_store.h"
 #include "shard/stored.h"
 
-/* Indexes for a thousand stored regions, in place of searches in lists. */
+/* Indexes in place of searches, for a thousand regions. */
 struct loading {
     struct map members; /* port and host -> first member at that address */
     struct map nodes;   /* uids of nodes with a registrant -> the coordinator */
@@ -30,7 +30,7 @@ static void begin_loading(struct coordinator *coordinator,
         struct coordinator_member *member = coordinator->members.items[i];
 
         put_place(&key, &member->peer.node.address);
-        (void)map_put(&loading->members, buf_slice(&key), member); /* keeps the first one */
+        (void)map_put(&loading->members, buf_slice(&key), member);
     }
     for (uint32_t i = 0; i < coordinator->regions.count; i++)
         (void)map_put(&loading->nodes,
@@ -58,7 +58,6 @@ static struct coordinator_member *member_at(const struct loading *loading,
     return member;
 }
 
-/* As registrant_of. */
 static struct registrant *loaded_of(const struct coordinator *coordinator,
                                     const struct loading *loading,
                                     const struct node_id *node,
@@ -69,8 +68,7 @@ static struct registrant *loaded_of(const struct coordinator *coordinator,
                : NULL;
 }
 
-/* Returns a stored region as a registrant that has not registered yet; null if it cannot exist any
- * more. */
+/* Null if the region cannot exist any more. */
 static struct registrant *load_region(struct coordinator *coordinator,
                                       struct loading *loading,
                                       struct slice ref, bool is_proxy)
@@ -87,14 +85,14 @@ static struct registrant *load_region(struct coordinator *coordinator,
         return NULL;
     region = loaded_of(coordinator, loading, &member->peer.node, path);
     if (region && region->is_proxy == is_proxy)
-        region->version = 0; /* it has already registered, and is stored */
+        region->version = 0;
     if (!region &&
         loaded_of(coordinator, loading, &member->peer.node, path_plain(path)))
-        return NULL; /* an earlier incarnation of a registered region */
+        return NULL;
     if (region || coordinator->regions.count >= COORDINATOR_REGIONS_MAX)
         return region;
     (void)map_put(&loading->nodes, map_u64(&member->peer.node.uid),
-                  coordinator); /* its region and its proxy */
+                  coordinator);
     return registrant_load(coordinator, &member->peer.node, ref, path,
                            is_proxy);
 }
@@ -106,8 +104,7 @@ static void load_home(struct coordinator *coordinator,
 
     if (!shard)
         return;
-    /* The region went with the former coordinator. Or another region had the shard later, reported
-     * it, and has gone since. */
+    /* The region is gone, or another one had the shard later, reported it, and is gone too. */
     if (!region || region->is_proxy ||
         (!shard->home && fence_compare(shard->loaded, shard->fence) < 0)) {
         if (!shard->home) {
@@ -132,8 +129,7 @@ static void load_home(struct coordinator *coordinator,
     else
         return;
     shard->is_started = false;
-    /* Its report lacked the shard or had an older fence. As for later reports, the next fence is
-     * higher. */
+    /* Its report lacked the shard or had an older fence, so the next fence is higher. */
     shard->is_refused = region->is_registered && region->lanes;
     coordinator->counters.loaded++;
     shard->version = 0; /* the stored value */
@@ -166,8 +162,7 @@ static void load_fences(struct coordinator *coordinator,
         coordinator->term_seen = stored->term;
 }
 
-/* An older home that was reported before the stored fences were known. It is refused, as in a later
- * report. */
+/* An older home, reported before the stored fences were known. */
 static void refuse_older(struct coordinator *coordinator, struct shard *shard)
 {
     struct registrant *region = shard->home;

@@ -1,5 +1,4 @@
-/* Reads and writes a coordinator's state in distributed data, and lets it announce changes after
- * they are stored. */
+/* Reads and writes a coordinator's state, and releases announcements when it is stored. */
 #include "shard/state_store.h"
 
 #include "base/limits.h"
@@ -9,18 +8,13 @@
 #include "shard/stored.h"
 
 #define PART_REGIONS 64
-/* shards in one part; smaller parts repeat the regions' refs more often, larger ones cost more at
- * each change */
+/* smaller parts repeat region refs more often, larger ones cost more at each change */
 #define PART_SHARDS 256
 #define PAUSE (100 * MS) /* after a failure; doubled by each further one */
 #define PAUSE_DOUBLINGS 5
-/* members that change together after a cut or a crash, as their connections return */
-#define HURRY_INTERVAL (200 * MS)
-/* with at most this many, the last write goes to all; with more, a majority is enough, as few leave
- * at once */
-#define ALL_MEMBERS 100
-/* first time-out, doubled up to the setting; repeats soon after a lost connection */
-#define FIRST_TIMEOUT_MS 1000
+#define HURRY_INTERVAL (200 * MS) /* connections return together after a cut or a crash */
+#define ALL_MEMBERS 100 /* up to this many members get the last write; of more, few leave at once */
+#define FIRST_TIMEOUT_MS 1000 /* doubled up to the setting; repeats soon after a lost connection */
 
 static void probe(const struct coordinator *coordinator, enum probe_kind kind,
                   uint64_t ticket, struct slice bytes)
@@ -106,8 +100,8 @@ bool is_kept(const struct coordinator *coordinator, uint64_t version)
 
 /* ---- writing ---- */
 
-/* A part takes a tenth of a ms to pack, and a removed region makes all parts pack anew. False: the
- * step may pack no more. */
+/* A part takes a tenth of a ms, and a removed region makes all parts pack anew. False: no more in
+ * this step. */
 static bool may_pack(struct coordinator *coordinator)
 {
     uint32_t *room = &coordinator->telling.room->packs;
@@ -149,8 +143,7 @@ static void gossip_pack_part(struct coordinator *coordinator, uint32_t index,
     part->is_changed = false;
 }
 
-/* Packs regions from the first changed one on; a removal moves all that follow. False: some are
- * left. */
+/* From the first changed one on; a removal moves all that follow. False: some are left. */
 static bool pack_regions(struct coordinator *coordinator, struct buf *bytes)
 {
     struct state_store *state_store = &coordinator->state_store;
@@ -178,8 +171,7 @@ static bool pack_regions(struct coordinator *coordinator, struct buf *bytes)
     return true;
 }
 
-/* Writing a large state takes as long as packing a full step's share, so a step does one of
- * them. */
+/* Writing a large state takes as long as a step's packing, so a step does one of them. */
 static bool may_write(const struct coordinator *coordinator)
 {
     const struct state_store *state_store = &coordinator->state_store;
@@ -190,14 +182,14 @@ static bool may_write(const struct coordinator *coordinator)
                COORDINATOR_PACKS_MAX;
 }
 
-/* Packs the changes. False: the next step packs the rest or writes. */
+/* False: the next step packs the rest, or writes. */
 static bool pack_parts(struct coordinator *coordinator)
 {
     struct state_store *state_store = &coordinator->state_store;
     struct buf bytes = { 0 };
     bool is_all, has_room = coordinator->telling.room->packs > 0;
 
-    /* Packed parts may change before the last one is packed. This limits the repetitions. */
+    /* Packed parts may change before the last is packed, but not endlessly. */
     state_store->is_hasty =
         state_store->pack_steps > 2 * (state_store->parts.count +
                                    state_store->regions.count + 4);
@@ -297,7 +289,7 @@ void state_store_settle(struct coordinator *coordinator)
 {
     struct state_store *state_store = &coordinator->state_store;
 
-    /* Homes that are found in several steps go into one write. */
+    /* Homes that several steps find go into one write. */
     bool comes_more = coordinator->is_placing && coordinator->is_active &&
                       !coordinator->is_ending;
 
@@ -340,7 +332,7 @@ void state_store_hurry(struct coordinator *coordinator, uint64_t now)
     state_store->hurry_after = now + HURRY_INTERVAL;
     REACHED("a write or read of a coordinator's state begins again: its members have changed");
     state_store->is_asked = state_store->is_paused = false;
-    state_store->ticket++; /* answers to the former request do not count */
+    state_store->ticket++; /* the former answer no longer counts */
     state_store->generation++;
     state_store->wants = true;
 }
@@ -350,7 +342,7 @@ void state_store_hurry_due(struct coordinator *coordinator, uint64_t now)
     struct state_store *state_store = &coordinator->state_store;
 
     state_store->is_hurry_due = false;
-    if (state_store->hurried == state_store->ticket) /* else it was answered or restarted since */
+    if (state_store->hurried == state_store->ticket) /* else answered or restarted since */
         state_store_hurry(coordinator, now);
 }
 
@@ -364,7 +356,7 @@ void state_store_resume(struct coordinator *coordinator, uint32_t generation)
     state_store->wants = true;
 }
 
-/* This node does not know which side has a majority, so it tries for ever, as Akka does. */
+/* This node cannot know which side has a majority, so it tries for ever, as Akka does. */
 static void failed(struct coordinator *coordinator, uint64_t now,
                    const char *what)
 {
@@ -429,7 +421,7 @@ void coordinator_written(struct coordinator *coordinator, uint64_t now,
 
 /* ---- reading ---- */
 
-/* An unchanged stored value counts as written; the rest is written again. */
+/* An unchanged value counts as written; the rest is written again. */
 static void settle_loaded(struct coordinator *coordinator, bool is_exact)
 {
     struct state_store *state_store = &coordinator->state_store;
@@ -498,7 +490,7 @@ static void outdo(struct coordinator *coordinator, struct slice id,
         shard->fence = fence;
         keep_shard(coordinator, shard);
     } else if (!shard->is_disputed) {
-        shard->is_disputed = true; /* as if another region had it: the home gets a higher fence */
+        shard->is_disputed = true; /* as if another region had it */
         coordinator->disputed++;
     }
 }
@@ -537,8 +529,7 @@ void coordinator_foreign(struct coordinator *coordinator, uint64_t now,
               "type=%s own=%llu seen=%llu",
               coordinator->type, (unsigned long long)coordinator->term,
               (unsigned long long)seen);
-    /* a term that two clocks made equal is also another coordinator's */
-    if (coordinator->is_active)
+    if (coordinator->is_active) /* a term that two clocks made equal belongs to neither */
         coordinator_outbid(coordinator, now,
                            seen == coordinator->term ? seen + 1 : seen);
     else if (seen > coordinator->term_seen)

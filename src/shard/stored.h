@@ -1,10 +1,8 @@
-/* Converts a coordinator's stored state to bytes and back: Akka's coordinator state (serializer 13,
- * manifest AA), and the fences (docs/protocol/shard.md).
+/* Converts a coordinator's stored state and fences to bytes and back (docs/protocol/shard.md).
  *
- * A JVM would drop fences from inside the state. So they have a key of their own and are an array
- * of bytes: a JVM's replicator knows this type, merges it by its register and gossips it whole.
- * Both values are gzip, written in parts (base/gzip.h): one allocation among thousands of shards
- * packs its own part only. */
+ * A JVM would drop fences inside Akka's state, so they have a key of their own. Its value is an
+ * array of bytes, which a JVM's replicator merges and gossips whole. Both values are gzip in parts
+ * (base/gzip.h), so one allocation packs its own part only. */
 #ifndef SHERD_SHARD_STORED_H
 #define SHERD_SHARD_STORED_H
 
@@ -42,9 +40,8 @@ struct stored {
     void *memory;
 };
 
-/* Reads both values; each may be empty, which means nothing is stored. Leaves out invalid ids and
- * refs, and everything beyond the limits. Returns false if a value is malformed; then there is
- * nothing to free. */
+/* Reads both values; an empty one means nothing is stored. Leaves out invalid texts and everything
+ * beyond the limits. Returns false for a malformed value; then there is nothing to free. */
 bool stored_read(struct stored *stored, struct slice state,
                  struct slice fences);
 void stored_fini(struct stored *stored);

@@ -253,7 +253,7 @@ static void put_regions(struct buf *buf, const struct shard_message *message,
     mem_free(addresses);
 }
 
-/* Writes one entry for each address; its counts are neighbours in message->stats. */
+/* One entry for each address; its counts are neighbours. */
 static void put_cluster_stats(struct buf *buf,
                               const struct shard_message *message,
                               const struct identity *identity)
@@ -496,7 +496,7 @@ void shard_message_put(struct buf *buf, const struct shard_message *message,
     case SHARD_GET_CURRENT_REGIONS:
     case SHARD_GET_SHARD_STATE:
     case SHARD_GET_REGION_STATE:
-        break; /* no payload */
+        break;
     }
 }
 

@@ -1,35 +1,16 @@
-/* Reads and writes every message of cluster sharding: Akka's (serializer 13) and those that only
- * nodes of this library understand (serializer 7300). Coordinator and region use it.
- * docs/protocol/shard.md lists the messages.
+/* Reads and writes the messages of cluster sharding: Akka's (serializer 13), and those between
+ * nodes of this library (serializer 7300).
  *
- * Rules for both sides:
- * - A fence (term, epoch) stands for one allocation of one shard. The higher fence wins. ShardHome
- *   and HostShard are stale if their fence is lower than the one that the receiver knows for the
- *   shard. Stale messages are counted and dropped. A JVM has no fences and sends (0, 0).
- * - ShardHome for shard s and another region, with a higher fence than the receiver hosts s under:
- *   the receiver has lost s. It stops the shard as after a refused write, takes the new home, and
- *   sends its waiting messages there.
- * - HostShard for s with the fence held: the receiver hosts it, starts it if needed, cancels a
- *   hand-off, and answers ShardStarted with that fence. With a higher fence the running shard is
- *   stale: the receiver claims the new fence, then does the same.
- * - A hand-off does not change the fence. BeginHandOff, HandOff and all answers carry the current
- *   home's fence and the attempt's number, which grows, also across terms. BeginHandOffAck,
- *   ShardStopped, hand-off failed and markers repeat both; a message of another attempt is stale.
- *   After a failed attempt ShardHome names the old home with its old fence again, and the regions
- *   release the messages that they held to it.
- * - A registered region takes HostShard, BeginHandOff and HandOff only from its coordinator. Their
- *   fence may have an older term than the coordinator's: the term of the allocation. A RegisterAck
- *   of a lower term is stale. After one of a higher term the region forgets the fences of shards
- *   that it does not host, because the new coordinator may not know the last ones of the earlier
- *   coordinator. If a region comes to host or loses a shard without an order of its coordinator, it
- *   reports that with another registration.
- * - A region that shuts down under a coordinator with terms stops when the coordinator allows it.
- *   When it hosts nothing and nothing waits, it sends GracefulShutdownReq with a number. D answers
- *   when no shard has or will have its home there. HostShard takes the same way, so none crosses
- *   the answer. GracefulShutdownReq without a number withdraws the question.
- * - A coordinator sends the region query (Q) to SHARDING_PATH. A node that has a region of the type
- *   registers it at once with the sender; any other answers "no such region" (N). A proxy alone is
- *   no region. */
+ * docs/protocol/shard.md has the rules for fences, attempts, shutdown and queries. In addition:
+ * - The fence (0, 0) is a JVM's.
+ * - ShardHome naming another region, with a higher fence than the receiver's: it lost the shard. It
+ *   stops it as after a refused write, and sends waiting messages to the new home.
+ * - HostShard is answered with ShardStarted and the same fence.
+ * - The fence of HostShard, BeginHandOff and HandOff may have an older term than the coordinator:
+ *   that of the allocation.
+ * - If a region comes to host or loses a shard without its coordinator's order, it reports that
+ *   with another registration.
+ * - HostShard uses the way of D, so none follows it. */
 #ifndef SHERD_SHARD_WIRE_H
 #define SHERD_SHARD_WIRE_H
 
@@ -45,10 +26,10 @@
 #define SHARDING_OWN_SERIALIZER 7300 /* sent only to nodes of this library */
 #define SHARDING_PATH "/system/sharding"
 
-/* name, serializer, manifest, text; then the fields of struct shard_message that it uses */
+/* name, serializer, manifest, text; then its fields of struct shard_message */
 #define SHARD_MESSAGES(X)                                                      \
-    /* ref, lanes, hosted, report, number_of_shards, persists, stored_term,                        \
-     * fence.term (of the former coordinator); region -> coordinator */                            \
+    /* ref, lanes, hosted, report, number_of_shards, persists, stored_term,    \
+     * fence.term (of the former coordinator); region -> coordinator */        \
     X(SHARD_REGISTER, 13, "BA", "register")                                    \
     X(SHARD_REGISTER_PROXY, 13, "BB", "register-proxy") /* the same without hosted and persists */ \
     X(SHARD_REGISTER_ACK, 13, "BC", "register-ack") /* ref (coordinator), fence.term */ \
@@ -100,8 +81,7 @@ struct shard_hosted {
     struct fence fence;
 };
 
-/* A region or proxy whose lanes each owe a marker; in the two cluster queries a region (address
- * only). */
+/* A region or proxy that owes markers; in cluster queries a region (address only). */
 struct shard_owing {
     struct slice ref;
     uint64_t uid;
@@ -109,25 +89,24 @@ struct shard_owing {
 };
 
 struct shard_home {
-    struct slice region; /* ref */
+    struct slice region; /* its ref */
     struct slice shard;
     struct fence fence;
 };
 
 struct shard_count {
-    struct slice key; /* shard id, also in SHARD_CLUSTER_STATS */
+    struct slice key; /* shard id */
     int32_t value;
     uint32_t region; /* SHARD_CLUSTER_STATS: index in addresses */
 };
 
 struct shard_entity {
     struct slice shard;
-    struct slice entity; /* data null: a shard without entities */
+    struct slice entity; /* data null: none in this shard */
 };
 
-/* One message. SHARD_MESSAGES lists the fields that a kind uses; the others are zero. A
- * writer fills in the fields, all lent. In a message that was read, `memory` lends everything until
- * shard_message_fini. */
+/* One message; fields that its kind lacks are zero. All fields are lent, in one that was read by
+ * `memory` until shard_message_fini. */
 struct shard_message {
     enum shard_message_kind kind;
     struct slice ref;
@@ -139,7 +118,7 @@ struct shard_message {
     uint64_t attempt;
     uint64_t report;
     uint64_t stored_term;
-    uint64_t idle; /* number of the question, from 1; 0 = none */
+    uint64_t idle; /* question's number, from 1; 0 = none */
     uint64_t uid;
     int64_t timeout_ns;
     uint32_t lanes; /* 0 = a JVM node */
@@ -151,7 +130,7 @@ struct shard_message {
     uint32_t hosted_count;
     const struct shard_owing *owing;
     uint32_t owing_count;
-    const struct shard_home *homes; /* neighbours of one region share an entry on the wire */
+    const struct shard_home *homes; /* neighbours of one region share a wire entry */
     uint32_t home_count;
     const struct shard_count *stats;
     uint32_t stat_count;
@@ -161,32 +140,31 @@ struct shard_message {
     uint32_t entity_count;
     const struct slice *failed; /* shard ids */
     uint32_t failed_count;
-    void *memory; /* of a message that was read; else null */
+    void *memory; /* of a read message; else null */
 };
 
 int32_t shard_message_serializer(enum shard_message_kind kind);
-const char *shard_message_manifest(enum shard_message_kind kind); /* a literal */
-const char *shard_message_text(enum shard_message_kind kind); /* for logs; a literal */
+const char *shard_message_manifest(enum shard_message_kind kind);
+const char *shard_message_text(enum shard_message_kind kind);
 
-/* Appends the message's payload to buf. Only the answers to the two cluster queries need identity;
- * else it may be null. */
+/* Appends the payload. identity may be null except for answers to cluster queries. */
 void shard_message_put(struct buf *buf, const struct shard_message *message,
                        const struct identity *identity);
 
-/* Reads a message of either serializer; the payload is lent for the call only. Returns false if the
- * manifest is unknown, the payload is malformed, a shard id or a ref is empty or too long, or it
- * needs more than SHARD_MESSAGE_MEMORY_MAX. Then there is nothing to free. */
+/* Reads either serializer; payload lent for the call. False, with nothing to free: unknown
+ * manifest, malformed payload, a shard id or ref that is empty or too long, or more than
+ * SHARD_MESSAGE_MEMORY_MAX. */
 bool shard_message_read(struct shard_message *message, int32_t serializer,
                         struct slice manifest, struct slice payload);
-void shard_message_fini(struct shard_message *message); /* for messages that were read */
+void shard_message_fini(struct shard_message *message);
 
-/* Writes and queues a message. sender: path on this node with its "#uid". */
+/* sender: path on this node with "#uid". */
 void shard_message_send(struct outbox *outbox, const struct node_id *to,
                         struct slice recipient, struct slice sender,
                         const struct shard_message *message,
                         const struct identity *identity);
 
-/* Append paths inside a node, without a zero byte. base/url.h encodes the type. */
+/* Append a path without a zero byte; the type is encoded (base/url.h). */
 void region_path_put(struct buf *buf, const char *type);      /* "/system/sharding/<enc>" */
 void proxy_path_put(struct buf *buf, const char *type);       /* "/system/sharding/<enc>Proxy" */
 void far_proxy_path_put(struct buf *buf, const char *type,
@@ -195,8 +173,8 @@ void far_proxy_path_put(struct buf *buf, const char *type,
 void coordinator_manager_path_put(struct buf *buf, const char *type);
 /* ".../<enc>Coordinator/singleton/coordinator" */
 void coordinator_path_put(struct buf *buf, const char *type);
-/* Appends "/system/sharding/<enc>Replicator", or "/system/sharding/replicator" without a role: the
- * replicator of sharding's stored state, as on JVM nodes. */
+/* "/system/sharding/<enc>Replicator"; without a role "/system/sharding/replicator". JVM nodes use
+ * the same. */
 void sharding_replicator_path_put(struct buf *buf, const char *role);
 
 #endif

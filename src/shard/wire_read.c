@@ -374,7 +374,7 @@ descriptor_of(enum shard_message_kind kind)
     case SHARD_GET_REGION_STATE:
         break;
     }
-    return NULL; /* no payload */
+    return NULL;
 }
 
 static bool fill(struct shard_message *message, const void *unpacked)
