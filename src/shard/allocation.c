@@ -1,4 +1,5 @@
-/* Least-shard allocation and rebalancing: behaviour 15. */
+/* Implements Akka's LeastShardAllocationStrategy: choice of a region, and both rebalance
+ * algorithms. */
 #include "shard/allocation.h"
 
 #include "base/check.h"
@@ -13,7 +14,7 @@ static int version_order(const struct peer_version *left,
     for (int i = 0; i < 4; i++)
         if (left->numbers[i] != right->numbers[i])
             return left->numbers[i] < right->numbers[i] ? -1 : 1;
-    if (!*left_rest || !*right_rest) /* a release is the newer one */
+    if (!*left_rest || !*right_rest) /* a release is newer than its pre-releases */
         return (*right_rest != 0) - (*left_rest != 0);
     return strcmp(left_rest, right_rest);
 }
@@ -24,7 +25,8 @@ static bool is_leaving(enum peer_status status)
            status == PEER_DOWN || status == PEER_REMOVED;
 }
 
-/* < 0: left suits better. Not transitive where statuses differ, so only a stable sort gives one answer. */
+/* Below 0: left is more suitable. Not transitive if statuses differ, so only a stable sort has one
+ * result. */
 static int suitability(const struct allocation_region *left,
                        const struct allocation_region *right)
 {
@@ -52,7 +54,7 @@ uint32_t allocation_choose(const struct allocation_region *regions,
 
 typedef const struct allocation_region *entry;
 
-/* Merge sort from the bottom: stable, and the same for any compiler. */
+/* Bottom-up merge sort: stable, and equal with every compiler. */
 static entry *sorted(const struct allocation_region *regions, uint32_t count)
 {
     entry *from = mem_alloc(count * sizeof *from);
@@ -92,7 +94,8 @@ static bool is_mixed(const struct allocation_region *regions, uint32_t count)
     return false;
 }
 
-/* Behaviour 15.2: first what is above the optimum, else what fills up those two below it. */
+/* rebalance-absolute-limit above 0: moves shards above the optimum, else shards that fill regions
+ * two below it. */
 static uint32_t by_optimum(const struct allocation_limits *limits,
                            entry *entries, uint32_t count, uint32_t *chosen)
 {
@@ -151,7 +154,8 @@ static bool id_below(struct slice left, struct slice right)
     return order ? order < 0 : left.size < right.size;
 }
 
-/* Behaviour 15.3: from the fullest region to the most suitable one, a few at a time, the lowest ids first. */
+/* The old algorithm: moves a few shards from the fullest region to the most suitable one, lowest
+ * ids first. */
 static uint32_t by_threshold(const struct allocation_limits *limits,
                              entry *entries, uint32_t count, uint32_t moving,
                              uint32_t *chosen)

@@ -1,6 +1,5 @@
-/* Where a shard goes, and which shards should move: the two least-shard algorithms of behaviour 15, as pure functions.
- *
- * Called by the coordinator with a view of all regions. Ties are broken by the order of the regions given. */
+/* Chooses regions for new shards and shards to move: Akka's two least-shard algorithms as pure
+ * functions. Ties follow the order of the regions. */
 #ifndef SHERD_SHARD_ALLOCATION_H
 #define SHERD_SHARD_ALLOCATION_H
 
@@ -10,7 +9,6 @@
 #include "base/bytes.h"
 #include "base/peer.h"
 
-/* A shard of a region's list. */
 struct allocation_shard {
     struct slice id;
     uint32_t shard; /* the caller's number for it */
@@ -26,21 +24,21 @@ struct allocation_region {
 };
 
 struct allocation_limits {
-    uint32_t absolute_limit;   /* 0: the old algorithm */
-    double relative_limit;     /* of all shards */
-    uint32_t threshold;        /* old algorithm: a smaller difference stays */
+    uint32_t absolute_limit;   /* 0 = the old algorithm */
+    double relative_limit;     /* share of all shards */
+    uint32_t threshold;        /* old algorithm: a smaller difference causes no move */
     uint32_t simultaneous_max; /* old algorithm */
 };
 
 #define ALLOCATION_NONE UINT32_MAX
 
-/* The number of the region that suits best for a new shard; ALLOCATION_NONE when there is no region. Behaviour 15.1. */
+/* Returns the best region for a new shard, or ALLOCATION_NONE. */
 uint32_t allocation_choose(const struct allocation_region *regions,
                            uint32_t count);
 
-/* The shards that should move, as the caller's numbers, into chosen, which has room for as many as there are shards; returns
- * how many. moving: hand-offs in progress, over all regions. is_calm: every member of the data center is reachable and none
- * is joining; different versions among the regions are seen here. Behaviour 15.2, 15.3. */
+/* Writes the shards that should move to `chosen`, which has room for all, and returns their count.
+ * moving: all hand-offs in progress. is_calm: every member of the data center is reachable and none
+ * is joining. Versions are compared here. */
 uint32_t allocation_rebalance(const struct allocation_limits *limits,
                               const struct allocation_region *regions,
                               uint32_t count, uint32_t moving, bool is_calm,

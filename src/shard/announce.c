@@ -1,19 +1,19 @@
-/* How much a coordinator says at once: homes that all regions are told of, in order, as many messages in a step as it may.
+/* Paces the coordinator's announcements: no step sends more messages than it may.
  *
- * A lost node or a stored change may be news of all shards for all regions. It would be one step, in which the node does nothing
- * else, so what a step has no room for waits here, and the coordinator is due again at once. A shard's home hears of it before
- * anybody else does, and a region is welcomed before it hears of homes; a shard that changes while it waits waits until that is
- * stored. */
+ * A lost node or a stored change may be news of all shards for all regions, which would block the
+ * node in one step. So the rest waits here, and the coordinator is due again at once. A shard's
+ * home gets its order before others learn it, and a region is welcomed before it gets homes. A
+ * shard that changes meanwhile waits for its write. */
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
 #include "shard/coordinator_state.h"
 
-#define READY_KEPT 64 /* room for shards that is kept when all are told */
-#define HOMES_A_MESSAGE 16 /* homes in a list that cost as much as a message of their own */
-#define REGIONS_A_MESSAGE 256 /* regions looked through for homes that cost as much */
+#define READY_KEPT 64 /* capacity that is kept when the list is empty */
+#define HOMES_A_MESSAGE 16 /* homes in a list that cost one message */
+#define REGIONS_A_MESSAGE 256 /* regions that cost one message to search */
 #define HOST_DOUBLINGS 16
-#define HOST_PAUSE_MS 10000 /* to which the wait for a start doubles: the reference's own */
+#define HOST_PAUSE_MS 10000 /* longest pause between HostShards, Akka's own */
 
 void coordinator_room_fill(struct coordinator_room *room)
 {
@@ -64,7 +64,7 @@ static void wait(struct coordinator *coordinator, struct shard *shard)
 
 /* ---- one shard ---- */
 
-/* A home that starts a thousand shards, or remembers who is in them, is not faster for being told again. */
+/* A home with a thousand shards to start is not faster when asked again. */
 static uint64_t host_wait_ms(const struct coordinator *coordinator,
                              const struct shard *shard)
 {
@@ -107,13 +107,13 @@ static void tell_home(struct coordinator *coordinator,
                      outbox);
 }
 
-/* To its audience, from the region on that was not told yet. False: there is no more room. */
+/* Continues with the first region that was not told. False: no room is left. */
 static bool announce(struct coordinator *coordinator, struct shard *shard,
                      struct outbox *outbox)
 {
     uint64_t mark = ++coordinator->mark;
 
-    if (!shard->told_to) /* once, however many are told */
+    if (!shard->told_to) /* once for each announcement */
         shard_probe(coordinator, PROBE_HOME_TOLD, shard, PROBE_HOME_ALLOCATED);
     for (uint32_t i = 0; i < shard->waiting.count; i++)
         shard->waiting.items[i]->mark = mark;
@@ -191,7 +191,7 @@ void shard_tell_home(struct coordinator *coordinator, struct shard *shard,
     tell_home(coordinator, shard, region, outbox);
 }
 
-/* ---- what waits ---- */
+/* ---- waiting announcements ---- */
 
 static void greet(struct coordinator *coordinator, struct registrant *region,
                   struct outbox *outbox)
@@ -205,7 +205,7 @@ static void greet(struct coordinator *coordinator, struct registrant *region,
                        coordinator->regions.count / REGIONS_A_MESSAGE);
 }
 
-/* False: there is no more room. */
+/* False: no room is left. */
 static bool welcome_due(struct coordinator *coordinator, struct outbox *outbox)
 {
     struct home_announcements *telling = &coordinator->telling;
@@ -236,7 +236,6 @@ void announce_welcome(struct coordinator *coordinator,
     coordinator->telling.has_welcomes |= is_stored;
 }
 
-/* False: there is no more room. */
 static bool tell_one(struct coordinator *coordinator, uint64_t now,
                      struct shard *shard, struct outbox *outbox)
 {

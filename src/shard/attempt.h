@@ -1,5 +1,6 @@
-/* One try of handing a shard off: the fence of the home that it leaves, and a number that grows with every try, also over terms,
- * so that a marker or an answer of a failed try counts for no later one. A coordinator without fences (a JVM) gives zeros. */
+/* Identifies one try of a hand-off: the fence of the home that the shard leaves, and a number. The
+ * number grows also across terms, so messages of a failed try never count later. A JVM coordinator
+ * gives zeros. */
 #ifndef SHERD_SHARD_ATTEMPT_H
 #define SHERD_SHARD_ATTEMPT_H
 
@@ -10,7 +11,7 @@ struct attempt {
     uint64_t number;
 };
 
-/* Below, equal to or above zero, as left is older than, equal to or newer than right. */
+/* Below, equal to or above zero: left is older, the same, newer. */
 static inline int attempt_compare(struct attempt left, struct attempt right)
 {
     int order = fence_compare(left.fence, right.fence);

@@ -1,4 +1,5 @@
-/* Questions about the whole cluster: which regions are there, and how many entities each shard has (behaviour 14.13). */
+/* Answers queries about the whole cluster: the regions, and the number of entities of each
+ * shard. */
 #include "base/limits.h"
 #include "shard/coordinator_state.h"
 
@@ -20,7 +21,7 @@ static void answer_query(struct coordinator *coordinator,
     struct shard_count *counts =
         mem_alloc(query->counts.count * sizeof *counts);
 
-    if (is_complete) { /* a time-out of any gives nothing: behaviour 14.13 */
+    if (is_complete) { /* Akka answers with nothing if any region timed out */
         for (uint32_t i = 0; i < query->counts.count; i++) {
             const struct query_count *count = &query->counts.items[i];
 

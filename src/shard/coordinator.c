@@ -1,4 +1,4 @@
-/* The face of the coordinator: its life, the members it knows, its timers. See coordinator_state.h for the other files. */
+/* Implements the coordinator's interface: creation and end, members, timers. */
 #include "shard/coordinator.h"
 
 #include <stdio.h>
@@ -11,7 +11,8 @@
 #include "shard/handoff.h"
 #include "shard/shard_id.h"
 
-#define ATTEMPTS_OF_TERM_BITS 20 /* a million hand-offs in a term keep their numbers below the next one's */
+/* hand-offs of one term, a million, stay below the next term's numbers */
+#define ATTEMPTS_OF_TERM_BITS 20
 
 #define LAST_ANSWERS (3 * SECOND)
 
@@ -121,7 +122,7 @@ void coordinator_tell(struct coordinator *coordinator,
                       const struct registrant *region,
                       struct shard_message message, struct outbox *outbox)
 {
-    /* Its node is removed: what is sent there, the next incarnation at the address would take for its own. */
+    /* Its node is removed. The next incarnation there would take the message as its own. */
     if (region->is_terminating || !region->is_registered)
         return;
     shard_message_send(outbox, &region->node, region->path,
@@ -145,7 +146,7 @@ bool coordinator_next_news(struct coordinator *coordinator,
     return true;
 }
 
-/* Two regions hold one shard under one fence: the home gets a higher one, the other one learns it. */
+/* Two regions hold a shard under one fence: raises the home's. */
 static void settle_disputes(struct coordinator *coordinator, uint64_t now,
                             struct outbox *outbox)
 {
@@ -172,13 +173,13 @@ static bool has_orders_out(const struct coordinator *coordinator)
 
         if (shard->home && !shard->is_started && !shard->is_refused &&
             !shard->home->is_terminating && shard->home->is_registered)
-            return true; /* who has not registered got no order */
+            return true; /* an unregistered region got no order */
     }
     return false;
 }
 
-/* Others send already to a home that was announced. If its region reports to the next coordinator before HostShard is there,
- * the shard is given away once more, and what was sent has no home. */
+/* Others already send to an announced home. If its region reported to the next coordinator before
+ * HostShard came, the shard would get another home, and those messages none. */
 static bool waits_for_answers(struct coordinator *coordinator)
 {
     bool hands_over = state_store_hands_over(coordinator);
@@ -192,7 +193,7 @@ static bool waits_for_answers(struct coordinator *coordinator)
 static void end(struct coordinator *coordinator, uint64_t now)
 {
     if (announce_waits(coordinator))
-        return; /* all that was decided is said */
+        return; /* first sends all that was decided */
     if (waits_for_answers(coordinator)) {
         if (!coordinator->ends_at) {
             coordinator->ends_at = now + LAST_ANSWERS;
@@ -214,7 +215,7 @@ static void settle(struct coordinator *coordinator, uint64_t now,
     if (!coordinator->is_active || coordinator->is_ending)
         return;
     if (!coordinator->has_opened && !coordinator_has_to_ask(coordinator))
-        coordinator->has_opened = true; /* every member's regions are known */
+        coordinator->has_opened = true;
     if (coordinator->has_questions)
         registration_ask_on(coordinator, outbox);
     settle_disputes(coordinator, now, outbox);
@@ -242,7 +243,8 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
         return;
     if (term <= coordinator->term_seen || term <= coordinator->term) {
         REACHED("the store gave a term that is not above all that were seen");
-        trace_put(coordinator->trace, term ? TRACE_ERROR : TRACE_DEBUG, "coordinator", /* 0: it gave none, and said why */
+        /* 0: the store gave none and logged why */
+        trace_put(coordinator->trace, term ? TRACE_ERROR : TRACE_DEBUG, "coordinator",
                   "the store gave an old term type=%s term=%llu seen=%llu",
                   coordinator->type, (unsigned long long)term, (unsigned long long)coordinator->term_seen);
         timers_put(&coordinator->timers, now + SECOND, TIMER_TERM, 0, 0);
@@ -250,7 +252,7 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
     }
     coordinator->is_term_wanted = false;
     coordinator->term = term;
-    /* A marker or an answer in an earlier term's attempt is older than any of this one's. */
+    /* Markers and answers of an earlier term's attempts are older than all of this term's. */
     if (coordinator->attempt < term << ATTEMPTS_OF_TERM_BITS)
         coordinator->attempt = term << ATTEMPTS_OF_TERM_BITS;
     keep_term(coordinator);
@@ -287,7 +289,7 @@ void coordinator_activate(struct coordinator *coordinator, uint64_t now,
         if (!shard->home || shard->is_started || shard->handoff ||
             !shard->home->is_registered)
             continue;
-        if (shard->refusals || shard->is_refused) { /* not under that fence */
+        if (shard->refusals || shard->is_refused) { /* needs another fence */
             shard->refusals = 0;
             shard->rehosted_at = 0;
             shard_rehost(coordinator, now, shard, outbox);
@@ -390,7 +392,7 @@ void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
     coordinator_settle(coordinator, now, outbox);
 }
 
-/* This node's own region of the type; null when it is none or has stopped. */
+/* Null if there is none or it has stopped. */
 static const struct registrant *
 own_region(const struct coordinator *coordinator)
 {
@@ -423,7 +425,7 @@ void coordinator_stop(struct coordinator *coordinator, uint64_t now,
     coordinator_settle(coordinator, now, outbox);
 }
 
-/* Once in a query interval: what must be asked until it is answered. */
+/* Repeats unanswered messages, once in a query interval. */
 static void ask_again(struct coordinator *coordinator, struct outbox *outbox)
 {
     const struct registrant *region = own_region(coordinator);
@@ -432,7 +434,8 @@ static void ask_again(struct coordinator *coordinator, struct outbox *outbox)
         return;
     registration_ask_all(coordinator, true, outbox);
     handoff_ask_again(coordinator, outbox);
-    if (coordinator->is_stopping && region) /* one that has stopped before it knew this coordinator says so */
+    /* a region that stopped before this coordinator repeats that */
+    if (coordinator->is_stopping && region)
         registration_acknowledge(coordinator, region, outbox);
 }
 

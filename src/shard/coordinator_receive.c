@@ -1,4 +1,4 @@
-/* What comes to a coordinator: each message to who answers it. See coordinator_state.h for the other files. */
+/* Passes each message for the coordinator to the function that answers it. */
 #include "base/mark.h"
 #include "shard/coordinator.h"
 #include "shard/coordinator_state.h"
@@ -72,7 +72,7 @@ static void receive_shutdown(struct coordinator *coordinator,
 
     if (!region || region->is_proxy)
         return;
-    /* An order that it has not got yet would cross its stop. */
+    /* An order on its way would cross the region's stop. */
     SOMETIMES("a region that leaves asks to stop while a shard is on its way to it",
               message->idle && region->shards.count);
     region->is_dismissed = message->idle && coordinator->term &&
@@ -87,7 +87,7 @@ static void receive_shutdown(struct coordinator *coordinator,
                          outbox);
     if (region->is_shutting_down)
         return;
-    region->is_shutting_down = true; /* the hand-offs start when settling */
+    region->is_shutting_down = true; /* settling starts the hand-offs */
     coordinator->may_fill = true;
     trace_put(coordinator->trace, TRACE_INFO, "coordinator",
               "region shuts down type=%s region=%.*s shards=%u",
@@ -158,7 +158,7 @@ static void dispatch(struct coordinator *coordinator, uint64_t now,
     case SHARD_REGION_STATS:
         cluster_stats_answer(coordinator, inbound, message, outbox);
         break;
-    default: /* what a coordinator sends, and what is between regions */
+    default: /* messages from coordinators or between regions */
         coordinator->counters.unknown++;
         break;
     }

@@ -1,6 +1,7 @@
-/* The coordinator's inside, shared by its own files only: coordinator.c (face), coordinator_receive.c (messages),
- * registration.c (members, regions, claims), homes.c (allocation), telling.c (who hears of homes, and when), handoff.c
- * (moving), cluster_stats.c (queries). */
+/* Declares the inside of the coordinator for its own files: coordinator.c (interface),
+ * coordinator_receive.c (messages), registration.c (members, regions, claims), shard_homes.c
+ * (allocation), announce.c (announcements), handoff.c (moves), state_store.c and state_load.c
+ * (stored state), cluster_stats.c (queries). */
 #ifndef SHERD_SHARD_COORDINATOR_STATE_H
 #define SHERD_SHARD_COORDINATOR_STATE_H
 
@@ -11,45 +12,44 @@
 #include "shard/coordinator.h"
 #include "shard/state_store.h"
 
-#define FENCE_PART_MAX (UINT64_MAX / 2) /* of what may be reported or stored: room to count on from there */
+#define FENCE_PART_MAX (UINT64_MAX / 2) /* leaves room to count on from reported numbers */
 
-/* A member of the cluster, of any role. */
+/* A member, with any role. */
 struct coordinator_member {
     struct peer peer;
-    char *version_rest;    /* what peer.version.rest points to */
-    uint64_t report;       /* of the last registration of its region, and of its proxy; 0 = none */
+    char *version_rest;    /* text of peer.version.rest */
+    uint64_t report;       /* number of its region's last report, and of its proxy's; 0 = none */
     uint64_t proxy_report;
-    bool has_answered;     /* what it hosts is known: registered, has no region, was refused, or is foreign */
-    bool is_foreign;       /* no region of it is registered that was not stored */
-    uint32_t questions;    /* that it left unanswered while it was reachable */
-    bool is_question_due;  /* when there is room for it */
-    bool is_late;          /* first seen when all others were known already */
-    bool is_refused;       /* the refusal was logged */
+    bool has_answered;     /* its shards are known, or none of them counts */
+    bool is_foreign;       /* its region is registered only if it is stored */
+    uint32_t questions;    /* queries ignored while reachable */
+    bool is_question_due;
+    bool is_late;          /* first seen after has_opened */
+    bool is_refused;
 };
 
 struct registrant {
     struct node_id node;
     struct slice ref;   /* owned */
     struct slice path;  /* inside ref, with "#uid" */
-    uint64_t number;    /* never used again; in order of registration */
-    uint64_t mark;      /* of the last announcement of a home that it waits for */
-    uint64_t version;   /* of the change that it was (keeping.h) */
+    uint64_t number;    /* in order of registration; never reused */
+    uint64_t mark;      /* number of the last announcement that it waits for */
+    uint64_t version;   /* number of the last change (state_store.h) */
     uint32_t lanes;     /* 0 = a JVM node */
     bool is_proxy;
     bool is_shutting_down;
-    bool is_dismissed;   /* with is_shutting_down: it was told that nothing comes any more */
-    bool is_registered; /* else it is only known from the stored state, and is told nothing */
-    bool is_known;      /* with is_welcome_due: it was registered before */
-    bool is_welcome_due; /* when it is stored */
-    bool has_old_homes;  /* it may know homes from an earlier coordinator */
-    bool is_terminating; /* its member is removed, the margin runs */
-    VEC(struct shard *) shards; /* whose home it is, in order of allocation */
+    bool is_dismissed;   /* was told that no shard comes any more */
+    bool is_registered; /* else it is known only from the stored state */
+    bool is_known;      /* with is_welcome_due: was registered before */
+    bool is_welcome_due;
+    bool has_old_homes;  /* may know homes from an earlier coordinator */
+    bool is_terminating; /* its member is removed; the margin runs */
+    VEC(struct shard *) shards; /* its shards, in order of allocation */
 };
 
-/* Who is told of a home. */
 enum audience {
-    AUDIENCE_ASKED,  /* the regions that wait for it */
-    AUDIENCE_UNSURE, /* those, and those that may know another home from an earlier coordinator */
+    AUDIENCE_ASKED,  /* regions that wait for it */
+    AUDIENCE_UNSURE, /* those, and regions with has_old_homes */
     AUDIENCE_ALL
 };
 
@@ -58,37 +58,38 @@ struct shard {
     struct registrant *home;
     struct handoff *handoff;
     struct fence fence; /* of the home, or of the last one */
-    struct fence loaded; /* that was stored when the coordinator began */
+    struct fence loaded; /* stored when the coordinator began */
     struct fence ended;  /* of the last home that ended here */
-    uint64_t version;   /* of the last change of home or fence (keeping.h) */
-    uint64_t mark;      /* of the last report that named it */
-    uint32_t index;     /* in coordinator.shards */
+    uint64_t version;   /* number of the last change of home or fence (state_store.h) */
+    uint64_t mark;      /* number of the last report that named it */
+    uint32_t index;     /* position in coordinator.shards */
     uint32_t generation; /* of the timer that repeats HostShard */
     uint64_t rehosted_at; /* ns; 0 = never */
-    uint32_t refusals;  /* since it started last, up to where the wait grows no more */
-    uint32_t unanswered; /* HostShard that was repeated, in a row */
-    bool is_started;    /* the home said so */
-    bool is_refused;    /* the home does not host it: a higher fence is needed, a timer asks again */
-    bool is_wanted;     /* gets a home as soon as possible; counted in coordinator.unplaced while it has none */
-    bool is_last_resort; /* its home shuts down, as all do: it is not handed off before it has started */
+    uint32_t refusals;  /* since its last start, up to the longest wait */
+    uint32_t unanswered; /* repeated HostShards in a row */
+    bool is_started;
+    bool is_refused;    /* its home lacks it and needs a higher fence; a timer asks again */
+    bool is_wanted;     /* needs a home; coordinator.unplaced counts it until then */
+    /* its home, like all regions, shuts down: no hand-off before it has started */
+    bool is_last_resort;
     bool is_pushed;     /* its next home is announced to all regions */
-    bool is_due;        /* in one of telling's lists; the next two say what for */
-    bool is_host_due;   /* HostShard */
-    bool is_announced;  /* its home to an audience */
-    bool is_disputed;   /* two regions claim it under one fence: it needs a higher one */
-    VEC(struct registrant *) waiting; /* asked for the home */
+    bool is_due;        /* in a list of home_announcements, for one of the next two reasons */
+    bool is_host_due;
+    bool is_announced;
+    bool is_disputed;   /* two claims with one fence: needs a higher one */
+    VEC(struct registrant *) waiting; /* regions that asked for the home */
     enum audience audience; /* with is_announced */
-    uint64_t told_to;       /* the same: number of the last region that was told; 0 = none yet */
+    uint64_t told_to;       /* number of the last region that was told; 0 = none yet */
 };
 
-/* What is to be said and has to wait (telling.c). */
+/* Announcements that wait for a write or for room (announce.c). */
 struct home_announcements {
-    struct coordinator_room *room; /* lent, or own */
+    struct coordinator_room *room; /* lent, or `own` */
     struct coordinator_room own;
-    uint32_t head;     /* of ready: those before it are told */
-    bool has_welcomes; /* of regions that are stored */
+    uint32_t head;     /* of `ready`; earlier ones are done */
+    bool has_welcomes;
     VEC(struct shard *) ready;    /* their homes are stored */
-    VEC(struct shard *) unstored; /* not yet */
+    VEC(struct shard *) unstored; /* their homes are not */
 };
 
 enum handoff_state {
@@ -101,26 +102,26 @@ struct handoff {
     uint64_t attempt;
     enum handoff_state state;
     uint32_t ticks; /* query intervals in this state */
-    bool is_only;   /* no other one might be begun beside it */
-    VEC(struct registrant *) remaining; /* must acknowledge yet */
-    VEC(struct registrant *) holding;   /* did; those of this library owe markers */
-    VEC(struct registrant *) untold;    /* are told to begin, again or for the first time, from `told` on */
+    bool is_only;   /* the only one that the limit allowed */
+    VEC(struct registrant *) remaining; /* have not acknowledged */
+    VEC(struct registrant *) holding;   /* have acknowledged; those of this library owe markers */
+    VEC(struct registrant *) untold;    /* need BeginHandOff, from `told` on */
     uint32_t told;
 };
 
 struct query_count {
-    size_t offset; /* of the shard's id in texts */
+    size_t offset; /* of the shard's id in `texts` */
     size_t size;
     int32_t value;
-    uint32_t region; /* index in addresses */
+    uint32_t region; /* position in `addresses` */
 };
 
 struct cluster_query {
     struct node_id node;
-    struct buf path; /* of who asked */
+    struct buf path; /* path of the asker */
     uint64_t number;
     VEC(struct registrant *) remaining;
-    VEC(struct address) addresses; /* that answered */
+    VEC(struct address) addresses; /* of regions that answered */
     VEC(struct query_count) counts;
     struct buf texts;
 };
@@ -136,7 +137,7 @@ enum timer_kind {
     TIMER_KEEP,
     TIMER_HURRY,
     TIMER_OUTBID,
-    TIMER_END       /* a coordinator that stops waits no longer */
+    TIMER_END       /* limit of a coordinator's end */
 };
 
 struct coordinator {
@@ -144,46 +145,46 @@ struct coordinator {
     struct trace *trace;
     struct probes *probes;
     uint16_t type_index;
-    struct coordinator_settings settings; /* with the defaults filled in */
+    struct coordinator_settings settings; /* with defaults filled in */
     char *type;
     struct buf path;
     uint64_t term;         /* 0 = none yet */
-    uint64_t term_version; /* of the change to it (keeping.h) */
+    uint64_t term_version; /* number of the last change (state_store.h) */
     struct state_store state_store;
     struct home_announcements telling;
-    uint64_t term_seen;    /* the highest that a region reported */
-    uint64_t outbid_at;    /* not before then again; see coordinator_outbid */
-    uint64_t outbid_term;  /* a term of others that waits for that; 0 = none */
-    uint32_t outbid_times; /* since the members changed last */
-    uint64_t attempt;      /* of the last hand-off */
+    uint64_t term_seen;    /* highest reported term */
+    uint64_t outbid_at;    /* not before, see coordinator_outbid */
+    uint64_t outbid_term;  /* higher term that waits until then; 0 = none */
+    uint32_t outbid_times; /* since the members changed */
+    uint64_t attempt;      /* last hand-off's number */
     uint64_t region_number;
     uint64_t mark;
     uint64_t query_number;
     uint32_t unplaced;     /* wanted shards without a home */
     uint32_t disputed;
     uint32_t moves_head;
-    uint32_t moves_max;    /* hand-offs that are open at a time, since some have failed; 0: as many as rebalances decide */
-    uint64_t moves_after;  /* nothing is moved before then, since what was tried alone has failed */
-    uint64_t moves_wait;   /* ns; how long that was, until one ends well or the members change */
-    VEC(uint32_t) moves;   /* indexes of shards that the last rebalance moves, from moves_head on */
-    bool is_placing;       /* more shards want a home than a step places */
-    bool may_fill;         /* a region may be shutting down: else none is looked for among all */
-    bool is_filling;       /* more hand-offs are due than a step begins */
-    bool is_beginning;     /* regions are to be told yet that a hand-off begins */
-    bool has_questions;    /* members are to be asked yet what they host */
-    bool is_rebalancing;   /* it is to be decided yet what moves */
-    bool is_active;        /* has a term above all that were reported, and it is stored */
-    bool is_term_wanted;   /* another one, before the present one was active */
-    bool has_opened;       /* once everybody had answered: shards may move */
-    bool has_members;      /* min_members were reached once */
+    uint32_t moves_max;    /* limit of open hand-offs after failures; 0 = none */
+    uint64_t moves_after;  /* none starts before: one that ran alone failed */
+    uint64_t moves_wait;   /* ns; length of that wait, for as long as hand-offs fail */
+    VEC(uint32_t) moves;   /* shards to move, from moves_head on */
+    bool is_placing;       /* more shards to place than a step can */
+    bool may_fill;         /* a region may be shutting down */
+    bool is_filling;       /* more hand-offs to begin than a step can */
+    bool is_beginning;     /* regions still need BeginHandOff */
+    bool has_questions;    /* members still need a query */
+    bool is_rebalancing;   /* the next moves are undecided */
+    bool is_active;        /* its term is stored, and above all reported ones */
+    bool is_term_wanted;   /* needs another term before the present one was active */
+    bool has_opened;       /* all members have answered once, so shards may move */
+    bool has_members;      /* min_members were once reached */
     bool is_stopping;
-    bool is_ending; /* own region and all else is done: it decides nothing more, and waits for the answers to its last orders and its last write */
+    bool is_ending; /* decides nothing more; waits for answers to its last orders and write */
     bool is_stopped;
-    uint64_t ends_at; /* with is_ending: at the latest; 0 = nothing to wait for yet */
+    uint64_t ends_at; /* with is_ending: latest end; 0 = open */
     bool is_cluster_stopping; /* a member prepares for full shutdown: no rebalance */
     VEC(struct coordinator_member *) members;
-    struct map by_uid; /* the same */
-    VEC(struct registrant *) regions; /* proxies too, in order of registration */
+    struct map by_uid;
+    VEC(struct registrant *) regions; /* and proxies, in order of registration */
     VEC(struct shard *) shards;   /* in order of first mention */
     struct map shard_ids;
     VEC(struct handoff *) handoffs;
@@ -201,12 +202,12 @@ void coordinator_tell(struct coordinator *coordinator,
 void coordinator_news_put(struct coordinator *coordinator,
                           enum coordinator_news_kind kind, uint64_t term);
 void coordinator_probe(const struct coordinator *coordinator,
-                       enum probe_kind kind); /* about itself: its term */
-/* Does everything that has become possible: disputed fences, allocations, waiting hand-offs. At the end of every input. */
+                       enum probe_kind kind); /* with its term */
+/* Does what has become possible: fences, allocations, hand-offs. Ends every input. */
 void coordinator_settle(struct coordinator *coordinator, uint64_t now,
                         struct outbox *outbox);
 
-/* The term is stored: it may be active. */
+/* The term is stored. */
 void coordinator_activate(struct coordinator *coordinator, uint64_t now,
                           struct outbox *outbox);
 
@@ -220,11 +221,11 @@ struct registrant *registrant_of(const struct coordinator *coordinator,
 void registrant_remove(struct coordinator *coordinator, uint64_t now,
                    struct registrant *region, enum probe_home why,
                    struct outbox *outbox);
-/* A region says that it hosts nothing any more; it may be gone then. */
+/* A region reports that it hosts nothing. May free it. */
 void registrant_stopped(struct coordinator *coordinator, uint64_t now,
                         struct registrant *region, struct outbox *outbox);
 void registrant_drop(struct registrant *region);
-/* One that is stored and has not registered. */
+/* For a stored region that has not registered. */
 struct registrant *registrant_load(struct coordinator *coordinator,
                                    const struct node_id *node,
                                    struct slice ref, struct slice path,
@@ -233,54 +234,55 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
                           const struct inbound *inbound,
                           const struct shard_message *message,
                           struct outbox *outbox);
-/* Somebody has stored a higher term: takes one above it, at once or after a wait. At most so often: two that live must not do so in turn
- * for ever. */
+/* Takes a term above another coordinator's stored one, at once or after a wait. Limited in number,
+ * or two living coordinators would outbid each other for ever. */
 void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
                         uint64_t stored_term);
-void coordinator_outbid_due(struct coordinator *coordinator, uint64_t now); /* the timer */
-void coordinator_outbid_anew(struct coordinator *coordinator, uint64_t now); /* the members have changed: who had the higher term may be gone */
+void coordinator_outbid_due(struct coordinator *coordinator, uint64_t now);
+/* Members have changed; the other coordinator may have gone. */
+void coordinator_outbid_anew(struct coordinator *coordinator, uint64_t now);
 void registration_acknowledge(struct coordinator *coordinator,
                               const struct registrant *region,
                               struct outbox *outbox);
-/* When it is stored and there is room for it; is_known: it was registered before. */
+/* Welcomes a region when it is stored and there is room. */
 void registration_welcome(struct coordinator *coordinator,
                           struct registrant *region, bool is_known,
                           struct outbox *outbox);
-/* The welcome itself: the acknowledgement and the homes. Gives how many of these. */
+/* Sends acknowledgement and homes. Returns the number of homes. */
 uint32_t registration_greet(struct coordinator *coordinator,
                             struct registrant *region, struct outbox *outbox);
-/* Asks what a member hosts, when there is room for it. */
+/* Sends now or when there is room. */
 void registration_ask(struct coordinator *coordinator,
                       struct coordinator_member *member, struct outbox *outbox);
-/* Who has not answered; is_again: was asked before. */
+/* Queries members without an answer; is_again: another time. */
 void registration_ask_all(struct coordinator *coordinator, bool is_again,
                           struct outbox *outbox);
 void registration_ask_on(struct coordinator *coordinator,
-                         struct outbox *outbox); /* those that waited for room */
-bool coordinator_member_is_asked(const struct coordinator_member *member); /* until it answers */
-bool coordinator_has_to_ask(const struct coordinator *coordinator); /* one of them */
+                         struct outbox *outbox);
+bool coordinator_member_is_asked(const struct coordinator_member *member);
+bool coordinator_has_to_ask(const struct coordinator *coordinator);
 
-/* homes.c */
+/* shard_homes.c */
 struct shard *shard_find(const struct coordinator *coordinator,
                          struct slice id);
 struct shard *shard_get(struct coordinator *coordinator,
-                        struct slice id); /* made when new; null at the limit */
+                        struct slice id); /* Adds it if new; null at the limit. */
 void shard_drop(struct shard *shard);
 void shard_probe(const struct coordinator *coordinator, enum probe_kind kind,
-                 const struct shard *shard, enum probe_home why); /* it has a home */
+                 const struct shard *shard, enum probe_home why); /* for a shard with a home */
 void shard_link(struct coordinator *coordinator, struct shard *shard,
                 struct registrant *region, struct fence fence,
                 enum probe_home why);
 void shard_unlink(struct coordinator *coordinator, struct shard *shard,
                   enum probe_home why);
-/* The home stays, under a fence that is not lower. */
+/* Keeps the home, under a higher or equal fence. */
 void shard_raise(struct coordinator *coordinator, struct shard *shard,
                  struct fence fence);
 void shard_want(struct coordinator *coordinator, struct shard *shard);
 struct fence shard_next_fence(const struct coordinator *coordinator,
                               const struct shard *shard);
 void shard_wait(struct shard *shard, struct registrant *region);
-/* As shard_unlink, but it stays in its home's list. */
+/* Like shard_unlink, but keeps it in the home's list. */
 void shard_lose_home(struct coordinator *coordinator, struct shard *shard,
                  enum probe_home why);
 void shard_rehost(struct coordinator *coordinator, uint64_t now,
@@ -292,29 +294,30 @@ void shard_homes_receive(struct coordinator *coordinator, uint64_t now,
                    const struct shard_message *message,
                    struct outbox *outbox); /* GetShardHome */
 void shard_homes_rebalance(struct coordinator *coordinator,
-                     uint64_t now); /* what moves is to be decided */
-void shard_homes_rebalance_on(struct coordinator *coordinator); /* decides it, if the step has room for that */
+                     uint64_t now); /* Decides the moves later. */
+/* Decides them if the step has room. */
+void shard_homes_rebalance_on(struct coordinator *coordinator);
 void shard_homes_move(struct coordinator *coordinator, uint64_t now,
-                struct outbox *outbox); /* begins with what there is room for */
+                struct outbox *outbox); /* Begins them as far as there is room. */
 
-/* telling.c: at once when it is stored and the step has room, else later, in this order. */
+/* announce.c: sends at once if stored and the step has room, else later, in order. */
 void announce_fini(struct home_announcements *telling);
 bool announce_waits(const struct coordinator *coordinator);
-uint32_t announce_room(const struct coordinator *coordinator); /* messages that may be sent now: 0 while others wait */
+/* Messages for now; 0 while others wait. */
+uint32_t announce_room(const struct coordinator *coordinator);
 void announce_charge(struct coordinator *coordinator, uint32_t messages);
 void announce_stored(struct coordinator *coordinator, uint64_t now,
-                    struct outbox *outbox); /* a write has succeeded */
+                    struct outbox *outbox); /* A write has succeeded. */
 void announce_step(struct coordinator *coordinator, uint64_t now,
-                  struct outbox *outbox); /* goes on with what waits */
+                  struct outbox *outbox);
 void announce_welcome(struct coordinator *coordinator,
                      struct registrant *region, struct outbox *outbox);
-/* HostShard to the home. */
 void shard_host(struct coordinator *coordinator, uint64_t now,
                 struct shard *shard, struct outbox *outbox);
-/* The same, as there was no answer: the next one comes later. */
+/* After no answer; the next repetition waits longer. */
 void shard_host_again(struct coordinator *coordinator, uint64_t now,
                       struct shard *shard, struct outbox *outbox);
-/* Its home is stored and was told to host it: others may hear of it. */
+/* Its home is stored and has its order. */
 bool shard_is_tellable(const struct coordinator *coordinator,
                        const struct shard *shard);
 void shard_tell_home(struct coordinator *coordinator,

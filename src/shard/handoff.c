@@ -1,4 +1,4 @@
-/* Moving one shard off its home: behaviour 14.7, and the marker's rule of architecture 5. */
+/* Implements hand-offs; docs/protocol/shard.md has the order of messages. */
 #include "shard/handoff.h"
 
 #include "base/bound.h"
@@ -7,7 +7,7 @@
 #include "base/zoo.h"
 #include "shard/shard_id.h"
 
-#define MOVES_WAIT_MAX (300 * SECOND) /* or a hand-off's time, where that is longer */
+#define MOVES_WAIT_MAX (300 * SECOND) /* or the time of a hand-off, if longer */
 
 static void probe(const struct coordinator *coordinator,
                   const struct handoff *handoff, enum probe_handoff state)
@@ -21,7 +21,7 @@ static void probe(const struct coordinator *coordinator,
 
     if (!coordinator->probes)
         return;
-    (void)shard_parse(handoff->shard->id, &probe.shard); /* else it stays none */
+    (void)shard_parse(handoff->shard->id, &probe.shard);
     probes_put(coordinator->probes, &probe);
 }
 
@@ -65,7 +65,7 @@ static void tell_begin(struct coordinator *coordinator,
                      outbox);
 }
 
-/* False: there is no more room. */
+/* False: no room is left. */
 static bool tell_untold(struct coordinator *coordinator,
                         struct handoff *handoff, struct outbox *outbox)
 {
@@ -156,7 +156,7 @@ static void tell_stop(struct coordinator *coordinator,
     mem_free(owing);
 }
 
-/* All regions hold the shard: the owner stops it once the markers of all lanes are there. */
+/* All regions hold: the owner stops the shard when the markers of all lanes are in. */
 static void stop_shard(struct coordinator *coordinator,
                        struct handoff *handoff, struct outbox *outbox)
 {
@@ -173,7 +173,7 @@ void handoff_hurry(struct coordinator *coordinator)
             coordinator->handoffs.items[i]->ticks = 1;
 }
 
-/* Those of a list that are nodes of this library. */
+/* Only nodes of this library get them. */
 static void tell_again(struct coordinator *coordinator,
                        struct handoff *handoff, bool is_holding)
 {
@@ -202,14 +202,15 @@ void handoff_ask_again(struct coordinator *coordinator, struct outbox *outbox)
         if (handoff->state == HANDOFF_STOPPING &&
             handoff->shard->home->lanes)
             tell_stop(coordinator, handoff, outbox);
-        /* While it stops, their markers may have gone with a connection. */
+        /* The connection may have lost their markers during the stop. */
         tell_again(coordinator, handoff, handoff->state == HANDOFF_STOPPING);
     }
 }
 
-/* What fails is begun again by the next rebalance. Where links or homes are too slow for so many at a time, none of them would ever end, and
- * nothing else come through: so each that fails halves how many are begun, down to one, and each that ends well doubles it. When that one
- * fails, too, its home takes longer than a hand-off may: it serves the shard in between for as long as one takes, and then twice that. */
+/* Slow links or homes may let no hand-off end, and delay other messages. So each failure halves the
+ * number that may begin, down to one, and each success doubles it. If one fails alone, the home
+ * needs longer than a hand-off may take. Then no move starts for that time, and for twice as long
+ * after each further failure. */
 static void begin_fewer(struct coordinator *coordinator, uint64_t now,
                         const struct handoff *failed)
 {
@@ -256,11 +257,11 @@ static void fail(struct coordinator *coordinator, uint64_t now,
               (int)shard->home->ref.size, shard->home->ref.data,
               (unsigned long long)handoff->attempt, handoff->remaining.count,
               (int)reason_size, reason);
-    if (shard->home->is_terminating) { /* until then everybody goes on holding */
+    if (shard->home->is_terminating) { /* all regions hold until it is removed */
         finish(coordinator, handoff, PROBE_HANDOFF_GIVEN_UP);
         return;
     }
-    shard->home->is_shutting_down = false; /* it asks again: behaviour 14.7 */
+    shard->home->is_shutting_down = false; /* the region asks again, as in Akka */
     begin_fewer(coordinator, now, handoff);
     finish(coordinator, handoff, PROBE_HANDOFF_FAILED);
     shard_host(coordinator, now, shard, outbox);
@@ -281,7 +282,7 @@ static void receive_ack(struct coordinator *coordinator,
         return;
     }
     REACHED("a region acknowledged a hand-off twice");
-    coordinator->counters.stale++; /* a second time */
+    coordinator->counters.stale++;
 }
 
 static void receive_stopped(struct coordinator *coordinator,
@@ -299,7 +300,7 @@ static void receive_stopped(struct coordinator *coordinator,
     begin_more(coordinator);
     shard_unlink(coordinator, shard, PROBE_HOME_STOPPED);
     shard->is_pushed = true;
-    shard_want(coordinator, shard); /* a home at once, traffic or not */
+    shard_want(coordinator, shard); /* gets a home at once, even without traffic */
 }
 
 void handoff_receive(struct coordinator *coordinator, uint64_t now,
@@ -422,7 +423,7 @@ void handoff_fill(struct coordinator *coordinator, uint64_t now,
         for (uint32_t j = 0; j < region->shards.count; j++) {
             struct shard *shard = region->shards.items[j];
 
-            /* Else nothing that waits for it would be read, and it be placed here again, without end. */
+            /* Else its waiting messages would never be read, and it would return here endlessly. */
             if (shard->handoff || (shard->is_last_resort && !shard->is_started) ||
                 !is_kept(coordinator, shard->version))
                 continue;

@@ -1,42 +1,41 @@
-/* Moving one shard off its home, a small machine for each (behaviour 14.7): every region and proxy holds the shard and
- * acknowledges, then the owner stops it. Part of the coordinator, called by its files only.
+/* Moves one shard off its home: every region and proxy holds it, then the owner stops it. Part of
+ * the coordinator.
  *
- * Every attempt has a number, so that an answer to an earlier one is never taken for this one's. */
+ * Each attempt has a number, so answers to an earlier one do not count. */
 #ifndef SHERD_SHARD_HANDOFF_H
 #define SHERD_SHARD_HANDOFF_H
 
 #include "shard/coordinator_state.h"
 
-/* Starts one; the shard has a home and no hand-off. False when too many are in progress. */
+/* For a shard with a home and no hand-off. False if too many are in progress. */
 bool handoff_start(struct coordinator *coordinator, uint64_t now,
                    struct shard *shard, struct outbox *outbox);
-/* BeginHandOffAck, ShardStopped, hand-off failed. */
 void handoff_receive(struct coordinator *coordinator, uint64_t now,
                      const struct inbound *inbound,
                      const struct shard_message *message,
                      struct outbox *outbox);
-/* A member can be reached again: what was sent there meanwhile may be lost. Asked again at the next tick, and from there as from the
- * beginning. */
+/* A member is reachable again, and messages to it may be lost: repeats them at the next tick, then
+ * with pauses as at the beginning. */
 void handoff_hurry(struct coordinator *coordinator);
-/* The members are others: what has failed is tried again with the next rebalance. */
+/* The members have changed: the next rebalance retries failed moves. */
 void handoff_soon(struct coordinator *coordinator);
-/* Once in a query interval: who has not answered is asked again after 2, 4, 8 and so on of them, because what was said may be
- * lost with a connection; while the owner waits for markers, those that hold the shard too, who send theirs again. A region of this library
- * knows the attempt and takes it once; a JVM is not asked twice. */
+/* Repeats messages that a lost connection may have dropped, after 2, 4, 8 and so on query
+ * intervals. While the owner waits for markers, the regions that hold the shard must send theirs
+ * again. A region of this library recognizes the attempt; a JVM is not asked twice. */
 void handoff_ask_again(struct coordinator *coordinator, struct outbox *outbox);
 void handoff_timeout(struct coordinator *coordinator, uint64_t now,
                      uint64_t attempt, struct outbox *outbox);
-/* Ends it without any effect; null is fine. */
+/* Ends it without effect. Null is allowed. */
 void handoff_cancel(struct coordinator *coordinator, struct shard *shard);
-/* A region hosts nothing any more: its own hand-offs end. */
+/* Ends the hand-offs of a region that hosts nothing any more. */
 void handoff_home_gone(struct coordinator *coordinator,
                        const struct registrant *region);
-/* A region is gone: nobody waits for it. Its own hand-offs end with it. */
+/* The region is gone: no hand-off waits for it, and its own hand-offs end. */
 void handoff_region_gone(struct coordinator *coordinator, uint64_t now,
                          const struct registrant *region, struct outbox *outbox);
-/* Goes on telling regions that hand-offs begin, as many as there is room for. */
+/* Sends outstanding BeginHandOffs as far as there is room. */
 void handoff_tell_on(struct coordinator *coordinator, struct outbox *outbox);
-/* Starts those that regions in graceful shutdown still need. */
+/* Starts hand-offs that regions in graceful shutdown still need. */
 void handoff_fill(struct coordinator *coordinator, uint64_t now,
                   struct outbox *outbox);
 

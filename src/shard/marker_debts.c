@@ -1,4 +1,4 @@
-/* Who still owes a marker in a shard's hand-off, and markers that came before the order that they belong to. */
+/* Tracks the markers that hand-offs still miss, and markers that arrived before their order. */
 #include "shard/owned_shards_inside.h"
 
 #include <string.h>

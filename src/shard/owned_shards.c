@@ -1,3 +1,5 @@
+/* Implements the states of the shards that one lane owns, and holds the messages that wait for
+ * them. */
 #include "shard/owned_shards_inside.h"
 
 #include "base/check.h"
@@ -100,7 +102,7 @@ static int32_t shard_at(const struct hosted *hosted, int64_t index)
     return (int32_t)(index - hosted->shard_count + 1);
 }
 
-/* From STARTING on entities may run here, until all have ended. */
+/* From STARTING on, entities may run here until all have ended. */
 static void probe_state(const struct hosted *hosted, int64_t index,
                         enum owned_state old, enum owned_state state)
 {
@@ -145,7 +147,6 @@ static void stop_entities(struct hosted *hosted, uint64_t now, int64_t index)
                hosted->shards[index]->order);
 }
 
-/* Follows an order to drain a shard that runs. */
 static void drain(struct hosted *hosted, uint64_t now, int64_t index)
 {
     struct owned_shard *at = hosted->shards[index];
@@ -157,7 +158,7 @@ static void drain(struct hosted *hosted, uint64_t now, int64_t index)
     set_due(hosted, index, at->drain_until);
 }
 
-/* What waited enters the mailboxes before anything else: until the caller takes it, the shard accepts nothing. */
+/* Waiting messages enter first: nothing else is accepted until the caller has taken them. */
 static void run(struct hosted *hosted, int64_t index)
 {
     struct owned_shard *at = hosted->shards[index];
@@ -167,7 +168,6 @@ static void run(struct hosted *hosted, int64_t index)
     tell_fence(hosted, HOSTED_STARTED, shard_at(hosted, index), at->order);
 }
 
-/* The caller acts on HOSTED_STARTED. */
 static void open_shard(struct hosted *hosted, int64_t index)
 {
     struct owned_shard *at = hosted->shards[index];
@@ -179,7 +179,7 @@ static void open_shard(struct hosted *hosted, int64_t index)
     set_due(hosted, index, at->debt_count == 0 ? 0 : at->drain_until);
 }
 
-/* Starts under at->order: by a claim for types that persist. */
+/* Starts under at->order; types that persist claim first. */
 static void begin(struct hosted *hosted, int64_t index)
 {
     struct owned_shard *at = hosted->shards[index];
@@ -208,7 +208,7 @@ static void start_again(struct hosted *hosted, struct owned_shard *at,
                         struct fence fence)
 {
     if (fence_is_none(fence)) {
-        /* Without fences a late repeat can not be told from a new order, which will be repeated (behaviour 14.6). */
+        /* Without fences a late repeat looks like a new order. A new order will be repeated. */
         hosted->counters.stale++;
         return;
     }
@@ -217,7 +217,7 @@ static void start_again(struct hosted *hosted, struct owned_shard *at,
     marker_debts_forget(at);
 }
 
-/* An order to start for a shard that is here, whose fence is not older. */
+/* For a present shard; the fence is not older. */
 static void start_here(struct hosted *hosted, int64_t index,
                        struct fence fence, int order)
 {
@@ -247,7 +247,7 @@ static void start_here(struct hosted *hosted, int64_t index,
             !fence_is_none(fence))
             marker_debts_forget(at);
         if (order > 0) {
-            /* What runs may miss another owner's events. */
+            /* The running shard may lack another owner's events. */
             REACHED("a shard that runs starts again under a higher fence");
             start_again(hosted, at, fence);
             fence_off(hosted, index);
@@ -347,7 +347,7 @@ void owned_drain(struct hosted *hosted, uint64_t now, int32_t shard,
     }
     int order = at->attempted ? attempt_compare(attempt, at->attempt) : 1;
     if (order == 0 && at->drains)
-        return; /* a repeat of the order that is being followed */
+        return;
     if (order <= 0 ||
         fence_compare(attempt.fence,
                       at->restarts ? at->restart : at->order) < 0) {
@@ -366,7 +366,7 @@ void owned_drain(struct hosted *hosted, uint64_t now, int32_t shard,
         drain(hosted, now, index);
         return;
     case HOSTED_STOPPING:
-        /* A later attempt: messages came here since the last one, which are to be handled before the shard goes. */
+        /* A later attempt: messages arrived since the last one, to handle before the shard goes. */
         REACHED("another attempt to hand off a shard that stops");
         at->restarts = true;
         at->restart = at->order;
@@ -375,7 +375,7 @@ void owned_drain(struct hosted *hosted, uint64_t now, int32_t shard,
     case HOSTED_STARTING:
     case HOSTED_FENCED_STOPPING:
     case HOSTED_ABSENT:
-        return; /* open_shard and owned_entities_stopped see that it drains */
+        return; /* open_shard and owned_entities_stopped handle it */
     }
 }
 
@@ -505,7 +505,7 @@ void owned_lost(struct hosted *hosted, uint64_t now, int32_t shard,
         return;
     REACHED("a shard ends: the coordinator named another home");
     if (at->restarts)
-        at->order = at->restart; /* the one that is told as fenced */
+        at->order = at->restart;
     at->restarts = false;
     fence_off(hosted, index);
 }
@@ -552,7 +552,7 @@ void owned_tick(struct hosted *hosted, uint64_t now)
     while (timers_take(&hosted->timers, now, &timer)) {
         int64_t index = (int64_t)timer.id;
         struct owned_shard *at = hosted->shards[index];
-        /* A timer of a state that is over finds another time here, or none. */
+        /* A timer of an earlier state finds another time here. */
         if (at && hosted->state[index] != HOSTED_ABSENT && at->due <= now)
             due(hosted, now, index);
     }

@@ -1,19 +1,20 @@
-/* The shards of one entity type that one lane owns: start, fence, drain, stop. Lane machine.
+/* Runs the shards of one entity type that one lane owns: start, fence, drain, stop.
+ * docs/protocol/shard.md describes the states.
  *
- *   absent --start--> CLAIMING (types that persist, or remember) --claimed--> STARTING
- *   absent --start--> STARTING (others)
- *   STARTING --owned_take, the caller's first on HOSTED_STARTED--> RUNNING
- *   RUNNING --drain--> DRAINING --all markers--> STOPPING --entities stopped--> absent
- *   DRAINING --deadline--> RUNNING (the hand-off failed, nothing is dropped)
- *   DRAINING --start with the same fence--> RUNNING (the coordinator gave the hand-off up)
- *   STOPPING --start with a fence not older--> as before, and once stopped it starts again
- *   any --start with a newer fence--> as fenced, and once stopped it starts again
- *   any --fenced, claim stale--> FENCED --entities stopped--> absent
+ * absent --start--> CLAIMING (types that persist or remember) --claimed--> STARTING
+ * absent --start--> STARTING (others)
+ * STARTING --owned_take, the caller's first call after HOSTED_STARTED--> RUNNING
+ * RUNNING --drain--> DRAINING --all markers--> STOPPING --entities stopped--> absent
+ * DRAINING --deadline--> RUNNING (the hand-off failed, nothing is dropped)
+ * DRAINING --start with the same fence--> RUNNING (the coordinator gave the hand-off up)
+ * STOPPING --start with a fence not older--> stops, then starts again
+ * any --start with a newer fence--> as if fenced, then starts again
+ * any --fenced, claim stale--> FENCED --entities stopped--> absent
  *
- * Messages are accepted in RUNNING and DRAINING. While a shard claims, starts or stops, those that arrive wait here (owned_hold): they
- * come out first once it runs (again), or go to the routes when it is gone (place_stopped). A marker is each sending lane's last word before it began to
- * hold: when all that are owed are in, all older messages are in the mailboxes. Markers may come before the order to drain.
- * Behaviour 17.1, 17.7; architecture "hand-off loses nothing", "fencing". */
+ * Messages enter in RUNNING and DRAINING. In CLAIMING, STARTING and STOPPING they wait
+ * (owned_hold): they come out first when the shard runs, or go to the routes when it has gone
+ * (place_stopped). A marker is a lane's last message before it holds, so after all markers all
+ * older messages are in the mailboxes. Markers may precede the order to drain. */
 #ifndef SHERD_SHARD_OWNED_SHARDS_H
 #define SHERD_SHARD_OWNED_SHARDS_H
 
@@ -26,35 +27,38 @@
 
 enum owned_state {
     HOSTED_ABSENT,
-    HOSTED_CLAIMING, /* the store raises the shard's fence, and its remembered entities are read under it */
-    HOSTED_STARTING, /* HOSTED_STARTED is told, and not yet acted on; from here on entities may run */
+    HOSTED_CLAIMING, /* the store raises the fence, then remembered entities are read */
+    HOSTED_STARTING, /* HOSTED_STARTED is reported; from here on entities may run */
     HOSTED_RUNNING,
-    HOSTED_DRAINING, /* markers are outstanding */
-    HOSTED_STOPPING, /* entities get the stop message behind their mailboxes */
-    HOSTED_FENCED_STOPPING /* another owner exists: entities end at once */
+    HOSTED_DRAINING,
+    HOSTED_STOPPING, /* entities get the stop message at the end of their mailboxes */
+    HOSTED_FENCED_STOPPING /* another owner exists; entities end at once */
 };
 
 enum claim_result {
     CLAIM_OK,
     CLAIM_STALE, /* the store knows a newer fence */
-    CLAIM_ERROR  /* the store did not answer or failed: tried again */
+    CLAIM_ERROR  /* the store failed or did not answer; repeated */
 };
 
-/* Who owes markers: lanes 0..lanes-1 of a node. */
+/* Lanes 0..lanes-1 of a node, which owe markers. */
 struct owing {
     uint64_t uid;
     uint32_t lanes; /* 1..LANES_MAX */
 };
 
 enum owned_news_kind {
-    HOSTED_CLAIM, /* raise the shard's fence in the store to `fence`; given none: to the next epoch of term 0; then owned_claimed */
-    HOSTED_STARTED, /* runs under `fence`: first take what waits (owned_take until null), then mail region_shard_started */
-    HOSTED_STOP_ENTITIES, /* every entity gets its stop message behind its mailbox; then owned_entities_stopped */
-    HOSTED_KILL_ENTITIES, /* the stop took too long: end those that are left; then owned_entities_stopped */
-    HOSTED_STOPPED, /* gone; place_stopped, then mail region_shard_stopped(attempt, true, null) */
-    HOSTED_DRAIN_FAILED, /* mail region_shard_stopped(attempt, false, reason); the shard runs on */
-    HOSTED_FENCED /* end all its entities at once, place_fenced with what waits in their mailboxes, mail region_shard_fenced, and
-                   * owned_entities_stopped when the last has ended */
+    /* raise the store's fence to `fence`, or from none to the next epoch of term 0; then
+     * owned_claimed */
+    HOSTED_CLAIM,
+    HOSTED_STARTED, /* owned_take until null, then mail region_shard_started */
+    HOSTED_STOP_ENTITIES, /* put the stop message into each mailbox; then owned_entities_stopped */
+    HOSTED_KILL_ENTITIES, /* the stop took too long: end the rest; then owned_entities_stopped */
+    HOSTED_STOPPED, /* place_stopped, then mail region_shard_stopped(attempt, true, null) */
+    HOSTED_DRAIN_FAILED, /* mail region_shard_stopped(attempt, false, reason) */
+    /* end all entities at once; place_fenced with their mailboxes; mail region_shard_fenced;
+     * owned_entities_stopped after the last */
+    HOSTED_FENCED
 };
 
 struct owned_news {
@@ -66,15 +70,15 @@ struct owned_news {
 };
 
 struct owned_options {
-    uint32_t shard_count;       /* of the type, 1..SHARDS_MAX */
+    uint32_t shard_count;       /* 1..SHARDS_MAX */
     bool persists;              /* or remembers: a start claims first */
-    uint64_t stop_timeout;      /* ns; 0: HOSTED_STOP_TIMEOUT */
-    uint64_t claim_retry;       /* ns, doubled up to eight times that; 0: HOSTED_CLAIM_RETRY */
-    struct pending_budget *budget; /* lent for life; shared with the type's routes */
-    struct trace *trace;        /* lent for life; may be null */
-    const char *type;           /* of lines in it; lent for life; null: "" */
-    struct probes *probes;      /* the same */
-    uint16_t type_index;        /* for probes */
+    uint64_t stop_timeout;      /* ns; 0 = HOSTED_STOP_TIMEOUT */
+    uint64_t claim_retry;       /* ns, doubles up to eight times this; 0 = HOSTED_CLAIM_RETRY */
+    struct pending_budget *budget; /* lent; shared with the type's routes */
+    struct trace *trace;        /* lent; may be null */
+    const char *type;           /* name in log lines; lent; null = "" */
+    struct probes *probes;      /* lent; may be null */
+    uint16_t type_index;
 };
 
 struct owned_counters {
@@ -84,21 +88,21 @@ struct owned_counters {
     uint64_t fenced;
     uint64_t killed;          /* stops that took too long */
     uint64_t claim_errors;
-    uint64_t stale;           /* orders and answers of an older fence, refused */
-    uint64_t markers;         /* taken in */
-    uint64_t markers_stale;   /* of an older fence, or repeated */
-    uint64_t markers_dropped; /* the oldest early one, for want of room */
-    uint64_t invalid;         /* shard out of range, or a list that is too long */
+    uint64_t stale;           /* refused orders and answers with an older fence */
+    uint64_t markers;
+    uint64_t markers_stale;   /* with an older fence, or repeated */
+    uint64_t markers_dropped; /* oldest early markers, dropped for lack of room */
+    uint64_t invalid;         /* shards out of range, lists too long */
 };
 
-struct owned_shard; /* private */
+struct owned_shard;
 struct hosted_early;
 
 struct hosted {
-    uint8_t *state; /* enum owned_state by index */
+    uint8_t *state; /* enum owned_state, by index */
     struct owned_shard **shards; /* by index; null when absent */
     uint32_t shard_count;
-    uint32_t count; /* shards that are not absent */
+    uint32_t count;
     bool persists;
     uint64_t stop_timeout;
     uint64_t claim_retry;
@@ -108,7 +112,7 @@ struct hosted {
     const char *type;
     struct probes *probes;
     uint16_t type_index;
-    struct hosted_early *early; /* markers before their order, oldest first */
+    struct hosted_early *early; /* early markers, oldest first */
     uint32_t early_count;
     uint32_t early_capacity;
     struct owned_news *news;
@@ -119,7 +123,7 @@ struct hosted {
 };
 
 void owned_init(struct hosted *hosted, const struct owned_options *options);
-/* What waits must have been taken (owned_release). Null and zero are fine. */
+/* Take all waiting messages before (owned_release). Zero and null are allowed. */
 void owned_fini(struct hosted *hosted);
 
 static inline enum owned_state owned_state(const struct hosted *hosted,
@@ -130,54 +134,58 @@ static inline enum owned_state owned_state(const struct hosted *hosted,
                       : HOSTED_ABSENT;
 }
 
-/* The hot path: may a message for the shard enter its entity's mailbox on this lane? */
+/* Hot path: true if a message may enter its entity's mailbox here. */
 static inline bool owned_accepts(const struct hosted *hosted, int32_t shard)
 {
     enum owned_state state = owned_state(hosted, shard);
     return state == HOSTED_RUNNING || state == HOSTED_DRAINING;
 }
 
-/* Must it wait here for the shard to run (owned_hold)? */
+/* True if the message must wait here until the shard runs. */
 bool owned_waits(const struct hosted *hosted, int32_t shard);
-/* Lets a message wait for the shard's start, given when true. False: a limit is reached, or owned_waits is false. */
+/* Keeps a message, given if true. False at a limit, or if owned_waits is false. */
 bool owned_hold(struct hosted *hosted, uint64_t now, int32_t shard,
                  struct held *held);
-/* The next message that waited, once the shard has started: now the caller's; null when none is left or it does not run. To be
- * called on HOSTED_STARTED until it gives null, before another message is looked at; until then messages wait. */
+/* Takes the next waiting message; null if none is left or the shard does not run. Call it on
+ * HOSTED_STARTED until null, before any other message. */
 struct held *owned_take(struct hosted *hosted, int32_t shard);
-/* Moves all that waits, in any state, behind `queue`. */
+/* Moves all waiting messages to the end of `queue`. */
 void owned_release(struct hosted *hosted, int32_t shard,
                     struct pending_queue *queue);
-/* Puts messages that waited in the routes behind those that wait here; given. After owned_start only. */
+/* Appends messages from the routes, given. Only after owned_start. */
 void owned_adopt(struct hosted *hosted, int32_t shard,
                   struct pending_queue *queue);
 
-/* REGION_HOST, by way of place_host (place.h), which also moves what waits in the lane's routes. Repeated for a shard that runs
- * under that fence: HOSTED_STARTED again. A newer fence for one that runs: it claims again and goes on running. */
+/* REGION_HOST, through place_host, which also moves waiting messages of the lane's routes. A repeat
+ * reports HOSTED_STARTED again. A newer fence stops a running shard as if fenced, then starts it
+ * again. */
 void owned_start(struct hosted *hosted, uint64_t now, int32_t shard,
                   struct fence fence);
-/* The store's answer to HOSTED_CLAIM of `fence`; `claimed` is the fence that the store now has (when OK). */
+/* Takes the answer to HOSTED_CLAIM of `fence`; if OK, `claimed` is the store's fence. */
 void owned_claimed(struct hosted *hosted, uint64_t now, int32_t shard,
                     struct fence fence, struct fence claimed,
                     enum claim_result result);
-/* REGION_DRAIN: stops the shard once all markers of the attempt are in; owing is copied, at most OWING_MAX. Missing ones at
- * `deadline` fail it. A shard that claims drains after it has started; absent: HOSTED_STOPPED at once. */
+/* REGION_DRAIN: stops the shard after all markers of the attempt; missing ones at `deadline` fail
+ * it. Copies at most OWING_MAX. A claiming shard drains after its start; an absent one is
+ * HOSTED_STOPPED at once. */
 void owned_drain(struct hosted *hosted, uint64_t now, int32_t shard,
                   struct attempt attempt, const struct owing *owing,
                   uint32_t count, uint64_t deadline);
-/* A marker of a lane of a node, own lanes included: its older messages for the shard have been delivered here before it. */
+/* Takes a marker from a lane of any node. The lane's older messages for the shard arrived before
+ * it. */
 void owned_marker(struct hosted *hosted, uint64_t now, int32_t shard,
                    struct attempt attempt, uint64_t uid, uint32_t lane);
-/* A removed node owes no marker. */
+/* The node was removed and owes no marker any more. */
 void owned_node_gone(struct hosted *hosted, uint64_t now, uint64_t uid);
-/* After HOSTED_STOP_ENTITIES, HOSTED_KILL_ENTITIES or HOSTED_FENCED: the last entity has ended and its events are durable. */
+/* After HOSTED_STOP_ENTITIES, HOSTED_KILL_ENTITIES or HOSTED_FENCED: the last entity has ended, its
+ * events are durable. */
 void owned_entities_stopped(struct hosted *hosted, uint64_t now,
                              int32_t shard);
-/* The store refused a write of this shard because its fence `fence` is stale. */
+/* The store refused a write under `fence`. */
 void owned_fenced(struct hosted *hosted, uint64_t now, int32_t shard,
                    struct fence fence);
-/* REGION_LOST: another owner has the shard under that fence (none: a coordinator without fences says so). As owned_fenced, in
- * any state; a start that was ordered under an older fence does not happen. */
+/* Handles REGION_LOST: another owner has that fence (none: the coordinator has no fences). Like
+ * owned_fenced, in any state; also cancels a start under an older fence. */
 void owned_lost(struct hosted *hosted, uint64_t now, int32_t shard,
                  struct fence fence);
 
@@ -185,13 +193,13 @@ void owned_tick(struct hosted *hosted, uint64_t now);
 uint64_t owned_deadline(const struct hosted *hosted);
 bool owned_next_news(struct hosted *hosted, struct owned_news *news);
 
-/* The fence that writes of the shard carry: the one claimed. Zero when absent. */
+/* Returns the claimed fence, which writes carry; zero if absent. */
 struct fence owned_fence(const struct hosted *hosted, int32_t shard);
-/* Markers that are still outstanding; 0 unless draining. */
+/* Returns the number of missing markers; 0 unless draining. */
 uint32_t owned_owed(const struct hosted *hosted, int32_t shard);
-/* Walks the shards that are not absent, in order of their index: start with *at = 0. */
+/* Iterates over present shards in index order; start with *at = 0. */
 bool owned_next(const struct hosted *hosted, uint32_t *at, int32_t *shard,
                  enum owned_state *state);
-const char *owned_state_name(enum owned_state state); /* a literal */
+const char *owned_state_name(enum owned_state state);
 
 #endif

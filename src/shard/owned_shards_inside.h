@@ -1,19 +1,18 @@
-/* The insides shared by the files of the hosted shards.
- *
- *   hosted.c        the states of a shard at its home, and what waits for it
- *   hosted_debts.c  markers: who owes one, and those that came early */
+/* Declares what the files of the owned shards share.
+ * owned_shards.c  the states of a shard at its home, and the messages that wait for it
+ * marker_debts.c  markers: which lanes owe one, and early ones */
 #ifndef SHERD_SHARD_OWNED_SHARDS_INSIDE_H
 #define SHERD_SHARD_OWNED_SHARDS_INSIDE_H
 
 #include "shard/owned_shards.h"
 
-/* The lanes of one node that still owe a marker. */
+/* Lanes of one node that owe a marker. */
 struct debt {
     uint64_t uid;
-    uint64_t lanes; /* a bit for each */
+    uint64_t lanes;
 };
 
-/* Markers that came before their order. */
+/* Markers that arrived before their order. */
 struct hosted_early {
     int32_t shard;
     struct attempt attempt;
@@ -22,35 +21,34 @@ struct hosted_early {
 };
 
 struct owned_shard {
-    struct fence order;     /* of the start that holds */
-    struct fence fence;     /* claimed in the store; the order's for types that do not persist */
-    struct fence restart;   /* order of the next start, when restarts */
-    struct attempt attempt; /* of the last order to drain */
-    struct debt *debts;     /* of that attempt */
+    struct fence order;     /* fence of the valid start order */
+    struct fence fence;     /* claimed; or the order's, for types that do not persist */
+    struct fence restart;   /* of the next start, if `restarts` */
+    struct attempt attempt; /* of the last drain order */
+    struct debt *debts;     /* owed in that attempt */
     struct pending_queue waiting;
-    uint64_t due;         /* claim again, drain fails or stop is forced; NEVER */
-    uint64_t drain_until; /* deadline of a drain that waits for the shard to run */
-    uint64_t claim_delay; /* ns until the next try */
+    uint64_t due;         /* next claim, drain failure or forced stop; NEVER = none */
+    uint64_t drain_until; /* deadline of a drain that waits for the start */
+    uint64_t claim_delay; /* ns to the next try */
     uint32_t debt_count;
-    bool restarts; /* in the two stopping states: it starts again */
-    bool drains;   /* the order to drain of `attempt` is being followed */
-    bool attempted; /* there was an `attempt` */
+    bool restarts; /* starts again after it has stopped */
+    bool drains;   /* `attempt` is in progress */
+    bool attempted; /* `attempt` is valid */
 };
 
-/* --- hosted_debts.c --- */
+/* --- marker_debts.c --- */
 
-/* What the nodes owe in the attempt that begins; what is no number of lanes is counted. Copied. */
+/* Starts an attempt's debts. Counts invalid numbers of lanes. Copies. */
 void marker_debts_set(struct hosted *hosted, struct owned_shard *at,
                       const struct owing *owing, uint32_t count);
-/* True when there was such a debt. lanes: a bit for each. */
+/* True if that was owed. lanes: one bit for each. */
 bool marker_debts_pay(struct owned_shard *at, uint64_t uid, uint64_t lanes);
-/* The attempt is over: nobody owes anything. */
 void marker_debts_forget(struct owned_shard *at);
 
-/* Keeps a marker for an order to come, at most EARLY_MARKERS_MAX: then the oldest goes, counted. Copied. */
+/* Keeps a marker for a later order; drops the oldest beyond EARLY_MARKERS_MAX. Copies. */
 void owned_early_keep(struct hosted *hosted,
                        const struct hosted_early *marker);
-/* Pays with what was kept for the shard's attempt, and drops what was kept for attempts before it. */
+/* Pays with the attempt's early markers; drops older attempts'. */
 void owned_early_pay(struct hosted *hosted, int32_t shard,
                       struct owned_shard *at);
 void owned_early_drop_below(struct hosted *hosted, int32_t shard,

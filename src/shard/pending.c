@@ -1,3 +1,4 @@
+/* Implements the queues of waiting messages and their common limit. */
 #include "shard/pending.h"
 
 #include "base/bound.h"

@@ -1,3 +1,5 @@
+/* Moves waiting messages between routes and owned shards when a shard starts, stops or is
+ * fenced. */
 #include "shard/place.h"
 
 #include "base/mark.h"
@@ -20,7 +22,7 @@ void place_stopped(struct routes *routes, struct hosted *hosted, int32_t shard)
 {
     struct pending_queue queue = { 0 };
     if (owned_state(hosted, shard) != HOSTED_ABSENT)
-        return; /* it has been started again since */
+        return; /* started again since */
     SOMETIMES("a shard stopped with messages waiting for it",
               hosted->budget->count > 0);
     owned_release(hosted, shard, &queue);
@@ -29,7 +31,7 @@ void place_stopped(struct routes *routes, struct hosted *hosted, int32_t shard)
     routes_prepend(routes, shard, &queue);
 }
 
-/* The mailboxes of a shard, then what waited for it; refused ones stay in `mailboxes`. */
+/* Mailboxes first, then the shard's waiting messages. Refused ones stay in `mailboxes`. */
 static void gather(struct hosted *hosted, uint64_t now, int32_t shard,
                    struct pending_queue *mailboxes, struct pending_queue *queue)
 {

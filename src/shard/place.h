@@ -1,7 +1,7 @@
-/* What a lane does with one message for a shard: the one decision that joins routes and hosted. Lane machine, hot path.
+/* Decides what a lane does with a message for a shard, from its routes and owned shards. Hot path.
  *
- * Two questions, because an owner that hands a shard off holds what its own lane sends, yet accepts what other lanes and
- * nodes sent before their markers. */
+ * Sent and arrived messages differ: an owner that hands a shard off holds its own lane's messages,
+ * but accepts those that others sent before their markers. */
 #ifndef SHERD_SHARD_PLACE_H
 #define SHERD_SHARD_PLACE_H
 
@@ -17,7 +17,6 @@ enum place {
     PLACE_INVALID  /* no such shard: undelivered */
 };
 
-/* Where the route leads, for the lane `own`. */
 static inline enum place place_by_route(const struct hosted *hosted,
                                         struct route route, int32_t shard,
                                         uint16_t own)
@@ -38,7 +37,8 @@ static inline enum place place_by_route(const struct hosted *hosted,
     }
 }
 
-/* A message that this lane sends: from an entity or actor here, or from a foreign thread. *route is routes_find's answer. */
+/* Decides for a message of an actor or entity of this lane, or of a foreign thread. *route is from
+ * routes_find. */
 static inline enum place place_sent(const struct routes *routes,
                                     const struct hosted *hosted, int32_t shard,
                                     uint16_t own, struct route *route)
@@ -47,11 +47,10 @@ static inline enum place place_sent(const struct routes *routes,
     return place_by_route(hosted, *route, shard, own);
 }
 
-/* A message that came by a ring or a link, or that hosted gave back; on the lane that the node's rule gives to the shard. The lane that
- * reads a link passes messages and markers on to that lane by the rule alone, without a look at its own routes, which
- * may hold the shard already. One for a shard that is not here waits for its home like one sent here (behaviour 16.3); if that is
- * elsewhere, the caller sends on only a JVM's, with its sender kept (wire 7.4.9). *route is empty unless it was
- * asked for the place. */
+/* Decides for a message from a ring, a link or the owned shards, on the shard's own lane. The lane
+ * that reads a link chooses this lane by the shard's hash alone, because its own routes may already
+ * hold the shard. If the shard's home is elsewhere, the caller forwards only a JVM's message, and
+ * keeps its sender. *route stays empty unless it is needed. */
 static inline enum place place_arrived(const struct routes *routes,
                                        const struct hosted *hosted,
                                        int32_t shard, uint16_t own,
@@ -66,22 +65,24 @@ static inline enum place place_arrived(const struct routes *routes,
     return place_by_route(hosted, *route, shard, own);
 }
 
-/* REGION_HOST on the owning lane: owned_start, and what waits in the routes moves to the shard before anything else can
- * arrive for it. The caller drains hosted's news next. */
+/* REGION_HOST on the owning lane: owned_start, then moves the routes' messages to the shard before
+ * any other arrives. Drain the shards' news next. */
 void place_host(struct routes *routes, struct hosted *hosted, uint64_t now,
                 int32_t shard, uint16_t own, struct fence fence);
-/* HOSTED_STOPPED: what waited for the shard goes to the routes, before what they hold. */
+/* HOSTED_STOPPED: moves waiting messages to the routes, before those that wait there. */
 void place_stopped(struct routes *routes, struct hosted *hosted, int32_t shard);
-/* HOSTED_FENCED: the mailboxes of its entities (given, in order; may be empty), then what waited for the shard, wait in the
- * routes, which forget the home; or for its next start here. Left in `mailboxes`: those refused at a limit, undelivered. */
+/* HOSTED_FENCED: moves the entities' mailboxes (given, in order; may be empty), then the shard's
+ * waiting messages, to the routes or to the shard's next start here. The routes forget the home.
+ * Messages refused at a limit stay in `mailboxes`, undelivered. */
 void place_fenced(struct routes *routes, struct hosted *hosted, uint64_t now,
                   int32_t shard, struct pending_queue *mailboxes);
-/* A stop that took too long: what waited in the mailboxes of its entities (given, in order) waits before all else that is held
- * for the shard. Left in `mailboxes`: those refused at a limit, undelivered. */
+/* The stop took too long: the entities' mailboxes (given, in order) wait before all else for the
+ * shard. Messages refused at a limit stay in `mailboxes`, undelivered. */
 void place_returned(struct routes *routes, struct hosted *hosted, uint64_t now,
                     int32_t shard, struct pending_queue *mailboxes);
-/* ROUTES_FLUSH: the next message to leave and where to (ENTITY, WAIT, LANE, PEER; then the route's lane or peer); null when none
- * may leave. A route to this lane for a shard that is not here is forgotten. Call until null, or again in a later turn. */
+/* ROUTES_FLUSH: returns the next message to send, with its place (ENTITY, WAIT, LANE, PEER) and
+ * route; null if none may leave. Forgets a route to this lane for an absent shard. Call it until
+ * null, or again in a later turn. */
 struct held *place_flush(struct routes *routes, struct hosted *hosted,
                          int32_t shard, uint16_t own, enum place *place,
                          struct route *route);

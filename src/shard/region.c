@@ -1,16 +1,18 @@
-/* Homes, shutdown and views of a region: behaviour 16.7; wire 7.5. */
+/* Implements homes, the graceful shutdown and the views of a region. */
 #include "shard/region.h"
 
 #include "base/limits.h"
 #include "base/mark.h"
 #include "shard/region_inside.h"
 
-#define RETRY_INTERVAL (2 * SECOND) /* and where a shorter one is set the longest, when nothing is heard */
+/* also the longest pause of shorter settings while the coordinator is silent */
+#define RETRY_INTERVAL (2 * SECOND)
 #define HOMES_ASKED_AGAIN_MIN 16u /* in one repetition */
 #define RETRIES_HALVED_MAX 16u
 #define HANDOFF_TIMEOUT (60 * SECOND)
-#define NOBODY_TIME (10 * SECOND) /* the reference's time for the phase in which regions shut down */
-#define DISMISSAL_TIME (10 * SECOND) /* who does not answer by then is gone, or does not know the question */
+#define NOBODY_TIME (10 * SECOND) /* Akka's limit for the phase */
+/* after that the coordinator has gone, or does not know the question */
+#define DISMISSAL_TIME (10 * SECOND)
 
 struct region *region_new(const struct region_options *options)
 {
@@ -123,7 +125,7 @@ bool region_next_news(struct region *region, struct region_news *news)
     return true;
 }
 
-/* A region that is gone */
+/* A region that has gone */
 
 void region_gone(struct region *region, uint64_t now,
                  const struct address *address, struct slice path)
@@ -164,7 +166,7 @@ struct home *region_home_of(struct region *region, struct slice ref)
     home->is_self = slice_equal(ref, buf_slice(&region->ref));
     home->node = home->is_self ? region->self->node
                                : region_node_at(region, &address);
-    (void)map_put(&region->homes, home->ref, home); /* none is replaced */
+    (void)map_put(&region->homes, home->ref, home);
     return home;
 }
 
@@ -172,7 +174,7 @@ void region_drop_home(struct region *region, struct home *home)
 {
     if (home->users > 0)
         return;
-    (void)map_take(&region->homes, home->ref); /* it is `home` */
+    (void)map_take(&region->homes, home->ref);
     mem_free((void *)home->ref.data);
     mem_free(home);
 }
@@ -250,8 +252,8 @@ static void send_home_request(struct region *region, const struct entry *entry)
                 buf_slice(&region->coordinator.path), &message);
 }
 
-/* Who hears nothing waits longer each time, as what was asked before is on its way yet: even few questions of each type, some times a
- * second, fill thin connections. */
+/* Waits longer each time without an answer: earlier questions are still on their way, and
+ * repetitions fill slow connections. */
 static uint64_t retry_wait(const struct region *region)
 {
     uint64_t wait = region->retry_interval;
@@ -289,8 +291,8 @@ void region_ask_all(struct region *region)
     }
 }
 
-/* Again, of those who have no answer. Who is not answered may be what keeps the answers from coming: the questions of all shards fill the
- * connections that the coordinator's writes need, and without those it tells no home. */
+/* Repeats unanswered questions. Too many of them fill the connections that the coordinator's writes
+ * need, and without these it announces no home. */
 static void ask_again(struct region *region)
 {
     uint32_t room = region->wanted_count >> region->silent_retries;
@@ -349,8 +351,8 @@ void region_say_stopped(struct region *region)
                     buf_slice(&region->coordinator.path), &message);
 }
 
-/* What its lanes have sent may be on its way to shards that are handed off. So it goes on as a proxy, whose markers are waited
- * for; a coordinator without terms (a JVM) waits for none. */
+/* Its lanes' messages may be on their way to moving shards, and hand-offs wait for its markers. So
+ * it continues as a proxy; a JVM coordinator waits for none. */
 static void stop(struct region *region)
 {
     struct probe probe = { .kind = PROBE_REGION_STOPPED,
@@ -392,8 +394,8 @@ void region_is_busy(struct region *region)
     region->idle_until = NEVER;
 }
 
-/* The coordinator may have given a shard to this region before it heard of the shutdown, and told others. A message that comes
- * to a region that has stopped can not wait for that shard's next home: it could be overtaken. */
+/* The coordinator may have announced a shard here before it learned of the shutdown. Messages that
+ * reach a stopped region cannot wait for the next home, as later ones could overtake them. */
 static bool is_dismissed(struct region *region, uint64_t now)
 {
     if (!region->term || region->is_proxy || region->dismissed)
@@ -417,7 +419,7 @@ void region_settle(struct region *region, uint64_t now)
         return;
     if (!region->preparing && !region->forced) {
         if (!region->registered && region->asked_term > region->term)
-            return; /* whom it reported to would not hear it */
+            return; /* the coordinator that it reported to would not see it */
         if (!is_idle(region)) {
             bool asked = region->idle != 0;
 
@@ -445,7 +447,7 @@ void region_dismiss(struct region *region, uint64_t now, uint64_t term,
     region_settle(region, now);
 }
 
-/* Once the coordinator hears that this region has stopped, another one starts what ran here: so it must have ended before. */
+/* After the stop is known, another region starts these shards. So they end here first. */
 static void force_stop(struct region *region, uint64_t now)
 {
     region->forced = true;
@@ -493,7 +495,8 @@ void region_lane_waiting(struct region *region, uint64_t now, uint32_t lane,
 
 /* Time */
 
-/* Nobody can take what still waits here: only a member that joins could, which is not waited for as long as for others' hand-offs. */
+/* Only a joining member could take the waiting messages, and the wait for one is shorter than for a
+ * hand-off. */
 static void give_up_soon(struct region *region, uint64_t now)
 {
     if (!region->shutting_down || region->stopped || region->oldest.uid ||

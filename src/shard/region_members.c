@@ -1,12 +1,12 @@
-/* The members that a region knows, which of them may run the coordinator, and registration with it: behaviour 16.2; wire 7.4.1. */
+/* Tracks members, finds those that may run the coordinator, and registers with it. */
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/mark.h"
 #include "shard/region_inside.h"
 
 #define REGISTER_DELAY_MIN (100 * MS)
-#define REGISTER_WARN_FIRST 5  /* tries; 5.75 s as configured by default */
-#define REGISTER_WARN_EVERY 30 /* tries after that */
+#define REGISTER_WARN_FIRST 5  /* tries; 5.75 s with default settings */
+#define REGISTER_WARN_EVERY 30 /* further tries */
 
 static struct kept_peer *find(const struct region *region, uint64_t uid)
 {
@@ -21,7 +21,7 @@ void region_free_members(struct region *region)
     vec_fini(&region->gone);
 }
 
-/* Who may run the coordinator */
+/* Candidates */
 
 static bool is_eligible(const struct kept_peer *member)
 {
@@ -41,7 +41,7 @@ static const struct kept_peer *oldest(const struct region *region, bool only_up)
     return found;
 }
 
-/* Wire 7.4.1: every one that is not Up and older than the first Up one, and that one. */
+/* The candidates: the first Up member, and each older one that is not Up, as in Akka. */
 static bool is_candidate(const struct kept_peer *member,
                          const struct kept_peer *first_up)
 {
@@ -58,10 +58,10 @@ bool region_is_candidate(const struct region *region,
            is_candidate(member, oldest(region, true));
 }
 
-/* Open addressing over the members in their order, so that of two at one address the first is found. */
+/* Open addressing in the members' order; finds the first of two at one address. */
 struct address_index {
     uint32_t mask;
-    const struct kept_peer *places[]; /* null: free */
+    const struct kept_peer *places[];
 };
 
 static uint32_t first_place(const struct address_index *index,
@@ -139,7 +139,7 @@ bool region_is_dead(const struct region *region, const struct node_id *node)
     bool dead = false;
 
     if (member && kept_address_equal(member->address, &node->address))
-        return false; /* no member is among those that are gone */
+        return false; /* members are not in `gone` */
     if (node->uid && region_is_gone(region, node->uid))
         return true;
     for (uint32_t i = 0; i < region->gone.count && !dead; i++)
@@ -189,7 +189,7 @@ void region_register(struct region *region, const struct node_id *to,
     message.report = ++region->report;
     message.number_of_shards = region->shard_count;
     message.persists = region->persists;
-    message.fence.term = region->term; /* homes known from then may be old */
+    message.fence.term = region->term; /* homes from then may be old */
     if (region->term && region->stored_term > region->term)
         message.stored_term = region->stored_term;
     message.hosted = hosted;
@@ -217,7 +217,7 @@ static void register_everywhere(struct region *region)
         region_register(region, &node, slice_text(region->coordinator_path));
 }
 
-/* Behaviour 16.2: at once, then after a delay that doubles up to the retry interval. */
+/* At once, then after delays that double up to the retry interval. */
 static void start_registration(struct region *region, uint64_t now)
 {
     region->register_at = NEVER;
@@ -231,7 +231,7 @@ static void start_registration(struct region *region, uint64_t now)
     region->register_at = now + region->register_delay;
 }
 
-/* Said only while something waits for it: a type that another node does not start is otherwise a silence without end. */
+/* Only while something waits, for example for a type that no other node starts. */
 static void warn_of_no_coordinator(struct region *region)
 {
     uint32_t tries = ++region->register_tries;
@@ -285,7 +285,7 @@ static void look_for_oldest(struct region *region, uint64_t now)
     region_coordinator_lost(region, now);
 }
 
-/* One member changed: most often it is neither the oldest nor older than that one, and the others need not be looked at. */
+/* A change rarely concerns the oldest; then the others need no look. */
 static void follow_oldest(struct region *region, uint64_t now,
                           const struct kept_peer *changed)
 {
@@ -305,7 +305,7 @@ void region_peer(struct region *region, uint64_t now, const struct peer *peer)
     if (peer->node.uid == 0)
         return;
     if (!member) {
-        if (region_is_gone(region, peer->node.uid)) /* no member is */
+        if (region_is_gone(region, peer->node.uid))
             return;
         if (region->members.count >= MEMBERS_MAX) {
             region->counters.limited++;

@@ -1,14 +1,15 @@
-/* The coordinator's directives and the lanes' answers to them: behaviour 16.4, 16.5; the rules in wire.h.
+/* Handles the coordinator's directives and the lanes' answers to them.
  *
- * A directive is taken from the coordinator that this region is registered with, and while there is none, and no newer one has
- * asked, from a member that may be it. Its fence is that of the shard's allocation, which may be older than the coordinator, so terms are not compared
- * with the coordinator's; what is older than the newest heard of the same shard is stale. */
+ * A registered region obeys its coordinator only. Before that, unless a newer one has asked, it
+ * obeys any member that may be the coordinator. A fence belongs to an allocation and may be older
+ * than the coordinator, so terms are not compared: a directive is stale if the shard's newest fence
+ * is higher. */
 #include "base/limits.h"
 #include "base/mark.h"
 #include "shard/region_inside.h"
 
-#define HOMES_INDEXED_MIN 16 /* of a list: fewer are looked for one by one */
-#define REPORT_AGAIN (10 * SECOND) /* longer than an answer takes; the coordinator waits up to 32 s with the next fence */
+#define HOMES_INDEXED_MIN 16 /* shorter lists are searched */
+#define REPORT_AGAIN (10 * SECOND) /* longer than an answer; the coordinator may wait 32 s */
 
 static void tell(struct region *region, enum region_news_kind kind,
                  const struct entry *entry)
@@ -44,7 +45,6 @@ static void taken(struct region *region, const struct entry *entry,
     probe(region, PROBE_DIRECTIVE_TAKEN, entry, attempt, directive);
 }
 
-/* Sends a message about a shard to whoever gave the order. */
 static void answer(struct region *region, enum shard_message_kind kind,
                    const struct entry *entry, const struct party *party,
                    struct attempt attempt, const char *reason)
@@ -62,7 +62,7 @@ static void answer(struct region *region, enum shard_message_kind kind,
     region_send(region, &party->node, buf_slice(&party->path), &message);
 }
 
-/* The entry of a message's shard; null, counted, when it is none of this type's. */
+/* Counts and returns null if it is no shard of the type. */
 static struct entry *entry_of(struct region *region, struct slice text)
 {
     int32_t shard;
@@ -89,8 +89,8 @@ static bool stale(struct region *region, const struct entry *entry,
     return false;
 }
 
-/* A new coordinator knows of the allocations that were reported to it. What an earlier one allocated last, and only told
- * some regions, may have a higher fence, under which the new one's directives would be stale for ever. */
+/* A new coordinator knows what was reported. Fences of the former one's last allocations may be
+ * higher, and directives of the new one would be stale for ever. */
 static void forget_fences(struct region *region)
 {
     for (uint32_t i = 0; i < region->entry_count; i++) {
@@ -100,7 +100,6 @@ static void forget_fences(struct region *region)
     }
 }
 
-/* RegisterAck */
 static void receive_ack(struct region *region, uint64_t now,
                         const struct inbound *inbound,
                         const struct shard_message *message)
@@ -122,7 +121,7 @@ static void receive_ack(struct region *region, uint64_t now,
                 slice_equal(buf_slice(&region->coordinator.path), path);
     region->register_at = NEVER;
     if (same) {
-        if (region->stopped) /* a coordinator that ends waits to hear it */
+        if (region->stopped) /* a coordinator that ends waits for this */
             region_say_stopped(region);
         return;
     }
@@ -145,7 +144,7 @@ static void receive_ack(struct region *region, uint64_t now,
                 path, NULL);
     region->silent_retries = 0;
     region_ask_all(region);
-    region_is_busy(region); /* it is another one that is asked */
+    region_is_busy(region);
     if (region->shutting_down && !region->stopped)
         region_ask_shutdown(region);
     if (region->wanted_count || (region->shutting_down && !region->stopped))
@@ -153,7 +152,7 @@ static void receive_ack(struct region *region, uint64_t now,
     region_settle(region, now);
 }
 
-/* Makes this node the owner of a shard under a fence. from is null when nobody waits for ShardStarted. */
+/* from null: no ShardStarted is expected. */
 static void host(struct region *region, struct entry *entry,
                  const struct inbound *from, struct fence fence)
 {
@@ -164,17 +163,18 @@ static void host(struct region *region, struct entry *entry,
     }
     if (region->stopped) {
         REACHED("a region that has stopped is given a shard");
-        region_say_stopped(region); /* a coordinator that does not know yet */
+        region_say_stopped(region);
         return;
     }
     if (region->forced)
-        return; /* it says that it has stopped as soon as it has */
+        return; /* its stop is reported when complete */
     if (region->shutting_down) {
         REACHED("a region that shuts down is given a shard");
         region_is_busy(region);
-        region_ask_shutdown(region); /* behaviour 16.4 */
-        /* The coordinator had not heard of it, and others send here already. Akka refuses; but what came here could then
-         * only be sent on, and be overtaken. So the shard starts, and is handed off with markers like the others. */
+        region_ask_shutdown(region);
+        /* Other nodes already send here. Akka refuses the shard; then its messages could only be
+         * forwarded, and later ones could overtake them. So the shard starts, and is handed off
+         * with markers. */
         if (fence_is_none(fence) || region->preparing)
             return;
     }
@@ -187,7 +187,7 @@ static void host(struct region *region, struct entry *entry,
         return;
     }
     if (hosting && fence_is_none(fence)) {
-        /* Without fences a repeat during a hand-off can not be told from a late one. */
+        /* Without fences a late repeat looks the same. */
         if (hosting->state == HOSTING_STOPPING) {
             (void)stale(region, entry, "host-shard");
             return;
@@ -222,7 +222,6 @@ here:
     }
 }
 
-/* ShardHome and each of ShardHomes: where a shard is. */
 static void take_home(struct region *region, struct entry *entry,
                       struct slice ref, struct fence fence)
 {
@@ -231,7 +230,7 @@ static void take_home(struct region *region, struct entry *entry,
         region->counters.malformed++;
         return;
     }
-    home->users++; /* kept while this runs */
+    home->users++;
     if (!fence_is_none(fence) && fence_compare(fence, entry->fence) < 0) {
         (void)stale(region, entry, "shard-home");
     } else if (home->is_self) {
@@ -240,9 +239,9 @@ static void take_home(struct region *region, struct entry *entry,
                              &region->self->node.address) &&
                slice_equal(path_plain(home->path),
                            path_plain(slice_text(region->path)))) {
-        (void)stale(region, entry, "shard-home"); /* an earlier life */
+        (void)stale(region, entry, "shard-home"); /* an earlier incarnation */
     } else if (!home->is_self && region_is_dead(region, &home->node)) {
-        /* The coordinator has not seen the removal yet: asked again. */
+        /* The coordinator has not seen the removal: asks again. */
         REACHED("a home is told whose node is gone");
         (void)stale(region, entry, "shard-home");
     } else if (entry->hosting && !fence_is_none(fence) &&
@@ -268,7 +267,6 @@ static void take_home(struct region *region, struct entry *entry,
     region_drop_home(region, home);
 }
 
-/* Each names a region, which may be on any member. */
 static void take_homes(struct region *region,
                        const struct shard_message *message)
 {
@@ -284,7 +282,7 @@ static void take_homes(struct region *region,
     region_drop_index(region);
 }
 
-/* The attempt that a directive names. A coordinator without fences names none: then this region counts for its own lanes. */
+/* A coordinator without fences names no attempt, so this region counts for its own lanes. */
 static struct attempt attempt_of(const struct entry *entry,
                                  const struct shard_message *message)
 {
@@ -296,7 +294,6 @@ static struct attempt attempt_of(const struct entry *entry,
     };
 }
 
-/* All lanes have stopped sending and have sent their markers. */
 static void acknowledge(struct region *region, const struct entry *entry,
                         const struct party *to, bool fenced)
 {
@@ -305,7 +302,7 @@ static void acknowledge(struct region *region, const struct entry *entry,
            fenced ? entry->attempt : none, NULL);
 }
 
-/* Whom the lanes owe their markers; port 0: nobody. */
+/* Port 0: no markers are owed. */
 static struct node_id marker_target(struct region *region,
                                     const struct entry *entry,
                                     const struct shard_message *message)
@@ -326,7 +323,7 @@ static struct node_id marker_target(struct region *region,
     return entry->home ? entry->home->node : nobody;
 }
 
-/* Each lane holds the shard and sends its marker to the owner, behind what it sent before. */
+/* The marker follows the lane's earlier messages. */
 static void tell_hold(struct region *region, const struct entry *entry,
                       struct node_id owner)
 {
@@ -340,7 +337,7 @@ static void tell_hold(struct region *region, const struct entry *entry,
                 slice_of(NULL, 0), NULL);
 }
 
-/* The same order again: the answer was lost, or markers were, with their connection. */
+/* Repeated: a connection lost the answer or the markers. */
 static void begin_again(struct region *region, struct entry *entry,
                         const struct inbound *inbound,
                         const struct shard_message *message)
@@ -353,7 +350,7 @@ static void begin_again(struct region *region, struct entry *entry,
         return;
     }
     region_party_set(&from, inbound);
-    acknowledge(region, entry, &from, true); /* whatever came after */
+    acknowledge(region, entry, &from, true); /* even if a home came since */
     region_party_fini(&from);
     if (entry->hold)
         tell_hold(region, entry, marker_target(region, entry, message));
@@ -368,7 +365,7 @@ static void begin_hand_off(struct region *region, struct entry *entry,
     int order =
         entry->attempted ? attempt_compare(attempt, entry->attempt) : 1;
     if (region->preparing)
-        return; /* behaviour 16.4 */
+        return; /* full shutdown: no hand-off */
     if (fenced &&
         (fence_compare(message->fence, entry->fence) < 0 || order < 0)) {
         (void)stale(region, entry, "begin-hand-off");
@@ -405,7 +402,7 @@ void region_lane_held(struct region *region, uint64_t now, uint32_t lane,
     if (!entry->hold || !entry->hold->lanes_left ||
         attempt_compare(attempt, entry->attempt) != 0) {
         REACHED("a lane holds a shard that has a home again");
-        return; /* a home was heard of meanwhile */
+        return; /* a home came meanwhile */
     }
     entry->hold->lanes_left &= ~(UINT64_C(1) << lane);
     if (!entry->hold->lanes_left && !region_is_silent(region))
@@ -413,8 +410,8 @@ void region_lane_held(struct region *region, uint64_t now, uint32_t lane,
                     entry->hold->fenced);
 }
 
-/* The home may be of a former coordinator, whose last allocation nobody else knows of; a new one that gave the shard to this node
- * told a sender before its HostShard came here. Who is asked now answers behind that. */
+/* The home may be a former coordinator's, unknown to others. A new one may have announced this node
+ * before its HostShard came here. Its answer follows that order. */
 void region_doubt_home(struct region *region, uint64_t now, uint32_t lane,
                        int32_t shard)
 {
@@ -431,7 +428,7 @@ void region_doubt_home(struct region *region, uint64_t now, uint32_t lane,
     region_want_home(region, now, lane, shard);
 }
 
-/* News of the order to drain, with the nodes that owe markers and still exist. */
+/* With the nodes that owe markers and still exist. */
 static void tell_drain(struct region *region, uint64_t now,
                        const struct entry *entry,
                        const struct shard_message *message, bool own_only)
@@ -460,7 +457,7 @@ static void tell_drain(struct region *region, uint64_t now,
                                       .fence = entry->hosting->fence,
                                       .attempt = entry->hosting->stop,
                                       .owing_count = used,
-                                      /* The rest of the time is for the stop: see HOSTED_STOP_TIMEOUT. */
+                                      /* The rest is for the stop: see HOSTED_STOP_TIMEOUT. */
                                       .deadline =
                                           now + region->handoff_timeout / 2 },
                 slice_of(NULL, 0), owing);
@@ -482,7 +479,7 @@ static void hand_off(struct region *region, uint64_t now, struct entry *entry,
     }
     taken(region, entry, attempt, PROBE_HAND_OFF);
     if (!fenced) {
-        /* Akka's rule, behaviour 16.4: what waits could overtake what other regions forwarded late. */
+        /* As in Akka: these messages could overtake others that were forwarded late. */
         tell(region, REGION_DROP, entry);
     }
     if (!hosting) {
@@ -516,7 +513,7 @@ static void hand_off(struct region *region, uint64_t now, struct entry *entry,
     tell_drain(region, now, entry, &none, false);
 }
 
-/* A shard is no longer here, otherwise than the coordinator knows: it is told by another registration. */
+/* Registers again, because a shard left without the coordinator's order. */
 static void report(struct region *region)
 {
     if (region->registered && !region->stopped)
@@ -524,7 +521,7 @@ static void report(struct region *region)
                         buf_slice(&region->coordinator.path));
 }
 
-/* It may also have it, and wait until it asks the store again. */
+/* The coordinator may know, and wait before it asks the store again. */
 static void report_again(struct region *region, uint64_t now)
 {
     region->is_misjudged = false;
@@ -562,7 +559,7 @@ void region_shard_started(struct region *region, uint64_t now, int32_t shard,
     struct entry *entry = &region->entries[index];
     struct hosting *hosting = entry->hosting;
     if (!hosting || fence_compare(fence, hosting->fence) != 0)
-        return; /* an older start */
+        return;
     if (hosting->state == HOSTING_STARTING)
         hosting->state = HOSTING_RUNNING;
     if (hosting->start_asked)
@@ -581,7 +578,7 @@ void region_shard_stopped(struct region *region, uint64_t now, int32_t shard,
     if (!hosting || hosting->state != HOSTING_STOPPING ||
         attempt_compare(attempt, hosting->stop) != 0) {
         REACHED("a shard stopped for a hand-off that was given up");
-        return; /* the hand-off was given up meanwhile */
+        return;
     }
     if (!ok) {
         REACHED("a hand-off failed: markers are missing");
@@ -618,7 +615,7 @@ void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,
     struct entry *entry = &region->entries[index];
     struct hosting *hosting = entry->hosting;
     if (!hosting || fence_compare(fence, hosting->fence) != 0)
-        return; /* it starts again under a newer one */
+        return; /* it starts again under a newer fence */
     region->reported_at = now;
     region->counters.fenced++;
     REACHED("a shard was fenced off");
@@ -636,8 +633,8 @@ void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,
     region_settle(region, now);
 }
 
-/* A newer coordinator allocates what nobody reports. A HostShard of the older one that is still on its way would be of a shard that
- * was not in the report. */
+/* A newer coordinator allocates what no region reports. The older one's late HostShard would name a
+ * shard outside the report. */
 static void leave_coordinator(struct region *region, uint64_t now,
                               const struct node_id *newer, uint64_t term)
 {
@@ -752,7 +749,7 @@ bool region_receive(struct region *region, uint64_t now,
           (slice_is(inbound->manifest, "R") ||
            slice_is(inbound->manifest, "D"))))
         return false;
-    if (region_is_silent(region)) { /* a coordinator that does not know yet */
+    if (region_is_silent(region)) {
         REACHED("a directive for a region that has stopped");
         if (inbound->sender.size && region_is_candidate(region, &inbound->from))
             region_send(region, &inbound->from, inbound->sender,

@@ -1,8 +1,8 @@
-/* Members, regions and what they report (behaviour 14.4, 14.10). A report is a claim: the higher fence wins. */
+/* Tracks members and regions, and judges reported shards: the higher fence wins. */
 #include <stdio.h>
 
 #define OUTBID_WAIT (10 * SECOND)
-#define QUESTIONS_MAX 10 /* one in each query interval: beyond a connection that has to be made anew */
+#define QUESTIONS_MAX 10 /* one in each query interval; long enough to make a connection again */
 
 #include "base/limits.h"
 #include "base/mark.h"
@@ -52,8 +52,9 @@ bool coordinator_has_to_ask(const struct coordinator *coordinator)
     return false;
 }
 
-/* The homes there are stand in the state that was read. So who cannot be reached, or does not answer, is not waited for: only those whose
- * regions will be there at once, lest the first one to register get all shards. Of a state that could not be read nothing is known. */
+/* The stored state names all homes, so first allocations wait only for members whose regions will
+ * register soon. Otherwise the first region would get all shards. If the state was unreadable, they
+ * wait for all members. */
 uint32_t coordinator_awaited(const struct coordinator *coordinator)
 {
     uint32_t count = 0;
@@ -117,7 +118,7 @@ void registration_ask_on(struct coordinator *coordinator,
         if (!member->is_question_due)
             continue;
         if (!coordinator_member_is_asked(member))
-            member->is_question_due = false; /* it has answered since */
+            member->is_question_due = false;
         else if (announce_room(coordinator))
             query(coordinator, member, outbox);
         else
@@ -149,7 +150,6 @@ void registrant_drop(struct registrant *region)
     mem_free(region);
 }
 
-/* Its shards want another home. */
 static void lose_shards(struct coordinator *coordinator,
                         struct registrant *region, enum probe_home why)
 {
@@ -195,8 +195,8 @@ void registrant_remove(struct coordinator *coordinator, uint64_t now,
         coordinator->is_ending = true;
 }
 
-/* What its lanes sent before may be on its way yet to shards that move: a region of this library stays as a proxy, which holds
- * and sends markers, until its node is removed. */
+/* Its lanes' messages may still travel to moving shards. So a region of this library stays as a
+ * proxy, which holds and sends markers, until its node is removed. */
 static void become_proxy(struct coordinator *coordinator,
                          struct registrant *region, struct outbox *outbox)
 {
@@ -221,11 +221,12 @@ void registrant_stopped(struct coordinator *coordinator, uint64_t now,
     if (!region->lanes || coordinator->is_cluster_stopping)
         registrant_remove(coordinator, now, region, PROBE_HOME_REGION_STOPPED,
                           outbox);
-    else if (!region->is_proxy) /* else it says it again */
+    else if (!region->is_proxy) /* else it repeats that */
         become_proxy(coordinator, region, outbox);
 }
 
-/* The homes that are known, or only those at one region; as many as SHARD_HOMES_MESSAGES_MAX allows. Gives how many. */
+/* Sends known homes, or those at one region, in at most SHARD_HOMES_MESSAGES_MAX messages. Returns
+ * their number. */
 static uint32_t send_homes(struct coordinator *coordinator,
                        struct registrant *to,
                        const struct registrant *only, struct outbox *outbox)
@@ -246,7 +247,7 @@ static uint32_t send_homes(struct coordinator *coordinator,
                 continue;
             if (!shard_is_tellable(coordinator, shard)) {
                 if (home != to)
-                    shard_tell_home(coordinator, shard, to, outbox); /* when it is */
+                    shard_tell_home(coordinator, shard, to, outbox);
                 continue;
             }
             if (messages == SHARD_HOMES_MESSAGES_MAX) {
@@ -288,7 +289,8 @@ void registration_acknowledge(struct coordinator *coordinator,
 uint32_t registration_greet(struct coordinator *coordinator,
                             struct registrant *region, struct outbox *outbox)
 {
-    /* Akka's order is the other one for a region that is new; ours forgets older fences at the acknowledgement. */
+    /* Akka sends the homes first to a new region. A region of this library forgets older fences at
+     * the acknowledgement. */
     bool is_ack_first = region->is_known || region->lanes;
     uint32_t homes;
 
@@ -321,7 +323,6 @@ static void lose(struct coordinator *coordinator, struct shard *shard,
     shard_tell_home(coordinator, shard, loser, outbox);
 }
 
-/* A region reports a shard that another one holds. */
 static void contest(struct coordinator *coordinator, uint64_t now,
                     struct shard *shard, struct registrant *region,
                     struct fence fence, struct outbox *outbox)
@@ -343,7 +344,7 @@ static void contest(struct coordinator *coordinator, uint64_t now,
         shard_announce(coordinator, now, shard, AUDIENCE_ALL, outbox);
     } else if (!shard->is_disputed) {
         REACHED("two regions hold a shard under the same fence");
-        shard->is_disputed = true; /* the home gets a higher fence */
+        shard->is_disputed = true;
         coordinator->disputed++;
     }
 }
@@ -362,7 +363,7 @@ static void claim(struct coordinator *coordinator, uint64_t now,
         shard->is_started = true;
         shard->is_refused = false;
     } else if (shard->home) {
-        shard->is_started = order == 0; /* else it has not got HostShard yet */
+        shard->is_started = order == 0;
         if (shard->is_started)
             shard->is_refused = false; /* the timer only asks whether it has started */
     } else if (order > 0 || (order == 0 && fence_compare(fence, shard->ended) > 0)) {
@@ -375,7 +376,7 @@ static void claim(struct coordinator *coordinator, uint64_t now,
                        outbox);
         shard->is_pushed = false;
     } else {
-        /* It was allocated or stopped since: it gets a new home, and this region learns it with a higher fence. */
+        /* It was stopped since. Its new home, with a higher fence, is announced to this region. */
         REACHED("a region reports a shard that has been stopped since");
         coordinator->counters.conflicts++;
         shard_wait(shard, region);
@@ -399,9 +400,10 @@ static void take_another_term(struct coordinator *coordinator)
                          coordinator->term_seen);
 }
 
-/* A coordinator that nobody here knows had a higher term, under which the store has fences: all of this one's would be refused. If it
- * lives on it does the same, so each time waits twice as long as the one before, and there is a last time, as long as the members are the
- * same. What comes in such a wait is kept: nobody may say it again. */
+/* Another coordinator, unknown here, has a higher term in the store, which would refuse this one's
+ * fences. If both live, they take higher terms in turn. So each wait doubles, and the number of
+ * times is limited until the members change. A term that comes during a wait is kept, because it
+ * may not come again. */
 void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
                         uint64_t stored_term)
 {
@@ -414,7 +416,7 @@ void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
         return;
     }
     if (times >= COORDINATOR_OUTBIDS_MAX) {
-        coordinator->outbid_term = stored_term; /* when the members change */
+        coordinator->outbid_term = stored_term; /* until the members change */
         if (!coordinator->counters.outbids_left++)
             trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
                       "higher terms of the store are not outbid any more, so "
@@ -451,7 +453,7 @@ void coordinator_outbid_due(struct coordinator *coordinator, uint64_t now)
     if (coordinator->is_active)
         coordinator_outbid(coordinator, now, term);
     else if (term > coordinator->term_seen)
-        coordinator->term_seen = term; /* the next one is above it */
+        coordinator->term_seen = term;
 }
 
 void coordinator_outbid_anew(struct coordinator *coordinator, uint64_t now)
@@ -463,7 +465,8 @@ void coordinator_outbid_anew(struct coordinator *coordinator, uint64_t now)
         timers_put(&coordinator->timers, now, TIMER_OUTBID, 0, 0);
 }
 
-/* A report between two terms lacks shards. It may be the region's last one: they are hosted with the next term. */
+/* A report between two terms lacks shards and may be the region's last. The next term hosts them
+ * again. */
 static void remember_lacking(struct registrant *region, uint64_t mark)
 {
     for (uint32_t i = 0; i < region->shards.count; i++) {
@@ -504,7 +507,7 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
     }
     take_another_term(coordinator);
     if (!region->lanes)
-        return; /* a JVM reports nothing */
+        return;
     if (!coordinator->is_active) {
         remember_lacking(region, mark);
         return;
@@ -515,7 +518,7 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
          i++) {
         struct registrant *other = coordinator->regions.items[i];
 
-        /* It registered before this region, and may know older homes of what was adopted. */
+        /* It may know older homes of the adopted shards. */
         if (other != region && other->has_old_homes && !other->is_terminating)
             (void)send_homes(coordinator, other, region, outbox);
     }
@@ -525,7 +528,7 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
         if (shard->handoff || (shard->mark == mark && shard->is_started))
             continue;
         if (shard->mark == mark) {
-            shard_host(coordinator, now, shard, outbox); /* under an older fence there */
+            shard_host(coordinator, now, shard, outbox); /* it runs under an older fence there */
             continue;
         }
         shard_rehost(coordinator, now, shard, outbox);
@@ -533,7 +536,7 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
     coordinator_outbid(coordinator, now, message->stored_term);
 }
 
-/* Why the registration is refused, or null. */
+/* Returns why the registration is refused, or null. */
 static const char *mismatch(struct coordinator *coordinator,
                             const struct shard_message *message, char *text,
                             size_t size)
@@ -559,7 +562,8 @@ static bool may_register(const struct coordinator_member *member,
         return false;
     if (member->peer.status == PEER_UP)
         return true;
-    /* What a leaving region hosts must be known to the next coordinator; a JVM's is not told by registering. */
+    /* The next coordinator must know the shards of a leaving region. A JVM's registration reports
+     * none. */
     return message->lanes && member->peer.status != PEER_JOINING &&
            member->peer.status != PEER_WEAKLY_UP &&
            member->peer.status != PEER_DOWN;
@@ -575,7 +579,7 @@ static struct registrant *registrant_new(struct coordinator *coordinator, uint64
     size_t offset = (size_t)(path.data - message->ref.data);
 
     SOMETIMES("a region registers anew under another name", region != NULL);
-    if (region) /* another life of the actor on the same node */
+    if (region) /* a new incarnation of the actor on the same node */
         registrant_remove(coordinator, now, region, PROBE_HOME_REGION_RENEWED,
                           outbox);
     if (coordinator->regions.count >= COORDINATOR_REGIONS_MAX) {
@@ -623,7 +627,7 @@ static void refuse(struct coordinator *coordinator, struct coordinator_member *m
                    struct outbox *outbox)
 {
     coordinator->counters.refused++;
-    member->has_answered = true; /* nothing of it counts */
+    member->has_answered = true;
     shard_message_send(outbox, &member->peer.node, path,
                        buf_slice(&coordinator->path),
                        &(struct shard_message){ .kind = SHARD_REFUSED,
@@ -674,13 +678,14 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     region = registrant_of(coordinator, &inbound->from, path);
     is_known = region != NULL;
     if (member->is_foreign && !is_proxy && !is_known) {
-        coordinator->counters.ignored_register++; /* its node has the role by mistake; a stored one has shards already */
+        /* its node has the role by mistake; a stored region already has shards */
+        coordinator->counters.ignored_register++;
         return;
     }
     report = is_proxy ? &member->proxy_report : &member->report;
     if (message->report && message->report <= *report) {
         REACHED("an older report came after a newer one");
-        coordinator->counters.stale++; /* delayed, or a second time: what it reports is old */
+        coordinator->counters.stale++; /* delayed or repeated, so its report is outdated */
         if (region && coordinator->is_active)
             registration_welcome(coordinator, region, true, outbox);
         return;
@@ -694,20 +699,21 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     region->is_registered = true;
     region->lanes = message->lanes;
     if (is_proxy && !region->is_proxy)
-        become_proxy(coordinator, region, outbox); /* that it has stopped was not heard */
+        become_proxy(coordinator, region, outbox); /* the message that it stopped was lost */
     if (!message->lanes ||
         (message->fence.term && message->fence.term != coordinator->term))
         region->has_old_homes = true;
     if (!is_proxy) {
         if (region->is_proxy)
             keep_region(coordinator, region);
-        region->is_proxy = false; /* whoever reports may host */
+        region->is_proxy = false; /* a region that reports may host */
         member->has_answered = true;
         take_report(coordinator, now, region, message, outbox);
     }
     if (coordinator->is_active)
         registration_welcome(coordinator, region, is_known, outbox);
+    /* a JVM does not report it */
     for (uint32_t i = 0; !region->lanes && is_new_here && i < region->shards.count; i++)
         if (coordinator->is_active && !region->shards.items[i]->handoff)
-            shard_host(coordinator, now, region->shards.items[i], outbox); /* a JVM does not report it */
+            shard_host(coordinator, now, region->shards.items[i], outbox);
 }

@@ -1,4 +1,4 @@
-/* What is remembered: the set of each shard, what is written of it, and how it is loaded. See remember.h. */
+/* Keeps, writes and loads the set of remembered entities of each shard. */
 #include "shard/remember_inside.h"
 
 #include "base/check.h"
@@ -114,7 +114,7 @@ struct remembered *remember_add(struct remember *remember,
     entity = mem_alloc(sizeof *entity + id.size);
     entity->id_size = (uint8_t)id.size;
     memcpy(entity->id, id.data, id.size);
-    (void)map_put(&at->ids, remembered_id(entity), entity); /* it was absent */
+    (void)map_put(&at->ids, remembered_id(entity), entity);
     remember->ids++;
     if (remember->options.changes_only)
         at->of_key[remember_key_of(id)]++;
@@ -128,7 +128,7 @@ static void drop(struct remember *remember, struct remember_shard *at,
     remember_move_drop(remember, at, entity);
     if (remember->options.changes_only)
         at->of_key[remember_key_of(remembered_id(entity))]--;
-    (void)map_take(&at->ids, remembered_id(entity)); /* itself */
+    (void)map_take(&at->ids, remembered_id(entity));
     mem_free(entity);
     remember->ids--;
 }
@@ -243,7 +243,6 @@ static void part_put(struct part *part, const struct remembered *entity)
         part->stop_count++;
 }
 
-/* The whole set as it shall be. */
 static uint32_t write_base(struct remember *remember,
                            struct remember_shard *at, int32_t shard)
 {
@@ -282,7 +281,7 @@ static uint32_t write_changes(struct remember *remember,
     return parts;
 }
 
-/* As many parts again as the base has, at least: the cost of bases stays in proportion to that of changes. */
+/* A base follows at least as many parts as it has, so its cost stays in proportion. */
 static bool wants_base(const struct remember *remember,
                        const struct remember_shard *at)
 {
@@ -338,7 +337,7 @@ void remember_write_next(struct remember *remember, uint64_t now,
         at->parts = write_base(remember, at, shard);
     else
         at->parts += write_changes(remember, at, shard);
-    /* What was written is what is wanted now; a later wish makes another write. */
+    /* Flying entities count as stored in their wanted state; a later change makes another write. */
     for (uint32_t i = 0; i < at->flying.count; i++)
         at->flying.items[i]->stored = at->flying.items[i]->wanted;
     remember->news.items[remember->news.count - 1].more = false;
@@ -383,7 +382,7 @@ void remember_refuse(struct remember *remember, int32_t shard,
 
     if (!entity || !entity->flying || !entity->stored)
         return;
-    if (entity->stays) { /* it lives on, and is stored again with the next change of others */
+    if (entity->stays) { /* stored again with the next changes of other nodes */
         entity->refused = true;
         entity->stored = false;
         return;
@@ -456,7 +455,7 @@ static bool load_ids(struct remember *remember, struct remember_shard *at,
     return !cursor->failed;
 }
 
-/* A base replaces what was read before it. */
+/* A base replaces everything read before it. */
 static void load_base(struct remember *remember, struct remember_shard *at)
 {
     struct map_entry entry;
@@ -479,7 +478,7 @@ bool remember_record(struct remember *remember, int32_t shard,
     uint8_t flags;
 
     if (!at || at->state == REMEMBER_READY)
-        return true; /* late */
+        return true;
     if (cursor_u8(&cursor) != REMEMBER_RECORD_VERSION)
         return false;
     flags = cursor_u8(&cursor);
@@ -492,8 +491,8 @@ bool remember_record(struct remember *remember, int32_t shard,
            load_ids(remember, at, &cursor, false) && !cursor_left(&cursor);
 }
 
-/* After a failure: what is stored is known again; what is not as it shall be is written. A replica has what it could not store or pass on, too, so
- * there a read says nothing of what is asked for, or leaves: it is written again. */
+/* After a failure: writes the differences from the stored set. A replica also holds changes that it
+ * failed to store. There a read does not confirm an open request, which is written again. */
 static void compare_all(struct remember *remember, struct remember_shard *at,
                         int32_t shard)
 {
@@ -508,9 +507,10 @@ static void compare_all(struct remember *remember, struct remember_shard *at,
             remember_store_again(remember, entity);
             is_open = true;
         }
-        if (!is_open && entity->stored && !entity->wanted) /* of a replica that was not asked before */
+        /* from a replica that was not asked before */
+        if (!is_open && entity->stored && !entity->wanted)
             remember_due_put(remember, at, entity);
-        if (!is_open) /* what its owner heard last is what was stored last */
+        if (!is_open) /* the owner knows what was stored last */
             entity->wanted = entity->stored;
         else if (remember->options.changes_only)
             entity->stored = !entity->wanted;
@@ -547,7 +547,7 @@ void remember_loaded(struct remember *remember, uint64_t now, int32_t shard)
     remember_write_next(remember, now, at, shard);
 }
 
-/* One second at first, doubled with each failure. */
+/* One second at first, doubled by each failure. */
 static uint64_t back_off_of(const struct remember *remember,
                             struct remember_shard *at)
 {
@@ -606,7 +606,7 @@ static void ask(struct remember *remember, uint64_t now,
                 struct remembered *entity, bool wanted, uint64_t token)
 {
     if (entity->stays && !entity->flying)
-        entity->stored = !wanted; /* it may be there or not, as others have heard of it or not */
+        entity->stored = !wanted; /* other nodes may have it or not */
     entity->wanted = wanted;
     entity->asked = true;
     entity->leaves = entity->stays = false;
@@ -670,7 +670,7 @@ void remember_stop(struct remember *remember, uint64_t now, int32_t shard,
 
     if (entity)
         ask(remember, now, at, shard, entity, false, token);
-    else if (at) /* it was never stored */
+    else if (at)
         vec_push(&remember->news,
                  ((struct remember_news){
                      .kind = REMEMBER_FORGOTTEN,

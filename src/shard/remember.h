@@ -1,24 +1,25 @@
-/* The remembered entities of one type on one lane: for each shard that is here the set of its entities, what of it is stored, and which of
- * them are still to be started. Lane machine. Behaviour 17.2, 17.6, 19.
+/* Tracks the remembered entities of one type on one lane: the set of each shard, which part is
+ * stored, and which entities must still start.
  *
- *   absent --begin--> LOADING --loaded--> READY --failed--> RELOADING --loaded--> READY
- *   any --end--> absent
+ * absent --begin--> LOADING --loaded--> READY --failed--> RELOADING --loaded--> READY
+ * any --end--> absent
  *
- * An entity's start is asked for (remember_start) before its first message is delivered, its stop (remember_stop) when it has ended for
- * good; REMEMBER_KEPT and REMEMBER_FORGOTTEN tell when that is stored. One write of a shard is under way at a time; what is asked for
- * meanwhile goes into the next one together, and what was taken back meanwhile into none. A write that failed is found out about by
- * loading anew, then what is missing is written: nothing that was asked for is lost.
+ * The caller requests an entity's start before its first message, and its stop after its permanent
+ * end. REMEMBER_KEPT and REMEMBER_FORGOTTEN report it stored. A shard has one write in progress;
+ * later changes go together into the next one, withdrawn ones into none. After a failed write the
+ * set is read again and missing changes are written, so no request is lost.
  *
- * A write comes in parts of bounded size (REMEMBER_WRITE, `more` in all but the last); all parts of one write belong into one commit. After
- * many parts the whole set is written as a base, which replaces what was stored before.
+ * A write has parts of bounded size (REMEMBER_WRITE, `more` in all but the last), for one commit.
+ * After many parts the whole set follows as a base, which replaces all before it.
  *
- * After remember_run the loaded entities are told one by one (REMEMBER_RESTART): all, so many in a time, or paced: the next batch when
- * the last one has recovered, twice as large when the store answered within the target or was not asked, half as large and after a pause
- * when not; a second after the last one in any case, half as large.
+ * After remember_run the entities restart (REMEMBER_RESTART): all at once, at a constant rate, or
+ * paced. A paced batch follows when the last one has recovered: twice as large if the store was
+ * fast or idle, else half as large and after a pause. After a second it follows anyway, half as
+ * large.
  *
- * One that belongs to another shard, since the number of shards is another one than when it was stored, is given back with remember_move:
- * REMEMBER_MOVE asks for its start there, again and again until remember_moved says that it is remembered there; then its stop is stored
- * here. So may a shard be that the type has not any more: one whose number is above its others. */
+ * If the number of shards has changed, an entity may belong to another shard: remember_move.
+ * REMEMBER_MOVE requests its start there until remember_moved; then its stop is stored here. A
+ * shard here may be above the type's new number. */
 #ifndef SHERD_SHARD_REMEMBER_H
 #define SHERD_SHARD_REMEMBER_H
 
@@ -32,61 +33,64 @@
 
 enum remember_strategy { REMEMBER_ALL, REMEMBER_CONSTANT, REMEMBER_PACED };
 
-/* 0: the default in brackets. */
+/* Zero means the default in brackets. */
 struct remember_options {
-    uint32_t shard_count; /* of the type */
+    uint32_t shard_count;
     enum remember_strategy strategy;
-    uint64_t frequency;      /* CONSTANT: ns between two batches (100 ms) */
-    uint32_t batch;          /* CONSTANT: entities in one (5) */
-    uint64_t target;         /* PACED: ns that a read of the store may take (20 ms) */
+    uint64_t frequency;      /* CONSTANT: ns between batches (100 ms) */
+    uint32_t batch;          /* CONSTANT: entities in a batch (5) */
+    uint64_t target;         /* PACED: ns for a read of the store (20 ms) */
     uint32_t part_ids;       /* changes in one part (100) */
-    uint32_t base_after;     /* parts after which a base is written, at the earliest (1000) */
-    bool changes_only;       /* no bases: the store keeps a set, not records, and what it failed to store may be read from it */
-    uint64_t failure_backoff; /* ns from a failure to the next try, at most (10 s); the first wait is of 1 s */
-    uint64_t load_timeout;   /* ns after which a load that lasts is logged (2 s) */
-    uint64_t write_timeout;  /* the same of a write (5 s) */
-    uint64_t move_again;     /* ns after which a move that nobody acknowledged is asked for again (2 s), doubled up to 16 times that */
-    uint32_t moves_max;      /* REMEMBER_MOVES_MAX, or less, where the buffers in which they wait have room for fewer */
-    uint32_t ids_max;        /* REMEMBERED_MAX, or less */
-    struct trace *trace;     /* lent for life; may be null */
-    const char *type;        /* of lines in it; lent for life */
+    uint32_t base_after;     /* parts before a base, at least (1000) */
+    /* no bases: the store keeps a set, and a read may return changes that failed */
+    bool changes_only;
+    uint64_t failure_backoff; /* longest pause after failures, ns (10 s); the first is 1 s */
+    uint64_t load_timeout;   /* ns until a load is logged as slow (2 s) */
+    uint64_t write_timeout;  /* the same for a write (5 s) */
+    uint64_t move_again; /* ns until a move is requested again (2 s), doubles up to 16 times this */
+    uint32_t moves_max; /* at most REMEMBER_MOVES_MAX; less if the buffers for moves are smaller */
+    uint32_t ids_max;        /* at most REMEMBERED_MAX */
+    struct trace *trace;     /* lent for its lifetime; may be null */
+    const char *type;        /* in log lines; lent likewise */
 };
 
 enum remember_news_kind {
-    REMEMBER_LOAD = 1,  /* read the shard's records: remember_record for each, then remember_loaded or remember_failed */
-    REMEMBER_LOADED,    /* its set is here */
-    REMEMBER_WRITE,     /* store `record`; then remember_written or remember_failed, once for all parts */
-    REMEMBER_KEPT,      /* token, id: its start is stored */
-    REMEMBER_FORGOTTEN, /* token, id: its stop is stored */
-    REMEMBER_REFUSED,   /* token, id: there are too many, or no place for it: it is not remembered */
-    REMEMBER_RESTART,   /* id: start it, if it does not run; or remember_move */
-    REMEMBER_MOVE,      /* id: start it in the shard to which it belongs; then remember_moved */
+    /* read the records: remember_record for each, then remember_loaded or remember_failed */
+    REMEMBER_LOAD = 1,
+    REMEMBER_LOADED,
+    /* store `record`; then remember_written or remember_failed, once for all parts */
+    REMEMBER_WRITE,
+    REMEMBER_KEPT,      /* token, id: start stored */
+    REMEMBER_FORGOTTEN, /* token, id: stop stored */
+    REMEMBER_REFUSED,   /* token, id: not remembered: at a limit, or no room in the store */
+    REMEMBER_RESTART,   /* id: start it, or remember_move */
+    REMEMBER_MOVE,      /* id: start it in its shard; then remember_moved */
 };
 
 struct remember_news {
     enum remember_news_kind kind;
     int32_t shard;
-    bool is_base; /* WRITE: of the first part: what was stored before is replaced */
+    bool is_base; /* WRITE, first part: replaces all before */
     bool more;    /* WRITE: another part follows */
     uint64_t token;
-    struct slice id;     /* lent until the next call on remember */
-    struct slice record; /* the same */
+    struct slice id;     /* lent until the next call for `remember` */
+    struct slice record; /* lent likewise */
 };
 
 struct remember_counters {
     uint64_t loads;
-    uint64_t failures; /* loads and writes */
+    uint64_t failures; /* of loads and writes */
     uint64_t writes;
     uint64_t bases;
-    uint64_t kept;     /* starts stored */
+    uint64_t kept;
     uint64_t forgotten;
     uint64_t restarted;
-    uint64_t batches;  /* PACED: that have begun */
-    uint64_t moved;    /* to other shards, each once */
+    uint64_t batches;  /* PACED: batches begun */
+    uint64_t moved;    /* each once */
     uint64_t refused;
-    uint64_t again;    /* stored again, since others had taken them out */
-    uint64_t late;     /* found by what others changed, and not by a read */
-    uint64_t ignored;  /* calls for shards that are not here */
+    uint64_t again;    /* stored again after other nodes removed them */
+    uint64_t late;     /* found in changes of other nodes */
+    uint64_t ignored;  /* calls for an absent shard */
 };
 
 struct remember_shard; /* private */
@@ -95,102 +99,102 @@ struct remembered;
 
 struct remember {
     struct remember_options options;
-    VEC(struct remember_shard *) shards; /* by shard_place; null when absent */
+    VEC(struct remember_shard *) shards; /* by shard_place; null if absent */
     uint32_t ids;      /* in all sets */
-    uint32_t dues;     /* of them, that wait for their restart */
-    VEC(int32_t) runs; /* shards with such, in order */
-    uint32_t window;   /* PACED: of the next batch */
-    uint32_t budget;   /* restarts left in this batch */
-    uint64_t reads;    /* PACED: measured when it began */
-    uint64_t alone;    /* PACED: ns that one read takes when there is no other; 0 = not known, and below any target */
-    uint64_t single;   /* PACED: ns of the mean after the last batch, if that was one of one; else 0 */
-    bool waits_for_store; /* PACED: the last batch was recovering at the last step */
-    uint64_t batch_at; /* PACED, CONSTANT: the next batch not before this */
-    uint64_t batch_by; /* PACED: the next batch by this, whatever recovers */
-    VEC(int32_t) movers; /* shards with entities to be moved, asked in turns */
-    uint32_t mover_at;   /* whose turn it is */
-    VEC(struct remember_slot) slots; /* moves that were asked for */
+    uint32_t dues;     /* waiting for a restart */
+    VEC(int32_t) runs; /* shards with such ids, in order */
+    uint32_t window;   /* PACED: size of the next batch */
+    uint32_t budget;   /* restarts left in the batch */
+    uint64_t reads;    /* PACED: reads measured before the batch */
+    uint64_t alone;    /* PACED: ns of a single read; 0 = unknown, below any target */
+    uint64_t single;   /* PACED: mean ns after a batch of one; else 0 */
+    bool waits_for_store; /* PACED: the last batch was recovering */
+    uint64_t batch_at; /* earliest time of the next batch */
+    uint64_t batch_by; /* PACED: latest time of the next batch */
+    VEC(int32_t) movers; /* shards with entities to move, in turn */
+    uint32_t mover_at;
+    VEC(struct remember_slot) slots; /* requested moves */
     VEC(uint32_t) slots_free;
     struct timers timers;
-    VEC(struct remember_news) news; /* id and record own copies */
+    VEC(struct remember_news) news; /* own copies of id and record */
     uint32_t news_head;
-    struct remember_news told; /* what the last news lent */
+    struct remember_news told;
     struct remember_counters counters;
 };
 
-/* The shards' entities of a type that remembers nothing need none of this: options->shard_count 0 makes an empty one, on which only
- * fini, step and the lookers may be called. */
+/* shard_count 0: an empty object for a type that remembers nothing; only fini, step and queries are
+ * allowed. */
 void remember_init(struct remember *remember,
                    const struct remember_options *options);
-void remember_fini(struct remember *remember); /* zero is fine */
+void remember_fini(struct remember *remember); /* zero is allowed */
 
 /* --- a shard --- */
 
-/* Its fence is claimed: REMEMBER_LOAD follows, then REMEMBER_LOADED. Again: forgets what it had and loads anew. |shard| < SHARDS_MAX. */
+/* The fence is claimed: REMEMBER_LOAD follows, then REMEMBER_LOADED. A repeated call loads anew.
+ * |shard| < SHARDS_MAX. */
 void remember_begin(struct remember *remember, uint64_t now, int32_t shard);
-/* One stored record, in order; lent. False: it is malformed, the load must end with remember_failed. */
+/* Takes one stored record, in order, lent. False if malformed: the load must end with
+ * remember_failed. */
 bool remember_record(struct remember *remember, int32_t shard,
                      struct slice record);
 void remember_loaded(struct remember *remember, uint64_t now, int32_t shard);
-/* Before remember_written: the store has no place for this start, of the write under way. REMEMBER_REFUSED follows where its owner waits. */
+/* The store has no room for this start; called before remember_written. REMEMBER_REFUSED follows if
+ * the owner waits. */
 void remember_refuse(struct remember *remember, int32_t shard,
                      struct slice id);
-/* A load or a write failed; loaded anew after a back-off. */
+/* A load or write failed; loads again after a pause. */
 void remember_failed(struct remember *remember, uint64_t now, int32_t shard,
                      const char *why);
-/* Of a store that others change, too (changes_only): what it has now of the ids of that key (remember_key_of), a record of starts, behind the answers to
- * all writes that it was told of. Who lives here and is not among them is stored again: somebody who had the shard before has taken it out, and
- * that came late. Who is among them and unknown here was put in by such a one, and is restarted as if it had been read. To be called once after
- * each remember_loaded, too: what came before it is not looked at. Lent. */
+/* Takes changes of other nodes to the store (changes_only): its present ids of that key as a record
+ * of starts, lent. Call it after the answers to all writes, and once after each remember_loaded;
+ * earlier calls are ignored. An entity that lives here and is missing is stored again, because an
+ * earlier home of the shard removed it late. An unknown one restarts as if it had been read. */
 void remember_changed(struct remember *remember, uint64_t now, int32_t shard,
                       uint32_t key, struct slice record);
-/* The write that was told last is stored. */
 void remember_written(struct remember *remember, uint64_t now, int32_t shard);
-/* Entities may start here: begins with REMEMBER_RESTART. */
 void remember_run(struct remember *remember, uint64_t now, int32_t shard);
-/* Its entities are being stopped: no more REMEMBER_RESTART. */
+/* Its entities stop: no more REMEMBER_RESTART. */
 void remember_halt(struct remember *remember, int32_t shard);
-/* It is not here any more. What is not stored is given up. */
+/* The shard has gone. Changes that are not stored are dropped. */
 void remember_end(struct remember *remember, int32_t shard);
 
 /* --- entities --- */
 
-/* Before the first message of an incarnation, and after its end for good. token: given back with the answer. At most one of both is
- * unanswered for an id. Copied. */
+/* Called before an incarnation's first message, and after the permanent end. The answer has
+ * `token`; an id has one open request at a time. Copied. */
 void remember_start(struct remember *remember, uint64_t now, int32_t shard,
                     struct slice id, uint64_t token);
 void remember_stop(struct remember *remember, uint64_t now, int32_t shard,
                    struct slice id, uint64_t token);
 
-/* An entity that REMEMBER_RESTART has told belongs to another shard. Of one that is still to be told, or does not move, neither call does
- * anything. Lent. */
+/* An entity of REMEMBER_RESTART belongs to another shard. Ignored before that news. Lent. */
 void remember_move(struct remember *remember, uint64_t now, int32_t shard,
                    struct slice id);
-/* It is started and remembered there. Lent. */
+/* The moved entity is remembered there. Ignored without a move. Lent. */
 void remember_moved(struct remember *remember, uint64_t now, int32_t shard,
                     struct slice id);
 
 /* --- time --- */
 
-/* How busy the store is, for PACED. */
+/* Load of the store, for PACED. */
 struct remember_pressure {
-    bool recovering;  /* some of the last batch still read the store, or wait for their turn. Others do not count: of a busy lane some always do */
-    uint64_t latency;    /* ns that a read takes; 0 = not known */
-    uint64_t reads;      /* so many were measured: when a batch has made none, the store is not what it waits for */
+    bool recovering;  /* part of the last batch still reads or waits for the store */
+    uint64_t latency;    /* ns; 0 = unknown */
+    uint64_t reads; /* reads measured so far; a batch without any does not wait for the store */
 };
 
-/* To be called in every turn while remember_deadline is due. */
+/* Call it each turn while remember_deadline is due. */
 void remember_step(struct remember *remember, uint64_t now,
                    const struct remember_pressure *pressure);
 uint64_t remember_deadline(const struct remember *remember);
 bool remember_next_news(struct remember *remember, struct remember_news *news);
 
-/* --- to look at --- */
+/* --- queries --- */
 
-/* Is this entity's start stored, or asked for and no stop since? */
+/* True if its start is stored, or requested without a later stop. */
 bool remember_has(const struct remember *remember, int32_t shard,
                   struct slice id);
-bool remember_is_ready(const struct remember *remember, int32_t shard); /* its set is here */
+bool remember_is_ready(const struct remember *remember, int32_t shard);
 uint32_t remember_count(const struct remember *remember, int32_t shard);
 
 #endif

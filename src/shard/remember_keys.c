@@ -1,4 +1,4 @@
-/* Keys of remembered entities in distributed data, and the changes of a write. See remember_keys.h. */
+/* Implements the keys and changes of remembered entities in distributed data. */
 #include "shard/remember_keys.h"
 
 #include <stdlib.h>
@@ -41,7 +41,6 @@ struct remember_changes remember_changes_of(struct slice records)
     return (struct remember_changes){ .cursor = cursor_of(records), .list = 2 };
 }
 
-/* The next list that may have ids; false at the end. */
 static bool next_list(struct remember_changes *changes)
 {
     struct cursor *cursor = &changes->cursor;
@@ -54,7 +53,7 @@ static bool next_list(struct remember_changes *changes)
         return false;
     if (cursor_u8(cursor) != REMEMBER_RECORD_VERSION)
         return false;
-    (void)cursor_u8(cursor); /* flags: what is written to keys is changes only */
+    (void)cursor_u8(cursor); /* flags: keys get changes only */
     changes->left = cursor_varint(cursor);
     changes->list = 0;
     return true;

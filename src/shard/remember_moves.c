@@ -1,12 +1,12 @@
-/* Who belongs to another shard, since the number of shards is another one than when it was stored: asked to start there until that is
- * acknowledged, then its stop is stored here. Behaviour 19.4. */
+/* Moves entities that belong to another shard since the number of shards changed: requests their
+ * start there until acknowledged, then stores their stop here. */
 #include "shard/remember_inside.h"
 
 #include "base/bound.h"
 #include "base/limits.h"
 #include "base/mark.h"
 
-#define DOUBLINGS 4 /* of the time until a move is asked for again */
+#define DOUBLINGS 4 /* of the pause between requests */
 
 static void slot_free(struct remember *remember, struct remembered *entity)
 {
@@ -54,7 +54,6 @@ static void ask_to_move(struct remember *remember, uint64_t now, int32_t shard,
     remember_tell(remember, REMEMBER_MOVE, shard, entity);
 }
 
-/* The next one of the shard; null when it has none left. */
 static struct remembered *next_of(struct remember_shard *at)
 {
     while (at->move_head < at->moves.count) {
@@ -70,7 +69,8 @@ static struct remembered *next_of(struct remember_shard *at)
     return NULL;
 }
 
-/* As many as there is room for: one of each shard in turns, so that none of them waits for others' answers. */
+/* As many as there is room for, from each shard in turn, so that none waits for another's
+ * answers. */
 static void go_on(struct remember *remember, uint64_t now)
 {
     while (remember->movers.count && has_slot(remember)) {
@@ -93,7 +93,6 @@ static void go_on(struct remember *remember, uint64_t now)
     }
 }
 
-/* Gives back the taken front, once it is the larger part. */
 static void close_up(struct remember_shard *at)
 {
     uint32_t left = 0;
@@ -144,7 +143,7 @@ void remember_moved(struct remember *remember, uint64_t now, int32_t shard,
     struct remember_shard *at = remember_shard_of(remember, shard);
     struct remembered *entity = at ? remember_find(at, id) : NULL;
 
-    if (!entity || (!entity->slot && !entity->move_at)) /* a second answer, or of a former life */
+    if (!entity || (!entity->slot && !entity->move_at)) /* repeated, or of an earlier incarnation */
         return;
     remember_move_drop(remember, at, entity);
     remember->counters.moved++;
@@ -187,7 +186,7 @@ void remember_moves_drop(struct remember *remember, struct remember_shard *at)
     }
 }
 
-/* Behind those of its shard that were not asked yet. */
+/* It goes after those without a request. */
 void remember_move_again(struct remember *remember, uint64_t now,
                          const struct timer *timer)
 {

@@ -1,4 +1,5 @@
-/* What others change of a store that they have, too: who lives is stored again, who is new starts. Behaviour 19.3. See remember.h. */
+/* Handles changes of other nodes to a shared store: stores living entities again, and starts new
+ * ones. */
 #include "shard/remember_inside.h"
 
 #include "base/mark.h"
@@ -13,8 +14,8 @@ void remember_store_again(struct remember *remember, struct remembered *entity)
     remember->counters.again++;
 }
 
-/* Whoever is being stored or forgotten here is known: what is said of a key comes behind the answers to all writes before it. So others have put it
- * in, as one that a read finds. Null: it stays where it is. */
+/* Changes of a key come after the answers to all earlier writes, so an unknown entity was added by
+ * another node. Null: it stays. */
 static struct remembered *comes_late(struct remember *remember,
                                      struct remember_shard *at, uint32_t key,
                                      struct slice id)
@@ -22,8 +23,8 @@ static struct remembered *comes_late(struct remember *remember,
     struct remembered *entity;
 
     if (!id.size || remember_key_of(id) != key)
-        return NULL; /* nobody would take it out of there */
-    if (ZOO(D6T) || remember_reads_few()) /* with this a read of too few is made good */
+        return NULL; /* no node would remove it there */
+    if (ZOO(D6T) || remember_reads_few()) /* this would repair such a read */
         return NULL;
     entity = remember_add(remember, at, id);
     if (!entity)
@@ -35,7 +36,7 @@ static struct remembered *comes_late(struct remember *remember,
     return entity;
 }
 
-/* Marks who is in the store. Returns how many of the key's ids that are. */
+/* Returns how many ids of the key are in the store. */
 static uint32_t take_starts(struct remember *remember,
                             struct remember_shard *at, uint32_t key,
                             struct slice record)
@@ -72,7 +73,7 @@ static void unmark(const struct remember_shard *at, struct slice record)
     }
 }
 
-/* Of those who are not marked. Goes through all ids: where somebody is missing, or on the way into the store, only. */
+/* Goes through all ids, so only if one is missing or on its way. */
 static uint32_t queue_missing(struct remember *remember,
                               struct remember_shard *at, uint32_t key)
 {
@@ -105,7 +106,7 @@ void remember_changed(struct remember *remember, uint64_t now, int32_t shard,
     uint32_t count;
 
     if (!at || at->state != REMEMBER_READY)
-        return; /* once it is read it is told anew how the keys are */
+        return;
     is_lined_up = at->dues.count > 0;
     there = take_starts(remember, at, key, record);
     count = (uint32_t)(remember->counters.late - late);

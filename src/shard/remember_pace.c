@@ -1,4 +1,4 @@
-/* Who starts again with its shard, how fast, and what is due in time. Behaviour 19.4. */
+/* Restarts a shard's entities at the configured pace, and runs the timers. */
 #include "shard/remember_inside.h"
 
 #include "base/check.h"
@@ -6,9 +6,9 @@
 #include "base/zoo.h"
 #include "shard/shard_id.h"
 
-#define ALL_STEP 1000u    /* restarts told in one step, whatever the strategy: the rest comes in the next turn */
+#define ALL_STEP 1000u    /* restarts in one step, with any strategy */
 #define WINDOW_MAX 1024u
-#define BATCH_LATEST SECOND /* after the one before it, however slow the store is */
+#define BATCH_LATEST SECOND /* after the last batch, even if the store is slow */
 
 void remember_due_put(struct remember *remember, struct remember_shard *at,
                     struct remembered *entity)
@@ -68,7 +68,7 @@ void remember_halt(struct remember *remember, int32_t shard)
         return;
     remember_dues_drop(remember, at);
     remember_moves_drop(remember, at);
-    at->runs = false; /* nor what a second read brings */
+    at->runs = false; /* a second read starts nothing either */
 }
 
 static void halve(struct remember *remember)
@@ -76,8 +76,8 @@ static void halve(struct remember *remember)
     remember->window = remember->window > 1 ? remember->window / 2 : 1;
 }
 
-/* What one read takes when it is the only one: after a batch of one, when the mean does not fall any more from what larger ones left in it; and
- * never more than any batch's. */
+/* Time of a single read: a lower mean counts at once. A batch of one counts when its mean no longer
+ * falls. */
 static void measure_alone(struct remember *remember, uint64_t latency)
 {
     bool is_alone = remember->window == 1;
@@ -88,8 +88,8 @@ static void measure_alone(struct remember *remember, uint64_t latency)
     remember->single = is_alone ? latency : 0;
 }
 
-/* No size of batches brings the time of a read below that. With twice as much about half of it is spent waiting for others of the batch: the store has
- * always something to do, and no long row. */
+/* No batch size makes a read faster than a single one. At twice that, reads wait half the time for
+ * their batch: the store is busy, and its queue short. */
 static uint64_t target_of(const struct remember *remember)
 {
     uint64_t target = remember->options.target;
@@ -108,7 +108,6 @@ static bool is_slow(struct remember *remember,
     return pressure->latency > target_of(remember);
 }
 
-/* What the last batch took sets the size of the next one. */
 static void begin_paced(struct remember *remember, uint64_t now,
                         const struct remember_pressure *pressure)
 {
@@ -121,7 +120,7 @@ static void begin_paced(struct remember *remember, uint64_t now,
 
         REACHED("restarts are paced: the store is slower than wanted");
         halve(remember);
-        remember->batch_at = now + pause; /* half of the store's time is others' */
+        remember->batch_at = now + pause; /* leaves half of the store's time to others */
     } else if (pressure->recovering) {
         REACHED("restarts are paced: a batch has not recovered in time for the next one");
         halve(remember);
@@ -134,7 +133,6 @@ static void begin_paced(struct remember *remember, uint64_t now,
     remember->counters.batches++;
 }
 
-/* A batch may begin: how large. */
 static void begin_batch(struct remember *remember, uint64_t now,
                         const struct remember_pressure *pressure)
 {
@@ -156,7 +154,7 @@ static void begin_batch(struct remember *remember, uint64_t now,
     }
 }
 
-/* Tells restarts of the first shard in the row; false when it has none left. */
+/* Restarts from the first shard in the queue; false if none is left. */
 static bool restart_some(struct remember *remember, int32_t shard)
 {
     struct remember_shard *at = remember_here(remember, shard);
@@ -195,7 +193,7 @@ static void time_is_over(struct remember *remember, uint64_t now,
     }
     if (at->is_late)
         return;
-    /* The store answers in the end, or fails: to ask anew would only add to its work. */
+    /* The store answers in the end, or fails. Asking again adds to its work. */
     at->is_late = true;
     trace_put(remember->options.trace, TRACE_WARNING, "shard",
               "%s of remembered entities takes long type=%s shard=%d",
@@ -249,6 +247,6 @@ uint64_t remember_deadline(const struct remember *remember)
         return 0;
     if (remember->options.strategy == REMEMBER_PACED &&
         remember->waits_for_store && batch < remember->batch_by)
-        batch = remember->batch_by; /* its answers bring a turn before */
+        batch = remember->batch_by; /* its answers cause an earlier turn */
     return batch < deadline ? batch : deadline;
 }

@@ -1,3 +1,4 @@
+/* Implements the table of routes of one lane and the messages that wait for a home. */
 #include "shard/route.h"
 
 #include "base/limits.h"
@@ -49,7 +50,7 @@ bool routes_next_news(struct routes *routes, struct routes_news *news)
     return true;
 }
 
-/* The index of a shard; -1, counted, when there is none. */
+/* Counts and returns -1 if there is none. */
 static int64_t index_of(struct routes *routes, int32_t shard)
 {
     int64_t index = shard_index(shard, routes->shard_count);
@@ -73,7 +74,7 @@ static void drop_queue_if_empty(struct routes *routes, int64_t index)
     }
 }
 
-/* Asks for the home of a shard without one, once, because something waits for it. */
+/* Once, because a message waits. */
 static void ask(struct routes *routes, int64_t index, int32_t shard)
 {
     struct route *route = &routes->table[index];
@@ -205,7 +206,7 @@ void routes_hold_begin(struct routes *routes, int32_t shard)
         return;
     struct route *route = &routes->table[index];
     bool asked = route->asked;
-    /* Control keeps the question that was asked: it is not put again. */
+    /* Control still has the question. */
     *route = (struct route){ ROUTE_HELD, ROUTE_UNKNOWN, 0, asked, 0 };
     routes->counters.hold_begun++;
     if (routes->waiting[index])

@@ -1,4 +1,4 @@
-/* Which region is a shard's home: allocation, HostShard and its repetition, and who is told (behaviour 14.5, 14.6, 14.8). */
+/* Gives shards their homes: allocation, HostShard and its repetition, choice of moves. */
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
@@ -7,9 +7,10 @@
 #include "shard/handoff.h"
 #include "shard/shard_id.h"
 
-#define REFUSALS_QUICK 8   /* so often a home that refuses is asked each second */
-#define REHOST_DOUBLINGS 5 /* then the wait doubles, to 32 s */
-#define VIEW_COST 16 /* what looking a region up costs, in regions compared: its node and its member stand elsewhere */
+#define REFUSALS_QUICK 8   /* refusals that are answered after a second each */
+#define REHOST_DOUBLINGS 5 /* later waits double, up to 32 s */
+/* cost of one region's view, in compared regions; its data are elsewhere in memory */
+#define VIEW_COST 16
 
 struct shard *shard_find(const struct coordinator *coordinator,
                          struct slice id)
@@ -53,7 +54,7 @@ void shard_probe(const struct coordinator *coordinator, enum probe_kind kind,
 
     if (!coordinator->probes)
         return;
-    (void)shard_parse(shard->id, &probe.shard); /* else it stays none */
+    (void)shard_parse(shard->id, &probe.shard);
     probe.node = shard->home->node;
     probes_put(coordinator->probes, &probe);
 }
@@ -136,11 +137,12 @@ void shard_wait(struct shard *shard, struct registrant *region)
     for (uint32_t i = 0; i < shard->waiting.count; i++)
         if (shard->waiting.items[i] == region)
             return;
-    vec_push(&shard->waiting, region); /* at most one for each region */
+    vec_push(&shard->waiting, region); /* at most one entry for each region */
 }
 
-/* When the store may be asked again. It refuses a few fences where the epochs of former homes are ahead, and all of them
- * where a newer coordinator has a higher term: the regions' reports tell it, but another term is not taken each time. */
+/* When the store may be asked again. It refuses a few fences if former epochs were higher, and all
+ * of them if a newer coordinator has a higher term. Regions report such a term, but the coordinator
+ * does not take a new one each time. */
 static uint64_t rehost_after(const struct shard *shard)
 {
     uint32_t late = shard->refusals > REFUSALS_QUICK
@@ -153,9 +155,9 @@ static uint64_t rehost_after(const struct shard *shard)
            (SECOND << (late < REHOST_DOUBLINGS ? late : REHOST_DOUBLINGS));
 }
 
-/* The home says that it does not host it. Perhaps the store refused its fence, so the same one would be refused again;
- * if HostShard is on its way only, the region claims once more. At most once a second, and less often when that goes on:
- * a newer coordinator may be at work. */
+/* The home does not have the shard. The store would refuse the same fence again, so it is raised.
+ * If HostShard was only late, the region claims once more. At most once a second, then less often,
+ * as a newer coordinator may be active. */
 void shard_rehost(struct coordinator *coordinator, uint64_t now,
                   struct shard *shard, struct outbox *outbox)
 {
@@ -169,7 +171,7 @@ void shard_rehost(struct coordinator *coordinator, uint64_t now,
     if (now < after) {
         REACHED("a home refuses a shard twice within a second");
         if (shard->is_refused)
-            return; /* each report of the region names all that it lacks: one timer is enough */
+            return; /* reports name all lacking shards; one timer is enough */
         shard->is_started = false;
         shard->is_refused = true;
         shard->generation++;
@@ -208,7 +210,7 @@ static bool is_candidate(const struct registrant *region)
            !region->is_shutting_down && !region->is_terminating;
 }
 
-/* First allocations need to know what every member hosts, and enough regions (behaviour 14.5). */
+/* First allocations need every member's report and enough regions. */
 static bool may_allocate(struct coordinator *coordinator)
 {
     uint32_t regions = 0;
@@ -256,14 +258,14 @@ static void place(struct coordinator *coordinator, uint64_t now,
               (int)region->ref.size, region->ref.data,
               (unsigned long long)shard->fence.term,
               (unsigned long long)shard->fence.epoch);
-    shard_host(coordinator, now, shard, outbox); /* before anybody is told */
+    shard_host(coordinator, now, shard, outbox); /* before any other region learns the home */
     shard_announce(coordinator, now, shard,
                    shard->is_pushed ? AUDIENCE_ALL : AUDIENCE_UNSURE, outbox);
     shard->is_pushed = false;
 }
 
-/* When every region shuts down, those are the last resort for messages that wait: the shard starts, reads them, and is handed
- * off again. Only a region of this library takes a shard while it shuts down. */
+/* If all regions shut down, one of this library still takes the shard: it starts, reads its waiting
+ * messages, and is handed off again. */
 static bool is_last_resort(const struct registrant *region)
 {
     return region->is_shutting_down && !region->is_dismissed &&
@@ -288,7 +290,7 @@ void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
     if (!coordinator->unplaced || !may_allocate(coordinator))
         return;
     if (!*room) {
-        coordinator->is_placing = true; /* as a hundred members go in a step */
+        coordinator->is_placing = true;
         return;
     }
     views = mem_alloc(coordinator->regions.count * sizeof *views);
@@ -346,7 +348,7 @@ void shard_homes_receive(struct coordinator *coordinator, uint64_t now,
     }
     shard_wait(shard, region);
     if (!shard->home)
-        shard_want(coordinator, shard); /* settled after every message */
+        shard_want(coordinator, shard);
     SOMETIMES("a home is asked for while the shard moves",
               shard->handoff != NULL);
     SOMETIMES("a home is asked for while it is being stored",
@@ -393,7 +395,7 @@ void shard_homes_move(struct coordinator *coordinator, uint64_t now,
               coordinator->moves_head < coordinator->moves.count);
 }
 
-/* How many hand-offs may begin since some have failed: those that are open count, however many rebalances began them. */
+/* Hand-offs that may begin after failures. All open ones count. */
 static uint32_t moves_room(const struct coordinator *coordinator)
 {
     uint32_t open = coordinator->handoffs.count;

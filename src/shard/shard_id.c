@@ -1,3 +1,4 @@
+/* Converts shard ids between numbers and decimal text. */
 #include "shard/shard_id.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* A shard's id: a small signed number here, decimal text on the wire (wire 7.4.4). */
+/* Converts a shard's id between a small signed number and its decimal text on the wire. */
 #ifndef SHERD_SHARD_SHARD_ID_H
 #define SHERD_SHARD_SHARD_ID_H
 
@@ -6,19 +6,21 @@
 
 #define SHARD_TEXT_MAX 12 /* "-2147483648" and a zero byte */
 
-/* Writes the text, lent by `text`. */
+/* Writes the text into `text`, which lends the result. */
 struct slice shard_text(int32_t shard, char text[SHARD_TEXT_MAX]);
-/* Reads a text as shard_text writes it and nothing else; false otherwise. */
+/* Reads a text in the form of shard_text. Returns false for any other. */
 bool shard_parse(struct slice text, int32_t *shard);
 
-/* The index of a shard in a table of a type's shards, or -1 when it is not one of them: a shard is -(n-1)..n-1. */
+/* Returns the index in a table of a type's shards, or -1 if it is no shard of the type. Shards are
+ * -(n-1)..n-1. */
 static inline int64_t shard_index(int32_t shard, uint32_t shard_count)
 {
     int64_t index = (int64_t)shard + shard_count - 1;
     return index >= 0 && index <= 2 * (int64_t)shard_count - 2 ? index : -1;
 }
 
-/* A place for each shard that is the same whatever the number of shards: 0, -1, 1, -2, 2 and so on. |shard| < SHARDS_MAX. */
+/* Returns a place for each shard that does not depend on the number of shards: 0, -1, 1, -2, 2 and
+ * so on. |shard| < SHARDS_MAX. */
 static inline uint32_t shard_place(int32_t shard)
 {
     return shard < 0 ? 2 * (0 - (uint32_t)shard) - 1 : 2 * (uint32_t)shard;

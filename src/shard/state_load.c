@@ -1,4 +1,5 @@
-/* Taking over what a coordinator before has stored: its regions, homes and fences, beside what was reported since. */
+/* Loads the state stored by the previous coordinator, and compares it with the reports that have
+ * arrived since. */
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
@@ -6,11 +7,11 @@
 #include "shard/state_store.h"
 #include "shard/stored.h"
 
-/* What a thousand stored regions are looked up in, instead of in lists. */
+/* Indexes in place of searches, for a thousand regions. */
 struct loading {
-    struct map members; /* port and host -> the first member there */
+    struct map members; /* port and host -> first member at that address */
     struct map nodes;   /* uids of nodes with a registrant -> the coordinator */
-    struct map regions; /* ref -> what was loaded */
+    struct map regions; /* ref -> loaded region */
 };
 
 static void put_place(struct buf *key, const struct address *address)
@@ -29,12 +30,12 @@ static void begin_loading(struct coordinator *coordinator,
         struct coordinator_member *member = coordinator->members.items[i];
 
         put_place(&key, &member->peer.node.address);
-        (void)map_put(&loading->members, buf_slice(&key), member); /* the first one stays */
+        (void)map_put(&loading->members, buf_slice(&key), member);
     }
     for (uint32_t i = 0; i < coordinator->regions.count; i++)
         (void)map_put(&loading->nodes,
                       map_u64(&coordinator->regions.items[i]->node.uid),
-                      coordinator); /* may have two */
+                      coordinator); /* a node may have two */
     buf_fini(&key);
 }
 
@@ -57,7 +58,6 @@ static struct coordinator_member *member_at(const struct loading *loading,
     return member;
 }
 
-/* As registrant_of. */
 static struct registrant *loaded_of(const struct coordinator *coordinator,
                                     const struct loading *loading,
                                     const struct node_id *node,
@@ -68,7 +68,7 @@ static struct registrant *loaded_of(const struct coordinator *coordinator,
                : NULL;
 }
 
-/* A region that is stored, as a registrant that has not registered yet; null when it cannot be there any more. */
+/* Null if the region cannot exist any more. */
 static struct registrant *load_region(struct coordinator *coordinator,
                                       struct loading *loading,
                                       struct slice ref, bool is_proxy)
@@ -85,14 +85,14 @@ static struct registrant *load_region(struct coordinator *coordinator,
         return NULL;
     region = loaded_of(coordinator, loading, &member->peer.node, path);
     if (region && region->is_proxy == is_proxy)
-        region->version = 0; /* it registered already, and is stored */
+        region->version = 0;
     if (!region &&
         loaded_of(coordinator, loading, &member->peer.node, path_plain(path)))
-        return NULL; /* a former life of one that has registered */
+        return NULL;
     if (region || coordinator->regions.count >= COORDINATOR_REGIONS_MAX)
         return region;
     (void)map_put(&loading->nodes, map_u64(&member->peer.node.uid),
-                  coordinator); /* its region and its proxy */
+                  coordinator);
     return registrant_load(coordinator, &member->peer.node, ref, path,
                            is_proxy);
 }
@@ -104,7 +104,7 @@ static void load_home(struct coordinator *coordinator,
 
     if (!shard)
         return;
-    /* It went with the coordinator, or a region had the shard after it and has gone again since it reported that. */
+    /* The region is gone, or another one had the shard later, reported it, and is gone too. */
     if (!region || region->is_proxy ||
         (!shard->home && fence_compare(shard->loaded, shard->fence) < 0)) {
         if (!shard->home) {
@@ -113,7 +113,7 @@ static void load_home(struct coordinator *coordinator,
         }
         return;
     }
-    /* A region that has registered meanwhile reported a newer home, or an older one. */
+    /* A region that registered meanwhile reported a newer home, or an older one. */
     if (shard->home && shard->home != region) {
         SOMETIMES("a region reports another home than the one that is stored",
                   true);
@@ -129,10 +129,10 @@ static void load_home(struct coordinator *coordinator,
     else
         return;
     shard->is_started = false;
-    /* Its report lacked the shard, or had an older fence: as in a later one, the next fence is a higher one. */
+    /* Its report lacked the shard or had an older fence, so the next fence is higher. */
     shard->is_refused = region->is_registered && region->lanes;
     coordinator->counters.loaded++;
-    shard->version = 0; /* it is what is stored */
+    shard->version = 0; /* the stored value */
 }
 
 static void load_fences(struct coordinator *coordinator,
@@ -162,7 +162,7 @@ static void load_fences(struct coordinator *coordinator,
         coordinator->term_seen = stored->term;
 }
 
-/* A home that was reported before the stored fences were known, and that is older: as in a report that comes later. */
+/* An older home, reported before the stored fences were known. */
 static void refuse_older(struct coordinator *coordinator, struct shard *shard)
 {
     struct registrant *region = shard->home;

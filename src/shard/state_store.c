@@ -1,4 +1,4 @@
-/* Reading and writing a coordinator's state: the order of things, and what is said when it is stored. */
+/* Reads and writes a coordinator's state, and releases announcements when it is stored. */
 #include "shard/state_store.h"
 
 #include "base/limits.h"
@@ -8,12 +8,13 @@
 #include "shard/stored.h"
 
 #define PART_REGIONS 64
-#define PART_SHARDS 256 /* in one part: smaller ones repeat the regions' refs more often, larger ones cost more at each change */
-#define PAUSE (100 * MS) /* after a failure; doubled with each */
+/* smaller parts repeat region refs more often, larger ones cost more at each change */
+#define PART_SHARDS 256
+#define PAUSE (100 * MS) /* after a failure; doubled by each further one */
 #define PAUSE_DOUBLINGS 5
-#define HURRY_INTERVAL (200 * MS) /* members that change at once: after a cut or a crash, as their connections are made */
-#define ALL_MEMBERS 100 /* up to so many have the last write; of more, as many as any: some that leave at once are few of them */
-#define FIRST_TIMEOUT_MS 1000 /* of a try, doubled up to the setting: what was lost with a connection is said again soon */
+#define HURRY_INTERVAL (200 * MS) /* connections return together after a cut or a crash */
+#define ALL_MEMBERS 100 /* up to this many members get the last write; of more, few leave at once */
+#define FIRST_TIMEOUT_MS 1000 /* doubled up to the setting; repeats soon after a lost connection */
 
 static void probe(const struct coordinator *coordinator, enum probe_kind kind,
                   uint64_t ticket, struct slice bytes)
@@ -99,7 +100,8 @@ bool is_kept(const struct coordinator *coordinator, uint64_t version)
 
 /* ---- writing ---- */
 
-/* Packing a part takes a tenth of a ms, and all are packed anew when regions go: false when the step may pack no more. */
+/* A part takes a tenth of a ms, and a removed region makes all parts pack anew. False: no more in
+ * this step. */
 static bool may_pack(struct coordinator *coordinator)
 {
     uint32_t *room = &coordinator->telling.room->packs;
@@ -141,7 +143,7 @@ static void gossip_pack_part(struct coordinator *coordinator, uint32_t index,
     part->is_changed = false;
 }
 
-/* Those from the first one that is not packed as it is; what goes away moves all that follow. False: not all yet. */
+/* From the first changed one on; a removal moves all that follow. False: some are left. */
 static bool pack_regions(struct coordinator *coordinator, struct buf *bytes)
 {
     struct state_store *state_store = &coordinator->state_store;
@@ -169,7 +171,7 @@ static bool pack_regions(struct coordinator *coordinator, struct buf *bytes)
     return true;
 }
 
-/* To write a large state takes as long as to pack what a step may: neither is done beside the other. */
+/* Writing a large state takes as long as a step's packing, so a step does one of them. */
 static bool may_write(const struct coordinator *coordinator)
 {
     const struct state_store *state_store = &coordinator->state_store;
@@ -180,14 +182,14 @@ static bool may_write(const struct coordinator *coordinator)
                COORDINATOR_PACKS_MAX;
 }
 
-/* What has changed. False: there is more, or all is to be written, in the next step. */
+/* False: the next step packs the rest, or writes. */
 static bool pack_parts(struct coordinator *coordinator)
 {
     struct state_store *state_store = &coordinator->state_store;
     struct buf bytes = { 0 };
     bool is_all, has_room = coordinator->telling.room->packs > 0;
 
-    /* What is packed may change before the last one is; not without end. */
+    /* Packed parts may change before the last is packed, but not endlessly. */
     state_store->is_hasty =
         state_store->pack_steps > 2 * (state_store->parts.count +
                                    state_store->regions.count + 4);
@@ -205,7 +207,7 @@ static bool pack_parts(struct coordinator *coordinator)
     if (is_all)
         state_store->pack_steps = 0;
     else if (has_room || !state_store->pack_steps)
-        state_store->pack_steps++; /* it is asked more than once in a step */
+        state_store->pack_steps++; /* called more than once in a step */
     return is_all;
 }
 
@@ -287,7 +289,7 @@ void state_store_settle(struct coordinator *coordinator)
 {
     struct state_store *state_store = &coordinator->state_store;
 
-    /* Of homes that are found in several steps one write is made. */
+    /* Homes that several steps find go into one write. */
     bool comes_more = coordinator->is_placing && coordinator->is_active &&
                       !coordinator->is_ending;
 
@@ -306,7 +308,7 @@ bool state_store_hands_over(struct coordinator *coordinator)
         return false;
     if (!state_store->hands_over && !state_store->is_asked) {
         state_store->hands_over = true;
-        state_store->failures = 0; /* one try, and a short one */
+        state_store->failures = 0; /* one short try */
         state_store->is_paused = false;
         state_store->generation++;
     }
@@ -330,7 +332,7 @@ void state_store_hurry(struct coordinator *coordinator, uint64_t now)
     state_store->hurry_after = now + HURRY_INTERVAL;
     REACHED("a write or read of a coordinator's state begins again: its members have changed");
     state_store->is_asked = state_store->is_paused = false;
-    state_store->ticket++; /* the answer to the former one is not this one's */
+    state_store->ticket++; /* the former answer no longer counts */
     state_store->generation++;
     state_store->wants = true;
 }
@@ -340,7 +342,7 @@ void state_store_hurry_due(struct coordinator *coordinator, uint64_t now)
     struct state_store *state_store = &coordinator->state_store;
 
     state_store->is_hurry_due = false;
-    if (state_store->hurried == state_store->ticket) /* else it has been answered, or begun since */
+    if (state_store->hurried == state_store->ticket) /* else answered or restarted since */
         state_store_hurry(coordinator, now);
 }
 
@@ -354,7 +356,7 @@ void state_store_resume(struct coordinator *coordinator, uint32_t generation)
     state_store->wants = true;
 }
 
-/* Who still has a majority is not known here: it is tried for ever, as in the reference (behaviour 14.2, 14.3). */
+/* This node cannot know which side has a majority, so it tries for ever, as Akka does. */
 static void failed(struct coordinator *coordinator, uint64_t now,
                    const char *what)
 {
@@ -419,7 +421,7 @@ void coordinator_written(struct coordinator *coordinator, uint64_t now,
 
 /* ---- reading ---- */
 
-/* What is stored as it is counts as written; the rest is written anew. */
+/* An unchanged value counts as written; the rest is written again. */
 static void settle_loaded(struct coordinator *coordinator, bool is_exact)
 {
     struct state_store *state_store = &coordinator->state_store;
@@ -429,7 +431,7 @@ static void settle_loaded(struct coordinator *coordinator, bool is_exact)
         struct shard *shard = coordinator->shards.items[i];
         uint64_t version = shard->version;
 
-        keep_shard(coordinator, shard); /* and so its part is packed */
+        keep_shard(coordinator, shard); /* so that its part is packed */
         shard->version = version ? shard->version : 0;
     }
     for (uint32_t i = 0; i < coordinator->regions.count; i++)
@@ -475,7 +477,7 @@ void coordinator_read(struct coordinator *coordinator, uint64_t now,
     coordinator_settle(coordinator, now, outbox);
 }
 
-/* ---- values of others ---- */
+/* ---- values of other coordinators ---- */
 
 static void outdo(struct coordinator *coordinator, struct slice id,
                   struct fence fence)
@@ -488,7 +490,7 @@ static void outdo(struct coordinator *coordinator, struct slice id,
         shard->fence = fence;
         keep_shard(coordinator, shard);
     } else if (!shard->is_disputed) {
-        shard->is_disputed = true; /* as if another region had it: the home gets a higher one */
+        shard->is_disputed = true; /* as if another region had it */
         coordinator->disputed++;
     }
 }
@@ -527,7 +529,7 @@ void coordinator_foreign(struct coordinator *coordinator, uint64_t now,
               "type=%s own=%llu seen=%llu",
               coordinator->type, (unsigned long long)coordinator->term,
               (unsigned long long)seen);
-    if (coordinator->is_active) /* the same term twice, of clocks, is none of this one's either */
+    if (coordinator->is_active) /* a term that two clocks made equal belongs to neither */
         coordinator_outbid(coordinator, now,
                            seen == coordinator->term ? seen + 1 : seen);
     else if (seen > coordinator->term_seen)

@@ -1,4 +1,5 @@
-/* The bytes of a coordinator's state and fences. Every allocation is bounded, whatever the bytes say. */
+/* Writes and reads the bytes of a coordinator's state and fences. Every allocation is bounded for
+ * all input. */
 #include "shard/stored.h"
 
 #include "base/budget.h"
@@ -6,7 +7,7 @@
 #include "base/limits.h"
 #include "shard/sharding.pb-c.h"
 
-#define LENGTH_DELIMITED 2 /* protobuf: bytes and messages in a field */
+#define LENGTH_DELIMITED 2 /* protobuf wire type of bytes and messages */
 
 struct memory {
     Sharding__CoordinatorState *state;
@@ -99,7 +100,7 @@ static bool is_ref(struct slice ref)
     return ref.size > 0 && ref.size <= SHARD_REF_MAX;
 }
 
-/* Those that may be, at most so many. */
+/* Copies the valid texts, at most count_max. */
 static uint32_t texts_from(struct slice **texts, size_t count,
                            const ProtobufCBinaryData *from, uint32_t count_max,
                            bool (*is_valid)(struct slice))

@@ -1,8 +1,8 @@
-/* What a coordinator keeps in distributed data, as bytes: its state as Akka's coordinators read and write it (serializer 13, manifest
- * AA; wire 6.5, 7.3), and the fences, which a JVM would not pass on inside of it: they stand under a key of their own, as an array
- * of bytes, a type that a JVM's replicator knows, merges by its register and gossips whole.
+/* Converts a coordinator's stored state and fences to bytes and back (docs/protocol/shard.md).
  *
- * Both are gzip. They are written in parts (base/gzip.h): one allocation among thousands of shards packs its part only. */
+ * A JVM would drop fences inside Akka's state, so they have a key of their own. Its value is an
+ * array of bytes, which a JVM's replicator merges and gossips whole. Both values are gzip in parts
+ * (base/gzip.h), so one allocation packs its own part only. */
 #ifndef SHERD_SHARD_STORED_H
 #define SHERD_SHARD_STORED_H
 
@@ -11,19 +11,20 @@
 #include "shard/wire.h"
 
 #define STORED_STATE_MANIFEST "AA"
-#define STORED_FENCES_SERIALIZER 4 /* Akka's of byte arrays; no manifest */
+#define STORED_FENCES_SERIALIZER 4 /* Akka's serializer for byte arrays; no manifest */
 
-/* Keys, appended without a zero byte: "<type>CoordinatorState", "<type>Fences". The type's name as it is, not encoded. */
+/* Append the keys, without a zero byte: "<type>CoordinatorState", "<type>Fences". The type's name
+ * is not encoded. */
 void stored_state_key_put(struct buf *buf, const char *type);
 void stored_fences_key_put(struct buf *buf, const char *type);
 
-/* What stands in parts; appended. */
+/* Append the contents of parts. */
 void stored_home_put(struct buf *buf, struct slice shard, struct slice region);
 void stored_region_put(struct buf *buf, struct slice region, bool is_proxy);
 void stored_fence_put(struct buf *buf, struct slice shard, struct fence fence);
 void stored_term_put(struct buf *buf, uint64_t term);
 
-/* What was read: all is lent by `memory` until stored_fini. */
+/* The values that were read. `memory` lends everything until stored_fini. */
 struct stored {
     const struct shard_home *homes; /* without fences */
     uint32_t home_count;
@@ -39,8 +40,8 @@ struct stored {
     void *memory;
 };
 
-/* Each may be empty: nothing is stored. Homes and regions with ids or refs that cannot be are left out, as are those beyond the limits
- * in number. False: one of them is not what it should be; then there is nothing to free. */
+/* Reads both values; an empty one means nothing is stored. Leaves out invalid texts and everything
+ * beyond the limits. Returns false for a malformed value; then there is nothing to free. */
 bool stored_read(struct stored *stored, struct slice state,
                  struct slice fences);
 void stored_fini(struct stored *stored);

@@ -1,4 +1,4 @@
-/* The messages of sharding: their names, and how they are written. Reading is in wire_read.c. */
+/* Names the messages of sharding and writes them; wire_read.c reads them. */
 #include "shard/wire.h"
 
 #include "base/check.h"
@@ -253,7 +253,7 @@ static void put_regions(struct buf *buf, const struct shard_message *message,
     mem_free(addresses);
 }
 
-/* One entry for each address; its counts follow each other in message->stats. */
+/* One entry for each address; its counts are neighbours. */
 static void put_cluster_stats(struct buf *buf,
                               const struct shard_message *message,
                               const struct identity *identity)
@@ -496,7 +496,7 @@ void shard_message_put(struct buf *buf, const struct shard_message *message,
     case SHARD_GET_CURRENT_REGIONS:
     case SHARD_GET_SHARD_STATE:
     case SHARD_GET_REGION_STATE:
-        break; /* no payload */
+        break;
     }
 }
 

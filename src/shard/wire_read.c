@@ -1,11 +1,11 @@
-/* The messages of sharding: how they are read. Every allocation is bounded, whatever the payload says. */
+/* Reads the messages of sharding. Every allocation is bounded for all input. */
 #include "base/budget.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "shard/sharding.pb-c.h"
 #include "shard/wire.h"
 
-/* What a message that was read owns. */
+/* Memory that a read message owns. */
 struct memory {
     ProtobufCMessage *unpacked;
     void *arrays[2];
@@ -374,7 +374,7 @@ descriptor_of(enum shard_message_kind kind)
     case SHARD_GET_REGION_STATE:
         break;
     }
-    return NULL; /* no payload */
+    return NULL;
 }
 
 static bool fill(struct shard_message *message, const void *unpacked)

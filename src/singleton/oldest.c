@@ -1,4 +1,4 @@
-/* Who is the oldest member, as the singleton manager follows it: behaviour 12.2. */
+/* Determines the oldest member for the singleton manager. */
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/sort.h"
@@ -52,7 +52,6 @@ bool singleton_is_removed(const struct singleton *singleton,
     return false;
 }
 
-/* The first that was removed. */
 static void forget_removed(struct singleton *singleton)
 {
     uint32_t at = 0;
@@ -89,7 +88,8 @@ void singleton_cleanup(struct singleton *singleton, uint64_t now)
         forget_removed(singleton);
 }
 
-/* May a member in that status run the instance, so that a node that knows nothing else must wait for it? */
+/* True if the member may run the instance, so that a node without other knowledge must wait for
+ * it. */
 static bool may_run(const struct peer *peer)
 {
     return peer->has_role && peer->up_number != INT32_MAX &&
@@ -97,16 +97,16 @@ static bool may_run(const struct peer *peer)
            peer->status != PEER_WEAKLY_UP;
 }
 
-/* Does a member in that status run the instance, or may it become the one that does? */
+/* True if the member runs the instance, or may become the one that does. */
 static bool counts(const struct singleton *singleton, const struct peer *peer,
                    const struct kept_peer *known)
 {
     if (!may_run(peer))
         return false;
     if (is_self(singleton, &peer->node))
-        return !singleton->has_exited; /* exiting itself: until singleton_exit */
+        return !singleton->has_exited; /* this node exits: counts until singleton_exit */
     if (singleton->state == SINGLETON_STARTING)
-        return true; /* the first view: who is exiting may still run it */
+        return true; /* in the first view an exiting member may still run it */
     if (peer->status == PEER_EXITING)
         return false;
     if (peer->status == PEER_DOWN && known)
@@ -180,7 +180,7 @@ void singleton_peer_removed(struct singleton *singleton, uint64_t now,
     if (member)
         kept_drop(&singleton->members, member);
     singleton_new_oldest_removed(singleton, &copy);
-    /* Not before all news of this view are known: that this node is exiting itself may come behind. */
+    /* After all news of this view, as this node's own exit may follow. */
     vec_push(&singleton->delayed,
              ((struct delayed_removal){
                  kept, margin ? ++singleton->delayed_number : 0 }));
@@ -235,7 +235,6 @@ bool singleton_self_exits(const struct singleton *singleton)
     return !self || self->status == PEER_EXITING || self->status == PEER_DOWN;
 }
 
-/* Queues a change when the head is another one than the last that was queued. */
 static void look(struct singleton *singleton)
 {
     struct oldest_change change = { .is_any = false };
@@ -253,7 +252,6 @@ static void look(struct singleton *singleton)
         vec_push(&singleton->changes, change);
 }
 
-/* As if this were the first view. */
 void singleton_view_anew(struct singleton *singleton)
 {
     struct kept_peer *member;
@@ -268,7 +266,7 @@ void singleton_view_anew(struct singleton *singleton)
     look(singleton);
 }
 
-/* Those that had to wait for the whole view, in their order. */
+/* Takes the removals that waited for the whole view, in order. */
 static void take_delayed_of_view(struct singleton *singleton)
 {
     uint32_t count = singleton->delayed.count;
@@ -316,7 +314,8 @@ static int order_of_age(const void *left, const void *right)
                             *(const struct kept_peer *const *)right);
 }
 
-/* Those who may run it and are not younger than self, itself among them; the oldest first. To be freed by the caller. */
+/* Returns the members that may run it and are not younger than self, with self; oldest first. The
+ * caller frees it. */
 static const struct kept_peer **sorted_older(const struct singleton *singleton,
                                              const struct kept_peer *self,
                                              uint32_t *count)
@@ -352,7 +351,8 @@ void singleton_put_previous(struct singleton *singleton,
         (void)kept_add(&singleton->previous, &(struct peer){ .node = *node });
 }
 
-/* Whoever was removed and is not younger than self, and whose margin is not over, becomes previous; true when there is none of them. */
+/* Adds removed members to `previous` that are not younger and whose margin is not over. True if
+ * none. */
 static bool put_removed(struct singleton *singleton,
                         const struct kept_peer *self)
 {

@@ -1,4 +1,4 @@
-/* The singleton manager's states: behaviour 12.3. Who is the oldest is in oldest.c. */
+/* Implements the singleton manager's states; oldest.c determines the oldest member. */
 #include "singleton/singleton.h"
 
 #include <stdio.h>
@@ -97,7 +97,7 @@ static void send(struct singleton *singleton, const struct node_id *to,
                  struct outbox *outbox)
 {
     if (singleton->is_preparing)
-        return; /* the whole cluster stops: nobody takes over */
+        return; /* full shutdown: no member takes over */
     outbox_put(outbox, &(struct outbound){
                            .to = *to,
                            .recipient = recipient,
@@ -109,7 +109,6 @@ static void send(struct singleton *singleton, const struct node_id *to,
                        });
 }
 
-/* To the manager of the same name on another node. */
 static void send_peer(struct singleton *singleton, const struct node_id *to,
                       const char *manifest, struct outbox *outbox)
 {
@@ -123,7 +122,7 @@ static void answer(struct singleton *singleton, const struct inbound *inbound,
     send(singleton, &inbound->from, inbound->sender, manifest, false, outbox);
 }
 
-/* Every way into a state goes through here: timers of the old one mean nothing any more. */
+/* Every change of state passes here, which voids earlier timers. */
 static void enter(struct singleton *singleton, enum singleton_state state)
 {
     trace_put(singleton->trace, TRACE_INFO, "singleton",
@@ -158,7 +157,7 @@ static void stop_manager(struct singleton *singleton)
     exit_done(singleton);
 }
 
-/* Ends the instance here, for nobody else. */
+/* Ends the instance without a successor. */
 static void stop_all(struct singleton *singleton)
 {
     if (singleton->state == SINGLETON_STOPPING ||
@@ -168,12 +167,11 @@ static void stop_all(struct singleton *singleton)
         stop_manager(singleton);
         return;
     }
-    if (singleton->state != SINGLETON_HANDING_OVER) /* told already */
+    if (singleton->state != SINGLETON_HANDING_OVER)
         singleton_news_put(singleton, SINGLETON_NEWS_STOP);
     enter(singleton, SINGLETON_STOPPING);
 }
 
-/* Behaviour 12.4. */
 static void become_oldest(struct singleton *singleton)
 {
     singleton_forget_previous(singleton);
@@ -198,7 +196,7 @@ static void begin_anew(struct singleton *singleton)
     singleton->changes.count = 0;
     singleton->begins_anew = true;
     enter(singleton, SINGLETON_STARTING);
-    singleton_view_anew(singleton); /* who is exiting and did not answer may still run it */
+    singleton_view_anew(singleton); /* an exiting member that did not answer may still run it */
 }
 
 /* The instance has ended, or there was none: the successor may start. */
@@ -222,7 +220,7 @@ static void hand_over_is_done(struct singleton *singleton,
     exit_done(singleton);
 }
 
-/* inbound null: to nobody. */
+/* inbound null: no successor. */
 static void hand_over(struct singleton *singleton,
                       const struct inbound *inbound, struct outbox *outbox)
 {
@@ -241,7 +239,7 @@ static void hand_over(struct singleton *singleton,
     enter(singleton, SINGLETON_HANDING_OVER);
     singleton_news_put(singleton, SINGLETON_NEWS_STOP);
     if (singleton->is_preparing)
-        stop_manager(singleton); /* without waiting: behaviour 12.3 */
+        stop_manager(singleton); /* without waiting, as in Akka */
 }
 
 static bool is_head(const struct singleton *singleton,
@@ -266,7 +264,7 @@ static bool previous_are_removed(const struct singleton *singleton)
     return true;
 }
 
-/* The first view of the membership since this node is up. */
+/* Handles the first view since this node is up. */
 static void start(struct singleton *singleton, uint64_t now)
 {
     struct node_id oldest;
@@ -295,7 +293,7 @@ static void younger_changed(struct singleton *singleton, uint64_t now,
     if (!node_equal(&change->node, &singleton->identity->node)) {
         singleton_put_previous(singleton, &change->node);
     } else if (singleton_self_exits(singleton)) {
-        return; /* the others pass this node over already */
+        return; /* others already pass this node over */
     } else if (previous_are_removed(singleton)) {
         become_oldest(singleton);
     } else {
@@ -323,7 +321,7 @@ static void oldest_changed(struct singleton *singleton, uint64_t now,
         return;
     }
     if (!change->is_any && singleton->has_exited) {
-        stop_all(singleton); /* nobody to wait for */
+        stop_all(singleton); /* no successor */
         return;
     }
     enter(singleton, SINGLETON_WAS_OLDEST);
@@ -340,7 +338,7 @@ void singleton_settle(struct singleton *singleton, uint64_t now,
     if (singleton->state == SINGLETON_STARTING &&
         singleton_self_counts(singleton))
         start(singleton, now);
-    /* One change at a time, and only in a settled state: behaviour 12.2. */
+    /* One change at a time, and only in a settled state. */
     while (singleton->changes.count &&
            (singleton->state == SINGLETON_YOUNGER ||
             singleton->state == SINGLETON_OLDEST)) {
@@ -363,7 +361,8 @@ void singleton_removed(struct singleton *singleton,
         kept_find(&singleton->previous, node->uid, &node->address);
 
     singleton_remember_removed(singleton, peer);
-    /* A node that exits is passed over: the one that was removed may have handed over to a younger one. */
+    /* An exiting node does not take over: the removed member may have handed over to a younger
+     * one. */
     if (singleton->state == SINGLETON_BECOMING_OLDEST && previous &&
         previous_are_removed(singleton) && !singleton_self_exits(singleton)) {
         become_oldest(singleton);
@@ -376,7 +375,6 @@ void singleton_removed(struct singleton *singleton,
         kept_drop(&singleton->previous, previous);
 }
 
-/* The own node is down, or gone. */
 void singleton_self_lost(struct singleton *singleton, bool is_removed)
 {
     singleton->is_self_removed |= is_removed;
@@ -385,7 +383,7 @@ void singleton_self_lost(struct singleton *singleton, bool is_removed)
     case SINGLETON_WAS_OLDEST:
         stop_all(singleton);
         break;
-    case SINGLETON_HANDING_OVER: /* ends when the instance has */
+    case SINGLETON_HANDING_OVER: /* ends when the instance has ended */
     case SINGLETON_STOPPING:
     case SINGLETON_STOPPED:
         break;
@@ -395,12 +393,12 @@ void singleton_self_lost(struct singleton *singleton, bool is_removed)
     case SINGLETON_ENDED:
         SOMETIMES("a node that becomes the oldest is downed or removed",
                   singleton->state == SINGLETON_BECOMING_OLDEST);
-        stop_manager(singleton); /* who is down sees others removed, and must not take over */
+        stop_manager(singleton); /* a downed member sees others removed, but must not take over */
         break;
     }
 }
 
-/* WasOldest: whom this node would have handed over to is gone. */
+/* The expected successor has gone. */
 void singleton_new_oldest_removed(struct singleton *singleton,
                                   const struct node_id *node)
 {
@@ -409,7 +407,7 @@ void singleton_new_oldest_removed(struct singleton *singleton,
                   node_equal(&singleton->new_oldest, node));
     if (singleton->state == SINGLETON_WAS_OLDEST && !singleton->has_exited &&
         singleton->has_new_oldest && node_equal(&singleton->new_oldest, node))
-        hand_over(singleton, NULL, NULL); /* nothing is sent */
+        hand_over(singleton, NULL, NULL); /* sends nothing */
 }
 
 void singleton_prepares(struct singleton *singleton)
@@ -426,7 +424,7 @@ static void receive_hand_over_to_me(struct singleton *singleton,
 {
     switch (singleton->state) {
     case SINGLETON_YOUNGER:
-        /* Nothing runs here: this node was restarted since the sender saw it as the oldest. */
+        /* This node was restarted after the sender saw it as the oldest. */
         REACHED("a younger node is asked to hand over");
         if (!singleton_self_leaves(singleton))
             answer(singleton, inbound, hand_over_done, outbox);
@@ -528,7 +526,7 @@ void singleton_exit(struct singleton *singleton, uint64_t now,
     case SINGLETON_STARTING:
     case SINGLETON_YOUNGER:
     case SINGLETON_BECOMING_OLDEST:
-        enter(singleton, SINGLETON_ENDED); /* it must start nothing any more: this node may go at any time */
+        enter(singleton, SINGLETON_ENDED); /* this node may leave at any time */
         exit_done(singleton);
         break;
     case SINGLETON_ENDED:
@@ -540,7 +538,7 @@ void singleton_exit(struct singleton *singleton, uint64_t now,
             !singleton_is_member(singleton, &singleton->new_oldest))
             stop_all(singleton);
         break;
-    case SINGLETON_OLDEST: /* the next settling finds another oldest */
+    case SINGLETON_OLDEST: /* the next settling finds another */
     case SINGLETON_HANDING_OVER:
     case SINGLETON_STOPPING:
         break;

@@ -1,4 +1,4 @@
-/* Both least-shard algorithms against the reference's tables, and random rounds. */
+/* Tests both least-shard algorithms against Akka's own tables, and in random rounds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #define NO_LIMIT 1000000
 
-/* Regions with lists of shards; shards are dealt to the first, then the next. */
+/* Regions with their shards, dealt to the first region, then the next. */
 struct world {
     struct allocation_region regions[100];
     VEC(struct allocation_shard) lists[100];
@@ -101,7 +101,7 @@ static struct allocation_shard take(struct world *world, uint32_t number)
     return (struct allocation_shard){ 0 };
 }
 
-/* Does what is proposed, one shard after the other; returns how many moved. */
+/* Returns the number of moves. */
 static uint32_t round_of(struct world *world,
                          const struct allocation_limits *limits)
 {
@@ -144,8 +144,8 @@ static void move(struct world *world, uint32_t number)
 
 static const struct allocation_limits unlimited = { NO_LIMIT, 1.0, 1, 3 };
 
-/* SHD-098 to SHD-106: counts, what moves, counts after, what moves then. */
-static void the_optimum_table(void **state)
+/* Akka's cases: counts, moves, counts after, next moves. */
+static void rebalance_reaches_the_optimum_as_in_akka(void **state)
 {
     static const struct {
         uint32_t counts[3];
@@ -180,20 +180,20 @@ static void the_optimum_table(void **state)
     }
 }
 
-static void the_fewest_shards_win(void **state)
+static void a_new_shard_goes_to_the_region_with_the_fewest(void **state)
 {
     struct world *world = deal(3, (uint32_t[]){ 1, 1, 0 });
     (void)state;
 
     lend(world);
     assert_int_equal(allocation_choose(world->regions, 3), 2);
-    assert_int_equal(allocation_choose(world->regions, 2), 0); /* the first of equals */
+    assert_int_equal(allocation_choose(world->regions, 2), 0); /* ties go to the first */
     assert_int_equal(allocation_choose(world->regions, 0), ALLOCATION_NONE);
     drop(world);
 }
 
-/* SHD-107, SHD-108, SHD-109. */
-static void limits_hold(void **state)
+/* Akka's cases. */
+static void rebalance_moves_at_most_the_limits(void **state)
 {
     struct allocation_limits limits = { 3, 1.0, 1, 3 };
     struct world *world = deal(3, (uint32_t[]){ 1, 9, 0 });
@@ -213,8 +213,8 @@ static void limits_hold(void **state)
     drop(world);
 }
 
-/* SHD-110 to SHD-113 and SHD-073 to SHD-075: order of suitability, and when nothing moves. */
-static void unquiet_clusters_do_not_move_shards(void **state)
+/* Akka's cases of suitability. */
+static void no_shard_moves_while_members_change(void **state)
 {
     struct allocation_limits old = { 0, 0.1, 1, 10 };
     struct world *world = deal(3, (uint32_t[]){ 0, 5, 1 });
@@ -227,13 +227,13 @@ static void unquiet_clusters_do_not_move_shards(void **state)
     world->regions[1].version.numbers[0] = 1;
     assert_int_equal(ask(world, &unlimited, true, chosen), 0);
     assert_int_equal(ask(world, &old, true, chosen), 0);
-    /* The newest version wins although it has more shards; a member that leaves comes last. */
+    /* The newest version wins despite more shards; a leaving member comes last. */
     assert_int_equal(allocation_choose(world->regions, 3), 1);
     world->regions[1].status = PEER_LEAVING;
     assert_int_equal(allocation_choose(world->regions, 3), 0);
     world->regions[0].status = PEER_DOWN;
     assert_int_equal(allocation_choose(world->regions, 3), 2);
-    /* A release is newer than its own milestone. */
+    /* A release is newer than its milestones. */
     world->regions[0].status = world->regions[1].status = PEER_UP;
     world->regions[2].version.numbers[0] = 1;
     world->regions[2].version.rest = "M1";
@@ -245,8 +245,8 @@ static void unquiet_clusters_do_not_move_shards(void **state)
     drop(world);
 }
 
-/* SHD-057 to SHD-072: each round counts what the earlier ones chose as in progress. */
-static void the_threshold_table(void **state)
+/* Akka's cases; earlier choices count as in progress. */
+static void the_old_algorithm_moves_as_in_akka(void **state)
 {
     static const struct {
         struct allocation_limits limits;
@@ -286,7 +286,7 @@ static void the_threshold_table(void **state)
     }
 }
 
-static void what_is_in_progress_does_not_count(void **state)
+static void shards_in_progress_do_not_count(void **state)
 {
     struct allocation_limits limits = { 0, 0.1, 3, 4 };
     struct world *world = deal(3, (uint32_t[]){ 10, 0, 0 });
@@ -298,8 +298,8 @@ static void what_is_in_progress_does_not_count(void **state)
     drop(world);
 }
 
-/* SHD-090 to SHD-097. */
-static void random_worlds_come_to_rest(void **state)
+/* Akka's cases. */
+static void random_clusters_reach_balance(void **state)
 {
     static const struct {
         uint32_t regions;
@@ -356,13 +356,13 @@ static void random_worlds_come_to_rest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_optimum_table),
-        cmocka_unit_test(the_fewest_shards_win),
-        cmocka_unit_test(limits_hold),
-        cmocka_unit_test(unquiet_clusters_do_not_move_shards),
-        cmocka_unit_test(the_threshold_table),
-        cmocka_unit_test(what_is_in_progress_does_not_count),
-        cmocka_unit_test(random_worlds_come_to_rest),
+        cmocka_unit_test(rebalance_reaches_the_optimum_as_in_akka),
+        cmocka_unit_test(a_new_shard_goes_to_the_region_with_the_fewest),
+        cmocka_unit_test(rebalance_moves_at_most_the_limits),
+        cmocka_unit_test(no_shard_moves_while_members_change),
+        cmocka_unit_test(the_old_algorithm_moves_as_in_akka),
+        cmocka_unit_test(shards_in_progress_do_not_count),
+        cmocka_unit_test(random_clusters_reach_balance),
     };
 
     return cmocka_run_group_tests_name("allocation", tests, NULL, NULL);

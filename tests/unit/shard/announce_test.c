@@ -1,4 +1,4 @@
-/* How much a coordinator does at once: what a step has no room for waits for the next one, and comes in the same order. */
+/* Tests the limits of one coordinator step: the rest follows in later steps, in the same order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,10 +12,10 @@
 #include "shard/coordinator_state.h"
 
 #define NODES 16
-#define MANY NODES_MAX /* more than a step tells one thing to */
-#define SHARDS (40 * NODES) /* 40 that go, told to 15 regions, are more than a step tells */
+#define MANY NODES_MAX /* too many to tell in one step */
+#define SHARDS (40 * NODES) /* 40 shards told to 15 regions exceed one step */
 
-/* Each shard has a home that has started, 40 at each node. */
+/* 40 started shards at each node. */
 static struct scene *full_scene(const struct coordinator_settings *settings)
 {
     struct scene *scene = scene_with(NODES, settings);
@@ -39,7 +39,7 @@ static uint32_t allocations(const struct scene *scene)
     return (uint32_t)coordinator_counters(scene->coordinator)->allocations;
 }
 
-/* One step; gives how many messages it sent. */
+/* Returns the number of messages. */
 static uint32_t steps(struct scene *scene)
 {
     uint32_t before = scene->sent.count;
@@ -49,7 +49,7 @@ static uint32_t steps(struct scene *scene)
     return scene->sent.count - before;
 }
 
-/* All that is left; gives in how many steps. None sends more than it may. */
+/* Returns the number of steps; checks each. */
 static uint32_t steps_to_the_end(struct scene *scene)
 {
     uint32_t count = 0;
@@ -62,7 +62,7 @@ static uint32_t steps_to_the_end(struct scene *scene)
     return count;
 }
 
-/* Until the change is written, after so many writes; what is sent then is looked at. */
+/* Only later messages are examined. */
 static void steps_to_the_write(struct scene *scene, uint32_t writes)
 {
     while (scene->writes == writes) {
@@ -71,7 +71,7 @@ static void steps_to_the_write(struct scene *scene, uint32_t writes)
     }
 }
 
-/* Of what a node was told last of a shard: is it so? -1: it was told nothing. */
+/* Is the node's last home right? -1: none. */
 static int told_right(const struct scene *scene, int n, const char *shard)
 {
     for (uint32_t i = scene->sent.count; i-- > 0;) {
@@ -88,7 +88,7 @@ static int told_right(const struct scene *scene, int n, const char *shard)
     return -1;
 }
 
-/* A shard's home is told to host it before anybody hears of it. */
+/* The home gets HostShard before any region learns it. */
 static void assert_homes_first(const struct scene *scene)
 {
     for (uint32_t i = 0; i < scene->sent.count; i++) {
@@ -105,7 +105,7 @@ static void assert_homes_first(const struct scene *scene)
     }
 }
 
-static void all_homes_are_told_to_all_in_several_steps(void **state)
+static void many_announcements_take_several_steps(void **state)
 {
     struct scene *scene = full_scene(NULL);
     uint32_t writes = scene->writes;
@@ -121,15 +121,15 @@ static void all_homes_are_told_to_all_in_several_steps(void **state)
     assert_true(coordinator_is_busy(scene->coordinator));
     assert_in_range(steps_to_the_end(scene), 1, 4);
     assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), SHARDS / NODES);
-    for (int n = 0; n < NODES; n++) /* once each */
+    for (int n = 0; n < NODES; n++)
         assert_int_equal(sent_count(scene, SHARD_HOME, n),
                          n == 1 ? 0 : SHARDS / NODES);
     assert_homes_first(scene);
     scene_free(scene);
 }
 
-/* Its home goes while a part of the regions was told of it. */
-static void a_home_that_goes_while_it_is_told_is_told_no_more(void **state)
+/* Its home goes while only some regions know it. */
+static void a_removed_home_is_not_announced_any_more(void **state)
 {
     struct scene *scene = full_scene(NULL);
     uint32_t writes, sent;
@@ -138,7 +138,7 @@ static void a_home_that_goes_while_it_is_told_is_told_no_more(void **state)
     (void)state;
 
     scene->is_stepped = false;
-    peer_removed(scene, 2); /* the messages of a shard are 15, and so the last one's are cut */
+    peer_removed(scene, 2); /* a shard costs 15 messages, so the last one is cut */
     play(scene);
     forget_sent(scene);
     scene->is_stepped = true;
@@ -154,7 +154,7 @@ static void a_home_that_goes_while_it_is_told_is_told_no_more(void **state)
     scene->is_held = true;
     writes = scene->writes;
     peer_removed(scene, home);
-    (void)steps_to_the_end(scene); /* of others */
+    (void)steps_to_the_end(scene);
     assert_int_equal(scene->writes, writes + 1);
     for (uint32_t i = sent; i < scene->sent.count; i++)
         assert_string_not_equal(scene->sent.items[i].shard, last);
@@ -169,8 +169,8 @@ static void a_home_that_goes_while_it_is_told_is_told_no_more(void **state)
     scene_free(scene);
 }
 
-/* Who asks meanwhile is answered at once, but not before the home has heard of it. */
-static void a_question_meanwhile_does_not_overtake_the_home(void **state)
+/* A request during this is answered at once, but after the home has its order. */
+static void a_home_gets_its_order_before_an_asker_learns_it(void **state)
 {
     struct scene *scene = full_scene(NULL);
     uint32_t writes = scene->writes;
@@ -196,7 +196,7 @@ static void a_question_meanwhile_does_not_overtake_the_home(void **state)
     scene_free(scene);
 }
 
-static void a_coordinator_that_ends_says_all_first(void **state)
+static void a_coordinator_ends_after_all_announcements(void **state)
 {
     struct scene *scene = full_scene(NULL);
     uint32_t writes = scene->writes;
@@ -205,7 +205,7 @@ static void a_coordinator_that_ends_says_all_first(void **state)
     peer_removed(scene, 1);
     steps_to_the_write(scene, writes);
     assert_true(coordinator_is_busy(scene->coordinator));
-    peer_removed(scene, 0); /* its own region is not there: it would end at once */
+    peer_removed(scene, 0); /* without its own region it ends at once */
     coordinator_stop(scene->coordinator, scene->now, &scene->outbox);
     scene_drain(scene);
     assert_false(has_news(scene, COORDINATOR_NEWS_STOPPED));
@@ -244,7 +244,7 @@ static void a_step_finds_no_more_homes_than_it_may(void **state)
     writes = scene->writes;
     while (placed < shards) {
         (void)steps(scene);
-        assert_int_equal(scene->writes, writes); /* one of all */
+        assert_int_equal(scene->writes, writes);
         placed = allocations(scene);
         assert_in_range(placed - last, 1, COORDINATOR_PLACES_MAX / (NODES - 1));
         last = placed;
@@ -253,8 +253,8 @@ static void a_step_finds_no_more_homes_than_it_may(void **state)
     scene_free(scene);
 }
 
-/* Each question alone has few regions compared, but all of them looked up. */
-static void a_step_looks_no_more_regions_up_than_it_may(void **state)
+/* Each request compares few regions, but looks up all of them. */
+static void a_step_looks_up_no_more_regions_than_it_may(void **state)
 {
     struct coordinator_settings settings = { .number_of_shards = 10000 };
     struct scene *scene = scene_with(NODES, &settings);
@@ -276,7 +276,8 @@ static void a_step_looks_no_more_regions_up_than_it_may(void **state)
     scene_free(scene);
 }
 
-/* A node goes while the state is packed: what is written is as it is then. The step that writes it packs nothing. */
+/* A node goes during packing: the write has the state of its time. The step that writes packs
+ * nothing. */
 static void a_step_packs_no_more_than_it_may(void **state)
 {
     struct coordinator_settings settings = { .number_of_shards = 10000 };
@@ -343,7 +344,8 @@ static void a_step_begins_no_more_hand_offs_than_it_may(void **state)
     scene_free(scene);
 }
 
-/* As many nodes as one step cannot tell, a shard at n0. It shuts down, and the first of them are told that a hand-off begins. */
+/* n0 has a shard and shuts down. There are more nodes than one step can tell, and the first have
+ * got BeginHandOff. */
 static struct scene *many_are_told(void)
 {
     struct scene *scene = scene_with(MANY, NULL);
@@ -361,23 +363,23 @@ static struct scene *many_are_told(void)
     return scene;
 }
 
-static void one_hand_off_is_told_in_several_steps(void **state)
+static void one_hand_off_begins_in_several_steps(void **state)
 {
     struct scene *scene = many_are_told();
     (void)state;
 
-    play(scene); /* those that were told hold the shard; others do not yet */
+    play(scene); /* the told ones hold; the others do not yet */
     assert_int_equal(sent_count(scene, SHARD_HAND_OFF, ANY_NODE), 0);
     (void)steps_to_the_end(scene);
-    for (int n = 0; n < MANY; n++) /* once each */
+    for (int n = 0; n < MANY; n++)
         assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, n), 1);
-    scene->is_silent[0] = true; /* it has acknowledged, and does not stop the shard */
+    scene->is_silent[0] = true; /* acknowledges, but does not stop */
     play(scene);
     assert_int_equal(sent_count(scene, SHARD_HAND_OFF, 0), 1);
     scene_free(scene);
 }
 
-static void a_hand_off_that_ends_is_told_to_no_more(void **state)
+static void a_hand_off_that_has_ended_is_not_begun_elsewhere(void **state)
 {
     struct scene *scene = many_are_told();
     uint32_t told = sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE);
@@ -392,7 +394,7 @@ static void a_hand_off_that_ends_is_told_to_no_more(void **state)
 }
 
 /* n599 was not told yet, n1 was. */
-static void regions_that_go_while_a_hand_off_is_told_are_not_waited_for(
+static void a_beginning_hand_off_does_not_wait_for_removed_regions(
     void **state)
 {
     struct scene *scene = many_are_told();
@@ -412,8 +414,8 @@ static void regions_that_go_while_a_hand_off_is_told_are_not_waited_for(
     scene_free(scene);
 }
 
-/* Who holds a shard is asked again after 2 s: again in several steps, and each once. */
-static void who_does_not_answer_is_asked_again_in_several_steps(void **state)
+/* Regions that hold are asked again after 2 s, in several steps, each once. */
+static void silent_regions_are_asked_again_in_several_steps(void **state)
 {
     struct scene *scene = many_are_told();
     (void)state;
@@ -429,7 +431,7 @@ static void who_does_not_answer_is_asked_again_in_several_steps(void **state)
     scene_free(scene);
 }
 
-static void members_are_asked_what_they_host_in_several_steps(void **state)
+static void members_are_queried_in_several_steps(void **state)
 {
     struct scene *scene = scene_new(NULL);
     (void)state;
@@ -441,7 +443,7 @@ static void members_are_asked_what_they_host_in_several_steps(void **state)
     assert_in_range(sent_count(scene, SHARD_QUERY, ANY_NODE), 1,
                     COORDINATOR_TELLS_MAX);
     assert_int_equal(sent_count(scene, SHARD_QUERY, MANY - 1), 0);
-    registers(scene, MANY - 1); /* and needs not be asked */
+    registers(scene, MANY - 1);
     (void)steps_to_the_end(scene);
     for (int n = 0; n < MANY; n++)
         assert_int_equal(sent_count(scene, SHARD_QUERY, n), n < MANY - 1);
@@ -476,15 +478,15 @@ static void a_step_rebalances_no_more_than_it_may(void **state)
     begun = sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE);
     assert_in_range(begun, 1, COORDINATOR_TELLS_MAX);
     assert_true(coordinator_is_busy(scene->coordinator));
-    while (coordinator_is_busy(scene->coordinator)) /* the last one leaves those that are too many */
+    while (coordinator_is_busy(scene->coordinator)) /* the last step drops the rest */
         assert_in_range(steps(scene), 0, COORDINATOR_TELLS_MAX);
     assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE),
                      COORDINATOR_HANDOFFS_MAX * NODES);
     scene_free(scene);
 }
 
-/* Of one machine: they share what may be done in a step. */
-static void coordinators_decide_one_after_the_other_what_moves(void **state)
+/* Coordinators of one machine share the work of a step. */
+static void coordinators_rebalance_one_after_the_other(void **state)
 {
     struct coordinator_room room;
     struct scene *scenes[2];
@@ -508,8 +510,8 @@ static void coordinators_decide_one_after_the_other_what_moves(void **state)
         scene_free(scenes[i]);
 }
 
-/* For each all regions are looked through for homes. */
-static void many_regions_are_welcomed_in_more_steps(void **state)
+/* Each welcome searches all regions for homes. */
+static void many_regions_are_welcomed_in_several_steps(void **state)
 {
     uint32_t max = COORDINATOR_TELLS_MAX / (1 + MANY / 256) + 1;
     struct scene *scene = scene_with(1, NULL);
@@ -542,23 +544,23 @@ static void many_regions_are_welcomed_in_more_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_homes_are_told_to_all_in_several_steps),
-        cmocka_unit_test(a_home_that_goes_while_it_is_told_is_told_no_more),
-        cmocka_unit_test(a_question_meanwhile_does_not_overtake_the_home),
-        cmocka_unit_test(a_coordinator_that_ends_says_all_first),
+        cmocka_unit_test(many_announcements_take_several_steps),
+        cmocka_unit_test(a_removed_home_is_not_announced_any_more),
+        cmocka_unit_test(a_home_gets_its_order_before_an_asker_learns_it),
+        cmocka_unit_test(a_coordinator_ends_after_all_announcements),
         cmocka_unit_test(a_step_finds_no_more_homes_than_it_may),
-        cmocka_unit_test(a_step_looks_no_more_regions_up_than_it_may),
+        cmocka_unit_test(a_step_looks_up_no_more_regions_than_it_may),
         cmocka_unit_test(a_step_packs_no_more_than_it_may),
         cmocka_unit_test(a_step_begins_no_more_hand_offs_than_it_may),
-        cmocka_unit_test(one_hand_off_is_told_in_several_steps),
-        cmocka_unit_test(a_hand_off_that_ends_is_told_to_no_more),
+        cmocka_unit_test(one_hand_off_begins_in_several_steps),
+        cmocka_unit_test(a_hand_off_that_has_ended_is_not_begun_elsewhere),
         cmocka_unit_test(
-            regions_that_go_while_a_hand_off_is_told_are_not_waited_for),
-        cmocka_unit_test(who_does_not_answer_is_asked_again_in_several_steps),
-        cmocka_unit_test(members_are_asked_what_they_host_in_several_steps),
+            a_beginning_hand_off_does_not_wait_for_removed_regions),
+        cmocka_unit_test(silent_regions_are_asked_again_in_several_steps),
+        cmocka_unit_test(members_are_queried_in_several_steps),
         cmocka_unit_test(a_step_rebalances_no_more_than_it_may),
-        cmocka_unit_test(coordinators_decide_one_after_the_other_what_moves),
-        cmocka_unit_test(many_regions_are_welcomed_in_more_steps),
+        cmocka_unit_test(coordinators_rebalance_one_after_the_other),
+        cmocka_unit_test(many_regions_are_welcomed_in_several_steps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

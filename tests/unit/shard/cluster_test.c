@@ -1,8 +1,9 @@
-/* Regions, coordinators and singleton managers of a few nodes on one random network: who hosts what while nodes join, leave
- * and crash. Lanes and the store are played: a shard starts after its claim, and stops when told.
+/* Tests regions, coordinators and singleton managers of a few nodes on a random network, while
+ * nodes join, leave and crash. The test plays lanes and store: a shard starts after its claim, and
+ * stops on its order.
  *
- * Held at every step: no two living nodes run a shard. In the end: every shard that was asked for runs somewhere, everybody
- * who knows its home knows the right one, and the shards are spread. */
+ * At every step no two living nodes run a shard. At the end every requested shard runs, every node
+ * that knows a home knows the right one, and shards are balanced. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,33 +24,33 @@
 
 #define NODES_MAX 6
 #define SHARDS 12
-#define MEMBERSHIP NODES_MAX /* channels that are no node's */
+#define MEMBERSHIP NODES_MAX /* channels that belong to no node */
 #define LANE (NODES_MAX + 1)
 #define MANAGER "/system/sharding/TCoordinator"
 #define COORDINATOR MANAGER "/singleton/coordinator"
 #define REGION "/system/sharding/T#1"
 
 enum what {
-    DELIVER, /* a message */
-    VIEW,    /* a node sees a member's new status */
+    DELIVER,
+    VIEW,    /* a node sees a new status */
     TERM,    /* the store answers */
     KEPT,    /* distributed data answers */
-    STARTED, /* a lane has claimed and started a shard */
+    STARTED, /* a lane has claimed and started it */
     HELD,
     DRAINED,
-    TURN /* timers, traffic, leaving: every 10 ms */
+    TURN /* timers, traffic, leaving; every 10 ms */
 };
 
 struct event {
     enum what what;
     int node;
-    struct inbound inbound; /* its slices point into text */
+    struct inbound inbound; /* points into text */
     uint8_t *text;
     struct peer peer;
     bool is_removed;
     uint64_t term;
-    struct coordinator_want want; /* its slices point into text */
-    struct coordinator *asker; /* it may be gone */
+    struct coordinator_want want; /* points into text */
+    struct coordinator *asker; /* may have gone */
     int32_t shard;
     struct fence fence;
     struct attempt attempt;
@@ -70,8 +71,8 @@ struct node {
     bool has_exited;
     enum leaving leaving;
     uint64_t leaving_at;
-    struct fence owned[SHARDS];   /* running under that fence; 0 = not running */
-    struct attempt drain[SHARDS]; /* number 0: none */
+    struct fence owned[SHARDS];   /* 0 = not running */
+    struct attempt drain[SHARDS]; /* number 0 = none */
 };
 
 struct cluster {
@@ -81,13 +82,14 @@ struct cluster {
     VEC(struct event *) events;
     struct node nodes[NODES_MAX];
     int count;
-    uint64_t channel[NODES_MAX + 2][NODES_MAX]; /* time of the last event: order is kept; behind the nodes: membership, lanes */
+    /* time of the last event; after the nodes: membership, lanes */
+    uint64_t channel[NODES_MAX + 2][NODES_MAX];
     struct fence stored[SHARDS];
-    struct buf state; /* what distributed data has */
+    struct buf state; /* stored in distributed data */
     struct buf fences;
     bool is_wanted[SHARDS];
     uint64_t term;
-    uint64_t delay_ms; /* the longest of a message */
+    uint64_t delay_ms; /* longest delay of a message */
 };
 
 static uint64_t chance(struct cluster *cluster, uint64_t below)
@@ -139,7 +141,7 @@ static void send(struct cluster *cluster, int from, const struct outbound *out)
         .payload = copies[3],
         .serializer = out->serializer,
     };
-    if (!out->to.uid) /* whoever is there: the port tells */
+    if (!out->to.uid) /* the port tells the node */
         to = out->to.address.port - 2550;
     put(cluster, from, to, event, chance(cluster, cluster->delay_ms) * MS);
 }
@@ -176,7 +178,8 @@ static void keep(struct buf *buf, struct slice bytes)
     buf_put_slice(buf, bytes);
 }
 
-/* A write may be there before its answer comes, and is there when it has come; one in ten is not confirmed, and may be there or not. */
+/* A write may be stored before its answer, and is stored after it. One in ten is not confirmed: it
+ * may be stored or not. */
 static void take_wants(struct cluster *cluster, int n)
 {
     struct node *node = &cluster->nodes[n];
@@ -318,7 +321,7 @@ static void pump(struct cluster *cluster, int n)
         send(cluster, n, &out);
 }
 
-/* Everybody, the member itself too, sees it sooner or later. */
+/* All members, itself included, see it sooner or later. */
 static void publish(struct cluster *cluster, int n, enum peer_status status)
 {
     struct event event = { .what = VIEW,
@@ -362,7 +365,7 @@ static void join(struct cluster *cluster)
     for (int i = 0; i < n; i++) {
         const struct node *other = &cluster->nodes[i];
 
-        if (other->is_alive) { /* the gossip that welcomes it */
+        if (other->is_alive) { /* its first gossip */
             struct event event = { .what = VIEW,
                                    .peer = { .node = other->identity.node,
                                              .up_number = i + 1,
@@ -401,7 +404,7 @@ static void see(struct cluster *cluster, int n, const struct event *event)
                              &node->outbox);
         region_peer(node->region, cluster->now, &event->peer);
     }
-    if (node->knows[n]) /* a view that has itself in it */
+    if (node->knows[n]) /* a view that contains itself */
         singleton_peers_done(node->singleton, cluster->now, &node->outbox);
     if (m == n && event->peer.status == PEER_EXITING)
         singleton_exit(node->singleton, cluster->now, &node->outbox);
@@ -431,7 +434,7 @@ static void deliver(struct cluster *cluster, int n,
     }
 }
 
-/* A lane's claim in the store, then the start: the one place where a shard comes to life. */
+/* A lane's claim in the store, then the start: the only place where a shard starts. */
 static void start_shard(struct cluster *cluster, int n,
                         const struct event *event)
 {
@@ -528,7 +531,7 @@ static void handle(struct cluster *cluster, struct event *event)
         break;
     case DRAINED:
         if (attempt_compare(node->drain[shard], event->attempt))
-            break; /* hosted again meanwhile */
+            break; /* hosted again */
         node->owned[shard] = (struct fence){ 0, 0 };
         region_shard_stopped(node->region, cluster->now, shard,
                              event->attempt, true, NULL);
@@ -698,7 +701,7 @@ static void leaving_moves_shards_and_coordinators(void **state)
         struct cluster *cluster = cluster_of(seed, 4);
 
         run(cluster, 3000);
-        leave(cluster, (int)(seed % 2)); /* the coordinator's node, or not */
+        leave(cluster, (int)(seed % 2));
         run(cluster, 500 + 40 * seed);
         if (seed % 3 == 0)
             leave(cluster, 2);
@@ -727,7 +730,7 @@ static void crashes_move_shards_and_coordinators(void **state)
     }
 }
 
-static void anything_may_happen(void **state)
+static void random_changes_keep_one_owner(void **state)
 {
     (void)state;
 
@@ -761,7 +764,7 @@ int main(void)
         cmocka_unit_test(a_cluster_spreads_its_shards),
         cmocka_unit_test(leaving_moves_shards_and_coordinators),
         cmocka_unit_test(crashes_move_shards_and_coordinators),
-        cmocka_unit_test(anything_may_happen),
+        cmocka_unit_test(random_changes_keep_one_owner),
     };
 
     return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);

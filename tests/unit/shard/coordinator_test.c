@@ -1,4 +1,5 @@
-/* Conversations with a coordinator: registration, allocation, hand-off, take-over, and what goes wrong on the way. */
+/* Tests the coordinator by its messages: registration, allocation, hand-offs, take-over, and
+ * failures. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,8 +53,8 @@ static void nothing_is_answered_before_the_term(void **state)
     scene_free(scene);
 }
 
-/* 0 is what a store gives that gave none, which was logged with its reason. */
-static void only_an_old_term_is_told_as_one(void **state)
+/* The store gave no term, and logged why. */
+static void a_missing_term_is_not_logged_as_an_old_one(void **state)
 {
     struct scene *scene = scene_new(NULL);
     struct trace_line line;
@@ -92,7 +93,7 @@ static void first_allocations_wait_for_members_that_can_answer(void **state)
     assert_int_equal(counter(scene, deferred), 1);
     forget_sent(scene);
     passes(scene, 1000);
-    assert_int_equal(sent_count(scene, SHARD_QUERY, ANY_NODE), 3); /* asked again */
+    assert_int_equal(sent_count(scene, SHARD_QUERY, ANY_NODE), 3);
     registers(scene, 1);
     say(scene, 2, (struct shard_message){ .kind = SHARD_NO_REGION,
                                           .type = slice_text("other") });
@@ -100,13 +101,13 @@ static void first_allocations_wait_for_members_that_can_answer(void **state)
     assert_int_equal(home_of(scene, "1"), -1);
     say(scene, 2, (struct shard_message){ .kind = SHARD_NO_REGION,
                                           .type = slice_text("T") });
-    assert_int_equal(home_of(scene, "1"), 0); /* the first of equals */
+    assert_int_equal(home_of(scene, "1"), 0); /* ties go to the first */
     assert_int_equal(sent_last(scene, SHARD_HOME, 0).fence.epoch, 1);
     scene_free(scene);
 }
 
-/* What shards have a home is stored: a member that does not answer holds up others' new homes for ten questions. */
-static void nobody_is_awaited_for_long(void **state)
+/* Stored shards have homes, so a silent member delays only new homes. */
+static void first_allocations_stop_waiting_after_ten_queries(void **state)
 {
     struct scene *scene = scene_new(NULL);
     (void)state;
@@ -124,21 +125,21 @@ static void nobody_is_awaited_for_long(void **state)
     assert_int_equal(home_of(scene, "1"), -1);
     peer_up(scene, 1);
     passes(scene, 1000);
-    assert_int_equal(home_of(scene, "1"), -1); /* who was away has as many */
+    assert_int_equal(home_of(scene, "1"), -1); /* queries to an unreachable member do not count */
     assert_int_equal(coordinator_awaited(scene->coordinator), 1);
     peer_is(scene, 1, PEER_UP, true, false);
     assert_int_equal(home_of(scene, "1"), 0);
     forget_sent(scene);
     passes(scene, 1000);
-    assert_int_equal(sent_count(scene, SHARD_QUERY, 2), 1); /* it is asked nevertheless */
+    assert_int_equal(sent_count(scene, SHARD_QUERY, 2), 1); /* it is asked anyway */
     registers(scene, 2);
     asks(scene, 0, "2");
     assert_int_equal(home_of(scene, "2"), 2);
     scene_free(scene);
 }
 
-/* What a member that has not registered sends to the shard's old home would come after it has gone. */
-static void shards_move_when_every_member_is_known(void **state)
+/* Its messages may still travel to the old home. */
+static void shards_move_only_after_every_member_is_known(void **state)
 {
     struct scene *scene = scene_new(&eager);
     (void)state;
@@ -160,7 +161,7 @@ static void shards_move_when_every_member_is_known(void **state)
     scene_free(scene);
 }
 
-static void a_late_member_that_is_cut_off_holds_nothing_up(void **state)
+static void an_unreachable_late_member_delays_no_allocation(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
     (void)state;
@@ -175,7 +176,7 @@ static void a_late_member_that_is_cut_off_holds_nothing_up(void **state)
     scene_free(scene);
 }
 
-static void foreign_members_are_not_awaited(void **state)
+static void members_without_this_library_are_not_awaited(void **state)
 {
     struct scene *scene = scene_new(NULL);
     struct node_id node = node_of(1);
@@ -204,7 +205,7 @@ static void enough_regions_must_have_registered(void **state)
     peer_up(scene, 1);
     registers(scene, 1);
     assert_int_equal(home_of(scene, "1"), 0);
-    peer_removed(scene, 1); /* once reached, it stays */
+    peer_removed(scene, 1);
     asks(scene, 0, "2");
     assert_int_equal(home_of(scene, "2"), 0);
     scene_free(scene);
@@ -224,7 +225,6 @@ static void shards_go_to_the_region_with_the_fewest(void **state)
     }
     for (int n = 0; n < 3; n++)
         assert_int_equal(shards_at(scene, n), 10);
-    /* A known home is answered again, to the one who asks. */
     forget_sent(scene);
     asks(scene, 2, "0");
     assert_int_equal(scene->sent.count, 1);
@@ -233,7 +233,7 @@ static void shards_go_to_the_region_with_the_fewest(void **state)
     scene_free(scene);
 }
 
-static void strangers_are_not_registered(void **state)
+static void unknown_nodes_are_not_registered(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
     struct shard_message message = {
@@ -245,7 +245,7 @@ static void strangers_are_not_registered(void **state)
     struct node_id node = node_of(3);
     (void)state;
 
-    registers(scene, 5); /* no member */
+    registers(scene, 5);
     peer_is(scene, 1, PEER_JOINING, true, true);
     registers(scene, 1);
     peer_is(scene, 2, PEER_UP, false, true);
@@ -258,7 +258,7 @@ static void strangers_are_not_registered(void **state)
     assert_int_equal(counter(scene, stranger), 1);
     coordinator_peer_foreign(scene->coordinator, scene->now, &node,
                              &scene->outbox);
-    registers(scene, 3); /* no node of this library */
+    registers(scene, 3); /* not of this library */
     assert_int_equal(counter(scene, ignored_register), 4);
     asks(scene, 3, "1");
     assert_int_equal(counter(scene, stranger), 2);
@@ -293,7 +293,7 @@ static void another_number_of_shards_is_refused(void **state)
     assert_false(trace_next(scene->trace, &line)); /* logged once */
     assert_int_equal(counter(scene, refused), 2);
     assert_int_equal(sent_count(scene, SHARD_REGISTER_ACK, 1), 0);
-    asks(scene, 0, "1"); /* and holds nobody up */
+    asks(scene, 0, "1");
     assert_int_equal(home_of(scene, "1"), 0);
     scene_free(scene);
 }
@@ -323,7 +323,7 @@ static void host_shard_is_repeated_until_started(void **state)
     scene_free(scene);
 }
 
-static void a_silent_home_is_told_less_often(void **state)
+static void host_shard_is_repeated_less_often_to_a_silent_home(void **state)
 {
     static const struct coordinator_settings settings = {
         .shard_start_timeout_ms = 500,
@@ -344,7 +344,7 @@ static void a_silent_home_is_told_less_often(void **state)
     scene_free(scene);
 }
 
-/* n0 hosts 1 to 4; n1 and a proxy at n2 come in; the tick moves two shards. */
+/* n0 hosts 1 to 4. n1 and a proxy at n2 register, and the tick moves two shards. */
 static struct scene *scene_moving(void)
 {
     struct scene *scene = scene_with(1, &eager);
@@ -389,12 +389,11 @@ static void a_move_waits_for_all_and_tells_all(void **state)
     assert_string_equal(begin.ref, "akka://S@n0:2550" REGION_PATH);
     assert_true(begin.attempt > 0);
     assert_int_equal(fence_compare(begin.fence, fence_of(scene, "1")), 0);
-    /* Somebody who asks meanwhile waits. */
     forget_sent(scene);
     asks(scene, 1, "1");
     assert_int_equal(scene->sent.count, 0);
     answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
-    answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK); /* twice */
+    answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
     assert_int_equal(counter(scene, stale), 1);
     begin.node = 1;
     answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
@@ -406,33 +405,33 @@ static void a_move_waits_for_all_and_tells_all(void **state)
     assert_int_equal(coordinator_moves(scene->coordinator).beginning, 1);
     assert_int_equal(coordinator_moves(scene->coordinator).stopping, 1);
     hand_off = sent_last(scene, SHARD_HAND_OFF, 0);
-    assert_int_equal(hand_off.owing_count, 3); /* the owner's own lanes too */
+    assert_int_equal(hand_off.owing_count, 3); /* own lanes count */
     assert_int_equal(hand_off.owing_lanes, 2 + 2 + 3);
     assert_true(hand_off.attempt == begin.attempt);
     forget_sent(scene);
     hand_off.attempt++;
-    answers(scene, &hand_off, SHARD_HOST_STOPPED); /* of another attempt */
+    answers(scene, &hand_off, SHARD_HOST_STOPPED); /* wrong attempt */
     assert_int_equal(home_of(scene, "1"), 0);
     hand_off.attempt--;
     hand_off.fence.epoch++;
-    answers(scene, &hand_off, SHARD_HOST_STOPPED); /* of another fence */
+    answers(scene, &hand_off, SHARD_HOST_STOPPED); /* wrong fence */
     hand_off.fence.epoch--;
     assert_int_equal(home_of(scene, "1"), 0);
     hand_off.node = 1;
-    answers(scene, &hand_off, SHARD_HOST_STOPPED); /* of another region */
+    answers(scene, &hand_off, SHARD_HOST_STOPPED); /* wrong region */
     assert_int_equal(home_of(scene, "1"), 0);
     hand_off.node = 0;
     answers(scene, &hand_off, SHARD_HOST_STOPPED);
     assert_int_equal(home_of(scene, "1"), 1);
     assert_int_equal(fence_of(scene, "1").epoch, 2);
-    assert_int_equal(scene->sent.items[0].kind, SHARD_HOST); /* before anybody is told */
+    assert_int_equal(scene->sent.items[0].kind, SHARD_HOST); /* before any region learns it */
     for (int n = 0; n < 3; n++) {
         assert_int_equal(sent_count(scene, SHARD_HOME, n), 1);
         assert_string_equal(sent_last(scene, SHARD_HOME, n).ref,
                             "akka://S@n1:2550" REGION_PATH);
         assert_int_equal(sent_last(scene, SHARD_HOME, n).fence.epoch, 2);
     }
-    /* A second shard-stopped, late: the new home stays. */
+    /* Late. */
     answers(scene, &hand_off, SHARD_HOST_STOPPED);
     assert_int_equal(home_of(scene, "1"), 1);
     assert_int_equal(counter(scene, moves), 1);
@@ -480,7 +479,7 @@ static void the_old_algorithm_moves_one_at_a_time(void **state)
     scene_free(scene);
 }
 
-static void nothing_moves_in_an_unquiet_cluster(void **state)
+static void no_shard_moves_while_members_change(void **state)
 {
     struct scene *scene = scene_with(1, &eager);
     (void)state;
@@ -501,8 +500,8 @@ static void nothing_moves_in_an_unquiet_cluster(void **state)
     scene_free(scene);
 }
 
-/* A connection broke, with the order or with its answer: nothing waits for the time-out. */
-static void a_step_of_a_hand_off_is_asked_for_again(void **state)
+/* A connection lost the order or its answer. The coordinator repeats it before the time-out. */
+static void unanswered_hand_off_messages_are_repeated(void **state)
 {
     struct scene *scene = scene_moving();
     struct sent begin = sent_last(scene, SHARD_BEGIN_HAND_OFF, 1);
@@ -513,7 +512,7 @@ static void a_step_of_a_hand_off_is_asked_for_again(void **state)
     play(scene); /* n0 and the proxy hold both shards */
     forget_sent(scene);
     for (int s = 0; s < 5; s++)
-        passes(scene, 1000); /* the clock of asking began with the coordinator's */
+        passes(scene, 1000);
     assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 0), 0);
     assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 2), 0);
     assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 1), 2 * 2);
@@ -534,13 +533,13 @@ static void a_step_of_a_hand_off_is_asked_for_again(void **state)
     assert_int_equal(again.owing_lanes, begin.owing_lanes);
     answers(scene, &again, SHARD_HOST_STOPPED);
     assert_int_equal(home_of(scene, again.shard), 1);
-    answers(scene, &again, SHARD_HOST_STOPPED); /* to the first question */
+    answers(scene, &again, SHARD_HOST_STOPPED); /* to the first order */
     assert_int_equal(home_of(scene, again.shard), 1);
     scene_free(scene);
 }
 
-/* Not after the wait that doubled meanwhile. */
-static void who_can_be_reached_again_is_asked_at_once(void **state)
+/* The pause that has doubled is cut short. */
+static void a_member_that_is_reachable_again_is_asked_at_once(void **state)
 {
     struct scene *scene = scene_moving();
     (void)state;
@@ -560,8 +559,8 @@ static void who_can_be_reached_again_is_asked_at_once(void **state)
     scene_free(scene);
 }
 
-/* It can not tell a repeat from another hand-off: behaviour 16.4. */
-static void a_jvm_is_asked_once(void **state)
+/* A JVM cannot tell a repeat from another hand-off. */
+static void a_jvm_gets_hand_off_messages_once(void **state)
 {
     struct scene *scene = scene_with(1, &eager);
     (void)state;
@@ -600,11 +599,11 @@ static void a_failed_hand_off_leaves_the_old_home(void **state)
     assert_int_equal(counter(scene, failed_moves), 2);
     assert_int_equal(home_of(scene, "1"), 0);
     assert_int_equal(fence_of(scene, "1").epoch, 1);
-    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 2); /* resume */
-    assert_int_equal(sent_count(scene, SHARD_HOME, 1), 2); /* let go what is held */
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 2); /* continues */
+    assert_int_equal(sent_count(scene, SHARD_HOME, 1), 2); /* releases held messages */
     assert_int_equal(sent_count(scene, SHARD_HOME, 2), 2);
     assert_int_equal(sent_last(scene, SHARD_HOME, 1).fence.epoch, 1);
-    /* The next tick tries again; the late answer is of the attempt before. */
+    /* The next tick tries again; the late answer belongs to the last attempt. */
     passes(scene, 10000);
     begin = sent_last(scene, SHARD_BEGIN_HAND_OFF, 1);
     assert_true(begin.attempt > late.attempt);
@@ -623,8 +622,9 @@ static void a_failed_hand_off_leaves_the_old_home(void **state)
     scene_free(scene);
 }
 
-/* Of what is too much for its links nothing ends: half as many are begun then, down to one, and more again when they end well. */
-/* Sixteen shards at the first region, and a second one that has none. */
+/* Too many hand-offs for slow links never end. Each failure halves the number that may begin, down
+ * to one; each success raises it. */
+/* Sixteen shards at the first region, none at the second. */
 static struct scene *
 scene_uneven(const struct coordinator_settings *settings)
 {
@@ -653,7 +653,7 @@ static void fewer_move_at_a_time_after_failures(void **state)
     passes(scene, 10000);
     begun = sent_count(scene, SHARD_BEGIN_HAND_OFF, 0);
     assert_int_equal(begun, 8);
-    passes(scene, 59000); /* nobody answers; they are asked again */
+    passes(scene, 59000); /* no answers */
     forget_sent(scene);
     passes(scene, 1000);
     assert_int_equal(counter(scene, failed_moves), begun);
@@ -670,8 +670,8 @@ static void fewer_move_at_a_time_after_failures(void **state)
     scene_free(scene);
 }
 
-/* By the older strategy rebalances begin hand-offs beside those that are open, which all take their time to fail. */
-static void of_those_that_fail_one_is_open_at_a_time(void **state)
+/* The older strategy begins hand-offs beside open ones. */
+static void after_failures_one_hand_off_is_open_at_a_time(void **state)
 {
     static const struct coordinator_settings older = {
         .simultaneous_max = 8, .threshold = 1
@@ -685,13 +685,13 @@ static void of_those_that_fail_one_is_open_at_a_time(void **state)
         passes(scene, 1000);
     failed = counter(scene, failed_moves);
     assert_true(failed >= 2);
-    for (int i = 0; i < 300; i++) /* thirty rebalances, and each hand-off takes 60 s */
+    for (int i = 0; i < 300; i++) /* thirty rebalances; a hand-off takes 60 s */
         passes(scene, 1000);
     assert_in_range(counter(scene, failed_moves) - failed, 1, 3);
     scene_free(scene);
 }
 
-/* How many hand-offs fail in so many seconds. */
+/* Returns the failures within some seconds. */
 static uint64_t fail_within(struct scene *scene, int seconds)
 {
     uint64_t failed = counter(scene, failed_moves);
@@ -701,8 +701,8 @@ static uint64_t fail_within(struct scene *scene, int seconds)
     return counter(scene, failed_moves) - failed;
 }
 
-/* A home that takes longer than a hand-off may would never serve its shard, if one were begun with each rebalance. */
-static void what_fails_alone_is_left_alone_for_longer_each_time(void **state)
+/* Otherwise a slow home would never serve its shard. */
+static void pauses_grow_after_a_hand_off_that_fails_alone(void **state)
 {
     static const struct coordinator_settings hasty = {
         .absolute_limit = 1000,
@@ -718,8 +718,9 @@ static void what_fails_alone_is_left_alone_for_longer_each_time(void **state)
     (void)fail_within(scene, 10);
     assert_in_range(fail_within(scene, 60), 2, 4);
     (void)fail_within(scene, 1000);
-    assert_in_range(fail_within(scene, 3000), 9, 11); /* each 300 s, and what it takes itself */
-    peer_up(scene, 2); /* it may be better now */
+    /* every 300 s, plus the hand-off's own time */
+    assert_in_range(fail_within(scene, 3000), 9, 11);
+    peer_up(scene, 2);
     assert_in_range(fail_within(scene, 4), 1, 2);
     scene->is_silent[0] = scene->is_silent[1] = false;
     moved = counter(scene, moves);
@@ -727,11 +728,11 @@ static void what_fails_alone_is_left_alone_for_longer_each_time(void **state)
         passes(scene, 1000);
         play(scene);
     }
-    assert_true(counter(scene, moves) - moved >= 8); /* the first that ends well ends the waits */
+    assert_true(counter(scene, moves) - moved >= 8); /* the first success ends the pauses */
     scene_free(scene);
 }
 
-static void the_owner_may_give_a_hand_off_up(void **state)
+static void the_owner_may_fail_a_hand_off(void **state)
 {
     struct scene *scene = scene_moving();
     struct sent hand_off;
@@ -756,7 +757,7 @@ static void the_owner_may_give_a_hand_off_up(void **state)
     scene_free(scene);
 }
 
-static void the_dead_are_not_waited_for(void **state)
+static void a_hand_off_does_not_wait_for_removed_nodes(void **state)
 {
     struct scene *scene = scene_moving();
     (void)state;
@@ -768,7 +769,7 @@ static void the_dead_are_not_waited_for(void **state)
     assert_int_equal(sent_count(scene, SHARD_HAND_OFF, 0), 2);
     assert_int_equal(sent_last(scene, SHARD_HAND_OFF, 0).owing_count, 2);
     play(scene);
-    assert_int_equal(shards_at(scene, 0), 4); /* back, with higher fences */
+    assert_int_equal(shards_at(scene, 0), 4);
     assert_int_equal(fence_of(scene, "1").epoch, 2);
     scene_free(scene);
 }
@@ -804,12 +805,12 @@ static void an_owner_that_dies_while_stopping_ends_the_move(void **state)
     play(scene);
     peer_removed(scene, 0);
     assert_int_equal(shards_at(scene, 1), 4);
-    passes(scene, 60000); /* its timer means nothing any more */
+    passes(scene, 60000);
     assert_int_equal(counter(scene, failed_moves), 0);
     scene_free(scene);
 }
 
-static void a_margin_delays_what_removal_does(void **state)
+static void the_margin_delays_the_effects_of_removal(void **state)
 {
     struct coordinator_settings settings = { .removal_margin_ms = 5000 };
     struct scene *scene = scene_with(2, &settings);
@@ -830,8 +831,8 @@ static void a_margin_delays_what_removal_does(void **state)
     scene_free(scene);
 }
 
-/* What was still sent to its region would be taken by the next incarnation at that address. */
-static void nothing_is_sent_to_who_was_removed(void **state)
+/* The next incarnation would take them as its own. */
+static void a_removed_node_gets_no_messages(void **state)
 {
     struct coordinator_settings settings = { .removal_margin_ms = 5000,
                                              .handoff_timeout_ms = 3000 };
@@ -855,8 +856,9 @@ static void nothing_is_sent_to_who_was_removed(void **state)
     begin = sent_last(scene, SHARD_BEGIN_HAND_OFF, 0);
     peer_removed(scene, 1);
     forget_sent(scene);
-    answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK); /* all hold: it would be told to stop */
-    passes(scene, 3000); /* the other one times out */
+    /* all hold; the next message would be HandOff */
+    answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
+    passes(scene, 3000); /* the other hand-off times out */
     assert_int_equal(scene->sent.count, 0);
     passes(scene, 2000);
     asks(scene, 0, "2");
@@ -886,9 +888,9 @@ static void a_region_shuts_down_gracefully(void **state)
                                           .ref = slice_text(ref) });
     say(scene, 1, (struct shard_message){ .kind = SHARD_GRACEFUL_SHUTDOWN,
                                           .ref = slice_text(ref) });
-    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 1), 4); /* all at once, once */
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 1), 4); /* all at once, each once */
     asks(scene, 0, "new");
-    assert_int_equal(home_of(scene, "new"), 0); /* not a candidate any more */
+    assert_int_equal(home_of(scene, "new"), 0);
     play(scene);
     assert_int_equal(shards_at(scene, 0), 9);
     assert_int_equal(shards_at(scene, 1), 0);
@@ -896,7 +898,7 @@ static void a_region_shuts_down_gracefully(void **state)
                                           .ref = slice_text(ref) });
     say(scene, 1, (struct shard_message){ .kind = SHARD_REGION_STOPPED,
                                           .ref = slice_text(ref) });
-    /* A registration that was on its way does not bring it back. */
+    /* Late. */
     registers_with(scene, 1, 1, NULL, 0);
     assert_int_equal(counter(scene, stale), 1);
     asks(scene, 1, "newer");
@@ -905,8 +907,8 @@ static void a_region_shuts_down_gracefully(void **state)
     scene_free(scene);
 }
 
-/* An order that it has not got yet would come to a region that has stopped. */
-static void a_region_stops_when_no_order_is_on_its_way(void **state)
+/* Orders would reach a stopped region. */
+static void a_region_is_dismissed_only_when_no_order_is_on_its_way(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     (void)state;
@@ -918,7 +920,7 @@ static void a_region_stops_when_no_order_is_on_its_way(void **state)
     assert_int_equal(sent_count(scene, SHARD_DISMISSED, ANY_NODE), 0);
     play(scene);
     assert_int_equal(shards_at(scene, 1), 0);
-    asks_to_stop(scene, 1, 0); /* an older one that was repeated */
+    asks_to_stop(scene, 1, 0); /* a late older question */
     assert_int_equal(sent_count(scene, SHARD_DISMISSED, ANY_NODE), 0);
     asks_to_stop(scene, 1, 2);
     asks_to_stop(scene, 1, 2);
@@ -928,7 +930,7 @@ static void a_region_stops_when_no_order_is_on_its_way(void **state)
     scene_free(scene);
 }
 
-static void who_was_told_that_nothing_comes_is_no_last_resort(void **state)
+static void a_dismissed_region_is_no_last_resort(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     (void)state;
@@ -937,12 +939,13 @@ static void who_was_told_that_nothing_comes_is_no_last_resort(void **state)
     asks_to_stop(scene, 1, 1);
     asks(scene, 0, "1");
     assert_int_equal(home_of(scene, "1"), -1);
-    asks_to_stop(scene, 1, 0); /* what waits there takes it back */
+    asks_to_stop(scene, 1, 0); /* its waiting messages withdraw the question */
     assert_int_equal(home_of(scene, "1"), 1);
     scene_free(scene);
 }
 
-/* Else it would be handed off and placed again for ever, and what waits for it never read. */
+/* Otherwise it would be handed off and placed again for ever, and its waiting messages never
+ * read. */
 static void a_last_resort_is_handed_off_once_it_has_started(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
@@ -963,8 +966,8 @@ static void a_last_resort_is_handed_off_once_it_has_started(void **state)
     scene_free(scene);
 }
 
-/* What its lanes have sent may be on its way to a shard that moves. */
-static void a_region_that_has_stopped_is_waited_for(void **state)
+/* For its lanes' messages on their way. */
+static void a_hand_off_waits_for_a_region_that_has_stopped(void **state)
 {
     struct scene *scene = scene_moving();
     struct sent begin = scene->sent.items[0];
@@ -984,7 +987,7 @@ static void a_region_that_has_stopped_is_waited_for(void **state)
     assert_int_equal(sent_count(scene, SHARD_HAND_OFF, 0), 1);
     assert_int_equal(sent_last(scene, SHARD_HAND_OFF, 0).owing_lanes,
                      2 + 2 + 3);
-    /* The other hand-off waits for it no longer than it is a member. */
+    /* The other hand-off waits only until its member is removed. */
     begin = sent_last(scene, SHARD_BEGIN_HAND_OFF, 0);
     begin.node = 0;
     answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
@@ -997,7 +1000,7 @@ static void a_region_that_has_stopped_is_waited_for(void **state)
     scene_free(scene);
 }
 
-/* It was stopped before this coordinator was there, or nobody heard of it. */
+/* It stopped before this coordinator began, or the message was lost. */
 static void a_region_that_comes_back_as_a_proxy_hosts_nothing(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
@@ -1014,7 +1017,7 @@ static void a_region_that_comes_back_as_a_proxy_hosts_nothing(void **state)
                       .report = 9 });
     assert_int_equal(shards_at(scene, 1), 0);
     assert_int_equal(shards_at(scene, 0), 2);
-    /* None of ours does it; but who reports shards is no proxy. */
+    /* Foreign behaviour: a region that reports shards is no proxy. */
     registers_one(scene, 1, "7", (struct fence){ 1, 50 });
     assert_int_equal(home_of(scene, "7"), 1);
     coordinator_verify(scene->coordinator);
@@ -1073,7 +1076,7 @@ static void reports_stored_term(struct scene *scene, int n, uint64_t term)
                                           .stored_term = term });
 }
 
-/* Its regions' claims are refused by what a coordinator left that nobody here knows. */
+/* A coordinator that no node here knows has left a higher term in the store. */
 static void a_coordinator_takes_a_term_above_the_stores(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
@@ -1097,8 +1100,8 @@ static void a_coordinator_takes_a_term_above_the_stores(void **state)
     scene_free(scene);
 }
 
-/* Its claim is refused while the coordinator waits for the next term; no later report would say so. */
-static void what_is_refused_between_two_terms_is_hosted_again(void **state)
+/* No later report would repeat it. */
+static void a_shard_refused_between_two_terms_is_hosted_again(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
     struct shard_hosted hosted[2] = { { .shard = slice_text("1") },
@@ -1123,8 +1126,8 @@ static void what_is_refused_between_two_terms_is_hosted_again(void **state)
     scene_free(scene);
 }
 
-/* The report by which a coordinator learns of a higher term lacks a shard, too. */
-static void the_report_that_ends_a_term_counts(void **state)
+/* The report that brings a higher term may also lack a shard. */
+static void a_report_that_ends_a_term_counts(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
     (void)state;
@@ -1141,8 +1144,8 @@ static void the_report_that_ends_a_term_counts(void **state)
     scene_free(scene);
 }
 
-/* A region reports until somebody answers: the last report is what it hosts. */
-static void what_is_gone_before_the_first_term_is_hosted_again(void **state)
+/* A region repeats its report until it is answered; the last report counts. */
+static void a_shard_lost_before_the_first_term_is_hosted_again(void **state)
 {
     struct scene *scene = scene_new(NULL);
     (void)state;
@@ -1158,8 +1161,8 @@ static void what_is_gone_before_the_first_term_is_hosted_again(void **state)
     scene_free(scene);
 }
 
-/* Two that live, each with its own members, answer each other. */
-static void outbidding_has_an_end(void **state)
+/* Two living coordinators, each with its own members, outbid each other. */
+static void outbidding_is_limited(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
     struct trace_line line;
@@ -1177,7 +1180,7 @@ static void outbidding_has_an_end(void **state)
         passes(scene, wait - 1);
         reports_stored_term(scene, 0, term + 1);
         assert_false(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
-        passes(scene, 1); /* what came too soon */
+        passes(scene, 1);
         wait *= 2;
     }
     assert_false(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
@@ -1188,13 +1191,13 @@ static void outbidding_has_an_end(void **state)
     while (trace_next(scene->trace, &line))
         said += line.level == TRACE_ERROR &&
                 strstr(line.text, "not outbid any more") != NULL;
-    assert_int_equal(said, 1); /* once */
+    assert_int_equal(said, 1);
     scene_free(scene);
 }
 
-/* Two sides that do not know each other outbid each other; one of them joins the other: what it had stored last is outbid at once, and not when
- * the last wait, of minutes, is over. */
-static void another_member_ends_the_wait_for_outbidding(void **state)
+/* Two sides without contact outbid each other, then one joins the other. Its last term is outbid at
+ * once, without the remaining wait of minutes. */
+static void a_new_member_ends_the_wait_for_outbidding(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
     uint64_t term = 1;
@@ -1211,7 +1214,7 @@ static void another_member_ends_the_wait_for_outbidding(void **state)
             passes(scene, wait);
         wait *= 2;
     }
-    reports_stored_term(scene, 0, term + 1); /* the last time is over */
+    reports_stored_term(scene, 0, term + 1);
     passes(scene, 1);
     assert_false(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
     peer_up(scene, 1);
@@ -1219,7 +1222,7 @@ static void another_member_ends_the_wait_for_outbidding(void **state)
     assert_true(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
     term += 2;
     give_term(scene, term);
-    reports_stored_term(scene, 0, term + 1); /* too soon, and kept */
+    reports_stored_term(scene, 0, term + 1); /* too early, so kept */
     passes(scene, 1);
     assert_false(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
     peer_removed(scene, 1);
@@ -1228,7 +1231,7 @@ static void another_member_ends_the_wait_for_outbidding(void **state)
     scene_free(scene);
 }
 
-/* A region that reported to the next coordinator before HostShard came would not have named the shard. */
+/* Otherwise the next coordinator would not learn of the shard. */
 static void a_coordinator_ends_when_its_last_orders_are_answered(void **state)
 {
     struct scene *scene = scene_with(3, NULL);
@@ -1239,7 +1242,7 @@ static void a_coordinator_ends_when_its_last_orders_are_answered(void **state)
     coordinator_stop(scene->coordinator, scene->now, &scene->outbox);
     assert_false(has_news(scene, COORDINATOR_NEWS_STOPPED));
     forget_sent(scene);
-    asks(scene, 1, "2"); /* it gives no more orders */
+    asks(scene, 1, "2");
     assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), 0);
     assert_int_equal(home_of(scene, "2"), -1);
     say(scene, home_of(scene, "1"),
@@ -1250,7 +1253,7 @@ static void a_coordinator_ends_when_its_last_orders_are_answered(void **state)
     scene_free(scene);
 }
 
-static void last_orders_are_not_waited_for_without_end(void **state)
+static void the_wait_for_last_orders_is_limited(void **state)
 {
     struct scene *scene = scene_with(3, NULL);
     (void)state;
@@ -1265,7 +1268,7 @@ static void last_orders_are_not_waited_for_without_end(void **state)
     scene_free(scene);
 }
 
-static void too_many_hand_offs_wait_their_turn(void **state)
+static void hand_offs_beyond_the_limit_wait(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     (void)state;
@@ -1289,7 +1292,7 @@ static void too_many_hand_offs_wait_their_turn(void **state)
     scene_free(scene);
 }
 
-/* The coordinator moved: the regions report, the state is there again, and nothing changes its home. */
+/* The coordinator moved. Reports and the stored state agree, so no home changes. */
 static void a_new_coordinator_learns_from_reports(void **state)
 {
     struct scene *scene = scene_new(NULL);
@@ -1313,7 +1316,6 @@ static void a_new_coordinator_learns_from_reports(void **state)
     assert_int_equal(sent_last(scene, SHARD_HOME, 0).fence.term, 3);
     asks(scene, 0, "2");
     assert_int_equal(fence_of(scene, "2").term, 4);
-    /* Its next home has a higher term and epoch. */
     peer_removed(scene, 1);
     assert_int_equal(home_of(scene, "1"), 0);
     assert_int_equal(fence_of(scene, "1").term, 4);
@@ -1321,7 +1323,7 @@ static void a_new_coordinator_learns_from_reports(void **state)
     scene_free(scene);
 }
 
-static void late_reports_take_nothing_back(void **state)
+static void late_reports_change_nothing(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
     (void)state;
@@ -1329,7 +1331,7 @@ static void late_reports_take_nothing_back(void **state)
     asks(scene, 0, "1");
     play(scene);
     assert_int_equal(fence_of(scene, "1").term, 1);
-    /* A member that came up late says that it hosts shard 1, under the coordinator before. */
+    /* A late member reports shard 1 under the former coordinator's fence. */
     peer_up(scene, 1);
     forget_sent(scene);
     registers_one(scene, 1, "1", (struct fence){ 0, 77 });
@@ -1353,7 +1355,7 @@ static void the_higher_fence_wins(void **state)
     registers_one(scene, 0, "1", (struct fence){ 2, 5 });
     registers_one(scene, 1, "1", (struct fence){ 2, 6 });
     assert_int_equal(home_of(scene, "1"), 1);
-    /* The same reports again, and in the other order, change nothing. */
+    /* Repeated and swapped. */
     registers_with(scene, 0, 1, NULL, 0);
     registers_one(scene, 0, "1", (struct fence){ 2, 5 });
     assert_int_equal(home_of(scene, "1"), 1);
@@ -1364,7 +1366,7 @@ static void the_higher_fence_wins(void **state)
     scene_free(scene);
 }
 
-static void equal_fences_are_told_apart(void **state)
+static void a_second_claim_with_an_equal_fence_raises_the_fence(void **state)
 {
     struct scene *scene = scene_new(NULL);
     (void)state;
@@ -1393,7 +1395,7 @@ static void a_claim_on_a_homeless_shard_must_be_current(void **state)
     asks(scene, 0, "2");
     play(scene);
     assert_int_equal(home_of(scene, "2"), 1);
-    /* Everybody is gone; then one comes that hosted shard 2 long ago. */
+    /* All are gone; a member returns with shard 2 from long ago. */
     peer_removed(scene, 0);
     peer_removed(scene, 1);
     assert_int_equal(home_of(scene, "2"), -1);
@@ -1419,7 +1421,7 @@ static void an_older_report_is_only_acknowledged(void **state)
     registers(scene, 1);
     registers(scene, 1);
     forget_sent(scene);
-    registers_with(scene, 1, 2, &hosted, 1); /* overtaken by the third */
+    registers_with(scene, 1, 2, &hosted, 1); /* overtaken by report 3 */
     assert_int_equal(home_of(scene, "1"), 0);
     assert_int_equal(counter(scene, stale), 1);
     assert_int_equal(sent_count(scene, SHARD_REGISTER_ACK, 1), 1);
@@ -1429,7 +1431,7 @@ static void an_older_report_is_only_acknowledged(void **state)
     scene_free(scene);
 }
 
-static void a_higher_term_makes_the_coordinator_ask_for_one(void **state)
+static void a_reported_higher_term_makes_the_coordinator_take_another(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     struct coordinator_news news;
@@ -1451,7 +1453,7 @@ static void a_higher_term_makes_the_coordinator_ask_for_one(void **state)
     scene_free(scene);
 }
 
-static void what_a_report_lacks_is_hosted_again(void **state)
+static void a_shard_missing_in_a_report_is_hosted_again(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
     (void)state;
@@ -1462,12 +1464,12 @@ static void what_a_report_lacks_is_hosted_again(void **state)
     registers(scene, 0);
     assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
     assert_int_equal(home_of(scene, "1"), 0);
-    /* The store may have refused the fence: a higher one, and everybody knows. */
+    /* The store may have refused the old fence. */
     assert_int_equal(sent_last(scene, SHARD_HOST, 0).fence.epoch, 2);
     assert_int_equal(sent_last(scene, SHARD_HOME, 0).fence.epoch, 2);
     registers_one(scene, 0, "1", fence_of(scene, "1"));
     assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
-    /* Again and again: once a second. */
+    /* Once a second. */
     for (int i = 0; i < 10; i++)
         registers(scene, 0);
     assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
@@ -1477,8 +1479,8 @@ static void what_a_report_lacks_is_hosted_again(void **state)
     scene_free(scene);
 }
 
-/* The store may refuse every fence of a coordinator that has been replaced and was not told. */
-static void who_refuses_for_ever_is_asked_less_often(void **state)
+/* The store may refuse every fence of a replaced coordinator that does not know it. */
+static void a_home_that_refuses_for_ever_is_asked_less_often(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
     uint64_t quick, slow;
@@ -1500,7 +1502,7 @@ static void who_refuses_for_ever_is_asked_less_often(void **state)
     }
     slow = fence_of(scene, "1").epoch - quick;
     assert_in_range(slow, 1, 3);
-    /* It has started: the next refusal is the first one. */
+    /* The count begins again. */
     play(scene);
     quick = fence_of(scene, "1").epoch;
     passes(scene, 1000);
@@ -1509,7 +1511,7 @@ static void who_refuses_for_ever_is_asked_less_often(void **state)
     scene_free(scene);
 }
 
-/* The report that names the shard answers the refusal before it: the timer that the refusal has put raises nothing. */
+/* The report with the shard settles the earlier refusal: its timer does not raise the fence. */
 static void a_home_that_reports_its_shard_keeps_its_fence(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
@@ -1520,7 +1522,7 @@ static void a_home_that_reports_its_shard_keeps_its_fence(void **state)
     play(scene);
     passes(scene, 1000);
     registers(scene, 0);
-    registers(scene, 0); /* a second one within a second: a timer */
+    registers(scene, 0); /* starts a timer */
     fence = fence_of(scene, "1");
     registers_one(scene, 0, "1", fence);
     passes(scene, 5000);
@@ -1528,8 +1530,8 @@ static void a_home_that_reports_its_shard_keeps_its_fence(void **state)
     scene_free(scene);
 }
 
-/* What the coordinator before allocated last may have been told to some and reported by nobody. */
-static void who_knew_another_coordinator_is_told_of_first_allocations(
+/* Only some regions may know the former coordinator's last allocations, which no report names. */
+static void regions_of_a_former_coordinator_learn_first_allocations(
     void **state)
 {
     struct scene *scene = scene_new(NULL);
@@ -1551,7 +1553,7 @@ static void who_knew_another_coordinator_is_told_of_first_allocations(
     assert_int_equal(sent_count(scene, SHARD_HOME, 0), 1);
     assert_int_equal(sent_count(scene, SHARD_HOME, 1), 0);
     assert_int_equal(sent_count(scene, SHARD_HOME, 2), 1);
-    /* And of what another one reports later. */
+    /* And homes that another region reports later. */
     peer_up(scene, 3);
     forget_sent(scene);
     registers_one(scene, 3, "7", (struct fence){ 4, 1 });
@@ -1560,7 +1562,7 @@ static void who_knew_another_coordinator_is_told_of_first_allocations(
     scene_free(scene);
 }
 
-/* Its own region has stopped before it heard of the coordinator, so it never said so. */
+/* Its own region stopped before it knew the coordinator, and never said so. */
 static void a_stopping_coordinator_asks_its_own_region(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
@@ -1580,7 +1582,7 @@ static void a_stopping_coordinator_asks_its_own_region(void **state)
     scene_free(scene);
 }
 
-/* A coordinator that learned everything from reports moves shards, too. */
+/* A coordinator whose state is from reports also moves shards. */
 static void adopted_shards_are_rebalanced(void **state)
 {
     struct scene *scene = scene_new(&eager);
@@ -1599,8 +1601,8 @@ static void adopted_shards_are_rebalanced(void **state)
     scene_free(scene);
 }
 
-/* Behaviour 15.2: at least one, also of a share of none; the default would move four. */
-static void of_a_share_of_none_one_moves(void **state)
+/* As in Akka, at least one shard moves, also with a share of zero; the default would move four. */
+static void a_relative_limit_of_zero_moves_one_shard(void **state)
 {
     struct coordinator_settings settings = { .absolute_limit = 1000,
                                              .relative_limit = -1 };
@@ -1667,7 +1669,7 @@ static void jvm_regions_have_no_fences(void **state)
     scene_free(scene);
 }
 
-static void a_restarted_node_is_another_one(void **state)
+static void a_restarted_node_is_another_member(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     struct sent hand_off;
@@ -1681,7 +1683,7 @@ static void a_restarted_node_is_another_one(void **state)
     snprintf(hand_off.shard, sizeof hand_off.shard, "2");
     peer_removed(scene, 1);
     assert_int_equal(home_of(scene, "2"), 0);
-    answers(scene, &hand_off, SHARD_HOST_STARTED); /* of the old life */
+    answers(scene, &hand_off, SHARD_HOST_STARTED); /* from the former incarnation */
     registers(scene, 1);
     assert_int_equal(counter(scene, ignored_register), 1);
     assert_int_equal(home_of(scene, "2"), 0);
@@ -1714,7 +1716,7 @@ static void cluster_questions_are_answered(void **state)
     sent = sent_last(scene, SHARD_CLUSTER_STATS, 1);
     assert_int_equal(sent.address_count, 2);
     assert_int_equal(sent.stat_count, 2);
-    /* A time-out of one gives nothing. */
+    /* One time-out makes the answer empty. */
     say_from(scene, 1, "/user/asker#1",
              (struct shard_message){ .kind = SHARD_GET_CLUSTER_STATS,
                                      .timeout_ns = 3000000000 });
@@ -1722,7 +1724,6 @@ static void cluster_questions_are_answered(void **state)
     passes(scene, 3000);
     sent = sent_last(scene, SHARD_CLUSTER_STATS, 1);
     assert_int_equal(sent.address_count, 0);
-    /* The limit. */
     for (int i = 0; i < COORDINATOR_QUERIES_MAX + 1; i++)
         say_from(scene, 1, "/user/asker#1",
                  (struct shard_message){ .kind = SHARD_GET_CLUSTER_STATS,
@@ -1749,7 +1750,7 @@ static void tables_have_limits(void **state)
             hosted[count] = (struct shard_hosted){ slice_text(ids[count]),
                                                    { 1, 1 } };
         }
-        /* Only the outcome matters here: the regions' HostShard messages are not kept. */
+        /* HostShard messages are not kept here. */
         registers_with(scene, 0, ++scene->report[0], hosted, count);
         forget_sent(scene);
     }
@@ -1786,70 +1787,70 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_answered_before_the_term),
-        cmocka_unit_test(only_an_old_term_is_told_as_one),
+        cmocka_unit_test(a_missing_term_is_not_logged_as_an_old_one),
         cmocka_unit_test(first_allocations_wait_for_members_that_can_answer),
-        cmocka_unit_test(nobody_is_awaited_for_long),
-        cmocka_unit_test(shards_move_when_every_member_is_known),
-        cmocka_unit_test(a_late_member_that_is_cut_off_holds_nothing_up),
-        cmocka_unit_test(foreign_members_are_not_awaited),
+        cmocka_unit_test(first_allocations_stop_waiting_after_ten_queries),
+        cmocka_unit_test(shards_move_only_after_every_member_is_known),
+        cmocka_unit_test(an_unreachable_late_member_delays_no_allocation),
+        cmocka_unit_test(members_without_this_library_are_not_awaited),
         cmocka_unit_test(enough_regions_must_have_registered),
         cmocka_unit_test(shards_go_to_the_region_with_the_fewest),
-        cmocka_unit_test(strangers_are_not_registered),
+        cmocka_unit_test(unknown_nodes_are_not_registered),
         cmocka_unit_test(another_number_of_shards_is_refused),
         cmocka_unit_test(host_shard_is_repeated_until_started),
-        cmocka_unit_test(a_silent_home_is_told_less_often),
+        cmocka_unit_test(host_shard_is_repeated_less_often_to_a_silent_home),
         cmocka_unit_test(a_move_waits_for_all_and_tells_all),
         cmocka_unit_test(moves_end_in_balance),
         cmocka_unit_test(the_old_algorithm_moves_one_at_a_time),
-        cmocka_unit_test(nothing_moves_in_an_unquiet_cluster),
-        cmocka_unit_test(a_step_of_a_hand_off_is_asked_for_again),
-        cmocka_unit_test(who_can_be_reached_again_is_asked_at_once),
-        cmocka_unit_test(a_jvm_is_asked_once),
+        cmocka_unit_test(no_shard_moves_while_members_change),
+        cmocka_unit_test(unanswered_hand_off_messages_are_repeated),
+        cmocka_unit_test(a_member_that_is_reachable_again_is_asked_at_once),
+        cmocka_unit_test(a_jvm_gets_hand_off_messages_once),
         cmocka_unit_test(a_failed_hand_off_leaves_the_old_home),
         cmocka_unit_test(fewer_move_at_a_time_after_failures),
-        cmocka_unit_test(what_fails_alone_is_left_alone_for_longer_each_time),
-        cmocka_unit_test(of_those_that_fail_one_is_open_at_a_time),
-        cmocka_unit_test(the_owner_may_give_a_hand_off_up),
-        cmocka_unit_test(the_dead_are_not_waited_for),
+        cmocka_unit_test(pauses_grow_after_a_hand_off_that_fails_alone),
+        cmocka_unit_test(after_failures_one_hand_off_is_open_at_a_time),
+        cmocka_unit_test(the_owner_may_fail_a_hand_off),
+        cmocka_unit_test(a_hand_off_does_not_wait_for_removed_nodes),
         cmocka_unit_test(a_dead_owner_s_shards_go_elsewhere_at_once),
         cmocka_unit_test(an_owner_that_dies_while_stopping_ends_the_move),
-        cmocka_unit_test(a_margin_delays_what_removal_does),
-        cmocka_unit_test(nothing_is_sent_to_who_was_removed),
+        cmocka_unit_test(the_margin_delays_the_effects_of_removal),
+        cmocka_unit_test(a_removed_node_gets_no_messages),
         cmocka_unit_test(a_region_shuts_down_gracefully),
-        cmocka_unit_test(a_region_stops_when_no_order_is_on_its_way),
-        cmocka_unit_test(who_was_told_that_nothing_comes_is_no_last_resort),
+        cmocka_unit_test(a_region_is_dismissed_only_when_no_order_is_on_its_way),
+        cmocka_unit_test(a_dismissed_region_is_no_last_resort),
         cmocka_unit_test(a_last_resort_is_handed_off_once_it_has_started),
-        cmocka_unit_test(a_region_that_has_stopped_is_waited_for),
+        cmocka_unit_test(a_hand_off_waits_for_a_region_that_has_stopped),
         cmocka_unit_test(a_region_that_comes_back_as_a_proxy_hosts_nothing),
         cmocka_unit_test(the_last_region_can_leave),
         cmocka_unit_test(a_coordinator_without_own_region_stops_at_once),
         cmocka_unit_test(a_coordinator_takes_a_term_above_the_stores),
-        cmocka_unit_test(what_is_refused_between_two_terms_is_hosted_again),
-        cmocka_unit_test(the_report_that_ends_a_term_counts),
-        cmocka_unit_test(what_is_gone_before_the_first_term_is_hosted_again),
-        cmocka_unit_test(outbidding_has_an_end),
-        cmocka_unit_test(another_member_ends_the_wait_for_outbidding),
+        cmocka_unit_test(a_shard_refused_between_two_terms_is_hosted_again),
+        cmocka_unit_test(a_report_that_ends_a_term_counts),
+        cmocka_unit_test(a_shard_lost_before_the_first_term_is_hosted_again),
+        cmocka_unit_test(outbidding_is_limited),
+        cmocka_unit_test(a_new_member_ends_the_wait_for_outbidding),
         cmocka_unit_test(a_coordinator_ends_when_its_last_orders_are_answered),
-        cmocka_unit_test(last_orders_are_not_waited_for_without_end),
-        cmocka_unit_test(too_many_hand_offs_wait_their_turn),
+        cmocka_unit_test(the_wait_for_last_orders_is_limited),
+        cmocka_unit_test(hand_offs_beyond_the_limit_wait),
         cmocka_unit_test(a_new_coordinator_learns_from_reports),
-        cmocka_unit_test(late_reports_take_nothing_back),
+        cmocka_unit_test(late_reports_change_nothing),
         cmocka_unit_test(the_higher_fence_wins),
-        cmocka_unit_test(equal_fences_are_told_apart),
+        cmocka_unit_test(a_second_claim_with_an_equal_fence_raises_the_fence),
         cmocka_unit_test(a_claim_on_a_homeless_shard_must_be_current),
         cmocka_unit_test(an_older_report_is_only_acknowledged),
-        cmocka_unit_test(a_higher_term_makes_the_coordinator_ask_for_one),
-        cmocka_unit_test(what_a_report_lacks_is_hosted_again),
-        cmocka_unit_test(who_refuses_for_ever_is_asked_less_often),
+        cmocka_unit_test(a_reported_higher_term_makes_the_coordinator_take_another),
+        cmocka_unit_test(a_shard_missing_in_a_report_is_hosted_again),
+        cmocka_unit_test(a_home_that_refuses_for_ever_is_asked_less_often),
         cmocka_unit_test(a_home_that_reports_its_shard_keeps_its_fence),
         cmocka_unit_test(
-            who_knew_another_coordinator_is_told_of_first_allocations),
+            regions_of_a_former_coordinator_learn_first_allocations),
         cmocka_unit_test(a_stopping_coordinator_asks_its_own_region),
         cmocka_unit_test(adopted_shards_are_rebalanced),
-        cmocka_unit_test(of_a_share_of_none_one_moves),
+        cmocka_unit_test(a_relative_limit_of_zero_moves_one_shard),
         cmocka_unit_test(a_leaving_region_reports_to_a_new_coordinator),
         cmocka_unit_test(jvm_regions_have_no_fences),
-        cmocka_unit_test(a_restarted_node_is_another_one),
+        cmocka_unit_test(a_restarted_node_is_another_member),
         cmocka_unit_test(cluster_questions_are_answered),
         cmocka_unit_test(tables_have_limits),
         cmocka_unit_test(garbage_is_counted),

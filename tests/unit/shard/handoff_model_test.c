@@ -1,4 +1,5 @@
-/* Hand-offs over and over, with everything delayed at random: nothing lost, order kept, never two owners. */
+/* Tests many hand-offs with random delays: no message is lost, order is kept, and a shard never has
+ * two owners. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@ static uint64_t seeds(void)
     return text ? strtoull(text, NULL, 10) : 60;
 }
 
-static void loses_nothing(void **state)
+static void hand_offs_lose_no_message(void **state)
 {
     uint64_t moves = 0;
     (void)state;
@@ -30,7 +31,7 @@ static void loses_nothing(void **state)
     assert_true(moves > seeds() * 5);
 }
 
-static void survives_repeats_and_failed_attempts(void **state)
+static void repeats_and_failed_attempts_lose_no_message(void **state)
 {
     uint64_t given_up = 0;
     (void)state;
@@ -46,8 +47,8 @@ static void survives_repeats_and_failed_attempts(void **state)
     assert_true(given_up > seeds());
 }
 
-/* What a node itself sends while it stops may be refused; all the rest is delivered. */
-static void moves_all_away_in_a_shutdown(void **state)
+/* Messages that the stopping node sends may be refused; all others are delivered. */
+static void a_shutdown_moves_all_shards_away(void **state)
 {
     uint64_t sent = 0, refused = 0;
     (void)state;
@@ -63,7 +64,7 @@ static void moves_all_away_in_a_shutdown(void **state)
     assert_true(refused * 100 < sent);
 }
 
-static void refuses_the_newest_at_the_limit(void **state)
+static void the_limit_refuses_the_newest_messages(void **state)
 {
     uint64_t refused = 0;
     (void)state;
@@ -78,8 +79,9 @@ static void refuses_the_newest_at_the_limit(void **state)
     assert_true(refused > seeds());
 }
 
-/* Akka's rule: the owner drops what it held; nothing else is lost, and there is one owner. */
-static void obeys_a_coordinator_without_fences(void **state)
+/* As in Akka, the owner drops the messages that it held. No other is lost, and there is one
+ * owner. */
+static void a_coordinator_without_fences_loses_only_held_messages(void **state)
 {
     uint64_t moves = 0, dropped = 0;
     (void)state;
@@ -96,7 +98,7 @@ static void obeys_a_coordinator_without_fences(void **state)
     assert_true(dropped > 0);
 }
 
-static void repeats_itself_for_a_seed(void **state)
+static void equal_seeds_give_equal_runs(void **state)
 {
     struct model_options options = { .seed = 77, .nodes = 3, .lanes_max = 3,
                                      .persists = true, .gives_up = true };
@@ -107,12 +109,12 @@ static void repeats_itself_for_a_seed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loses_nothing),
-        cmocka_unit_test(survives_repeats_and_failed_attempts),
-        cmocka_unit_test(moves_all_away_in_a_shutdown),
-        cmocka_unit_test(refuses_the_newest_at_the_limit),
-        cmocka_unit_test(obeys_a_coordinator_without_fences),
-        cmocka_unit_test(repeats_itself_for_a_seed),
+        cmocka_unit_test(hand_offs_lose_no_message),
+        cmocka_unit_test(repeats_and_failed_attempts_lose_no_message),
+        cmocka_unit_test(a_shutdown_moves_all_shards_away),
+        cmocka_unit_test(the_limit_refuses_the_newest_messages),
+        cmocka_unit_test(a_coordinator_without_fences_loses_only_held_messages),
+        cmocka_unit_test(equal_seeds_give_equal_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The limits of regions, coordinators and of what waits: at each, and one above. */
+/* Tests the limits of regions, coordinators and waiting messages, each at the limit and one
+ * above. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,8 +49,8 @@ static uint64_t limited(const struct place *place)
     return region_counters(place->region)->limited;
 }
 
-/* As many as a gossip names. */
-static void a_region_looks_at_every_member_of_a_gossip(void **state)
+/* As many as gossip may name. */
+static void a_region_takes_every_member_of_a_gossip(void **state)
 {
     struct place place;
     struct node_id gone = node_of(7);
@@ -63,10 +64,10 @@ static void a_region_looks_at_every_member_of_a_gossip(void **state)
     for (int n = GOSSIP_MEMBERS_MAX; n < MEMBERS_MAX + 1; n++)
         see(&place, n);
     assert_int_equal(limited(&place), 1);
-    see(&place, 3); /* known: not another one */
+    see(&place, 3);
     assert_int_equal(limited(&place), 1);
     region_peer_removed(place.region, 0, &gone);
-    see(&place, MEMBERS_MAX + 1); /* room again */
+    see(&place, MEMBERS_MAX + 1);
     assert_int_equal(limited(&place), 1);
     place_close(&place);
 }
@@ -80,8 +81,8 @@ static void count_gone(struct place *place, uint32_t *count)
         *count += news.kind == REGION_NODE_GONE;
 }
 
-/* A ring: the oldest is forgotten, and would be taken for a new one. */
-static void a_region_remembers_so_many_removed_nodes(void **state)
+/* A ring: it forgets the oldest. */
+static void removed_nodes_of_a_region_have_a_limit(void **state)
 {
     struct place place;
     struct node_id node;
@@ -96,7 +97,7 @@ static void a_region_remembers_so_many_removed_nodes(void **state)
     count_gone(&place, &count);
     assert_int_equal(count, GONE_MAX);
     node = node_of(1);
-    region_peer_removed(place.region, 0, &node); /* remembered: nothing new */
+    region_peer_removed(place.region, 0, &node);
     count_gone(&place, &count);
     assert_int_equal(count, 0);
     assert_int_equal(region_counters(place.region)->forgotten, 0);
@@ -114,7 +115,7 @@ static void a_region_remembers_so_many_removed_nodes(void **state)
     place_close(&place);
 }
 
-static void a_type_has_so_many_shards(void **state)
+static void shards_of_a_type_have_a_limit(void **state)
 {
     struct place place;
     struct pending_budget budget;
@@ -133,9 +134,9 @@ static void a_type_has_so_many_shards(void **state)
     routes_fini(&routes);
 }
 
-/* ---- what waits ---- */
+/* ---- waiting messages ---- */
 
-static void so_many_messages_wait(void **state)
+static void waiting_messages_have_a_limit(void **state)
 {
     struct held *held = mem_alloc((HELD_COUNT_MAX + 1) * sizeof *held);
     struct pending_budget budget;
@@ -154,7 +155,7 @@ static void so_many_messages_wait(void **state)
     mem_free(held);
 }
 
-static void so_many_bytes_wait(void **state)
+static void waiting_bytes_have_a_limit(void **state)
 {
     struct held held[3] = { { .size = HELD_BYTES_MAX - 1 },
                             { .size = 1 },
@@ -169,7 +170,6 @@ static void so_many_bytes_wait(void **state)
     assert_true(budget.bytes == HELD_BYTES_MAX);
     assert_false(pending_put(&queue, &budget, 1, &held[2]));
     assert_int_equal(budget.refused, 1);
-    /* Each of several lanes has its share. */
     pending_budget_init(&budget, 0, 0, 4);
     assert_true(budget.count_max == HELD_COUNT_MAX / 4);
     assert_true(budget.bytes_max == HELD_BYTES_MAX / 4);
@@ -193,7 +193,7 @@ static void proxy_registers(struct scene *scene, uint32_t number)
                                      .ref = slice_text(ref), .lanes = 2 });
 }
 
-static void a_coordinator_knows_so_many_regions(void **state)
+static void regions_of_a_coordinator_have_a_limit(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
     (void)state;
@@ -210,8 +210,8 @@ static void a_coordinator_knows_so_many_regions(void **state)
     scene_free(scene);
 }
 
-/* A message that names that many is read, one more is not. */
-static void a_hand_off_names_so_many_regions(void **state)
+/* A message with the limit is readable, one with more is not. */
+static void regions_in_a_hand_off_have_a_limit(void **state)
 {
     struct identity self = { "akka", "S", node_of(0) };
     struct shard_owing *owing =
@@ -247,8 +247,8 @@ static void a_hand_off_names_so_many_regions(void **state)
     mem_free(owing);
 }
 
-/* The rest of the homes is asked for when needed. */
-static void a_registration_is_told_so_many_homes(void **state)
+/* The other homes are asked for when needed. */
+static void homes_in_an_answer_to_a_registration_have_a_limit(void **state)
 {
     enum { HOMES = SHARD_HOMES_MAX * SHARD_HOMES_MESSAGES_MAX };
     struct scene *scene = scene_with(1, NULL);
@@ -287,14 +287,14 @@ static void a_registration_is_told_so_many_homes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_region_looks_at_every_member_of_a_gossip),
-        cmocka_unit_test(a_region_remembers_so_many_removed_nodes),
-        cmocka_unit_test(a_type_has_so_many_shards),
-        cmocka_unit_test(so_many_messages_wait),
-        cmocka_unit_test(so_many_bytes_wait),
-        cmocka_unit_test(a_coordinator_knows_so_many_regions),
-        cmocka_unit_test(a_hand_off_names_so_many_regions),
-        cmocka_unit_test(a_registration_is_told_so_many_homes),
+        cmocka_unit_test(a_region_takes_every_member_of_a_gossip),
+        cmocka_unit_test(removed_nodes_of_a_region_have_a_limit),
+        cmocka_unit_test(shards_of_a_type_have_a_limit),
+        cmocka_unit_test(waiting_messages_have_a_limit),
+        cmocka_unit_test(waiting_bytes_have_a_limit),
+        cmocka_unit_test(regions_of_a_coordinator_have_a_limit),
+        cmocka_unit_test(regions_in_a_hand_off_have_a_limit),
+        cmocka_unit_test(homes_in_an_answer_to_a_registration_have_a_limit),
     };
 
     return cmocka_run_group_tests_name("shard_limits", tests, NULL, NULL);

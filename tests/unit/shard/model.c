@@ -1,3 +1,4 @@
+/* Implements the model of hand-offs: nodes, network, coordinator and checks. */
 #include "model.h"
 
 #include <stdio.h>
@@ -37,12 +38,12 @@ enum what {
     MAIL_STOPPED,
     MAIL_FENCED,
     MAIL_WAITING,
-    MAIL_NEWS, /* from control to a lane */
+    MAIL_NEWS, /* control to lane */
     MAIL_MESSAGE,
     MAIL_MARKER,
     NET_MESSAGE, /* at the lane that reads the link */
     NET_MARKER,
-    NET_CONTROL, /* a control message, for the region or the coordinator */
+    NET_CONTROL, /* for the region or the coordinator */
     RUN_ENTITY,
     RUN_STOP,
     RUN_CLAIM,
@@ -86,7 +87,7 @@ struct lane {
     struct routes routes;
     struct hosted hosted;
     struct pending_budget budget;
-    struct box boxes[2 * SHARDS]; /* mailboxes of a shard's entities, in one */
+    struct box boxes[2 * SHARDS]; /* one box for all entities of a shard */
     bool live[2 * SHARDS];
     bool stopping[2 * SHARDS];
     bool waiting_told;
@@ -108,7 +109,7 @@ struct moving {
     uint64_t attempt;
     bool moving;
     uint32_t acks_left; /* bits of nodes */
-    uint32_t holding;   /* those that were asked */
+    uint32_t holding;   /* nodes that were asked */
     bool stopping;
     uint32_t asking; /* bits of nodes */
     struct fence stored; /* in the fencing store */
@@ -126,7 +127,7 @@ struct model {
     uint32_t registered; /* bits of nodes */
     uint32_t leaving;
     uint64_t attempt;
-    uint32_t skipped; /* sends of a node that has left */
+    uint32_t skipped; /* sends of a node that left */
     uint32_t next_number[NODES * LANES][2 * SHARDS][ENTITIES];
     uint32_t seen[NODES * LANES][2 * SHARDS][ENTITIES];
     struct model_result result;
@@ -188,13 +189,13 @@ static struct event *take(struct model *model)
     return first;
 }
 
-/* Delays that are mostly short and sometimes long. */
+/* Mostly short, sometimes long. */
 static uint64_t delay(struct model *model)
 {
     return 1 + chance(model, chance(model, 10) ? 50 : 2000);
 }
 
-/* In order on the channel (node, machine) -> (node, machine, kind). */
+/* Keeps the order on the channel (node, machine) -> (node, machine, kind). */
 static void deliver(struct model *model, uint32_t from_node,
                     uint32_t from_machine, struct event *event, int kind)
 {
@@ -222,7 +223,6 @@ static uint32_t index_of(int32_t shard)
 static void drain_lane(struct model *model, uint32_t n, uint32_t l);
 static void drain_region(struct model *model, uint32_t n);
 
-/* Mail inside a node. */
 static void mail(struct model *model, uint32_t n, uint32_t from, uint32_t to,
                  struct event event)
 {
@@ -296,7 +296,7 @@ static void send_at(struct model *model, uint32_t n, uint32_t l,
         mail(model, n, l + 1, route.lane + 1, event);
         return;
     case PLACE_PEER:
-        /* Each lane has its own link; which lane reads it there is fixed. */
+        /* Each lane has its own link; one fixed lane reads it there. */
         event.what = NET_MESSAGE;
         event.node = route.peer;
         event.machine = 1 + l % model->nodes[route.peer].lane_count;
@@ -335,7 +335,6 @@ static void send_marker(struct model *model, uint32_t n, uint32_t l,
     deliver(model, n, l + 1, &event, 1);
 }
 
-/* News of the region, at a lane. */
 static void lane_news(struct model *model, uint32_t n, uint32_t l,
                       const struct event *event)
 {
@@ -489,7 +488,7 @@ static void drain_lane(struct model *model, uint32_t n, uint32_t l)
     lane->waiting_told = true;
 }
 
-/* The coordinator, on the first node. */
+/* The coordinator on the first node. */
 
 static void say(struct model *model, uint32_t to,
                 const struct shard_message *message)
@@ -931,7 +930,7 @@ static void lane_event(struct model *model, const struct event *event)
     default:
         broken(model, "not for a lane");
     }
-    /* A machine may take several letters before it looks at its news. */
+    /* A machine may take several mails before it drains its news. */
     if (chance(model, 3)) {
         drain_lane(model, n, l);
     } else {
@@ -1019,7 +1018,7 @@ static void finish(struct model *model)
         result->stale += region_counters(node->region)->stale;
         for (uint32_t l = 0; l < node->lane_count; l++) {
             struct lane *lane = &node->lanes[l];
-            /* What began to wait while the region stopped has no home any more. */
+            /* Messages that began to wait while the region stopped have no home any more. */
             for (struct held *held;
                  node->stopped && (held = routes_take_any(&lane->routes));)
                 refuse(model, (struct message *)held);
@@ -1063,7 +1062,7 @@ static void step(struct model *model, struct event *event)
     }
 }
 
-/* What a run that hangs waits for. */
+/* For a run that hangs. */
 static void describe(const struct model *model)
 {
     for (uint32_t i = 0; i < 2 * SHARDS - 1; i++) {

@@ -1,4 +1,5 @@
-/* Shards that a lane owns: every state, repeats and stale orders, time-outs, early markers, limits. */
+/* Tests the shards that a lane owns: states, repeated and stale orders, time-outs, early markers,
+ * limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,12 +88,12 @@ static void run(struct fixture *fixture)
     expect_state(fixture, HOSTED_RUNNING);
 }
 
-static void drains_and_stops(void **state)
+static void a_drained_shard_stops(void **state)
 {
     struct fixture *fixture = *state;
     struct hosted *hosted = &fixture->hosted;
     run(fixture);
-    owned_marker(hosted, 0, SHARD, first, 100, 0); /* before the order */
+    owned_marker(hosted, 0, SHARD, first, 100, 0);
     owned_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
     owned_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
     expect_state(fixture, HOSTED_DRAINING);
@@ -114,7 +115,7 @@ static void drains_and_stops(void **state)
     expect_state(fixture, HOSTED_ABSENT);
     owned_entities_stopped(hosted, 0, SHARD);
     expect_none(fixture);
-    owned_drain(hosted, 0, SHARD, first, owing, 2, 0); /* again, late */
+    owned_drain(hosted, 0, SHARD, first, owing, 2, 0); /* late repeat */
     expect(fixture, HOSTED_STOPPED);
     assert_int_equal(hosted->count, 0);
 }
@@ -133,7 +134,7 @@ static void missing_markers_fail_the_attempt_only(void **state)
     expect(fixture, HOSTED_DRAIN_FAILED);
     assert_non_null(fixture->news.reason);
     expect_state(fixture, HOSTED_RUNNING);
-    /* Late markers of it, and its order again, count for nothing. */
+    /* Its late markers and a repeat of its order have no effect. */
     owned_marker(hosted, 0, SHARD, first, 100, 0);
     owned_marker(hosted, 0, SHARD, first, 100, 1);
     owned_drain(hosted, 0, SHARD, first, owing, 2, 90 * SECOND);
@@ -161,7 +162,7 @@ static void a_slow_stop_is_forced(void **state)
     expect(fixture, HOSTED_KILL_ENTITIES);
     owned_tick(hosted, 100 * SECOND);
     expect_none(fixture);
-    expect_state(fixture, HOSTED_STOPPING); /* until the last has ended */
+    expect_state(fixture, HOSTED_STOPPING);
     owned_entities_stopped(hosted, 100 * SECOND, SHARD);
     expect(fixture, HOSTED_STOPPED);
 }
@@ -172,7 +173,7 @@ static void a_start_cancels_a_hand_off(void **state)
     struct hosted *hosted = &fixture->hosted;
     struct held held = { .size = 1 };
     run(fixture);
-    owned_start(hosted, 0, SHARD, one); /* repeated */
+    owned_start(hosted, 0, SHARD, one);
     expect(fixture, HOSTED_STARTED);
     owned_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
     owned_start(hosted, 0, SHARD, one);
@@ -192,7 +193,7 @@ static void a_start_cancels_a_hand_off(void **state)
     assert_null(owned_take(hosted, SHARD));
 }
 
-static void claims_before_it_runs(void **state)
+static void a_shard_claims_before_it_runs(void **state)
 {
     struct fixture *fixture = *state;
     struct hosted *hosted = &fixture->hosted;
@@ -207,13 +208,13 @@ static void claims_before_it_runs(void **state)
     expect_none(fixture);
     owned_tick(hosted, SECOND);
     expect(fixture, HOSTED_CLAIM);
-    owned_claimed(hosted, SECOND, SHARD, two, two, CLAIM_OK); /* not asked */
+    owned_claimed(hosted, SECOND, SHARD, two, two, CLAIM_OK);
     expect_none(fixture);
-    owned_drain(hosted, 0, SHARD, first, NULL, 0, 30 * SECOND); /* waits */
+    owned_drain(hosted, 0, SHARD, first, NULL, 0, 30 * SECOND);
     expect_none(fixture);
     owned_claimed(hosted, SECOND, SHARD, one, one, CLAIM_OK);
     expect(fixture, HOSTED_STARTED);
-    owned_tick(hosted, SECOND); /* too early: what waits comes first */
+    owned_tick(hosted, SECOND); /* too early: waiting messages come first */
     expect_none(fixture);
     assert_ptr_equal(owned_take(hosted, SHARD), &held);
     owned_tick(hosted, SECOND);
@@ -231,13 +232,13 @@ static void a_stale_claim_gives_up(void **state)
     owned_claimed(hosted, 0, SHARD, one, two, CLAIM_STALE);
     expect(fixture, HOSTED_FENCED);
     assert_false(owned_waits(hosted, SHARD));
-    owned_start(hosted, 0, SHARD, one); /* stale, like itself */
+    owned_start(hosted, 0, SHARD, one); /* stale, like the shard */
     owned_entities_stopped(hosted, 0, SHARD);
     expect_none(fixture);
     expect_state(fixture, HOSTED_ABSENT);
 }
 
-static void without_fences_the_store_counts(void **state)
+static void without_fences_the_store_counts_epochs(void **state)
 {
     struct fixture *fixture = *state;
     struct hosted *hosted = &fixture->hosted;
@@ -250,7 +251,7 @@ static void without_fences_the_store_counts(void **state)
     expect(fixture, HOSTED_STARTED);
     assert_null(owned_take(hosted, SHARD));
     assert_int_equal(owned_fence(hosted, SHARD).epoch, 7);
-    owned_start(hosted, 0, SHARD, none); /* a repeat claims nothing */
+    owned_start(hosted, 0, SHARD, none);
     expect(fixture, HOSTED_STARTED);
     owned_fenced(hosted, 0, SHARD, (struct fence){ 0, 6 });
     expect_none(fixture);
@@ -260,7 +261,7 @@ static void without_fences_the_store_counts(void **state)
     expect_none(fixture);
 }
 
-static void a_newer_fence_starts_it_anew(void **state)
+static void a_newer_fence_restarts_a_shard(void **state)
 {
     struct fixture *fixture = *state;
     struct hosted *hosted = &fixture->hosted;
@@ -278,7 +279,7 @@ static void a_newer_fence_starts_it_anew(void **state)
     expect_none(fixture);
     assert_int_equal(hosted->counters.stale, 2);
     assert_int_equal(hosted->counters.markers_stale, 1);
-    owned_lost(hosted, 0, SHARD, two); /* that is its own */
+    owned_lost(hosted, 0, SHARD, two); /* its own fence */
     expect_none(fixture);
     owned_lost(hosted, 0, SHARD, (struct fence){ 2, 1 });
     expect(fixture, HOSTED_FENCED);
@@ -287,8 +288,9 @@ static void a_newer_fence_starts_it_anew(void **state)
     expect_none(fixture);
 }
 
-/* It was to start again, and shall go: the fence that is told is that of the start that does not happen. */
-static void a_start_that_waits_can_be_lost(void **state)
+/* It would start again, but must go: the reported fence is the one of the start that is
+ * cancelled. */
+static void a_waiting_start_can_be_cancelled(void **state)
 {
     struct fixture *fixture = *state;
     struct hosted *hosted = &fixture->hosted;
@@ -315,11 +317,11 @@ static void early_markers_are_bounded(void **state)
     run(fixture);
     const struct owing owes[] = { { 1000, 1 }, { 1001, 1 } };
     owned_drain(hosted, 0, SHARD, first, owes, 2, SECOND);
-    assert_int_equal(owned_owed(hosted, SHARD), 1); /* the oldest is gone */
+    assert_int_equal(owned_owed(hosted, SHARD), 1); /* the oldest was dropped */
     assert_int_equal(hosted->early_count, 0);
 }
 
-static void too_long_a_list_is_cut(void **state)
+static void a_list_beyond_the_limit_is_cut(void **state)
 {
     struct fixture *fixture = *state;
     static struct owing owes[OWING_MAX + 1];
@@ -342,17 +344,17 @@ int main(void)
 #define PERSISTENT(name) \
     cmocka_unit_test_setup_teardown(name, set_up_persistent, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(drains_and_stops),
+        TEST(a_drained_shard_stops),
         TEST(missing_markers_fail_the_attempt_only),
         TEST(a_slow_stop_is_forced),
         TEST(a_start_cancels_a_hand_off),
-        PERSISTENT(claims_before_it_runs),
+        PERSISTENT(a_shard_claims_before_it_runs),
         PERSISTENT(a_stale_claim_gives_up),
-        PERSISTENT(without_fences_the_store_counts),
-        TEST(a_newer_fence_starts_it_anew),
-        TEST(a_start_that_waits_can_be_lost),
+        PERSISTENT(without_fences_the_store_counts_epochs),
+        TEST(a_newer_fence_restarts_a_shard),
+        TEST(a_waiting_start_can_be_cancelled),
         TEST(early_markers_are_bounded),
-        TEST(too_long_a_list_is_cut),
+        TEST(a_list_beyond_the_limit_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

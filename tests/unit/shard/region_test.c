@@ -1,4 +1,4 @@
-/* The region on control: registration, homes, directives and who may give them, shutdown. */
+/* Tests the region on control: registration, homes, directives and their senders, shutdown. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ struct fixture {
     struct outbox outbox;
     struct region *region;
     struct region_news news;
-    struct shard_message sent; /* the last one taken */
+    struct shard_message sent;
     struct outbound out;
 };
 
@@ -158,7 +158,6 @@ static void directive(struct fixture *fixture, enum shard_message_kind kind,
                                      .attempt = attempt });
 }
 
-/* Members 0, 1 and 2, the coordinator at 0 with a term. */
 static void register_at(struct fixture *fixture, uint64_t term)
 {
     for (int i = 0; i < 3; i++)
@@ -179,8 +178,8 @@ static struct attempt attempt(uint64_t epoch, uint64_t number)
     return (struct attempt){ { 1, epoch }, number };
 }
 
-/* Behaviour 16.2; wire 7.4.1. */
-static void registers_with_all_candidates(void **state)
+/* Candidates are the first Up member and older ones that leave. */
+static void a_region_registers_with_all_candidates(void **state)
 {
     struct fixture *fixture = *state;
     const uint64_t delays[] = { 250, 500, 1000, 2000, 2000 };
@@ -193,7 +192,7 @@ static void registers_with_all_candidates(void **state)
     assert_int_equal(fixture->sent.number_of_shards, 10);
     peer(fixture, 0, 1, PEER_UP);
     peer(fixture, 0, 2, PEER_UP);
-    expect_none_sent(fixture); /* the oldest is the same */
+    expect_none_sent(fixture); /* the oldest has not changed */
     for (int i = 0; i < 5; i++) {
         now += delays[i] * MS;
         assert_true(region_deadline(fixture->region) == now);
@@ -207,7 +206,7 @@ static void registers_with_all_candidates(void **state)
     receive_from(fixture, now, 2, &(struct shard_message){
                              .kind = SHARD_REGISTER_ACK,
                              .ref = slice_text(REF(2)) });
-    assert_false(region_registered(fixture->region)); /* no candidate */
+    assert_false(region_registered(fixture->region));
     receive(fixture, &(struct shard_message){
                          .kind = SHARD_REGISTER_ACK, .fence = { 3, 0 },
                          .ref = slice_text(COORDINATOR_REF) });
@@ -221,11 +220,11 @@ static void registers_with_all_candidates(void **state)
     expect(fixture, REGION_NODE_GONE);
     expect_sent(fixture, SHARD_REGISTER, 1);
     assert_false(region_registered(fixture->region));
-    peer(fixture, now, 0, PEER_UP); /* a removed one does not come back */
+    peer(fixture, now, 0, PEER_UP); /* a removed one does not return */
     expect_none_sent(fixture);
 }
 
-static void asks_once_and_again_every_two_seconds(void **state)
+static void a_home_is_asked_for_again_every_two_seconds(void **state)
 {
     struct fixture *fixture = *state;
     region_want_home(fixture->region, 0, 0, 7);
@@ -240,7 +239,7 @@ static void asks_once_and_again_every_two_seconds(void **state)
     expect_sent(fixture, SHARD_GET_HOME, 0);
     expect_sent(fixture, SHARD_GET_HOME, 0);
     directive(fixture, SHARD_HOME, "7", REF(1), 1, 0);
-    directive(fixture, SHARD_HOME, "7", REF(1), 1, 0); /* tells nothing */
+    directive(fixture, SHARD_HOME, "7", REF(1), 1, 0);
     expect(fixture, REGION_ROUTE);
     assert_int_equal(fixture->news.shard, 7);
     assert_int_equal(fixture->news.lane, LANE_ALL);
@@ -262,8 +261,9 @@ static uint32_t count_asked(struct fixture *fixture)
     return count;
 }
 
-/* Who hears nothing asks for less each time, for all in turn; once it hears something it asks for all that is left. */
-static void a_silent_coordinator_is_asked_for_less(void **state)
+/* Each repetition without an answer asks for fewer homes, in turn. After any message it asks for
+ * all that are left. */
+static void a_silent_coordinator_is_asked_for_fewer_homes(void **state)
 {
     static const uint32_t asked[] = { 19, 16, 16, 16, 16, 16 };
     struct fixture *fixture = *state;
@@ -291,9 +291,9 @@ static void a_silent_coordinator_is_asked_for_less(void **state)
     assert_int_equal(count_asked(fixture), 16);
 }
 
-/* Asked as often as it is set they would fill a thin connection: 16 of each type, ten times a second. As soon as it is heard again it is
- * asked as often. */
-static void a_silent_coordinator_is_asked_later(void **state)
+/* Repetitions at the configured rate would fill a slow connection: 16 for each type, ten times a
+ * second. The rate returns with the first message. */
+static void a_silent_coordinator_is_asked_less_often(void **state)
 {
     struct fixture *fixture = *state;
     struct region *region = fixture->region;
@@ -311,14 +311,14 @@ static void a_silent_coordinator_is_asked_later(void **state)
     assert_in_range(times, 60 / 2, 60 / 2 + 5);
     directive(fixture, SHARD_HOME, "7", REF(1), 1, 0);
     expect(fixture, REGION_ROUTE);
-    for (times = 0; times < 2; now += 10 * MS) { /* the one that is due, and the next */
+    for (times = 0; times < 2; now += 10 * MS) { /* the due one, and the next */
         region_tick(region, now);
         times += count_asked(fixture) > 0;
     }
     assert_in_range(now, 60 * SECOND, 62 * SECOND + 220 * MS);
 }
 
-static void hosts_and_answers_repeats(void **state)
+static void a_repeated_host_shard_is_answered(void **state)
 {
     struct fixture *fixture = *state;
     const struct fence fence = { 1, 4 };
@@ -350,7 +350,7 @@ static void hosts_and_answers_repeats(void **state)
     assert_int_equal(fixture->sent.hosted[0].fence.epoch, 4);
 }
 
-static void hands_off(void **state)
+static void a_region_hands_a_shard_off(void **state)
 {
     struct fixture *fixture = *state;
     struct shard_owing owing[] = { { slice_text(REF(1)), 101, 3 },
@@ -379,8 +379,8 @@ static void hands_off(void **state)
     expect_sent(fixture, SHARD_BEGIN_HAND_OFF_ACK, 0);
     assert_int_equal(fixture->sent.attempt, 8);
     directive(fixture, SHARD_BEGIN_HAND_OFF, "3", REF(2), 4, 8);
-    expect_sent(fixture, SHARD_BEGIN_HAND_OFF_ACK, 0); /* the first was lost */
-    expect(fixture, REGION_HOLD); /* or the markers were */
+    expect_sent(fixture, SHARD_BEGIN_HAND_OFF_ACK, 0);
+    expect(fixture, REGION_HOLD); /* markers may be lost */
     assert_int_equal(fixture->news.node.uid, 102);
     assert_int_equal(fixture->news.attempt.number, 8);
     region_lane_held(fixture->region, 0, 0, 3, attempt(4, 8));
@@ -391,7 +391,7 @@ static void hands_off(void **state)
     receive(fixture, &hand_off);
     receive(fixture, &hand_off);
     expect(fixture, REGION_DRAIN);
-    assert_int_equal(fixture->news.owing_count, 2); /* 3 is gone */
+    assert_int_equal(fixture->news.owing_count, 2); /* node 3 was removed */
     assert_int_equal(fixture->news.owing[0].lanes, 3);
     expect_none(fixture);
     region_shard_stopped(fixture->region, 0, 3, attempt(4, 8), false, "x");
@@ -406,19 +406,19 @@ static void hands_off(void **state)
     expect_sent(fixture, SHARD_HOST_STOPPED, 0);
     assert_int_equal(fixture->sent.attempt, 9);
     assert_int_equal(region_hosted_count(fixture->region), 0);
-    receive(fixture, &hand_off); /* not here: at once */
+    receive(fixture, &hand_off);
     expect_sent(fixture, SHARD_HOST_STOPPED, 0);
     expect_none(fixture);
 }
 
-static void a_region_that_never_asked_knows_whom_it_owes(void **state)
+static void a_region_that_never_asked_sends_markers_to_the_home(void **state)
 {
     struct fixture *fixture = *state;
     register_at(fixture, 1);
     directive(fixture, SHARD_BEGIN_HAND_OFF, "3", REF(1), 4, 1);
     expect(fixture, REGION_HOLD);
     assert_int_equal(fixture->news.node.uid, 101);
-    /* It failed: the old home again ends the hold, and late answers of lanes are ignored. */
+    /* The hand-off failed: the old home ends the hold, and late answers of lanes are ignored. */
     directive(fixture, SHARD_HOME, "3", REF(1), 4, 0);
     expect(fixture, REGION_ROUTE);
     region_lane_held(fixture->region, 0, 0, 3, attempt(4, 1));
@@ -426,7 +426,7 @@ static void a_region_that_never_asked_knows_whom_it_owes(void **state)
     expect_none_sent(fixture);
 }
 
-static void takes_directives_from_the_coordinator_only(void **state)
+static void directives_come_from_the_coordinator_only(void **state)
 {
     struct fixture *fixture = *state;
     struct shard_message host = { .kind = SHARD_HOST, .fence = { 9, 9 },
@@ -450,28 +450,29 @@ static void takes_directives_from_the_coordinator_only(void **state)
     expect_none_sent(fixture);
 }
 
-static void loses_a_shard_to_a_newer_fence(void **state)
+static void a_newer_fence_takes_a_shard_away(void **state)
 {
     struct fixture *fixture = *state;
     register_at(fixture, 1);
     directive(fixture, SHARD_HOST, "3", "", 4, 0);
     expect(fixture, REGION_HOST);
     expect(fixture, REGION_ROUTE);
-    directive(fixture, SHARD_HOME, "3", REF(1), 4, 0); /* stale */
+    directive(fixture, SHARD_HOME, "3", REF(1), 4, 0);
     expect_none(fixture);
     directive(fixture, SHARD_HOME, "3", REF(1), 5, 0);
     expect(fixture, REGION_LOST);
     assert_int_equal(fixture->news.fence.epoch, 5);
     expect(fixture, REGION_ROUTE);
     region_shard_fenced(fixture->region, 0, 3, (struct fence){ 1, 4 });
-    expect_sent(fixture, SHARD_REGISTER, 0); /* it reports what it has */
+    expect_sent(fixture, SHARD_REGISTER, 0);
     assert_int_equal(fixture->sent.hosted_count, 0);
-    expect_none(fixture); /* the home is known */
+    expect_none(fixture);
     expect_none_sent(fixture);
 }
 
-/* What a former coordinator said last, nobody else may have heard of; what this one said stands. */
-static void a_home_of_a_former_coordinator_is_doubted(void **state)
+/* Other nodes may not know the former coordinator's last home. A home of the present one is
+ * confirmed. */
+static void a_home_of_a_former_coordinator_is_asked_for_again(void **state)
 {
     struct fixture *fixture = *state;
     register_at(fixture, 1);
@@ -489,14 +490,14 @@ static void a_home_of_a_former_coordinator_is_doubted(void **state)
     expect_sent(fixture, SHARD_GET_HOME, 0);
     expect_none_sent(fixture);
     region_doubt_home(fixture->region, 0, 0, 3);
-    expect_none(fixture); /* asked already */
+    expect_none(fixture);
     expect_none_sent(fixture);
     receive(fixture, &(struct shard_message){ .kind = SHARD_HOST,
                                               .shard = slice_text("3"),
                                               .fence = { 2, 1 } });
     expect(fixture, REGION_HOST);
     expect(fixture, REGION_ROUTE);
-    region_doubt_home(fixture->region, 0, 1, 3); /* too late */
+    region_doubt_home(fixture->region, 0, 1, 3);
     expect(fixture, REGION_ROUTE);
     expect_none(fixture);
 }
@@ -519,8 +520,8 @@ static void a_refused_write_forgets_the_home(void **state)
     expect(fixture, REGION_ROUTE);
 }
 
-/* The coordinator does not know of the one that had a higher term. */
-static void a_refused_claim_tells_the_stores_term(void **state)
+/* The coordinator does not know the one with the higher term. */
+static void a_refused_claim_reports_the_stores_term(void **state)
 {
     struct fixture *fixture = *state;
     register_at(fixture, 2);
@@ -532,15 +533,15 @@ static void a_refused_claim_tells_the_stores_term(void **state)
     assert_int_equal(fixture->sent.stored_term, 7);
     while (take(fixture) || region_next_news(fixture->region, &fixture->news)) {
     }
-    register_at(fixture, 8); /* it took one above that */
+    register_at(fixture, 8); /* it took a higher term */
     directive(fixture, SHARD_HOST, "4", "", 4, 0);
     region_shard_fenced(fixture->region, 0, 4, (struct fence){ 1, 4 });
     expect_sent(fixture, SHARD_REGISTER, 0);
     assert_int_equal(fixture->sent.stored_term, 0);
 }
 
-/* The report went down with its connection: the coordinator names this region as the home, for ever. */
-static void a_loss_is_reported_until_it_is_known(void **state)
+/* The report was lost with its connection, and the coordinator keeps naming this region as home. */
+static void a_lost_shard_is_reported_until_the_coordinator_knows(void **state)
 {
     struct fixture *fixture = *state;
     struct shard_message home = { .kind = SHARD_HOME,
@@ -553,7 +554,7 @@ static void a_loss_is_reported_until_it_is_known(void **state)
     expect_sent(fixture, SHARD_REGISTER, 0);
     expect_sent(fixture, SHARD_GET_HOME, 0);
     receive_from(fixture, 2 * SECOND, 0, &home);
-    expect_none_sent(fixture); /* the answer to that may be on its way */
+    expect_none_sent(fixture); /* the answer may be on its way */
     receive_from(fixture, 11 * SECOND, 0, &home);
     expect_sent(fixture, SHARD_REGISTER, 0);
     assert_int_equal(fixture->sent.hosted_count, 0);
@@ -562,12 +563,12 @@ static void a_loss_is_reported_until_it_is_known(void **state)
     receive_from(fixture, 21 * SECOND, 0, &home);
     expect_sent(fixture, SHARD_REGISTER, 0);
     home.fence.epoch++;
-    receive_from(fixture, 40 * SECOND, 0, &home); /* it knows */
+    receive_from(fixture, 40 * SECOND, 0, &home);
     expect_none_sent(fixture);
     assert_int_equal(region_hosted_count(fixture->region), 1);
 }
 
-static void forgets_the_homes_of_a_removed_node(void **state)
+static void homes_of_a_removed_node_are_forgotten(void **state)
 {
     struct fixture *fixture = *state;
     struct node_id id = node(1);
@@ -583,7 +584,7 @@ static void forgets_the_homes_of_a_removed_node(void **state)
     assert_false(region_home(fixture->region, 4, &id, &fence));
 }
 
-static void follows_akkas_rule_without_fences(void **state)
+static void without_fences_a_region_drops_messages_as_akka_does(void **state)
 {
     struct fixture *fixture = *state;
     struct shard_message message = { .shard = slice_text("3") };
@@ -595,7 +596,7 @@ static void follows_akkas_rule_without_fences(void **state)
     message.kind = SHARD_BEGIN_HAND_OFF;
     receive(fixture, &message);
     expect(fixture, REGION_HOLD);
-    assert_int_equal(fixture->news.node.uid, 102); /* own lanes only */
+    assert_int_equal(fixture->news.node.uid, 102);
     struct attempt own = fixture->news.attempt;
     region_lane_held(fixture->region, 0, 0, 3, own);
     region_lane_held(fixture->region, 0, 1, 3, own);
@@ -608,7 +609,7 @@ static void follows_akkas_rule_without_fences(void **state)
     assert_int_equal(attempt_compare(fixture->news.attempt, own), 0);
     assert_int_equal(fixture->news.owing_count, 1);
     assert_int_equal(fixture->news.owing[0].uid, 102);
-    message.kind = SHARD_HOST; /* late: it would run twice */
+    message.kind = SHARD_HOST; /* late */
     receive(fixture, &message);
     expect_none(fixture);
     region_shard_stopped(fixture->region, 0, 3, own, true, NULL);
@@ -620,7 +621,6 @@ static void follows_akkas_rule_without_fences(void **state)
                      0);
 }
 
-/* The coordinator's answer to the question with that number. */
 static void dismiss(struct fixture *fixture, uint64_t idle)
 {
     receive(fixture, &(struct shard_message){ .kind = SHARD_DISMISSED,
@@ -628,7 +628,7 @@ static void dismiss(struct fixture *fixture, uint64_t idle)
                                               .idle = idle });
 }
 
-static void shuts_down_when_nothing_is_left(void **state)
+static void a_region_stops_when_nothing_is_left(void **state)
 {
     struct fixture *fixture = *state;
     register_at(fixture, 1);
@@ -649,7 +649,7 @@ static void shuts_down_when_nothing_is_left(void **state)
     region_shard_stopped(fixture->region, 0, 3, attempt(4, 1), true, NULL);
     expect_sent(fixture, SHARD_HOST_STOPPED, 0);
     expect(fixture, REGION_DRAIN);
-    expect(fixture, REGION_FORGET); /* no begin-hand-off came before */
+    expect(fixture, REGION_FORGET); /* no BeginHandOff came before */
     region_lane_waiting(fixture->region, 0, 0, 0);
     region_lane_waiting(fixture->region, 0, 1, 1);
     expect_none(fixture);
@@ -678,8 +678,8 @@ static void shut_down_idle(struct fixture *fixture)
     expect_none(fixture);
 }
 
-/* The coordinator gave it before it heard of the shutdown, and others send here already. */
-static void a_shard_that_was_on_its_way_is_taken(void **state)
+/* Others already send here. */
+static void a_region_that_shuts_down_takes_a_late_shard(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -689,7 +689,7 @@ static void a_shard_that_was_on_its_way_is_taken(void **state)
     expect(fixture, REGION_ROUTE);
     expect_sent(fixture, SHARD_GRACEFUL_SHUTDOWN, 0);
     assert_int_equal(fixture->sent.idle, 0);
-    dismiss(fixture, 1); /* of before */
+    dismiss(fixture, 1);
     expect_none(fixture);
     region_shard_fenced(fixture->region, 0, 3, (struct fence){ 1, 4 });
     expect(fixture, REGION_FORGET);
@@ -702,7 +702,7 @@ static void a_shard_that_was_on_its_way_is_taken(void **state)
     expect(fixture, REGION_STOPPED);
 }
 
-static void what_waits_takes_the_question_back(void **state)
+static void waiting_messages_withdraw_the_question(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -715,14 +715,14 @@ static void what_waits_takes_the_question_back(void **state)
     assert_int_equal(fixture->sent.idle, 2);
     dismiss(fixture, 1);
     expect_none(fixture);
-    region_tick(fixture->region, 2 * SECOND); /* one of the two may be lost */
+    region_tick(fixture->region, 2 * SECOND); /* one may be lost */
     expect_sent(fixture, SHARD_GRACEFUL_SHUTDOWN, 0);
     assert_int_equal(fixture->sent.idle, 2);
     dismiss(fixture, 2);
     expect(fixture, REGION_STOPPED);
 }
 
-static void the_answer_is_not_awaited_for_ever(void **state)
+static void the_wait_for_a_dismissal_is_limited(void **state)
 {
     struct fixture *fixture = *state;
     uint64_t now = 0;
@@ -738,7 +738,7 @@ static void the_answer_is_not_awaited_for_ever(void **state)
     assert_true(region_deadline(fixture->region) == NEVER);
 }
 
-/* What the older one answers is no word of the newer one's, which was told that this region may host. */
+/* An older coordinator's answer does not bind the newer one, which may still allocate here. */
 static void another_coordinator_is_asked_again(void **state)
 {
     struct fixture *fixture = *state;
@@ -763,7 +763,7 @@ static void another_coordinator_is_asked_again(void **state)
     assert_int_equal(fixture->sent.idle, 0);
     expect_sent(fixture, SHARD_GRACEFUL_SHUTDOWN, 0);
     assert_int_equal(fixture->sent.idle, 2);
-    dismiss(fixture, 2); /* of the older term */
+    dismiss(fixture, 2);
     expect_none(fixture);
     receive(fixture, &(struct shard_message){ .kind = SHARD_DISMISSED,
                                               .fence = { 2, 0 },
@@ -785,8 +785,8 @@ static void a_jvm_is_not_asked(void **state)
     expect_sent(fixture, SHARD_REGION_STOPPED, 0);
 }
 
-/* Its lanes may have sent to shards that are handed off, and go on until their node ends. */
-static void a_region_that_has_stopped_is_a_proxy(void **state)
+/* Its lanes may have sent to moving shards, and continue until their node ends. */
+static void a_region_that_has_stopped_continues_as_a_proxy(void **state)
 {
     struct fixture *fixture = *state;
     struct inbound query = { .from = node(0),
@@ -811,16 +811,16 @@ static void a_region_that_has_stopped_is_a_proxy(void **state)
     expect(fixture, REGION_ROUTE);
     region_asked(fixture->region, 0, &query, 0);
     assert_true(take(fixture));
-    assert_int_equal(fixture->sent.kind, SHARD_NO_REGION); /* it reports nothing */
+    assert_int_equal(fixture->sent.kind, SHARD_NO_REGION);
     expect_sent(fixture, SHARD_REGISTER_PROXY, 0);
-    region_prepare_shutdown(fixture->region, 0); /* the cluster ends: nothing is handed off any more */
+    region_prepare_shutdown(fixture->region, 0); /* the cluster stops: no further hand-offs */
     directive(fixture, SHARD_BEGIN_HAND_OFF, "3", REF(1), 5, 2);
     expect_none(fixture);
     expect_sent(fixture, SHARD_REGION_STOPPED, 0);
 }
 
-/* No directive and no query of a JVM's coordinator is for a region that has stopped. */
-static void under_a_jvm_a_region_that_has_stopped_is_gone(void **state)
+/* A stopped region ignores directives and queries of a JVM's coordinator. */
+static void under_a_jvm_a_stopped_region_ignores_directives(void **state)
 {
     struct fixture *fixture = *state;
     register_at(fixture, 0);
@@ -844,7 +844,8 @@ static void a_shutdown_has_a_limit(void **state)
     region_shutdown(fixture->region, 0, SECOND);
     assert_true(region_deadline(fixture->region) == SECOND);
     region_tick(fixture->region, SECOND);
-    expect(fixture, REGION_LOST); /* its entities end at once: nobody may start them elsewhere before */
+    /* its entities end at once; no other node may start them before */
+    expect(fixture, REGION_LOST);
     expect_none(fixture);
     while (take(fixture))
         assert_int_not_equal(fixture->sent.kind, SHARD_REGION_STOPPED);
@@ -900,8 +901,8 @@ static void a_query_registers_at_once(void **state)
     assert_true(slice_is(fixture->news.text, "why"));
 }
 
-/* Its report stands: what the older coordinator sent before it ended is of shards that were not in it. */
-static void a_newer_coordinator_that_asks_ends_the_older_ones_word(void **state)
+/* Its report stands: late orders of the older coordinator name shards outside the report. */
+static void a_newer_coordinators_query_ends_the_older_ones_directives(void **state)
 {
     struct fixture *fixture = *state;
     struct inbound query = { .from = node(1),
@@ -915,12 +916,12 @@ static void a_newer_coordinator_that_asks_ends_the_older_ones_word(void **state)
     region_asked(fixture->region, 0, &query, 2);
     expect_sent(fixture, SHARD_REGISTER, 1);
     directive(fixture, SHARD_HOST, "3", "", 4, 0);
-    expect(fixture, REGION_HOST); /* 1 is none that may lead */
+    expect(fixture, REGION_HOST); /* 1 cannot be the coordinator */
     expect(fixture, REGION_ROUTE);
     peer(fixture, 0, 0, PEER_EXITING);
     region_asked(fixture->region, 0, &query, 1);
     expect_sent(fixture, SHARD_REGISTER, 1);
-    assert_true(region_registered(fixture->region)); /* no newer one */
+    assert_true(region_registered(fixture->region));
     region_asked(fixture->region, 0, &query, 2);
     expect_sent(fixture, SHARD_REGISTER, 1);
     assert_int_equal(fixture->sent.hosted_count, 1);
@@ -939,7 +940,7 @@ static void a_newer_coordinator_that_asks_ends_the_older_ones_word(void **state)
     expect(fixture, REGION_HOST);
 }
 
-static void where_nobody_hosts_what_waits_is_given_up_soon(void **state)
+static void without_a_host_waiting_messages_are_given_up_soon(void **state)
 {
     struct fixture *fixture = *state;
     peer(fixture, 0, 0, PEER_UP);
@@ -956,7 +957,7 @@ static void where_nobody_hosts_what_waits_is_given_up_soon(void **state)
     expect(fixture, REGION_STOPPED);
 }
 
-static void where_somebody_may_host_what_waits_is_kept(void **state)
+static void with_a_possible_host_waiting_messages_are_kept(void **state)
 {
     struct fixture *fixture = *state;
     peer(fixture, 0, 0, PEER_UP);
@@ -970,8 +971,8 @@ static void where_somebody_may_host_what_waits_is_kept(void **state)
     expect(fixture, REGION_STOPPED);
 }
 
-/* Whom a region reported to must hear that it has stopped. */
-static void a_region_stops_when_the_coordinator_that_asked_can_hear_it(
+/* The coordinator that has a region's report must learn that it stopped. */
+static void a_region_stops_only_when_the_coordinator_that_asked_knows(
     void **state)
 {
     struct fixture *fixture = *state;
@@ -995,7 +996,7 @@ static void a_region_stops_when_the_coordinator_that_asked_can_hear_it(
 
 #define CROWD 60
 
-/* Some at one address, in two lives. */
+/* Several share an address. */
 static struct node_id one_of_crowd(uint32_t number)
 {
     struct node_id id = { .uid = 5000 + number };
@@ -1007,7 +1008,7 @@ static struct node_id one_of_crowd(uint32_t number)
     return id;
 }
 
-/* Of 10 shards on a crowd of which some are gone, some are there twice, and some nobody knows. */
+/* Gives 10 shards to a crowd of which some are gone, some appear twice, and some are unknown. */
 static void fill_crowd(struct fixture *fixture, struct rng *rng)
 {
     for (uint32_t i = 0; i < 2 * CROWD; i++)
@@ -1023,8 +1024,8 @@ static void fill_crowd(struct fixture *fixture, struct rng *rng)
     }
 }
 
-/* A list is read with its members by address, single homes without. */
-static void a_list_says_what_single_homes_say(void **state)
+/* Lists look up members by address, single homes do not. */
+static void a_list_of_homes_equals_single_homes(void **state)
 {
     static char refs[20][HOST_MAX + 128], shards[20][4];
     struct shard_home homes[20];
@@ -1056,7 +1057,7 @@ static void a_list_says_what_single_homes_say(void **state)
                 struct fence fence;
 
                 ids[way][i] = (struct node_id){ .uid = 1 };
-                (void)region_home(fixture->region, i, &ids[way][i], &fence); /* none: uid 1 */
+                (void)region_home(fixture->region, i, &ids[way][i], &fence); /* none */
             }
         }
         for (uint32_t i = 0; i < 10; i++)
@@ -1068,44 +1069,44 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(registers_with_all_candidates),
-        TEST(asks_once_and_again_every_two_seconds),
-        TEST(a_silent_coordinator_is_asked_for_less),
+        TEST(a_region_registers_with_all_candidates),
+        TEST(a_home_is_asked_for_again_every_two_seconds),
+        TEST(a_silent_coordinator_is_asked_for_fewer_homes),
         cmocka_unit_test_setup_teardown(
-            where_nobody_hosts_what_waits_is_given_up_soon, set_up_proxy,
+            without_a_host_waiting_messages_are_given_up_soon, set_up_proxy,
             tear_down),
         cmocka_unit_test_setup_teardown(
-            where_somebody_may_host_what_waits_is_kept, set_up_proxy,
+            with_a_possible_host_waiting_messages_are_kept, set_up_proxy,
             tear_down),
-        cmocka_unit_test_setup_teardown(a_silent_coordinator_is_asked_later,
+        cmocka_unit_test_setup_teardown(a_silent_coordinator_is_asked_less_often,
                                         set_up_hasty, tear_down),
-        TEST(hosts_and_answers_repeats),
-        TEST(hands_off),
-        TEST(a_region_that_never_asked_knows_whom_it_owes),
-        TEST(takes_directives_from_the_coordinator_only),
-        TEST(a_home_of_a_former_coordinator_is_doubted),
-        TEST(loses_a_shard_to_a_newer_fence),
+        TEST(a_repeated_host_shard_is_answered),
+        TEST(a_region_hands_a_shard_off),
+        TEST(a_region_that_never_asked_sends_markers_to_the_home),
+        TEST(directives_come_from_the_coordinator_only),
+        TEST(a_home_of_a_former_coordinator_is_asked_for_again),
+        TEST(a_newer_fence_takes_a_shard_away),
         TEST(a_refused_write_forgets_the_home),
-        TEST(a_refused_claim_tells_the_stores_term),
-        TEST(a_loss_is_reported_until_it_is_known),
-        TEST(forgets_the_homes_of_a_removed_node),
-        TEST(a_list_says_what_single_homes_say),
-        TEST(follows_akkas_rule_without_fences),
-        TEST(shuts_down_when_nothing_is_left),
-        TEST(a_shard_that_was_on_its_way_is_taken),
-        TEST(what_waits_takes_the_question_back),
-        TEST(the_answer_is_not_awaited_for_ever),
+        TEST(a_refused_claim_reports_the_stores_term),
+        TEST(a_lost_shard_is_reported_until_the_coordinator_knows),
+        TEST(homes_of_a_removed_node_are_forgotten),
+        TEST(a_list_of_homes_equals_single_homes),
+        TEST(without_fences_a_region_drops_messages_as_akka_does),
+        TEST(a_region_stops_when_nothing_is_left),
+        TEST(a_region_that_shuts_down_takes_a_late_shard),
+        TEST(waiting_messages_withdraw_the_question),
+        TEST(the_wait_for_a_dismissal_is_limited),
         TEST(another_coordinator_is_asked_again),
         TEST(a_jvm_is_not_asked),
-        TEST(a_region_that_has_stopped_is_a_proxy),
-        TEST(under_a_jvm_a_region_that_has_stopped_is_gone),
+        TEST(a_region_that_has_stopped_continues_as_a_proxy),
+        TEST(under_a_jvm_a_stopped_region_ignores_directives),
         TEST(a_shutdown_has_a_limit),
         TEST(an_empty_region_stops_at_its_limit),
         cmocka_unit_test_setup_teardown(a_proxy_hosts_nothing, set_up_proxy,
                                         tear_down),
         TEST(a_query_registers_at_once),
-        TEST(a_newer_coordinator_that_asks_ends_the_older_ones_word),
-        TEST(a_region_stops_when_the_coordinator_that_asked_can_hear_it),
+        TEST(a_newer_coordinators_query_ends_the_older_ones_directives),
+        TEST(a_region_stops_only_when_the_coordinator_that_asked_knows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What others change of the remembered entities of a shard that is here: who lives and was taken out is stored again, who is new starts, and
- * nobody else does. */
+/* Tests changes that other nodes make to the remembered entities of a shard here. Living entities
+ * that were removed are stored again, new ones start, and no others do. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,8 @@
 struct fixture {
     struct remember remember;
     uint64_t now;
-    char log[512]; /* "+id", "-id": written; "kept", "forgotten": told; ">id": restarted; "load" */
+    /* "+id", "-id": written; "kept", "forgotten": reported; ">id": restarted; "load" */
+    char log[512];
 };
 
 static void note(struct fixture *fixture, const char *word, struct slice id)
@@ -53,7 +54,7 @@ static void said(struct fixture *fixture, const char *words)
     fixture->log[0] = 0;
 }
 
-/* A record of starts: each letter is an id. */
+/* A record of starts; each letter is an id. */
 static void record_put(struct buf *record, const char *ids)
 {
     struct buf list = { 0 };
@@ -72,7 +73,7 @@ static void step(struct fixture *fixture)
                   &(struct remember_pressure){ 0 });
 }
 
-/* Others leave these in the store, of each of its keys. */
+/* In each key. */
 static void changed(struct fixture *fixture, const char *ids)
 {
     struct buf record = { 0 };
@@ -100,7 +101,7 @@ static void written(struct fixture *fixture)
     remember_written(&fixture->remember, fixture->now, SHARD);
 }
 
-/* Its shard is here, and has these. */
+/* Starts the shard with these entities. */
 static void begin(struct fixture *fixture, const char *ids)
 {
     struct remember_options options = { .shard_count = 10,
@@ -130,7 +131,7 @@ static void stop(struct fixture *fixture, const char *id)
     remember_stop(&fixture->remember, fixture->now, SHARD, slice_text(id), 7);
 }
 
-static void who_lives_is_stored_again(void **state)
+static void a_removed_living_entity_is_stored_again(void **state)
 {
     struct fixture fixture;
 
@@ -140,7 +141,7 @@ static void who_lives_is_stored_again(void **state)
     said(&fixture, "");
     changed(&fixture, "b");
     said(&fixture, "+a ");
-    changed(&fixture, "b"); /* it is on its way */
+    changed(&fixture, "b");
     written(&fixture);
     said(&fixture, "");
     assert_int_equal(fixture.remember.counters.again, 1);
@@ -149,7 +150,7 @@ static void who_lives_is_stored_again(void **state)
     remember_fini(&fixture.remember);
 }
 
-static void who_ends_is_not(void **state)
+static void an_entity_that_ends_is_not_stored_again(void **state)
 {
     struct fixture fixture;
 
@@ -166,8 +167,8 @@ static void who_ends_is_not(void **state)
     remember_fini(&fixture.remember);
 }
 
-/* Some replicas may have it yet, and some may have heard that it was taken out. */
-static void an_end_meanwhile_is_written(void **state)
+/* Some replicas may still have it, and others may know its removal. */
+static void a_stop_during_the_repair_is_written(void **state)
 {
     struct fixture fixture;
 
@@ -184,8 +185,8 @@ static void an_end_meanwhile_is_written(void **state)
     remember_fini(&fixture.remember);
 }
 
-/* Whatever the read says that follows: a replica has what it could not pass on. */
-static void a_write_that_failed_is_made_again(void **state)
+/* This holds for any read that follows: a replica also has what it could not send on. */
+static void a_failed_write_is_repeated(void **state)
 {
     static const char *const reads[] = { "b", "ab" };
 
@@ -200,7 +201,7 @@ static void a_write_that_failed_is_made_again(void **state)
         fixture.now += 20 * SECOND;
         step(&fixture);
         said(&fixture, "load ");
-        changed(&fixture, ""); /* too early: it is told again */
+        changed(&fixture, "");
         loaded(&fixture, reads[i]);
         said(&fixture, "+a ");
         written(&fixture);
@@ -209,8 +210,8 @@ static void a_write_that_failed_is_made_again(void **state)
     }
 }
 
-/* The store has no place for it any more: it is not taken for stored. */
-static void who_has_no_room_is_tried_again(void **state)
+/* It does not count as stored. */
+static void an_entity_without_room_is_tried_again(void **state)
 {
     struct fixture fixture;
 
@@ -229,8 +230,8 @@ static void who_has_no_room_is_tried_again(void **state)
     remember_fini(&fixture.remember);
 }
 
-/* Taken out between a write that failed and the read after it. */
-static void a_read_that_finds_it_gone_stores_it_again(void **state)
+/* Removed between a failed write and the next read. */
+static void a_read_without_a_living_entity_stores_it_again(void **state)
 {
     struct fixture fixture;
 
@@ -249,8 +250,8 @@ static void a_read_that_finds_it_gone_stores_it_again(void **state)
     remember_fini(&fixture.remember);
 }
 
-/* A former home of the shard had put it in, and the read was too early for that. */
-static void who_comes_to_light_starts(void **state)
+/* A former home of the shard added it, after the read. */
+static void an_entity_that_another_node_added_starts(void **state)
 {
     struct fixture fixture;
 
@@ -266,7 +267,7 @@ static void who_comes_to_light_starts(void **state)
     changed(&fixture, "abx");
     step(&fixture);
     said(&fixture, "");
-    changed(&fixture, "ab"); /* it lives */
+    changed(&fixture, "ab");
     said(&fixture, "+x ");
     written(&fixture);
     stop(&fixture, "x");
@@ -277,8 +278,8 @@ static void who_comes_to_light_starts(void **state)
     remember_fini(&fixture.remember);
 }
 
-/* Before its entities may start, as those that were read. */
-static void who_comes_before_the_shard_runs_starts_with_it(void **state)
+/* Before the shard's entities may start, like those that were read. */
+static void an_entity_added_before_the_shard_runs_starts_with_it(void **state)
 {
     struct fixture fixture;
 
@@ -286,7 +287,7 @@ static void who_comes_before_the_shard_runs_starts_with_it(void **state)
     begin(&fixture, "");
     remember_begin(&fixture.remember, fixture.now, SHARD);
     said(&fixture, "load ");
-    changed(&fixture, "ax"); /* too early: it is told again */
+    changed(&fixture, "ax");
     loaded(&fixture, "a");
     changed(&fixture, "ax");
     step(&fixture);
@@ -297,8 +298,8 @@ static void who_comes_before_the_shard_runs_starts_with_it(void **state)
     remember_fini(&fixture.remember);
 }
 
-/* A letter that control has sent before the answer to a write has what was there before that. */
-static void who_is_being_forgotten_does_not_start(void **state)
+/* Mail that control sent before the answer to a write has the older content. */
+static void an_entity_that_is_being_forgotten_does_not_start(void **state)
 {
     struct fixture fixture;
 
@@ -306,7 +307,7 @@ static void who_is_being_forgotten_does_not_start(void **state)
     begin(&fixture, "ab");
     start(&fixture, "c");
     said(&fixture, "+c ");
-    stop(&fixture, "a"); /* waits for the write under way */
+    stop(&fixture, "a");
     changed(&fixture, "abc");
     written(&fixture);
     said(&fixture, "kept -a ");
@@ -319,14 +320,13 @@ static void who_is_being_forgotten_does_not_start(void **state)
     step(&fixture);
     said(&fixture, "");
     assert_int_equal(fixture.remember.counters.late, 0);
-    changed(&fixture, "abc"); /* behind the answer: somebody else has put it in */
+    changed(&fixture, "abc"); /* after the answer, so another node added it */
     step(&fixture);
     said(&fixture, ">a ");
     remember_fini(&fixture.remember);
 }
 
-/* Whose removal failed, and is written again. */
-static void whose_end_has_failed_does_not_start(void **state)
+static void an_entity_whose_stop_failed_does_not_start(void **state)
 {
     struct fixture fixture;
 
@@ -349,8 +349,8 @@ static void whose_end_has_failed_does_not_start(void **state)
     remember_fini(&fixture.remember);
 }
 
-/* The next home reads it, or is told of it. */
-static void nobody_starts_in_a_shard_that_stops(void **state)
+/* The next home reads it, or gets the change. */
+static void no_entity_starts_in_a_stopping_shard(void **state)
 {
     struct fixture fixture;
 
@@ -361,15 +361,15 @@ static void nobody_starts_in_a_shard_that_stops(void **state)
     step(&fixture);
     said(&fixture, "");
     remember_end(&fixture.remember, SHARD);
-    changed(&fixture, "abx"); /* given up, or fenced off */
+    changed(&fixture, "abx"); /* given up, or fenced */
     step(&fixture);
     said(&fixture, "");
     assert_int_equal(fixture.remember.ids, 0);
     remember_fini(&fixture.remember);
 }
 
-/* Its start is on its way, or its message is quicker. */
-static void who_starts_already_is_not_started_again(void **state)
+/* Its start is on its way, or its message came first. */
+static void a_starting_entity_is_not_started_again(void **state)
 {
     struct fixture fixture;
 
@@ -383,14 +383,15 @@ static void who_starts_already_is_not_started_again(void **state)
     written(&fixture);
     said(&fixture, "kept ");
     changed(&fixture, "abxy");
-    start(&fixture, "y"); /* it is stored, by somebody */
+    start(&fixture, "y");
     step(&fixture);
     said(&fixture, "kept ");
     remember_fini(&fixture.remember);
 }
 
-/* In a key in which nobody would look for it: its end would not take it out of there, and it would start with each change. */
-static void who_is_in_another_ones_key_does_not_start(void **state)
+/* No node looks for it in that key. Its stop would not remove it there, and it would start with
+ * each change. */
+static void an_entity_in_a_wrong_key_does_not_start(void **state)
 {
     struct fixture fixture;
     struct buf record = { 0 };
@@ -407,8 +408,8 @@ static void who_is_in_another_ones_key_does_not_start(void **state)
     remember_fini(&fixture.remember);
 }
 
-/* Beyond the limit it stays where it is, and its message is refused as those of others. */
-static void there_may_be_too_many(void **state)
+/* Beyond the limit it stays, and its messages are refused like others. */
+static void entities_beyond_the_limit_do_not_start(void **state)
 {
     struct fixture fixture;
 
@@ -422,8 +423,8 @@ static void there_may_be_too_many(void **state)
     remember_fini(&fixture.remember);
 }
 
-/* Restarts that are slow keep their order, and nobody's turn comes twice. */
-static void late_ones_wait_for_their_turn(void **state)
+/* Slow restarts keep their order, and each entity restarts once. */
+static void late_entities_restart_in_order(void **state)
 {
     struct fixture fixture;
 
@@ -448,21 +449,21 @@ static void late_ones_wait_for_their_turn(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_lives_is_stored_again),
-        cmocka_unit_test(who_ends_is_not),
-        cmocka_unit_test(an_end_meanwhile_is_written),
-        cmocka_unit_test(a_write_that_failed_is_made_again),
-        cmocka_unit_test(who_has_no_room_is_tried_again),
-        cmocka_unit_test(a_read_that_finds_it_gone_stores_it_again),
-        cmocka_unit_test(who_comes_to_light_starts),
-        cmocka_unit_test(who_comes_before_the_shard_runs_starts_with_it),
-        cmocka_unit_test(who_is_being_forgotten_does_not_start),
-        cmocka_unit_test(whose_end_has_failed_does_not_start),
-        cmocka_unit_test(nobody_starts_in_a_shard_that_stops),
-        cmocka_unit_test(who_starts_already_is_not_started_again),
-        cmocka_unit_test(who_is_in_another_ones_key_does_not_start),
-        cmocka_unit_test(there_may_be_too_many),
-        cmocka_unit_test(late_ones_wait_for_their_turn),
+        cmocka_unit_test(a_removed_living_entity_is_stored_again),
+        cmocka_unit_test(an_entity_that_ends_is_not_stored_again),
+        cmocka_unit_test(a_stop_during_the_repair_is_written),
+        cmocka_unit_test(a_failed_write_is_repeated),
+        cmocka_unit_test(an_entity_without_room_is_tried_again),
+        cmocka_unit_test(a_read_without_a_living_entity_stores_it_again),
+        cmocka_unit_test(an_entity_that_another_node_added_starts),
+        cmocka_unit_test(an_entity_added_before_the_shard_runs_starts_with_it),
+        cmocka_unit_test(an_entity_that_is_being_forgotten_does_not_start),
+        cmocka_unit_test(an_entity_whose_stop_failed_does_not_start),
+        cmocka_unit_test(no_entity_starts_in_a_stopping_shard),
+        cmocka_unit_test(a_starting_entity_is_not_started_again),
+        cmocka_unit_test(an_entity_in_a_wrong_key_does_not_start),
+        cmocka_unit_test(entities_beyond_the_limit_do_not_start),
+        cmocka_unit_test(late_entities_restart_in_order),
     };
 
     return cmocka_run_group_tests_name("remember_changed", tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* What of remembered entities stands in distributed data: names and places of keys as on the JVM, and a write's records read one change
- * at a time, as the core writes them. */
+/* Tests remembered entities in distributed data: keys and their contents as on a JVM, and the
+ * changes of a write one by one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #define SHARD 3
 
-static void keys_are_the_reference_s(void **state)
+static void keys_are_akkas(void **state)
 {
     struct buf key = { 0 };
 
@@ -27,9 +27,9 @@ static void keys_are_the_reference_s(void **state)
     buf_fini(&key);
 }
 
-/* |hashCode % 5|: of "a" it is 97, of "ab" 3105, of "e0" 3179, of "polygenelubricants" -2^31, of "zzzzzz" -685785664 (a remainder below
- * zero); of the last one 1772899: to the JVM it is two halves of a pair. */
-static void an_id_is_where_the_jvm_looks_for_it(void **state)
+/* |hashCode % 5|: "a" has 97, "ab" 3105, "e0" 3179, "polygenelubricants" -2^31, "zzzzzz" -685785664
+ * (a negative remainder), the last one 1772899: a surrogate pair on a JVM. */
+static void an_id_has_the_key_that_a_jvm_reads(void **state)
 {
     (void)state;
     assert_int_equal(remember_key_of(slice_text("")), 0);
@@ -77,7 +77,7 @@ static void drain(struct store *store)
     }
 }
 
-/* As a load from five keys is given to the core. */
+/* From five keys. */
 static void load(struct store *store, const char *const *ids, uint32_t count)
 {
     struct buf bytes = { 0 }, record = { 0 };
@@ -125,7 +125,7 @@ static void written(struct store *store)
     drain(store);
 }
 
-/* Parts of a write follow one another, and none is a base, however much was written. */
+/* Parts of a write follow one another, and none is a base, whatever their number. */
 static void changes_come_one_by_one(void **state)
 {
     static const char *const ids[] = { "old", "older" };
@@ -163,8 +163,9 @@ static void changes_come_one_by_one(void **state)
     end(&store);
 }
 
-/* A start that there is no place for is not remembered, and the others of its write are; it may be asked for again. */
-static void a_start_without_a_place_is_refused(void **state)
+/* A start without room is not remembered, but the others of its write are. It may be requested
+ * again. */
+static void a_start_without_room_is_refused(void **state)
 {
     struct store store;
 
@@ -174,9 +175,9 @@ static void a_start_without_a_place_is_refused(void **state)
     start(&store, "x");
     start(&store, "a");
     start(&store, "b");
-    written(&store); /* a and b are one write */
+    written(&store); /* a and b share a write */
     remember_refuse(&store.remember, SHARD, slice_text("none"));
-    remember_refuse(&store.remember, SHARD, slice_text("x")); /* not in it */
+    remember_refuse(&store.remember, SHARD, slice_text("x"));
     remember_refuse(&store.remember, SHARD, slice_text("a"));
     remember_refuse(&store.remember, SHARD, slice_text("a"));
     drain(&store);
@@ -194,8 +195,9 @@ static void a_start_without_a_place_is_refused(void **state)
     end(&store);
 }
 
-/* After a failure the set is read anew: what another replica had beside it starts, too; what is missing is written. */
-static void what_appears_in_a_second_read_starts(void **state)
+/* After a failure the set is read again. Entities that another replica has in addition start, and
+ * missing ones are written. */
+static void an_entity_found_by_a_second_read_starts(void **state)
 {
     static const char *const ids[] = { "a", "late" };
     struct store store;
@@ -212,7 +214,7 @@ static void what_appears_in_a_second_read_starts(void **state)
     drain(&store);
     remember_failed(&store.remember, SECOND, SHARD, "test");
     remember_step(&store.remember, 3 * SECOND,
-                  &(struct remember_pressure){ 0 }); /* the back-off is over */
+                  &(struct remember_pressure){ 0 }); /* the pause is over */
     store.told[0] = 0;
     load(&store, ids, 2);
     assert_int_equal(remember_deadline(&store.remember), 0);
@@ -226,8 +228,9 @@ static void what_appears_in_a_second_read_starts(void **state)
     end(&store);
 }
 
-/* What could not be stored is read nevertheless, from the own replica: it counts when a write of it has ended well, a start as a stop. */
-static void what_failed_is_written_again_whatever_is_read(void **state)
+/* The own replica also returns changes that failed. A start or a stop counts only after a
+ * successful write. */
+static void a_failed_change_is_written_again_whatever_is_read(void **state)
 {
     static const char *const before[] = { "gone" };
     static const char *const there[] = { "a" };
@@ -256,9 +259,9 @@ static void what_failed_is_written_again_whatever_is_read(void **state)
     end(&store);
 }
 
-/* Who has moved is taken out until that is stored, though nobody waits for it: the own replica has it out already, and so a read says
- * nothing of the others; and what a read has found nevertheless does not start here again. */
-static void who_has_moved_is_taken_out_until_it_is_stored(void **state)
+/* A moved entity is removed until that is stored, though no answer is owed. The own replica already
+ * lacks it, so a read does not confirm the others. If a read returns it, it does not start here. */
+static void the_stop_of_a_moved_entity_is_written_until_stored(void **state)
 {
     static const char *const before[] = { "a", "gone" };
     struct store store;
@@ -296,13 +299,13 @@ static void who_has_moved_is_taken_out_until_it_is_stored(void **state)
         assert_int_equal(remember_count(&store.remember, SHARD), 2);
     }
     written(&store);
-    assert_string_equal(store.told, ""); /* nobody waits */
+    assert_string_equal(store.told, "");
     assert_int_equal(remember_count(&store.remember, SHARD), 1);
     end(&store);
 }
 
-/* Records that are cut end the walk, wherever. */
-static void records_that_are_cut_end(void **state)
+/* Incomplete records end the iteration, at any cut. */
+static void cut_records_end_the_iteration(void **state)
 {
     struct buf ids = { 0 }, record = { 0 };
     uint32_t counts[64] = { 0 };
@@ -335,14 +338,14 @@ static void records_that_are_cut_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_are_the_reference_s),
-        cmocka_unit_test(an_id_is_where_the_jvm_looks_for_it),
+        cmocka_unit_test(keys_are_akkas),
+        cmocka_unit_test(an_id_has_the_key_that_a_jvm_reads),
         cmocka_unit_test(changes_come_one_by_one),
-        cmocka_unit_test(a_start_without_a_place_is_refused),
-        cmocka_unit_test(what_appears_in_a_second_read_starts),
-        cmocka_unit_test(what_failed_is_written_again_whatever_is_read),
-        cmocka_unit_test(who_has_moved_is_taken_out_until_it_is_stored),
-        cmocka_unit_test(records_that_are_cut_end),
+        cmocka_unit_test(a_start_without_room_is_refused),
+        cmocka_unit_test(an_entity_found_by_a_second_read_starts),
+        cmocka_unit_test(a_failed_change_is_written_again_whatever_is_read),
+        cmocka_unit_test(the_stop_of_a_moved_entity_is_written_until_stored),
+        cmocka_unit_test(cut_records_end_the_iteration),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The remembered entities of a type: what is written, what is loaded, what is started again and how fast. */
+/* Tests the remembered entities of a type: what is written, loaded and restarted, and how fast. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,20 +13,20 @@
 
 #define SHARD 3
 
-/* The core with a store that keeps the records of its one shard. */
+/* The core, and a store for one shard. */
 struct fixture {
     struct remember remember;
     uint64_t now;
     VEC(struct buf) records; /* since the newest base */
-    uint32_t parts; /* of the write under way */
+    uint32_t parts; /* of the present write */
     bool holds;     /* writes are not answered */
-    bool writes;    /* one waits for its answer */
-    bool loads;     /* a load does */
+    bool writes;    /* an answer to a write waits */
+    bool loads;     /* an answer to a load waits */
     uint32_t longest; /* bytes of a record */
     uint32_t restarts;
-    uint32_t asked; /* to move */
-    uint64_t reads; /* of the store, one in each step */
-    char log[65536]; /* one word for each piece of news but WRITE, LOAD */
+    uint32_t asked; /* requested moves */
+    uint64_t reads; /* reads of the store, one for each step */
+    char log[65536]; /* a word for each news except WRITE and LOAD */
 };
 
 static void set(struct fixture *fixture, struct remember_options options)
@@ -154,7 +154,7 @@ static void run(struct fixture *fixture)
     remember_run(&fixture->remember, fixture->now, SHARD);
 }
 
-/* The shard ends here and starts again, perhaps elsewhere. */
+/* The shard ends and starts again, here or elsewhere. */
 static void again(struct fixture *fixture)
 {
     remember_end(&fixture->remember, SHARD);
@@ -171,7 +171,6 @@ static void step(struct fixture *fixture, uint64_t duration,
     drain(fixture);
 }
 
-/* SHD-189. */
 static void starts_and_stops_are_listed_by_the_next_incarnation(void **state)
 {
     struct fixture fixture;
@@ -203,7 +202,6 @@ static void starts_and_stops_are_listed_by_the_next_incarnation(void **state)
     end(&fixture);
 }
 
-/* SHD-076, SHD-077, SHD-078, SHD-080, SHD-192. */
 static void the_loaded_start_again_all_at_once(void **state)
 {
     struct fixture fixture;
@@ -220,7 +218,7 @@ static void the_loaded_start_again_all_at_once(void **state)
     again(&fixture);
     said(&fixture, "loaded ");
     step(&fixture, MS, 0, 0);
-    said(&fixture, ""); /* nothing before the shard runs */
+    said(&fixture, "");
     run(&fixture);
     assert_true(remember_deadline(&fixture.remember) <= fixture.now);
     step(&fixture, 0, 0, 0);
@@ -230,8 +228,8 @@ static void the_loaded_start_again_all_at_once(void **state)
     end(&fixture);
 }
 
-/* Who was started by a message is not started again; who is known is written once. */
-static void a_message_is_quicker(void **state)
+/* An entity that a message started is not restarted; a known one is written once. */
+static void a_message_before_the_restart_starts_an_entity_once(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -254,7 +252,7 @@ static void a_message_is_quicker(void **state)
     end(&fixture);
 }
 
-/* D3: what comes while a write is under way goes into the next one, together; what is taken back into none. */
+/* Changes during a write go together into the next one; withdrawn changes go into none. */
 static void changes_wait_for_the_write_under_way(void **state)
 {
     struct fixture fixture;
@@ -281,7 +279,7 @@ static void changes_wait_for_the_write_under_way(void **state)
     remember_written(&fixture.remember, fixture.now, SHARD);
     drain(&fixture);
     assert_int_equal(fixture.parts, 2);
-    said(&fixture, "-3 "); /* 1 is answered with its stop */
+    said(&fixture, "-3 ");
     remember_written(&fixture.remember, fixture.now, SHARD);
     said(&fixture, "+2 -0 -1 ");
     assert_int_equal(fixture.remember.counters.writes, 3);
@@ -292,7 +290,7 @@ static void changes_wait_for_the_write_under_way(void **state)
     end(&fixture);
 }
 
-/* D2: ids are counted, not events: no record is large, whatever starts at once. */
+/* Ids are counted, so no record is large. */
 static void a_large_write_comes_in_parts(void **state)
 {
     struct fixture fixture;
@@ -314,7 +312,7 @@ static void a_large_write_comes_in_parts(void **state)
     fixture.parts = 0;
     remember_written(&fixture.remember, fixture.now, SHARD);
     drain(&fixture);
-    /* Two thousand short ones in two parts; of the rest 255 or so fill one. */
+    /* Two thousand short ids fill two parts; about 255 of the others fill one. */
     assert_in_range(fixture.parts, 6, 8);
     assert_in_range(fixture.longest, REMEMBER_PART_SIZE_MAX,
                     REMEMBER_PART_SIZE_MAX + 300);
@@ -326,7 +324,7 @@ static void a_large_write_comes_in_parts(void **state)
     end(&fixture);
 }
 
-/* D1: a base has all that is to be remembered, and nothing else; the stream that is read stays short. */
+/* A base has all wanted entities and no others; the stream to read stays short. */
 static void a_base_replaces_what_was_before(void **state)
 {
     struct fixture fixture;
@@ -355,8 +353,8 @@ static void a_base_replaces_what_was_before(void **state)
     end(&fixture);
 }
 
-/* SHD-123: the outcome of a write that failed is found out by reading; what was asked for meanwhile is kept. */
-static void a_failed_write_is_made_good(void **state)
+/* A read finds the outcome of a failed write. Later requests are kept. */
+static void a_read_finds_the_outcome_of_a_failed_write(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -370,7 +368,7 @@ static void a_failed_write_is_made_good(void **state)
     start(&fixture, "3");
     stop(&fixture, "1");
     drain(&fixture);
-    /* The first of the two got through, nobody knows. */
+    /* The first of the two was stored, unknown to the core. */
     remember_failed(&fixture.remember, fixture.now, SHARD, "test");
     start(&fixture, "4");
     said(&fixture, "");
@@ -387,8 +385,8 @@ static void a_failed_write_is_made_good(void **state)
     end(&fixture);
 }
 
-/* What a load after a failure finds started and stopped again is nobody's wish any more. */
-static void what_was_forgotten_stays_so_after_a_failure(void **state)
+/* An entity that a load after a failure finds started and stopped is not wanted any more. */
+static void a_forgotten_entity_stays_forgotten_after_a_failure(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -423,8 +421,8 @@ static void what_was_forgotten_stays_so_after_a_failure(void **state)
     end(&fixture);
 }
 
-/* A base that stands after other records takes back what they had: also in a load after a failure. */
-static void a_base_takes_back_in_a_load_after_a_failure(void **state)
+/* A base withdraws the records before it, also in a load after a failure. */
+static void a_base_replaces_records_in_a_load_after_a_failure(void **state)
 {
     static const uint8_t old[] = { 1, 0, 1, 1, 'a', 0 };
     static const uint8_t base[] = { 1, 1, 1, 1, 'b', 0 };
@@ -452,7 +450,7 @@ static void a_base_takes_back_in_a_load_after_a_failure(void **state)
     end(&fixture);
 }
 
-/* A shard whose set cannot be read does not start; it is tried again, at last every ten seconds. */
+/* A shard whose set cannot be read does not start. Tries continue, at last every ten seconds. */
 static void a_failed_load_is_tried_again(void **state)
 {
     struct fixture fixture;
@@ -469,7 +467,7 @@ static void a_failed_load_is_tried_again(void **state)
         assert_false(remember_record(&fixture.remember, SHARD,
                                      slice_text("damaged")));
         remember_failed(&fixture.remember, fixture.now, SHARD, "test");
-        remember_loaded(&fixture.remember, fixture.now, SHARD); /* late */
+        remember_loaded(&fixture.remember, fixture.now, SHARD);
         step(&fixture, waits[i] * SECOND - MS, 0, 0);
         assert_false(fixture.loads);
         step(&fixture, MS, 0, 0);
@@ -480,7 +478,7 @@ static void a_failed_load_is_tried_again(void **state)
     end(&fixture);
 }
 
-static void there_is_a_limit(void **state)
+static void remembered_entities_have_a_limit(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -528,7 +526,7 @@ static void a_constant_rate_is_kept(void **state)
                                              .batch = 3 });
     fill(&fixture, 10);
     for (uint32_t i = 1; i <= 4; i++) {
-        step(&fixture, 0, 100, SECOND); /* whatever the store does */
+        step(&fixture, 0, 100, SECOND); /* independent of the store */
         assert_int_equal(fixture.restarts, i < 4 ? 3 * i : 10);
         step(&fixture, 49 * MS, 0, 0);
         assert_int_equal(fixture.restarts, i < 4 ? 3 * i : 10);
@@ -540,8 +538,9 @@ static void a_constant_rate_is_kept(void **state)
     end(&fixture);
 }
 
-/* Paced: the next batch comes when the last one is there, larger while the store is quick. */
-static void a_slow_store_is_given_time(void **state)
+/* Paced: the next batch follows when the last one has recovered, and is larger while the store is
+ * fast. */
+static void paced_restarts_slow_down_for_a_slow_store(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -551,17 +550,17 @@ static void a_slow_store_is_given_time(void **state)
     fill(&fixture, 1000);
     step(&fixture, 0, 0, 0);
     assert_int_equal(fixture.restarts, 32);
-    step(&fixture, MS, 5, 5 * MS); /* five are not there yet */
+    step(&fixture, MS, 5, 5 * MS); /* five have not recovered */
     assert_int_equal(fixture.restarts, 32);
     step(&fixture, MS, 0, 5 * MS);
     assert_int_equal(fixture.restarts, 32 + 64);
-    step(&fixture, MS, 0, 80 * MS); /* slow: half as many, and then a pause */
+    step(&fixture, MS, 0, 80 * MS); /* slow: half, then a pause */
     assert_int_equal(fixture.restarts, 32 + 64 + 32);
     step(&fixture, 79 * MS, 0, 80 * MS);
     assert_int_equal(fixture.restarts, 32 + 64 + 32);
     step(&fixture, MS, 0, 80 * MS);
     assert_int_equal(fixture.restarts, 32 + 64 + 32 + 16);
-    /* However slow it is, it goes on; and what one alone takes, none makes quicker. */
+    /* It continues at any speed, and no batch makes a single read faster. */
     for (uint32_t i = 0; i < 5; i++)
         step(&fixture, 80 * MS, 0, 80 * MS);
     assert_int_equal(fixture.restarts, 144 + 8 + 4 + 2 + 1 + 1);
@@ -577,10 +576,10 @@ static void a_slow_store_is_given_time(void **state)
     end(&fixture);
 }
 
-#define ALONE (25 * MS) /* that a read takes of which there is no other */
+#define ALONE (25 * MS) /* time of a read without others */
 
-/* A store of which each read takes longer than the target. It does `at_once` of them at a time; the journal's mean is made of each. Returns how many restarts there
- * were in so many seconds; *last: the mean at the end. */
+/* A store that does `at_once` reads in parallel, each slower than the target. Returns the restarts
+ * in so many seconds; *last: the final mean. */
 static uint32_t pace(struct fixture *fixture, uint32_t at_once,
                      uint32_t seconds, uint64_t *mean)
 {
@@ -606,8 +605,9 @@ static uint32_t pace(struct fixture *fixture, uint32_t at_once,
     return fixture->restarts - before;
 }
 
-/* It is not read one by one with a pause after each: who does one at a time does so nearly always, and who does many does many. */
-static void a_target_below_one_read_is_twice_that(void **state)
+/* Reads do not run one by one with pauses: a store that does one at a time is nearly always busy,
+ * and a parallel one does many. */
+static void a_target_below_a_single_read_counts_as_twice_that(void **state)
 {
     struct fixture fixture;
     uint64_t mean = 0;
@@ -620,13 +620,13 @@ static void a_target_below_one_read_is_twice_that(void **state)
     assert_true(mean < 5 * ALONE);
     assert_in_range(pace(&fixture, 16, 20, &mean), 20 * 400, 20 * 640);
     assert_true(mean < 5 * ALONE);
-    /* Where it was quick, and is slow. */
+    /* The store was fast and becomes slow. */
     assert_in_range(pace(&fixture, 1, 20, &mean), 20 * 30, 20 * 40);
     end(&fixture);
 }
 
-/* Who was told does not recover, for whatever reason: a batch begins each second nevertheless, half as large each time, and they grow again
- * when those are there. */
+/* Restarted entities do not recover. A batch begins each second anyway, half as large each time,
+ * and batches grow again after the recovery. */
 static void a_batch_begins_each_second(void **state)
 {
     struct fixture fixture;
@@ -649,7 +649,7 @@ static void a_batch_begins_each_second(void **state)
     for (uint32_t i = 0; i < 10; i++)
         step(&fixture, SECOND, 1, 0);
     assert_int_equal(fixture.restarts, 80 + 16 + 8 + 4 + 2 + 6);
-    /* Nor does the pause after a slow read last longer. */
+    /* The pause after a slow read is not longer either. */
     step(&fixture, MS, 0, 60 * SECOND);
     fixture.restarts = 0;
     for (uint32_t i = 0; i < 10; i++)
@@ -658,8 +658,9 @@ static void a_batch_begins_each_second(void **state)
     end(&fixture);
 }
 
-/* Entities without events read nothing: what a read took when their sets were loaded is no reason to wait for the rest of time. */
-static void who_reads_nothing_does_not_wait_for_the_store(void **state)
+/* Entities without events read nothing, so the read times of their set do not slow them for
+ * ever. */
+static void entities_without_events_do_not_wait_for_the_store(void **state)
 {
     struct remember_pressure pressure = { .latency = 80 * MS, .reads = 7 };
     struct fixture fixture;
@@ -671,13 +672,13 @@ static void who_reads_nothing_does_not_wait_for_the_store(void **state)
     for (uint32_t i = 0; i < 10; i++) {
         remember_step(&fixture.remember, fixture.now, &pressure);
         drain(&fixture);
-        fixture.now += 80 * MS; /* the first one is after a read */
+        fixture.now += 80 * MS;
     }
     assert_int_equal(fixture.restarts, 1000);
     end(&fixture);
 }
 
-/* A hand-off begins: what is not started yet stays remembered, and is not started. */
+/* A hand-off begins: entities that have not started stay remembered, and do not start. */
 static void a_stop_ends_the_restarts(void **state)
 {
     struct fixture fixture;
@@ -705,7 +706,7 @@ static void moved(struct fixture *fixture, const char *id)
     remember_moved(&fixture->remember, fixture->now, SHARD, slice_text(id));
 }
 
-/* The shard's entities are 1, 2 and 3, and have been told. */
+/* Entities 1, 2 and 3, announced. */
 static void set_three(struct fixture *fixture)
 {
     set(fixture, (struct remember_options){ 0 });
@@ -722,8 +723,8 @@ static void set_three(struct fixture *fixture)
     said(fixture, ">1 >2 >3 ");
 }
 
-/* Behaviour 19.4: asked for until it is acknowledged, then forgotten here. */
-static void who_belongs_elsewhere_moves(void **state)
+/* A move is requested until it is acknowledged, then the entity is forgotten here. */
+static void an_entity_of_another_shard_moves(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -731,9 +732,9 @@ static void who_belongs_elsewhere_moves(void **state)
     set_three(&fixture);
     move(&fixture, "1");
     move(&fixture, "3");
-    move(&fixture, "3"); /* asked for once */
+    move(&fixture, "3");
     said(&fixture, "?1 ?3 ");
-    moved(&fixture, "2"); /* it does not move */
+    moved(&fixture, "2");
     moved(&fixture, "4");
     moved(&fixture, "3");
     moved(&fixture, "3");
@@ -752,7 +753,7 @@ static void who_belongs_elsewhere_moves(void **state)
     fixture.asked = 0;
     for (int i = 0; i < 20; i++)
         step(&fixture, 32 * SECOND, 0, 0);
-    assert_in_range(fixture.asked, 19, 21); /* no more seldom than that */
+    assert_in_range(fixture.asked, 19, 21);
     moved(&fixture, "1");
     drain(&fixture);
     assert_int_equal(remember_count(&fixture.remember, SHARD), 1);
@@ -763,7 +764,8 @@ static void who_belongs_elsewhere_moves(void **state)
     end(&fixture);
 }
 
-/* A message for it comes here after all, or its shard stops: then nobody asks, and an answer that is late forgets nothing. */
+/* A message comes for it here, or its shard stops: no more requests, and a late answer forgets
+ * nothing. */
 static void a_move_ends_with_a_start_and_with_its_shard(void **state)
 {
     struct fixture fixture;
@@ -788,7 +790,8 @@ static void a_move_ends_with_a_start_and_with_its_shard(void **state)
     end(&fixture);
 }
 
-/* Both stops of a write that failed and of the one after it are written once more: nobody starts again for that. */
+/* The stops of a failed write and of the next one are written again, and no entity starts because
+ * of that. */
 static void a_stop_of_a_move_that_is_not_written_is_written_again(void **state)
 {
     struct fixture fixture;
@@ -799,7 +802,7 @@ static void a_stop_of_a_move_that_is_not_written_is_written_again(void **state)
     move(&fixture, "1");
     move(&fixture, "2");
     moved(&fixture, "1");
-    moved(&fixture, "2"); /* goes into the write after that */
+    moved(&fixture, "2");
     drain(&fixture);
     assert_true(fixture.writes);
     buf_fini(&fixture.records.items[--fixture.records.count]);
@@ -817,8 +820,8 @@ static void a_stop_of_a_move_that_is_not_written_is_written_again(void **state)
     end(&fixture);
 }
 
-/* A stop of a move is written once more only as long as nobody asks for a start. */
-static void who_starts_after_its_move_is_remembered(void **state)
+/* The stop of a move is repeated only until a start is requested. */
+static void an_entity_that_starts_after_its_move_is_remembered(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -842,9 +845,9 @@ static void who_starts_after_its_move_is_remembered(void **state)
     end(&fixture);
 }
 
-/* Found by a second read, it is to be told of: before that it is neither asked to move nor forgotten, so that nobody is told to start who
- * is not stored. */
-static void who_is_to_be_told_of_does_not_move_before(void **state)
+/* A second read found it, and it was not announced yet. Before that it is neither moved nor
+ * forgotten, so no entity is announced that is not stored. */
+static void an_entity_does_not_move_before_it_is_announced(void **state)
 {
     static const uint8_t late[] = { 1, 0, 1, 1, '4', 0 };
     struct fixture fixture;
@@ -881,8 +884,9 @@ static void who_is_to_be_told_of_does_not_move_before(void **state)
     end(&fixture);
 }
 
-/* Asked one after the other where what they wait in has room for one: who finds no room would not be heard of, and be asked again late. */
-static void no_more_are_asked_than_there_is_room_for(void **state)
+/* Moves are requested one by one if the buffer has room for one. Others would be dropped, and
+ * requested again late. */
+static void moves_are_requested_only_as_buffers_have_room(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -900,8 +904,8 @@ static void no_more_are_asked_than_there_is_room_for(void **state)
     end(&fixture);
 }
 
-/* Those that wait for an answer take the places of messages in others' buffers. One shard's do not keep another's from moving. */
-static void so_many_are_asked_to_move_at_once(void **state)
+/* One shard's moves do not stop another's. */
+static void requested_moves_have_a_limit(void **state)
 {
     struct fixture fixture;
     uint32_t asked[2] = { 0 };
@@ -911,7 +915,7 @@ static void so_many_are_asked_to_move_at_once(void **state)
 
     set(&fixture, (struct remember_options){ 0 });
     fixture.holds = true;
-    for (int32_t shard = 14; shard <= 15; shard++) { /* of ten: as one that has become too many */
+    for (int32_t shard = 14; shard <= 15; shard++) { /* above the number of shards */
         remember_begin(&fixture.remember, fixture.now, shard);
         for (int i = 0; i < 2 * REMEMBER_MOVES_MAX; i++) {
             (void)snprintf(id, sizeof id, "%d", i);
@@ -939,7 +943,7 @@ static void so_many_are_asked_to_move_at_once(void **state)
                       &(struct remember_pressure){ 0 });
     }
     assert_in_range(asked[1], REMEMBER_MOVES_MAX, 3 * REMEMBER_MOVES_MAX);
-    for (int i = 0; i < 200; i++) { /* nobody answers for long: no list grows with that */
+    for (int i = 0; i < 200; i++) { /* no list grows without answers */
         while (remember_next_news(&fixture.remember, &news))
             asked[news.shard - 14]++;
         fixture.now += 100 * SECOND;
@@ -968,28 +972,28 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_and_stops_are_listed_by_the_next_incarnation),
         cmocka_unit_test(the_loaded_start_again_all_at_once),
-        cmocka_unit_test(a_message_is_quicker),
+        cmocka_unit_test(a_message_before_the_restart_starts_an_entity_once),
         cmocka_unit_test(changes_wait_for_the_write_under_way),
         cmocka_unit_test(a_large_write_comes_in_parts),
         cmocka_unit_test(a_base_replaces_what_was_before),
-        cmocka_unit_test(a_failed_write_is_made_good),
-        cmocka_unit_test(what_was_forgotten_stays_so_after_a_failure),
-        cmocka_unit_test(a_base_takes_back_in_a_load_after_a_failure),
+        cmocka_unit_test(a_read_finds_the_outcome_of_a_failed_write),
+        cmocka_unit_test(a_forgotten_entity_stays_forgotten_after_a_failure),
+        cmocka_unit_test(a_base_replaces_records_in_a_load_after_a_failure),
         cmocka_unit_test(a_failed_load_is_tried_again),
-        cmocka_unit_test(there_is_a_limit),
+        cmocka_unit_test(remembered_entities_have_a_limit),
         cmocka_unit_test(a_constant_rate_is_kept),
-        cmocka_unit_test(a_slow_store_is_given_time),
-        cmocka_unit_test(a_target_below_one_read_is_twice_that),
+        cmocka_unit_test(paced_restarts_slow_down_for_a_slow_store),
+        cmocka_unit_test(a_target_below_a_single_read_counts_as_twice_that),
         cmocka_unit_test(a_batch_begins_each_second),
-        cmocka_unit_test(who_reads_nothing_does_not_wait_for_the_store),
+        cmocka_unit_test(entities_without_events_do_not_wait_for_the_store),
         cmocka_unit_test(a_stop_ends_the_restarts),
-        cmocka_unit_test(who_belongs_elsewhere_moves),
+        cmocka_unit_test(an_entity_of_another_shard_moves),
         cmocka_unit_test(a_move_ends_with_a_start_and_with_its_shard),
         cmocka_unit_test(a_stop_of_a_move_that_is_not_written_is_written_again),
-        cmocka_unit_test(who_starts_after_its_move_is_remembered),
-        cmocka_unit_test(who_is_to_be_told_of_does_not_move_before),
-        cmocka_unit_test(no_more_are_asked_than_there_is_room_for),
-        cmocka_unit_test(so_many_are_asked_to_move_at_once),
+        cmocka_unit_test(an_entity_that_starts_after_its_move_is_remembered),
+        cmocka_unit_test(an_entity_does_not_move_before_it_is_announced),
+        cmocka_unit_test(moves_are_requested_only_as_buffers_have_room),
+        cmocka_unit_test(requested_moves_have_a_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

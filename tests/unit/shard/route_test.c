@@ -1,4 +1,4 @@
-/* Routes of a lane: states, order, limits. */
+/* Tests the routes of a lane: states, order, limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static uint32_t news(struct fixture *fixture, enum routes_news_kind kind)
     return count;
 }
 
-static void asks_once_and_flushes_in_order(void **state)
+static void a_home_is_asked_for_once_and_messages_leave_in_order(void **state)
 {
     struct fixture *fixture = *state;
     struct routes *routes = &fixture->routes;
@@ -72,7 +72,7 @@ static void asks_once_and_flushes_in_order(void **state)
     assert_int_equal(news(fixture, ROUTES_FLUSH), 1);
     assert_int_equal(routes_find(routes, -9).state, ROUTE_FLUSHING);
     assert_ptr_equal(routes_take(routes, -9), &fixture->held[0]);
-    /* What comes meanwhile goes behind. */
+    /* Messages that arrive during this follow. */
     assert_true(routes_hold(routes, 9, -9, &fixture->held[3]));
     for (int i = 1; i < 4; i++)
         assert_ptr_equal(routes_take(routes, -9), &fixture->held[i]);
@@ -82,7 +82,7 @@ static void asks_once_and_flushes_in_order(void **state)
     assert_int_equal(routes_waiting_since(routes, -9), 0);
 }
 
-static void refuses_the_newest_at_each_limit(void **state)
+static void each_limit_refuses_the_newest_message(void **state)
 {
     struct fixture *fixture = *state;
     for (int i = 0; i < 10; i++)
@@ -96,7 +96,6 @@ static void refuses_the_newest_at_each_limit(void **state)
     assert_true(routes_hold(&fixture->routes, 0, 5, &fixture->held[10]));
     while (routes_take_any(&fixture->routes)) {
     }
-    /* Bytes. */
     fixture->held[0].size = 990;
     fixture->held[1].size = 10;
     fixture->held[2].size = 1;
@@ -106,7 +105,7 @@ static void refuses_the_newest_at_each_limit(void **state)
     assert_int_equal(fixture->budget.refused, 2);
 }
 
-static void has_no_shards_beyond_its_own(void **state)
+static void shards_out_of_range_are_invalid(void **state)
 {
     struct fixture *fixture = *state;
     const int32_t bad[] = { 10, -10, INT32_MAX, INT32_MIN };
@@ -129,7 +128,7 @@ static void has_no_shards_beyond_its_own(void **state)
     assert_int_equal(routes_find(&fixture->routes, -9).lane, 63);
 }
 
-static void holds_in_a_hand_off(void **state)
+static void messages_wait_during_a_hand_off(void **state)
 {
     struct fixture *fixture = *state;
     struct routes *routes = &fixture->routes;
@@ -142,20 +141,20 @@ static void holds_in_a_hand_off(void **state)
     routes_forget(routes, 3);
     routes_peer_gone(routes, 1);
     assert_int_equal(routes_find(routes, 3).state, ROUTE_HELD);
-    routes_hold_begin(routes, 3); /* again: the question stands */
+    routes_hold_begin(routes, 3); /* a repeat keeps the question */
     assert_int_equal(news(fixture, ROUTES_WANT_HOME), 0);
     routes_set_local(routes, 3, 0);
-    routes_hold_begin(routes, 3); /* in the middle of the flush */
+    routes_hold_begin(routes, 3); /* during the flush */
     assert_null(routes_take(routes, 3));
     assert_int_equal(routes_waiting(routes, 3), 2);
 }
 
-/* Asked for once, whatever waits; the answer may be the same. */
-static void a_doubted_home_is_asked_for(void **state)
+/* The answer may be the same. */
+static void a_doubted_home_is_asked_for_once(void **state)
 {
     struct fixture *fixture = *state;
     struct routes *routes = &fixture->routes;
-    routes_doubt(routes, 3); /* unknown: no doubt */
+    routes_doubt(routes, 3);
     assert_int_equal(news(fixture, ROUTES_DOUBT_HOME), 0);
     routes_set_remote(routes, 3, 1);
     routes_doubt(routes, 3);
@@ -167,7 +166,7 @@ static void a_doubted_home_is_asked_for(void **state)
     assert_int_equal(news(fixture, ROUTES_DOUBT_HOME), 1);
     routes_set_remote(routes, 3, 1);
     assert_int_equal(news(fixture, ROUTES_FLUSH), 1);
-    routes_doubt(routes, 3); /* flushing */
+    routes_doubt(routes, 3);
     assert_ptr_equal(routes_take(routes, 3), &fixture->held[0]);
     assert_int_equal(routes_find(routes, 3).state, ROUTE_REMOTE);
     routes_set_local(routes, 3, 0);
@@ -177,8 +176,9 @@ static void a_doubted_home_is_asked_for(void **state)
     assert_int_equal(routes->counters.ignored, 1);
 }
 
-/* A home that is gone is asked for once more, when the lane has learned something; a hand-off meanwhile asks at once. */
-static void waits_quietly_for_a_home_that_is_gone(void **state)
+/* A lost home is asked for again after the lane has learned something. A hand-off before that asks
+ * at once. */
+static void a_home_that_has_gone_is_not_asked_for_at_once(void **state)
 {
     struct fixture *fixture = *state;
     struct routes *routes = &fixture->routes;
@@ -187,7 +187,7 @@ static void waits_quietly_for_a_home_that_is_gone(void **state)
     assert_int_equal(routes_find(routes, 3).state, ROUTE_UNKNOWN);
     assert_true(routes_hold(routes, 0, 3, &fixture->held[0]));
     assert_int_equal(news(fixture, ROUTES_WANT_HOME), 1);
-    routes_ask_again(routes); /* the question is not answered yet */
+    routes_ask_again(routes);
     assert_int_equal(news(fixture, ROUTES_WANT_HOME), 0);
     routes_set_gone(routes, 3);
     assert_true(routes_hold(routes, 0, 3, &fixture->held[1]));
@@ -206,7 +206,7 @@ static void waits_quietly_for_a_home_that_is_gone(void **state)
     assert_int_equal(routes->counters.ignored, 1);
 }
 
-static void forgets_the_homes_at_a_peer(void **state)
+static void homes_at_a_removed_peer_are_forgotten(void **state)
 {
     struct fixture *fixture = *state;
     struct routes *routes = &fixture->routes;
@@ -223,7 +223,7 @@ static void forgets_the_homes_at_a_peer(void **state)
     assert_int_equal(news(fixture, ROUTES_WANT_HOME), 1);
 }
 
-static void puts_what_waited_elsewhere_first(void **state)
+static void messages_that_waited_elsewhere_come_first(void **state)
 {
     struct fixture *fixture = *state;
     struct routes *routes = &fixture->routes;
@@ -249,7 +249,7 @@ static void puts_what_waited_elsewhere_first(void **state)
     }
 }
 
-static void gives_back_mailboxes_above_the_limit(void **state)
+static void mailboxes_above_the_limit_are_returned(void **state)
 {
     struct fixture *fixture = *state;
     struct pending_queue mailboxes = { 0 };
@@ -290,7 +290,7 @@ static void a_wrong_local_route_is_asked_for_again(void **state)
                      PLACE_INVALID);
 }
 
-static void reads_shards_as_written(void **state)
+static void shard_ids_are_read_as_written(void **state)
 {
     const char *bad[] = { "",   "-",   "+1", "01", "-0", "-01",
                           " 1", "1 ",  "1a", "x",  "2147483648",
@@ -311,17 +311,17 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(asks_once_and_flushes_in_order),
-        TEST(refuses_the_newest_at_each_limit),
-        TEST(has_no_shards_beyond_its_own),
-        TEST(holds_in_a_hand_off),
-        TEST(a_doubted_home_is_asked_for),
-        TEST(waits_quietly_for_a_home_that_is_gone),
-        TEST(forgets_the_homes_at_a_peer),
-        TEST(puts_what_waited_elsewhere_first),
-        TEST(gives_back_mailboxes_above_the_limit),
+        TEST(a_home_is_asked_for_once_and_messages_leave_in_order),
+        TEST(each_limit_refuses_the_newest_message),
+        TEST(shards_out_of_range_are_invalid),
+        TEST(messages_wait_during_a_hand_off),
+        TEST(a_doubted_home_is_asked_for_once),
+        TEST(a_home_that_has_gone_is_not_asked_for_at_once),
+        TEST(homes_at_a_removed_peer_are_forgotten),
+        TEST(messages_that_waited_elsewhere_come_first),
+        TEST(mailboxes_above_the_limit_are_returned),
         TEST(a_wrong_local_route_is_asked_for_again),
-        cmocka_unit_test(reads_shards_as_written),
+        cmocka_unit_test(shard_ids_are_read_as_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* A coordinator and the nodes around it, played by the test: what they say goes in, what it sends is kept to be looked at. */
+/* Plays the nodes around a coordinator: passes their messages to it, and keeps what it sends for
+ * the tests. */
 #ifndef SHERD_TEST_SHARD_SCENE_H
 #define SHERD_TEST_SHARD_SCENE_H
 
@@ -13,7 +14,6 @@
 #define REGION_PATH "/system/sharding/T#1"
 #define PROXY_PATH "/system/sharding/TProxy#2"
 
-/* A message that the coordinator sent. */
 struct sent {
     int node;
     enum shard_message_kind kind;
@@ -38,16 +38,16 @@ struct scene {
     struct trace *trace;
     uint64_t now;
     uint64_t report[NODES_MAX];
-    bool is_silent[NODES_MAX]; /* does not play along */
-    bool is_foreign[NODES_MAX]; /* a JVM: no lanes, no fences */
+    bool is_silent[NODES_MAX]; /* does not answer */
+    bool is_foreign[NODES_MAX]; /* a JVM: no lanes or fences */
     VEC(struct sent) sent;
     uint32_t played; /* of sent */
-    struct buf state; /* what distributed data has */
+    struct buf state; /* stored in distributed data */
     struct buf fences;
-    bool is_held; /* it does not answer: see scene_answer */
-    bool is_stepped; /* by the test alone: else it is as soon as it has more to do */
+    bool is_held; /* distributed data does not answer; see scene_answer */
+    bool is_stepped; /* steps only when the test says so */
     uint32_t writes;
-    struct coordinator_want want; /* the last one; with is_held its slices are over */
+    struct coordinator_want want; /* last one; with is_held its slices are invalid */
     struct buf wanted_state, wanted_fences;
 };
 
@@ -71,7 +71,6 @@ static inline void ref_of(char *text, size_t size, int n, bool is_proxy)
              is_proxy ? PROXY_PATH : REGION_PATH);
 }
 
-/* Answers the last want. */
 static inline void scene_answer(struct scene *scene, bool is_good)
 {
     struct coordinator_want *want = &scene->want;
@@ -94,7 +93,6 @@ static inline void scene_answer(struct scene *scene, bool is_good)
                         &scene->outbox);
 }
 
-/* Takes its wants, and answers them unless that is held back. */
 static inline void scene_keep(struct scene *scene)
 {
     while (coordinator_next_want(scene->coordinator, &scene->want)) {
@@ -108,7 +106,6 @@ static inline void scene_keep(struct scene *scene)
     }
 }
 
-/* Moves what was sent to scene->sent. */
 static inline void scene_drain(struct scene *scene)
 {
     struct outbound out;
@@ -146,7 +143,7 @@ static inline void scene_drain(struct scene *scene)
     coordinator_verify(scene->coordinator);
 }
 
-/* A coordinator on n0; another one ends like a node that crashed. */
+/* Starts a coordinator on n0. A former one ends as in a crash. */
 static inline void scene_coordinator(struct scene *scene,
                                      const struct coordinator_settings *settings)
 {
@@ -311,7 +308,7 @@ static inline void answers(struct scene *scene, const struct sent *sent,
                                                            : sent->attempt });
 }
 
-/* Lets the regions that are not silent answer everything that was sent so far, and what comes of it. */
+/* Answers for regions that are not silent, until nothing is left. */
 static inline void play(struct scene *scene)
 {
     while (scene->played < scene->sent.count) {
@@ -347,7 +344,7 @@ static inline uint32_t sent_count(const struct scene *scene,
     return count;
 }
 
-/* The last such message; a copy. */
+/* A copy of the last one. */
 static inline struct sent sent_last(const struct scene *scene,
                                     enum shard_message_kind kind, int n)
 {

@@ -1,4 +1,5 @@
-/* What a coordinator keeps in distributed data: nothing is told before it is stored, and the next coordinator goes on from there. */
+/* Tests a coordinator's state in distributed data: nothing is announced before it is stored, and
+ * the next coordinator continues from there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,13 +21,13 @@ static void tells(struct scene *scene, bool is_good)
     scene_drain(scene);
 }
 
-/* The coordinator's node crashes; another one begins, with the same members. */
+/* The coordinator's node crashes; another begins. */
 static void takes_over(struct scene *scene, int count)
 {
     bool is_held = scene->is_held;
 
     scene_coordinator(scene, NULL);
-    scene->is_held = true; /* as the node does: it tells all members first */
+    scene->is_held = true; /* like the node, which passes all members first */
     for (int n = 0; n < count; n++)
         peer_up(scene, n);
     scene->is_held = is_held;
@@ -41,7 +42,7 @@ static void stops(struct scene *scene)
     scene_drain(scene);
 }
 
-static void nothing_is_told_before_it_is_stored(void **state)
+static void nothing_is_announced_before_it_is_stored(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     (void)state;
@@ -52,7 +53,7 @@ static void nothing_is_told_before_it_is_stored(void **state)
     assert_true(scene->wanted_state.size && scene->wanted_fences.size);
     assert_int_equal(home_of(scene, "1"), 0);
     assert_int_equal(scene->sent.count, 0);
-    asks(scene, 1, "1"); /* it is not told either */
+    asks(scene, 1, "1");
     passes(scene, 4000);
     assert_int_equal(sent_count(scene, SHARD_HOME, ANY_NODE), 0);
     assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), 0);
@@ -63,7 +64,7 @@ static void nothing_is_told_before_it_is_stored(void **state)
     scene_free(scene);
 }
 
-static void what_comes_meanwhile_goes_with_the_next_write(void **state)
+static void changes_during_a_write_go_into_the_next_one(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     uint32_t writes;
@@ -88,7 +89,7 @@ static void what_comes_meanwhile_goes_with_the_next_write(void **state)
     scene_free(scene);
 }
 
-static void a_write_is_tried_again_and_known_homes_are_told_meanwhile(
+static void known_homes_are_announced_while_a_write_is_repeated(
     void **state)
 {
     struct scene *scene = scene_with(2, NULL);
@@ -112,7 +113,7 @@ static void a_write_is_tried_again_and_known_homes_are_told_meanwhile(
         asks(scene, 1, "1");
         assert_int_equal(sent_count(scene, SHARD_HOME, 1), i);
         passes(scene, pause - 1);
-        assert_int_equal(scene->writes, writes); /* it waits, longer each time */
+        assert_int_equal(scene->writes, writes);
         passes(scene, 1);
         assert_int_equal(scene->writes, writes + 1);
         assert_true(scene->want.timeout_ms >= timeout);
@@ -133,9 +134,9 @@ static void a_region_is_acknowledged_when_it_is_stored(void **state)
     peer_up(scene, 1);
     scene->is_held = true;
     registers(scene, 1);
-    registers(scene, 1); /* again, as it is not acknowledged */
+    registers(scene, 1);
     assert_int_equal(sent_count(scene, SHARD_REGISTER_ACK, 1), 0);
-    assert_int_equal(scene->wanted_fences.size, 0); /* they are as they were */
+    assert_int_equal(scene->wanted_fences.size, 0);
     tells(scene, true);
     assert_int_equal(sent_count(scene, SHARD_REGISTER_ACK, 1), 1);
     scene_free(scene);
@@ -154,7 +155,6 @@ static void a_term_is_stored_before_it_is_used(void **state)
     assert_int_equal(scene->sent.count, 0);
     tells(scene, true);
     assert_true(coordinator_is_active(scene->coordinator));
-    /* The next one takes a higher one. */
     scene->is_held = false;
     takes_over(scene, 1);
     give_term(scene, 7);
@@ -181,9 +181,10 @@ static void the_next_coordinator_knows_the_homes(void **state)
     assert_int_equal(home_of(scene, "2"), 1);
     assert_int_equal(fence_of(scene, "2").term, 1);
     give_term(scene, 2);
-    assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), 0); /* nobody has registered */
+    assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), 0);
     registers_one(scene, 1, "2", (struct fence){ 1, 1 });
-    /* Of its two shards it has one; the other gets a new fence, since the old one may be what the store refused. */
+    /* It reports one of its two shards. The other gets a new fence, as the store may have refused
+     * the old one. */
     assert_int_equal(sent_count(scene, SHARD_HOST, 1), 1);
     assert_string_equal(sent_last(scene, SHARD_HOST, 1).shard, "5");
     assert_int_equal(sent_last(scene, SHARD_HOST, 1).fence.term, 2);
@@ -193,7 +194,7 @@ static void the_next_coordinator_knows_the_homes(void **state)
     scene_free(scene);
 }
 
-static void what_was_not_stored_was_never_told(void **state)
+static void a_home_that_is_not_stored_was_never_announced(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     (void)state;
@@ -203,10 +204,10 @@ static void what_was_not_stored_was_never_told(void **state)
     asks(scene, 0, "2");
     assert_int_equal(home_of(scene, "2"), 1);
     scene->is_held = false;
-    takes_over(scene, 2); /* in the midst of the write */
+    takes_over(scene, 2); /* during the write */
     assert_int_equal(home_of(scene, "1"), 0);
     assert_int_equal(home_of(scene, "2"), -1);
-    /* Or it was there and the answer was not: nobody was told, so nobody has it. */
+    /* Or it was stored without an answer: no region was told, so none has it. */
     scene_free(scene);
     scene = scene_with(2, NULL);
     asks(scene, 0, "1");
@@ -223,7 +224,7 @@ static void what_was_not_stored_was_never_told(void **state)
     scene_free(scene);
 }
 
-static void a_home_that_is_no_member_is_given_away(void **state)
+static void shards_of_a_removed_home_get_another(void **state)
 {
     struct scene *scene = scene_with(3, NULL);
     (void)state;
@@ -237,12 +238,12 @@ static void a_home_that_is_no_member_is_given_away(void **state)
     give_term(scene, 2);
     registers_one(scene, 0, "1", (struct fence){ 1, 1 });
     registers_one(scene, 1, "2", (struct fence){ 1, 1 });
-    assert_true(home_of(scene, "3") >= 0); /* without traffic */
+    assert_true(home_of(scene, "3") >= 0);
     assert_int_equal(fence_of(scene, "3").epoch, 2);
     scene_free(scene);
 }
 
-static void a_region_that_is_over_loses_its_shards(void **state)
+static void a_former_incarnation_of_a_region_loses_its_shards(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     (void)state;
@@ -257,7 +258,7 @@ static void a_region_that_is_over_loses_its_shards(void **state)
     say(scene, 1, (struct shard_message){ .kind = SHARD_NO_REGION,
                                           .type = slice_text("T") });
     assert_int_equal(home_of(scene, "2"), 0);
-    /* Another life of the region is there before the state is. */
+    /* Another incarnation of the region comes before the state. */
     scene->is_held = true;
     takes_over(scene, 2);
     say(scene, 1, (struct shard_message){
@@ -271,7 +272,7 @@ static void a_region_that_is_over_loses_its_shards(void **state)
     scene_free(scene);
 }
 
-static void a_report_is_measured_by_the_stored_fence(void **state)
+static void a_report_is_compared_with_the_stored_fence(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     (void)state;
@@ -281,8 +282,8 @@ static void a_report_is_measured_by_the_stored_fence(void **state)
     asks(scene, 0, "3"); /* 1.1 at n0 */
     scene->is_held = true;
     takes_over(scene, 2);
-    registers_one(scene, 1, "1", (struct fence){ 1, 0 }); /* of long ago */
-    registers_one(scene, 0, "2", (struct fence){ 1, 4 }); /* newer than what is stored */
+    registers_one(scene, 1, "1", (struct fence){ 1, 0 }); /* from long ago */
+    registers_one(scene, 0, "2", (struct fence){ 1, 4 }); /* newer than the stored one */
     scene->is_held = false;
     tells(scene, true);
     assert_int_equal(home_of(scene, "1"), 0);
@@ -293,8 +294,8 @@ static void a_report_is_measured_by_the_stored_fence(void **state)
     scene_free(scene);
 }
 
-/* A region reported a newer fence than the state has, and was gone before that was read. */
-static void a_home_that_is_older_than_a_report_is_not_taken_over(void **state)
+/* A region reported a newer fence than the stored one, and went before the read. */
+static void a_stored_home_older_than_a_report_is_not_loaded(void **state)
 {
     struct scene *scene = scene_with(3, NULL);
     (void)state;
@@ -316,8 +317,8 @@ static void a_home_that_is_older_than_a_report_is_not_taken_over(void **state)
     scene_free(scene);
 }
 
-/* Another region had the shard after it, which is gone: it is given away under a fence above both. */
-static void a_report_below_the_fence_of_a_home_that_is_gone_is_refused(
+/* Another region had the shard later and is gone. The next home gets a fence above both. */
+static void a_report_below_the_fence_of_a_removed_home_is_refused(
     void **state)
 {
     struct scene *scene = scene_with(3, NULL);
@@ -344,8 +345,8 @@ static void a_report_below_the_fence_of_a_home_that_is_gone_is_refused(
     scene_free(scene);
 }
 
-/* The node is back at its address, and hosts none any more: it is not asked, so it would never say so. */
-static void a_home_without_the_role_is_given_away(void **state)
+/* The node returned at its address without the role. It is not asked, so it would never report. */
+static void shards_of_a_home_without_the_role_get_another(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     (void)state;
@@ -366,7 +367,8 @@ static void a_home_without_the_role_is_given_away(void **state)
     scene_free(scene);
 }
 
-/* What is stored may be newer than its fence: without a higher one the home would have that of the home before it. */
+/* The stored home may be newer than the stored fence. Without a higher one it would get its
+ * predecessor's fence. */
 static void a_home_that_did_not_report_its_shard_gets_a_higher_fence(
     void **state)
 {
@@ -389,7 +391,7 @@ static void a_home_that_did_not_report_its_shard_gets_a_higher_fence(
     scene_free(scene);
 }
 
-static void a_read_is_tried_again(void **state)
+static void a_failed_read_is_repeated(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
     (void)state;
@@ -402,7 +404,7 @@ static void a_read_is_tried_again(void **state)
         assert_int_equal(scene->want.timeout_ms, i == 1 ? 1000 : 2000);
         tells(scene, false);
         assert_int_equal(counter(scene, failed_reads), i);
-        give_term(scene, 9); /* it was not asked for */
+        give_term(scene, 9);
         assert_false(coordinator_is_active(scene->coordinator));
         passes(scene, 1000);
     }
@@ -413,7 +415,7 @@ static void a_read_is_tried_again(void **state)
     scene_free(scene);
 }
 
-static void tries_take_as_long_as_is_set(void **state)
+static void time_outs_grow_up_to_the_setting(void **state)
 {
     const struct coordinator_settings settings = {
         .waiting_for_state_timeout_ms = 300,
@@ -436,7 +438,7 @@ static void tries_take_as_long_as_is_set(void **state)
     scene_free(scene);
 }
 
-/* The aggregator waits for a node that will not answer any more. */
+/* The request waits for a node that will not answer. */
 static void a_removed_member_is_not_waited_for(void **state)
 {
     struct scene *scene = scene_with(3, NULL);
@@ -461,7 +463,7 @@ static void a_removed_member_is_not_waited_for(void **state)
     scene_free(scene);
 }
 
-/* After a cut or a crash many members change at once: each of them began a whole write. */
+/* Many members change at once after a cut or a crash. Each change used to begin a whole write. */
 static void members_that_change_at_once_begin_few_writes(void **state)
 {
     struct scene *scene = scene_with(12, NULL);
@@ -480,12 +482,12 @@ static void members_that_change_at_once_begin_few_writes(void **state)
     passes(scene, 199);
     assert_int_equal(scene->writes, writes + 1);
     passes(scene, 1);
-    assert_int_equal(scene->writes, writes + 2); /* and one for the others */
+    assert_int_equal(scene->writes, writes + 2); /* one for all others */
     passes(scene, 900);
     assert_int_equal(scene->writes, writes + 2);
     tells(scene, true);
     assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
-    /* What is under way when that time comes is another write: it knows of them. */
+    /* The write in progress already knows of them. */
     asks(scene, 0, "2");
     writes = scene->writes;
     peer_removed(scene, 11);
@@ -499,7 +501,7 @@ static void members_that_change_at_once_begin_few_writes(void **state)
     scene_free(scene);
 }
 
-static void nobody_is_dismissed_under_a_term_that_is_not_stored(void **state)
+static void no_region_is_dismissed_before_the_term_is_stored(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     char ref[80];
@@ -525,7 +527,7 @@ static void nobody_is_dismissed_under_a_term_that_is_not_stored(void **state)
     scene_free(scene);
 }
 
-/* It got no order from this coordinator that it would have to answer. */
+/* It got no order from this coordinator. */
 static void a_stopping_coordinator_waits_for_no_home_that_has_not_registered(
     void **state)
 {
@@ -548,8 +550,8 @@ static void a_stopping_coordinator_waits_for_no_home_that_has_not_registered(
     scene_free(scene);
 }
 
-/* Those that confirmed a write may be on their way out, and the next coordinator asks none who exits. */
-static void a_coordinator_that_ends_writes_to_all_who_stay(void **state)
+/* Members that confirmed a write may be leaving, and the next coordinator asks no exiting one. */
+static void the_last_write_goes_to_all_members_that_stay(void **state)
 {
     struct scene *scene = scene_with(3, NULL);
     uint32_t writes;
@@ -571,7 +573,7 @@ static void a_coordinator_that_ends_writes_to_all_who_stay(void **state)
     scene_free(scene);
 }
 
-/* Of many members a majority has it, as ever, of those that are not exiting by then. */
+/* A majority of the members that are not exiting gets it. */
 static void the_last_write_in_a_large_cluster_goes_to_a_majority(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
@@ -587,9 +589,9 @@ static void the_last_write_in_a_large_cluster_goes_to_a_majority(void **state)
     scene_free(scene);
 }
 
-/* Who does not answer is not waited for: it is tried once, behind the write that was on its way, and not begun anew by members that
- * change. */
-static void a_last_write_that_fails_holds_nobody_up(void **state)
+/* The last write is tried once, after the one in progress. Silent members do not delay it, and
+ * changing members do not restart it. */
+static void a_failed_last_write_does_not_delay_the_end(void **state)
 {
     struct scene *scene = scene_with(3, NULL);
     uint32_t writes;
@@ -612,7 +614,7 @@ static void a_last_write_that_fails_holds_nobody_up(void **state)
     scene_free(scene);
 }
 
-/* Nor is a write that is not answered at all. */
+/* A write without any answer does not delay it either. */
 static void a_last_write_without_an_answer_ends_in_time(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
@@ -628,7 +630,6 @@ static void a_last_write_without_an_answer_ends_in_time(void **state)
     scene_free(scene);
 }
 
-/* Another coordinator's fences come to light: its term, and shard "1" under a fence. */
 static void finds(struct scene *scene, uint64_t term, struct fence fence)
 {
     struct buf bytes = { 0 }, fences = { 0 };
@@ -653,7 +654,7 @@ static uint64_t wanted_term(struct scene *scene)
     return term;
 }
 
-static void a_value_of_another_that_comes_to_light_is_outbid(void **state)
+static void a_value_of_another_coordinator_is_outbid(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     (void)state;
@@ -666,23 +667,23 @@ static void a_value_of_another_that_comes_to_light_is_outbid(void **state)
     assert_int_equal(counter(scene, foreign), 1);
     assert_int_equal(wanted_term(scene), 9);
     assert_false(coordinator_is_active(scene->coordinator));
-    assert_true(scene->wanted_state.size && scene->wanted_fences.size); /* its own again */
+    assert_true(scene->wanted_state.size && scene->wanted_fences.size);
     assert_int_equal(scene->sent.count, 0);
     give_term(scene, 10);
     assert_true(coordinator_is_active(scene->coordinator));
     assert_int_equal(fence_of(scene, "1").term, 10);
     assert_int_equal(sent_last(scene, SHARD_HOST, 0).fence.term, 10);
     assert_int_equal(sent_count(scene, SHARD_HOME, 1), 1);
-    /* The same term twice is of two clocks. */
+    /* Two clocks made one term. */
     finds(scene, 10, (struct fence){ 1, 1 });
-    assert_true(coordinator_is_active(scene->coordinator)); /* not so soon again */
+    assert_true(coordinator_is_active(scene->coordinator));
     passes(scene, 10000);
     assert_int_equal(wanted_term(scene), 11);
     scene_free(scene);
 }
 
-/* It is written over at once, and nobody says it again: a region that hosts nothing and knows that term would not register. */
-static void a_value_of_another_that_comes_too_soon_is_outbid_later(void **state)
+/* It is not reported again. */
+static void an_early_value_of_another_coordinator_is_outbid_later(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     (void)state;
@@ -705,13 +706,12 @@ static void a_value_of_another_that_comes_too_soon_is_outbid_later(void **state)
     assert_true(coordinator_is_active(scene->coordinator));
     assert_int_equal(counter(scene, outbids), 2);
     assert_int_equal(counter(scene, outbids_left), 0);
-    passes(scene, 60000); /* nothing waits any more */
+    passes(scene, 60000);
     assert_int_equal(wanted_term(scene), 0);
     scene_free(scene);
 }
 
-/* What waits is below the term that the coordinator has got meanwhile, or it has none at that moment. */
-static void what_waits_to_be_outbid_may_be_settled_by_then(void **state)
+static void a_waiting_outbid_may_be_settled_before(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     (void)state;
@@ -731,14 +731,14 @@ static void what_waits_to_be_outbid_may_be_settled_by_then(void **state)
     registers_one(scene, 0, "1", (struct fence){ 40, 1 });
     assert_false(coordinator_is_active(scene->coordinator));
     passes(scene, 20000);
-    give_term(scene, 45); /* of a store that does not know it */
+    give_term(scene, 45); /* from a store without that term */
     assert_false(coordinator_is_active(scene->coordinator));
     give_term(scene, 51);
     assert_true(coordinator_is_active(scene->coordinator));
     scene_free(scene);
 }
 
-static void a_lower_value_of_another_is_written_over(void **state)
+static void a_lower_value_of_another_coordinator_is_overwritten(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     uint32_t writes;
@@ -754,7 +754,7 @@ static void a_lower_value_of_another_is_written_over(void **state)
     give_term(scene, 5);
     assert_true(coordinator_is_active(scene->coordinator));
     registers_one(scene, 0, "1", (struct fence){ 1, 1 });
-    assert_int_equal(fence_of(scene, "1").term, 5); /* the store may have a third one's */
+    assert_int_equal(fence_of(scene, "1").term, 5); /* the store may have another coordinator's */
     writes = scene->writes;
     finds(scene, 4, (struct fence){ 4, 7 });
     assert_true(coordinator_is_active(scene->coordinator));
@@ -767,7 +767,7 @@ static void a_lower_value_of_another_is_written_over(void **state)
     assert_int_equal(scene->writes, writes + 2);
     assert_int_equal(counter(scene, malformed), 1);
     assert_int_equal(counter(scene, foreign), 4);
-    /* Of a shard without a home the next fence is above it. */
+    /* The next fence of a shard without a home is above it. */
     peer_removed(scene, 0);
     peer_removed(scene, 1);
     finds(scene, 4, (struct fence){ 5, 70 });
@@ -781,7 +781,7 @@ static void a_lower_value_of_another_is_written_over(void **state)
     scene_free(scene);
 }
 
-static void a_state_that_cannot_be_read_is_made_anew(void **state)
+static void an_unreadable_state_is_rebuilt_from_reports(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
     struct trace_line line;
@@ -800,7 +800,7 @@ static void a_state_that_cannot_be_read_is_made_anew(void **state)
     registers_one(scene, 0, "1", (struct fence){ 1, 1 });
     assert_int_equal(home_of(scene, "1"), 0);
     assert_int_equal(counter(scene, adopted), 1);
-    /* So each of them is waited for. */
+    /* So all members are waited for. */
     asks(scene, 0, "2");
     for (int i = 0; i < 20; i++)
         passes(scene, 1000);
@@ -810,22 +810,22 @@ static void a_state_that_cannot_be_read_is_made_anew(void **state)
     scene_free(scene);
 }
 
-/* Fences and homes are two values: those who have the one that was written last need not have the other. */
-static void who_hosts_under_the_last_fence_has_the_shard(void **state)
+/* Fences and homes are two values. */
+static void a_region_with_the_last_fence_has_the_shard(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     struct fence fence;
     (void)state;
 
     play(scene);
-    scene->state.size = 0; /* nobody who is left has it */
+    scene->state.size = 0;
     takes_over(scene, 2);
     finds(scene, 1, (struct fence){ 1, 5 });
     give_term(scene, 2);
     registers_one(scene, 1, "1", (struct fence){ 1, 5 });
     registers(scene, 0);
     assert_int_equal(home_of(scene, "1"), 1);
-    assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), 0); /* it runs */
+    assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), 0);
     asks(scene, 0, "1");
     fence = sent_last(scene, SHARD_HOME, 0).fence;
     assert_int_equal(fence.term, 1);
@@ -833,7 +833,7 @@ static void who_hosts_under_the_last_fence_has_the_shard(void **state)
     scene_free(scene);
 }
 
-/* What is packed in parts, of 64 regions or 256 shards, has each of them once. */
+/* 64 regions or 256 shards in a part. */
 static void assert_stored(const struct scene *scene, uint32_t regions,
                           uint32_t shards)
 {
@@ -847,7 +847,7 @@ static void assert_stored(const struct scene *scene, uint32_t regions,
     stored_fini(&stored);
 }
 
-static void each_is_in_one_part(void **state)
+static void each_region_and_shard_is_in_one_part(void **state)
 {
     const int regions = 150, shards = 600;
     struct scene *scene = scene_with(regions, NULL);
@@ -865,8 +865,9 @@ static void each_is_in_one_part(void **state)
     scene_free(scene);
 }
 
-/* The last one of a part that is not full, and one in its place; then the only one of a part. */
-static void who_came_last_may_go_first(void **state)
+/* Removes the last region of a part that is not full, replaces it, then removes a part's only
+ * region. */
+static void regions_may_go_in_any_order(void **state)
 {
     struct scene *scene = scene_with(66, NULL);
     (void)state;
@@ -887,7 +888,7 @@ static void who_came_last_may_go_first(void **state)
 }
 
 /* A JVM's coordinator has no fences, and its regions report nothing. */
-static void the_state_of_a_jvm_is_taken_over(void **state)
+static void the_state_of_a_jvm_is_loaded(void **state)
 {
     struct scene *scene = scene_unread(NULL);
     struct gzip_part part = { 0 }, sum = { 0 };
@@ -899,7 +900,8 @@ static void the_state_of_a_jvm_is_taken_over(void **state)
     ref_of(ref, sizeof ref, 1, false);
     stored_home_put(&bytes, slice_text("1"), slice_text(ref));
     stored_home_put(&bytes, slice_text("1"), slice_text(ref)); /* twice */
-    stored_home_put(&bytes, slice_text("2"), slice_text("akka://S@n9:2550/x#1")); /* of no region */
+    /* unknown region */
+    stored_home_put(&bytes, slice_text("2"), slice_text("akka://S@n9:2550/x#1"));
     stored_region_put(&bytes, slice_text(ref), false);
     gzip_part_set(&part, buf_slice(&bytes));
     gzip_begin(&scene->state);
@@ -926,8 +928,9 @@ static void the_state_of_a_jvm_is_taken_over(void **state)
     scene_free(scene);
 }
 
-/* At each step of a hand-off the coordinator goes; what was told stands, and the shard has one home in the end. */
-static void a_coordinator_may_go_in_every_step_of_a_hand_off(void **state)
+/* The coordinator crashes at each step of a hand-off. Announced homes stand, and the shard has one
+ * home at the end. */
+static void a_coordinator_may_crash_in_every_step_of_a_hand_off(void **state)
 {
     static const struct coordinator_settings eager = { .absolute_limit = 1000,
                                                        .relative_limit = 1.0 };
@@ -975,7 +978,7 @@ static void a_coordinator_may_go_in_every_step_of_a_hand_off(void **state)
         registers(scene, 1);
         play(scene);
         assert_int_equal(home_of(scene, begin.shard), is_moved ? 1 : 0);
-        if (step >= 3) /* it runs nowhere: it is hosted anew */
+        if (step >= 3) /* hosted again */
             assert_int_equal(fence_of(scene, begin.shard).term, 2);
         else
             assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), 0);
@@ -986,47 +989,47 @@ static void a_coordinator_may_go_in_every_step_of_a_hand_off(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_told_before_it_is_stored),
-        cmocka_unit_test(what_comes_meanwhile_goes_with_the_next_write),
+        cmocka_unit_test(nothing_is_announced_before_it_is_stored),
+        cmocka_unit_test(changes_during_a_write_go_into_the_next_one),
         cmocka_unit_test(
-            a_write_is_tried_again_and_known_homes_are_told_meanwhile),
+            known_homes_are_announced_while_a_write_is_repeated),
         cmocka_unit_test(a_region_is_acknowledged_when_it_is_stored),
         cmocka_unit_test(a_term_is_stored_before_it_is_used),
         cmocka_unit_test(the_next_coordinator_knows_the_homes),
-        cmocka_unit_test(what_was_not_stored_was_never_told),
-        cmocka_unit_test(a_home_that_is_no_member_is_given_away),
-        cmocka_unit_test(a_region_that_is_over_loses_its_shards),
-        cmocka_unit_test(a_report_is_measured_by_the_stored_fence),
+        cmocka_unit_test(a_home_that_is_not_stored_was_never_announced),
+        cmocka_unit_test(shards_of_a_removed_home_get_another),
+        cmocka_unit_test(a_former_incarnation_of_a_region_loses_its_shards),
+        cmocka_unit_test(a_report_is_compared_with_the_stored_fence),
         cmocka_unit_test(
-            a_home_that_is_older_than_a_report_is_not_taken_over),
+            a_stored_home_older_than_a_report_is_not_loaded),
         cmocka_unit_test(
-            a_report_below_the_fence_of_a_home_that_is_gone_is_refused),
-        cmocka_unit_test(a_home_without_the_role_is_given_away),
+            a_report_below_the_fence_of_a_removed_home_is_refused),
+        cmocka_unit_test(shards_of_a_home_without_the_role_get_another),
         cmocka_unit_test(
             a_home_that_did_not_report_its_shard_gets_a_higher_fence),
-        cmocka_unit_test(a_read_is_tried_again),
-        cmocka_unit_test(tries_take_as_long_as_is_set),
+        cmocka_unit_test(a_failed_read_is_repeated),
+        cmocka_unit_test(time_outs_grow_up_to_the_setting),
         cmocka_unit_test(a_removed_member_is_not_waited_for),
         cmocka_unit_test(members_that_change_at_once_begin_few_writes),
-        cmocka_unit_test(a_value_of_another_that_comes_to_light_is_outbid),
+        cmocka_unit_test(a_value_of_another_coordinator_is_outbid),
         cmocka_unit_test(
-            a_value_of_another_that_comes_too_soon_is_outbid_later),
-        cmocka_unit_test(what_waits_to_be_outbid_may_be_settled_by_then),
-        cmocka_unit_test(a_lower_value_of_another_is_written_over),
-        cmocka_unit_test(nobody_is_dismissed_under_a_term_that_is_not_stored),
+            an_early_value_of_another_coordinator_is_outbid_later),
+        cmocka_unit_test(a_waiting_outbid_may_be_settled_before),
+        cmocka_unit_test(a_lower_value_of_another_coordinator_is_overwritten),
+        cmocka_unit_test(no_region_is_dismissed_before_the_term_is_stored),
         cmocka_unit_test(
             a_stopping_coordinator_waits_for_no_home_that_has_not_registered),
-        cmocka_unit_test(a_coordinator_that_ends_writes_to_all_who_stay),
+        cmocka_unit_test(the_last_write_goes_to_all_members_that_stay),
         cmocka_unit_test(
             the_last_write_in_a_large_cluster_goes_to_a_majority),
-        cmocka_unit_test(a_last_write_that_fails_holds_nobody_up),
+        cmocka_unit_test(a_failed_last_write_does_not_delay_the_end),
         cmocka_unit_test(a_last_write_without_an_answer_ends_in_time),
-        cmocka_unit_test(a_state_that_cannot_be_read_is_made_anew),
-        cmocka_unit_test(who_hosts_under_the_last_fence_has_the_shard),
-        cmocka_unit_test(each_is_in_one_part),
-        cmocka_unit_test(who_came_last_may_go_first),
-        cmocka_unit_test(the_state_of_a_jvm_is_taken_over),
-        cmocka_unit_test(a_coordinator_may_go_in_every_step_of_a_hand_off),
+        cmocka_unit_test(an_unreadable_state_is_rebuilt_from_reports),
+        cmocka_unit_test(a_region_with_the_last_fence_has_the_shard),
+        cmocka_unit_test(each_region_and_shard_is_in_one_part),
+        cmocka_unit_test(regions_may_go_in_any_order),
+        cmocka_unit_test(the_state_of_a_jvm_is_loaded),
+        cmocka_unit_test(a_coordinator_may_crash_in_every_step_of_a_hand_off),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

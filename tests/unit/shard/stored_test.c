@@ -1,4 +1,4 @@
-/* The bytes that a coordinator keeps in distributed data. */
+/* Tests the bytes of a coordinator's stored state. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static void the_bytes_are_akkas(void **state)
     buf_fini(&buf);
 }
 
-static void what_was_written_is_read(void **state)
+static void a_written_state_is_read(void **state)
 {
     struct buf homes = { 0 }, regions = { 0 }, fences = { 0 };
     struct buf packed_state = { 0 }, packed_fences = { 0 };
@@ -113,7 +113,7 @@ static void what_was_written_is_read(void **state)
     buf_fini(&packed_fences);
 }
 
-static void what_cannot_be_is_left_out(void **state)
+static void invalid_entries_are_left_out(void **state)
 {
     struct buf bytes = { 0 }, packed = { 0 }, long_id = { 0 };
     struct stored stored;
@@ -147,10 +147,10 @@ static void damage_is_refused(void **state)
     for (int i = 0; i < 50; i++)
         stored_home_put(&bytes, slice_text("7"), slice_text(REGION));
     pack(&packed, buf_slice(&bytes), buf_slice(&bytes));
-    for (size_t at = 10; at < packed.size; at++) { /* behind gzip's header: its checksum sees all */
+    for (size_t at = 10; at < packed.size; at++) { /* after gzip's header */
         packed.data[at] ^= 0x10;
         if (stored_read(&stored, buf_slice(&packed), slice_of(NULL, 0))) {
-            assert_int_equal(stored.home_count, 100); /* a bit that says nothing */
+            assert_int_equal(stored.home_count, 100); /* a bit without meaning */
             stored_fini(&stored);
         } else {
             refused++;
@@ -162,7 +162,7 @@ static void damage_is_refused(void **state)
         assert_false(stored_read(&stored, slice_of(packed.data, size),
                                  slice_of(NULL, 0)));
     buf_clear(&packed);
-    pack(&packed, slice_text("\x0a\x02"), slice_of(NULL, 0)); /* cut short */
+    pack(&packed, slice_text("\x0a\x02"), slice_of(NULL, 0));
     assert_false(
         stored_read(&stored, buf_slice(&packed), slice_of(NULL, 0)));
     assert_false(
@@ -171,7 +171,7 @@ static void damage_is_refused(void **state)
     buf_fini(&packed);
 }
 
-/* Texts that pack well, and bytes that do not pack at all, of sizes at which deflate's tables grow. */
+/* Texts that pack well and bytes that do not, in sizes at which deflate's tables grow. */
 static void parts_of_all_sizes_are_whole(void **state)
 {
     struct buf texts = { 0 }, noise = { 0 }, packed = { 0 }, back = { 0 };
@@ -209,8 +209,8 @@ static void parts_of_all_sizes_are_whole(void **state)
     buf_fini(&back);
 }
 
-/* A few kilobytes that inflate to more than a state may have. */
-static void a_bomb_is_refused(void **state)
+/* A few kilobytes that inflate beyond the limit of a state. */
+static void a_gzip_bomb_is_refused(void **state)
 {
     struct gzip_part part = { 0 }, sum = { 0 };
     struct buf packed = { 0 }, zeros = { 0 };
@@ -231,8 +231,8 @@ static void a_bomb_is_refused(void **state)
     buf_fini(&zeros);
 }
 
-/* A short one that would need very many small messages: more than STORED_MEMORY_MAX. */
-static void a_tree_without_end_is_refused(void **state)
+/* A short text with very many small messages: more than STORED_MEMORY_MAX. */
+static void too_many_small_messages_are_refused(void **state)
 {
     struct gzip_part part = { 0 }, sum = { 0 };
     struct buf packed = { 0 }, bytes = { 0 };
@@ -259,12 +259,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bytes_are_akkas),
-        cmocka_unit_test(what_was_written_is_read),
-        cmocka_unit_test(what_cannot_be_is_left_out),
+        cmocka_unit_test(a_written_state_is_read),
+        cmocka_unit_test(invalid_entries_are_left_out),
         cmocka_unit_test(damage_is_refused),
         cmocka_unit_test(parts_of_all_sizes_are_whole),
-        cmocka_unit_test(a_bomb_is_refused),
-        cmocka_unit_test(a_tree_without_end_is_refused),
+        cmocka_unit_test(a_gzip_bomb_is_refused),
+        cmocka_unit_test(too_many_small_messages_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

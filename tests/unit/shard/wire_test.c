@@ -1,4 +1,4 @@
-/* The messages of sharding: bytes that a JVM expects, round trips of everything, and what is refused. */
+/* Tests the messages of sharding: bytes as on a JVM, round trips, and refused input. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,8 +42,7 @@ static void is_bytes(struct slice slice, const char *hex)
     assert_string_equal(text, hex);
 }
 
-/* Without fences the bytes are exactly Akka's; with them the first fields are. */
-static void plain_messages_are_the_reference_s(void **state)
+static void plain_messages_are_akkas(void **state)
 {
     struct buf buf = { 0 };
     (void)state;
@@ -200,7 +199,7 @@ static void homes_share_entries(void **state)
             fence_compare(message.homes[i].fence, homes[i].fence), 0);
     }
     shard_message_fini(&message);
-    /* A JVM's: two entries without fences. */
+    /* A JVM's message: two entries without fences. */
     assert_true(shard_message_read(
         &message, 13, slice_text("BN"),
         slice_of("\x0a\x06\x0a\x01r\x12\x01"
@@ -214,7 +213,6 @@ static void homes_share_entries(void **state)
     buf_fini(&buf);
 }
 
-/* SHD-178 to SHD-184. */
 static void statistics_survive(void **state)
 {
     struct shard_count counts[] = { { slice_text("1"), 5, 0 },
@@ -337,7 +335,7 @@ static void every_kind_is_found_by_its_name(void **state)
 
 static void a_message_s_memory_is_bounded(void **state)
 {
-    enum { REST = 256 }; /* what is read beside the text */
+    enum { REST = 256 };
     uint8_t *text = mem_alloc(SHARD_MESSAGE_MEMORY_MAX);
     struct shard_message sent = { .kind = SHARD_REFUSED };
     struct shard_message message;
@@ -355,7 +353,7 @@ static void a_message_s_memory_is_bounded(void **state)
     mem_free(text);
 }
 
-static void the_question_of_who_leaves_survives(void **state)
+static void the_question_of_a_leaving_region_survives(void **state)
 {
     struct shard_message message;
     struct buf buf = { 0 };
@@ -380,7 +378,7 @@ static void the_question_of_who_leaves_survives(void **state)
     shard_message_fini(&message);
     assert_false(read_back(&message,
                            (struct shard_message){ .kind = SHARD_DISMISSED },
-                           &buf)); /* of no question */
+                           &buf));
     buf_fini(&buf);
 }
 
@@ -392,7 +390,7 @@ static void bad_input_is_refused(void **state)
     uint8_t *many;
     (void)state;
 
-    /* Unknown manifest, known manifest of the other serializer, no payload, no shard, cut. */
+    /* Unknown manifest, manifest of the other serializer, no payload, no shard, incomplete. */
     assert_false(shard_message_read(&message, 13, slice_text("ZZ"),
                                     slice_text("")));
     assert_false(shard_message_read(&message, 13, slice_text("Q"),
@@ -405,7 +403,7 @@ static void bad_input_is_refused(void **state)
                                     slice_of("\x0a\x05"
                                              "ab",
                                              4)));
-    /* Limits of ids and refs: at the limit and one above. */
+    /* Ids and refs at the limit and one above. */
     memset(big, 'x', sizeof big);
     for (int extra = 0; extra < 2; extra++) {
         bool ok = read_back(
@@ -428,7 +426,7 @@ static void bad_input_is_refused(void **state)
         if (ok)
             shard_message_fini(&message);
     }
-    /* Two bytes an entry would need 40 times the memory: refused before it is allocated. */
+    /* Entries of two bytes would need 40 times the memory: refused before the allocation. */
     many = mem_alloc(4 * 1024 * 1024);
     for (size_t i = 0; i < 4 * 1024 * 1024; i += 2)
         many[i] = 0x0a;
@@ -463,13 +461,13 @@ static void names_are_encoded_as_in_java(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_messages_are_the_reference_s),
+        cmocka_unit_test(plain_messages_are_akkas),
         cmocka_unit_test(registrations_survive),
         cmocka_unit_test(hand_offs_survive),
         cmocka_unit_test(homes_share_entries),
         cmocka_unit_test(statistics_survive),
         cmocka_unit_test(states_survive),
-        cmocka_unit_test(the_question_of_who_leaves_survives),
+        cmocka_unit_test(the_question_of_a_leaving_region_survives),
         cmocka_unit_test(every_kind_is_found_by_its_name),
         cmocka_unit_test(a_message_s_memory_is_bounded),
         cmocka_unit_test(bad_input_is_refused),

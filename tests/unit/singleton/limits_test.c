@@ -1,4 +1,4 @@
-/* The limit of a singleton manager's memory of removed members. */
+/* Tests the limit of removed members in a singleton manager. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,8 +29,8 @@ static void remember(struct singleton *singleton, const struct node_id *node)
     peer_forget(&kept);
 }
 
-/* A ring: the oldest is forgotten. */
-static void so_many_removed_members_are_remembered(void **state)
+/* A ring: it forgets the oldest. */
+static void removed_members_have_a_limit(void **state)
 {
     struct identity identity = { "akka", "S", node_of(0) };
     struct singleton *singleton = singleton_new(
@@ -58,7 +58,7 @@ static void so_many_removed_members_are_remembered(void **state)
     singleton_free(singleton);
 }
 
-/* Those that were removed a quarter of an hour ago are forgotten, those after them are not. */
+/* Members removed a quarter of an hour ago are forgotten, later ones are not. */
 static void removed_members_are_forgotten_by_age(void **state)
 {
     struct identity identity = { "akka", "S", node_of(0) };
@@ -89,7 +89,7 @@ static void removed_members_are_forgotten_by_age(void **state)
     singleton_free(singleton);
 }
 
-/* Node n as it is told; its age is n. */
+/* Its age is n. */
 static void tell_up(struct singleton *singleton, uint32_t n)
 {
     singleton_peer(singleton, SECOND,
@@ -100,7 +100,7 @@ static void tell_up(struct singleton *singleton, uint32_t n)
                                    .has_role = true });
 }
 
-/* All that are older go at once, in any order: whoever is left takes over, and asks nobody. */
+/* All older members go at once, in any order: the remaining one takes over without a question. */
 static void all_older_members_go_at_once(void **state)
 {
     enum { OLDER = 900 };
@@ -133,7 +133,7 @@ static void all_older_members_go_at_once(void **state)
 
 enum { NODES = 300 };
 
-/* Members by number, as they are told; age 0: not a member. */
+/* Age 0: not a member. */
 static void expect_oldest(const struct singleton *singleton,
                           const int32_t ages[NODES])
 {
@@ -157,7 +157,7 @@ static void expect_oldest(const struct singleton *singleton,
     assert_true(!count || node_equal(&found, &expected));
 }
 
-/* Members come, change and go by hundreds; one that is found is found at once. */
+/* Hundreds of members come, change and go; a search finds each at once. */
 static void many_members_come_and_go(void **state)
 {
     struct identity identity = { "akka", "S", node_of(NODES) };
@@ -200,7 +200,7 @@ static void many_members_come_and_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(so_many_removed_members_are_remembered),
+        cmocka_unit_test(removed_members_have_a_limit),
         cmocka_unit_test(removed_members_are_forgotten_by_age),
         cmocka_unit_test(all_older_members_go_at_once),
         cmocka_unit_test(many_members_come_and_go),

@@ -1,4 +1,5 @@
-/* A few nodes with a manager each, and a network that the test can hold up: who runs the singleton, and never two at once. */
+/* Tests a few nodes with one manager each, on a network that the test can delay: which node runs
+ * the singleton, and never two at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,16 +28,16 @@ struct node {
     struct identity identity;
     struct singleton *singleton;
     struct outbox outbox;
-    bool is_running; /* the singleton */
+    bool is_running; /* runs the singleton */
     bool is_dead;
     bool has_exited;
-    int stop_delay; /* messages delivered before the instance has stopped */
+    int stop_delay; /* messages until the instance has stopped */
     int stopping;
 };
 
 struct world {
     struct node nodes[NODES_MAX];
-    struct peer peers[NODES_MAX]; /* the truth */
+    struct peer peers[NODES_MAX]; /* the true status */
     int count;
     uint64_t now;
     struct singleton_settings settings;
@@ -97,7 +98,7 @@ static void listen(struct world *world, int n)
         assert_true(running <= 1);
 }
 
-/* Every living node sees the truth. */
+/* Every living node sees the true status. */
 static void view(struct world *world)
 {
     for (int i = 0; i < world->count; i++) {
@@ -242,7 +243,7 @@ static int runner(const struct world *world)
     return -1;
 }
 
-/* Leaving, exiting, the exit phase, removal, as a cluster does it. */
+/* Leaving, exiting, the exit phase and removal, as in a cluster. */
 static void leave(struct world *world, int n)
 {
     world->peers[n].status = PEER_LEAVING;
@@ -262,8 +263,7 @@ static const char *state_at(const struct world *world, int n)
     return singleton_state_text(singleton_state(world->nodes[n].singleton));
 }
 
-/* SGT-014, SGT-016, SGT-034: the first one, at once. */
-static void it_starts_on_the_oldest_at_once(void **state)
+static void the_singleton_starts_on_the_oldest_at_once(void **state)
 {
     struct world *world = world_of(3);
     struct node_id oldest;
@@ -310,11 +310,11 @@ static void roles_and_joining_members_do_not_count(void **state)
     world->peers[1].status = PEER_UP;
     world->peers[1].up_number = 2;
     view(world);
-    assert_int_equal(runner(world), 1); /* n0 is older, without the role */
+    assert_int_equal(runner(world), 1); /* n0 is older, but lacks the role */
     world_free(world);
 }
 
-/* SGT-024, SGT-030: leaving hands over without a time-out, three times in a row; the last one just stops. */
+/* Leaving hands over without a time-out, three times. The last node just stops. */
 static void leaving_hands_over(void **state)
 {
     struct world *world = world_of(4);
@@ -333,9 +333,10 @@ static void leaving_hands_over(void **state)
     world_free(world);
 }
 
-/* Somebody who knew it as joining made it leave: the merge has a leaving member without a number. Those who were told that it is up
- * know better: it runs what it runs until it exits, and then hands over. */
-static void who_loses_its_number_runs_it_until_it_exits(void **state)
+/* Another node knew it as joining and made it leave, so the merge has a leaving member without a
+ * number. Nodes that know it as up keep the number. It runs the instance until it exits, then hands
+ * over. */
+static void a_member_without_its_number_runs_it_until_it_exits(void **state)
 {
     struct world *world = world_of(2);
     (void)state;
@@ -354,7 +355,7 @@ static void who_loses_its_number_runs_it_until_it_exits(void **state)
     world_free(world);
 }
 
-static void the_messages_of_a_hand_over(void **state)
+static void a_hand_over_has_three_messages(void **state)
 {
     struct world *world = world_of(2);
     char text[64] = "";
@@ -365,12 +366,12 @@ static void the_messages_of_a_hand_over(void **state)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%d%s%d ",
                  world->history.items[i].from, world->history.items[i].manifest,
                  world->history.items[i].to);
-    /* The successor asks when it sees the oldest exiting; the answer comes at once, done when stopped. */
+    /* C follows the stop. */
     assert_string_equal(text, "1A0 0B1 0C1 ");
     world_free(world);
 }
 
-/* The old oldest is the first to know. */
+/* The old oldest knows first. */
 static void a_take_over_is_offered(void **state)
 {
     struct world *world = world_of(2);
@@ -398,7 +399,8 @@ static void a_take_over_is_offered(void **state)
     world_free(world);
 }
 
-/* Who should take over does not answer, and the leaving node's time is over: what it runs ends before it is removed. */
+/* The successor does not answer, and the leaving node's time is over: its instance ends before its
+ * removal. */
 static void a_hand_over_is_given_up(void **state)
 {
     struct world *world = world_of(3);
@@ -419,7 +421,7 @@ static void a_hand_over_is_given_up(void **state)
     world_free(world);
 }
 
-/* SGT-032, SGT-033: a crash is taken over after the removal, not before. */
+/* A crash is taken over after the removal. */
 static void a_crash_is_taken_over_after_removal(void **state)
 {
     struct world *world = world_of(4);
@@ -434,7 +436,7 @@ static void a_crash_is_taken_over_after_removal(void **state)
     assert_int_equal(runner(world), -1);
     remove_node(world, 0);
     flow(world);
-    assert_int_equal(runner(world), -1); /* n1 is next, and silent */
+    assert_int_equal(runner(world), -1); /* n1 is next, but silent */
     remove_node(world, 1);
     flow(world);
     assert_int_equal(runner(world), 2);
@@ -460,7 +462,7 @@ static void the_margin_delays_a_take_over(void **state)
     world_free(world);
 }
 
-/* A6: the two oldest leave together. */
+/* The two oldest members leave together. */
 static void neighbours_leaving_together_never_overlap(void **state)
 {
     (void)state;
@@ -529,7 +531,7 @@ static void neighbours_leaving_together_never_overlap(void **state)
                 break;
             }
         }
-        /* Then everything goes its way. */
+        /* Then everything arrives. */
         for (int i = 0; i < leaving; i++) {
             while (left[i] < 2) {
                 world->peers[i].status =
@@ -556,7 +558,7 @@ static void neighbours_leaving_together_never_overlap(void **state)
     }
 }
 
-/* A12: a node that is down stops, and does not take over from those it sees removed. */
+/* A downed node stops, and does not take over from nodes that it sees removed. */
 static void a_downed_node_does_not_take_over(void **state)
 {
     struct world *world = world_of(2);
@@ -587,7 +589,7 @@ static void a_downed_node_does_not_take_over(void **state)
     world_free(world);
 }
 
-static void strangers_and_nonsense_are_ignored(void **state)
+static void unknown_senders_and_malformed_messages_are_ignored(void **state)
 {
     struct world *world = world_of(2);
     struct singleton *singleton = world->nodes[0].singleton;
@@ -599,7 +601,7 @@ static void strangers_and_nonsense_are_ignored(void **state)
 
     singleton_receive(singleton, world->now, &inbound,
                       &world->nodes[0].outbox);
-    assert_int_equal(singleton_counters(singleton)->ignored, 1); /* another life of n1 */
+    assert_int_equal(singleton_counters(singleton)->ignored, 1); /* another incarnation of n1 */
     inbound.from = node_of(1, 0);
     inbound.manifest = slice_text("Z");
     singleton_receive(singleton, world->now, &inbound,
@@ -609,7 +611,7 @@ static void strangers_and_nonsense_are_ignored(void **state)
                       &world->nodes[0].outbox);
     assert_int_equal(singleton_counters(singleton)->unknown, 2);
     inbound.serializer = SINGLETON_SERIALIZER;
-    inbound.manifest = slice_text("C"); /* done, unasked */
+    inbound.manifest = slice_text("C"); /* unasked */
     singleton_receive(world->nodes[1].singleton, world->now, &inbound,
                       &world->nodes[1].outbox);
     assert_int_equal(runner(world), 0);
@@ -617,14 +619,14 @@ static void strangers_and_nonsense_are_ignored(void **state)
     world_free(world);
 }
 
-/* The new oldest is restarted before it has taken over: it answers that nothing runs there. */
+/* The new oldest restarts before it takes over, and answers that nothing runs there. */
 static void a_hand_over_to_a_dead_node_comes_back(void **state)
 {
     struct world *world = world_of(2);
     struct peer older = world->peers[1];
     (void)state;
 
-    /* n0 learns of an older one that dies at once. */
+    /* n0 learns of an older member that dies at once. */
     older.node = node_of(5, 0);
     older.up_number = 0;
     singleton_peer(world->nodes[0].singleton, world->now, &older);
@@ -632,7 +634,7 @@ static void a_hand_over_to_a_dead_node_comes_back(void **state)
                          &world->nodes[0].outbox);
     listen(world, 0);
     assert_string_equal(state_at(world, 0), "was-oldest");
-    assert_true(world->nodes[0].is_running); /* until somebody asks */
+    assert_true(world->nodes[0].is_running); /* until it is asked */
     singleton_peer_removed(world->nodes[0].singleton, world->now, &older.node);
     singleton_peers_done(world->nodes[0].singleton, world->now,
                          &world->nodes[0].outbox);
@@ -643,7 +645,7 @@ static void a_hand_over_to_a_dead_node_comes_back(void **state)
     world_free(world);
 }
 
-static void a_stuck_hand_over_begins_anew(void **state)
+static void a_stuck_hand_over_starts_again(void **state)
 {
     struct world *world = world_of(2);
     (void)state;
@@ -659,7 +661,7 @@ static void a_stuck_hand_over_begins_anew(void **state)
     assert_string_equal(state_at(world, 1), "becoming-oldest");
     pass(world, 1000);
     assert_int_equal(singleton_counters(world->nodes[1].singleton)->stuck, 1);
-    /* It may still run there. */
+    /* The instance may still run there. */
     assert_string_equal(state_at(world, 1), "younger");
     pass(world, 60000);
     assert_int_equal(runner(world), -1);
@@ -668,8 +670,8 @@ static void a_stuck_hand_over_begins_anew(void **state)
     world_free(world);
 }
 
-/* What was waited for is removed shortly before that is given up: its margin has to pass still. */
-static void a_hand_over_that_begins_anew_waits_for_the_margin(void **state)
+/* The awaited member is removed shortly before the time-out; its margin must still pass. */
+static void a_restarted_hand_over_waits_for_the_margin(void **state)
 {
     struct world *world = mem_alloc(sizeof *world);
     (void)state;
@@ -692,9 +694,9 @@ static void a_hand_over_that_begins_anew_waits_for_the_margin(void **state)
     world_free(world);
 }
 
-/* Of one gossip a node learns that it is exiting itself, and that the one that it waited for is removed: that one has handed
- * over to the next. */
-static void who_learns_late_that_it_exits_does_not_take_over(void **state)
+/* One gossip tells a node that it is exiting, and that the awaited member was removed after it
+ * handed over to the next. */
+static void a_node_that_learns_late_of_its_exit_does_not_take_over(void **state)
 {
     struct world *world = world_of(3);
     struct node *node = &world->nodes[1];
@@ -735,22 +737,22 @@ static void a_cluster_that_stops_hands_nothing_over(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_starts_on_the_oldest_at_once),
+        cmocka_unit_test(the_singleton_starts_on_the_oldest_at_once),
         cmocka_unit_test(roles_and_joining_members_do_not_count),
         cmocka_unit_test(leaving_hands_over),
-        cmocka_unit_test(who_loses_its_number_runs_it_until_it_exits),
-        cmocka_unit_test(the_messages_of_a_hand_over),
+        cmocka_unit_test(a_member_without_its_number_runs_it_until_it_exits),
+        cmocka_unit_test(a_hand_over_has_three_messages),
         cmocka_unit_test(a_take_over_is_offered),
         cmocka_unit_test(a_hand_over_is_given_up),
         cmocka_unit_test(a_crash_is_taken_over_after_removal),
         cmocka_unit_test(the_margin_delays_a_take_over),
         cmocka_unit_test(neighbours_leaving_together_never_overlap),
         cmocka_unit_test(a_downed_node_does_not_take_over),
-        cmocka_unit_test(strangers_and_nonsense_are_ignored),
+        cmocka_unit_test(unknown_senders_and_malformed_messages_are_ignored),
         cmocka_unit_test(a_hand_over_to_a_dead_node_comes_back),
-        cmocka_unit_test(a_stuck_hand_over_begins_anew),
-        cmocka_unit_test(a_hand_over_that_begins_anew_waits_for_the_margin),
-        cmocka_unit_test(who_learns_late_that_it_exits_does_not_take_over),
+        cmocka_unit_test(a_stuck_hand_over_starts_again),
+        cmocka_unit_test(a_restarted_hand_over_waits_for_the_margin),
+        cmocka_unit_test(a_node_that_learns_late_of_its_exit_does_not_take_over),
         cmocka_unit_test(a_cluster_that_stops_hands_nothing_over),
     };
 
