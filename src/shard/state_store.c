@@ -114,7 +114,7 @@ static bool may_pack(struct coordinator *coordinator)
     return true;
 }
 
-static void gossip_pack_part(struct coordinator *coordinator, uint32_t index,
+static void pack_part(struct coordinator *coordinator, uint32_t index,
                       struct buf *bytes)
 {
     struct kept_part *part = coordinator->state_store.parts.items[index];
@@ -199,7 +199,7 @@ static bool pack_parts(struct coordinator *coordinator)
             continue;
         is_all = may_pack(coordinator);
         if (is_all)
-            gossip_pack_part(coordinator, i, &bytes);
+            pack_part(coordinator, i, &bytes);
     }
     buf_fini(&bytes);
     SOMETIMES("a coordinator's state is packed in more than a step", !is_all);
