@@ -57,7 +57,7 @@ static struct sherd_system *open_journal(const char *path)
         .alone = 1,
         .lanes = 1,
         .journal = journal,
-        .log_level = 1,
+        .log_level = SHERD_LOG_ERROR,
     };
     const struct sherd_entity_type type = {
         .name = "Counter",

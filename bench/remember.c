@@ -74,7 +74,7 @@ static struct sherd_system *open_kept(const char *file, const char *strategy,
         .alone = 1,
         .journal = journal,
         .config_text = config,
-        .log_level = 1,
+        .log_level = SHERD_LOG_ERROR,
     };
     const struct sherd_entity_type type = {
         .name = "Kept",

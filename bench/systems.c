@@ -210,7 +210,7 @@ struct sherd_system *open_node(uint16_t seed, uint32_t lanes,
         .seed_nodes = seed ? seeds : NULL,
         .lanes = lanes,
         .config_text = config,
-        .log_level = 1,
+        .log_level = SHERD_LOG_ERROR,
     };
     const struct sherd_entity_type type = {
         .name = "User",

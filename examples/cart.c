@@ -95,7 +95,7 @@ int main(int argc, char **argv)
     static const struct sherd_behavior shopper = { .name = "shopper", .state_size = sizeof(struct cart), .receive = receive };
     int joins = argc > 2 && strchr(argv[2], ':') != NULL;
     const char *seeds[] = { joins ? argv[2] : NULL, NULL };
-    struct sherd_options options = { .log_level = 2, .alone = !joins, .seed_nodes = joins ? seeds : NULL };
+    struct sherd_options options = { .log_level = SHERD_LOG_WARNING, .alone = !joins, .seed_nodes = joins ? seeds : NULL };
     unsigned long port = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
     int help = argc > 1 && !strcmp(argv[1], "--help");
 

@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 {
     const struct sherd_options options = { .alone = 1,
                                            .port = SHERD_PORT_ANY,
-                                           .log_level = 2 };
+                                           .log_level = SHERD_LOG_WARNING };
     const struct sherd_entity_type counter = {
         .name = "Counter",
         .behavior = { .name = "counter",

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     struct sherd_options options = {
         .alone = 1, /* or .seed_nodes, to join a cluster */
         .journal = argc > 1 ? argv[1] : "sqlite:first.db",
-        .log_level = 2,
+        .log_level = SHERD_LOG_WARNING,
     };
     struct sherd_entity_type counter = {
         .name = "Counter",

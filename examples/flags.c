@@ -139,7 +139,7 @@ int main(int argc, char **argv)
     static char *first[] = { (char *)"dark-mode", NULL };
     const char *seeds[] = { argc > 2 ? argv[2] : NULL, NULL };
     int joins = argc > 2 && strchr(argv[2], ':') != NULL;
-    struct sherd_options options = { .log_level = 2, .port = SHERD_PORT_ANY };
+    struct sherd_options options = { .log_level = SHERD_LOG_WARNING, .port = SHERD_PORT_ANY };
     int help = argc > 1 && !strcmp(argv[1], "--help");
     int error;
 

@@ -98,7 +98,7 @@ int main(int argc, char **argv)
     char journal[4096];
     struct sherd_options options = { .alone = 1,
                                      .port = SHERD_PORT_ANY,
-                                     .log_level = 2 };
+                                     .log_level = SHERD_LOG_WARNING };
     const struct sherd_entity_type hello = {
         .name = "HelloWorld",
         .behavior = { .name = "hello",

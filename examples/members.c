@@ -82,7 +82,7 @@ static int read_address(struct sherd_options *options, char *text)
 
 int main(int argc, char **argv)
 {
-    struct sherd_options options = { .log_level = 2 };
+    struct sherd_options options = { .log_level = SHERD_LOG_WARNING };
     int help = argc > 1 && !strcmp(argv[1], "--help");
     int error;
 

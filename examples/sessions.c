@@ -79,7 +79,7 @@ int main(int argc, char **argv)
     const struct sherd_options options = {
         .alone = 1,
         .port = SHERD_PORT_ANY,
-        .log_level = 2,
+        .log_level = SHERD_LOG_WARNING,
         /* Long beside any partition, where it is not an example. */
         .config_text =
             "akka.cluster.distributed-data {\n"

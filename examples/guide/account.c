@@ -108,7 +108,7 @@ static int live(void)
     static const struct sherd_behavior behavior = { .name = "user", .receive = user };
     const struct sherd_options options = { .alone = 1,
                                            .port = SHERD_PORT_ANY,
-                                           .log_level = 2,
+                                           .log_level = SHERD_LOG_WARNING,
                                            .journal = "sqlite:account.db" };
     int error = sherd_open(&node, &options);
 

@@ -121,7 +121,7 @@ static enum sherd_reason counter_add(const char *id, uint32_t step, uint32_t *to
 
 int main(void)
 {
-    const struct sherd_options options = { .alone = 1, .port = SHERD_PORT_ANY, .log_level = 2 };
+    const struct sherd_options options = { .alone = 1, .port = SHERD_PORT_ANY, .log_level = SHERD_LOG_WARNING };
     const struct sherd_entity_type type = {
         .name = "Counter",
         .behavior = { .name = "counter", .state_size = sizeof(uint32_t), .receive = counter }

@@ -118,7 +118,7 @@ static int a_crash_is_survived(struct sherd_sim *sim, void *arg)
 }
 /* [ordered end] */
 
-static void print_line(void *user, int level, const char *module, const char *line)
+static void print_line(void *user, enum sherd_log_level level, const char *module, const char *line)
 {
     (void)user;
     (void)level;

@@ -86,7 +86,7 @@ int main(int argc, char **argv)
     const struct sherd_options options = {
         .port = (uint16_t)(argc > 1 ? atoi(argv[1]) : 2551),
         .alone = 1,
-        .log_level = 2,
+        .log_level = SHERD_LOG_WARNING,
         .config_text = "akka.cluster {\n"
                        "  app-version = \"1.4.0\"\n"
                        "  downing-provider-class = akka.cluster.sbr.SplitBrainResolverProvider\n"

@@ -116,7 +116,7 @@ int main(void)
 {
     static const struct sherd_behavior watcher = { .name = "watcher",
                                                    .receive = watcher_receive };
-    const struct sherd_options options = { .alone = 1, .port = SHERD_PORT_ANY, .log_level = 2 };
+    const struct sherd_options options = { .alone = 1, .port = SHERD_PORT_ANY, .log_level = SHERD_LOG_WARNING };
     const struct sherd_entity_type type = {
         .name = "Worker",
         .behavior = { .name = "worker",

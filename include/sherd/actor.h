@@ -188,10 +188,23 @@ SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
 /* Number of events of this entity so far, stored or being stored. */
 SHERD_API uint64_t sherd_sequence(const struct sherd_ctx *ctx);
 
-/* Writes a line to the log with this actor's type, shard and id; printf's format. level: 0 error, 1 warning, 2 info,
- * 3 debug. What the format has behind `key=` stays one value, in quotes if it must be; other texts from outside do not belong there. */
-SHERD_API void sherd_log(struct sherd_ctx *ctx, int level, const char *format,
-                         ...) __attribute__((format(printf, 3, 4)));
+/* How much a log line matters. options.log_level, sherd_log and the log
+ * function use this one scale: a smaller number matters more. */
+enum sherd_log_level {
+    SHERD_LOG_ERROR = 1, /* something failed */
+    SHERD_LOG_WARNING,   /* something may fail, or needs an operator */
+    SHERD_LOG_INFO,      /* what an operator wants to see of normal work */
+    SHERD_LOG_DEBUG      /* details for a developer */
+};
+
+/* Writes a line to the log with this actor's type, shard and id; printf's
+ * format. level: below SHERD_LOG_ERROR counts as SHERD_LOG_ERROR, above
+ * SHERD_LOG_DEBUG as SHERD_LOG_DEBUG. What the format has behind `key=` stays
+ * one value, in quotes if it must be; other texts from outside do not belong
+ * there. */
+SHERD_API void sherd_log(struct sherd_ctx *ctx, enum sherd_log_level level,
+                         const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #ifdef __cplusplus
 }

@@ -15,8 +15,8 @@ extern "C" {
 struct sherd_system;
 
 /* One line of the log; module and line lent. Called from the library's threads, one call at a time for each system. */
-typedef void (*sherd_log_function)(void *user, int level, const char *module,
-                                   const char *line);
+typedef void (*sherd_log_function)(void *user, enum sherd_log_level level,
+                                   const char *module, const char *line);
 
 #define SHERD_PORT_ANY 65535 /* as options.port: let the operating system choose */
 
@@ -49,7 +49,8 @@ struct sherd_options {
     const char *journal;      /* "sqlite:PATH" or "memory", which other processes do not share; persistent types need one of them */
     sherd_log_function log;   /* default: logfmt on standard error */
     void *log_user;
-    int log_level; /* 0: as configured (info); 1 errors, 2 warnings, 3 info, 4 debug */
+    /* The least important level that is written; 0: as configured (info). */
+    enum sherd_log_level log_level;
     /* Files in PEM: this node's certificate, followed by those up to its CA; its key, without a password; the CAs that sign
      * certificates of nodes. With a certificate all nodes of the cluster talk by TLS (transport tls-tcp), each proves who it is,
      * and a certificate must have an alternative name (DNS or IP) for the host of its node. Changed files are read again, see

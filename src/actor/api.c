@@ -455,13 +455,18 @@ SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
                 slice_of(event.data, event.size));
 }
 
-SHERD_API void sherd_log(struct sherd_ctx *ctx, int level, const char *format,
-                         ...)
+/* The nearest level of the scale: a caller may pass any number. */
+static enum trace_level clamp_level(int level)
 {
-    enum trace_level trace_level = level <= 0   ? TRACE_ERROR
-                                   : level == 1 ? TRACE_WARNING
-                                   : level == 2 ? TRACE_INFO
-                                                : TRACE_DEBUG;
+    if (level < SHERD_LOG_ERROR)
+        return TRACE_ERROR;
+    return level > SHERD_LOG_DEBUG ? TRACE_DEBUG : (enum trace_level)level;
+}
+
+SHERD_API void sherd_log(struct sherd_ctx *ctx, enum sherd_log_level level,
+                         const char *format, ...)
+{
+    enum trace_level trace_level = clamp_level((int)level);
     struct trace *trace = ctx->actors->settings.trace;
     char text[TRACE_TEXT_MAX];
     va_list arguments;

@@ -7,7 +7,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum trace_level { TRACE_ERROR, TRACE_WARNING, TRACE_INFO, TRACE_DEBUG };
+#include <sherd/actor.h>
+
+/* The public scale: a level goes from a core to the log function unchanged. 0 keeps no line. */
+enum trace_level {
+    TRACE_ERROR = SHERD_LOG_ERROR,
+    TRACE_WARNING = SHERD_LOG_WARNING,
+    TRACE_INFO = SHERD_LOG_INFO,
+    TRACE_DEBUG = SHERD_LOG_DEBUG
+};
 
 struct trace_line {
     enum trace_level level;

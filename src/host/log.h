@@ -12,20 +12,16 @@
 
 #include "base/trace.h"
 
-/* As in the public options: 0 nothing, 1 errors, 2 warnings, 3 info, 4 debug. */
+/* A level below SHERD_LOG_ERROR: no line is written. */
 #define LOG_OFF 0
-#define LOG_ERROR 1
-#define LOG_WARNING 2
-#define LOG_INFO 3
-#define LOG_DEBUG 4
 
 /* Receives a line without its end; module and line are lent. One call at a time for each log; must
  * not write to that log. */
-typedef void (*log_function)(void *user, int level, const char *module,
-                             const char *line);
+typedef void (*log_function)(void *user, enum sherd_log_level level,
+                             const char *module, const char *line);
 
 struct log_options {
-    int level;             /* of modules without their own */
+    int level;             /* enum sherd_log_level or LOG_OFF, of modules without their own */
     bool json;             /* JSON lines instead of logfmt */
     log_function function; /* null: write to the descriptor */
     void *user;
@@ -38,9 +34,9 @@ struct log *log_open(const struct log_options *options);
 /* Sets the level of a module, or of all without their own (null). Any thread. False:
  * LOG_MODULES_MAX reached. */
 bool log_set_level(struct log *log, const char *module, int level);
-/* Number of "error", "warning", "info", "debug" or "off"; -1 for others. */
+/* Level of "error", "warning", "info", "debug" or "off" (LOG_OFF); -1 for others. */
 int log_level_of(const char *name);
-/* The highest level of any module, which a trace must keep. -1: none. */
+/* The highest level of any module, which a trace must keep, or LOG_OFF. */
 int log_trace_level(struct log *log);
 /* Whether such a line is written, to avoid costly arguments. */
 bool log_on(struct log *log, enum trace_level level, const char *module);

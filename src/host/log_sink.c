@@ -84,7 +84,7 @@ static bool is_on(struct log *log, enum trace_level level, const char *module)
 {
     const struct module_level *own = find_module(log, module);
 
-    return (int)level < (own ? own->level : log->options.level);
+    return (int)level <= (own ? own->level : log->options.level);
 }
 
 bool log_set_level(struct log *log, const char *module, int level)
@@ -92,7 +92,7 @@ bool log_set_level(struct log *log, const char *module, int level)
     struct module_level *own;
     bool good = true;
 
-    check(level >= LOG_OFF && level <= LOG_DEBUG);
+    check(level >= LOG_OFF && level <= SHERD_LOG_DEBUG);
     pthread_mutex_lock(&log->lock);
     if (!module) {
         log->options.level = level;
@@ -120,7 +120,7 @@ int log_trace_level(struct log *log)
         if (log->modules[i].level > most)
             most = log->modules[i].level;
     pthread_mutex_unlock(&log->lock);
-    return most - 1;
+    return most;
 }
 
 bool log_on(struct log *log, enum trace_level level, const char *module)
@@ -152,7 +152,8 @@ static void put_line(struct log *log, enum trace_level level,
 
     if (log->options.function) {
         buf_put_u8(&log->buf, '\0');
-        log->options.function(log->options.user, (int)level + 1, module,
+        log->options.function(log->options.user,
+                              (enum sherd_log_level)level, module,
                               (const char *)log->buf.data);
         return;
     }

@@ -94,17 +94,20 @@ static int set_options(struct config *config,
                        const struct sherd_options *options, char *error,
                        size_t size)
 {
-    static const char *const levels[] = { NULL, "error", "warning", "info",
-                                          "debug" };
+    static const char *const levels[] = { [SHERD_LOG_ERROR] = "error",
+                                          [SHERD_LOG_WARNING] = "warning",
+                                          [SHERD_LOG_INFO] = "info",
+                                          [SHERD_LOG_DEBUG] = "debug" };
+    int level = (int)options->log_level;
 
     if (options->lanes > LANES_MAX) {
         (void)snprintf(error, size, "options.lanes is %u; at most %d",
                        (unsigned)options->lanes, LANES_MAX);
         return SHERD_EINVAL;
     }
-    if (options->log_level < 0 || options->log_level > 4) {
-        (void)snprintf(error, size, "options.log_level is %d; 0 to 4",
-                       options->log_level);
+    if (level < 0 || level > SHERD_LOG_DEBUG) {
+        (void)snprintf(error, size, "options.log_level is %d; 0 to %d", level,
+                       SHERD_LOG_DEBUG);
         return SHERD_EINVAL;
     }
     set_text(config, "system-name", options->name);
@@ -120,8 +123,8 @@ static int set_options(struct config *config,
     set_text(config, "remote.tls.ca", options->ca);
     if (options->lanes)
         set_number(config, "lanes", options->lanes);
-    if (options->log_level)
-        config_set(config, "log.level", levels[options->log_level], CODE);
+    if (level)
+        config_set(config, "log.level", levels[level], CODE);
     return set_journal(config, options->journal, error, size);
 }
 

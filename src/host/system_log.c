@@ -35,12 +35,10 @@ void system_log_open(struct sherd_system *system,
                      const struct sherd_options *options, bool configured)
 {
     const struct config *config = system->settings.config;
-    struct log_options log = { .level = options->log_level > 0
-                                          ? options->log_level
-                                          : LOG_INFO,
+    int level = (int)options->log_level;
+    struct log_options log = { .level = level > 0 ? level : SHERD_LOG_INFO,
                                .function = options->log,
                                .user = options->log_user };
-    int level;
 
     if (configured) {
         log.level = log_level_of(config_text(config, "log.level"));
@@ -50,9 +48,8 @@ void system_log_open(struct sherd_system *system,
     if (!configured)
         return;
     set_levels(system);
-    level = log_trace_level(system->log);
     system->settings.node.trace_level =
-        level < 0 ? TRACE_ERROR : (enum trace_level)level;
+        (enum trace_level)log_trace_level(system->log);
 }
 
 void system_log_name_early(struct sherd_system *system,

@@ -261,7 +261,7 @@ void peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
     if (!knew && broker->center && /* who was told before this node itself is told again */
         sherd_cluster_subscribe(ctx, SHERD_EVENTS_MEMBERS | SHERD_EVENTS_REACHABILITY,
                                 SHERD_STATE_FIRST))
-        sherd_log(ctx, 0, "store.deaf name=%s", broker->settings.name);
+        sherd_log(ctx, SHERD_LOG_ERROR, "store.deaf name=%s", broker->settings.name);
     if (msg->msg != SHERD_CLUSTER_CHANGE && broker->is_told) {
         while (broker->peers.count)
             peer_drop(broker, broker->peers.items[0].uid);
@@ -300,7 +300,7 @@ static void subscribe(struct broker *broker, struct sherd_ctx *ctx)
         error = sherd_data_subscribe(ctx, broker->data_key, TAG_FOLLOW);
     broker->is_subscribed = !error;
     if (error) {
-        sherd_log(ctx, 0, "store.deaf name=%s error=%s", broker->settings.name,
+        sherd_log(ctx, SHERD_LOG_ERROR, "store.deaf name=%s error=%s", broker->settings.name,
                   sherd_strerror(error));
         refused(broker, ctx);
     }
@@ -374,7 +374,7 @@ void peers_data(struct broker *broker, struct sherd_ctx *ctx,
         return;
     }
     if (msg->msg != SHERD_DATA_CHANGED) {
-        sherd_log(ctx, 1, "store.ref_not_told name=%s answer=%u again_in_ms=%u",
+        sherd_log(ctx, SHERD_LOG_WARNING, "store.ref_not_told name=%s answer=%u again_in_ms=%u",
                   broker->settings.name, msg->msg,
                   broker->refs_wait_ms ? 2 * broker->refs_wait_ms
                                        : KVSTORE_REFS_RETRY_MS);

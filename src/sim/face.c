@@ -156,7 +156,7 @@ static void log_line(void *user, uint32_t node, const struct trace_line *line)
     (void)snprintf(text, sizeof text, "t=%s node=%u %s",
                    time_text(world_now(sim->world), time, sizeof time), node,
                    line->text);
-    sim->log(sim->log_user, (int)line->level + 1, line->module, text);
+    sim->log(sim->log_user, (enum sherd_log_level)line->level, line->module, text);
 }
 
 /* What the options of a seed would draw, but only these faults, and often: every few seconds. */

@@ -95,7 +95,7 @@ static int run(const struct sherd_options *options)
 int main(int argc, char **argv)
 {
     const char *seeds[] = { argc > 4 ? argv[4] : NULL, NULL };
-    struct sherd_options options = { .log_level = 2 };
+    struct sherd_options options = { .log_level = SHERD_LOG_WARNING };
     char config[512];
     int error;
 

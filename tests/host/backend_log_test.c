@@ -235,8 +235,8 @@ static const struct sherd_bytes nothing;
 static atomic_int begins, ends; /* log lines */
 static char growing[600];       /* last line */
 
-static void keep_line(void *user, int level, const char *module,
-                      const char *line)
+static void keep_line(void *user, enum sherd_log_level level,
+                      const char *module, const char *line)
 {
     (void)user;
     (void)module;
@@ -303,7 +303,7 @@ static struct sherd_system *started(const char *path)
                                      .port = SHERD_PORT_ANY,
                                      .lanes = 1,
                                      .log = keep_line,
-                                     .log_level = 2,
+                                     .log_level = SHERD_LOG_WARNING,
                                      .journal = journal };
     struct sherd_entity_type type = {
         .name = "T", .behavior = { "t", 0, receive, apply, NULL, 0 }

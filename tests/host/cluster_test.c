@@ -160,7 +160,7 @@ static struct sherd_system *start_one(uint16_t seed, const char *pause)
         .port = SHERD_PORT_ANY,
         .journal = "memory", /* common to all systems of the process */
         .lanes = 2,
-        .log_level = 2,
+        .log_level = SHERD_LOG_WARNING,
         .config_text = config
     };
     struct sherd_system *system;

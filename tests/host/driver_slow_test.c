@@ -24,8 +24,8 @@
 
 static _Atomic int stalls, late, given_up;
 
-static void look_at_line(void *user, int level, const char *module,
-                         const char *line)
+static void look_at_line(void *user, enum sherd_log_level level,
+                         const char *module, const char *line)
 {
     (void)user;
     (void)level;
@@ -84,8 +84,8 @@ static void long_turns_and_silent_connections_are_noticed(void **state)
 
 static _Atomic int leaves, ends;
 
-static void look_for_the_end(void *user, int level, const char *module,
-                             const char *line)
+static void look_for_the_end(void *user, enum sherd_log_level level,
+                             const char *module, const char *line)
 {
     (void)user;
     (void)level;

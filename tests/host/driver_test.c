@@ -855,7 +855,7 @@ static void an_invalid_log_level_is_reported(void **state)
     struct sherd_system *system;
 
     (void)state;
-    options.log_level = -1;
+    options.log_level = (enum sherd_log_level)-1;
     assert_int_equal(sherd_open(&system, &options), SHERD_EINVAL);
     assert_true(was_logged("options.log_level is -1; 0 to 4"));
 }

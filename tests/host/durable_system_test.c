@@ -52,7 +52,7 @@ static struct sherd_options options_of(const char *name, char *text,
                                      .port = SHERD_PORT_ANY,
                                      .alone = 1,
                                      .lanes = 1,
-                                     .log_level = 1,
+                                     .log_level = SHERD_LOG_ERROR,
                                      .config_text = text };
 
     (void)snprintf(text, size,

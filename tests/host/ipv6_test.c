@@ -34,7 +34,7 @@ static struct sherd_system *start(const char *host, const char *seed, const stru
         .port = SHERD_PORT_ANY,
         .alone = !seed,
         .seed_nodes = seed ? seeds : NULL,
-        .log_level = 2,
+        .log_level = SHERD_LOG_WARNING,
         .config_text = "akka.cluster { gossip-interval = 100 ms\n"
                        "leader-actions-interval = 100 ms\n"
                        "periodic-tasks-initial-delay = 100 ms }",
@@ -105,7 +105,7 @@ static void nodes_find_each_other_over_tls(void **state)
 
 static void a_port_that_others_reach_is_not_plain(void **state)
 {
-    struct sherd_options options = { .name = "Six", .host = "[::]", .port = SHERD_PORT_ANY, .alone = 1, .log_level = 1 };
+    struct sherd_options options = { .name = "Six", .host = "[::]", .port = SHERD_PORT_ANY, .alone = 1, .log_level = SHERD_LOG_ERROR };
     struct sherd_system *system;
 
     (void)state;

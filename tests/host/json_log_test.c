@@ -28,7 +28,7 @@ static enum sherd_next log_something(struct sherd_ctx *ctx, void *self,
 {
     (void)self;
     if (msg->kind == SHERD_MESSAGE || msg->kind == SHERD_STARTED)
-        sherd_log(ctx, 3, "%s heard words=%s", sherd_type(ctx), WORDS);
+        sherd_log(ctx, SHERD_LOG_DEBUG, "%s heard words=%s", sherd_type(ctx), WORDS);
     if (msg->kind == SHERD_MESSAGE)
         sherd_persist(ctx, 1, (struct sherd_bytes){ "+", 1 });
     return SHERD_CONTINUE;

@@ -12,8 +12,8 @@ static uv_mutex_t log_mutex; /* initialized by main */
 static char logged[1 << 18];
 
 /* For sherd_options.log. */
-static void keep_line(void *user, int level, const char *module,
-                      const char *line)
+static void keep_line(void *user, enum sherd_log_level level,
+                      const char *module, const char *line)
 {
     size_t used;
 

@@ -37,7 +37,7 @@ static void run_and_leave(uint32_t lanes)
     const struct sherd_options options = { .alone = 1,
                                            .port = SHERD_PORT_ANY,
                                            .lanes = lanes,
-                                           .log_level = 2 };
+                                           .log_level = SHERD_LOG_WARNING };
     const struct sherd_entity_type type = {
         .name = "Thing",
         .shards = 50,
@@ -110,7 +110,7 @@ static void events_of_the_own_membership_are_reported(void **state)
     const struct sherd_options options = { .alone = 1,
                                            .port = SHERD_PORT_ANY,
                                            .lanes = 1,
-                                           .log_level = 2 };
+                                           .log_level = SHERD_LOG_WARNING };
     const struct sherd_behavior file_watch = { .name = "looks",
                                           .state_size = 4,
                                           .receive = look };
@@ -150,7 +150,7 @@ static void a_node_that_was_never_up_is_removed(void **state)
 {
     const struct sherd_options options = { .port = SHERD_PORT_ANY,
                                            .lanes = 1,
-                                           .log_level = 2 };
+                                           .log_level = SHERD_LOG_WARNING };
     struct sherd_system *system;
     (void)state;
 
@@ -172,7 +172,7 @@ static void shutdown_may_begin_with_a_later_phase(void **state)
     const struct sherd_options options = { .alone = 1,
                                            .port = SHERD_PORT_ANY,
                                            .lanes = 1,
-                                           .log_level = 2 };
+                                           .log_level = SHERD_LOG_WARNING };
     const struct sherd_behavior file_watch = { .name = "looks",
                                           .state_size = 4,
                                           .receive = look };
@@ -208,7 +208,7 @@ static struct sherd_system *start_with(const char *config, int alone)
                                            .port = SHERD_PORT_ANY,
                                            .lanes = 1,
                                            .config_text = config,
-                                           .log_level = 1 };
+                                           .log_level = SHERD_LOG_ERROR };
     struct sherd_system *system;
 
     assert_int_equal(sherd_open(&system, &options), 0);
@@ -268,7 +268,7 @@ static void a_signal_handler_may_start_leaving(void **state)
     const struct sherd_options options = { .alone = 1,
                                            .port = SHERD_PORT_ANY,
                                            .lanes = 1,
-                                           .log_level = 2 };
+                                           .log_level = SHERD_LOG_WARNING };
     struct sherd_system *system;
 
     (void)state;
@@ -316,7 +316,7 @@ static void another_thread_may_end_a_starting_system(void **state)
     const struct sherd_options options = { .alone = 1,
                                            .port = SHERD_PORT_ANY,
                                            .lanes = 8,
-                                           .log_level = 1 };
+                                           .log_level = SHERD_LOG_ERROR };
 
     (void)state;
     (void)alarm(3 * PATIENCE);

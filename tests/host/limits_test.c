@@ -324,8 +324,8 @@ static int set_up(void **state)
     return 0;
 }
 
-static void ignore_line(void *user, int level, const char *module,
-                        const char *line)
+static void ignore_line(void *user, enum sherd_log_level level,
+                        const char *module, const char *line)
 {
     (void)user;
     (void)level;

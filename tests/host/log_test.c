@@ -179,12 +179,13 @@ static void repeats_are_held_and_counted(void **state)
 /* Keeps lines as the user's function. */
 struct kept {
     int count;
-    int level;
+    enum sherd_log_level level;
     char module[32];
     char line[512];
 };
 
-static void keep(void *user, int level, const char *module, const char *line)
+static void keep(void *user, enum sherd_log_level level,
+                 const char *module, const char *line)
 {
     struct kept *kept = user;
 
@@ -198,20 +199,20 @@ static void levels_go_by_module(void **state)
 {
     struct kept kept = {0};
     struct log_options options = {
-        .level = LOG_WARNING, .function = keep, .user = &kept};
+        .level = SHERD_LOG_WARNING, .function = keep, .user = &kept};
     struct log *log = log_open(&options);
     char name[32];
     (void)state;
 
-    assert_int_equal(log_level_of("debug"), LOG_DEBUG);
+    assert_int_equal(log_level_of("debug"), SHERD_LOG_DEBUG);
     assert_int_equal(log_level_of("loud"), -1);
     log_write(log, TRACE_INFO, "member", NULL, "no");
     log_write(log, TRACE_WARNING, "member", "h:1", "yes a=1");
     assert_int_equal(kept.count, 1);
-    assert_int_equal(kept.level, LOG_WARNING);
+    assert_int_equal(kept.level, SHERD_LOG_WARNING);
     assert_string_equal(kept.module, "member");
     assert_non_null(strstr(kept.line, " node=h:1 msg=yes a=1"));
-    assert_true(log_set_level(log, "region", LOG_DEBUG));
+    assert_true(log_set_level(log, "region", SHERD_LOG_DEBUG));
     assert_int_equal(log_trace_level(log), TRACE_DEBUG);
     assert_true(log_on(log, TRACE_DEBUG, "region"));
     assert_false(log_on(log, TRACE_DEBUG, "member"));
@@ -219,14 +220,14 @@ static void levels_go_by_module(void **state)
     assert_non_null(strstr(kept.line, "msg=\"number 7\""));
     assert_true(log_set_level(log, "region", LOG_OFF));
     assert_true(log_set_level(log, NULL, LOG_OFF));
-    assert_int_equal(log_trace_level(log), -1);
+    assert_int_equal(log_trace_level(log), LOG_OFF);
     log_write(log, TRACE_ERROR, "region", NULL, "no");
     assert_int_equal(kept.count, 2);
     for (int i = 0; i < LOG_MODULES_MAX - 1; i++) {
         snprintf(name, sizeof name, "module%d", i);
-        assert_true(log_set_level(log, name, LOG_INFO));
+        assert_true(log_set_level(log, name, SHERD_LOG_INFO));
     }
-    assert_false(log_set_level(log, "one more", LOG_INFO));
+    assert_false(log_set_level(log, "one more", SHERD_LOG_INFO));
     log_close(log);
     log_close(NULL);
 }
@@ -235,7 +236,7 @@ static void a_trace_is_drained(void **state)
 {
     struct kept kept = {0};
     struct log_options options = {
-        .level = LOG_DEBUG, .function = keep, .user = &kept};
+        .level = SHERD_LOG_DEBUG, .function = keep, .user = &kept};
     struct log *log = log_open(&options);
     struct trace *trace = trace_new(TRACE_DEBUG);
     uint64_t lost = 0;
@@ -257,7 +258,7 @@ static void a_list_in_a_trace_is_written_whole(void **state)
 {
     struct kept kept = {0};
     struct log_options options = {
-        .level = LOG_INFO, .function = keep, .user = &kept};
+        .level = SHERD_LOG_INFO, .function = keep, .user = &kept};
     struct log *log = log_open(&options);
     struct trace *trace = trace_new(TRACE_INFO);
     uint64_t lost = 0;
@@ -279,7 +280,7 @@ static void the_count_of_repeats_is_written_at_the_end(void **state)
 {
     struct kept kept = {0};
     struct log_options options = {
-        .level = LOG_INFO, .function = keep, .user = &kept};
+        .level = SHERD_LOG_INFO, .function = keep, .user = &kept};
     struct log *log = log_open(&options);
     (void)state;
 
@@ -313,7 +314,7 @@ static void several_threads_write_whole_lines(void **state)
     char path[] = "/tmp/sherd-log-XXXXXX";
     int descriptor = mkstemp(path);
     struct log_options options = {
-        .level = LOG_DEBUG, .json = true, .descriptor = descriptor};
+        .level = SHERD_LOG_DEBUG, .json = true, .descriptor = descriptor};
     struct log *log = log_open(&options);
     pthread_t threads[THREADS];
     char line[256];
@@ -349,7 +350,7 @@ static uint64_t now_ms(void)
 /* One line waits; a busy machine delays one or two more. */
 static void a_reader_that_does_not_read_costs_little(void **state)
 {
-    struct log_options options = {.level = LOG_DEBUG};
+    struct log_options options = {.level = SHERD_LOG_DEBUG};
     struct log *log;
     int late = 0;
     char text[65536];

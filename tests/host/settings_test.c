@@ -915,8 +915,8 @@ struct first {
     int count;
 };
 
-static void keep_first(void *user, int level, const char *module,
-                       const char *line)
+static void keep_first(void *user, enum sherd_log_level level,
+                       const char *module, const char *line)
 {
     struct first *first = user;
 

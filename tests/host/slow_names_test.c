@@ -30,7 +30,7 @@ static struct sherd_system *start_one(const char *host, uint16_t port,
         .alone = !seeds,
         .lanes = 2,
         .log = keep_line,
-        .log_level = 2,
+        .log_level = SHERD_LOG_WARNING,
         .config_text = "akka.cluster { gossip-interval = 100 ms\n"
                        "leader-actions-interval = 100 ms\n"
                        "periodic-tasks-initial-delay = 100 ms }",

@@ -34,8 +34,8 @@ static enum sherd_next block(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-static void look_at_line(void *user, int level, const char *module,
-                         const char *line)
+static void look_at_line(void *user, enum sherd_log_level level,
+                         const char *module, const char *line)
 {
     (void)user;
     (void)level;

@@ -41,11 +41,13 @@ static const char *const status_names[] = {
     [SHERD_READY_FOR_SHUTDOWN] = "ReadyForShutdown",
 };
 
-static void write_log(void *user, int level, const char *module,
-                      const char *line)
+static void write_log(void *user, enum sherd_log_level level,
+                      const char *module, const char *line)
 {
-    static const char *const names[] = { "", "ERROR", "WARNING", "INFO",
-                                         "DEBUG" };
+    static const char *const names[] = { [SHERD_LOG_ERROR] = "ERROR",
+                                         [SHERD_LOG_WARNING] = "WARNING",
+                                         [SHERD_LOG_INFO] = "INFO",
+                                         [SHERD_LOG_DEBUG] = "DEBUG" };
 
     (void)user;
     printf("log %s %s: %s\n", names[level], module, line);

@@ -670,8 +670,8 @@ struct lines {
     bool has_time;
 };
 
-static void count_line(void *user, int level, const char *module,
-                       const char *line)
+static void count_line(void *user, enum sherd_log_level level,
+                       const char *module, const char *line)
 {
     struct lines *lines = user;
 
