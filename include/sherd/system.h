@@ -220,6 +220,7 @@ struct sherd_damaged_key {
     X(SHERD_NAMES_FORGOTTEN, "names forgotten") /* of JVM actors, to whom nothing is answered any more: too many; each ask is one */ \
     X(SHERD_REMOVED_FORGOTTEN, "removed forgotten") /* downed nodes that are not told so when they come back: too many */ \
     X(SHERD_JOURNAL_LOG_KEPT, "journal log kept") /* tries to empty the journal's log beyond its limit, in vain: somebody reads the file without an end */ \
+    X(SHERD_REPLIES_DROPPED, "replies dropped") /* a second answer to one message, or an answer to nobody */ \
     X(SHERD_JOBS_REFUSED, "jobs refused") /* too many are open: sherd_job_start */ \
     X(SHERD_JOBS_UNHEARD, "jobs unheard") /* their actors had ended, or their events were not stored */ \
     X(SHERD_HANDLERS_SLOW, "handlers slow") /* took longer than slow-handler.report-after; also many of one actor in a row */ \

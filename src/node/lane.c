@@ -711,6 +711,7 @@ void lane_status(struct lane *lane, struct sherd_status *status)
     status->counters[SHERD_PEERS_REFUSED] = actors.peers_refused;
     status->counters[SHERD_ASKED_REFUSED] = lane->asked_refused;
     status->counters[SHERD_WATCHES_REFUSED] = lane->watchers.refused;
+    status->counters[SHERD_REPLIES_DROPPED] = actors.replies_dropped;
     status->counters[SHERD_JOBS_REFUSED] = actors.jobs_refused;
     status->counters[SHERD_JOBS_UNHEARD] = actors.jobs_unheard;
     status->counters[SHERD_HANDLERS_SLOW] = actors.slow_handlers;

@@ -665,6 +665,56 @@ static void status_is_that_of_the_node(void **state)
     sherd_sim_close(sim);
 }
 
+/* Answers each message once more than its number says. */
+static enum sherd_next replier_receive(struct sherd_ctx *ctx, void *self,
+                                       const struct sherd_msg *msg)
+{
+    (void)self;
+    for (uint32_t i = 0; msg->kind == SHERD_MESSAGE && i <= msg->msg; i++)
+        sherd_reply(ctx, TOTAL, nothing);
+    return SHERD_CONTINUE;
+}
+
+/* Over all nodes: the entity's home is not known here. */
+static uint64_t replies_dropped(struct sherd_sim *sim)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t node = 0; node < 3; node++) {
+        struct sherd_status status;
+
+        assert_int_equal(sherd_sim_status(sim, node, &status), 0);
+        sum += status.counters[SHERD_REPLIES_DROPPED];
+        sherd_status_free(&status);
+    }
+    return sum;
+}
+
+static void a_status_counts_every_reply_after_the_first(void **state)
+{
+    const struct sherd_entity_type type = {
+        .name = "Replier",
+        .behavior = { .name = "replier", .receive = replier_receive }
+    };
+    const struct sherd_sim_options options = { .types = &type, .type_count = 1 };
+    struct sherd_sim_answer answer;
+    struct sherd_sim *sim;
+
+    (void)state;
+    assert_string_equal(sherd_counter_text(SHERD_REPLIES_DROPPED),
+                        "replies dropped");
+    assert_int_equal(sherd_sim_open(&sim, &options), 0);
+    for (uint32_t msg = 0; msg < 3; msg++) {
+        assert_int_equal(sherd_sim_entity_ask(sim, 0, "Replier", "r", msg,
+                                              nothing, 5000, &answer),
+                         0);
+        assert_int_equal(answer.reason, SHERD_REASON_NONE);
+        sherd_sim_run(sim, 100);
+        assert_int_equal(replies_dropped(sim), msg * (msg + 1) / 2);
+    }
+    sherd_sim_close(sim);
+}
+
 struct lines {
     uint64_t count;
     bool has_time;
@@ -999,6 +1049,7 @@ int main(void)
         cmocka_unit_test(actors_start_with_what_they_are_given),
         cmocka_unit_test(a_simulation_is_closed_with_asks_open),
         cmocka_unit_test(status_is_that_of_the_node),
+        cmocka_unit_test(a_status_counts_every_reply_after_the_first),
         cmocka_unit_test(nodes_log_with_simulated_times),
         cmocka_unit_test(equal_seeds_give_equal_simulations),
         cmocka_unit_test(a_planted_bug_is_found),
