@@ -62,6 +62,7 @@ static void merge(struct sherd_ctx *ctx, struct cart *cart, const struct sherd_m
         fprintf(stderr, "the cart is no value\n");
 }
 
+/* [store] */
 static enum sherd_next receive(struct sherd_ctx *ctx, void *self, const struct sherd_msg *msg)
 {
     const struct sherd_store_settings settings = { .name = "carts", .replicas = 3, .read = 2, .write = 2 };
@@ -77,6 +78,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self, const struct s
         sherd_timer(ctx, LOOK, 300);
     return SHERD_CONTINUE;
 }
+/* [store end] */
 
 static void on_signal(int number)
 {

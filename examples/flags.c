@@ -17,10 +17,11 @@ static char **wanted; /* flags to switch on, ended by null */
 static int stays;
 static int has_begun;
 
-/* Half of the members and one more have it before the answer comes. */
+/* More than half of the members have a change before the answer comes. */
 static const struct sherd_consistency majority = { SHERD_MAJORITY, 0, 3000 };
 
-/* The node is up. Before that it counts nobody but itself, so a majority would be this process alone. */
+/* The node is up. Before that it knows no other member, so a majority would be this process alone. */
+/* [write] */
 static void begin(struct sherd_ctx *ctx)
 {
     struct sherd_change visit = { .verb = SHERD_COUNT, .amount = 1 };
@@ -39,7 +40,9 @@ static void begin(struct sherd_ctx *ctx)
         sherd_data_subscribe(ctx, "visits", VISITS))
         fprintf(stderr, "too many subscriptions\n");
 }
+/* [write end] */
 
+/* [read] */
 static void print(const struct sherd_msg *msg)
 {
     struct sherd_value *value = sherd_data_value(msg);
@@ -57,6 +60,7 @@ static void print(const struct sherd_msg *msg)
     fflush(stdout);
     sherd_value_free(value);
 }
+/* [read end] */
 
 static void look_for_self(struct sherd_ctx *ctx, const struct sherd_msg *msg)
 {

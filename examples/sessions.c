@@ -1,7 +1,7 @@
 /* Keys that expire: a session's basket, in distributed data.   sessions
  *
- * Nobody uses it for two seconds, and it is forgotten. Who then goes on under the same key finds what he had put into it, for some minutes
- * (sherd/ddata.h says why); so what begins anew has a name of its own. */
+ * The members forget the basket after two seconds without use. For some minutes after that, a member that changes the same key
+ * finds in it what it had put there (docs/guide/replicated-data.md says why). So a new basket gets a new key. */
 #include <sherd/sherd.h>
 
 #include <stdio.h>
