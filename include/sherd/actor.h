@@ -1,11 +1,11 @@
-/* Actors: what users write. Entities and plain actors have this one face.
+/* Actors and entities: what a program writes.
  *
- * An actor is a struct of state and one function, `receive`, which is called with one message at a time, always on the
- * lane (thread) that the actor lives on. Start, stop, timers, answers and failures are messages too. Everything that an
- * actor does goes through the `ctx` that receive is given; a ctx is valid during that call only.
- *
- * Words: *lent* = valid until the call returns; *copied* = the library took a copy. Ids and bodies are bytes that the
- * library does not interpret. Seeds: the classic and the typed sharding manual. */
+ * An actor is a state (a struct) and one function, `receive`, which gets one
+ * message at a time. An entity is an actor with a type and an id; the cluster
+ * keeps it in exactly one place. Every function here that takes a `ctx` may
+ * be called only inside the call of receive that was given that ctx.
+ * *Lent* data is valid until receive returns; *copied* data stays the caller's.
+ * Guides: docs/guide/concepts.md, docs/guide/entities-and-persistence.md. */
 #ifndef SHERD_ACTOR_H
 #define SHERD_ACTOR_H
 
@@ -18,111 +18,160 @@
 extern "C" {
 #endif
 
-#define SHERD_ID_MAX 255      /* bytes of an entity id */
-#define SHERD_TYPE_MAX 127    /* bytes of an entity type's name */
-#define SHERD_PATH_MAX 255    /* bytes of another actor's path */
-#define SHERD_BODY_MAX 200000 /* bytes of an event, or of a message's body, but to a large destination: see sherd_tell */
-
+/* The context of one call of receive. */
 struct sherd_ctx;
 
-/* Bytes of any meaning; lent unless a function says otherwise. */
+/* Bytes that the library does not interpret. Lent, unless a function says
+ * otherwise. `data` may be null when `size` is 0. */
 struct sherd_bytes {
-    const void *data;
-    size_t size;
+    const void *data; /* the first byte */
+    size_t size;      /* in bytes */
 };
 
-/* An actor's name as a value: copy it, compare it, keep it, send it in a body. It means one incarnation: when that has
- * ended, messages to it end as SHERD_REASON_NO_SUCH_ACTOR. All zero = nobody. An actor of a JVM node has one too, by its path; it
- * is for the node that read the path alone, which keeps the last 16,384 of them. */
+/* Names one incarnation of an actor. It is a value: copy it, compare it, keep
+ * it, send it in a body. All zero names nobody. After the incarnation has
+ * ended, messages to it end as SHERD_REASON_NO_SUCH_ACTOR.
+ *
+ * The ref of a JVM actor is valid only on the node that got it, and as long as
+ * it is one of the latest 16,384 of its lane. */
 struct sherd_ref {
     uint64_t node;  /* the uid of the node's incarnation */
-    uint64_t actor; /* lane, slot and generation on it */
+    uint64_t actor; /* the lane, the slot and the generation there */
 };
 
-/* What a message is. */
+/* ---- messages ---- */
+
+/* The kind of a message. The comments name the fields of sherd_msg that it
+ * sets. */
 enum sherd_kind {
-    SHERD_MESSAGE,     /* sent by a tell or an ask; `msg`, `body`, `sender` */
-    SHERD_STARTED,     /* the first message of every incarnation; a persistent entity has been recovered by then. `body`: what
-                          sherd_spawn was given */
-    SHERD_STOPPING,    /* the last one: hand-off, passivation, sherd_stop, the node's end (see stop_msg) */
-    SHERD_TIMER,       /* a timer ran out; `tag` */
-    SHERD_ANSWER,      /* the answer to an ask; `tag` of the ask, `msg`, `body` */
-    SHERD_NO_ANSWER,   /* an ask ended without one; `tag`, `reason`, `stage`, `where` */
-    SHERD_UNDELIVERED, /* a tell of this actor was not delivered; `msg`, `reason`; only if the behavior wants them */
-    SHERD_TERMINATED,  /* a watched actor has ended or its node was removed; `sender` is the watched ref */
-    SHERD_CLUSTER,     /* what a subscriber hears of the cluster: sherd/cluster.h */
-    SHERD_SHUTDOWN,    /* a phase of the node's end has begun in which this actor has a task; `msg`: sherd/shutdown.h */
-    SHERD_DATA,        /* an answer of distributed data, or a value that has changed: sherd/ddata.h; `msg`, `tag` */
-    SHERD_JOB          /* a job has ended: sherd/job.h; `tag`, `sender` */
+    /* A tell or an ask: msg, body, sender. */
+    SHERD_MESSAGE,
+    /* The first message of every incarnation. A persistent entity has been
+     * recovered by then. body: what sherd_spawn was given. */
+    SHERD_STARTED,
+    /* The last message: sherd_stop, passivation, hand-off, the end of the node.
+     * An entity with a stop_msg gets that instead (sherd/system.h). */
+    SHERD_STOPPING,
+    /* A timer has run out: tag. */
+    SHERD_TIMER,
+    /* The answer to an ask: tag of the ask, msg, body, sender. */
+    SHERD_ANSWER,
+    /* An ask ended without an answer: tag, reason, stage, where. */
+    SHERD_NO_ANSWER,
+    /* A tell of this actor was not delivered: msg, reason. It comes only if
+     * the behavior wants it, and not for messages that a broken connection
+     * lost: those are only counted. */
+    SHERD_UNDELIVERED,
+    /* A watched actor has ended, or its node was removed: sender. */
+    SHERD_TERMINATED,
+    /* Events of the cluster: sherd/cluster.h. msg. */
+    SHERD_CLUSTER,
+    /* A phase of the shutdown has begun: sherd/shutdown.h. msg: the phase. */
+    SHERD_SHUTDOWN,
+    /* Distributed data, an answer or a change: sherd/ddata.h. msg, tag. */
+    SHERD_DATA,
+    /* A job has ended: sherd/job.h. tag, sender. */
+    SHERD_JOB
 };
 
+/* One message. All of it is lent. */
 struct sherd_msg {
-    enum sherd_kind kind;
+    enum sherd_kind kind;     /* which of the following fields are set */
     uint32_t msg;             /* the application's number of the message */
-    uint32_t tag;             /* of the timer, ask, job, or call of distributed data */
-    enum sherd_reason reason; /* of NO_ANSWER and UNDELIVERED */
-    enum sherd_stage stage;   /* of NO_ANSWER */
-    struct sherd_ref sender;  /* nobody when sent from outside an actor */
-    struct sherd_bytes body;  /* lent */
-    const char *where;        /* of NO_ANSWER: the node it was sent to, "host:port", or ""; lent */
+    uint32_t tag;             /* the number that this actor gave the call */
+    enum sherd_reason reason; /* why there is no answer or delivery */
+    enum sherd_stage stage;   /* how far the ask's message had come */
+    struct sherd_ref sender;  /* all zero: no actor has sent it */
+    /* The library frees it after receive returns. Aligned to 8 bytes. */
+    struct sherd_bytes body;
+    const char *where; /* the node asked, "host:port", or "" */
 };
 
-/* What an actor wants after a message. */
+/* ---- behavior ---- */
+
+/* The wish of an actor after a message. */
 enum sherd_next {
+    /* The next message. */
     SHERD_CONTINUE,
-    SHERD_STOP, /* end this incarnation; an entity is started again by the next message to its id */
-    SHERD_FAIL  /* something is wrong with the state: end it; an entity with waiting messages starts anew, after a while that grows where it fails again and again. Logged */
+    /* The end of this incarnation. The next message to an entity's id starts
+     * the entity again. */
+    SHERD_STOP,
+    /* The end, because the state is wrong. The log names the actor; an asker
+     * without an answer gets SHERD_REASON_HANDLER_FAILED. An entity with
+     * waiting messages starts again. If its start fails too, it waits before
+     * the next one: about 0.2 s, then longer, up to about 10 s. */
+    SHERD_FAIL
 };
 
-/* The whole of an actor. Copied at registration; the functions and texts must live as long as the system. */
+/* The definition of an actor. The library copies the struct; the functions and
+ * the name must stay valid until sherd_close returns. */
 struct sherd_behavior {
-    const char *name;  /* for logs and status */
-    size_t state_size; /* `self` points to this many bytes, zeroed before the first message */
-    /* Handles one message. Never blocks: what takes long is a job (sherd/job.h). A handler that takes longer than 100 ms is
-     * reported in the log and counted (slow-handler.report-after, SHERD_HANDLERS_SLOW). Required. */
+    /* For the log and the status. */
+    const char *name;
+    /* The size of the state. `self` points to this many bytes, zeroed before
+     * the first message and aligned to 16 bytes, enough for every C type. */
+    size_t state_size;
+    /* Handles one message. Required. It runs on the actor's lane, one of the
+     * library's threads, always the same for one incarnation. It must not
+     * block: slow work is a job (sherd/job.h). A call that takes more than
+     * 100 ms is logged and counted (slow-handler.report-after). */
     enum sherd_next (*receive)(struct sherd_ctx *ctx, void *self,
                                const struct sherd_msg *msg);
-    /* Applies one event to the state: used by sherd_persist and by replay alike, so it only changes `self`. Its presence
-     * makes an entity persistent. */
+    /* Applies one event to the state. An entity that has this function is
+     * persistent. sherd_persist and recovery call it, on the lane. It must
+     * change nothing but `self`. The event is lent until apply returns; it
+     * may have any alignment. */
     void (*apply)(void *self, uint32_t type, struct sherd_bytes event);
-    /* Frees what the state owns; called once after the last message of every incarnation. May be null. */
+    /* Frees what the state owns, not the state itself. May be null. It runs
+     * once for each incarnation, after the last message, on the lane. For what
+     * sherd_halt has left it runs in sherd_close, without a SHERD_STOPPING. */
     void (*release)(void *self);
-    int wants_undelivered; /* 1: SHERD_UNDELIVERED messages are sent to this actor; 0: they are only counted */
+    /* 1: this actor gets SHERD_UNDELIVERED messages. 0: they are counted. */
+    int wants_undelivered;
 };
 
-/* This actor. */
-SHERD_API struct sherd_ref sherd_self(const struct sherd_ctx *ctx);
-/* The entity's id (lent for this call of receive, with a zero byte behind it) and its type; a plain actor has an empty id and
- * its behavior's name. */
-SHERD_API struct sherd_bytes sherd_id(const struct sherd_ctx *ctx);
-SHERD_API const char *sherd_type(const struct sherd_ctx *ctx);
-/* Monotonic milliseconds of this turn; wall-clock milliseconds since 1970 of this turn. */
-SHERD_API uint64_t sherd_now(const struct sherd_ctx *ctx);
-SHERD_API int64_t sherd_wall(const struct sherd_ctx *ctx);
+/* ---- sending ---- */
 
-/* Sends a message to an actor, at most once, in order between two actors. Body copied. A body above SHERD_BODY_MAX is
- * not sent and ends as SHERD_REASON_TOO_LARGE, unless akka.remote.artery.large-message-destinations of this node names the path of
- * whom it is for: it may have 16 KiB less than maximum-large-frame-size then, 2,080,768 bytes by default, and goes by a connection of
- * its own. An actor's path is "/user/a" and the 16 hexadecimal digits of sherd_ref's `actor`, an entity's "/system/sharding/TYPE", that
- * of who waits for an answer begins with "/temp/". A message to an actor for which 1,000,000 messages wait (an entity: mailbox_max), or to a
- * lane whose waiting messages take 1 GiB, as SHERD_REASON_MAILBOX_FULL. The same rules hold for all senders below. */
+/* Sends a message to an actor, at most once. Two messages from one actor to
+ * another arrive in the order in which they were sent.
+ *
+ * to: nobody and ended incarnations are fine; the message is undelivered then.
+ * msg: the application's own number.
+ * body: copied, at most SHERD_BODY_MAX bytes.
+ * Result: none. A message that is not delivered is counted by its reason.
+ * Limits: 1,000,000 messages wait for one actor, mailbox_max for one entity,
+ * and 1 GiB of messages for one lane; then SHERD_REASON_MAILBOX_FULL. The same
+ * rules hold for all functions that send. */
 SHERD_API void sherd_tell(struct sherd_ctx *ctx, struct sherd_ref to,
                           uint32_t msg, struct sherd_bytes body);
-/* Sends to the entity (type, id), which is started if it is not running, wherever its shard lives. Order is kept from
- * this lane's region to the entity, across look-up, hand-off and restart; a message that could only arrive behind a later
- * one ends as SHERD_REASON_HANDED_OFF. type and id: texts with a zero byte, copied. */
+
+/* Sends a message to an entity, at most once, wherever its shard lives. An
+ * entity that does not run is started.
+ *
+ * Messages from one lane to one entity arrive in order, also while the shard
+ * moves: they wait for the new home on their sender's node. A message that
+ * could only arrive after a later one ends as SHERD_REASON_HANDED_OFF.
+ * docs/guide/concepts.md tells the life of a message.
+ *
+ * type: a registered type, or NAME@DATA_CENTER for another data center.
+ * id: 1 to SHERD_ID_MAX bytes. Both are texts, copied.
+ * body: as for sherd_tell. */
 SHERD_API void sherd_entity_tell(struct sherd_ctx *ctx, const char *type,
                                  const char *id, uint32_t msg,
                                  struct sherd_bytes body);
-/* Sends to an actor of any node by its path as JVM nodes write it, "akka://System@host:port/user/name", with or without "#uid"; its
- * answers have a sender, whose ref is cheaper from then on. Ends as SHERD_REASON_NO_SUCH_ACTOR when it is no path, or longer than
- * SHERD_PATH_MAX; as SHERD_REASON_NODE_GONE when no node at that address is known. path: a text with a zero byte, copied. */
-SHERD_API void sherd_path_tell(struct sherd_ctx *ctx, const char *path,
-                               uint32_t msg, struct sherd_bytes body);
-/* Asks: exactly one SHERD_ANSWER or SHERD_NO_ANSWER with this tag comes back, at the latest after timeout_ms (1 to
- * 3,600,000). An ask belongs to this incarnation: when it ends the ask is closed and a late answer is counted as
- * SHERD_REASON_ASKER_GONE. An entity with open asks is not passivated for idleness. Of more than 65,535 open asks and jobs of an actor
- * those above end at once, as SHERD_REASON_BUFFER_FULL. */
+
+/* Send a message and ask for an answer: exactly one SHERD_ANSWER or
+ * SHERD_NO_ANSWER with this tag follows.
+ *
+ * tag: comes back with the answer; the actor chooses it.
+ * timeout_ms: 1 to 3,600,000; other values are moved into that range.
+ * The rest is as for sherd_tell and sherd_entity_tell.
+ *
+ * An ask belongs to this incarnation. After its end a late answer is counted as
+ * SHERD_REASON_ASKER_GONE. An entity with open asks is not passivated for
+ * idleness.
+ * Limits: one actor has at most 65,535 open asks and jobs; one more ends at
+ * once as SHERD_REASON_BUFFER_FULL. */
 SHERD_API void sherd_ask(struct sherd_ctx *ctx, struct sherd_ref to,
                          uint32_t msg, struct sherd_bytes body, uint32_t tag,
                          uint64_t timeout_ms);
@@ -130,81 +179,184 @@ SHERD_API void sherd_entity_ask(struct sherd_ctx *ctx, const char *type,
                                 const char *id, uint32_t msg,
                                 struct sherd_bytes body, uint32_t tag,
                                 uint64_t timeout_ms);
-/* Starts the entity (type, id), wherever its shard lives, if it does not run: without a message, and without an answer; sent at most once,
- * in order with what is told to it. Who wants to know that it runs asks it something (sherd_entity_ask), which starts it, too: an answer says more than
- * that a start was begun, since it comes when the entity has recovered, and where it is remembered when that is stored. An unknown type and an id that is empty or too long are
- * ignored. */
+
+/* Starts an entity that does not run, without a message and without an answer.
+ * Sent at most once, in order with the tells to it.
+ *
+ * type, id: as for sherd_entity_tell. An unknown type and a wrong id are
+ * ignored. If you must know that the entity runs, ask it something: it answers
+ * after its recovery, and a remembered entity after its start is stored. */
 SHERD_API void sherd_entity_start(struct sherd_ctx *ctx, const char *type,
                                   const char *id);
-/* Answers the message that is being handled: to an ask it is the answer, to a tell a message to the sender. A second
- * answer, or one to nobody, is dropped and counted. */
+
+/* Sends a message to an actor of any node by its path. Answers come with a
+ * sender; its ref is cheaper from then on.
+ *
+ * path: as JVM nodes write it, "akka://System@host:port/user/name", with or
+ * without "#uid"; at most SHERD_PATH_MAX bytes, copied. A text that is no path
+ * ends as SHERD_REASON_NO_SUCH_ACTOR, an unknown node as
+ * SHERD_REASON_NODE_GONE.
+ * body: as for sherd_tell. */
+SHERD_API void sherd_path_tell(struct sherd_ctx *ctx, const char *path,
+                               uint32_t msg, struct sherd_bytes body);
+
+/* ---- answering ---- */
+
+/* Answers the message that is being handled, a SHERD_MESSAGE or SHERD_JOB. The
+ * answer to a tell is a message to the sender.
+ *
+ * body: as for sherd_tell. An answer that is too large ends the ask as
+ * SHERD_REASON_TOO_LARGE.
+ * A second answer, and an answer to nobody, are dropped and counted
+ * (SHERD_REPLIES_DROPPED). */
 SHERD_API void sherd_reply(struct sherd_ctx *ctx, uint32_t msg,
                            struct sherd_bytes body);
-/* Who waits for the answer to a message, as a value to be kept in `self`. All zero: nobody. */
+
+/* Where an answer is due. A value: keep it in the state. All zero: nowhere. */
 struct sherd_question {
-    struct sherd_ref asker;
-    uint64_t number; /* of the ask; 0: it was a tell */
+    struct sherd_ref asker; /* the receiver of the answer */
+    uint64_t number;        /* of the ask; 0: it was a tell */
 };
-/* Takes over the answer to the message that is being handled: sherd_reply does not answer it any more, sherd_answer does, in any later
- * call of this incarnation. Whoever asked waits meanwhile, for as long as its ask does; one that is never answered ends as
- * SHERD_REASON_TIMEOUT. Nobody when the message has its answer already or came from nobody. */
+
+/* Takes the answer over from sherd_reply, to give it later with sherd_answer,
+ * in any call of this incarnation. The asker's time-out goes on.
+ *
+ * Result: nowhere, if the message came from nobody or is answered already. */
 SHERD_API struct sherd_question sherd_reply_later(struct sherd_ctx *ctx);
-/* Answers as sherd_reply does, and makes *question nobody's; to nobody it is dropped and counted. */
+
+/* Answers a question as sherd_reply does, and sets *question to nowhere. An
+ * answer to nowhere is dropped and counted. */
 SHERD_API void sherd_answer(struct sherd_ctx *ctx,
                             struct sherd_question *question, uint32_t msg,
                             struct sherd_bytes body);
-/* Passes the message that is being handled on, unchanged, with its sender and its ask. */
+
+/* Passes the SHERD_MESSAGE that is being handled on to another actor, with its
+ * sender and its ask. It counts as this actor's answer. */
 SHERD_API void sherd_forward(struct sherd_ctx *ctx, struct sherd_ref to);
 
-/* Sends SHERD_TIMER with this tag to this actor after delay_ms; the same tag again replaces the timer. An actor has at most 1,024
- * timers, and all of a lane have 4,194,304 timers and open asks together: one more never runs out, and an error in the log says so. */
+/* ---- this actor ---- */
+
+/* Returns this incarnation's ref. */
+SHERD_API struct sherd_ref sherd_self(const struct sherd_ctx *ctx);
+/* Returns the entity's id, lent, with a zero byte after it. A plain actor has
+ * an empty id. */
+SHERD_API struct sherd_bytes sherd_id(const struct sherd_ctx *ctx);
+/* Returns the entity's type, lent. A plain actor has its behavior's name. */
+SHERD_API const char *sherd_type(const struct sherd_ctx *ctx);
+/* Returns the time of this turn of the lane in milliseconds, by a clock that
+ * never goes back. */
+SHERD_API uint64_t sherd_now(const struct sherd_ctx *ctx);
+/* Returns the time of this turn as milliseconds since 1970, by the wall
+ * clock. */
+SHERD_API int64_t sherd_wall(const struct sherd_ctx *ctx);
+
+/* ---- timers ---- */
+
+/* Sends SHERD_TIMER with this tag to this actor, once, after delay_ms
+ * milliseconds. A timer with the same tag is replaced. Timers end with the
+ * incarnation.
+ *
+ * Limits: 1,024 timers of one actor; 4,194,304 timers and open asks of a lane.
+ * A timer beyond them never runs out, and the log has an error. */
 SHERD_API void sherd_timer(struct sherd_ctx *ctx, uint32_t tag,
                            uint64_t delay_ms);
+/* Cancels a timer. A tag without a timer is ignored. */
 SHERD_API void sherd_timer_cancel(struct sherd_ctx *ctx, uint32_t tag);
 
-/* Starts a plain actor on this lane. `init` becomes the body of its SHERD_STARTED message; copied. Its ref is good at once. That of a
- * persistent entity begins when what the entity has persisted is durable (sherd_persist): then it gets what waits for it; it ends
- * without having run, its state only released, when that cannot be stored. Nobody when it is refused: `init` is above SHERD_BODY_MAX,
- * the node is closing, or, with an error in the log, the lane has 16,777,215 actors and entities, or knows 4,096 different behaviors. */
+/* ---- other actors ---- */
+
+/* Starts a plain actor on this lane.
+ *
+ * behavior: copied. init: the body of its SHERD_STARTED message, copied, at
+ * most SHERD_BODY_MAX bytes.
+ * Result: its ref, which is valid immediately; all zero, if init is too large,
+ * the node is closing, or a limit is reached.
+ *
+ * If a persistent entity calls it, the actor begins when the entity's events
+ * are durable. If they cannot be stored, the actor ends without having run.
+ * Limits: a lane has 16,777,215 actors and entities and 4,096 behaviors. The
+ * log has an error. */
 SHERD_API struct sherd_ref sherd_spawn(struct sherd_ctx *ctx,
                                        const struct sherd_behavior *behavior,
                                        struct sherd_bytes init);
-/* Asks an actor to end: it gets SHERD_STOPPING after the messages it already has. */
+
+/* Asks an actor to end: it gets SHERD_STOPPING, an entity its stop_msg, after
+ * the messages that it already has. */
 SHERD_API void sherd_stop(struct sherd_ctx *ctx, struct sherd_ref actor);
-/* Exactly one SHERD_TERMINATED follows when that actor ends, does not exist, or its node is removed. A lane has at most 4,194,304
- * watches by and of its actors: one more is none, and an error in the log says so. */
+
+/* Watches an actor: exactly one SHERD_TERMINATED follows when the actor ends,
+ * does not exist, or its node is removed.
+ *
+ * Limits: 4,194,304 watches by and of the actors of a lane. One more has no
+ * effect, and the log has an error. */
 SHERD_API void sherd_watch(struct sherd_ctx *ctx, struct sherd_ref actor);
+/* Ends a watch. */
 SHERD_API void sherd_unwatch(struct sherd_ctx *ctx, struct sherd_ref actor);
 
-/* Entities only. Ends this incarnation: it gets its stop message after the messages it already has; messages that arrive
- * meanwhile wait in the same mailbox and start the next incarnation. */
+/* ---- entities ---- */
+
+/* Ends this incarnation of an entity after the messages that it already has:
+ * it gets its stop_msg or SHERD_STOPPING. Later messages wait in the same
+ * mailbox and start the next incarnation. A remembered entity is forgotten.
+ * A plain actor's call is ignored. */
 SHERD_API void sherd_passivate(struct sherd_ctx *ctx);
-/* Persistent entities only. Stores an event and applies it at once by apply(self, type, event). Everything that this
- * entity sends afterwards leaves it only when the event is durable, and the jobs and actors that it starts begin then; if it cannot
- * be stored the entity ends, those effects are dropped, open asks of others get SHERD_REASON_NOT_STORED, and the entity recovers
- * from the journal. */
+
+/* Stores an event of a persistent entity, and calls apply with it at once.
+ *
+ * Whatever the entity sends afterwards, and the jobs and actors that it starts,
+ * wait until the event is durable. If it cannot be stored, the entity ends,
+ * those effects are dropped, the askers get SHERD_REASON_NOT_STORED, and the
+ * entity recovers from the journal. A durable event survives the end of the
+ * process. It survives the loss of the host only as far as the journal's file
+ * does: see sherd_options.journal.
+ *
+ * type: the application's number of the kind of event. event: copied.
+ * Limits: an event above SHERD_BODY_MAX bytes cannot be stored. An entity with
+ * 1,000 events or 1 MiB of them under way gets no message until some are
+ * durable. An actor that is not persistent only gets an error in the log. */
 SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
                              struct sherd_bytes event);
-/* Number of events of this entity so far, stored or being stored. */
+
+/* Returns the number of this entity's events, stored or being stored. */
 SHERD_API uint64_t sherd_sequence(const struct sherd_ctx *ctx);
 
-/* How much a log line matters. options.log_level, sherd_log and the log
- * function use this one scale: a smaller number matters more. */
+/* ---- log ---- */
+
+/* How much a line of the log matters. sherd_options.log_level, sherd_log and
+ * the log function use this scale: a smaller number matters more. */
 enum sherd_log_level {
     SHERD_LOG_ERROR = 1, /* something failed */
     SHERD_LOG_WARNING,   /* something may fail, or needs an operator */
-    SHERD_LOG_INFO,      /* what an operator wants to see of normal work */
+    SHERD_LOG_INFO,      /* normal work that an operator wants to see */
     SHERD_LOG_DEBUG      /* details for a developer */
 };
 
-/* Writes a line to the log with this actor's type, shard and id; printf's
- * format. level: below SHERD_LOG_ERROR counts as SHERD_LOG_ERROR, above
- * SHERD_LOG_DEBUG as SHERD_LOG_DEBUG. What the format has behind `key=` stays
- * one value, in quotes if it must be; other texts from outside do not belong
- * there. */
+/* Writes a line to the log, with this actor's type, shard and id.
+ *
+ * level: a value below SHERD_LOG_ERROR counts as SHERD_LOG_ERROR, a value above
+ * SHERD_LOG_DEBUG as SHERD_LOG_DEBUG.
+ * format: as for printf, "what happened key=%s". The text of an argument after
+ * `key=` stays one value, quoted if needed. Texts from outside the program
+ * belong only there.
+ * Limits: text after about 1,000 bytes is cut. */
 SHERD_API void sherd_log(struct sherd_ctx *ctx, enum sherd_log_level level,
                          const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* ---- limits ---- */
+
+#define SHERD_ID_MAX 255   /* bytes of an entity's id */
+#define SHERD_TYPE_MAX 127 /* bytes of an entity type's name */
+#define SHERD_PATH_MAX 255 /* bytes of a path: sherd_path_tell */
+
+/* Bytes of an event, and of a message's body. A larger body ends as
+ * SHERD_REASON_TOO_LARGE, unless akka.remote.artery.large-message-destinations
+ * of this node names the receiver's path. Such a body has its own connection
+ * and may have maximum-large-frame-size less 16 KiB, by default 2,080,768
+ * bytes. Paths: an actor's is "/user/a" and the 16 hexadecimal digits of
+ * sherd_ref.actor; an entity's is "/system/sharding/TYPE"; that of an ask
+ * begins with "/temp/". */
+#define SHERD_BODY_MAX 200000
 
 #ifdef __cplusplus
 }

@@ -1,22 +1,10 @@
-/* The cluster as actors see it: its members, who is reachable, who leads, and every change of that as a message.
+/* The cluster as actors see it: members, reachability, leaders, and every
+ * change as a message.
  *
- * An actor subscribes; it is first told the state, then each change, in order, as messages of kind SHERD_CLUSTER. Each carries
- * one or more events, read with sherd_cluster_next:
- *
- *   case SHERD_CLUSTER:
- *       while (sherd_cluster_next(msg, &at, &event))
- *           if (event.kind == SHERD_MEMBER_UP)
- *               printf("%s is up\n", event.member.address);
- *
- * What a node sees is its own view: others may see the same a moment earlier or later. One change of the view is told in this
- * order: removals, changes of status (both by address), unreachable, reachable, the same of data centers, leader, leaders of
- * roles. A member that is unreachable is still a member: what ran there may still run, until it is removed.
- * Each change is told; but where more changes at once than is told in a turn (64), as in a large cluster of which a part dies, a member may
- * change again before it was told: then the outcome is told alone, and the counter SHERD_CHANGES_FOLDED grows.
- *
- * Each data center (akka.cluster.multi-data-center.self-data-center) has its own leader, its own coordinators and shards, and its
- * own reachability: a member of another data center is never told unreachable, but its data center is, when the way there or the
- * member that is asked seems to be gone. That has no further effect: nobody is downed across data centers, and both go on. */
+ * An actor subscribes. It gets the present state first, then each change, in
+ * order, as messages of the kind SHERD_CLUSTER. Texts in them are lent: they
+ * live as long as the message. A node sees its own view; other nodes may see
+ * the same a moment earlier or later. Guide: docs/guide/concepts.md. */
 #ifndef SHERD_CLUSTER_H
 #define SHERD_CLUSTER_H
 
@@ -26,36 +14,65 @@
 extern "C" {
 #endif
 
+/* An example; examples/members.c is a whole program:
+ *
+ *   case SHERD_STARTED:
+ *       return sherd_cluster_subscribe(ctx, SHERD_EVENTS_MEMBERS,
+ *                                      SHERD_EVENTS_FIRST)
+ *                  ? SHERD_FAIL : SHERD_CONTINUE;
+ *   case SHERD_CLUSTER:
+ *       for (size_t at = 0; sherd_cluster_next(msg, &at, &event);)
+ *           if (event.kind == SHERD_MEMBER_UP)
+ *               printf("%s is up\n", event.member.address);
+ */
+
+/* ---- events ---- */
+
+/* The place of a member in its life. */
 enum sherd_member_status {
-    SHERD_JOINING,
-    SHERD_UP,
-    SHERD_LEAVING,
-    SHERD_EXITING,
-    SHERD_DOWN,
-    SHERD_REMOVED,
-    SHERD_WEAKLY_UP, /* as up, but not agreed on yet: hosts no shards and no singletons */
-    SHERD_PREPARING_FOR_SHUTDOWN, /* of the whole cluster */
-    SHERD_READY_FOR_SHUTDOWN
+    SHERD_JOINING,                /* it has asked to be a member */
+    SHERD_UP,                     /* it is a member, and hosts shards */
+    SHERD_LEAVING,                /* it wants to leave */
+    SHERD_EXITING,                /* it is about to be removed */
+    SHERD_DOWN,                   /* it was declared dead */
+    SHERD_REMOVED,                /* it is no member any more */
+    SHERD_WEAKLY_UP,              /* up without agreement: hosts no shards */
+    SHERD_PREPARING_FOR_SHUTDOWN, /* the whole cluster is about to end */
+    SHERD_READY_FOR_SHUTDOWN      /* the same, and this member is ready */
 };
 
-/* What happened: name, text. */
+/* The kinds of events: name, text. */
 #define SHERD_CLUSTER_EVENTS(X)                                                \
+    /* The status of a member has become joining, weakly up, up. */            \
     X(SHERD_MEMBER_JOINED, "joined")                                           \
     X(SHERD_MEMBER_WEAKLY_UP, "weakly up")                                     \
     X(SHERD_MEMBER_UP, "up")                                                   \
-    X(SHERD_MEMBER_LEFT, "left")     /* it wants to leave: status leaving */   \
-    X(SHERD_MEMBER_EXITED, "exited") /* it is leaving: status exiting */       \
-    X(SHERD_MEMBER_DOWNED, "downed") /* declared dead */                       \
+    /* It wants to leave: leaving. */                                          \
+    X(SHERD_MEMBER_LEFT, "left")                                               \
+    /* It is about to be removed: exiting. */                                  \
+    X(SHERD_MEMBER_EXITED, "exited")                                           \
+    /* It was declared dead: down. */                                          \
+    X(SHERD_MEMBER_DOWNED, "downed")                                           \
+    /* The whole cluster ends: sherd_prepare_shutdown. */                      \
     X(SHERD_MEMBER_PREPARING_FOR_SHUTDOWN, "preparing for shutdown")           \
     X(SHERD_MEMBER_READY_FOR_SHUTDOWN, "ready for shutdown")                   \
-    X(SHERD_MEMBER_REMOVED, "removed") /* see previous: after down or after exiting */ \
-    X(SHERD_MEMBER_UNREACHABLE, "unreachable") /* never this node itself, nor of another data center */ \
-    X(SHERD_MEMBER_REACHABLE, "reachable") /* again */                         \
-    X(SHERD_DATA_CENTER_UNREACHABLE, "data center unreachable") /* another one: a member there does not answer */ \
-    X(SHERD_DATA_CENTER_REACHABLE, "data center reachable") /* again: all that are asked do */ \
+    /* It is no member any more. `previous` is down or exiting. */             \
+    X(SHERD_MEMBER_REMOVED, "removed")                                         \
+    /* Its heartbeats do not come, or come again. Never about this node, nor   \
+     * about a member of another data center. An unreachable member is still   \
+     * a member: what ran there may still run, until it is removed. */         \
+    X(SHERD_MEMBER_UNREACHABLE, "unreachable")                                 \
+    X(SHERD_MEMBER_REACHABLE, "reachable")                                     \
+    /* Another data center: a member there does not answer; all do again. */   \
+    X(SHERD_DATA_CENTER_UNREACHABLE, "data center unreachable")                \
+    X(SHERD_DATA_CENTER_REACHABLE, "data center reachable")                    \
+    /* Another member leads, or none. The second is about one `role`. */       \
     X(SHERD_LEADER_CHANGED, "leader")                                          \
-    X(SHERD_ROLE_LEADER_CHANGED, "role leader") /* see role */                 \
-    X(SHERD_CLUSTER_SHUTTING_DOWN, "shutting down") /* this node is out, also as one that was never in, or that was downed, whose entities end without hearing it; the removal of every member follows, and that nobody leads */
+    X(SHERD_ROLE_LEADER_CHANGED, "role leader")                                \
+    /* This node is no member any more, or never was one. The removal of each  \
+     * member follows, and that nobody leads. Entities of a downed node end    \
+     * without this event. */                                                  \
+    X(SHERD_CLUSTER_SHUTTING_DOWN, "shutting down")
 
 enum sherd_cluster_event_kind {
 #define X(name, text) name,
@@ -64,10 +81,44 @@ enum sherd_cluster_event_kind {
         SHERD_CLUSTER_EVENT_COUNT
 };
 
+/* Returns the text of a kind of event, such as "up": a constant.
+ * Threads: any. */
 SHERD_API const char *
-sherd_cluster_event_text(enum sherd_cluster_event_kind kind); /* "up"; a literal */
+sherd_cluster_event_text(enum sherd_cluster_event_kind kind);
 
-/* Sets of kinds of events, to be joined by |. */
+/* A member. */
+struct sherd_cluster_member {
+    const char *address;             /* "host:port"; "": there is none */
+    uint64_t uid;                    /* of its incarnation */
+    enum sherd_member_status status; /* its place in its life */
+    /* 0 before it was up. In one data center the member with the smaller number
+     * is older. */
+    uint32_t up_number;
+    int reachable; /* 1: its heartbeats come */
+    int self;      /* 1: it is this node */
+    /* 1 in a state, if the member has this node's version of the membership.
+     * When all members have, they agree. 0 in a change. */
+    int seen;
+    const char *app_version; /* akka.cluster.app-version there */
+    const char *data_center; /* the data center it is in */
+    /* Texts one after the other, each with its zero byte; an empty one ends
+     * them: sherd_cluster_has_role. */
+    const char *roles;
+};
+
+/* One event. */
+struct sherd_cluster_event {
+    enum sherd_cluster_event_kind kind; /* the kind */
+    /* The member it is about. LEADER and ROLE_LEADER have the leader, if there
+     * is one. DATA_CENTER_... have only data_center. */
+    struct sherd_cluster_member member;
+    enum sherd_member_status previous; /* of REMOVED: its last status before */
+    const char *role;                  /* of ROLE_LEADER; else "" */
+};
+
+/* ---- subscribing ---- */
+
+/* Sets of kinds of events. Combine them with |. */
 #define SHERD_EVENT(kind) (UINT32_C(1) << (kind))
 #define SHERD_EVENTS_MEMBERS (SHERD_EVENT(SHERD_MEMBER_REMOVED + 1) - 1)
 #define SHERD_EVENTS_REACHABILITY                                              \
@@ -78,56 +129,63 @@ sherd_cluster_event_text(enum sherd_cluster_event_kind kind); /* "up"; a literal
      SHERD_EVENT(SHERD_DATA_CENTER_REACHABLE))
 #define SHERD_EVENTS_ALL (SHERD_EVENT(SHERD_CLUSTER_EVENT_COUNT) - 1)
 
-/* Texts are lent as long as the message. */
-struct sherd_cluster_member {
-    const char *address; /* "host:port"; "" = there is none */
-    uint64_t uid;        /* of its incarnation */
-    enum sherd_member_status status;
-    uint32_t up_number; /* 0 before it was up; of two members of one data center the one with the smaller number is older */
-    int reachable;
-    int self; /* 1: this node */
-    int seen; /* of a state: it has seen the version of the membership that this node has; all have = they agree. Of a change: 0 */
-    const char *app_version;
-    const char *data_center;
-    const char *roles; /* one text after the other, each with its zero byte; an empty one ends them */
-};
-
-struct sherd_cluster_event {
-    enum sherd_cluster_event_kind kind;
-    struct sherd_cluster_member member; /* of LEADER and ROLE_LEADER: the leader, if any; of DATA_CENTER_...: no member, only data_center */
-    enum sherd_member_status previous;  /* of REMOVED: its last status before */
-    const char *role; /* of ROLE_LEADER; else "" */
-};
-
-/* As `msg` of a SHERD_CLUSTER message. */
+/* The `msg` of a SHERD_CLUSTER message. */
 enum sherd_cluster_message {
-    SHERD_CLUSTER_STATE = 1, /* all of the state: for each member the event of its status, then UNREACHABLE for those, data centers, LEADER and
-                                ROLE_LEADER; when this node is out, SHUTTING_DOWN alone. Of some thousand members it is several messages */
-    SHERD_CLUSTER_STATE_END, /* the same, and it is the whole or the last part */
-    SHERD_CLUSTER_CHANGE     /* one event */
+    /* A part of the present state: for each member the event of its status,
+     * then who is unreachable, data centers, leaders. On a node that is out:
+     * SHUTTING_DOWN alone. Some thousand members make several messages. */
+    SHERD_CLUSTER_STATE = 1,
+    /* The same, and it is the whole state or its last part. */
+    SHERD_CLUSTER_STATE_END,
+    /* One event. */
+    SHERD_CLUSTER_CHANGE
 };
 
+/* How the present state comes at first. */
 enum sherd_cluster_first {
-    SHERD_STATE_FIRST, /* a SHERD_CLUSTER_STATE_END with the present state whatever `events` says, then changes */
-    SHERD_EVENTS_FIRST /* what of the present state is in `events`, as changes: as if the actor had been there from the start */
+    /* As SHERD_CLUSTER_STATE and _END, whatever the set of events is. */
+    SHERD_STATE_FIRST,
+    /* As changes, those in the set: as if the actor had been there before. */
+    SHERD_EVENTS_FIRST
 };
 
-/* Subscribes the running actor to a set of events until this incarnation ends; a second call adds to the set, and tells the
- * state again. On a node that is in no cluster yet the state has no members. An actor whose mailbox was full, also in the midst
- * of SHERD_EVENTS_FIRST, hears the state anew when there is room. SHERD_EINVAL: not a set of events; SHERD_EFULL: too many
- * subscribers on this lane. */
+/* Subscribes this actor to events until this incarnation ends. A second call
+ * adds to the set, and the present state comes again.
+ *
+ * events: a set, SHERD_EVENTS_... or SHERD_EVENT(kind), combined with |.
+ * Result: 0; SHERD_EINVAL: no set of events; SHERD_EFULL: too many subscribers.
+ *
+ * One change of the view comes in this order: removals, then changes of status
+ * (both by address), unreachable, reachable, the same of data centers, the
+ * leader, the leaders of roles. On a node that is in no cluster yet the state
+ * has no members. An actor whose mailbox was full gets the state anew when
+ * there is room.
+ * Limits: 4,096 subscribers on a lane. A node tells 64 changes in a turn. If
+ * more happens, and a member changes again before its turn, only the outcome
+ * is told (SHERD_CHANGES_FOLDED). */
 SHERD_API SHERD_MUST_USE int
 sherd_cluster_subscribe(struct sherd_ctx *ctx, uint32_t events,
                         enum sherd_cluster_first first);
-/* Takes events out of the set; what is in the mailbox already still arrives. */
+
+/* Takes events out of the set. Those in the mailbox still arrive. */
 SHERD_API void sherd_cluster_unsubscribe(struct sherd_ctx *ctx,
                                          uint32_t events);
-/* The next event of a SHERD_CLUSTER message, lent; *at is 0 at first. 0 when there is none left. */
+
+/* Reads the next event of a SHERD_CLUSTER message.
+ *
+ * at: 0 for the first event; the call moves it on. event: filled; lent.
+ * Result: 1; 0: there is no further event. */
 SHERD_API int sherd_cluster_next(const struct sherd_msg *msg, size_t *at,
                                  struct sherd_cluster_event *event);
-/* 1 when the member has the role. */
+
+/* Returns 1 if the member has the role. */
 SHERD_API int sherd_cluster_has_role(const struct sherd_cluster_member *member,
                                      const char *role);
+
+/* Data centers. Each (akka.cluster.multi-data-center.self-data-center) has its
+ * own leader, coordinators and shards, and its own reachability. An unreachable
+ * data center has no further effect: no member is downed across data centers,
+ * and both go on. */
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,8 @@
-/* Errors and reasons of Sherd.
+/* Error codes, and the reasons why a message or an ask ended without success.
  *
- * Functions that can fail return 0 or a negative SHERD_E... code; details go to the log. A message that is not delivered
- * ends under exactly one reason of one closed list, counted for each, and told to whoever waits for an answer. */
+ * A function that can fail returns 0 or a negative SHERD_E... code. The log
+ * has the details. Every text from this header is a constant: it lives as long
+ * as the process. Guide: docs/guide/concepts.md. */
 #ifndef SHERD_ERROR_H
 #define SHERD_ERROR_H
 
@@ -11,70 +12,116 @@
 extern "C" {
 #endif
 
-/* name, code, text */
+/* The results of functions: name, value, text. The comments say what to do. */
 #define SHERD_ERRORS(X)                                                        \
+    /* The caller passed a wrong value. Fix the program. */                    \
     X(SHERD_EINVAL, -1, "an argument or option is not valid; see the log")     \
+    /* The log names the key, the file and the line. Fix the file. */          \
     X(SHERD_ECONFIG, -2, "the configuration has an error; see the log")        \
-    X(SHERD_EFULL, -3, "a queue is at its limit; try again later")             \
-    X(SHERD_ESTATE, -4, "not in this state of the system")                     \
-    X(SHERD_EEXIST, -5, "a type or name is registered already")                \
-    X(SHERD_ENOTYPE, -6, "no such entity type on this node")                   \
-    X(SHERD_EADDRESS, -7, "the address cannot be used or is in use")           \
-    X(SHERD_ESTORE, -8, "a store on disk cannot be used; see the log")         \
+    /* A queue or table is full. The call did nothing: try again later. */     \
+    X(SHERD_EFULL, -3, "a queue or table is full; try again later")            \
+    /* The call came before sherd_start, after it, or after the end. */        \
+    X(SHERD_ESTATE, -4, "the system has not started yet, or has ended")        \
+    /* Two entity types share a name or a path. Rename one. */                 \
+    X(SHERD_EEXIST, -5, "another entity type has this name or path")           \
+    /* sherd_entity_register was not called for the type. */                   \
+    X(SHERD_ENOTYPE, -6, "this node has registered no such entity type")       \
+    /* The host is not this machine's, or the port is in use. */               \
+    X(SHERD_EADDRESS, -7, "the address is not this machine's, or is in use")   \
+    /* The journal, a lease or durable keys. The log names the file. */        \
+    X(SHERD_ESTORE, -8, "files on disk cannot be used; see the log")           \
+    /* This node's settings or types do not fit the cluster's. */              \
     X(SHERD_EJOIN, -9, "the cluster refused this node; see the log")           \
-    X(SHERD_EDOWN, -10, "this node was downed or removed by the cluster")      \
+    /* Other nodes may run its entities already. Start a new process. */       \
+    X(SHERD_EDOWN, -10, "the cluster downed or removed this node")             \
+    /* No thread, no file descriptor or no memory was left. */                 \
     X(SHERD_ESYSTEM, -11, "the operating system refused; see the log")         \
-    X(SHERD_ETIME, -12, "the time ran out")                                    \
-    X(SHERD_ESTALLED, -13, "a handler blocks one of the node's lanes")
+    /* Each function says what it waited for. */                               \
+    X(SHERD_ETIME, -12, "a time limit was reached")                            \
+    /* The log names the lane. Move the slow work to a job: sherd/job.h. */    \
+    X(SHERD_ESTALLED, -13, "a handler blocked a lane for too long")
 
 #define X(name, code, text) name = (code),
 enum sherd_error { SHERD_ERRORS(X) };
 #undef X
 
-/* Why a message was not delivered, or an ask has no answer: name, text */
+/* Why a message was not delivered, or why an ask has no answer: name, text.
+ * Every such message ends under exactly one reason. A status counts them. */
 #define SHERD_REASONS(X)                                                       \
+    /* No failure: the message was delivered, or the ask answered. */          \
     X(SHERD_REASON_NONE, "none")                                               \
+    /* The time of the ask ran out. The message may have been handled. */      \
     X(SHERD_REASON_TIMEOUT, "no answer in time")                               \
+    /* The ref's incarnation has ended, or the path names no actor. */         \
     X(SHERD_REASON_NO_SUCH_ACTOR, "the actor does not exist or has stopped")   \
+    /* The sending or the receiving node has not registered the type. */       \
     X(SHERD_REASON_NO_SUCH_TYPE, "no entity type of that name on the node")    \
+    /* An id has 1 to SHERD_ID_MAX bytes. */                                   \
     X(SHERD_REASON_EMPTY_ID, "the entity id is empty or too long")             \
+    /* Too many messages wait for shards whose home is unknown or moving       \
+     * (cluster.sharding.buffer-size), or a node-wide table is full. */        \
     X(SHERD_REASON_BUFFER_FULL, "the region's buffer is full")                 \
+    /* The receiver is slower than its senders: see sherd_tell. */             \
     X(SHERD_REASON_MAILBOX_FULL, "the mailbox is full")                        \
+    /* The network or the peer is slower than this node's senders. */          \
     X(SHERD_REASON_LINK_FULL, "the link's queue to the node is full")          \
+    /* The message may or may not have been handled. */                        \
     X(SHERD_REASON_LINK_LOST, "the connection broke with the message on it")   \
+    /* The member was removed, or no node with that address is known. */       \
     X(SHERD_REASON_NODE_GONE, "the node left the cluster or is unknown")       \
+    /* See SHERD_BODY_MAX. */                                                  \
     X(SHERD_REASON_TOO_LARGE, "the message is larger than a frame may be")     \
+    /* An answer came too late: nobody waits for it any more. */               \
     X(SHERD_REASON_ASKER_GONE, "the asker has ended or its ask is closed")     \
+    /* The journal refused the event on which this message depends. */         \
     X(SHERD_REASON_NOT_STORED, "the event could not be stored")                \
+    /* Another node owns the shard: this node's writes are refused. */         \
     X(SHERD_REASON_FENCED, "the shard has a newer owner")                      \
+    /* The entity's events could not be read. The log says why. */             \
     X(SHERD_REASON_RECOVERY_FAILED, "the entity could not be recovered")       \
+    /* receive returned SHERD_FAIL. */                                         \
     X(SHERD_REASON_HANDLER_FAILED, "the handler failed on the message")        \
+    /* The message was still in the mailbox, or a job still open. */           \
     X(SHERD_REASON_STOPPED, "the receiver stopped before it read the message") \
+    /* A message from a JVM node in a format that this node cannot read. */    \
     X(SHERD_REASON_NO_HANDLER, "no serializer or handler knows the message")   \
+    /* This node ends. */                                                      \
     X(SHERD_REASON_SHUTTING_DOWN, "the node is shutting down")                 \
+    /* Delivery would have broken the order: see sherd_entity_tell. */         \
     X(SHERD_REASON_HANDED_OFF, "the shard moved while the message waited")
 
 #define X(name, text) name,
 enum sherd_reason { SHERD_REASONS(X) SHERD_REASON_COUNT };
 #undef X
 
-/* How far a message had come when its ask ran out of time: name, text. Stages on another node are known as far as that
- * node reported them; otherwise the stage is SHERD_STAGE_SENT. */
+/* How far the message of an ask was known to have come when the ask ended
+ * without an answer: name, text. Another node reports the later stages; as long
+ * as it has not, the stage is SHERD_STAGE_SENT. */
 #define SHERD_STAGES(X)                                                        \
+    /* It has not left the actor, or the stage is unknown. */                  \
     X(SHERD_STAGE_NONE, "not sent")                                            \
+    /* No node coordinates the entity type at the moment. */                   \
     X(SHERD_STAGE_NO_COORDINATOR, "no coordinator")                            \
+    /* The coordinator has not said yet which node hosts the shard. */         \
     X(SHERD_STAGE_HOME_UNKNOWN, "the home of the shard is unknown")            \
+    /* The shard moves to another node, and the message waits for that. */     \
     X(SHERD_STAGE_HANDING_OFF, "the shard is handing off")                     \
+    /* The entity reads its events from the journal. */                        \
     X(SHERD_STAGE_RECOVERING, "the entity is recovering")                      \
+    /* The receiver has messages to handle before this one. */                 \
     X(SHERD_STAGE_QUEUED, "queued in the entity's mailbox")                    \
+    /* It was sent to another node, which has reported nothing. */             \
     X(SHERD_STAGE_SENT, "sent to the node, no answer")                         \
+    /* receive was called with it. */                                          \
     X(SHERD_STAGE_DELIVERED, "delivered, not answered")
 
 #define X(name, text) name,
 enum sherd_stage { SHERD_STAGES(X) SHERD_STAGE_COUNT };
 #undef X
 
-/* The text of a code, a reason, a stage: a constant string; unknown values give "unknown". Any thread. */
+/* Return the text of an error code (0: "success"), a reason or a stage.
+ * An unknown value gives "unknown". Never null.
+ * Threads: any. */
 SHERD_API const char *sherd_strerror(int code);
 SHERD_API const char *sherd_reason_text(enum sherd_reason reason);
 SHERD_API const char *sherd_stage_text(enum sherd_stage stage);

@@ -1,4 +1,7 @@
-/* Marks what the library exports. */
+/* Macros that mark the functions of the library. A program need not use them.
+ *
+ * SHERD_API: the shared library exports the function.
+ * SHERD_MUST_USE: the compiler warns when a caller ignores the result. */
 #ifndef SHERD_EXPORT_H
 #define SHERD_EXPORT_H
 

@@ -1,4 +1,8 @@
-/* Sherd: cluster sharding for C. Includes everything that is public. */
+/* Sherd: cluster sharding for C. Includes every public header but
+ * sherd/sim.h, which belongs to another library.
+ *
+ * Begin with sherd/system.h (a node) and sherd/actor.h (entities and actors).
+ * docs/guide/README.md lists the guides. */
 #ifndef SHERD_H
 #define SHERD_H
 

@@ -1,15 +1,10 @@
-/* The graceful end of a node, phase by phase, and tasks of actors in it.
+/* The graceful end of a node in phases, and tasks of actors in them.
  *
- * sherd_leave, SIGTERM under sherd_run, and being made to leave by another node run the phases of the reference one after the
- * other. In a phase all its tasks begin at the same time; the next one begins when all are done or the phase's time is over. What
- * was not done in time is named in the log, and the end goes on. On a node that was declared dead others may act in its
- * place already: its entities end at once, the others do not listen to it any more, and tasks of all phases run, unless
- * cluster.run-coordinated-shutdown-when-down = off. sherd_wait and sherd_run tell SHERD_EDOWN.
- *
- * Settings of coordinated-shutdown.phases.TEXT, as in the reference: timeout; enabled = off leaves a phase out, but for those by which
- * others see the node leave; recover = off, of those before shards are handed off: where a task of it is late the end has failed,
- * once and for all, and the node stays what it is until sherd_halt or sherd_close (under sherd_run: a second signal), or until another
- * node makes it leave: then nothing keeps it. Names and order are fixed. The node's own steps have their own time unless theirs is set. */
+ * The phases are those of Akka's coordinated shutdown. sherd_leave, SIGTERM
+ * under sherd_run, and another node's sherd_leave_member run them in order. In
+ * a phase all its tasks begin at the same time; the next phase begins when they
+ * are done, or when the time of the phase is over. Then the log names the late
+ * tasks, and the end goes on. Guide: docs/guide/shutdown.md. */
 #ifndef SHERD_SHUTDOWN_H
 #define SHERD_SHUTDOWN_H
 
@@ -19,22 +14,33 @@
 extern "C" {
 #endif
 
-/* name, text as in the keys coordinated-shutdown.phases.TEXT.timeout. Actors may have tasks in each; where the node has something of
- * its own to do, that begins with them and both are awaited, but for the last phase, where actors stop once its tasks are done. */
+/* The phases in order: name, text. The text is that of the configuration keys,
+ * coordinated-shutdown.phases.TEXT.timeout. The comments say what the node
+ * itself does in a phase: it begins together with the tasks, and both are
+ * awaited. */
 #define SHERD_PHASES(X)                                                        \
     X(SHERD_BEFORE_SERVICE_UNBIND, "before-service-unbind")                    \
-    X(SHERD_SERVICE_UNBIND, "service-unbind") /* accept no new work */         \
-    X(SHERD_SERVICE_REQUESTS_DONE, "service-requests-done") /* finish what was accepted */ \
+    /* For tasks that stop to accept work. */                                  \
+    X(SHERD_SERVICE_UNBIND, "service-unbind")                                  \
+    /* For tasks that finish what was accepted. */                             \
+    X(SHERD_SERVICE_REQUESTS_DONE, "service-requests-done")                    \
     X(SHERD_SERVICE_STOP, "service-stop")                                      \
-    X(SHERD_BEFORE_CLUSTER_SHUTDOWN, "before-cluster-shutdown") /* entities of this node run until here */ \
+    /* The last phase in which entities of this node surely run. */            \
+    X(SHERD_BEFORE_CLUSTER_SHUTDOWN, "before-cluster-shutdown")                \
+    /* The node hands off its shards. */                                       \
     X(SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION,                                  \
-      "cluster-sharding-shutdown-region") /* shards are handed off */          \
-    X(SHERD_CLUSTER_LEAVE, "cluster-leave") /* this node hosts nothing any more; it is a member until the tasks are done */ \
-    X(SHERD_CLUSTER_EXITING, "cluster-exiting") /* singletons are handed over */ \
-    X(SHERD_CLUSTER_EXITING_DONE, "cluster-exiting-done") /* this node waits to be removed */ \
-    X(SHERD_CLUSTER_SHUTDOWN, "cluster-shutdown") /* it is no member any more */ \
+      "cluster-sharding-shutdown-region")                                      \
+    /* The node hosts nothing. When the tasks are done, it leaves. */          \
+    X(SHERD_CLUSTER_LEAVE, "cluster-leave")                                    \
+    /* The node hands over its singletons. */                                  \
+    X(SHERD_CLUSTER_EXITING, "cluster-exiting")                                \
+    /* The node waits to be removed. */                                        \
+    X(SHERD_CLUSTER_EXITING_DONE, "cluster-exiting-done")                      \
+    /* The node is no member any more. */                                      \
+    X(SHERD_CLUSTER_SHUTDOWN, "cluster-shutdown")                              \
     X(SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE, "before-actor-system-terminate")    \
-    X(SHERD_ACTOR_SYSTEM_TERMINATE, "actor-system-terminate") /* actors stop */
+    /* When the tasks are done, the actors stop. */                            \
+    X(SHERD_ACTOR_SYSTEM_TERMINATE, "actor-system-terminate")
 
 enum sherd_phase {
 #define X(name, text) name,
@@ -43,26 +49,58 @@ enum sherd_phase {
         SHERD_PHASE_COUNT
 };
 
-struct sherd_system;
-
-/* As sherd_leave, but the end begins with that phase: tasks of those before are not run, and behind
- * SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION shards are not handed off: what entities here have in their mailboxes is lost, and others start
- * them when this node is gone. Nothing where the end has begun. SHERD_EINVAL: no phase, or one behind SHERD_CLUSTER_LEAVE: who goes
- * without leaving calls sherd_halt. */
-SHERD_API SHERD_MUST_USE int sherd_leave_from(struct sherd_system *system,
-                                              enum sherd_phase from);
-SHERD_API const char *sherd_phase_text(enum sherd_phase phase); /* "service-stop"; a literal */
-
-/* Gives the running actor a task in a phase: when the phase begins it gets a message of kind SHERD_SHUTDOWN with the phase as
- * `msg`, and says by sherd_shutdown_done when it is done, in that call or later. An actor that ends is done. One task for each
- * actor and phase; name (1 to 255 bytes, copied) is for the log. Too late once the phase has begun: the task is not run, and the
- * log says so. A node that is in no cluster runs those of all phases, too. SHERD_EINVAL: no such phase, or no name. */
+/* Gives this actor a task in a phase. When the phase begins, the actor gets a
+ * SHERD_SHUTDOWN with the phase as `msg`. It calls sherd_shutdown_done when the
+ * task is done, in that call of receive or later. The end of the actor ends
+ * its tasks.
+ *
+ * name: 1 to 255 bytes, copied; for the log.
+ * Result: 0; SHERD_EINVAL: no such phase, or no name.
+ * Limits: one task for each actor and phase. After the phase has begun it is
+ * too late: the task does not run, and the log says so. */
 SHERD_API SHERD_MUST_USE int sherd_shutdown_task(struct sherd_ctx *ctx,
                                                  enum sherd_phase phase,
                                                  const char *name);
-/* Before the phase begins: takes the task back. */
+
+/* Ends a task: it is done. Before the phase begins, takes the task back. */
 SHERD_API void sherd_shutdown_done(struct sherd_ctx *ctx,
                                    enum sherd_phase phase);
+
+struct sherd_system;
+
+/* Begins the end with a later phase; sherd_leave begins with the first. Tasks
+ * of earlier phases do not run. Does nothing if the end has begun.
+ *
+ * If it begins after SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION, shards are not
+ * handed off: messages in the mailboxes of entities here are lost, and other
+ * nodes start the entities when this node is gone.
+ *
+ * from: at most SHERD_CLUSTER_LEAVE.
+ * Result: 0; SHERD_EINVAL: no phase, or a later one. sherd_halt ends the
+ * node without leaving.
+ * Threads: any; a signal's handler as for sherd_leave. */
+SHERD_API SHERD_MUST_USE int sherd_leave_from(struct sherd_system *system,
+                                              enum sherd_phase from);
+
+/* Returns the text of a phase, such as "service-stop": a constant.
+ * Threads: any. */
+SHERD_API const char *sherd_phase_text(enum sherd_phase phase);
+
+/* Special cases.
+ *
+ * A node that was downed: other nodes may act in its place already. Its
+ * entities end at once, and the others do not listen to it any more. The tasks
+ * of all phases run, unless cluster.run-coordinated-shutdown-when-down is off.
+ * sherd_wait returns SHERD_EDOWN. A node that is in no cluster runs the tasks
+ * of all phases, too.
+ *
+ * Settings of a phase, as in Akka: `timeout`. `enabled = off` leaves the phase
+ * out, except where others must see the node leave. `recover = off` has an
+ * effect in phases before the hand-off: if a task is late, the end has failed
+ * for good. The node stays a member until sherd_halt, sherd_close, a second
+ * signal under sherd_run, or until another node makes it leave. The names and
+ * the order of the phases are fixed. The node's own steps have times of their
+ * own unless timeout is set. */
 
 #ifdef __cplusplus
 }

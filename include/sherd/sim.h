@@ -1,17 +1,17 @@
-/* The simulator: a whole cluster of nodes in this process, on this thread, in a world made of one seed.
+/* The simulator: a whole cluster in this process, on one thread, in simulated
+ * time, to test entities under faults.
  *
- * The nodes are the production ones, control and lanes; what is simulated is the world: clocks, network, disk, crashes. A
- * cluster-hour takes a second to some seconds, and the same seed gives the same run, byte for byte, so that a failure found among
- * thousands of seeds is repeated by its number. Entities run unchanged: give their types to sherd_sim_open and test them
- * under faults as examples/hello_sim.c does.
+ * The nodes are those that you ship; the clocks, the network, the disks and
+ * the crashes are simulated. A seed decides everything: the same seed gives the
+ * same run, so a failure among thousands of seeds is repeated by its number.
+ * Link libsherd-sim.a in place of libsherd, which it contains (pkg-config
+ * sherd-sim, CMake sherd::sim). Guide: docs/guide/simulator.md; program:
+ * examples/hello_sim.c.
  *
- * Link libsherd-sim.a in place of libsherd: it contains all of it (pkg-config sherd-sim, CMake sherd::sim). One thread; one
- * simulation at a time is run, several may be open. Entities must be deterministic: no clock, no random numbers of their own, no
- * static data that outlives a simulation.
- *
- * The simulator checks by itself, at every event: at most one incarnation of an entity (while the operator downs nothing that
- * is alive), one coordinator of a type, the rules of hand-off, of membership, and of the journal (numbers without gaps, a single
- * writer); see sherd_sim_violation and docs/invariants.md. */
+ * Threads: all functions are called on one thread, for one simulation at a
+ * time; several may be open. Entities run there, too. They must be
+ * deterministic: they use no clock but sherd_now and sherd_wall, no random
+ * numbers of their own, and no static data that outlives a simulation. */
 #ifndef SHERD_SIM_H
 #define SHERD_SIM_H
 
@@ -24,61 +24,119 @@ extern "C" {
 
 struct sherd_sim;
 
+/* The most nodes of a simulation. */
 #define SHERD_SIM_NODES_MAX 1000
 
-/* What goes wrong by itself, drawn from the seed, until sherd_sim_heal, and in the first six simulated hours; to be joined by |. */
+/* Faults that come by themselves, drawn from the seed. Combine them with |.
+ * They end with sherd_sim_heal, and after the first six simulated hours. */
 enum sherd_sim_fault {
-    SHERD_SIM_CRASHES = 1,    /* nodes end without notice and are started again, later, under the same address */
-    SHERD_SIM_PAUSES = 2,     /* nodes stand still for up to minutes, and go on */
-    SHERD_SIM_PARTITIONS = 4, /* links are cut, in one direction or both, some of them or all of a node's */
-    SHERD_SIM_RESETS = 8,     /* connections break, with what was on them */
+    SHERD_SIM_CRASHES = 1,    /* nodes end without notice and start again */
+    SHERD_SIM_PAUSES = 2,     /* nodes stand still for up to minutes */
+    SHERD_SIM_PARTITIONS = 4, /* links are cut, in one or both directions */
+    SHERD_SIM_RESETS = 8,     /* connections break, with their content */
     SHERD_SIM_CLOCKS = 16,    /* wall clocks jump, clocks drift */
-    SHERD_SIM_DISK = 32,      /* the journal is slow, fails, is full, loses what was not synced */
+    SHERD_SIM_DISK = 32,      /* a slow, full or failing disk that forgets */
     SHERD_SIM_LEAVES = 64,    /* nodes leave gracefully and come back */
-    SHERD_SIM_ALL = 127
+    SHERD_SIM_ALL = 127       /* all of them */
 };
 
-/* Zero means the default. Copied by sherd_sim_open; types and what they point to must live as long as the simulation. */
+/* The options of a simulation. Zero means the default. */
 struct sherd_sim_options {
-    uint64_t seed;    /* of everything that is drawn */
-    uint32_t nodes;   /* 1 to SHERD_SIM_NODES_MAX; default 3; named by their index, from 0 */
-    uint32_t lanes;   /* of each node, 1 to 64; default 2 */
-    uint32_t shards;  /* of types that do not say, up to 10,000; default 20 */
-    const struct sherd_entity_type *types; /* registered on every node */
+    /* Every random choice is drawn from it. */
+    uint64_t seed;
+    /* Nodes, 1 to SHERD_SIM_NODES_MAX; default 3. Functions name a node by its
+     * index, from 0. */
+    uint32_t nodes;
+    /* Lanes of each node, 1 to 64; default 2. */
+    uint32_t lanes;
+    /* Shards of types that do not say, up to 10,000; default 20. */
+    uint32_t shards;
+    /* Registered on every node. They and what they point to must stay valid
+     * until sherd_sim_close. */
+    const struct sherd_entity_type *types;
+    /* Entries of types. */
     uint32_t type_count;
-    uint32_t faults;  /* enum sherd_sim_fault joined by |; default none */
-    int remember_in_data; /* 1: remembered entities are kept in distributed data and on each node's disk, not in the journal */
-    sherd_log_function log; /* every line of every node, with simulated times; default: none */
+    /* enum sherd_sim_fault, combined with |; default none. */
+    uint32_t faults;
+    /* 1: remembered entities are kept in distributed data and on each node's
+     * disk. 0: in the journal. */
+    int remember_in_data;
+    /* Receives every line of every node, with simulated times; default none. */
+    sherd_log_function log;
+    /* The first argument of log. */
     void *log_user;
 };
 
-/* Starts all nodes and runs until they are one cluster. On success *sim is the caller's, to be closed. SHERD_EINVAL: an option
- * or a type is not valid; SHERD_EEXIST: two types have one name or path; SHERD_ETIME: they did not become one in 10 simulated
+/* Starts all nodes, and runs until they are one cluster.
+ *
+ * sim: gets the simulation, to be closed by sherd_sim_close. options: copied.
+ * Result: 0; SHERD_EINVAL: an option or a type is wrong; SHERD_EEXIST: two
+ * types have one name or path; SHERD_ETIME: no cluster in 10 simulated
  * minutes. */
 SHERD_API SHERD_MUST_USE int
 sherd_sim_open(struct sherd_sim **sim, const struct sherd_sim_options *options);
-SHERD_API void sherd_sim_close(struct sherd_sim *sim); /* null is fine */
 
-/* Lets the world run for so many simulated milliseconds. */
+/* Frees a simulation. Null is fine. */
+SHERD_API void sherd_sim_close(struct sherd_sim *sim);
+
+/* ---- many seeds ---- */
+
+/* One test: 0 if it is content, else any other number. */
+typedef int (*sherd_sim_test)(struct sherd_sim *sim, void *arg);
+
+/* Runs a test for each seed from first to last, in a simulation of its own.
+ * Prints a line to standard error for each seed that fails, with the test's
+ * result or the broken rule, and the count at the end.
+ *
+ * options: copied; each run has its own seed. arg: lent to the test.
+ * Result: the number of seeds that failed. If nothing can run, because an
+ * option is wrong or there is no seed from first to last, it says so once and
+ * returns the number of seeds, or 1.
+ *
+ * A test that crashes ends the process. Before that, a line names its seed, as
+ * "seed 17: ended by signal 11". This holds for SIGSEGV, SIGBUS, SIGFPE,
+ * SIGILL, SIGTRAP, SIGABRT, SIGINT, SIGTERM, SIGQUIT, SIGALRM and SIGXCPU,
+ * where the program has no handler of its own. Nothing ends a test that hangs:
+ * call alarm(60) in main, or run the program under timeout(1). */
+SHERD_API SHERD_MUST_USE uint64_t
+sherd_sim_seeds(const struct sherd_sim_options *options, uint64_t first,
+                uint64_t last, sherd_sim_test test, void *arg);
+
+/* ---- time ---- */
+
+/* Lets ms milliseconds of simulated time pass. An hour of a cluster takes from
+ * one to some seconds. */
 SHERD_API void sherd_sim_run(struct sherd_sim *sim, uint64_t ms);
-SHERD_API uint64_t sherd_sim_now(const struct sherd_sim *sim); /* ms since the world began */
-/* Ends all faults, drawn or ordered: starts what is dead, lets go on what is paused, joins what is cut; then runs until all
- * nodes are one cluster again. SHERD_ETIME when they are not within limit_ms. */
+
+/* Returns the simulated milliseconds since the beginning. */
+SHERD_API uint64_t sherd_sim_now(const struct sherd_sim *sim);
+
+/* Ends all faults, drawn and ordered: starts dead nodes, resumes paused ones,
+ * joins cut links. Then runs until all nodes are one cluster again.
+ *
+ * Result: 0; SHERD_ETIME: they are not, after limit_ms simulated
+ * milliseconds. */
 SHERD_API SHERD_MUST_USE int sherd_sim_heal(struct sherd_sim *sim,
                                             uint64_t limit_ms);
 
-/* An answer, or why there is none. */
+/* ---- entities and actors ---- */
+
+/* The end of an ask. */
 struct sherd_sim_answer {
-    enum sherd_reason reason; /* SHERD_REASON_NONE: answered */
-    enum sherd_stage stage;   /* how far the message was known to have come, when not answered */
-    uint32_t msg;
-    struct sherd_bytes body;  /* lent until the next call on this simulation */
+    enum sherd_reason reason; /* SHERD_REASON_NONE: it was answered */
+    enum sherd_stage stage;   /* else: how far the message was known to be */
+    uint32_t msg;             /* the answer's number */
+    struct sherd_bytes body;  /* lent until the next call with this sim */
 };
 
-/* Tells, or asks, from outside through the region of a node. An ask lets the world run until it is answered or timeout_ms
- * (1 to 3,600,000; simulated, by the clock of the node) are over, and always fills *answer. SHERD_EINVAL: no such node, type
- * or id, a body or a time that is too large; SHERD_ESTATE: the node is dead. An ask returns 0 also
- * when there is no answer: see its reason. */
+/* Send a message to an entity through a node; the second one also runs the
+ * simulation until the entity has answered.
+ *
+ * type, id, msg, body: as for sherd_entity_tell.
+ * timeout_ms: 1 to 3,600,000, by the node's clock. answer: always filled; the
+ * call returns 0 also if there is no answer.
+ * Result: 0; SHERD_EINVAL: no such node, type or id, a body or a time that is
+ * too large; SHERD_ESTATE: the node is dead. */
 SHERD_API SHERD_MUST_USE int
 sherd_sim_entity_tell(struct sherd_sim *sim, uint32_t node, const char *type,
                       const char *id, uint32_t msg, struct sherd_bytes body);
@@ -86,57 +144,67 @@ SHERD_API SHERD_MUST_USE int
 sherd_sim_entity_ask(struct sherd_sim *sim, uint32_t node, const char *type,
                      const char *id, uint32_t msg, struct sherd_bytes body,
                      uint64_t timeout_ms, struct sherd_sim_answer *answer);
-/* Starts a plain actor on a node's first lane; as sherd_system_spawn. */
+
+/* Starts a plain actor on a node's first lane, as sherd_system_spawn. */
 SHERD_API SHERD_MUST_USE int
 sherd_sim_spawn(struct sherd_sim *sim, uint32_t node,
                 const struct sherd_behavior *behavior, struct sherd_bytes init);
 
-/* Ordered faults; any mix with drawn ones. Nodes out of range are SHERD_EINVAL, a dead or living one where the other is needed
- * is SHERD_ESTATE. */
+/* ---- ordered faults ---- */
+
+/* Faults at a chosen moment. They may come together with drawn ones.
+ * Result: 0; SHERD_EINVAL: no such node; SHERD_ESTATE: the node is dead, or is
+ * not, and should be. */
+
+/* Ends a node without notice. Its last writes may be lost. */
 SHERD_API SHERD_MUST_USE int sherd_sim_crash(struct sherd_sim *sim,
-                                             uint32_t node); /* what it wrote last may be lost */
+                                             uint32_t node);
+/* Starts a dead node again: a new incarnation with the same address. */
 SHERD_API SHERD_MUST_USE int sherd_sim_start(struct sherd_sim *sim,
-                                             uint32_t node); /* a new incarnation at the same address */
+                                             uint32_t node);
+/* Makes a node stand still (1) or go on (0). */
 SHERD_API SHERD_MUST_USE int sherd_sim_pause(struct sherd_sim *sim,
                                              uint32_t node, int paused);
+/* Cuts (1) or joins (0) the way from one node to another. Bytes wait. */
 SHERD_API SHERD_MUST_USE int sherd_sim_cut(struct sherd_sim *sim, uint32_t from,
-                                           uint32_t to, int cut); /* one way: bytes wait */
+                                           uint32_t to, int cut);
+/* Makes a node leave gracefully. It is dead when it has left. */
 SHERD_API SHERD_MUST_USE int sherd_sim_leave(struct sherd_sim *sim,
-                                             uint32_t node); /* gracefully; dead when it has left */
-/* `node` is told to make `which` leave, as sherd_leave_member: that one ends as by sherd_sim_leave when it has heard of it, by gossip, which takes as
- * long as the way there is cut. With itself as `which` it is sherd_sim_leave; where no member has that place nothing happens. */
-SHERD_API SHERD_MUST_USE int sherd_sim_leave_member(struct sherd_sim *sim,
-                                                    uint32_t node,
-                                                    uint32_t which);
-SHERD_API SHERD_MUST_USE int sherd_sim_down(struct sherd_sim *sim, uint32_t node,
-                                            uint32_t which); /* the operator's command, given on `node` */
-SHERD_API int sherd_sim_alive(const struct sherd_sim *sim, uint32_t node); /* 1: there, even if paused */
+                                             uint32_t node);
+/* Commands `node` to make `which` leave, as sherd_leave_member. `which` learns
+ * it by gossip, so not before a cut way there is joined. With the same node
+ * twice it is sherd_sim_leave. A `which` that is no member is ignored. */
+SHERD_API SHERD_MUST_USE int
+sherd_sim_leave_member(struct sherd_sim *sim, uint32_t node, uint32_t which);
+/* Commands `node` to declare `which` dead, as sherd_down. */
+SHERD_API SHERD_MUST_USE int sherd_sim_down(struct sherd_sim *sim,
+                                            uint32_t node, uint32_t which);
 
-/* As sherd_get_status, at this moment; to be freed with sherd_status_free. SHERD_EINVAL, SHERD_ESTATE: the node is dead. */
+/* ---- looking ---- */
+
+/* Returns 1 if the node runs, even if it is paused. */
+SHERD_API int sherd_sim_alive(const struct sherd_sim *sim, uint32_t node);
+
+/* Takes a snapshot of a node, as sherd_get_status. sherd_status_free frees it.
+ * Result: 0; SHERD_EINVAL: no such node; SHERD_ESTATE: the node is dead. */
 SHERD_API SHERD_MUST_USE int sherd_sim_status(struct sherd_sim *sim,
                                               uint32_t node,
                                               struct sherd_status *status);
-/* The first rule that was broken, as one line with the seed, the rule, the time and the node; null when none was. Lent. */
-SHERD_API const char *sherd_sim_violation(const struct sherd_sim *sim);
-SHERD_API uint64_t sherd_sim_seed(const struct sherd_sim *sim); /* what it was opened with: for a test to say */
-/* Of all that happened: equal for equal seeds and equal code. */
-SHERD_API uint64_t sherd_sim_digest(const struct sherd_sim *sim);
 
-/* Runs `test` for each seed from `first` to `last` in a simulation of its own, with options->seed replaced. test returns 0 when
- * it is content. Prints one line to standard error for each seed that fails: what `test` said, or the rule that was
- * broken; and at the end the count. Returns the number of seeds that failed.
- *
- * Where nothing can be run it says once what is wrong, an option, or bounds without a seed between them, and returns more than 0:
- * as many as there are seeds, or 1.
- *
- * A test that dies takes the process with it, and no seed is run after it. Until sherd_sim_seeds returns, signals that end a process
- * (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT; SIGINT, SIGTERM, SIGQUIT, SIGALRM, SIGXCPU) print which seed ran before they
- * do, as "seed 17: ended by signal 11", where the program has no handler of its own for them. Nothing ends a test that hangs:
- * alarm(60) in main, or timeout(1) around the program, ends it, and the line names the seed. */
-typedef int (*sherd_sim_test)(struct sherd_sim *sim, void *arg);
-SHERD_API SHERD_MUST_USE uint64_t
-sherd_sim_seeds(const struct sherd_sim_options *options, uint64_t first,
-                uint64_t last, sherd_sim_test test, void *arg);
+/* Returns the first broken rule as a line with the seed, the rule, the time and
+ * the node, lent; null if there is none. The simulator checks at every event:
+ * at most one incarnation of an entity (as long as no living node is downed by
+ * command), one coordinator of a type, the rules of hand-off and membership,
+ * and a journal without gaps and with a single writer. docs/invariants.md lists
+ * all of its rules. */
+SHERD_API const char *sherd_sim_violation(const struct sherd_sim *sim);
+
+/* Returns the seed of the simulation, for a test to print. */
+SHERD_API uint64_t sherd_sim_seed(const struct sherd_sim *sim);
+
+/* Returns a hash of everything that happened: equal for equal seeds and equal
+ * code. */
+SHERD_API uint64_t sherd_sim_digest(const struct sherd_sim *sim);
 
 #ifdef __cplusplus
 }

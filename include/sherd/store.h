@@ -1,30 +1,12 @@
-/* A store of versioned values over the cluster, as Dynamo's: N replicas of a key, W of which take a write and R of which answer a read.
+/* A store of versioned values with N replicas for each key, as in Amazon's
+ * Dynamo: W of them confirm a write, R of them answer a read.
  *
- * Each node that shall keep values starts a *broker*, an actor: sherd_store_open. Brokers of one name are one store. A key is kept by
- * the N members that follow it on a ring of hashes (those of the store's role that are up, in this node's data center); any broker
- * takes calls for any key, and answers them to the actor that called.
- *
- *   sherd_store_put(ctx, store, "cart/7", sherd_store_context(msg), bytes, NULL, TAG);
- *   ...
- *   case SHERD_ANSWER:
- *       if (msg->msg == SHERD_STORE_FOUND)
- *           while (sherd_store_next(msg, &at, &value))
- *               ...                                            more than one: siblings, written without knowing of each other
- *
- * Nothing is locked, and nobody decides between two writes. A value has a vector clock; a read gives its *context*, and a write with
- * that context replaces what was read and nothing else. Two writes of which neither has read the other are both there: siblings, until
- * somebody writes with the context of all. A write without a context replaces nothing.
- *
- * When R + W > N, a read sees every write that was answered SHERD_STORE_WRITTEN before it began, while the replicas of the key stay the
- * same incarnations; Q = N / 2 + 1 for both is the default. A write that was not answered so may be there in part: it is found later
- * or not. But what a read of R1 found, a read of R2 that begins after that answer finds, too, or what replaced it, when R1 + R2 > N: a
- * read is answered when R replicas are known to have what it found. That is at once where they agree; where some are behind it sends
- * them what they lack, and waits until R have taken it, no longer than its time-out. Replicas that answer after R are repaired, too. When
- * members come or go, keys move to their new replicas within seconds, and a read meanwhile may miss what only those have that are gone.
- *
- * Values are in memory: what all N replicas of a key lose at one time is lost. Any thread of actors; no call blocks.
- *
- * Seed 001, "Implementing a Dynamo-style Distributed Database on top of Akka Cluster". */
+ * Each node that keeps values starts a *broker*, an actor: sherd_store_open.
+ * Brokers of one name are one store. Any broker takes calls for any key, and
+ * answers the actor that called. Bytes of an answer are lent as long as its
+ * message. Values are in memory: if all N replicas of a key end at the same
+ * time, the key is lost. Guide: docs/guide/replicated-data.md; program:
+ * examples/cart.c. */
 #ifndef SHERD_STORE_H
 #define SHERD_STORE_H
 
@@ -34,104 +16,188 @@
 extern "C" {
 #endif
 
+/* An example:
+ *
+ *   sherd_store_get(ctx, store, "cart/7", NULL, TAG);
+ *   ...
+ *   case SHERD_ANSWER:
+ *       if (msg->msg == SHERD_STORE_FOUND)
+ *           for (size_t at = 0; sherd_store_next(msg, &at, &value);)
+ *               merge(&cart, value);         more than one value: siblings
+ *       sherd_store_put(ctx, store, "cart/7", sherd_store_context(msg),
+ *                       cart.bytes, NULL, TAG);
+ *
+ * Nothing is locked. A read gives a *context*; a write with this context
+ * replaces what was read, and nothing else. Two writes of which neither has
+ * read the other stay side by side: siblings, until a write has the context of
+ * all of them. A write without a context replaces nothing. */
+
 #define SHERD_STORE_NAME_MAX 64     /* bytes of a store's name */
 #define SHERD_STORE_KEY_MAX 255     /* bytes of a key */
 #define SHERD_STORE_VALUE_MAX 16384 /* bytes of a value */
-#define SHERD_STORE_REPLICAS_MAX 7  /* N */
+#define SHERD_STORE_REPLICAS_MAX 7  /* the largest N */
 
-/* Zero means the default. The same on all nodes of a store. */
+/* A store's settings, the same on all its nodes. Zero means the default. */
 struct sherd_store_settings {
-    const char *name;     /* required; a text */
-    const char *role;     /* whose members keep values; default all. Every one of them must open the store */
-    uint32_t replicas;    /* N, 1 to SHERD_STORE_REPLICAS_MAX; default 3. Fewer members than that keep one each */
-    uint32_t read;        /* R, at most N; default Q */
-    uint32_t write;       /* W, at most N; default Q */
-    uint64_t timeout_ms;  /* of a call, 1 to 60,000; default 3,000 */
-    uint32_t keys_max;    /* that this broker keeps; default 100,000. Beyond it new ones are refused */
-    uint64_t bytes_max;   /* of keys, values and clocks that this broker keeps, at least 1 MiB; default 256 MiB. Beyond it is refused
-                             what would be more than before: a smaller value, or a deletion of one, is not */
-    uint64_t keep_deleted_ms; /* how long it is known at least that a key was deleted, and counted as a key; default a day. Then it
-                                 is forgotten when all replicas of the key have it; while a member cannot be reached none is.
-                                 Longer than a message may be on its way */
+    /* The store's name, 1 to SHERD_STORE_NAME_MAX bytes. Required. */
+    const char *name;
+    /* Members with this role keep values, and each must open the store;
+     * default: all members. */
+    const char *role;
+    /* N, 1 to SHERD_STORE_REPLICAS_MAX; default 3. If there are fewer members,
+     * each of them keeps every key. */
+    uint32_t replicas;
+    /* R, at most N; default N / 2 + 1. */
+    uint32_t read;
+    /* W, at most N; default N / 2 + 1. */
+    uint32_t write;
+    /* The time of a call in milliseconds, 1 to 60,000; default 3,000. */
+    uint64_t timeout_ms;
+    /* Keys that this broker keeps; default 100,000. It refuses more. */
+    uint32_t keys_max;
+    /* Bytes of keys, values and clocks that this broker keeps, at least 1 MiB;
+     * default 256 MiB. Then it takes only what makes a key smaller. */
+    uint64_t bytes_max;
+    /* Milliseconds for which a deleted key is remembered at least, and counted
+     * as a key; default one day. After that it is forgotten once all its
+     * replicas have the deletion, and not while a member is unreachable. It
+     * must be longer than a message can be under way. */
+    uint64_t keep_deleted_ms;
 };
 
-/* Of one call; zero means the store's. */
-struct sherd_store_level {
-    uint32_t replicas;   /* R of a get, W of a put or delete; 1 to N */
-    uint64_t timeout_ms; /* 1 to 60,000 */
-};
-
-/* As `msg` of the SHERD_ANSWER with the call's tag. */
-enum sherd_store_message {
-    SHERD_STORE_FOUND = 1, /* to a get: sherd_store_next, sherd_store_context */
-    SHERD_STORE_NOT_FOUND, /* to a get; a context when it was deleted */
-    SHERD_STORE_WRITTEN,   /* to a put or delete: W replicas have it. With a context for the next one when it has no sibling */
-    SHERD_STORE_UNMET,     /* fewer than R or W replicas have answered, or have what the others have: they were asked in vain, or are at a limit.
-                              See sherd_store_replicas; a write may be there */
-    SHERD_STORE_TOO_FEW,   /* there are fewer replicas than R or W; nothing was done */
-    SHERD_STORE_REFUSED,   /* at a limit of the replica that would coordinate: 8 siblings of the key that the write would not replace, keys_max, bytes_max, or 1,024 open calls;
-                              nothing was done */
-    SHERD_STORE_STATUS     /* to a status: sherd_store_counts */
-};
-
-/* Starts this node's broker as an actor on this lane; once on a node for each name. *store is a ref as others: copy it, send it to
- * other actors, also of other lanes and nodes. It takes calls at once; those for replicas that it does not know yet are UNMET or
- * TOO_FEW. It ends with the node: in a graceful end its values go to their next replicas first. settings: copied. SHERD_EINVAL: a
- * setting is out of its range. SHERD_EFULL: too many actors. */
+/* Starts this node's broker, an actor on this lane. Call it once on a node for
+ * each name. The broker takes calls immediately; a call for replicas that it
+ * does not know yet is UNMET or TOO_FEW. It ends with the node. In a graceful
+ * end it sends its values to their next replicas first.
+ *
+ * settings: copied.
+ * store: gets the broker's ref. Other actors, lanes and nodes may use it.
+ * Result: 0; SHERD_EINVAL: a setting is out of range; SHERD_EFULL: too many
+ * actors. */
 SHERD_API SHERD_MUST_USE int
 sherd_store_open(struct sherd_ctx *ctx,
                  const struct sherd_store_settings *settings,
                  struct sherd_ref *store);
 
-/* Calls. Each is answered once: by SHERD_ANSWER as above, or, when the broker itself does not, by SHERD_NO_ANSWER half a second after level's
- * time-out, or a minute when that is the store's; a write may be there then. key: a text with a zero byte; all is copied. level: null is the store's. SHERD_EINVAL: a key, value, context or level
- * that is none; then nothing is sent and no answer comes. */
+/* ---- calls ---- */
+
+/* How many replicas one call needs. Zero means the store's setting. */
+struct sherd_store_level {
+    uint32_t replicas;   /* R of a get, W of a put or delete; 1 to N */
+    uint64_t timeout_ms; /* 1 to 60,000 */
+};
+
+/* Each call is answered once: by SHERD_ANSWER with its tag and an enum
+ * sherd_store_message as msg. If the broker does not answer, SHERD_NO_ANSWER
+ * comes half a second after level's timeout_ms, or after 60.5 s if level has
+ * none; then a write may have been made.
+ *
+ * store: a broker's ref. key: a text, 1 to SHERD_STORE_KEY_MAX bytes, copied.
+ * level: copied; null for the store's settings.
+ * Result: 0; SHERD_EINVAL: a parameter is wrong. Then nothing was sent and no
+ * answer comes. */
+
+/* Reads a key. */
 SHERD_API SHERD_MUST_USE int
 sherd_store_get(struct sherd_ctx *ctx, struct sherd_ref store, const char *key,
                 const struct sherd_store_level *level, uint32_t tag);
-/* context: of an answer for this key, as it came, or empty: see above. SHERD_EINVAL: of another key, or altered. */
+
+/* Writes a value.
+ *
+ * context: of an answer for this key, unchanged, or empty; copied. One of
+ * another key is SHERD_EINVAL.
+ * value: at most SHERD_STORE_VALUE_MAX bytes, copied. */
 SHERD_API SHERD_MUST_USE int
 sherd_store_put(struct sherd_ctx *ctx, struct sherd_ref store, const char *key,
                 struct sherd_bytes context, struct sherd_bytes value,
                 const struct sherd_store_level *level, uint32_t tag);
-/* A write of no value: what is in the context is gone, a sibling that is not stays. */
+
+/* Deletes what is in the context. Siblings that are not in it stay. */
 SHERD_API SHERD_MUST_USE int
 sherd_store_delete(struct sherd_ctx *ctx, struct sherd_ref store,
                    const char *key, struct sherd_bytes context,
                    const struct sherd_store_level *level, uint32_t tag);
+
+/* Asks the broker for its counters: sherd_store_counts reads the answer. */
 SHERD_API void sherd_store_status(struct sherd_ctx *ctx, struct sherd_ref store,
                                   uint32_t tag);
 
-/* ---- answers; what they give is lent as long as the message ---- */
+/* ---- answers ---- */
 
-/* The next sibling of a SHERD_STORE_FOUND, in an order that is the same for all; *at is 0 at first. 0 when there is none left. */
+/* The `msg` of the SHERD_ANSWER. */
+enum sherd_store_message {
+    /* A get found values (sherd_store_next) and a context. */
+    SHERD_STORE_FOUND = 1,
+    /* A get found no value. It has a context if the key was deleted. */
+    SHERD_STORE_NOT_FOUND,
+    /* W replicas have a put or delete. The answer has a context for the next
+     * write, unless there are siblings. */
+    SHERD_STORE_WRITTEN,
+    /* Fewer than R or W replicas answered, took the write, or agree on what was
+     * read. A write may have been made in part. See sherd_store_replicas. */
+    SHERD_STORE_UNMET,
+    /* The cluster has fewer replicas than R or W. Nothing was done. */
+    SHERD_STORE_TOO_FEW,
+    /* A limit of the replica that coordinates the call: keys_max, bytes_max, 8
+     * siblings that the write would not replace, or 1,024 open calls. Nothing
+     * was done. */
+    SHERD_STORE_REFUSED,
+    /* The answer to sherd_store_status: sherd_store_counts. */
+    SHERD_STORE_STATUS
+};
+
+/* Reads the next value of a SHERD_STORE_FOUND. Siblings come in the same order
+ * everywhere.
+ *
+ * at: 0 for the first; the call moves it on. value: lent, of any alignment.
+ * Result: 1; 0: there is no further value. */
 SHERD_API int sherd_store_next(const struct sherd_msg *msg, size_t *at,
                                struct sherd_bytes *value);
-/* What to give back with the next write of this key; empty: nothing. At most 4 KiB, and bytes like others: keep them, send them. */
+
+/* Returns what the next write of this key should give back, lent; empty: there
+ * is none. At most 4 KiB. It may be kept and sent, as other bytes. */
 SHERD_API struct sherd_bytes sherd_store_context(const struct sherd_msg *msg);
-/* How many replicas were known to have what was found, or had taken the write. Of a get that is UNMET because fewer than R answered:
- * how many did. */
+
+/* Returns how many replicas have what was found, or took the write. If a get is
+ * UNMET because fewer than R answered, it is the number of those. */
 SHERD_API uint32_t sherd_store_replicas(const struct sherd_msg *msg);
 
-/* name, text. Of one broker since its start, but for the last four. */
+/* ---- counters ---- */
+
+/* Counters of one broker: name, text. Since its start; the last five say how it
+ * is now. */
 #define SHERD_STORE_COUNTERS(X)                                                \
+    /* Gets, puts and deletes that it coordinated or passed on. */             \
     X(SHERD_STORE_GETS, "gets")                                                \
-    X(SHERD_STORE_PUTS, "puts") /* and deletes, that it coordinated or passed on */ \
-    X(SHERD_STORE_RELAYED, "relayed") /* of them: to a replica of the key */   \
-    X(SHERD_STORE_DONE, "done") /* found, not found, written */                \
+    X(SHERD_STORE_PUTS, "puts")                                                \
+    /* Puts that were passed on to a replica of the key. */                    \
+    X(SHERD_STORE_RELAYED, "relayed")                                          \
+    /* Answered with found, not found or written. */                           \
+    X(SHERD_STORE_DONE, "done")                                                \
     X(SHERD_STORE_SHORT, "unmet or too few")                                   \
     X(SHERD_STORE_DENIED, "refused")                                           \
-    X(SHERD_STORE_MALFORMED, "malformed") /* messages that cannot be read */   \
-    X(SHERD_STORE_REPAIRS, "repairs") /* versions sent to replicas that a read found behind */ \
-    X(SHERD_STORE_MOVED, "moved") /* versions sent to new replicas */          \
-    X(SHERD_STORE_DROPPED, "dropped") /* keys given up: others keep them, or deleted long ago */ \
-    X(SHERD_STORE_NOT_TAKEN, "not taken") /* versions of others that were beyond a limit here */ \
-    X(SHERD_STORE_FULL, "full") /* of the refused and the not taken: keys_max or bytes_max */ \
-    X(SHERD_STORE_OPEN, "open") /* calls; gets + puts = done + short + denied + open */ \
-    X(SHERD_STORE_KEYS, "keys") /* here */                                     \
-    X(SHERD_STORE_BYTES, "bytes") /* of keys, values and clocks here */                         \
-    X(SHERD_STORE_MEMBERS, "members") /* on the ring */                        \
-    X(SHERD_STORE_MOVING, "moving") /* 1: keys may have to move */
+    /* Messages that cannot be read. */                                        \
+    X(SHERD_STORE_MALFORMED, "malformed")                                      \
+    /* Versions sent to replicas that a read found behind. */                  \
+    X(SHERD_STORE_REPAIRS, "repairs")                                          \
+    /* Versions sent to new replicas. */                                       \
+    X(SHERD_STORE_MOVED, "moved")                                              \
+    /* Keys given up: others keep them, or they were deleted long ago. */      \
+    X(SHERD_STORE_DROPPED, "dropped")                                          \
+    /* Versions of others beyond a limit here. */                              \
+    X(SHERD_STORE_NOT_TAKEN, "not taken")                                      \
+    /* Calls and versions not taken because of keys_max or bytes_max. */       \
+    X(SHERD_STORE_FULL, "full")                                                \
+    /* Open calls: gets + puts = done + short + denied + open. */              \
+    X(SHERD_STORE_OPEN, "open")                                                \
+    /* Keys here. */                                                           \
+    X(SHERD_STORE_KEYS, "keys")                                                \
+    /* Bytes of keys, values and clocks here. */                               \
+    X(SHERD_STORE_BYTES, "bytes")                                              \
+    /* Members that keep values, as this broker sees it. */                    \
+    X(SHERD_STORE_MEMBERS, "members")                                          \
+    /* 1: keys may have to move to other replicas. */                          \
+    X(SHERD_STORE_MOVING, "moving")
 
 enum sherd_store_counter {
 #define X(name, text) name,
@@ -140,12 +206,15 @@ enum sherd_store_counter {
         SHERD_STORE_COUNTER_COUNT
 };
 
+/* Reads a SHERD_STORE_STATUS into counts, by enum sherd_store_counter.
+ * Result: 1; 0: it is another message. */
+SHERD_API int sherd_store_counts(const struct sherd_msg *msg,
+                                 uint64_t counts[SHERD_STORE_COUNTER_COUNT]);
+
+/* Returns the text of a counter, such as "repairs": a constant.
+ * Threads: any. */
 SHERD_API const char *
-sherd_store_counter_text(enum sherd_store_counter counter); /* "repairs"; a literal. Any thread */
-/* 1 when the message is a SHERD_STORE_STATUS. */
-SHERD_API int
-sherd_store_counts(const struct sherd_msg *msg,
-                   uint64_t counts[SHERD_STORE_COUNTER_COUNT]);
+sherd_store_counter_text(enum sherd_store_counter counter);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include <cmocka.h>
+#include <sherd/error.h>
 
 #include "base/address.h"
 #include "base/bytes.h"
@@ -698,6 +699,30 @@ static void gzip_may_lie_about_its_size(void **state)
     buf_fini(&read);
 }
 
+/* ---- texts ---- */
+
+static void every_error_code_has_a_text_of_its_own(void **state)
+{
+    static const int codes[] = {
+#define X(name, code, text) name,
+        SHERD_ERRORS(X)
+#undef X
+    };
+    const size_t count = sizeof codes / sizeof codes[0];
+    (void)state;
+
+    assert_string_equal(sherd_strerror(0), "success");
+    for (size_t i = 0; i < count; i++) {
+        assert_true(codes[i] < 0);
+        assert_string_not_equal(sherd_strerror(codes[i]), "unknown");
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(sherd_strerror(codes[i]),
+                                    sherd_strerror(codes[j]));
+    }
+    assert_string_equal(sherd_strerror(1), "unknown");
+    assert_string_equal(sherd_strerror(-1 - (int)count), "unknown");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -723,6 +748,7 @@ int main(void)
         cmocka_unit_test(probes_come_out_as_they_went_in),
         cmocka_unit_test(probes_are_bounded),
         cmocka_unit_test(sorting_is_stable),
+        cmocka_unit_test(every_error_code_has_a_text_of_its_own),
         cmocka_unit_test(gzip_is_the_jdks),
         cmocka_unit_test(gzip_may_hold_bytes_as_they_are),
         cmocka_unit_test(gzip_may_lie_about_its_size),
