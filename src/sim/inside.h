@@ -1,8 +1,9 @@
-/* The inside of a world. Private to sim/.
+/* Defines the inside of a world. Private to sim/.
  *
- * A site is a place for lives of one node, with its clock and its paths to other sites. A life has a worker for each machine
- * and channels of mail between them; a connection is a pipe. What is to come is an event inside one of these. An event that
- * comes due while it cannot happen (a paused site, a cut path) is parked with what holds it up, and let go when that ends. */
+ * A site is a place for incarnations of one node, with its clock and its paths to other sites. An
+ * incarnation has a worker for each machine and channels of mail between them. A connection is a
+ * pipe. Everything that is to come is an event inside one of these. An event that is due but cannot
+ * happen (paused site, cut path) is parked with its obstacle until that ends. */
 #ifndef SHERD_SIM_INSIDE_H
 #define SHERD_SIM_INSIDE_H
 
@@ -20,20 +21,21 @@
 
 #define NO_INDEX UINT32_MAX
 
-/* name; the event is the first member of, or in, what is named; what happens */
+/* kind, the struct that holds the event, and what happens */
 enum event_kind {
     EVENT_TURN,   /* worker: its turn */
     EVENT_MAIL,   /* channel: its first mail arrives */
-    EVENT_STORED, /* site: what is back from the store is given to its machines */
-    EVENT_STORE,  /* a store of the world: it has something to do */
-    EVENT_PIPE,   /* pipe.there: something arrives at the other end: a call, a piece, the end */
-    EVENT_BACK,   /* aside.back: something arrives at the writer: an answer to the call, a reset */
-    EVENT_WAITED, /* aside.waited: the writer waits no longer */
-    EVENT_ACK,    /* aside.ack: parked: what arrived is told to the writer when the way back is free */
-    EVENT_PATH,   /* path.opens: it is clogged no more */
+    EVENT_STORED, /* site: its machines get the answers of the journal backend */
+    EVENT_STORE,  /* a journal backend: it has something to do */
+    EVENT_PIPE,   /* pipe.there: a call, a piece or the end arrives at the reader */
+    EVENT_BACK,   /* aside.back: an answer to the call or a reset arrives at the writer */
+    EVENT_WAITED, /* aside.waited: the writer stops waiting */
+    /* aside.ack: parked until the way back is free; then the writer learns what arrived */
+    EVENT_ACK,
+    EVENT_PATH,   /* path.opens: the path is no longer clogged */
     EVENT_CALL,   /* call: world_at */
-    EVENT_LEASED, /* site: its request is at the keeper of leases, or back */
-    EVENT_JOB,    /* labour: its job runs, and is back */
+    EVENT_LEASED, /* site: its request has reached the lease provider, or its answer is back */
+    EVENT_JOB,    /* labour: its job runs, and its result is back */
     EVENT_DURABLE, /* durable disk: its request is done */
     EVENT_FOUND,  /* site: its seed nodes are looked up */
 };
@@ -49,12 +51,12 @@ struct piece {
     uint8_t bytes[];
 };
 
-/* All that goes from one site to another. Made when something is done to it, as most never are. */
+/* The network from one site to another. Created by its first fault, which most never have. */
 struct path {
-    struct event opens;   /* waits as long as it is clogged */
-    uint64_t min, mean;   /* of the delay, with mean 0 the world's */
+    struct event opens;   /* set while it is clogged */
+    uint64_t min, mean;   /* ns of the delay; mean 0: the world's */
     uint8_t cut;          /* enum net_streams */
-    uint64_t slowed;      /* that had this delay, not the world's */
+    uint64_t slowed;      /* pieces that had this delay, not the world's */
     struct event_list parked;
 };
 
@@ -72,7 +74,7 @@ struct channel {
     VEC(struct piped_mail) mail;
 };
 
-/* One machine of a life. */
+/* One machine of an incarnation. */
 struct worker {
     struct event event; /* its next turn */
     struct site *site;
@@ -80,7 +82,7 @@ struct worker {
     uint32_t number;
     uint32_t inputs;     /* pieces and mail since its last turn */
     uint64_t busy_to;    /* it does nothing before */
-    VEC(struct pipe *) links; /* by the machine's numbers of them; null: not open */
+    VEC(struct pipe *) links; /* by the machine's number of each; null: not open */
     VEC(uint64_t) writing;    /* links with something to write */
 };
 
@@ -89,79 +91,80 @@ struct site {
     struct address address;
     uint32_t index;
     uint32_t machines;
-    struct worker *workers;   /* of this life, as the next two */
+    struct worker *workers;   /* of this incarnation, as the next two */
     struct channel *channels; /* from * machines + to */
-    VEC(struct journal_request *) answers; /* back from the store */
+    VEC(struct journal_request *) answers; /* from the journal backend, not given yet */
     struct event stored;
-    struct lease_request *lease; /* on its way to the keeper or back; null: none */
+    struct lease_request *lease; /* to or from the lease provider; null: none */
     struct event leased;
     struct rng lease_rng;
-    struct event found; /* the seed nodes that it looks for */
+    struct event found; /* its look-up of seed nodes */
     struct rng found_rng;
-    VEC(struct labour *) labours; /* jobs of this life that have not run */
-    struct rng job_rng; /* of their times */
-    struct durable_disk *durable; /* of durable keys; null: never used */
+    VEC(struct labour *) labours; /* jobs of this incarnation that have not run */
+    struct rng job_rng; /* of the jobs' times */
+    struct durable_disk *durable; /* disk of its durable keys; null: never used */
     struct clock clock;
     struct rng mail_rng, life_rng, fate_rng;
     struct rng way_rng;       /* of the delays of what it sends */
-    VEC(struct path *) paths; /* by the other site's index; null: not made yet */
-    VEC(struct pipe *) out;   /* connections that it opened and still has to do with */
-    VEC(struct pipe *) in;    /* connections that it accepted, as long as it knows of them */
-    struct event_list parked; /* what waits while it is paused */
+    VEC(struct path *) paths; /* by the other site's index; null: none yet */
+    VEC(struct pipe *) out;   /* connections that it opened and that still concern it */
+    VEC(struct pipe *) in;    /* connections that it accepted, while it knows of them */
+    struct event_list parked; /* events that wait while it is paused */
     struct event_list calls;  /* connections that nobody answers */
-    uint32_t slow;            /* times its turns' usual cost; 0: they cost nothing */
+    uint32_t slow;            /* factor of a turn's cost; 0: turns cost nothing */
     uint64_t accept_delay;
     bool refuses;
     bool is_hole;
-    bool is_dark; /* the machine died with the process: it does not even refuse */
-    struct world_harm harm; /* but for what the lists of parked events count */
-    struct sherd_status status; /* being summed by world_status */
+    bool is_dark; /* the machine died with the process, and does not even refuse calls */
+    struct world_harm harm; /* without the counts of parked lists */
+    struct sherd_status status; /* summed by world_status */
 };
 
-/* What a pipe has while it is opened or something is done to it; most have none. */
+/* The part of a pipe that it has while it opens or a fault affects it. Most pipes have none. */
 struct aside {
     struct pipe *pipe;
     struct event back;
     struct event waited;
     struct event ack;
-    struct path *path, *way_back; /* null: nothing was ever done to it */
+    struct path *path, *way_back; /* null: no fault yet */
     struct buf peeked; /* bytes before the reader's machine is known */
 };
 
-/* One connection, from the node that opened it. Both sites list it until it is over at both ends. There are hundreds of thousands: what
- * is asked for ahead of each piece stands in the first of two cache lines, and what else it needs in the second. */
+/* One connection, from the node that opened it. Both sites list it until it is over at both ends.
+ * There are hundreds of thousands. The first of two cache lines holds what each piece fetches
+ * ahead, the second the rest. */
 struct pipe {
     struct event there;
-    struct piece *first; /* on their way; null: none */
+    struct piece *first; /* in flight; null: none */
     struct worker *reader; /* null: no machine has it yet, or any more */
     union {
         uint64_t accept_at; /* without a reader: nothing is read before */
         struct inlet_slot *place; /* in the reader's machine */
     };
-    struct site *from, *to;  /* to: null: nobody has that address */
-    uint32_t in_flight;      /* bytes that the writer has no answer for: at most pipe_size */
-    uint32_t under_way;      /* bytes that were written and no machine has been given */
+    struct site *from, *to;  /* to: null: no node has that address */
+    uint32_t in_flight;      /* bytes that the writer has no answer for; at most pipe_size */
+    uint32_t under_way;      /* written bytes that no machine has got */
     struct piece *last;
     struct worker *writer;   /* null: its end is closed */
-    struct aside *aside;     /* null: nothing in it is needed */
-    uint64_t last_at;        /* when the youngest piece arrives */
-    uint64_t number;         /* counts pipes; the reader's machine knows it by that */
-    uint32_t unanswered;     /* bytes that have arrived, and the writer does not know */
+    struct aside *aside;     /* null: not needed */
+    uint64_t last_at;        /* arrival of the youngest piece */
+    uint64_t number;         /* counts pipes; the reader's machine knows it by this number */
+    uint32_t unanswered;     /* bytes that have arrived without the writer's knowledge */
     uint32_t link;
     uint32_t to_life;
     uint8_t stream;          /* enum net_streams */
     bool wants_write : 1;
-    bool is_called : 1;      /* the call has arrived at the other end's kernel */
+    bool is_called : 1;      /* the call has reached the other end's kernel */
     bool is_refused : 1;     /* the answer to the call */
-    bool is_connected : 1;   /* the writer knows that it is */
-    bool is_known : 1;       /* the reader's end is open, in its kernel at least */
-    bool is_lost : 1;        /* no byte arrives any more */
-    bool is_silent : 1;      /* and nothing tells anybody */
-    bool is_broken : 1;      /* by what lies between: both are told, whatever is cut */
-    bool was_reset : 1;      /* `back` says so */
-    bool is_handled : 1;     /* it is looked at further up: not freed now */
+    bool is_connected : 1;   /* the writer knows the answer */
+    bool is_known : 1;       /* the reader's end is open, at least in its kernel */
+    bool is_lost : 1;        /* no further byte arrives */
+    bool is_silent : 1;      /* and no end learns of it */
+    bool is_broken : 1;      /* by the network: both ends are told, even across a cut */
+    bool was_reset : 1;      /* `back` carries a reset */
+    bool is_handled : 1;     /* a caller uses it: not to be freed now */
     bool has_ended : 1;      /* the observers were told */
-    uint32_t out_at, in_at;  /* in the sites' lists */
+    uint32_t out_at, in_at;  /* indexes in the sites' lists */
 };
 
 _Static_assert(sizeof(struct pipe) <= 2 * 64, "two cache lines");
@@ -174,10 +177,10 @@ struct call {
 
 struct world_line {
     uint32_t node;
-    char *text; /* "module: text" */
+    char *text;
 };
 
-/* The store of those nodes whose number has the same rest. */
+/* The journal backend of the nodes whose number has the same remainder. */
 struct world_backend {
     struct event event; /* it has something to do */
     struct disk_backend *store;
@@ -187,25 +190,25 @@ struct world {
     struct world_settings settings;
     struct verdict *verdict;
     struct events events;
-    struct rng rng; /* short waits */
+    struct rng rng; /* of short waits */
     uint64_t now;
-    struct world_place *place; /* the settings', or: */
+    struct world_place *place; /* from the settings, or own_place */
     struct world_place own_place;
     uint64_t digest;
     uint64_t events_done;
-    uint64_t told_event; /* world_tells_event; 0: none */
+    uint64_t told_event; /* of world_tells_event; 0: none */
     uint64_t *told_at;
-    uint64_t pipes; /* made so far */
-    uint32_t paused; /* nodes that are */
-    struct worker *ready; /* its turn follows the input that is being given; null: nobody's */
+    uint64_t pipes; /* number of pipes so far */
+    uint32_t paused; /* number of paused nodes */
+    struct worker *ready; /* its turn follows the current input; null: none */
     VEC(struct site *) sites;
     struct map by_address;
     VEC(struct world_observer) observers;
-    bool steps_watched; /* one of them has `step` */
+    bool steps_watched; /* an observer has `step` */
     VEC(struct world_line) lines;
     struct world_backend *stores; /* settings.stores of them */
     struct lease_book leases;
-    world_find *find; /* null: nobody knows where nodes are */
+    world_find *find; /* null: look-ups find nothing */
     void *find_arg;
     bool traces;
 };
@@ -221,7 +224,7 @@ struct world {
         }                                                                      \
     } while (0)
 
-/* The same of what a machine does, from here on or to here; mostly nobody looks at it. */
+/* The same for steps of a machine. Mostly nobody observes them. */
 #define observe_step(world, measured, begins)                                  \
     do {                                                                       \
         if ((world)->steps_watched)                                            \
@@ -231,8 +234,8 @@ struct world {
 /* world.c */
 void digest_add(struct world *world, uint32_t node, uint32_t kind,
                 uint64_t hash);
-struct site *world_site(struct world *world, uint32_t index); /* made when it is new */
-/* What a node's clock shows to its machine, which runs from here on. */
+struct site *world_site(struct world *world, uint32_t index); /* created if it is new */
+/* Returns what the node's clock shows to its machine. Call it before the machine runs. */
 static inline uint64_t site_runs(struct world *world, const struct site *site)
 {
     *world->place = (struct world_place){ world->now, world->events_done,
@@ -240,46 +243,58 @@ static inline uint64_t site_runs(struct world *world, const struct site *site)
     return clock_now(&site->clock, world->now);
 }
 
-/* A short time from now, for what happens at once. */
+/* A short time from now, for events that happen at once. */
 uint64_t world_soon(struct world *world);
-void world_release(struct world *world, struct event_list *list); /* all of it happens soon */
-void worker_touched(struct world *world, struct worker *worker); /* it has an input: a turn with it, or soon */
+void world_release(struct world *world, struct event_list *list); /* all its events happen soon */
+/* after an input: its turn follows at once or soon */
+void worker_touched(struct world *world, struct worker *worker);
 void worker_turn_at(struct world *world, struct worker *worker, uint64_t at); /* at the latest */
-void worker_carry_out(struct world *world, struct worker *worker); /* what the machine wants */
+void worker_carry_out(struct world *world, struct worker *worker); /* the machine's requests */
 
 /* life.c */
 void life_start(struct world *world, struct site *site);
 enum life_end {
     LIFE_ENDED,   /* by itself */
-    LIFE_KILLED,  /* the process is gone; its kernel sends what was written */
-    LIFE_RESET,   /* as that, but what was on its way is lost */
-    LIFE_DARK,    /* the machine is gone: nobody is told, what was on its way ends anywhere */
+    LIFE_KILLED,  /* the process died; its kernel sends what was written */
+    LIFE_RESET,   /* the same, but bytes in flight are lost */
+    LIFE_DARK,    /* the machine died: peers hear nothing, and bytes in flight may end anywhere */
 };
 void life_end(struct world *world, struct site *site, enum life_end end);
-void life_facts(struct world *world, struct worker *worker); /* gives lines and probes to the observers */
+/* gives lines and probes to the observers */
+void life_facts(struct world *world, struct worker *worker);
 
 /* pipe.c */
-struct path *pipe_path(struct site *from, struct site *to); /* made when it is new */
+struct path *pipe_path(struct site *from, struct site *to); /* created if it is new */
 void pipe_open(struct world *world, struct worker *writer,
                const struct want *want);
-void pipe_write(struct world *world, struct pipe *pipe); /* as much as it takes of what waits */
-void pipe_close(struct world *world, struct pipe *pipe); /* by the writer: what was written arrives, and then the end */
+/* as much of the waiting bytes as it takes */
+void pipe_write(struct world *world, struct pipe *pipe);
+/* by the writer: written bytes arrive, then the end */
+void pipe_close(struct world *world, struct pipe *pipe);
 void pipe_refuse(struct world *world, struct pipe *pipe); /* by the reader: the writer is told */
-/* Before one of these, if a machine wants it: tells the observers, unless something else has ended the other side. */
+/* Tells the observers, unless something else has ended the other side. Call it before one of these
+ * if a machine requests the close. */
 void pipe_tell_close(struct world *world, const struct pipe *pipe,
                      bool by_reader);
-void pipe_vanish(struct world *world, struct pipe *pipe, bool known); /* no byte arrives, nobody is told; known: the reader's kernel keeps its end */
-void pipe_break(struct world *world, struct pipe *pipe); /* both are told, what is on its way is lost */
-void pipe_abort(struct world *world, struct pipe *pipe); /* by the writer, who is gone: what is on its way is lost, the reader is told */
-void pipe_leave(struct world *world, struct pipe *pipe, uint64_t draw); /* the writer is gone: a drawn part still arrives, and no end */
-void pipe_unknown(struct world *world, struct pipe *pipe); /* the reader's machine is back and does not know it */
+/* No byte arrives, and peers hear nothing. known: the reader's kernel keeps its end. */
+void pipe_vanish(struct world *world, struct pipe *pipe, bool known);
+/* Both ends are told, and bytes in flight are lost. */
+void pipe_break(struct world *world, struct pipe *pipe);
+/* The writer is gone: bytes in flight are lost, and the reader is told. */
+void pipe_abort(struct world *world, struct pipe *pipe);
+/* The writer is gone: a drawn part still arrives, without an end. */
+void pipe_leave(struct world *world, struct pipe *pipe, uint64_t draw);
+/* the reader's machine has started anew and does not know it */
+void pipe_unknown(struct world *world, struct pipe *pipe);
 void pipe_event(struct world *world, struct event *event);
 void pipe_healed(struct world *world, struct event_list *parked,
-                 struct path *path); /* lets go what a path or a hole held up; path may be null */
-void pipe_free(struct pipe *pipe); /* when the world ends */
+                 /* Releases the events that a path or an unreachable node held up. path may be
+                  * null. */
+                 struct path *path);
+void pipe_free(struct pipe *pipe); /* at the end of the world */
 
-/* store.c */
-void backend_arm(struct world *world); /* after calls of any store */
+/* backend.c */
+void backend_arm(struct world *world); /* after calls of any backend */
 void backend_event(struct world *world, struct event *event); /* of an EVENT_STORE */
 void backend_take(struct world *world, struct site *site,
                 struct journal_request *request);
@@ -300,7 +315,7 @@ void seeds_end(struct world *world, struct site *site);
 /* jobs.c */
 void jobs_take(struct world *world, struct site *site, struct job *job); /* given */
 struct site *jobs_site(const struct event *event); /* of an EVENT_JOB */
-void jobs_event(struct world *world, struct event *event); /* its node runs */
+void jobs_event(struct world *world, struct event *event); /* only while its node runs */
 void jobs_end(struct world *world, struct site *site);
 
 /* durable.c */
@@ -309,7 +324,7 @@ void durable_take(struct world *world, struct site *site,
 void durable_event(struct world *world, struct event *event);
 struct site *durable_site(const struct event *event);
 void durable_end(struct world *world, struct site *site, bool crashes,
-                 bool is_dark); /* a life ends; the disk stays */
+                 bool is_dark); /* an incarnation ends; the disk stays */
 void durable_free(struct site *site);
 
 /* world_use.c */

@@ -1,7 +1,7 @@
-/* Streams of randomness: one for each purpose and thing, all from the world's seed.
+/* Derives streams of random numbers from the world's seed, one for each purpose and thing.
  *
- * What one stream gives does not depend on how much was drawn from another: taking one fault out of a plan does not change
- * what else is drawn, so that a failing run can be made smaller. */
+ * The numbers of one stream do not depend on draws from another. So a failing run can be shrunk:
+ * removing a fault from a schedule changes no other draw. */
 #ifndef SHERD_SIM_STREAMS_H
 #define SHERD_SIM_STREAMS_H
 
@@ -11,11 +11,11 @@
 
 enum stream_purpose {
     STREAM_SCHEDULING, /* ties and short waits */
-    STREAM_PATH,       /* index: the node's that sends */
-    STREAM_NODE,       /* index: the node's; uids and seeds of its lives */
+    STREAM_PATH,       /* index: the sending node's */
+    STREAM_NODE,       /* index: the node's; uids and seeds of its incarnations */
     STREAM_MAIL,       /* index: the node's, as the next */
-    STREAM_FATE,       /* what a crash leaves behind */
-    STREAM_DISK,       /* index: as its owner likes, as the next */
+    STREAM_FATE,       /* effects of a crash on bytes in flight and on disks */
+    STREAM_DISK,       /* index: the owner's choice, as the next */
     STREAM_WORKLOAD,
     STREAM_NEMESIS,
     STREAM_KNOBS,
@@ -24,15 +24,17 @@ enum stream_purpose {
     STREAM_DURABLE,
     STREAM_DATA,
     STREAM_VERSIONS, /* the workload of the N/R/W store */
-    STREAM_SEEDS, /* index: the node's that looks for seed nodes, and those above all: their owner's */
-    STREAM_FOLLOW, /* index: the node's whose actors follow the cluster, and those above all: whose entities do */
+    /* index: that of the node that looks for seed nodes; a higher one for their owner */
+    STREAM_SEEDS,
+    /* index: that of the node whose actors subscribe; a higher one for entities that subscribe */
+    STREAM_FOLLOW,
 };
 
 struct rng stream_rng(uint64_t seed, enum stream_purpose purpose,
                       uint64_t index);
 
-/* A delay of at least `min` ns whose mean is `mean`: what is above min falls off exponentially, at most 43 times its mean. Whole
- * numbers only; mean at most an hour. */
+/* Returns a delay of at least `min` ns whose mean is `mean`. The part above min is exponential, at
+ * most 43 times its mean. Integers only; mean at most an hour. */
 uint64_t stream_delay(struct rng *rng, uint64_t min, uint64_t mean);
 
 #endif
