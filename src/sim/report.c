@@ -1,4 +1,4 @@
-/* Adding up, and lines of figures. */
+/* Adds up results and prints lines of figures. */
 #include "sim/report.h"
 
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static void add_wait(struct run_wait *sum, const struct run_wait *more)
 void report_add(struct report *report, const struct run_result *result,
                 double cpu_s, bool is_bad, int twice)
 {
-    bool is_dead = result->is_dead && !is_bad; /* each seed is one of three */
+    bool is_dead = result->is_dead && !is_bad; /* a seed is passed, dead or failed */
 
     report->seeds++;
     report->failed += is_bad;
@@ -114,7 +114,8 @@ static void put_faults(const struct report *report, struct buf *text)
     buf_put_text(text, "\n");
 }
 
-/* How many of each kind did something to somebody, and what. One that did not in any seed stands in a line of its own. */
+/* Prints for each kind how many faults had an effect, and its amount. A kind without effect in
+ * every seed gets its own line. */
 static void put_effects(const struct report *report, struct buf *text)
 {
     char digits[NUMBER_TEXT_MAX];
@@ -135,7 +136,7 @@ static void put_effects(const struct report *report, struct buf *text)
             put(text, "void      %s\n", fault_verb_name((enum fault_verb)i));
 }
 
-/* A dead seed shows nothing: which ones, so that somebody can see why. */
+/* Names dead seeds, which show little, so that the reason can be found. */
 static void put_dead(const struct report *report, struct buf *text)
 {
     if (!report->dead)
@@ -146,7 +147,7 @@ static void put_dead(const struct report *report, struct buf *text)
     buf_put_text(text, report->dead > REPORT_DEAD_MAX ? "  ...\n" : "\n");
 }
 
-/* What not every seed is asked for, and why not. */
+/* Prints checks that do not apply to every seed, with the reason. */
 static void put_judged(const struct report *report, struct buf *text)
 {
     char digits[NUMBER_TEXT_MAX];
@@ -162,7 +163,7 @@ static void put_judged(const struct report *report, struct buf *text)
         number_text(report->homes, digits, sizeof digits));
 }
 
-/* Bounds that nobody comes near hide what gets slower. */
+/* Prints the times beside their bounds. A bound that no run comes near would hide a slowdown. */
 static void put_waits(const struct report *report, struct buf *text)
 {
     static const char *const what[RUN_WAITS] = {
