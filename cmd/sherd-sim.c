@@ -1,4 +1,4 @@
-/* sherd-sim: runs worlds of seeds, repeats one, makes one smaller. */
+/* Reads the command line of sherd-sim and runs its commands. */
 #define _GNU_SOURCE
 #include "sherd-sim.h"
 
@@ -26,13 +26,13 @@ enum command_bit {
 #define ON_MANY (ON_RUN | ON_ZOO | ON_COVER)
 #define ON_SEEDS (ON_MANY | ON_REPLAY | ON_SHRINK)
 #define ANY_WORDS (-1)
-#define SEED_LAST_MAX (UINT64_MAX - 1) /* of many: one more is still a number */
+#define SEED_LAST_MAX (UINT64_MAX - 1) /* the number after the last seed must exist */
 
 static const struct {
     const char *name;
     enum command_bit bit;
     int (*act)(const struct command *command);
-    int words; /* that it wants */
+    int words; /* number of its arguments */
     const char *usage;
     const char *help;
 } commands[] = {
@@ -128,7 +128,7 @@ static bool set_seeds(struct command *command, const char *text)
     const char *end;
 
     command->has_seeds = true;
-    if (!strstr(text, "..")) { /* how many, from 1 on */
+    if (!strstr(text, "..")) { /* a number of seeds, from 1 */
         command->seed_first = 1;
         return parse_number(text, &end, &command->seed_last) && !*end &&
                command->seed_last > 0 && command->seed_last <= SEED_LAST_MAX;
@@ -157,7 +157,7 @@ static bool set_mode(struct command *command, const char *text)
     return mode_parse(text, &command->wish.mode);
 }
 
-/* One number or a range, or for the bench a list. */
+/* Sets one number or a range, or a list for bench and scale. */
 static bool set_nodes(struct command *command, const char *text)
 {
     command->sizes = text;
@@ -227,7 +227,7 @@ static bool set_dump(struct command *command, const char *text)
 
 static bool set_steps(struct command *command, const char *text)
 {
-    (void)text; /* it has none */
+    (void)text; /* unused */
     command->steps = true;
     return true;
 }
@@ -285,8 +285,8 @@ static bool set_seeds_max(struct command *command, const char *text)
 static const struct {
     const char *name;
     char letter; /* or 0 */
-    uint32_t on; /* commands */
-    const char *argument; /* null: takes none */
+    uint32_t on; /* commands, as bits */
+    const char *argument; /* null: none */
     bool (*set)(struct command *command, const char *text);
     const char *help;
 } settings[] = {
@@ -341,7 +341,7 @@ static void help(void)
         const char *argument = settings[i].argument ? settings[i].argument : "";
         char name[48], letter[24] = "", on[72] = "";
 
-        if (settings[i].letter) /* those have an argument */
+        if (settings[i].letter) /* each of these has an argument */
             (void)snprintf(letter, sizeof letter, ", -%c %s",
                            settings[i].letter, argument);
         (void)snprintf(name, sizeof name, "--%s%s%s%s", settings[i].name,
@@ -350,7 +350,7 @@ static void help(void)
             if (!(settings[i].on & commands[j].bit))
                 continue;
             (void)strcat(on, *on ? "," : "");
-            (void)strcat(on, commands[j].name); /* eight words of six letters */
+            (void)strcat(on, commands[j].name); /* at most eight words of six letters */
         }
         printf("  %-22s %s (%s)\n", name, settings[i].help, on);
     }
@@ -358,7 +358,7 @@ static void help(void)
            "option is wrong. man sherd-sim\n");
 }
 
-/* ---- what commands share ---- */
+/* ---- shared by commands ---- */
 
 bool command_options(const struct command *command, uint64_t seed,
                      struct options *options)
@@ -451,7 +451,7 @@ int output_status(int status)
 
 /* ---- the command line ---- */
 
-/* What a number or a time may be. */
+/* Appends the limits of a number or time. */
 static void put_limits(const char *name, const char *argument, struct buf *text)
 {
     char limits[80] = "";
@@ -467,7 +467,7 @@ static void put_limits(const char *name, const char *argument, struct buf *text)
     buf_put_text(text, limits);
 }
 
-/* An option has a value that it cannot have: what it can have, all of it where that is a list. */
+/* Reports a wrong value of an option, with all valid values if they are a list. */
 static int value_error(size_t option, const char *value)
 {
     const char *argument = settings[option].argument;
@@ -492,7 +492,7 @@ static int value_error(size_t option, const char *value)
     return status;
 }
 
-/* 0, or an exit status. */
+/* Returns 0, or an exit status. */
 static int read_options(int argc, char **argv, size_t which,
                         struct command *command)
 {

@@ -1,4 +1,4 @@
-/* The work of runs: added up and told. */
+/* Adds up and prints the work of runs. */
 #include "sim/run_inside.h"
 
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 
 #include "sim/report.h"
 
-/* Both are structs of counters of 64 bits and of nothing else. */
+/* Both structs hold only counters of 64 bits. */
 static void add_all(void *sum, const void *more, size_t size)
 {
     uint64_t *to = sum;
@@ -57,7 +57,7 @@ const char *run_work_starved(const struct run_work *work)
 
     if (!messages->sent && !answered && !asked)
         return "nobody sent anything";
-    /* Handlers fail because messages told them to: those did arrive. */
+    /* A handler that fails on command did get its message. */
     if (is_starved(messages->sent,
                    messages->delivered +
                        messages->undelivered[SHERD_REASON_HANDLER_FAILED]))
@@ -81,7 +81,7 @@ static void put(struct buf *text, const char *name, uint64_t number)
     buf_put_text(text, number_text(number, digits, sizeof digits));
 }
 
-/* One line for each reason that was met. */
+/* Prints one line for each reason that occurred. */
 static void put_reasons(struct buf *text, const uint64_t *undelivered)
 {
     for (int i = 0; i < SHERD_REASON_COUNT; i++) {
