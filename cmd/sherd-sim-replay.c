@@ -293,7 +293,7 @@ static void print_before(const struct options *options,
     }
     check(waitpid(process, &status, 0) == process);
     if (!WIFEXITED(status))
-        printf("what was before is not known: a run that is to end before dies, too\n");
+        printf("the state before is unknown: a run that ends before it dies, too\n");
     shared_free(before, sizeof *before);
 }
 

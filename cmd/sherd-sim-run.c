@@ -274,7 +274,7 @@ static bool print_report(struct campaign *campaign)
             campaign->marks.marks.items[i].count > 0;
     report_put(&campaign->report, &text);
     if (stop_signal())
-        buf_put_text(&text, "stopped   by a signal: the seeds that ran then, and those behind them, are not in it\n");
+        buf_put_text(&text, "stopped   by a signal: without the seeds that ran then, and later ones\n");
     if (isatty(2))
         (void)fputs("\r                              \r", stderr);
     printf("%.*s", (int)text.size, (const char *)text.data);

@@ -223,7 +223,7 @@ static bool measure_all(struct scale *scale)
         return false;
     if (scale->nodes <= SEEDS)
         return true;
-    return measure(scale, "one dies: all miss it", crash, 1) &&
+    return measure(scale, "one dies: all notice", crash, 1) &&
            measure(scale, "it is downed: removed", down, 1) &&
            measure(scale, "one joins: all see it", join_one, 1) &&
            measure(scale, "rolling restart", roll, restarted_groups(scale));

@@ -241,6 +241,6 @@ void steps_print(struct steps *steps)
                 print_longest(steps, i, k);
             }
     if (steps->not_kept)
-        printf("             and %llu of which no more is known\n",
+        printf("             and %llu that were not measured again\n",
                (unsigned long long)steps->not_kept);
 }

@@ -43,11 +43,11 @@ void words_line(const struct last_words *words, uint64_t seed, int status,
                        WEXITSTATUS(status));
     else if (WTERMSIG(status) == SIGXCPU)
         (void)snprintf(death.text, sizeof death.text,
-                       "it hangs: its processor time is used up");
+                       "hangs: its limit of processor time is reached");
     else
         (void)snprintf(death.text, sizeof death.text, "ended by signal %d: %.300s",
                        WTERMSIG(status),
-                       *words->text ? words->text : "no last words");
+                       *words->text ? words->text : "no failed check");
     (void)failure_line(seed, &death, line, size);
 }
 
@@ -58,7 +58,7 @@ void different_line(const struct run_result *again, char *line, size_t size)
                                    .node = VERDICT_NO_NODE };
 
     (void)snprintf(different.text, sizeof different.text,
-                   "two runs differ; the second one has %016llx",
+                   "two runs differ; the second has the digest %016llx",
                    (unsigned long long)again->digest);
     (void)failure_line(again->seed, &different, line, size);
 }

@@ -450,7 +450,7 @@ static bool hunt_one(const struct command *command, enum zoo_mutant mutant)
            (unsigned long long)result.seeds, (double)result.cpu_us / 1e6,
            result.finding.invariant, entry->invariant);
     if (result.hung || result.spoiled || !result.is_found)
-        printf("      %llu passed its place, %llu took too long, %llu fail "
+        printf("      %llu passed its code, %llu took too long, %llu fail "
                "without it\n",
                (unsigned long long)result.met,
                (unsigned long long)result.hung,

@@ -37,19 +37,19 @@ static const struct {
     const char *help;
 } commands[] = {
     { "run", ON_RUN, command_run, 0, "run [options]",
-      "runs many seeds and says which of them break a rule" },
+      "runs many seeds and lists those that break a rule" },
     { "replay", ON_REPLAY, command_replay, 1, "replay SEED [options]",
-      "repeats one seed, with what there is to see" },
+      "repeats one seed, with log lines and states" },
     { "shrink", ON_SHRINK, command_shrink, 1, "shrink SEED [options]",
-      "looks for a smaller run that breaks the same rule" },
+      "searches for a smaller run that breaks the same rule" },
     { "zoo", ON_ZOO, command_zoo, 0, "zoo [options]",
-      "brings known bugs back, one by one, and looks for them" },
+      "switches on known bugs, one by one, and searches for them" },
     { "cover", ON_COVER, command_cover, ANY_WORDS, "cover [DIR...] [options]",
-      "says what was never reached, in reports or in seeds run now" },
+      "lists what no run has reached, in reports or in seeds run now" },
     { "bench", ON_BENCH, command_bench, 0, "bench [options]",
       "measures simulated hours for each second of processor time" },
     { "scale", ON_SCALE, command_scale, 0, "scale [options]",
-      "measures how membership's time and bytes grow with the nodes" },
+      "measures time and bytes of membership for growing clusters" },
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)
@@ -291,42 +291,42 @@ static const struct {
     const char *help;
 } settings[] = {
     { "seeds", 0, ON_MANY | ON_SCALE, "A..B|N", set_seeds,
-      "these seeds, or the first N; else until the time is over" },
+      "these seeds, or the first N; default: until --time is over" },
     { "time", 0, ON_RUN, "TIME", set_time,
-      "begins no seed after this time, as 240s" },
-    { "jobs", 'j', ON_MANY, "N", set_jobs, "so many seeds at a time" },
+      "starts no seed after this time, such as 240s" },
+    { "jobs", 'j', ON_MANY, "N", set_jobs, "number of seeds that run at a time" },
     { "report", 0, ON_RUN, "DIR", set_report,
-      "writes report, failing schedules and marks there" },
+      "writes report, failing schedules and marks to this folder" },
     { "fail-fast", 0, ON_RUN, NULL, set_fail_fast,
-      "ends with the first seed that fails" },
+      "stops at the first seed that fails" },
     { "mode", 0, ON_SEEDS | ON_BENCH, "MODE", set_mode,
       "swarm, lite, churn, handoff, storage, scale, sbr, centers, data, store or member" },
     { "nodes", 0, ON_SEEDS | ON_BENCH | ON_SCALE, "A..B|N", set_nodes,
-      "nodes of a run; bench, scale: some numbers, as 5,50,1000" },
+      "nodes of a run; bench, scale: several numbers, such as 5,50,1000" },
     { "length", 0, ON_SEEDS | ON_BENCH, "A..B|TIME", set_length,
-      "simulated time of the phase of faults, as 2m..20m" },
+      "simulated time of the phase with faults, such as 2m..20m" },
     { "set", 0, ON_SEEDS | ON_BENCH, "NAME=VALUE", set_set,
       "sets one option of the run; replay prints them all" },
     { "until", 0, ON_REPLAY, "TIME|event=N", set_until,
-      "ends at this time of the world, or at that of an event" },
+      "ends at this simulated time, or at this event" },
     { "log", 0, ON_REPLAY, "SPEC", set_log,
-      "what nodes log: node=N,level=debug,from=TIME, each as wanted" },
+      "prints log lines: node=N,level=debug,from=TIME, all optional" },
     { "dump", 0, ON_REPLAY, "node=N", set_dump,
-      "the state of a node at the end, or of all" },
+      "prints the state of a node, or of all, at the end" },
     { "steps", 0, ON_BENCH, NULL, set_steps,
-      "runs three times, and says how long steps of machines took, too" },
+      "runs three times, and reports the longest steps of machines" },
     { "twice", 0, ON_REPLAY, NULL, set_twice,
       "runs it twice and compares the digests" },
     { "schedule", 0, ON_REPLAY | ON_SHRINK, "FILE", set_schedule,
-      "these faults instead of the seed's" },
+      "uses these faults instead of the seed's" },
     { "budget", 0, ON_SHRINK, "TIME", set_budget,
-      "looks for so long; default 300s" },
+      "searches for this time; default 300s" },
     { "out", 'o', ON_REPLAY | ON_SHRINK, "FILE", set_out,
-      "writes the schedule there" },
+      "writes the schedule to this file" },
     { "mutant", 0, ON_ZOO | ON_RUN | ON_REPLAY | ON_SHRINK, "NAME", set_mutant,
-      "with this bug; zoo: these, as A2,B4, instead of all" },
+      "switches on this bug; zoo: only these, such as A2,B4" },
     { "max-seeds", 0, ON_ZOO, "N", set_seeds_max,
-      "gives a bug up after so many; default 2000" },
+      "gives up on a bug after N seeds; default 2000" },
 };
 
 #define SETTINGS (sizeof settings / sizeof *settings)
@@ -354,8 +354,8 @@ static void help(void)
         }
         printf("  %-22s %s (%s)\n", name, settings[i].help, on);
     }
-    printf("\nEnds with 0, with 1 when a rule was broken, with 2 when an "
-           "option is wrong. man sherd-sim\n");
+    printf("\nExit status: 0, 1 if a rule was broken, 2 if an option is "
+           "wrong. See man sherd-sim\n");
 }
 
 /* ---- shared by commands ---- */

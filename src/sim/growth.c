@@ -73,7 +73,7 @@ bool growth_end(struct growth *growth, uint64_t pieces, uint64_t bytes,
     if (more_pieces <= pieces && more_bytes <= bytes)
         return true;
     (void)snprintf(text, size,
-                   "%llu pieces of memory and %llu bytes more in three of five steps, %llu and %llu may be",
+                   "%llu pieces of memory and %llu bytes more in three of five steps; the limits are %llu and %llu",
                    (unsigned long long)more_pieces,
                    (unsigned long long)more_bytes, (unsigned long long)pieces,
                    (unsigned long long)bytes);

@@ -253,19 +253,19 @@ static bool down(struct nemesis *nemesis, uint32_t node)
 
 /* X(id, unit of nemesis_effect.harm) */
 #define EFFECT_LIST(X)                                                         \
-    X(CRASH, "lives ended")                                                    \
-    X(START, "lives begun")                                                    \
-    X(LEAVE, "lives ended by themselves")                                      \
+    X(CRASH, "nodes ended")                                                    \
+    X(START, "nodes started")                                                    \
+    X(LEAVE, "nodes ended by themselves")                                      \
     X(DOWN, "members downed")                                                  \
     X(PAUSE, "inputs and turns held")                                          \
     X(SLOW, "slow turns")                                                      \
-    X(WALL, "clocks of who lives")                                             \
-    X(DRIFT, "clocks of who lives")                                            \
+    X(WALL, "clocks of live nodes")                                             \
+    X(DRIFT, "clocks of live nodes")                                            \
     X(CUT, "held")                                                             \
     X(FLAP, "held")                                                            \
     X(CLOG, "held")                                                            \
     X(DELAY, "slowed")                                                         \
-    X(RESET, "connections with bytes on their way")                            \
+    X(RESET, "connections with bytes in flight")                            \
     X(HALF_OPEN, "connections")                                                \
     X(REFUSE, "calls refused")                                                 \
     X(SLOW_ACCEPT, "calls slowed")                                             \

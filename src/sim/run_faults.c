@@ -95,11 +95,11 @@ static void judge_moves(struct run *run)
     run->result->is_gentle = true;
     if (moved)
         violation(run->verdict, "message-accounting", VERDICT_NO_NODE,
-                  "%llu messages ended because their shard moved, and nothing was wrong",
+                  "%llu messages ended because their shard moved, although no fault explains it",
                   (unsigned long long)moved);
     if (messages.lost_to_entities)
         violation(run->verdict, "message-accounting", VERDICT_NO_NODE,
-                  "%llu messages for entities were lost, and nodes only left and came back",
+                  "%llu messages for entities were lost, although nodes only left and came back",
                   (unsigned long long)messages.lost_to_entities);
 }
 
@@ -113,7 +113,7 @@ static bool all_handed_off(struct run *run)
     if (moves.left_over &&
         run->options->value[OPTION_SHUTDOWN] >= GENTLE_SHUTDOWN_MS)
         violation(run->verdict, "shutdown-completes", VERDICT_NO_NODE,
-                  "%llu regions had shards when their time was over, and nothing was wrong",
+                  "%llu regions had shards when their time was over, although no fault explains it",
                   (unsigned long long)moves.left_over);
     return !moves.forced;
 }
@@ -208,7 +208,7 @@ static void judge_loss(struct run *run, const bool *in_core)
 
 static bool nobody_ends(struct run *run, char *text, size_t size)
 {
-    (void)snprintf(text, size, "%u nodes are to end",
+    (void)snprintf(text, size, "%u nodes must still end",
                    checks_ending(run->checks));
     return !checks_ending(run->checks);
 }
@@ -267,7 +267,7 @@ static void judge_waiting(struct run *run)
         if (!cluster_waits_wrongly(&run->cluster, i, time))
             continue;
         violation(run->verdict, "member-convergence", i,
-                  "the faults are over, and it was not taken in for %llu s",
+                  "the faults are over, and it has waited %llu s to become a member",
                   (unsigned long long)((world_now(run->world) -
                                         run->checks->entries[i].started_at) /
                                        SECOND));
@@ -303,7 +303,7 @@ void run_heal(struct run *run)
     (void)run_until_holds(run, nobody_ends, "shutdown-completes",
                           2 * quiet_leave_bound(run->options),
                           /* some were detected late */
-                          "when the faults are over, who leaves is gone");
+                          "after the faults, leaving nodes have ended");
     run->has_operator = false;
     agreed = run_is_converged(run, text, sizeof text);
     members = count_living(run, NULL);

@@ -89,7 +89,7 @@ static void settle_data(struct run *run)
     else if (run_until_holds(run, is_settled, "replica-convergence",
                              data_load_bound(run->data, run->cluster.nodes,
                                              &settings.data),
-                             "replicas that hold the same"))
+                             "equal replicas"))
         data_load_judge(run->data);
 }
 
@@ -173,8 +173,8 @@ void run_drain(struct run *run)
     drain(run);
     if (run->follow)
         (void)run_until_holds(run, is_followed, "cluster-events", FOLLOWED,
-                              "followers of the cluster that have heard what is");
-    remembered(run, "all who are remembered live, and nobody else who might be");
+                              "followers that agree with their nodes");
+    remembered(run, "all remembered entities live, and no others of their types");
     if (run->data && !run_is_over(run) && !verdict_count(run->verdict))
         settle_data(run);
     if (run->store && !run_is_over(run) && !verdict_count(run->verdict))
@@ -218,7 +218,7 @@ static void silence(struct run *run, bool is_steady)
                     sizeof text) &&
         is_steady)
         violation(run->verdict, "no-leak", VERDICT_NO_NODE,
-                  "in the quiet, what nodes keep grows: %s", text);
+                  "in the quiet phase, the memory of nodes grows: %s", text);
 }
 
 /* entities-answer, then quiet-cluster-rests. If a slow heartbeat looks like a dead node, members
@@ -238,7 +238,7 @@ void run_roll_call(struct run *run)
                    workload_world_roll_time(run->load));
     run_until(run, world_now(run->world) + quiet_settle_bound(run->options));
     if (!run_until_holds(run, shards_rest, "quiet-cluster-rests", rest_bound(run->options),
-                         "in the quiet, shards stay where they are"))
+                         "in the quiet phase, shards stay where they are"))
         return;
     if (is_steady) /* a node that sees members lost and back moves nothing */
         check_balance_judge(run->verdict, run->world, run->options);
@@ -321,7 +321,7 @@ void run_restart(struct run *run)
                      "after the restart of everything, no coordinator that all know and that tells all homes"))
         return;
     workload_world_quiet(run->load, true);
-    remembered(run, "after the restart of everything all who are remembered live");
+    remembered(run, "after the restart of everything all remembered entities live");
     kept(run);
     if (run_is_over(run))
         return;

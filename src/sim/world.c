@@ -497,7 +497,7 @@ static void over_bound(void *user, const char *what, uint64_t held,
     struct world *world = user;
 
     violation(world->verdict, "bounded-buffers", world->place->node,
-              "%s: %llu, at most %llu may be", what, (unsigned long long)held,
+              "%s: %llu, the limit is %llu", what, (unsigned long long)held,
               (unsigned long long)most);
 }
 
