@@ -116,8 +116,7 @@ static void write_case(const struct command *command, const char *path,
     schedule_fini(&schedule);
 }
 
-/* Prints the line, and adds it to the report with its command. The seed's first line uses the saved
- * case. */
+/* The seed's first line names the saved case. */
 static void fail(struct campaign *campaign, const struct command *command,
                  uint64_t seed, const char *line, bool is_first)
 {
@@ -191,7 +190,7 @@ static void take_result(struct campaign *campaign, struct slot *slot,
                       (unsigned long long)campaign->report.failed);
 }
 
-/* Waits for one child. False if there is none. */
+/* False if there is none. */
 static bool wait_one(struct campaign *campaign)
 {
     struct rusage usage;
@@ -244,7 +243,7 @@ static bool write_report(const struct command *command, const char *name,
     return good;
 }
 
-/* Checks that the reports can be written before the seeds run, and removes those of an earlier run.
+/* Checks that reports can be written before the seeds run, and removes those of an earlier run.
  * False: reported. */
 static bool report_begins(const struct command *command)
 {

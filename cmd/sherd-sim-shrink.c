@@ -1,6 +1,5 @@
 /* Searches for a smaller run that breaks the same rule: an earlier end, fewer faults, fewer nodes,
- * default settings. Each attempt runs in its own process until its first violation. Changes that
- * still break the rule are kept. */
+ * default settings. Each attempt runs in its own process. */
 #define _GNU_SOURCE
 #include "sherd-sim.h"
 
@@ -80,7 +79,7 @@ static void run_child(const struct options *options,
     _exit(0);
 }
 
-/* Runs an attempt and returns the broken invariant, or "". */
+/* Returns the broken invariant, or "". */
 static void try(struct shrinker *shrinker, const struct options *options,
                 const struct schedule *schedule,
                 char invariant[INVARIANT_MAX])

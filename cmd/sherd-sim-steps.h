@@ -1,9 +1,9 @@
 /* Measures how long the steps of machines take. A step is one input or one turn of one machine.
  *
- * Long steps are measured in the thread's processor time, because other programs may run. Their use
- * of the caches, and a hypervisor, still lengthen steps. The steps of a seed are equal in every
- * run, so the world runs several times, and a long step counts with its shortest length. Known new
- * pages are created before a step (heap_ahead). */
+ * Long steps are measured in processor time, because other programs may run. Caches and a
+ * hypervisor still lengthen them. The steps of a seed are equal in every run, so the world runs
+ * several times, and a long step counts with its shortest length. Known new pages are created
+ * before a step (heap_ahead). */
 #ifndef SHERD_CMD_SIM_STEPS_H
 #define SHERD_CMD_SIM_STEPS_H
 

@@ -41,8 +41,8 @@ static const struct kind kinds[] = {
       { "load=1", "fault_leave_oldest=10", "fault_leave=1", "fault_pause=1",
         "acceptable_heartbeat_pause_ms=20000",
         "shutdown_region_timeout_ms=1000" } },
-    /* Most of a cluster restarts repeatedly in any order, and admits nobody before it is complete.
-     * The first to restart has seen others end that are older than it after their restart. */
+    /* most of a cluster restarts repeatedly in any order, and admits nobody before it is
+     * complete */
     { ZOO_A4, MODE_HANDOFF,
       { "nodes=3", "min_nr_of_members=3", "load=1", "faults_per_hour=600",
         "fault_restart=10", "fault_leave_oldest=0", "fault_leave=0",

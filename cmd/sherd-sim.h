@@ -51,13 +51,12 @@ int command_cover(const struct command *command);
 int command_bench(const struct command *command);
 int command_scale(const struct command *command);
 
-/* Prints one line "sherd-sim: ..." on standard error. Returns EXIT_USAGE. */
+/* Prints one line on standard error. Returns EXIT_USAGE. */
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Writes the build id of this program into text (size BUILD_TEXT_MAX). Returns text. */
 #define BUILD_TEXT_MAX 64
 const char *build_text(char *text, size_t size);
-/* Returns the exit status for `status`, or another if the output could not be written, which it
- * reports. */
+/* Returns `status`, or another if the output could not be written. */
 int output_status(int status);
 /* Measures clusters of one size. Returns an exit status. */
 typedef int measure_size(const struct command *command, uint64_t nodes,
@@ -65,14 +64,13 @@ typedef int measure_size(const struct command *command, uint64_t nodes,
 /* The same in a child process, whose memory ends with it. */
 int run_apart(measure_size *measure, const struct command *command,
               uint64_t nodes, uint64_t seed);
-/* Returns the next number of a list such as 5,50,1000, and moves *text after it. 0: none is left;
- * *text is null if it is malformed. */
+/* Returns the next number of a list such as 5,50,1000, and moves *text after it. 0: the end, or
+ * malformed with *text null. */
 uint64_t next_size(const char **text);
 /* Whether all numbers of a list are sizes of clusters. False: reported. */
 bool sizes_good(const char *sizes);
-/* Reads a seed. False: malformed. */
 bool parse_seed(const char *text, uint64_t *seed);
-/* Draws the seed's options and applies --set. False: an option is wrong, which was reported. */
+/* Draws the seed's options and applies --set. False: reported. */
 bool command_options(const struct command *command, uint64_t seed,
                      struct options *options);
 /* Prints the command that repeats a seed. */
@@ -80,18 +78,16 @@ void print_replay(const struct command *command, uint64_t seed);
 /* Prints a FAIL line, followed by the command that repeats it. */
 void print_failure(const struct command *command, uint64_t seed,
                    const char *line);
-/* Prints the violations of a run, one line each. */
 void print_violations(const struct command *command,
                       const struct run_result *result);
-/* Reads the options and faults of the run that the command line names. Returns 0, or an exit status
- * after a report. */
+/* Reads the run that the command line names. Returns 0, or an exit status after a report. */
 int read_case(const struct command *command, struct options *options,
               struct schedule *schedule);
 /* sherd-sim-stop.c. stop_watch keeps SIGINT, SIGTERM and SIGHUP from ending this process.
- * stop_signal returns the first that came; 0: none. */
+ * stop_signal returns the first; 0: none. */
 void stop_watch(void);
 int stop_signal(void);
-/* Registers a worker process, to be killed when a signal comes. 0: it has ended. */
+/* The process is killed when a signal comes. 0: it has ended. */
 void stop_worker(uint32_t index, pid_t process);
 /* Call it in the worker. */
 void stop_ignore(void);
@@ -103,18 +99,17 @@ struct last_words {
 
 /* Makes this process's checks write to `words`, and limits its processor time. */
 void words_keep(struct last_words *words, uint64_t limit_s);
-/* Writes the FAIL line of a process that died (size VERDICT_LINE_MAX is enough). */
+/* Writes the FAIL line of a process that died (size VERDICT_LINE_MAX). */
 void words_line(const struct last_words *words, uint64_t seed, int status,
                 char *line, size_t size);
 void *shared_new(size_t size); /* zeroed memory that children share */
 void shared_free(void *memory, size_t size);
-/* Writes the FAIL line for two runs of a seed with different digests (size VERDICT_LINE_MAX is
- * enough). */
+/* Writes the FAIL line of two runs with different digests (size VERDICT_LINE_MAX). */
 void different_line(const struct run_result *again, char *line, size_t size);
 /* sherd-sim-case.c. Appends a file to text. False: it cannot be read or exceeds `most` bytes, which
  * was reported. */
 bool file_read(const char *path, size_t most, struct buf *text);
-/* False: reported. The schedule must be empty before a read. Options keep values that the file does
+/* False: reported. The schedule must be empty before a read; options keep values that the file does
  * not set. */
 bool case_read(const char *path, struct options *options,
                struct schedule *schedule);

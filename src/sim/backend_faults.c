@@ -37,7 +37,7 @@ static bool some_store_writes(struct world *world)
     return false;
 }
 
-/* Returns a time for a few looks during a write and its sync. */
+/* Returns a time that allows some looks during a write and its sync. */
 static uint64_t next_look(struct world *world)
 {
     uint64_t latency =
@@ -47,7 +47,7 @@ static uint64_t next_look(struct world *world)
            (latency / 2 > LOOK_MIN ? latency / 2 : LOOK_MIN);
 }
 
-/* Does not always act at the first look at a write, so that syncs are hit, too. */
+/* Skips some writes at the first look, so that syncs are hit, too. */
 static void look_for_writes(struct world *world, void *arg)
 {
     struct power_wait *wait = arg;

@@ -1,5 +1,5 @@
-/* Applies the faults of a schedule that concern storage: to all journal backends of a world, and to
- * the disks of durable keys. */
+/* Applies a schedule's faults of storage to all journal backends of a world, and to the disks of
+ * durable keys. */
 #ifndef SHERD_SIM_BACKEND_FAULTS_H
 #define SHERD_SIM_BACKEND_FAULTS_H
 
@@ -16,14 +16,14 @@ struct power_wait {
     uint64_t until; /* ns: power goes by then at the latest; 0: none is pending */
 };
 
-/* Plans a loss of power for a moment in which some backend has unsynced writes, or after 5 s. Power
- * comes back as soon as after an immediate loss. */
+/* Plans a loss of power for a moment with unsynced writes in some backend, or after 5 s. Power
+ * returns as after an immediate loss. */
 void backend_power_waits(struct world *world, struct power_wait *wait);
-/* Starts or ends a fault. power and disk-sync only start: power comes back by itself within 20 s.
- * Returns false if the fault does not concern storage. */
+/* Starts or ends a fault; power and disk-sync only start, and power returns within 20 s. False if
+ * it is no fault of storage. */
 bool backend_fault(struct world *world, enum fault_verb verb, bool on);
-/* Returns how often faults of that verb affected the backends and the nodes' own disks: stalled or
- * failed operations, losses of power, and those of nodes with writes under way. */
+/* Counts operations that faults of that verb stalled or failed, losses of power, or those of nodes
+ * with writes under way. */
 uint64_t backend_harm(struct world *world, enum fault_verb verb);
 
 #endif

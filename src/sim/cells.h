@@ -1,10 +1,8 @@
 /* Counts which faults have met which states. A cell is a pair of a kind of fault and a state of a
  * node (node/states.h).
  *
- * A cell is met when a fault of that kind begins while some node is in that state. It is struck
- * when the fault affects that node: the fault names it, it is at an end of the faulty paths, or the
- * fault hits the disks. The nemesis records them (nemesis.h), a run keeps them as sets, and this
- * file counts them over runs and processes. */
+ * A fault meets a cell when it begins while some node is in that state. It strikes the cell when it
+ * affects that node: it names it, faults a path of it, or hits the disks. */
 #ifndef SHERD_SIM_CELLS_H
 #define SHERD_SIM_CELLS_H
 
@@ -25,16 +23,16 @@ struct cells {
 
 /* Adds the sets of one run, by verb. */
 void cells_add(struct cells *cells, const struct nemesis_cells sets[FAULT_VERBS]);
-uint32_t cells_met(const struct cells *cells);    /* number of cells, of CELLS */
+uint32_t cells_met(const struct cells *cells);    /* of CELLS */
 uint32_t cells_struck(const struct cells *cells);
 /* Appends all cells as lines "MET STRUCK VERB AUTOMATON STATE". */
 void cells_write(const struct cells *cells, struct buf *out);
-/* Adds the lines of another process's cells_write. Skips lines that begin with #. Returns false at
- * a malformed line; earlier lines are added. */
+/* Adds lines of another process's cells_write, except those that begin with #. False at a malformed
+ * line; earlier lines are added. */
 bool cells_merge(struct cells *cells, struct slice lines);
-/* Appends the matrix in readable form: a row for each state, a column for each kind of fault ('#'
- * struck, '+' met elsewhere only, '.' never). For each state the kinds follow that never met it.
- * Each line begins with `indent`. */
+/* Appends a readable matrix: a row for each state, a column for each kind of fault ('#' struck, '+'
+ * met elsewhere only, '.' never), and the kinds that never met a state. Each line begins with
+ * `indent`. */
 void cells_put(const struct cells *cells, const char *indent, struct buf *out);
 
 #endif

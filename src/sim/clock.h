@@ -1,5 +1,5 @@
-/* Keeps the clocks of one node in a world: a monotonic one that may run too fast or too slow, and a
- * wall clock that may jump. Left alone, both follow the world's time exactly. */
+/* Keeps a node's clocks: a monotonic one that may run too fast or slow, and a wall clock that may
+ * jump. Untouched, both follow the world's time exactly. */
 #ifndef SHERD_SIM_CLOCK_H
 #define SHERD_SIM_CLOCK_H
 
@@ -16,16 +16,14 @@ struct clock {
     int64_t wall_ms;  /* wall clock minus monotonic clock */
 };
 
-/* Starts an exact clock. wall_ms is the wall clock at the world's time 0. */
+/* wall_ms: the wall clock at the world's time 0. Both clocks start exact. */
 void clock_init(struct clock *clock, int64_t wall_ms);
 uint64_t clock_now(const struct clock *clock, uint64_t now); /* monotonic, ns */
 int64_t clock_wall(const struct clock *clock, uint64_t now); /* ms */
 /* Returns the earliest world time at which the monotonic clock shows at least `shown`; NEVER for
  * NEVER. */
 uint64_t clock_when(const struct clock *clock, uint64_t shown);
-/* from now on; from CLOCK_RATE_MIN to CLOCK_RATE_MAX */
-void clock_drift(struct clock *clock, uint64_t now, uint32_t rate);
-/* changes the wall clock only, in either direction */
+void clock_drift(struct clock *clock, uint64_t now, uint32_t rate); /* from now on */
 void clock_jump(struct clock *clock, int64_t ms);
 
 #endif

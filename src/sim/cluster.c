@@ -61,8 +61,8 @@ static uint32_t find_nodes(void *user, uint32_t index,
     return count;
 }
 
-/* Only a node that starts when no node runs may found a cluster. A cut-off one would otherwise
- * found a second. */
+/* Only a node that starts when no node runs may found a cluster. A cut-off one would found a
+ * second. */
 static void find_seeds_by_itself(const struct cluster *cluster, uint32_t node,
                                  uint32_t required,
                                  struct node_settings *settings)
@@ -81,7 +81,7 @@ static void find_seeds_by_itself(const struct cluster *cluster, uint32_t node,
         settings->founds_never |= i != node && cluster_lives(cluster, i);
 }
 
-/* Counts refused handshakes of another cluster. Each node logs one once. */
+/* Counts refused handshakes of another cluster. */
 static void hear(void *user, uint32_t node, const struct trace_line *line)
 {
     struct cluster *cluster = user;
@@ -136,8 +136,8 @@ static int rank(const struct cluster *cluster, uint32_t node)
     return !place->node ? 0 : !place->is_up ? 1 : place->is_paused ? 2 : 3;
 }
 
-/* Takes nodes that are up, and the node itself only if no other one runs. A node in its own list
- * may found a cluster when it does not see the others, as Akka's first seed node does. */
+/* Takes nodes that are up, and the node itself only if no other runs: a node in its own list may
+ * found a cluster when it does not see the others, as Akka's first seed node does. */
 static uint32_t find_seeds(struct cluster *cluster, uint32_t node)
 {
     struct address *seeds = cluster->seeds[node];

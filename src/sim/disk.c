@@ -122,8 +122,7 @@ static void to_platter(struct disk *disk, const struct cached *cached)
     memcpy(platter(disk, cached->sector), cached->data, DISK_SECTOR);
 }
 
-/* Ends the running sync. After a failure it is unknown what was written, and the cache considers
- * all sectors written. */
+/* Ends the running sync. After a failure the cache considers all sectors written. */
 static void settle(struct disk *disk, uint64_t now)
 {
     bool done = disk->sync.result == DISK_OK;
@@ -170,8 +169,8 @@ static void write_sector(struct disk *disk, uint64_t sector,
     memcpy(cached->data, bytes.data, bytes.size);
 }
 
-/* Returns how many of a write's sectors happen without free space: those that already had space,
- * and some more, but not all. */
+/* Returns how many sectors happen without free space: those that had space, and some more, but not
+ * all. */
 static uint64_t fitting(struct disk *disk, uint64_t sector, uint64_t count)
 {
     uint64_t old = disk->size - sector;
@@ -266,7 +265,7 @@ void disk_platter(struct disk *disk, uint64_t now, struct buf *buf)
 
 void disk_power_loss(struct disk *disk, uint64_t now)
 {
-    /* Survivors of the dirty sectors: none, all, the first ones, or any part. */
+    /* Survivors: none, all, the first ones, or any part. */
     uint64_t mode = rng_below(&disk->rng, 4);
     struct map_entry entry;
     uint64_t kept = 0;
@@ -282,7 +281,7 @@ void disk_power_loss(struct disk *disk, uint64_t now)
         bool keep = (mode == 1) || (mode == 2 && kept < first) ||
                     (mode == 3 && coin(disk));
 
-        /* Sectors that a failed sync left clean have reached the platter by then, or never will. */
+        /* They have reached the platter by then, or never will. */
         if (!cached->dirty)
             continue;
         if (keep)

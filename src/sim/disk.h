@@ -1,10 +1,9 @@
 /* Simulates a disk: sectors of 512 bytes behind a cache that a loss of power empties.
  *
- * A write goes to the cache. A successful sync brings the dirty sectors to the platter. A loss of
- * power before that leaves any part of them there, sector by sector. A failed sync also leaves the
- * cache clean, as Linux does: the next sync succeeds and writes nothing ("fsync gate"). The caller
- * gets an operation's result at once, but it counts from `at` on. sim/disk_backend uses it. Only
- * the stream given to disk_new decides. */
+ * A successful sync brings the dirty sectors from the cache to the platter. A loss of power before
+ * that leaves any part of them there. A failed sync also leaves the cache clean, as Linux does: the
+ * next sync succeeds and writes nothing ("fsync gate"). The caller gets a result at once, but it
+ * counts from `at` on. */
 #ifndef SHERD_SIM_DISK_H
 #define SHERD_SIM_DISK_H
 
@@ -22,7 +21,7 @@ enum disk_result {
     DISK_FULL, /* of a write: not all of it happened */
 };
 
-/* Chances are millionths of each operation. Zero is a disk without delay that never fails. */
+/* Chances are millionths of each operation. Zero is an exact disk without delay. */
 struct disk_faults {
     uint64_t latency_min;     /* ns of each operation */
     uint64_t latency_mean;    /* ns, including the least */
@@ -31,9 +30,9 @@ struct disk_faults {
     uint32_t write_error_ppm;
     uint32_t sync_error_ppm;
     uint32_t read_error_ppm;
-    uint32_t rot_ppm;         /* of each sector read: one of its bits has changed permanently */
+    uint32_t rot_ppm;         /* of each sector read: one bit has changed permanently */
     bool is_full;             /* a write after the last sector fails */
-    bool lies;                /* a sync reports success and does nothing; for tests of detection */
+    bool lies;                /* a sync only reports success; for tests of detection */
 };
 
 struct disk_done {
@@ -49,30 +48,30 @@ struct disk_counters {
     uint64_t write_errors;
     uint64_t sync_errors;
     uint64_t read_errors;
-    uint64_t full;         /* writes refused for lack of space */
+    uint64_t full;
     uint64_t power_losses;
-    uint64_t torn;         /* losses of power that left a part of the unsynced sectors */
+    uint64_t torn;         /* that left a part of the unsynced sectors */
     uint64_t sectors_lost; /* by losses of power */
     uint64_t rotten;       /* sectors with a changed bit */
 };
 
 struct disk;
 
-struct disk *disk_new(struct rng rng); /* empty */
-void disk_free(struct disk *disk); /* may be null */
+struct disk *disk_new(struct rng rng);
+void disk_free(struct disk *disk);
 void disk_set_faults(struct disk *disk, const struct disk_faults *faults);
 /* Makes the next sync fail, once. */
 void disk_fail_sync(struct disk *disk);
 const struct disk_faults *disk_faults(const struct disk *disk);
 const struct disk_counters *disk_counters(const struct disk *disk);
 
-/* Writes bytes from a sector on, and fills the last one with zeros. sector is at most disk_size, so
- * there are no holes. Copied. */
+/* Writes from a sector on, and fills the last one with zeros. sector is at most disk_size.
+ * Copied. */
 struct disk_done disk_write(struct disk *disk, uint64_t now, uint64_t sector,
                             struct slice bytes);
 /* Takes effect at its time. Only one at a time, without writes meanwhile. */
 struct disk_done disk_sync(struct disk *disk, uint64_t now);
-/* Appends count existing sectors to buf; nothing if it fails. */
+/* Appends count existing sectors; nothing if it fails. */
 struct disk_done disk_read(struct disk *disk, uint64_t now, uint64_t sector,
                            uint64_t count, struct buf *buf);
 uint64_t disk_size(const struct disk *disk); /* sectors */
@@ -80,10 +79,9 @@ uint64_t disk_sync_end(const struct disk *disk); /* end of the last sync; 0: non
 /* Appends the content of the platter, without delay or fault. */
 void disk_platter(struct disk *disk, uint64_t now, struct buf *buf);
 
-/* Drops the cache. Any part of the unsynced sectors, also of a running sync, has reached the
- * platter. */
+/* Drops the cache. Any part of the unsynced sectors has reached the platter. */
 void disk_power_loss(struct disk *disk, uint64_t now);
-/* Simulates memory pressure: from now on clean cached sectors are read from the platter. */
+/* Simulates memory pressure: clean cached sectors are read from the platter again. */
 void disk_evict(struct disk *disk, uint64_t now);
 
 #endif

@@ -12,7 +12,7 @@
 #define GROUP_FILL (16 * 1024 * 1024) /* bytes of requests; then no more join */
 #define OPEN_AGAIN (100 * MS)         /* after a failure of the disk */
 
-/* The activity of the process; from PHASE_IDLE on it serves. */
+/* From PHASE_IDLE on it serves. */
 enum phase {
     PHASE_DOWN,
     PHASE_START,  /* opening: waits before it reads */
@@ -33,14 +33,13 @@ enum event {
 
 /* One request from its submission to its return. */
 struct ticket {
-    uint64_t number; /* key in the map */
+    uint64_t number;
     struct journal_request *request;
     uint32_t node;
     bool has_arrived;
     bool is_orphan; /* its node has ended, so no answer is sent */
 };
 
-/* Times of a node's last arrival and last return. */
 struct door {
     uint64_t arrives_at;
     uint64_t read_at;
@@ -59,8 +58,8 @@ struct disk_backend {
     VEC(struct ticket *) waits;  /* writes that have arrived */
     VEC(struct ticket *) done;   /* back at their nodes, not taken */
     enum phase phase;
-    uint32_t process;            /* counts processes */
-    uint64_t step;               /* counts operations of the disk */
+    uint32_t process;
+    uint64_t step;               /* of the disk's operations */
     uint64_t disk_busy_until;    /* by a sync of a killed process */
     const char *damage;
     bool holds, refuses;
@@ -69,7 +68,7 @@ struct disk_backend {
     struct log_end next_end;     /* after the running group */
     VEC(struct ticket *) group;  /* being written */
     VEC(struct journal_request *) requests; /* of the group, for observers */
-    struct buf bytes;            /* of the group, or of the log during opening */
+    struct buf bytes;            /* of the group, or of the log */
     enum disk_result result;     /* of the disk's running step */
     struct disk_backend_counters counters;
     struct disk_backend_observer observers[DISK_STORE_OBSERVERS_MAX];
@@ -97,7 +96,7 @@ struct disk_backend *disk_backend_new(const char *cluster, struct rng disk_rng,
     store->way_min = way_min;
     store->way_mean = way_mean;
     log_put_head(&head, cluster, &store->end);
-    (void)disk_write(store->disk, 0, 0, buf_slice(&head)); /* no faults yet */
+    (void)disk_write(store->disk, 0, 0, buf_slice(&head));
     (void)disk_sync(store->disk, 0);
     buf_fini(&head);
     store->book = book_new(cluster);
@@ -165,7 +164,7 @@ static struct ticket *ticket_at(const struct disk_backend *store,
 
 static void drop_ticket(struct disk_backend *store, struct ticket *ticket)
 {
-    (void)map_take(&store->tickets, map_u64(&ticket->number)); /* it is `ticket` */
+    (void)map_take(&store->tickets, map_u64(&ticket->number));
     journal_request_free(ticket->request);
     mem_free(ticket);
 }
@@ -177,7 +176,7 @@ static struct door *door_of(struct disk_backend *store, uint32_t node)
     return &store->doors.items[node];
 }
 
-/* Returns a time after the delay, and after the previous one. */
+/* After the delay, and after the previous one. */
 static uint64_t in_order(uint64_t at, uint64_t *before)
 {
     if (at < *before)
@@ -242,8 +241,7 @@ static void end_group(struct disk_backend *store, uint64_t now,
     store->group.count = 0;
 }
 
-/* Applies the changes by reading them from the log's bytes, so the book equals what the next scan
- * finds. */
+/* Applies the changes as the log has them, so the book equals the next scan. */
 static void commit(struct disk_backend *store, uint64_t now)
 {
     if (store->bytes.size) {
@@ -418,7 +416,7 @@ void disk_backend_submit(struct disk_backend *store, uint64_t now, uint32_t node
     ticket->request = request;
     ticket->node = node;
     (void)map_put(&store->tickets, map_u64(&ticket->number),
-                  ticket); /* it was absent */
+                  ticket);
     put(store,
         in_order(now + way(store), &door_of(store, node)->arrives_at),
         EVENT_ARRIVE, ticket->number);

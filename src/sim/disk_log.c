@@ -222,8 +222,8 @@ bool log_take_group(struct slice bytes, struct book *book,
     return true;
 }
 
-/* Whether a group follows that can only have been written after the one missing at the end. Remains
- * of failed writes are not longer than those writes. */
+/* Whether a group follows that was written after the missing one. Remains of failed writes are not
+ * longer than those writes. */
 static bool has_later(struct slice bytes, const struct log_end *end)
 {
     for (uint64_t sector = end->sector; sector < bytes.size / DISK_SECTOR;

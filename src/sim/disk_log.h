@@ -34,21 +34,19 @@ struct log_end {
     uint64_t last;     /* first sector of the last group; 0: none */
 };
 
-/* Appends the log's head, one sector, and sets end after it. The cluster id has at most
- * DISK_CLUSTER_MAX bytes. */
+/* Appends the head and sets end after it. The cluster id has at most DISK_CLUSTER_MAX bytes. */
 void log_put_head(struct buf *buf, const char *cluster, struct log_end *end);
-/* Appends a group of the book's changes, without the padding, and returns its end. False if the
- * changes are too many bytes; then nothing is appended. */
+/* Appends a group of the book's changes, without padding, and returns its end. False without effect
+ * if they are too many bytes. */
 bool log_put_group(struct buf *buf, const struct book *book,
                    const struct log_end *end, struct log_end *after);
-/* Reads the group after end, applies its changes to the book, which lists them, and moves end after
- * it. False without effect if there is no complete, valid group. bytes: the log from that sector
- * on. */
+/* Applies the group after end to the book, which lists the changes, and moves end. False without
+ * effect if no complete, valid group is there. bytes: the log from that sector on. */
 bool log_take_group(struct slice bytes, struct book *book,
                     struct log_end *end);
 /* Reads a whole log, creates the book (the caller's) and sets end. Returns null, or the fault as a
- * literal: the head is unreadable, the log belongs to another cluster, or a group is damaged that
- * others follow. An incomplete group at the end was never acknowledged and does not count. */
+ * literal: an unreadable head, another cluster, or a damaged group before others. An incomplete
+ * last group was never acknowledged. */
 const char *log_scan(struct slice bytes, const char *cluster,
                      struct book **book, struct log_end *end);
 

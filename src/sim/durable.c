@@ -11,7 +11,6 @@
 
 #define MILLION 1000000
 
-/* The values of one key. */
 struct durable_value {
     struct buf now;
     struct buf synced;
@@ -24,13 +23,13 @@ struct durable_value {
 };
 
 struct durable_disk {
-    struct event event; /* the request is done */
+    struct event event;
     struct site *site;
     struct durable_request *request; /* null: none under way */
     struct durable_faults faults;
     struct rng rng;
     struct map values; /* key -> struct durable_value */
-    uint32_t dirty;    /* number of dirty values */
+    uint32_t dirty;    /* dirty values */
     bool sync_fails;   /* the next one fails */
     uint64_t writes;
     struct durable_counters counters;
@@ -70,7 +69,7 @@ static void write_one(struct durable_disk *disk, struct slice key,
 
     if (!kept) {
         kept = mem_alloc(sizeof *kept);
-        (void)map_put(&disk->values, key, kept); /* there was none */
+        (void)map_put(&disk->values, key, kept);
     }
     copy(&kept->before, &kept->now);
     buf_clear(&kept->now);
@@ -99,12 +98,11 @@ static void settle_one(struct durable_disk *disk, struct durable_value *kept,
 }
 
 enum settling {
-    SETTLE_SYNC,   /* all of them stay */
+    SETTLE_SYNC,   /* all stay */
     SETTLE_UNDO,   /* none stays */
-    SETTLE_ANYHOW, /* any part stays: each value has its own record */
+    SETTLE_ANYHOW, /* any part stays: each value is a record */
 };
 
-/* Settles all unsynced values. */
 static void settle(struct durable_disk *disk, enum settling how)
 {
     struct map_entry entry;
@@ -126,7 +124,6 @@ static void settle(struct durable_disk *disk, enum settling how)
     disk->counters.torn += how == SETTLE_ANYHOW && stayed && lost;
 }
 
-/* Writes each value of the request, or any part of them. */
 static void write_entries(struct durable_disk *disk,
                           const struct durable_request *request, bool all)
 {
@@ -234,8 +231,7 @@ static bool sync_fails_now(struct durable_disk *disk)
     return fails;
 }
 
-/* Decides the result of the request. After a failure the cache holds any part of it; all of it if
- * the sync failed. */
+/* After a failure the cache holds any part of the request; all of it if the sync failed. */
 static void finish(struct durable_disk *disk, struct durable_request *request)
 {
     bool is_load = request->verb == DURABLE_LOAD;
@@ -311,7 +307,7 @@ static void cut_off(struct durable_disk *disk)
         write_entries(disk, request, rng_below(&disk->rng, 2));
 }
 
-/* The machine lost power: any part of the unsynced values is lost. */
+/* Any part of the unsynced values is lost. */
 static void lose_power(struct durable_disk *disk)
 {
     disk->counters.power_losses++;

@@ -58,7 +58,7 @@ static void run_to(struct sherd_sim *sim, uint64_t end)
     }
 }
 
-/* Returns the time in so many ms; NEVER if the world's time does not go so far. */
+/* NEVER if the world's time does not go so far. */
 static uint64_t in_ms(const struct sherd_sim *sim, uint64_t ms)
 {
     uint64_t now = world_now(sim->world);
@@ -77,7 +77,7 @@ uint64_t sherd_sim_now(const struct sherd_sim *sim)
     return world_now(sim->world) / MS;
 }
 
-/* Whether every node is up and knows the coordinator of every type. */
+/* Every node is up and knows the coordinator of every type. */
 static bool coordinated(struct sherd_sim *sim)
 {
     bool all = true;
@@ -135,7 +135,7 @@ int sherd_sim_heal(struct sherd_sim *sim, uint64_t limit_ms)
         if (cluster_lives(&sim->cluster, i))
             world_pause(sim->world, i, false);
     }
-    /* Links open again, and the failure detectors see it. */
+    /* Links and failure detectors recover. */
     sherd_sim_run(sim, limit_ms < SETTLE_MS ? limit_ms : SETTLE_MS);
     for (uint64_t look = world_now(sim->world); look < end;) {
         restart_strays(sim);

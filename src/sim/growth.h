@@ -1,9 +1,8 @@
 /* Checks that an idle cluster does not grow (no-leak), by the memory used in each sixth of a time.
  *
- * Usage varies, so the least of each sixth counts. A single lasting increase is no growth: a
- * removed node is pruned from replicated sets, a table doubles. It may be seen in two steps, or
- * there may be two. A leak continues, so all steps but the two largest count. Only this check sees
- * leaks of memory that would be freed with its node. */
+ * Usage varies, so the least of each sixth counts. A single lasting increase is no growth (a pruned
+ * node, a doubled table). It may show in two steps, or happen twice, so all steps but the two
+ * largest count. Only this check sees leaks that would be freed with their node. */
 #ifndef SHERD_SIM_GROWTH_H
 #define SHERD_SIM_GROWTH_H
 
@@ -27,8 +26,8 @@ struct growth {
 
 void growth_begin(struct growth *growth, uint64_t now, uint64_t length);
 void growth_look(struct growth *growth, uint64_t now, uint64_t pieces, uint64_t bytes);
-/* Ends it. Returns true if the counting steps together are at most `pieces` and `bytes`, or a part
- * was never looked at. Otherwise text has the growth. */
+/* Ends it. True if the counting steps add at most `pieces` and `bytes`, or a part was never looked
+ * at. Otherwise text has the growth. */
 bool growth_end(struct growth *growth, uint64_t pieces, uint64_t bytes, char *text, size_t size);
 
 #endif

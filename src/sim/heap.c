@@ -11,7 +11,7 @@
 #define RANGE (UINT64_C(1) << 38) /* bytes of addresses, not of memory */
 #define HUGE (UINT64_C(1) << 21)
 #define PAGE 4096
-#define AHEAD (4 * HUGE) /* more than a step needs */
+#define AHEAD (4 * HUGE)
 #define SLAB_BITS 16
 #define SLAB (1u << SLAB_BITS)
 #define STEP 16     /* difference of the sizes up to STEPPED_MAX */
@@ -24,7 +24,7 @@ struct piece {
     struct piece *next;
 };
 
-/* The slabs of one size that have room form a list; 0 ends it. */
+/* Slabs of one size with room form a list; 0 ends it. */
 struct slab {
     struct piece *free; /* last freed first */
     uint32_t fresh;     /* start of the pieces that were never used */
@@ -38,7 +38,7 @@ static struct heap {
     uint32_t lists[CLASSES]; /* slabs with room, by class; 0: empty slabs */
     uint32_t count;          /* number of slabs so far + 1 */
     uint8_t *start;          /* the range; null: none */
-    uint8_t *touched; /* heap_ahead has touched the range up to here, from the last slab on */
+    uint8_t *touched;        /* touched up to here */
     int tried;
 } heap;
 
@@ -229,7 +229,7 @@ void *heap_resize(void *memory, size_t size)
 
 void heap_ahead(void)
 {
-    uint8_t *fresh; /* no piece begins there or later */
+    uint8_t *fresh; /* end of the used pieces */
 
     if (!heap.start)
         return;

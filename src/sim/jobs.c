@@ -1,5 +1,5 @@
-/* Runs jobs in place of a thread pool. A job runs when its drawn time ends, so jobs of a node end
- * in any order. Jobs of a node that ends never run. */
+/* Runs a job when its drawn time ends, so jobs of a node end in any order. Jobs of a node that ends
+ * never run. */
 #include "sim/inside.h"
 
 #include "actor/job.h"
@@ -9,7 +9,6 @@
 #define JOB_MIN (MS / 10)
 #define JOB_MEAN (20 * MS)
 
-/* A job that waits for its time. */
 struct labour {
     struct event event;
     struct site *site;

@@ -6,12 +6,11 @@
 
 #include "base/bytes.h"
 
-/* Takes one line. It is lent, may be changed, and ends with a zero byte. Returns false if it is not
- * valid. */
+/* Takes one line, lent, writable, ending with a zero byte. False if it is malformed. */
 typedef bool lines_take(void *arg, char *line);
 
-/* Hands over each line in order. Returns false if one is refused or the last has no end; earlier
- * ones are taken. */
+/* Hands over each line in order. False if one is malformed or the last has no end; earlier ones are
+ * taken. */
 bool lines_read(struct slice lines, lines_take *take, void *arg);
 
 #endif

@@ -22,13 +22,13 @@ struct mark_list {
     VEC(struct mark_total) marks;
 };
 
-/* Adds this program's marks, also those with count 0, and resets their counts to 0. */
+/* Adds this program's marks, even those with count 0, and resets them. */
 void mark_take(struct mark_list *list);
 /* Appends the list as lines "COUNT R|S FILE:LINE TEXT". */
 void mark_write(const struct mark_list *list, struct buf *out);
-/* Adds the lines of another process's mark_write. Returns false at a malformed line; earlier lines
- * are added. */
+/* Adds lines of another process's mark_write. False at a malformed line; earlier lines are
+ * added. */
 bool mark_merge(struct mark_list *list, struct slice lines);
-void mark_fini(struct mark_list *list); /* leaves it empty and usable */
+void mark_fini(struct mark_list *list); /* leaves it usable */
 
 #endif

@@ -171,7 +171,6 @@ static void flip(struct nemesis *nemesis, uint32_t index)
 
 /* ---- nodes ---- */
 
-/* Starts or ends a fault of a node. */
 static void set_node(struct nemesis *nemesis, const struct fault *fault,
                      bool on)
 {
@@ -312,8 +311,8 @@ static uint64_t harm_of_paths(struct nemesis *nemesis,
     return nemesis->hits[fault->verb];
 }
 
-/* flat: one case for each verb. Returns the present counter of the fault's effect; the difference
- * to its beginning is the effect. */
+/* flat: one case for each verb. The counter of the fault's effect, which is compared with its
+ * beginning. */
 static uint64_t harm_of(struct nemesis *nemesis, const struct fault *fault)
 {
     struct world_harm harm = world_harm(nemesis->world, fault->node);
@@ -360,7 +359,7 @@ static uint64_t harm_of(struct nemesis *nemesis, const struct fault *fault)
     return 0;
 }
 
-/* A wrong clock counts from the beginning: nodes that run then, or at the end, read it. */
+/* A wrong clock counts at once: nodes that run then, or at the end, read it. */
 static uint64_t harm_before(struct nemesis *nemesis, const struct fault *fault)
 {
     return fault->verb == FAULT_VERB_WALL || fault->verb == FAULT_VERB_DRIFT
@@ -375,8 +374,8 @@ static bool is_at_once(enum fault_verb verb)
            verb == FAULT_VERB_HALF_OPEN || verb == FAULT_VERB_POWER;
 }
 
-/* Counts once for each fault, when it is over. A slow fault without an end counts when all faults
- * are over, and so do others of its kind. */
+/* Once for each fault, at its end. A slow fault without an end counts when all faults are over, and
+ * so do others of its kind. */
 static void count_effect(struct nemesis *nemesis, uint32_t index)
 {
     const struct fault *fault = &nemesis->schedule->faults.items[index];

@@ -41,7 +41,6 @@ static uint64_t a_while(struct drawer *drawer, uint64_t mean)
     return drawn / MS * MS;
 }
 
-/* Draws the length of a fault that has an end. */
 static uint64_t fault_length(struct drawer *drawer)
 {
     uint64_t mean = drawer->options->value[OPTION_FAULT_LENGTH] * SECOND;
@@ -141,8 +140,8 @@ static void draw_crash(struct drawer *drawer)
     comes_back(drawer, node, drawer->now);
 }
 
-/* A leaving node needs time for its shards, so it is started again later, and once more in case it
- * was not over. */
+/* A leaving node needs time for its shards, so it is started later, and again in case it was not
+ * over. */
 static void draw_leave(struct drawer *drawer, bool is_killed)
 {
     uint64_t end = drawer->now + between(drawer, 60000, 300000) * MS;
@@ -162,8 +161,7 @@ static void draw_leave(struct drawer *drawer, bool is_killed)
     drawer->back_at[node] = end + 120 * SECOND;
 }
 
-/* In runs of zombies the node may be downed meanwhile. It then ends by itself and is started
- * again. */
+/* In runs of zombies the node may be downed meanwhile. It then ends and is started again. */
 static void may_be_downed(struct drawer *drawer, uint32_t node,
                           uint64_t length)
 {
@@ -191,8 +189,8 @@ static void draw_still(struct drawer *drawer)
     may_be_downed(drawer, fault.node, fault.length);
 }
 
-/* Simulates an operator's mistake: a healthy node is downed, ends by itself and is started again.
- * In half of the cases a second one follows soon. */
+/* An operator's mistake: a healthy node is downed, ends and is started again. In half of the cases
+ * a second one follows. */
 static void draw_down_alive(struct drawer *drawer)
 {
     uint64_t begin = drawer->now;
@@ -229,8 +227,7 @@ static bool find_oldest(struct drawer *drawer, uint32_t *oldest)
     return count > 1;
 }
 
-/* With pauses, a leaving node may be paused meanwhile: the others skip it, and its entities still
- * run. */
+/* With pauses, a leaving node may pause: the others skip it, and its entities still run. */
 static void may_fall_asleep(struct drawer *drawer, uint32_t node)
 {
     struct fault fault = fault_now(drawer, FAULT_VERB_PAUSE);
@@ -252,8 +249,7 @@ static void add_starts(struct drawer *drawer, uint32_t node, uint64_t at,
     drawer->back_at[node] = at;
 }
 
-/* Simulates a hasty rolling restart: the oldest leaves, soon the next one, and each comes back
- * soon. */
+/* A hasty rolling restart: the oldest leaves, soon the next one, and each comes back soon. */
 static void draw_leave_oldest(struct drawer *drawer)
 {
     uint64_t begin = drawer->now;
@@ -273,8 +269,8 @@ static void draw_leave_oldest(struct drawer *drawer)
     drawer->now = begin;
 }
 
-/* Some nodes leave shortly after each other, in any order, and start again at once. A joining node
- * sees others leave and join. */
+/* Some nodes leave shortly after each other and start again at once, so joining nodes see others
+ * leave and join. */
 static void draw_restart(struct drawer *drawer)
 {
     uint64_t begin = drawer->now;
@@ -293,8 +289,8 @@ static void draw_restart(struct drawer *drawer)
     drawer->now = begin;
 }
 
-/* Simulates a power failure of machines, or of their network: several nodes die at nearly the same
- * time. They are drawn, or the oldest ones, which hold state that only some nodes hold. */
+/* A power failure of machines, or of their network: several nodes die at nearly the same time. They
+ * are drawn, or the oldest, which hold state that only some nodes hold. */
 static void draw_crash_several(struct drawer *drawer)
 {
     uint64_t begin = drawer->now;
@@ -325,8 +321,7 @@ static void draw_power_off(struct drawer *drawer)
     comes_back(drawer, node, drawer->now + NEMESIS_OFF_WITHIN);
 }
 
-/* A node dies, and a node of another cluster has its address for a while. The others take it for
- * the node that they knew. */
+/* A node dies, and a node of another cluster has its address for a while. */
 static void draw_foreign(struct drawer *drawer)
 {
     struct fault fault = fault_now(drawer, FAULT_VERB_FOREIGN);
@@ -340,7 +335,6 @@ static void draw_foreign(struct drawer *drawer)
     comes_back(drawer, fault.node, fault.at + fault.length);
 }
 
-/* Draws a fault of one node, with that amount. */
 static void draw_node_fault(struct drawer *drawer, enum fault_verb verb,
                             int64_t amount)
 {
@@ -360,7 +354,7 @@ static void put_node(struct fault_nodes *nodes, uint32_t node)
     nodes->items[nodes->count++] = node;
 }
 
-/* Draws a fault of accepting connections. Breaks the node's connections at once, so new ones are
+/* A fault of accepting connections. The node's connections break at once, so new ones are
  * opened. */
 static void draw_door(struct drawer *drawer, enum fault_verb verb,
                       int64_t amount)

@@ -1,10 +1,9 @@
 /* Declares the network of a world: connections between nodes, and their faults.
  *
- * A connection is a pipe: bytes arrive in the order of writing, each piece after a drawn delay. Two
- * pipes have no common order. Only the node that opened a pipe writes (Artery does not answer on a
- * connection). A path is everything that goes from one node to another, in one direction. A fault
- * of the path from A to B affects the bytes of A's connections to B. It also affects what returns
- * on B's connections to A: acceptances, acknowledgements and resets.
+ * A connection is a pipe: bytes arrive in order, each piece after a drawn delay. Two pipes have no
+ * common order. Only the node that opened a pipe writes. A path is everything from one node to
+ * another, in one direction. A fault of the path from A to B affects the bytes of A's connections
+ * to B, and the answers, acknowledgements and resets on B's connections to A.
  *
  * Nodes are named by index, running or not. Faults stay until they are taken back, across
  * incarnations. */
@@ -25,42 +24,39 @@ enum net_streams {
     NET_BOTH = 3,
 };
 
-/* Cuts or heals these streams of a path; others stay as they are. Bytes and calls stall and arrive
- * late after it heals. Connections in the other direction get no acknowledgements, so their bytes
- * in flight stay full. A call fails after 5 s, a connection with unanswered bytes after
- * settings.give_up. */
+/* Cuts or heals these streams of a path. Bytes and calls stall and arrive late. Connections in the
+ * other direction get no acknowledgements. A call fails after 5 s, a connection with unanswered
+ * bytes after settings.give_up. */
 void net_cut(struct world *world, uint32_t from, uint32_t to,
              enum net_streams streams, bool on);
 /* Cuts or heals both streams in both directions. */
 void net_part(struct world *world, uint32_t left, uint32_t right, bool cut);
-/* Cuts both streams of a path until that time of the world. A later call replaces the time; a past
- * time ends the cut now. */
+/* Cuts both streams of a path until that time of the world, which a later call replaces. A past
+ * time ends the cut. */
 void net_clog(struct world *world, uint32_t from, uint32_t to, uint64_t until);
-/* Sets the delay of each piece on this path from now on: at least min, on average mean ns. NET_ALL
- * for one or both nodes means all paths between known nodes; for both it includes future nodes. */
+/* Sets the delay of each piece on this path: at least min, on average mean ns. NET_ALL for one or
+ * both nodes means all paths between known nodes; for both it includes future nodes. */
 void net_delay(struct world *world, uint32_t from, uint32_t to, uint64_t min,
                uint64_t mean);
 
-/* Breaks all connections between two nodes: both ends are told soon, bytes in flight are lost.
- * Returns how many had such bytes. */
+/* Breaks all connections between two nodes: both ends are told, bytes in flight are lost. Returns
+ * how many had such bytes. */
 uint32_t net_reset(struct world *world, uint32_t left, uint32_t right);
-/* Removes all connections from `from` to `to` from the network: nothing arrives any more, and no
- * end is told. The writer writes until its kernel gives up or it closes the connection. Returns
- * their number. */
+/* Makes all connections from `from` to `to` silent: nothing arrives, and no end is told. The writer
+ * continues until its kernel gives up. Returns their number. */
 uint32_t net_half_open(struct world *world, uint32_t from, uint32_t to);
 
-/* Effects of faults on a path so far. They show whether a fault does anything. */
+/* Effects of faults on a path so far. */
 struct net_harm {
     uint64_t held;   /* calls, pieces and answers that were due during a cut or clog */
-    uint64_t slowed; /* pieces with a delay of this path's own */
+    uint64_t slowed; /* with a delay of this path's own */
 };
 struct net_harm net_harm(const struct world *world, uint32_t from, uint32_t to);
 
 /* Calls to a node are refused, as without a listener. */
 void net_refuse(struct world *world, uint32_t node, bool on);
-/* Calls to a node are never answered. */
 void net_black_hole(struct world *world, uint32_t node, bool on);
-/* A node reads nothing from a new connection for that time. */
+/* A node delays its first read from a new connection. */
 void net_slow_accept(struct world *world, uint32_t node, uint64_t ns);
 
 #endif

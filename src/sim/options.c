@@ -41,7 +41,6 @@ bool option_is_fault(enum sim_option option)
            option == OPTION_POWER_OFF || option == OPTION_FOREIGN;
 }
 
-/* Whether it is a setting of nodes or of entity types. */
 static bool is_setting(enum sim_option option)
 {
     return option >= OPTION_GOSSIP && option <= OPTION_MAILBOX;
@@ -103,7 +102,7 @@ static bool mode_is_unusual(enum sim_mode mode, enum sim_option option)
     return mode != MODE_LITE && mode != MODE_SCALE && mode != MODE_MEMBER;
 }
 
-/* Whether a mode draws the option; otherwise it keeps its default. */
+/* Whether a mode draws the option. */
 static bool mode_draws(enum sim_mode mode, enum sim_option option)
 {
     if (option == OPTION_NO_ENTITIES)
@@ -271,10 +270,10 @@ static uint64_t log_rounds(const uint64_t *value)
     return rounds;
 }
 
-/* Returns the time in which all other members have the data and changes of one, even if one of them
- * is paused by a fault. max-pruning-dissemination promises this. As in Akka, a leader prunes a live
- * member that it has not heard of for so long. And the member that performs a pruning counts
- * unspread prunings of the removed one twice. */
+/* The time in which all other members have a member's data and changes, even if one is paused by a
+ * fault. max-pruning-dissemination promises this. As in Akka, a leader prunes a live member that it
+ * has not heard of for so long, and the member that performs a pruning counts unspread prunings of
+ * the removed one twice. */
 static uint64_t spreads_by_ms(const uint64_t *value)
 {
     uint64_t keys = value[OPTION_DATA_SLOTS] +
@@ -299,9 +298,8 @@ static void at_least(uint64_t *value, uint64_t least)
         *value = least;
 }
 
-/* Pruning markers expire by each node's wall clock. A marker dropped on one node and kept on
- * another would be sent forever. Decided here and not at a node's start, because a repeated run
- * from a schedule has no weights of faults. */
+/* Pruning markers expire by each node's wall clock; a marker dropped on one node only would be sent
+ * forever. Decided here, because a repeated run from a schedule has no weights of faults. */
 static void keep_marks(uint64_t *value)
 {
     static const enum sim_option marks[] = {
@@ -315,7 +313,7 @@ static void keep_marks(uint64_t *value)
         value[marks[i]] = choices[marks[i]].usual;
 }
 
-/* Keys expire by the wall clock, not before some others know of a use. */
+/* Keys expire by the wall clock, not before others know of a use. */
 static void keep_expiry(uint64_t *value)
 {
     if (value[OPTION_WALL] || value[OPTION_DRIFT])
@@ -325,10 +323,9 @@ static void keep_expiry(uint64_t *value)
                  2 * value[OPTION_DATA_GOSSIP]); /* required by the setting */
 }
 
-/* Limits settings of membership. A tombstone expires by the wall clock, and must outlast every
- * pause. A joining node must not give up before the asked nodes have had their time. A detector
- * with few samples takes two heartbeats that came together as the rule, so its pause must cover the
- * next one. */
+/* A tombstone expires by the wall clock, and must outlast every pause. A joining node must wait
+ * until the asked nodes have had their time. A detector with few samples takes two heartbeats that
+ * came together as the rule, so its pause must cover the next one. */
 static void keep_members(uint64_t *value)
 {
     uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
@@ -347,9 +344,9 @@ static void keep_members(uint64_t *value)
                          1000);
 }
 
-/* Limits settings of resolvers. The lease provider must have time for a request and a renewal. A
- * lease must last until a late minority has requested it. static-quorum and down-all must wait
- * until all nodes have heard of the failures. */
+/* The lease provider must have time for a request and a renewal. A lease must last until a late
+ * minority has requested it. static-quorum and down-all must wait until all nodes have heard of the
+ * failures. */
 static void keep_resolvers(const struct options *options, uint64_t *value)
 {
     uint64_t unstable = value[OPTION_UNSTABLE]
@@ -374,8 +371,8 @@ static void keep_resolvers(const struct options *options, uint64_t *value)
 #define KEPT_ASK_SIZE 300 /* bytes of a frame that requests one of the sets */
 #define KEPT_READ_MAX 10000 /* ms */
 
-/* A starting node requests the sets of all its shards at once, through one pipe to each peer.
- * Everything that is not there in time is requested again, forever. */
+/* A starting node requests the sets of all its shards at once, through one pipe to each peer. Late
+ * ones are requested again, forever. */
 static uint64_t load_ms(const uint64_t *value)
 {
     uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
@@ -388,8 +385,8 @@ static uint64_t load_ms(const uint64_t *value)
     return loading;
 }
 
-/* Limits settings of sharding's data. Reads and writes, with their disks if durable, must be
- * answered in time. Pruning must begin after all have heard. */
+/* Reads and writes of sharding's data must be answered in time, with disks if durable. Pruning must
+ * begin after all have heard. */
 static void keep_kept(const struct options *options, uint64_t *value)
 {
     bool on_disks = options_remember_in_data(options);
@@ -411,8 +408,8 @@ static void keep_kept(const struct options *options, uint64_t *value)
     at_least(&value[OPTION_KEPT_SPREAD], spread);
 }
 
-/* Limits settings of connections. An unknown node must identify itself in time, and a large body
- * must pass a pipe in a few pieces. */
+/* An unknown node must identify itself in time, and a large body must pass a pipe in a few
+ * pieces. */
 static void keep_connections(uint64_t *value)
 {
     uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
@@ -422,8 +419,8 @@ static void keep_connections(uint64_t *value)
     limit(&value[OPTION_BODY], 4 * value[OPTION_PIPE]);
 }
 
-/* Single values that are fine can together make a world in which nothing arrives, which shows
- * nothing. This reduces them to what such a world can carry. */
+/* Values that are fine alone can together make a world in which nothing arrives. This reduces them
+ * to what such a world can carry. */
 static void keep_alive(struct options *options)
 {
     uint64_t *value = options->value;
@@ -466,7 +463,7 @@ static void keep_alive(struct options *options)
     keep_connections(value);
 }
 
-/* Makes a world with much in flight to the disks when power fails. */
+/* Much is in flight to the disks when power fails. */
 static void store_much(uint64_t *value)
 {
     if (!value[OPTION_STORES_MUCH])
@@ -530,8 +527,7 @@ bool mode_parse(const char *text, enum sim_mode *mode)
     return false;
 }
 
-/* Returns the largest sensible value; settings of nodes may have any drawn value, or any
- * between. */
+/* Settings of nodes may have any drawn value, or any between. */
 static uint64_t largest(enum sim_option option)
 {
     uint64_t most = choices[option].usual;

@@ -1,9 +1,9 @@
-/* Decides about a run before it begins: the size of the cluster, its links, every setting of its
- * nodes, the load, and the kinds and rates of faults.
+/* Decides about a run before it begins: cluster, links, every setting of its nodes, load, and kinds
+ * and rates of faults.
  *
- * Options are a table of named numbers. options_draw draws each from its own stream, so adding or
- * removing an option changes no other one. options_set overrides one for replays and shrinking.
- * options_put prints them as one line of JSON.
+ * Options are a table of named numbers. options_draw draws each from its own stream, so an added
+ * option changes no other one. options_set overrides one. options_put prints all as one line of
+ * JSON.
  *
  * Settings of nodes come from {smallest allowed, small, default, large}, as in swarm testing
  * (FoundationDB, TigerBeetle's VOPR). */
@@ -45,10 +45,9 @@ enum sim_resolver {
     RESOLVER_COUNT
 };
 
-/* X(id, name, default, values that a swarm draws with equal probability; commas separate them).
- * A value that is listed twice is drawn twice as often. A name ends with the unit of its value.
- * load: bursts of messages per second, of all clients together. ops: a set of bits of enum
- * workload_op. */
+/* X(id, name, default, values that a swarm draws with equal probability). A value that is listed
+ * twice is drawn twice as often. A name ends with its unit. load: bursts of messages per second, of
+ * all clients together. ops: a set of bits of enum workload_op. */
 /* for settings of which few are unusual in one world */
 #define SELDOM(usual, ...) usual, usual, usual, usual, usual, usual, usual, usual, __VA_ARGS__
 #define OPTION_LIST(X)                                                         \
@@ -308,13 +307,12 @@ struct options_wish {
 };
 
 void options_default(struct options *options, uint64_t seed);
-/* Draws the options of a seed. Equal wishes and seeds give equal options. */
+/* Equal wishes and seeds give equal options. */
 void options_draw(struct options *options, uint64_t seed,
                   const struct options_wish *wish);
-/* Sets the options that define a mode, also among defaults. Needs the number of nodes. */
+/* Sets the options that define a mode. Needs the number of nodes. */
 void options_insist(struct options *options, enum sim_mode mode);
-/* Sets an option from "name=value", or "mode=lite". False with the reason in error if the name is
- * unknown or the value out of range. */
+/* Sets an option from "name=value", or "mode=lite". False with the reason in error. */
 bool options_set(struct options *options, const char *text, char *error,
                  size_t size);
 /* {"seed":1,"nodes":5,...}, all options */
@@ -325,17 +323,15 @@ bool option_is_fault(enum sim_option option); /* whether its value is the fault'
 const char *mode_name(enum sim_mode mode);
 bool mode_parse(const char *text, enum sim_mode *mode);
 
-/* Fills in a node's settings except its entity types, which are the workload's. */
+/* Fills in a node's settings except its entity types. */
 void options_settings(const struct options *options,
                       struct node_settings *settings);
 /* time of changes before a resolver downs all; 0: never */
 uint64_t options_unstable_ms(const struct options *options);
-/* a round trip through a third node with two writes of storage */
+/* round trip through a third node with two writes */
 uint64_t options_answer_ms(const struct options *options);
-/* entities are remembered, and in distributed data */
 bool options_remember_in_data(const struct options *options);
-/* nodes have disks, because some keys are durable */
-bool options_have_disks(const struct options *options);
+bool options_have_disks(const struct options *options); /* nodes have disks of durable keys */
 /* pruning markers expire during the run */
 bool options_data_forgets(const struct options *options);
 

@@ -14,8 +14,8 @@
 #define CONNECT_TIME (5 * SECOND) /* limit of an unanswered call, as SOCKET_CONNECT_MS in host/ */
 #define PIECE_MAX (64 * 1024)     /* bytes, in byte mode */
 /* A kernel does not cut a segment to fit a window smaller than this part of its buffer (RFC 1122,
- * 4.2.3.4). Otherwise a full window would break into pieces of one byte, and all would wait for the
- * slowest of thousands. */
+ * 4.2.3.4). Otherwise a full window would break into single bytes, and all would wait for the
+ * slowest. */
 #define FULL_PART 4
 
 #define OF(type, member, pointer) \
@@ -125,7 +125,7 @@ static void free_aside(struct pipe *pipe)
     pipe->aside = NULL;
 }
 
-/* Frees it when it is not needed. Mostly a pipe needs it only until it is connected. */
+/* Frees it when it is not needed. */
 static void look_at_aside(struct pipe *pipe)
 {
     const struct aside *aside = pipe->aside;
@@ -167,7 +167,7 @@ static void unlist(struct pipe *pipe)
 }
 
 /* Tells the observers when nothing more can arrive, and frees the pipe when both ends have
- * finished. Call it last in every change of a pipe. */
+ * finished. Call it last. */
 static void look_if_over(struct world *world, struct pipe *pipe)
 {
     if (pipe->is_handled || pipe->writer)
@@ -288,7 +288,7 @@ static void send_piece(struct world *world, struct pipe *pipe,
         events_put(&world->events, &pipe->there, pipe->first->at);
 }
 
-/* Draws the number of digits first, so small and large sizes are equally likely. */
+/* Draws the number of digits first, so all orders of size are equally likely. */
 static size_t piece_size(struct pipe *pipe, size_t size)
 {
     struct rng *rng = &pipe->from->way_rng;
@@ -434,7 +434,6 @@ void pipe_abort(struct world *world, struct pipe *pipe)
     pipe_break(world, pipe);
 }
 
-/* The call has arrived. */
 static void called(struct world *world, struct pipe *pipe)
 {
     struct site *to = pipe->to;
@@ -471,7 +470,7 @@ static void tell_closed(struct world *world, struct pipe *pipe)
     worker_touched(world, reader);
 }
 
-/* Finds the machine for a new connection. False: it needs more bytes, or refuses these. */
+/* Finds the machine for a new connection. False: it needs more bytes, or refuses. */
 static bool accepted(struct world *world, struct pipe *pipe,
                      struct slice *bytes)
 {
@@ -569,7 +568,7 @@ static bool path_stops(struct world *world, struct pipe *pipe,
     return true;
 }
 
-/* Parks an event if the process does not run, or the machine is busy. */
+/* Parks an event if the process is paused or the machine busy. */
 static bool site_stops(struct world *world, struct site *site,
                        const struct worker *worker, struct event *event)
 {

@@ -11,13 +11,13 @@
 
 #define REPORT_DEAD_MAX 16 /* dead seeds that are named; all are counted */
 
-/* Zero is an empty report. The caller sets wall_s, first_seed, marks and build. */
+/* The caller sets wall_s, first_seed, marks and build. */
 struct report {
     uint64_t first_seed;
     uint64_t last_seed;
     uint64_t seeds;
     uint64_t failed;
-    uint64_t dead; /* showed little, without failing */
+    uint64_t dead; /* showed little without failing */
     uint64_t dead_seeds[REPORT_DEAD_MAX]; /* the first ones to end */
     uint64_t doubled;   /* seeds that ran twice */
     uint64_t different; /* those with two digests */
@@ -26,11 +26,9 @@ struct report {
     double simulated_s;
     uint64_t events;
     uint32_t marks, marks_reached; /* SOMETIMES and REACHED, from the caller; 0: unknown */
-    const char *build; /* the program, from the caller, because seeds depend on it; null: unknown */
+    const char *build;             /* the program, because seeds depend on it; null: unknown */
     uint64_t lives;
-    /* incarnations ended because they were not in the cluster when the faults and its time to
-     * recover were over */
-    uint64_t strays;
+    uint64_t strays; /* ended because they were not in the cluster after the faults */
     uint64_t homes; /* requested and answered in the quiet phase */
     uint64_t left, gentle, still, silent; /* seeds for which that was judged, as in run_result */
     uint64_t faults[FAULT_VERBS];

@@ -1,18 +1,15 @@
 /* Runs a world made of a seed's options, in phases:
  *
- *   form      the nodes start and form one cluster
+ *   form      the nodes form one cluster
  *   safety    load and faults
- *   heal      the faults end; a drawn core survives or restarts, the others die and are downed by
- *             the operator or the resolver
+ *   heal      the faults end; a drawn core survives or restarts, the others die and are downed
  *   liveness  each rule of liveness must hold within its bound
- *   drain     the load stops; every message is accounted for, and replicas of distributed data are
- *             equal
+ *   drain     the load stops; every message is accounted for, replicas are equal
  *   roll      every asked entity answers; then the cluster is silent
  *   restart   everything loses power and restarts from disk; acknowledged data is there
  *   end       everything ends; no memory is left
  *
- * Checkers watch all the time, and the first violation of each invariant is reported. Equal options
- * and schedules give equal runs and digests. */
+ * Equal options and schedules give equal runs and digests. */
 #ifndef SHERD_SIM_RUN_H
 #define SHERD_SIM_RUN_H
 
@@ -41,7 +38,7 @@ struct world;
 struct world_place;
 struct buf;
 
-#define RUN_VIOLATIONS_MAX 8 /* reported for one run; the others are counted */
+#define RUN_VIOLATIONS_MAX 8 /* the others are counted */
 
 struct run_settings {
     const struct options *options;
@@ -49,13 +46,13 @@ struct run_settings {
     /* world's time, ns: the run ends there, or after the roll call that contains it; 0: at its
      * end */
     uint64_t until;
-    uint64_t until_event; /* the run ends soon after it, likewise; 0: at its end */
+    uint64_t until_event; /* the run ends soon after it; 0: at its end */
     bool stops_at_violation; /* not only at the end of a phase */
-    /* Called when the world exists, to add observers; may be null. */
+    /* Adds observers; may be null. */
     void (*looks_on)(void *user, struct world *world);
-    /* called whenever counters are sampled; may be null */
+    /* at each sample of counters; may be null */
     void (*file_watch)(void *user, struct world *world);
-    bool is_verbose; /* observers get debug lines, too */
+    bool is_verbose; /* for observers */
     void (*phase_ended)(void *user, const char *phase, uint64_t now); /* may be null */
     /* Called before the world is freed; may be null. */
     void (*looks_back)(void *user, struct world *world);
@@ -63,7 +60,7 @@ struct run_settings {
     struct world_place *place; /* as in world_settings */
 };
 
-/* Counts the work of a run, from its checkers. */
+/* The work of a run, counted by its checkers. */
 struct run_work {
     struct check_message_counts messages;
     struct workload_counts load;
@@ -79,16 +76,15 @@ struct run_work {
     struct check_member_counts members;
     struct check_gossip_seen_counts seen;
     struct check_entity_counts entities;
-    uint64_t byte_modes; /* worlds in which frames are cut anywhere */
+    uint64_t byte_modes;
 };
 
 void run_work_add(struct run_work *sum, const struct run_work *work);
-/* Names a kind of work of which less than half succeeded, so the run shows little; null: none. A
- * literal. */
+/* Names a kind of work of which less than half succeeded; null: none. A literal. */
 const char *run_work_starved(const struct run_work *work);
 void run_work_put(const struct run_work *work, struct buf *text); /* lines of a report */
 
-/* Rules with a time bound; a report has the time that each took. */
+/* Rules with a time bound. */
 #define RUN_WAIT_LIST(X)                                                      \
     X(MEMBER_CONVERGENCE, "member-convergence")                               \
     X(HOMES_AVAILABLE, "homes-available")                                     \
@@ -110,7 +106,7 @@ struct run_wait {
     uint64_t times;
     uint64_t ns;     /* all together */
     uint64_t ns_max;
-    uint64_t percent_max; /* share of the bound, which depends on the seed's options */
+    uint64_t percent_max; /* share of the seed's bound */
 };
 
 /* Plain values, so processes can exchange it. */
@@ -121,13 +117,11 @@ struct run_result {
     uint64_t events;    /* of the world */
     uint64_t event_at;  /* world's time of until_event; 0: not reached */
     uint64_t violation_at; /* world's time of the first one; 0: none */
-    bool is_early;      /* `until` has ended it: rules of later phases are open */
+    bool is_early;      /* ended by `until` */
     bool is_dead;       /* run_work_starved: it shows little */
     uint32_t nodes;
     uint32_t core;      /* nodes of the liveness phase */
-    /* incarnations ended because they were not in the cluster when the faults and its time to
-     * recover were over */
-    uint64_t strays;
+    uint64_t strays;    /* ended because they were not in the cluster after the faults */
     bool is_left;       /* only the resolver could down dead nodes */
     bool is_gentle;     /* judged: no move may have cost a message */
     bool is_still;      /* judged: no shard may move in a silent minute */
@@ -144,8 +138,7 @@ struct run_result {
     char lines[RUN_VIOLATIONS_MAX][VERDICT_LINE_MAX];
 };
 
-/* Runs alone in its process. Writes violations to result as soon as they are found, the rest at the
- * end. */
+/* Runs alone in its process. Writes violations to result at once, the rest at the end. */
 void run_seed(const struct run_settings *settings, struct run_result *result);
 
 #endif

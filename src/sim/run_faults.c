@@ -62,9 +62,8 @@ void run_split(struct run *run)
                           "after the cut, no agreement on the members");
 }
 
-/* Whether no fault explains a lost message: nodes only leave, come back, and are heard for a while;
- * entities stop when told; storage does not delay them until they are forced; and hand-offs had all
- * the time they needed. */
+/* Whether no fault explains a lost message: nodes only leave and return and are heard for a while,
+ * entities stop when told, storage is fast, and hand-offs had all the time they needed. */
 static bool is_gentle(const struct run *run, const struct schedule *schedule)
 {
     const struct check_coordinator_counts moves =
@@ -83,8 +82,7 @@ static bool is_gentle(const struct run *run, const struct schedule *schedule)
 }
 
 /* A shard stops after all markers, which follow all messages, so no message meets a former home.
- * Exceptions: a region whose shutdown time is over stops without markers, and a removed node sends
- * none. Messages in flight are then read after the shard has moved. */
+ * But a region whose shutdown time is over stops without markers, and a removed node sends none. */
 static void judge_moves(struct run *run)
 {
     const struct check_message_counts messages =
@@ -155,8 +153,7 @@ static void down_the_dead(struct run *run)
             cluster_down(&run->cluster, by, i);
 }
 
-/* Returns the least number of nodes that can come up, and that the resolver keeps when the others
- * die. */
+/* Nodes that can come up at all, and that the resolver keeps when the others die. */
 static uint32_t least_core(const struct run *run)
 {
     const uint64_t *value = run->options->value;
@@ -169,7 +166,7 @@ static uint32_t least_core(const struct run *run)
                                                                       : least;
 }
 
-/* Draws a part of the nodes, with at least one member. */
+/* Includes at least one member. */
 static void draw_core(struct run *run, bool *in_core)
 {
     uint32_t least = least_core(run);
@@ -222,9 +219,9 @@ static uint32_t count_living(const struct run *run, const bool *in)
     return living;
 }
 
-/* Whether the resolver may handle the others' death alone. It must keep the survivors, and it waits
- * for a stable view. Restarting nodes may change the view for so long that it downs all. Half of
- * the possible runs keep the operator, so operators act beside resolvers, too. */
+/* Whether the resolver may handle the others' death alone. It must keep the survivors, and waits
+ * for a stable view, which restarting nodes may change for so long that it downs all. Half of the
+ * possible runs keep the operator. */
 static bool resolver_can(const struct run *run, bool agreed, uint32_t members,
                          const bool *in_core)
 {
@@ -253,8 +250,7 @@ static bool resolver_can(const struct run *run, bool agreed, uint32_t members,
 }
 
 /* member-convergence: a live node that was not downed is up, if the cluster has enough nodes and
- * nothing prevents it from welcoming members. The caller crashes these nodes, so no later check
- * asks them. */
+ * nothing prevents a welcome. */
 static void judge_waiting(struct run *run)
 {
     uint64_t time = quiet_agree_bound(run->options);
@@ -274,8 +270,7 @@ static void judge_waiting(struct run *run)
     }
 }
 
-/* Hanging connections of a chain fail one after the other: nothing was written to the later ones
- * before. */
+/* Connections that hang in a chain fail one after the other. */
 static void wait_to_agree(struct run *run)
 {
     char text[VERDICT_TEXT_MAX];
@@ -288,9 +283,9 @@ static void wait_to_agree(struct run *run)
         run_until(run, world_now(run->world) + SECOND);
 }
 
-/* First dead nodes are downed, so the others work again, and leaving nodes get their time. Then the
- * others die and are downed by the operator or the resolver. The core restarts last: a node that
- * starts while all others are dead founds a cluster. */
+/* First dead nodes are downed, and leaving nodes get their time. Then the others die and are downed
+ * by the operator or the resolver. The core restarts last: a node that starts while all others are
+ * dead founds a cluster. */
 void run_heal(struct run *run)
 {
     bool *in_core = mem_alloc(run->cluster.nodes * sizeof *in_core);

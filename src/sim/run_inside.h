@@ -13,7 +13,7 @@
 #include "sim/run.h"
 
 #define RUN_REMEMBERED 64 /* entities of each remembered type */
-/* most delay of a hand-off's timer in a quiet cluster, beside an eighth for wrong clocks */
+/* most delay of a hand-off's timer in a quiet cluster, with an eighth for wrong clocks */
 #define RUN_LATE_MS 5000
 #define RUN_HEAL_INDEX 1 /* of the nemesis' streams; the schedule has 0 */
 #define RUN_RAISE_INDEX 2
@@ -22,7 +22,7 @@
 
 struct run {
     const struct run_settings *settings;
-    uint32_t differed; /* the node that did not agree last time */
+    uint32_t differed; /* the last node that did not agree */
     const struct options *options;
     struct run_result *result;
     struct world *world;
@@ -37,15 +37,15 @@ struct run {
     struct growth growth; /* of the silent minute */
     struct split split;
     struct cluster cluster;
-    struct rng rng; /* of the heal phase */
-    struct rng raise_rng; /* of the restarts of downed nodes */
+    struct rng rng;
+    struct rng raise_rng;
     bool has_operator; /* restarts the cluster when no member is left */
     bool has_begun_again; /* the operator has crashed waiting nodes */
     uint64_t alone_since; /* since when no member lives; 0: one does */
 };
 
 /* run.c */
-uint64_t run_link_mean(const struct options *options); /* ns above the least; at least that much */
+uint64_t run_link_mean(const struct options *options); /* ns above the least */
 
 /* run_work.c */
 void run_work_disk(struct disk_counters *sum, const struct disk_counters *more);
@@ -60,11 +60,11 @@ void run_until(struct run *run, uint64_t end); /* world's time; with the faults 
 typedef bool run_condition(struct run *run, char *text, size_t size);
 bool run_is_converged(struct run *run, char *text, size_t size);
 bool run_is_coordinated(struct run *run, char *text, size_t size);
-/* Runs until the condition holds. At the bound it reports a violation with `wanted` and the
- * obstacle, and returns false. */
+/* Runs until the condition holds. At the bound reports a violation with `wanted` and the
+ * obstacle. */
 bool run_until_holds(struct run *run, run_condition *holds, const char *rule,
                      uint64_t bound, const char *wanted);
-/* Records the time from `since` until now for a rule of RUN_WAIT_LIST. */
+/* Records the time from `since` for a rule of RUN_WAIT_LIST. */
 void run_waited(struct run *run, const char *rule, uint64_t since,
                 uint64_t bound);
 

@@ -25,8 +25,7 @@
 #define GROWN_BYTES 1024 /* for each piece */
 #define KVSTORE_SETTLE (120 * SECOND) /* a minute until asks time out, and time for keys to move */
 
-/* Each type has a coordinator that all know and that has answered all earlier requests for
- * homes. */
+/* Each type has a coordinator that all know and that has answered all earlier requests. */
 static bool is_answered(struct run *run, char *text, size_t size)
 {
     checks_look_at_homes(run->checks);
@@ -73,7 +72,7 @@ static bool is_settled(struct run *run, char *text, size_t size)
     return data_load_settled(run->data, text, size);
 }
 
-/* replica-convergence, then value-integrity and no-lost-update of the common state. */
+/* replica-convergence, then value-integrity and no-lost-update. */
 static void settle_data(struct run *run)
 {
     struct node_settings settings;
@@ -121,8 +120,7 @@ static bool store_is_read(struct run *run, char *text, size_t size)
     return !kvstore_load_finals_missing(run->store);
 }
 
-/* store-one-answer, then store-no-lost-write. Keys have time to move to new replicas between
- * them. */
+/* store-one-answer, then store-no-lost-write, with time between them for keys to move. */
 static void settle_store(struct run *run)
 {
     uint64_t way = run->options->value[OPTION_LINK_MIN] +
@@ -203,9 +201,8 @@ static uint64_t rest_bound(const struct options *options)
            TRIES * CHECK_LIVE_TRIED_NS;
 }
 
-/* Lets a minute pass without requests. no-leak: no node may grow all the time. The limit for each
- * node and pair of nodes is below one leaked piece for each heartbeat. If links are slower than the
- * detectors tolerate, more than that is in flight. */
+/* A minute without requests. no-leak: the limit for each node and pair of nodes is below one leaked
+ * piece for each heartbeat. If links are slower than the detectors tolerate, more is in flight. */
 static void silence(struct run *run, bool is_steady)
 {
     uint64_t nodes = run->cluster.nodes;
@@ -222,8 +219,7 @@ static void silence(struct run *run, bool is_steady)
 }
 
 /* entities-answer, then quiet-cluster-rests. If a slow heartbeat looks like a dead node, members
- * seem lost and back forever, and gossip carries it. Then only shards and coordinators must
- * rest. */
+ * seem lost and back forever; then only shards and coordinators must rest. */
 void run_roll_call(struct run *run)
 {
     struct check_live *live = run->checks->live;
@@ -260,7 +256,7 @@ static bool is_kept(struct run *run, char *text, size_t size)
     return data_load_is_kept(run->data, text, size);
 }
 
-/* no-lost-update: acknowledged updates of durable keys, which all nodes have by now. */
+/* no-lost-update of durable keys. */
 static void kept(struct run *run)
 {
     if (run->data && run->options->value[OPTION_DATA_DURABLE])
@@ -269,7 +265,7 @@ static void kept(struct run *run)
                               "after the restart of everything all durable keys");
 }
 
-/* Changes the number of shards while no node runs. */
+/* Call it while no node runs. */
 static void change_shards(struct run *run)
 {
     uint32_t shards = (uint32_t)run->options->value[OPTION_SHARDS_AFTER];

@@ -55,8 +55,8 @@ static bool has_member(const struct run *run)
     return false;
 }
 
-/* When all members have died or left, joining nodes would wait forever. The operator restarts them,
- * and the first one founds a cluster. */
+/* When all members have ended, joining nodes would wait forever. The operator restarts them, and
+ * the first founds a cluster. */
 static void begin_again(struct run *run)
 {
     bool *lived;
@@ -92,9 +92,8 @@ static bool is_raised(const struct run *run, const struct world_node *place)
              run->options->value[OPTION_RESOLVER] == RESOLVER_ALL));
 }
 
-/* Restarts nodes that ended because they were downed or found no cluster in time, some time later,
- * like a supervisor. Nodes that may end because another one dies are restarted until no node dies
- * any more. */
+/* Restarts nodes that were downed or found no cluster, like a supervisor. Nodes that may end
+ * because another one dies are restarted until no node dies any more. */
 static void raise_ended(struct run *run)
 {
     for (uint32_t i = 0; i < run->cluster.nodes; i++)

@@ -1,15 +1,13 @@
-/* Defines the faults of a run as a list. The nemesis draws it, a replay reads it, shrinking
- * shortens it.
+/* Defines the faults of a run as a list, which the nemesis draws, a replay reads and shrinking
+ * shortens.
  *
- * The text has one line for each fault, in order of time. Time counts from the end of the forming
- * phase:
+ * The text has one line for each fault, in order of time from the end of the forming phase:
  *
  *     at 12m3.5s crash 3
  *     at 12m20s start 3
  *     at 14m cut 1,2<>3-5 control for 30s
  *
- * Empty lines are skipped, and so is everything after a #. docs/man/sherd-sim.1 lists the verbs.
- * schedule_read restores exactly what schedule_put writes. */
+ * Empty lines and text after a # are skipped. docs/man/sherd-sim.1 lists the verbs. */
 #ifndef SHERD_SIM_SCHEDULE_H
 #define SHERD_SIM_SCHEDULE_H
 
@@ -99,31 +97,29 @@ struct schedule {
 };
 
 void schedule_fini(struct schedule *schedule);
-/* Adds a fault after those of the same time; given. */
+/* After those of the same time; given. */
 void schedule_add(struct schedule *schedule, struct fault fault);
 void fault_fini(struct fault *fault);
-struct fault fault_copy(const struct fault *fault); /* to be freed by the caller */
+struct fault fault_copy(const struct fault *fault);
 void fault_put(const struct fault *fault, struct buf *text); /* its line, without line end */
 void schedule_put(const struct schedule *schedule, struct buf *text); /* lines */
 /* Reads lines into an empty schedule. False with "line 7: the fault" in error (size
- * SCHEDULE_ERROR_MAX is enough); then the schedule is empty. */
+ * SCHEDULE_ERROR_MAX); then the schedule is empty. */
 bool schedule_read(struct schedule *schedule, struct slice text, char *error,
                    size_t size);
-/* Whether a run of so many nodes has the nodes of each fault, and two where it names paths. False
- * with "line 7: the fault" in error. */
+/* Whether a run of so many nodes has those that faults name, and two for paths. False with "line 7:
+ * the fault" in error. */
 bool schedule_fits(const struct schedule *schedule, uint32_t nodes, char *error,
                    size_t size);
-/* Removes nodes that a run of so many does not have, and faults without remaining nodes. A schedule
- * that fitted more nodes then fits. */
+/* Removes nodes that a run of so many does not have, and faults without nodes. */
 void schedule_clip(struct schedule *schedule, uint32_t nodes);
 const char *fault_verb_name(enum fault_verb verb);
 uint32_t fault_verb_parts(enum fault_verb verb); /* a set of enum fault_part */
 
-/* Writes "1h02m11.4s", exact to the ns, into text (size TIME_TEXT_MAX is enough). Returns text. */
+/* Writes "1h02m11.4s", exact to the ns, into text (size TIME_TEXT_MAX). Returns text. */
 #define TIME_TEXT_MAX 40
 char *time_text(uint64_t ns, char *text, size_t size);
-/* Reads the format of time_text: numbers with h, m, s, ms, us, ns. False if malformed or longer
- * than SCHEDULE_TIME_MAX. */
+/* Reads the format of time_text. False if malformed or above SCHEDULE_TIME_MAX. */
 bool time_parse(struct slice text, uint64_t *ns);
 
 #endif

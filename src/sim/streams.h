@@ -1,7 +1,7 @@
 /* Derives streams of random numbers from the world's seed, one for each purpose and thing.
  *
- * The numbers of one stream do not depend on draws from another. So a failing run can be shrunk:
- * removing a fault from a schedule changes no other draw. */
+ * A stream does not depend on draws from another. So a failing run can be shrunk: removing a fault
+ * changes no other draw. */
 #ifndef SHERD_SIM_STREAMS_H
 #define SHERD_SIM_STREAMS_H
 
@@ -12,9 +12,9 @@
 enum stream_purpose {
     STREAM_SCHEDULING, /* ties and short waits */
     STREAM_PATH,       /* index: the sending node's */
-    STREAM_NODE,       /* index: the node's; uids and seeds of its incarnations */
+    STREAM_NODE,       /* index: the node's; uids and seeds */
     STREAM_MAIL,       /* index: the node's, as the next */
-    STREAM_FATE,       /* effects of a crash on bytes in flight and on disks */
+    STREAM_FATE,       /* effects of crashes */
     STREAM_DISK,       /* index: the owner's choice, as the next */
     STREAM_WORKLOAD,
     STREAM_NEMESIS,
@@ -24,16 +24,14 @@ enum stream_purpose {
     STREAM_DURABLE,
     STREAM_DATA,
     STREAM_VERSIONS, /* the workload of the N/R/W store */
-    /* index: that of the node that looks for seed nodes; a higher one for their owner */
-    STREAM_SEEDS,
-    /* index: that of the node whose actors subscribe; a higher one for entities that subscribe */
-    STREAM_FOLLOW,
+    STREAM_SEEDS, /* index: the looking node's; a higher one for its owner */
+    STREAM_FOLLOW, /* index: the node's, for its actors; a higher one for entities */
 };
 
 struct rng stream_rng(uint64_t seed, enum stream_purpose purpose,
                       uint64_t index);
 
-/* Returns a delay of at least `min` ns whose mean is `mean`. The part above min is exponential, at
+/* Returns a delay of at least `min` ns with the mean `mean`. The part above min is exponential, at
  * most 43 times its mean. Integers only; mean at most an hour. */
 uint64_t stream_delay(struct rng *rng, uint64_t min, uint64_t mean);
 

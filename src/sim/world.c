@@ -15,11 +15,11 @@
 #define TURNS_AT_ONCE 8 /* one input of so many waits for its turn */
 #define TURN_AGAIN 1000 /* ns to the next turn of a machine that has more to do */
 #define TURN_COST 10000 /* ns of a slow node's turn, times its slowness */
-#define INPUT_COST 1000 /* ns of each input of a slow node */
+#define INPUT_COST 1000
 #define MAIL_KEPT_MAX 16 /* initial capacity of a channel */
 #define CACHE_LINE FETCH_LINE
-#define SITE_AHEAD 256 /* bytes of a site that are fetched ahead */
-#define CROWD 64 /* from this number of nodes on, a cache does not hold all of them */
+#define SITE_AHEAD 256 /* bytes fetched ahead */
+#define CROWD 64 /* nodes; more do not fit into a cache */
 
 static uint64_t mix(uint64_t value)
 {
@@ -71,8 +71,8 @@ void worker_turn_at(struct world *world, struct worker *worker, uint64_t at)
     events_put(&world->events, event, at);
 }
 
-/* Acts like a thread that waited for an input. Mostly its turn follows at once; sometimes something
- * else comes first. */
+/* Acts like a waiting thread: mostly its turn follows at once; sometimes something else comes
+ * first. */
 void worker_touched(struct world *world, struct worker *worker)
 {
     uint64_t drawn;
@@ -172,8 +172,7 @@ void worker_carry_out(struct world *world, struct worker *worker)
 
     while (machine_next_want(worker->machine, &want))
         carry_out_one(world, worker, &want);
-    /* A heartbeat goes to nine peers. One pass fetches the memory of all their pipes, so the next
-     * does not wait for each. */
+    /* A heartbeat goes to nine peers. One pass fetches the memory of all their pipes. */
     for (uint32_t i = 0; i < worker->writing.count; i++)
         if ((pipe = link_pipe(worker, worker->writing.items[i]))) {
             __builtin_prefetch(pipe, 1);
@@ -181,7 +180,7 @@ void worker_carry_out(struct world *world, struct worker *worker)
         }
     for (uint32_t i = 0; i < worker->writing.count; i++) {
         pipe = link_pipe(worker, worker->writing.items[i]);
-        if (!pipe || !pipe->is_connected) /* it was closed since, and perhaps opened again */
+        if (!pipe || !pipe->is_connected) /* closed since, perhaps opened again */
             continue;
         pipe->wants_write = true;
         pipe_write(world, pipe);
@@ -406,9 +405,8 @@ static void turn_ready(struct world *world)
     turn(world, worker);
 }
 
-/* Fetches the memory of the next events while this one is carried out. With many nodes little of
- * it is in a cache. Each step needs the result of the one before, so there is one step for each
- * event. */
+/* Fetches the memory of the next events, which a cache does not hold in large worlds. Each step
+ * needs the result of the one before, so each event takes several passes. */
 static void fetch_piece(struct pipe *pipe)
 {
     if (pipe->there.fetched++) {
@@ -525,7 +523,7 @@ struct world *world_new(const struct world_settings *settings)
     world->verdict = verdict_new(own->seed, &world->now);
     verdict_counts_events(world->verdict, &world->events_done);
     world->traces = getenv("WORLD_TRACE") != NULL;
-    /* A write takes two ways and two operations of the disk. */
+    /* A write takes two ways and two disk operations. */
     disk.latency_mean = own->backend_delay / 4;
     own->stores = own->stores ? own->stores : 1;
     world->stores = mem_alloc(own->stores * sizeof *world->stores);
@@ -567,7 +565,7 @@ struct site *world_site(struct world *world, uint32_t index)
     return world->sites.items[index];
 }
 
-/* Drops all of a site's events first: events of one site's pipes may stand in another's lists. */
+/* Events of one site's pipes may stand in another's lists. */
 static void empty_lists(struct site *site)
 {
     while (events_unpark(&site->parked) || events_unpark(&site->calls))

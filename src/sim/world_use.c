@@ -1,4 +1,4 @@
-/* Carries out the commands of tests to a world, and answers their questions. */
+/* Carries out commands of tests, and answers their questions about nodes. */
 #include "sim/inside.h"
 
 #include <stdio.h>
@@ -175,7 +175,7 @@ void world_slow(struct world *world, uint32_t index, uint32_t factor)
     world_site(world, index)->slow = factor;
 }
 
-/* Sets the next turns anew after a change of the node's clock. */
+/* Sets the next turns anew after a change of a clock. */
 static void look_again(struct world *world, struct site *site)
 {
     for (uint32_t i = 0; site->face.node && i < site->machines; i++)
@@ -242,8 +242,7 @@ bool world_node_ended(struct world *world, void *index)
 
 /* ---- commands from outside ---- */
 
-/* Queues mail for a paused node in the machine's channel to itself, which nothing else uses and
- * which pauses with the node. */
+/* Uses the machine's channel to itself, which nothing else uses and which pauses with the node. */
 static void give_later(struct world *world, struct site *site, uint32_t to,
                        struct mail mail)
 {

@@ -14,14 +14,14 @@ struct zoo_entry {
     const char *invariant; /* the invariant that should find it */
 };
 
-/* Returns the constant entry of a mutant; null for ZOO_NONE and unknown ones. */
+/* Null for ZOO_NONE and unknown ones. */
 const struct zoo_entry *zoo_entry(enum zoo_mutant mutant);
-/* Returns the mutant of a name; ZOO_NONE if unknown. */
+/* ZOO_NONE if unknown. */
 enum zoo_mutant zoo_find(const char *name);
-/* Gives the cores this bug from now on; ZOO_NONE: none. Call it between two worlds. */
+/* From now on; ZOO_NONE: no bug. Call it between two worlds. */
 void zoo_choose(enum zoo_mutant mutant);
 enum zoo_mutant zoo_current(void);
-/* Returns how often the bug's code was passed since it was chosen. A seed with 0 cannot find it. */
+/* How often the bug's code was passed since it was chosen. A seed with 0 cannot find it. */
 uint64_t zoo_passed(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* Runs seeds in child processes, because a bug may crash or hang, until one of them finds the bug.
  *
- * The caller's function runs one seed in the child and returns whether a rule was broken. A seed
- * that breaks a rule without the bug proves nothing, so each find is repeated without the bug. */
+ * The caller's function runs one seed in the child. A seed that breaks a rule without the bug
+ * proves nothing, so each find is repeated without it. */
 #ifndef SHERD_SIM_ZOO_HUNT_H
 #define SHERD_SIM_ZOO_HUNT_H
 
@@ -22,8 +22,7 @@ struct hunt_finding {
     char text[HUNT_TEXT_MAX];
 };
 
-/* Runs one seed in this process, which has the chosen bug. Returns true and fills in finding if a
- * rule is broken. */
+/* Runs one seed in this process. True: a rule is broken, and finding has it. */
 typedef bool hunt_run(void *arg, uint64_t seed, struct hunt_finding *finding);
 
 struct hunt_options {
@@ -31,10 +30,10 @@ struct hunt_options {
     void *arg;
     uint64_t seed;      /* first seed */
     uint64_t seeds_max; /* largest number of seeds */
-    uint64_t wall_ms;   /* limit for a seed, which is then killed and counts as not finding */
+    uint64_t wall_ms;   /* limit for a seed, which then counts as not finding */
     uint32_t jobs;      /* simultaneous children; 0: one */
-    /* For hunt_marks: `leave` writes further lines in the child after its marks, and `take` reads
-     * them (false: malformed). Both may be null. */
+    /* For hunt_marks: `leave` writes further lines in the child, `take` reads them (false:
+     * malformed). Both may be null. */
     void (*leave)(void *arg, struct buf *lines);
     bool (*take)(void *arg, struct slice lines);
 };
@@ -42,18 +41,18 @@ struct hunt_options {
 struct hunt_result {
     bool is_found;
     uint64_t seed;    /* the first one in order that found it */
-    uint64_t seeds;   /* up to that one, in order; all if none found it */
+    uint64_t seeds;   /* up to that one; all if none found it */
     uint64_t hung;    /* seeds that exceeded the limit */
-    /* seeds that prove nothing: they break a rule without the bug, or exceed the limit */
+    /* seeds that break a rule without the bug or exceed the limit: they prove nothing */
     uint64_t spoiled;
     uint64_t broken;  /* those that break a rule; the first is broken_seed */
     uint64_t broken_seed;
-    uint64_t met;     /* seeds that passed the bug's code and ended */
+    uint64_t met;
     uint64_t cpu_us;  /* of all children */
     struct hunt_finding finding;
 };
 
-/* Runs until the bug is found. With ZOO_NONE runs until any rule is broken. */
+/* With ZOO_NONE, until any rule is broken. */
 void hunt(const struct hunt_options *options, enum zoo_mutant mutant,
           struct hunt_result *result);
 
