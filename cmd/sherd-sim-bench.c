@@ -1,5 +1,6 @@
-/* How much time of a world fits into a second of this processor: full code, all checkers, light load, no faults. A world has entities
- * of four types and the default options, but for what its mode insists on. */
+/* Measures how much simulated time fits into a second of processor time: production code, all
+ * checkers, light load, no faults. A world has entities of four types and default options, except
+ * those that its mode sets. */
 #define _GNU_SOURCE
 #include "sherd-sim.h"
 #include "sherd-sim-steps.h"
@@ -26,18 +27,18 @@ static double cpu_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / NS_PER_S;
 }
 
-/* Simulated s of the phase with load: short where a second is dear. */
+/* Returns the simulated s of the phase with load, less for large worlds. */
 static uint64_t default_length(uint64_t nodes)
 {
     return nodes <= 10 ? 3600 : nodes <= 100 ? 600 : 60;
 }
 
-/* Where the time goes: the phases differ much. */
+/* Measures each phase, because phases differ much. */
 struct meter {
     uint64_t nodes;
     uint64_t at; /* ns of the world */
     double cpu;
-    struct steps *steps; /* null: nobody asks */
+    struct steps *steps; /* may be null */
 };
 
 static void look_at_steps(void *user, struct world *world)
@@ -159,12 +160,12 @@ bool sizes_good(const char *sizes)
     while (next_size(&text))
         ;
     if (!text)
-        (void)usage_error("--nodes %s: numbers of nodes wanted, as 5,50,1000",
+        (void)usage_error("--nodes %s: wanted are numbers of nodes, such as 5,50,1000",
                           sizes);
     return text != NULL;
 }
 
-/* Each process has the same world, and so the same steps. */
+/* Each process runs the same world, so the steps are equal. */
 static int bench_steps(const struct command *command, uint64_t nodes)
 {
     struct command own = *command;

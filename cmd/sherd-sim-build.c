@@ -1,4 +1,5 @@
-/* Which program this is: the linker's hash of all that is in it. A seed is the same run in the same program only. */
+/* Identifies this program by the linker's build id. A seed gives the same run only in the same
+ * program. */
 #define _GNU_SOURCE
 #include "sherd-sim.h"
 
@@ -13,7 +14,8 @@ struct search {
     size_t size;
 };
 
-/* Notes are entries of a header, a name and what it names, the latter two in whole words. */
+/* Searches the notes. Each has a header, a name and a content, the last two padded to whole
+ * words. */
 static bool find_id(struct search *search, const uint8_t *at, size_t size)
 {
     ElfW(Nhdr) header;
@@ -33,7 +35,7 @@ static bool find_id(struct search *search, const uint8_t *at, size_t size)
 
             for (size_t i = 0; i < header.n_descsz && i < ID_BYTES; i++)
                 used += (size_t)snprintf(search->text + used,
-                                         search->size - used, "%02x", id[i]); /* fits */
+                                         search->size - used, "%02x", id[i]);
             return true;
         }
         at += total;
@@ -58,7 +60,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
-/* "3f2a91c07be41d22" */
+/* Returns a text such as "3f2a91c07be41d22". */
 const char *build_text(char *text, size_t size)
 {
     struct search search = { text, size };

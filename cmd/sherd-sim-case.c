@@ -1,10 +1,10 @@
-/* A case: the options and the faults of one run as a file, so that it can be kept, read and repeated.
+/* Reads and writes cases. A case is a file with the options and faults of one run:
  *
- *   set default         begins with the usual options instead of the seed's
+ *   set default         starts with the default options instead of the seed's
  *   set NAME=VALUE      one option
  *   at TIME VERB ...    one fault (sim/schedule.h)
  *
- * What the file does not say comes from the seed and the command line, but faults only from the file. */
+ * Other options come from the seed and the command line. All faults come from the file. */
 #include "sherd-sim.h"
 
 #include <errno.h>
@@ -29,17 +29,17 @@ bool file_read(const char *path, size_t most, struct buf *text)
         size = fread(buf_reserve(text, 65536), 1, 65536, file);
         text->size += size;
     } while (size > 0 && text->size <= most);
-    if (ferror(file)) /* a folder, too */
+    if (ferror(file)) /* also a folder */
         (void)usage_error("%s: %s", path, strerror(errno));
     else if (text->size > most)
         (void)usage_error("%s: larger than %zu MiB", path, most >> 20);
     else
         good = true;
-    (void)fclose(file); /* only read */
+    (void)fclose(file); /* it was only read */
     return good;
 }
 
-/* One "set" line; it becomes a comment, so that the lines of faults keep their numbers. */
+/* Applies a "set" line, and makes it a comment, so that later lines keep their numbers. */
 static bool take_set(const char *path, uint8_t *line, size_t size,
                      struct options *options)
 {
@@ -101,7 +101,7 @@ void put_word(struct buf *text, const char *word)
     buf_put_text(text, "'");
     for (; *word; word++) {
         if (*word == '\'')
-            buf_put_text(text, "'\\'"); /* ends the quotes, and begins others */
+            buf_put_text(text, "'\\'"); /* ends the quotes and starts new ones */
         buf_put_u8(text, (uint8_t)*word);
     }
     buf_put_text(text, "'");

@@ -1,4 +1,4 @@
-/* Splits connections as their readers do, and names each frame by what it carries. */
+/* Splits connections into frames as their readers do, and names each frame by its content. */
 #include "sherd-sim-frames.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/check.h"
 
 #define LENGTH_SIZE 4
-#define SHARE_MIN 50 /* one of so many bytes is worth a line */
+#define SHARE_MIN 50 /* kinds below this part of all bytes get no line */
 #define BATCH 16
 
 void frames_fini(struct frames *frames)
@@ -25,7 +25,7 @@ void frames_fini(struct frames *frames)
 
 static struct inlet *inlet_of(struct frames *frames, uint64_t pipe)
 {
-    /* Lent to every inlet for as long as it lives. */
+    /* Lent to every inlet for its life. */
     static const struct inlet_options options = {
         .magics = { "AKKA", "PEKK" }, .large_size_max = FRAME_LARGE_SIZE_MAX
     };
@@ -33,7 +33,7 @@ static struct inlet *inlet_of(struct frames *frames, uint64_t pipe)
 
     if (!inlet) {
         inlet = inlet_new(0, &options);
-        inlet_accept(inlet, 1, 0, 0); /* whoever it is */
+        inlet_accept(inlet, 1, 0, 0); /* the uid does not matter */
         (void)map_put(&frames->inlets, map_u64(&pipe), inlet);
     }
     return inlet;

@@ -1,4 +1,4 @@
-/* One seed again, with what there is to see: options, schedule, log lines, the nodes' own reports. */
+/* Repeats one seed, and prints its options, schedule, log lines and the nodes' status. */
 #include "sherd-sim.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ static bool take_level(const char *text, enum trace_level *level)
     return false;
 }
 
-/* "node=3,level=debug,from=10m", each part once or not at all; "all" is everything. */
+/* Reads "node=3,level=debug,from=10m", with each part at most once; "all" means everything. */
 static bool read_log(const char *text, struct file_watch *file_watch)
 {
     char part[64];
@@ -138,7 +138,7 @@ static void look_back(void *user, struct world *world)
             print_node(world, i);
 }
 
-/* Whether the run has that node. False: told. */
+/* Whether the run has that node; reports it otherwise. */
 static bool has_node(const char *option, uint32_t node, uint64_t nodes)
 {
     if (node == NODE_ALL || node < nodes)
@@ -204,7 +204,7 @@ struct repeated {
     struct run_result result;
 };
 
-/* When an event happens, by a run that ends behind it; 0: it does not. */
+/* Returns the time of an event, from a run that ends after it; 0: it does not happen. */
 static uint64_t time_of_event(const struct command *command,
                               const struct options *options,
                               const struct schedule *schedule,
@@ -265,8 +265,8 @@ static int replay(const struct command *command, const struct options *options,
     return result->violations ? 1 : 0;
 }
 
-/* How nodes and counts stood before the event that ended the run's process: another run, of a process that may end likewise where it
- * goes on behind that time. */
+/* Prints nodes and counts before the event that ended the run's process. They come from another
+ * run, whose process may die in the same way if it passes that time. */
 static void print_before(const struct options *options,
                          const struct schedule *schedule, struct file_watch *file_watch,
                          uint64_t died_at)
@@ -293,11 +293,11 @@ static void print_before(const struct options *options,
     }
     check(waitpid(process, &status, 0) == process);
     if (!WIFEXITED(status))
-        printf("what was before is not known: a run that is to end before dies, too\n");
+        printf("the state before is unknown: a run that ends before it dies, too\n");
     shared_free(before, sizeof *before);
 }
 
-/* In a process of its own: one that dies is told, too. */
+/* Runs in a process of its own, so that its death can be reported. */
 static int replay_apart(const struct command *command,
                         const struct options *options,
                         const struct schedule *schedule, struct file_watch *file_watch)

@@ -1,5 +1,5 @@
-/* Many seeds: each in a process of its own, so many at a time, their results added up. A process that dies is a failure of its
- * seed, with the last words of the check that ended it. */
+/* Runs many seeds, each in its own process, several at a time, and adds up their results. The death
+ * of a process is a failure of its seed, reported with the text of the failed check. */
 #define _GNU_SOURCE
 #include "sherd-sim.h"
 
@@ -20,15 +20,15 @@
 #include "sim/report.h"
 
 #define TWICE_EVERY 100 /* one seed in so many runs twice */
-#define SEED_CPU_S 1200 /* a seed that takes longer is ended: it hangs */
+#define SEED_CPU_S 1200 /* a seed that exceeds this hangs, and is killed */
 #define MARKS_SIZE (512 * 1024) /* bytes of one seed's marks as text */
 
-/* One worker's place, shared with the process that runs its seed. */
+/* One worker's memory, shared with the process that runs its seed. */
 struct slot {
     pid_t process; /* 0: free */
     uint64_t seed;
     bool is_twice;
-    bool is_done;      /* the child has filled in all below */
+    bool is_done;      /* the child has filled in everything below */
     bool is_different; /* the second run had another digest */
     struct run_result result;
     struct last_words words;
@@ -40,7 +40,7 @@ struct campaign {
     const struct command *command;
     struct slot *slots;
     struct report report;
-    struct buf failures; /* lines, with the case that repeats each */
+    struct buf failures; /* lines, with the command that repeats each */
     struct mark_list marks;
     uint64_t next, last;
     double begin;
@@ -111,12 +111,12 @@ static void write_case(const struct command *command, const char *path,
     if (command_options(command, seed, &options)) {
         nemesis_draw(&options, &schedule);
         (void)case_write(path, &options, &schedule,
-                         line); /* a help, not the result */
+                         line); /* only a convenience */
     }
     schedule_fini(&schedule);
 }
 
-/* The line on standard output, and in the report with its case; the seed's first one is the case's. */
+/* The seed's first line names the saved case. */
 static void fail(struct campaign *campaign, const struct command *command,
                  uint64_t seed, const char *line, bool is_first)
 {
@@ -152,7 +152,7 @@ static void tell_failures(struct campaign *campaign, struct slot *slot,
     if (slot->is_different) {
         struct command twice = *command;
 
-        twice.twice = true; /* once it shows nothing */
+        twice.twice = true; /* a single run shows nothing */
         different_line(result, line, sizeof line);
         fail(campaign, &twice, slot->seed, line, is_first);
     }
@@ -175,7 +175,7 @@ static void take_result(struct campaign *campaign, struct slot *slot,
     stop_worker((uint32_t)(slot - campaign->slots), 0);
     if (is_ended && !is_bad)
         return; /* nothing is known of its seed */
-    slot->is_done |= is_ended; /* it did not die by itself */
+    slot->is_done |= is_ended; /* a signal to sherd-sim ended it */
     slot->result.seed = slot->seed;
     report_add(&campaign->report, &slot->result, cpu, is_bad,
                slot->is_twice ? slot->is_different ? 2 : 1 : 0);
@@ -190,7 +190,7 @@ static void take_result(struct campaign *campaign, struct slot *slot,
                       (unsigned long long)campaign->report.failed);
 }
 
-/* Waits for one child. False when there is none. */
+/* False if there is none. */
 static bool wait_one(struct campaign *campaign)
 {
     struct rusage usage;
@@ -224,7 +224,7 @@ static void run_all(struct campaign *campaign)
     }
 }
 
-/* False: told why not. */
+/* False: reported. */
 static bool write_report(const struct command *command, const char *name,
                          const struct buf *text)
 {
@@ -243,7 +243,8 @@ static bool write_report(const struct command *command, const char *name,
     return good;
 }
 
-/* Whether the reports can be written, asked before the seeds take their time; those of an earlier run go. False: told. */
+/* Checks that reports can be written before the seeds run, and removes those of an earlier run.
+ * False: reported. */
 static bool report_begins(const struct command *command)
 {
     const struct buf nothing = { 0 };
@@ -257,7 +258,7 @@ static bool report_begins(const struct command *command)
            write_report(command, "cells.txt", &nothing);
 }
 
-/* False: a report is not written; told. */
+/* False: a report cannot be written, which was reported. */
 static bool print_report(struct campaign *campaign)
 {
     struct buf text = { 0 }, marks = { 0 }, cells = { 0 };
@@ -272,7 +273,7 @@ static bool print_report(struct campaign *campaign)
             campaign->marks.marks.items[i].count > 0;
     report_put(&campaign->report, &text);
     if (stop_signal())
-        buf_put_text(&text, "stopped   by a signal: the seeds that ran then, and those behind them, are not in it\n");
+        buf_put_text(&text, "stopped   by a signal: without the seeds that ran then, and later ones\n");
     if (isatty(2))
         (void)fputs("\r                              \r", stderr);
     printf("%.*s", (int)text.size, (const char *)text.data);

@@ -1,5 +1,6 @@
-/* How membership grows with the number of nodes: how long until all agree, and how many bytes it takes. Production nodes with the
- * reference's intervals and no entity types; nothing goes wrong but what is measured. */
+/* Measures how membership scales with the number of nodes: the time until all agree, and the bytes
+ * sent. Production nodes run with Akka's default intervals, without entity types and without other
+ * faults. */
 #include "sherd-sim.h"
 #include "sherd-sim-frames.h"
 
@@ -11,9 +12,9 @@
 #include "sim/check_quiet.h"
 #include "sim/world.h"
 
-#define SEEDS 3         /* nodes that all others ask for the way in */
-#define GROUPS_MAX 50   /* of the rolling restart; the nodes of a group restart at the same time */
-#define LARGE 500       /* nodes; of more only some groups have a turn, as all would take an hour */
+#define SEEDS 3         /* seed nodes */
+#define GROUPS_MAX 50   /* of the rolling restart; the nodes of a group restart together */
+#define LARGE 500 /* nodes; above this only some groups restart, because all would take an hour */
 #define GROUPS_OF_LARGE 5
 #define PATIENCE (600 * SECOND) /* until all must have agreed */
 #define QUIET (30 * SECOND)
@@ -22,8 +23,8 @@
 struct scale {
     struct world *world;
     uint32_t nodes;
-    uint32_t differed; /* who is asked first whether all agree */
-    uint32_t started;  /* nodes of a group that were started again */
+    uint32_t differed; /* the node to ask first next time */
+    uint32_t started;  /* restarted nodes of a group */
     uint64_t bytes;    /* written to connections so far */
     uint64_t writes;
     struct frames frames;
@@ -67,7 +68,7 @@ static void start(struct scale *scale, uint32_t node)
     world_start(scale->world, node, &settings);
 }
 
-/* ---- what is waited for ---- */
+/* ---- conditions ---- */
 
 typedef bool condition(struct scale *scale, uint32_t node);
 
@@ -96,7 +97,7 @@ static bool all_miss(struct scale *scale, uint32_t node)
 {
     char address[32];
 
-    (void)snprintf(address, sizeof address, "n%u:2551", node); /* fits */
+    (void)snprintf(address, sizeof address, "n%u:2551", node);
     for (uint32_t k = 0; k < scale->nodes; k++) {
         uint32_t i = (scale->differed + k) % scale->nodes;
 
@@ -114,7 +115,7 @@ static uint32_t groups(const struct scale *scale)
     return scale->nodes < GROUPS_MAX ? scale->nodes : GROUPS_MAX;
 }
 
-/* Starts those of a group that have ended. */
+/* Restarts the nodes of a group that have ended. */
 static bool are_started_again(struct scale *scale, uint32_t group)
 {
     uint32_t count = 0;
@@ -139,7 +140,7 @@ static bool wait_for(struct scale *scale, condition *holds, uint32_t node)
     return true;
 }
 
-/* ---- what is measured ---- */
+/* ---- measurements ---- */
 
 static bool join_storm(struct scale *scale)
 {
@@ -177,7 +178,7 @@ static uint32_t restarted_groups(const struct scale *scale)
     return scale->nodes > LARGE ? GROUPS_OF_LARGE : groups(scale);
 }
 
-/* No two seeds are in one: who comes back finds the others. */
+/* No two seed nodes are in one group, so a restarted node finds the others. */
 static bool roll(struct scale *scale)
 {
     for (uint32_t group = 0; group < restarted_groups(scale); group++) {
@@ -222,7 +223,7 @@ static bool measure_all(struct scale *scale)
         return false;
     if (scale->nodes <= SEEDS)
         return true;
-    return measure(scale, "one dies: all miss it", crash, 1) &&
+    return measure(scale, "one dies: all notice", crash, 1) &&
            measure(scale, "it is downed: removed", down, 1) &&
            measure(scale, "one joins: all see it", join_one, 1) &&
            measure(scale, "rolling restart", roll, restarted_groups(scale));

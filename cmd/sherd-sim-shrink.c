@@ -1,5 +1,5 @@
-/* A smaller run that breaks the same rule: an earlier end, fewer faults, fewer nodes, usual settings. Each try is a run in a
- * process of its own, which ends with its first violation; what still breaks the rule is kept. */
+/* Searches for a smaller run that breaks the same rule: an earlier end, fewer faults, fewer nodes,
+ * default settings. Each attempt runs in its own process. */
 #define _GNU_SOURCE
 #include "sherd-sim.h"
 
@@ -18,7 +18,7 @@
 #include "sim/nemesis.h"
 
 #define INVARIANT_MAX 32
-#define TRY_CPU_S 120 /* a try that takes longer hangs */
+#define TRY_CPU_S 120 /* a longer attempt hangs */
 
 struct attempt {
     struct run_result result;
@@ -28,7 +28,8 @@ struct attempt {
 struct shrinker {
     double end;
     struct attempt *attempt; /* the last one, shared with its process */
-    char invariant[INVARIANT_MAX]; /* the rule that shall stay broken; "crash" when the process dies, "hang" when it takes too long */
+    /* the rule to keep broken; "crash" if the process dies, "hang" if it takes too long */
+    char invariant[INVARIANT_MAX];
     char line[VERDICT_LINE_MAX]; /* of the smallest run so far */
     struct options options;
     struct schedule schedule;
@@ -48,7 +49,7 @@ static bool is_late(const struct shrinker *shrinker)
     return stop_signal() || seconds() >= shrinker->end;
 }
 
-/* The invariant of a violation's line: what follows "inv=". */
+/* Takes the invariant from a violation's line, after "inv=". */
 static void take_invariant(const char *line, char invariant[INVARIANT_MAX])
 {
     const char *at = strstr(line, "inv=");
@@ -73,12 +74,12 @@ static void run_child(const struct options *options,
 
     stop_ignore();
     words_keep(&attempt->words, TRY_CPU_S);
-    (void)setrlimit(RLIMIT_CORE, &no_core); /* a try may well die */
+    (void)setrlimit(RLIMIT_CORE, &no_core); /* attempts may die */
     run_seed(&settings, &attempt->result);
     _exit(0);
 }
 
-/* Runs it: which invariant breaks, "" if none does. */
+/* Returns the broken invariant, or "". */
 static void try(struct shrinker *shrinker, const struct options *options,
                 const struct schedule *schedule,
                 char invariant[INVARIANT_MAX])
@@ -96,7 +97,7 @@ static void try(struct shrinker *shrinker, const struct options *options,
         check(errno == EINTR);
     stop_worker(0, 0);
     if (stop_signal()) {
-        *invariant = 0; /* it was ended, and says nothing */
+        *invariant = 0; /* a signal ended it, so it shows nothing */
         return;
     }
     if (WIFEXITED(status)) {
@@ -111,7 +112,7 @@ static void try(struct shrinker *shrinker, const struct options *options,
                                 : "crash");
 }
 
-/* Keeps what was tried if it breaks the same rule. */
+/* Keeps the attempt if it breaks the same rule. */
 static bool keep(struct shrinker *shrinker, const struct options *options,
                  const struct schedule *schedule)
 {
@@ -127,9 +128,9 @@ static bool keep(struct shrinker *shrinker, const struct options *options,
     return true;
 }
 
-/* ---- the end ---- */
+/* ---- an earlier end ---- */
 
-/* Faults behind the end go with it. */
+/* Drops faults after the end, too. */
 static void copy_until(const struct schedule *schedule, uint64_t end,
                        struct schedule *copy)
 {
@@ -171,7 +172,7 @@ static bool shrink_end(struct shrinker *shrinker)
     return high < before;
 }
 
-/* ---- the faults: Zeller's delta debugging, taking out one part after the other, ever smaller ones ---- */
+/* ---- fewer faults: Zeller's delta debugging, which removes ever smaller parts ---- */
 
 static bool try_without(struct shrinker *shrinker, uint32_t from,
                         uint32_t count)
@@ -256,9 +257,10 @@ static bool shrink_options(struct shrinker *shrinker)
     return any;
 }
 
-/* ---- the whole ---- */
+/* ---- the search ---- */
 
-/* What only decides which faults are drawn means nothing beside a schedule. A fault's length stays: bounds are made of it. */
+/* Resets options that only decide which faults are drawn. A fault's length stays, because bounds
+ * depend on it. */
 static void forget_draws(struct options *options)
 {
     for (int i = 0; i < OPTION_COUNT; i++)

@@ -1,3 +1,4 @@
+/* Measures steps of machines in several runs of the same world, and prints the longest. */
 #define _GNU_SOURCE
 #include "sherd-sim-steps.h"
 
@@ -8,10 +9,10 @@
 
 #include "sim/heap.h"
 
-#define PARTS 8 /* kinds of lengths, for each power of two */
+#define PARTS 8 /* classes of lengths for each power of two */
 #define KINDS (PARTS * 40)
-#define SHORT_MAX 20000     /* ns of a real clock: of longer ones the processor time is asked */
-#define LONG_MIN 700000     /* ns: is kept, and looked at again in the next run */
+#define SHORT_MAX 20000     /* ns of wall time: longer steps are measured in processor time */
+#define LONG_MIN 700000     /* ns: longer steps are kept and compared in the next run */
 #define GOAL 1000000        /* ns */
 #define KEPT_MAX 100000
 #define PHASES_MAX 16
@@ -26,11 +27,11 @@ struct tally {
     uint64_t count;
     uint64_t by_length[KINDS];
     uint64_t longest; /* ns */
-    uint64_t above;   /* the goal */
+    uint64_t above;   /* steps above GOAL */
 };
 
 struct kept {
-    uint64_t at; /* the how manieth step of the run */
+    uint64_t at; /* number of the step in its run */
     uint64_t length; /* ns, the shortest so far */
     struct world_step step;
     uint8_t phase;
@@ -40,16 +41,16 @@ struct kept {
 
 struct steps {
     struct tally of[WHICH_COUNT]; /* of the phase, in this run */
-    uint64_t began;        /* ns of a real clock */
+    uint64_t began;        /* ns of wall time */
     uint64_t began_thread; /* ns of the thread's processor time */
     uint64_t at;    /* steps of this run */
-    uint32_t run;   /* 1 = first */
+    uint32_t run;   /* 1 is the first */
     uint32_t phase;
-    uint32_t next; /* of kept: those before it were before `at` */
+    uint32_t next; /* index in kept of the next step to compare */
     uint32_t kept_count;
-    uint64_t not_kept; /* there was no room */
+    uint64_t not_kept; /* for lack of room */
     char names[PHASES_MAX][NAME_SIZE];
-    struct kept kept[KEPT_MAX]; /* by at */
+    struct kept kept[KEPT_MAX]; /* in the order of at */
 };
 
 struct steps *steps_new(void)
@@ -63,7 +64,7 @@ struct steps *steps_new(void)
 void steps_free(struct steps *steps)
 {
     if (steps)
-        (void)munmap(steps, sizeof *steps); /* cannot fail: it is a mapping */
+        (void)munmap(steps, sizeof *steps); /* cannot fail for a mapping */
 }
 
 static uint64_t now_of(clockid_t clock)
@@ -91,7 +92,7 @@ void steps_begin(struct steps *steps)
     steps->run++;
 }
 
-/* A step of the first run. */
+/* Counts a step of the first run. */
 static void keep(struct steps *steps, const struct world_step *step,
                  enum which which, uint64_t length)
 {
@@ -109,7 +110,7 @@ static void keep(struct steps *steps, const struct world_step *step,
                        .which = (uint8_t)which };
 }
 
-/* A step of a later run. */
+/* Compares a step of a later run. */
 static void compare(struct steps *steps, uint64_t length)
 {
     struct kept *kept;
@@ -123,7 +124,7 @@ static void compare(struct steps *steps, uint64_t length)
         kept->length = length;
 }
 
-/* Reading the processor time takes longer than most steps do: at the end of these it is not asked. */
+/* Reading the processor time takes longer than most steps, so it is read only for long ones. */
 static uint64_t length_of(const struct steps *steps)
 {
     uint64_t length = now_of(CLOCK_MONOTONIC) - steps->began;
@@ -166,7 +167,7 @@ void steps_observe(struct steps *steps, struct world *world)
     world_observe(world, &observer);
 }
 
-/* What one in a thousand exceeds, ns. */
+/* Returns the ns that one step in a thousand exceeds. */
 static uint64_t exceeded(const struct tally *tally)
 {
     uint64_t left = tally->count / 1000;
@@ -240,6 +241,6 @@ void steps_print(struct steps *steps)
                 print_longest(steps, i, k);
             }
     if (steps->not_kept)
-        printf("             and %llu of which no more is known\n",
+        printf("             and %llu that were not measured again\n",
                (unsigned long long)steps->not_kept);
 }

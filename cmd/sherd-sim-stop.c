@@ -1,4 +1,5 @@
-/* Signals that end a program: what was found until then is told first. Who waits for a worker sees it die. */
+/* Handles signals that end the program, so it can first report its results. The program sees its
+ * workers die. */
 #define _GNU_SOURCE
 #include "sherd-sim.h"
 
@@ -6,7 +7,7 @@
 #include <string.h>
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-static volatile sig_atomic_t first; /* that came */
+static volatile sig_atomic_t first; /* the first signal */
 static volatile pid_t workers[JOBS_MAX]; /* 0: none */
 
 static void end_workers(void)
@@ -57,5 +58,5 @@ void stop_worker(uint32_t index, pid_t process)
 {
     workers[index] = process;
     if (process && first)
-        end_workers(); /* it came before that was known */
+        end_workers(); /* the signal came before this worker was known */
 }

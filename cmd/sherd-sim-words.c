@@ -1,4 +1,4 @@
-/* Processes that die while they run a seed: what they leave, as a line for a person. */
+/* Describes how a process died while it ran a seed. */
 #define _GNU_SOURCE
 #include "sherd-sim.h"
 
@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "sim/verdict.h"
 
-static struct last_words *kept; /* of this process: the hook has no other way to it */
+static struct last_words *kept; /* of this process; global for the hook */
 
 static void keep(const char *text)
 {
@@ -25,7 +25,7 @@ void words_keep(struct last_words *words, uint64_t limit_s)
     kept = words;
     check_set_hook(keep);
     if (limit_s)
-        (void)setrlimit(RLIMIT_CPU, &limit); /* without it a hang is seen by a person */
+        (void)setrlimit(RLIMIT_CPU, &limit); /* on failure a hang is not detected */
 }
 
 void words_line(const struct last_words *words, uint64_t seed, int status,
@@ -43,11 +43,11 @@ void words_line(const struct last_words *words, uint64_t seed, int status,
                        WEXITSTATUS(status));
     else if (WTERMSIG(status) == SIGXCPU)
         (void)snprintf(death.text, sizeof death.text,
-                       "it hangs: its processor time is used up");
+                       "hangs: its limit of processor time is reached");
     else
         (void)snprintf(death.text, sizeof death.text, "ended by signal %d: %.300s",
                        WTERMSIG(status),
-                       *words->text ? words->text : "no last words");
+                       *words->text ? words->text : "no failed check");
     (void)failure_line(seed, &death, line, size);
 }
 
@@ -58,7 +58,7 @@ void different_line(const struct run_result *again, char *line, size_t size)
                                    .node = VERDICT_NO_NODE };
 
     (void)snprintf(different.text, sizeof different.text,
-                   "two runs differ; the second one has %016llx",
+                   "two runs differ; the second has the digest %016llx",
                    (unsigned long long)again->digest);
     (void)failure_line(again->seed, &different, line, size);
 }

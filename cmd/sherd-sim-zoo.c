@@ -1,4 +1,5 @@
-/* The honesty of the simulator itself: does it see known bugs (zoo), and what has it never reached (cover)? */
+/* Tests the simulator itself: whether it finds known bugs (zoo), and what no run has reached
+ * (cover). */
 #define _GNU_SOURCE
 #include "sherd-sim.h"
 
@@ -11,14 +12,15 @@
 #include "sim/zoo_hunt.h"
 
 #define ZOO_SEEDS_MAX 2000
-#define ZOO_SEED_S 120 /* of the wall clock: a seed that takes longer hangs */
+#define ZOO_SEED_S 120 /* s of wall time; a longer seed hangs */
 #define ZOO_NODES_MAX 6
 #define ZOO_LENGTH_S 240
 #define KIND_SETS_MAX 16
 #define COVER_SEEDS 300
 #define COVER_FILE_MAX (16u * 1024 * 1024)
 
-/* Each seed of the hunt is of one of these kinds, in turn; where one was made for the bug, every other seed is of it. */
+/* Each seed of the hunt has one of these kinds in turn. If a kind was made for the bug, every other
+ * seed has it. */
 struct kind {
     enum zoo_mutant made_for;
     enum sim_mode mode;
@@ -28,19 +30,19 @@ struct kind {
 static const struct kind kinds[] = {
     { ZOO_NONE, MODE_SWARM, { NULL } },
     { ZOO_NONE, MODE_HANDOFF, { NULL } },
-    /* who is thought dead may live */
+    /* nodes considered dead may live */
     { ZOO_NONE, MODE_CHURN, { "zombies=1", "fault_pause=3" } },
     { ZOO_NONE, MODE_STORAGE, { NULL } },
-    /* connections break in the middle of frames */
+    /* connections break inside frames */
     { ZOO_NONE, MODE_SWARM,
       { "load=30", "pipe_bytes=4096", "fault_reset=3", "fault_clog=3" } },
-    /* the oldest leave, one soon after the other, fall asleep at it, and come back at once */
+    /* the oldest nodes leave shortly after each other, pause meanwhile, and restart at once */
     { ZOO_A6, MODE_HANDOFF,
       { "load=1", "fault_leave_oldest=10", "fault_leave=1", "fault_pause=1",
         "acceptable_heartbeat_pause_ms=20000",
         "shutdown_region_timeout_ms=1000" } },
-    /* so that most of a cluster restarts in any order, again and again, and takes nobody in before it is whole: who comes back first has
-     * seen others end that are older than it when they are back */
+    /* most of a cluster restarts repeatedly in any order, and admits nobody before it is
+     * complete */
     { ZOO_A4, MODE_HANDOFF,
       { "nodes=3", "min_nr_of_members=3", "load=1", "faults_per_hour=600",
         "fault_restart=10", "fault_leave_oldest=0", "fault_leave=0",
@@ -48,69 +50,70 @@ static const struct kind kinds[] = {
         "shutdown_region_timeout_ms=1000", "gossip_interval_ms=300",
         "leader_actions_interval_ms=300", "seed_node_timeout_ms=1000",
         "retry_unsuccessful_join_after_ms=1000" } },
-    /* nodes that are well are downed */
+    /* healthy nodes are downed */
     { ZOO_NONE, MODE_CHURN, { "zombies=1", "fault_down=5" } },
-    /* and others do not read, or take no connection, meanwhile */
+    /* others meanwhile do not read or accept connections */
     { ZOO_NONE, MODE_HANDOFF,
       { "zombies=1", "fault_down=5", "fault_pause=3", "fault_black_hole=1" } },
     /* entities that do not stop */
     { ZOO_C6, MODE_HANDOFF,
       { "stubborn_ms=100000", "handoff_timeout_ms=10000",
         "shutdown_region_timeout_ms=10000" } },
-    /* who was taken for dead wakes up, and stores what many entities elsewhere have not touched yet */
+    /* a node considered dead resumes, and stores events of many entities that are not yet active
+     * elsewhere */
     { ZOO_G2, MODE_CHURN,
       { "zombies=1", "fault_pause=5", "fault_length_s=40",
         "faults_per_hour=150", "fault_crash=0", "fault_leave=0",
         "fault_leave_kill=0", "fault_down=0", "fault_leave_oldest=0",
         "entities=1000", "number_of_shards=8", "load=30", "ops=4",
         "store_us=100", "link_mean_us=1000" } },
-    /* moves under load, and nothing else: none may cost a message */
+    /* moves under load only: none may cost a message */
     { ZOO_NONE, MODE_HANDOFF,
       { "load=20", "stubborn_ms=0", "handoff_timeout_ms=120000",
         "shutdown_region_timeout_ms=120000", "store_us=1000" } },
-    /* so that a lane reads messages for a shard and its marker at once */
+    /* a lane reads messages for a shard together with its marker */
     { ZOO_B7, MODE_HANDOFF,
       { "load=200", "stubborn_ms=0", "handoff_timeout_ms=120000",
         "shutdown_region_timeout_ms=120000", "store_us=1000", "nodes=3",
         "lanes=2", "clients=2", "number_of_shards=2", "pipe_bytes=4096",
         "link_mean_us=100000", "rebalance_interval_ms=1000",
         "rebalance_absolute_limit=5", "ops=1", "slow_stop_ms=1" } },
-    /* Only for its bug, as those behind: mailboxes of one message, and bursts. */
+    /* From here on only for their bugs. Mailboxes of one message, and bursts. */
     { ZOO_Q1, MODE_SWARM, { "mailbox_max=1", "load=10", "storm=100" } },
-    /* regions that keep one message, and bursts */
+    /* regions that buffer one message, and bursts */
     { ZOO_Q2, MODE_HANDOFF, { "buffer_size=1", "load=10", "storm=100" } },
-    /* more is said to a peer than it reads, for long */
+    /* a peer gets more than it reads for long */
     { ZOO_Q3, MODE_SWARM,
       { "nodes=3", "lanes=1", "load=300", "clients=4", "ops=1",
         "pipe_bytes=4096", "link_mean_us=10000", "fault_clog=10",
         "fault_length_s=60", "acceptable_heartbeat_pause_ms=60000" } },
-    /* who dies while it does not reach another one is downed with what it saw */
+    /* a node dies while it cannot reach another one, and is downed with its observations */
     { ZOO_C9, MODE_CHURN,
       { "zombies=0", "fault_cut=10", "fault_down=0", "fault_crash=5",
         "fault_leave=0", "fault_leave_kill=0", "fault_leave_oldest=0",
         "fault_length_s=60", "load=1", "acceptable_heartbeat_pause_ms=1000" } },
-    /* who leaves is cut off meanwhile, for long */
+    /* a leaving node is cut off for long */
     { ZOO_C12R, MODE_CHURN,
       { "zombies=0", "fault_cut=10", "fault_leave=10", "fault_crash=0",
         "fault_leave_kill=0", "fault_down=0", "fault_length_s=120",
         "length_s=480", "load=1", "shutdown_region_timeout_ms=1000" } },
-    /* replicas of a coordinator's state differ for long, and its place changes often */
+    /* replicas of a coordinator's state differ for long, and it moves often */
     { ZOO_A9R, MODE_SWARM,
       { "fault_leave_oldest=5", "coordinator_majority_min=1",
         "coordinator_write_plus=0", "coordinator_read_plus=0",
         "sharding_gossip_interval_ms=30000" } },
-    /* clusters are cut in two */
+    /* clusters split into two sides */
     { ZOO_A7, MODE_SBR, { "resolver=1", "split=1" } },
     { ZOO_E1, MODE_SBR, { "resolver=1", "split=1" } },
     { ZOO_E3, MODE_SBR, { "resolver=1", "split=1" } },
-    /* who dies is downed by a resolver, and what ran there waits for the margin */
+    /* a resolver downs a dead node, and its parts wait for the margin elsewhere */
     { ZOO_A5H, MODE_SBR,
       { "resolver=1", "fault_crash=10", "fault_cut=0",
         "resolver_stable_ms=5000", "split=0" } },
     { ZOO_A5S, MODE_SBR,
       { "resolver=1", "fault_crash=10", "fault_cut=0",
         "resolver_stable_ms=5000", "split=0" } },
-    /* shards move under load all the time, and nothing else happens: a shard that stops before all markers are there costs a message */
+    /* only moves under load: a shard that stops before all markers arrived costs a message */
     { ZOO_B1, MODE_HANDOFF,
       { "load=20", "stubborn_ms=0", "handoff_timeout_ms=120000",
         "shutdown_region_timeout_ms=120000", "store_us=1000",
@@ -118,17 +121,17 @@ static const struct kind kinds[] = {
         "rebalance_interval_ms=1000" } },
 };
 
-/* Of the replicator's bugs: these in turn, and nothing else. */
+/* Kinds for the replicator's bugs, in turn, without others. */
 static const struct kind data_kinds[] = {
     { ZOO_NONE, MODE_DATA, { NULL } },
-    /* members die and come back at once, and are pruned as soon as data has spread; deltas are lost */
+    /* members die, restart at once, and are pruned as soon as data has spread; deltas are lost */
     { ZOO_NONE, MODE_DATA,
       { "fault_crash=5", "fault_leave=1", "fault_reset=3", "fault_wall=0",
         "fault_drift=0", "data_pruning_interval_ms=500",
         "data_gossip_interval_ms=1000", "data_pruning_marker_s=864000",
         "data_no_deltas=0",
         "acceptable_heartbeat_pause_ms=1000" } },
-    /* deltas are cut off, and those that come later are large */
+    /* deltas are lost, and later ones are large */
     { ZOO_NONE, MODE_DATA,
       { "fault_cut=5", "fault_clog=5", "fault_reset=5", "fault_length_s=5",
         "acceptable_heartbeat_pause_ms=20000", "data_no_deltas=0",
@@ -141,11 +144,11 @@ static const struct kind data_kinds[] = {
         "data_load=40" } },
 };
 
-/* Of the bugs of durable keys alone. */
+/* For bugs of durable keys. */
 static const struct kind durable_kind = { ZOO_D7, MODE_DATA,
                                           { "data_durable=1" } };
 
-/* Of the one of keys that expire: who is cut off hears of no use. */
+/* For the bug of keys that expire: a cut-off node hears of no use. */
 static const struct kind expiry_kind = {
     ZOO_F12, MODE_DATA,
     { "data_expire_ms=4000", "data_gossip_interval_ms=1000", "fault_cut=10",
@@ -154,7 +157,7 @@ static const struct kind expiry_kind = {
       "data_load=20", "data_slots=9" }
 };
 
-/* Of the bugs of remembered entities, in the same way. */
+/* For bugs of remembered entities, likewise. */
 static const struct kind remember_kinds[] = {
     { ZOO_NONE, MODE_SWARM,
       { "remember=1", "remember_in_data=0", "remember_part_ids=3",
@@ -168,11 +171,11 @@ static const struct kind remember_kinds[] = {
         "remember_base_after=20", "number_of_shards=8" } },
 };
 
-/* Of those that are kept in distributed data. */
+/* For remembered entities in distributed data. */
 static const struct kind remember_data_kinds[] = {
     { ZOO_NONE, MODE_SWARM,
       { "remember=1", "remember_in_data=1", "number_of_shards=8" } },
-    /* nodes die, and shards move to them as soon as they are back */
+    /* nodes die, and shards move to them as soon as they restart */
     { ZOO_NONE, MODE_SBR,
       { "remember=1", "remember_in_data=1", "number_of_shards=100",
         "fault_crash=10", "fault_cut=0", "fault_reset=3",
@@ -180,7 +183,8 @@ static const struct kind remember_data_kinds[] = {
         "link_mean_us=1000", "store_us=100" } },
 };
 
-/* Of one of them: who is cut off for longer than others take him for alive stops entities, is downed, and comes back with its disk. */
+/* A node is cut off for longer than others consider it alive, stops entities, is downed, and
+ * restarts with its disk. */
 static const struct kind late_removal_kind = {
     ZOO_D6L, MODE_CHURN,
     { "remember=1", "remember_in_data=1", "number_of_shards=8", "zombies=1",
@@ -189,7 +193,8 @@ static const struct kind late_removal_kind = {
       "store_us=100", "link_mean_us=1000", "nodes=3" }
 };
 
-/* Of another one: nodes die with starts that some of more than five have, and others read without those. */
+/* Nodes die with records that only some of more than five nodes have, and others read without
+ * them. */
 static const struct kind late_start_kind = {
     ZOO_D6T, MODE_SBR,
     { "remember=1", "remember_in_data=1", "number_of_shards=8", "nodes=8",
@@ -199,44 +204,44 @@ static const struct kind late_start_kind = {
 
 #define REMEMBER_DATA_KINDS \
     (sizeof remember_data_kinds / sizeof *remember_data_kinds)
-#define REMEMBER_DATA_FIRST ZOO_D6W /* of them: these up to the replicator's */
+#define REMEMBER_DATA_FIRST ZOO_D6W /* first of these bugs */
 #define REMEMBER_KINDS (sizeof remember_kinds / sizeof *remember_kinds)
-#define REMEMBER_FIRST ZOO_D1 /* of them: these up to the replicator's */
+#define REMEMBER_FIRST ZOO_D1 /* first of these bugs; they end where the replicator's begin */
 
-/* Of the N/R/W store's. */
+/* For bugs of the N/R/W store. */
 static const struct kind store_kinds[] = {
     { ZOO_NONE, MODE_STORE, { "fault_clog=5", "link_mean_us=10000" } },
-    /* keys come back to nodes that gave them up */
+    /* keys return to nodes that gave them up */
     { ZOO_NONE, MODE_STORE,
       { "fault_leave=5", "fault_crash=0", "fault_cut=0", "fault_clog=0",
         "versions_keys=20", "link_mean_us=1000", "nodes=6" } },
-    /* many calls of few keys at the same time, on slow links */
+    /* many simultaneous calls for few keys, on slow links */
     { ZOO_NONE, MODE_STORE, { "link_mean_us=50000", "versions_keys=2" } },
 };
 
 #define STORE_KINDS (sizeof store_kinds / sizeof *store_kinds)
-#define STORE_FIRST ZOO_N1 /* those and all behind are the store's */
+#define STORE_FIRST ZOO_N1 /* first of the store's bugs, which are the last */
 
 #define DATA_KINDS (sizeof data_kinds / sizeof *data_kinds)
-#define DATA_FIRST ZOO_A9 /* of the bugs: these and those behind are the replicator's */
+#define DATA_FIRST ZOO_A9 /* first of the replicator's bugs */
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 #define KINDS_IN_TURN (KINDS - 13) /* the first ones */
 
-/* What those do not reach; cover has them in turn with the others. */
+/* Kinds for marks that the others do not reach; cover uses all in turn. */
 static const struct kind cover_kinds[] = {
     { ZOO_NONE, MODE_SBR, { NULL } },
-    /* hand-offs that wait for the store, and are forced */
+    /* hand-offs wait for the journal backend, and are forced */
     { ZOO_NONE, MODE_STORAGE,
       { "load=30", "fault_leave=5", "fault_leave_oldest=3",
         "fault_disk_error=5", "fault_disk_stall=5", "store_us=1000000",
         "stubborn_ms=30000", "handoff_timeout_ms=10000" } },
-    /* who leaves is cut off, asleep, or downed */
+    /* leaving nodes are cut off, paused or downed */
     { ZOO_NONE, MODE_CHURN,
       { "zombies=1", "fault_pause=5", "fault_cut=5", "fault_leave_oldest=10",
         "fault_down=5", "acceptable_heartbeat_pause_ms=20000",
         "fault_length_s=60", "faults_per_hour=200" } },
-    /* the same with links that break, and entities that take long to stop */
+    /* the same with breaking links and entities that stop slowly */
     { ZOO_NONE, MODE_CHURN,
       { "zombies=1", "fault_pause=5", "fault_cut=3", "fault_reset=3",
         "fault_half_open=3", "fault_leave=5", "fault_leave_oldest=5",
@@ -244,7 +249,7 @@ static const struct kind cover_kinds[] = {
         "entities=1000", "slow_stop_ms=10000", "stubborn_ms=30000",
         "rebalance_interval_ms=1000", "rebalance_absolute_limit=5",
         "store_us=2000" } },
-    /* and with a store that refuses them when they wake up */
+    /* the same with a journal that refuses them after a pause */
     { ZOO_NONE, MODE_CHURN,
       { "zombies=1", "fault_pause=5", "fault_leave_oldest=5", "fault_down=5",
         "fault_cut=3", "fault_length_s=40", "load=20", "number_of_shards=8",
@@ -256,7 +261,7 @@ static const struct kind cover_kinds[] = {
         "fault_leave=3", "fault_leave_oldest=3", "number_of_shards=8",
         "rebalance_interval_ms=1000", "rebalance_absolute_limit=5",
         "stubborn_ms=0", "slow_stop_ms=1" } },
-    /* entities are remembered, and the store is not well */
+    /* entities are remembered on faulty disks */
     { ZOO_NONE, MODE_STORAGE,
       { "remember=3", "remember_in_data=0", "remember_part_ids=3",
         "remember_base_after=3", "fault_disk_error=5", "fault_disk_stall=3", "fault_leave=3" } },
@@ -277,7 +282,7 @@ struct search {
     const struct command *command;
     enum zoo_mutant mutant;
     bool covers; /* looks for marks, not for a bug */
-    struct cells *cells; /* with covers: what its seeds have met; in a child that of its own */
+    struct cells *cells; /* with covers: the cells met by its seeds; in a child, by its own */
 };
 
 static const struct kind *kind_of(const struct search *search, uint64_t seed)
@@ -315,21 +320,22 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
     return &kinds[seed % KINDS_IN_TURN];
 }
 
-/* What a seed of the hunt is unless the command says otherwise: a small cluster, short, many faults and little load. */
+/* Returns a seed of the hunt, where the command does not say otherwise: a small, short cluster with
+ * many faults and little load. */
 static struct command hunted(const struct search *search, uint64_t seed)
 {
     const struct command *command = search->command;
     const struct kind *kind = kind_of(search, seed);
     struct command own = *command;
 
-    memset(&own.sets, 0, sizeof own.sets); /* a list of its own: the caller frees it */
+    memset(&own.sets, 0, sizeof own.sets); /* its own list, because the caller frees the other */
     vec_push(&own.sets, "faults_per_hour=300");
     if (kind->mode != MODE_DATA) {
         vec_push(&own.sets, "load=5");
-        vec_push(&own.sets, "data_load=0"); /* it finds none of their bugs, and costs time */
-        vec_push(&own.sets, "remember=0");  /* so does this */
+        vec_push(&own.sets, "data_load=0"); /* it finds none of their bugs and costs time */
+        vec_push(&own.sets, "remember=0");  /* likewise */
     }
-    vec_push(&own.sets, "callers=0"); /* and these */
+    vec_push(&own.sets, "callers=0"); /* likewise */
     if (own.wish.mode == MODE_SWARM) {
         own.wish.mode = kind->mode;
         for (uint32_t i = 0; i < KIND_SETS_MAX && kind->sets[i]; i++)
@@ -346,7 +352,7 @@ static struct command hunted(const struct search *search, uint64_t seed)
     return own;
 }
 
-/* "FAIL seed=7 inv=handoff-safety t=... : text" */
+/* Reads "FAIL seed=7 inv=handoff-safety t=... : text". */
 static void find(const char *line, struct hunt_finding *finding)
 {
     const char *name = strstr(line, "inv=");
@@ -359,7 +365,7 @@ static void find(const char *line, struct hunt_finding *finding)
                    time ? time + 1 : line);
 }
 
-/* Of R3: the same run once more, in the same process. */
+/* For the bug R3: repeats the run in the same process and compares. */
 static bool runs_otherwise(const struct run_settings *settings,
                            const struct run_result *result,
                            struct hunt_finding *finding)
@@ -417,7 +423,7 @@ static struct hunt_options hunt_options_of(const struct search *search,
     return options;
 }
 
-/* A seed that breaks a rule without the bug shows one that nobody put there. */
+/* A seed that breaks a rule without the bug shows an unknown bug. */
 static void print_broken(const struct search *search,
                          const struct hunt_result *result)
 {
@@ -444,7 +450,7 @@ static bool hunt_one(const struct command *command, enum zoo_mutant mutant)
            (unsigned long long)result.seeds, (double)result.cpu_us / 1e6,
            result.finding.invariant, entry->invariant);
     if (result.hung || result.spoiled || !result.is_found)
-        printf("      %llu passed its place, %llu took too long, %llu fail "
+        printf("      %llu passed its code, %llu took too long, %llu fail "
                "without it\n",
                (unsigned long long)result.met,
                (unsigned long long)result.hung,
@@ -465,7 +471,7 @@ static bool hunt_one(const struct command *command, enum zoo_mutant mutant)
     return result.is_found && !result.broken;
 }
 
-/* names: "A2,B4" */
+/* names: such as "A2,B4" */
 static bool is_named(const char *names, enum zoo_mutant mutant)
 {
     const char *name = zoo_entry(mutant)->name;
@@ -502,7 +508,7 @@ int command_zoo(const struct command *command)
 
 /* ---- cover ---- */
 
-/* A file of a report's folder into text. False: told. */
+/* Appends a file of a report's folder to text. False: reported. */
 static bool read_report(const char *folder, const char *name, struct buf *text)
 {
     char path[4096];
@@ -515,7 +521,7 @@ static bool read_report(const char *folder, const char *name, struct buf *text)
     return text->size > 0;
 }
 
-/* The marks and cells of a report. False: told. */
+/* Reads the marks and cells of a report. False: reported. */
 static bool read_cover(const char *folder, struct mark_list *marks,
                        struct cells *cells)
 {

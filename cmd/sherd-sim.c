@@ -1,4 +1,4 @@
-/* sherd-sim: runs worlds of seeds, repeats one, makes one smaller. */
+/* Reads the command line of sherd-sim and runs its commands. */
 #define _GNU_SOURCE
 #include "sherd-sim.h"
 
@@ -26,30 +26,30 @@ enum command_bit {
 #define ON_MANY (ON_RUN | ON_ZOO | ON_COVER)
 #define ON_SEEDS (ON_MANY | ON_REPLAY | ON_SHRINK)
 #define ANY_WORDS (-1)
-#define SEED_LAST_MAX (UINT64_MAX - 1) /* of many: one more is still a number */
+#define SEED_LAST_MAX (UINT64_MAX - 1) /* the number after the last seed must exist */
 
 static const struct {
     const char *name;
     enum command_bit bit;
     int (*act)(const struct command *command);
-    int words; /* that it wants */
+    int words; /* number of its arguments */
     const char *usage;
     const char *help;
 } commands[] = {
     { "run", ON_RUN, command_run, 0, "run [options]",
-      "runs many seeds and says which of them break a rule" },
+      "runs many seeds and lists those that break a rule" },
     { "replay", ON_REPLAY, command_replay, 1, "replay SEED [options]",
-      "repeats one seed, with what there is to see" },
+      "repeats one seed, with log lines and states" },
     { "shrink", ON_SHRINK, command_shrink, 1, "shrink SEED [options]",
-      "looks for a smaller run that breaks the same rule" },
+      "searches for a smaller run that breaks the same rule" },
     { "zoo", ON_ZOO, command_zoo, 0, "zoo [options]",
-      "brings known bugs back, one by one, and looks for them" },
+      "switches on known bugs, one by one, and searches for them" },
     { "cover", ON_COVER, command_cover, ANY_WORDS, "cover [DIR...] [options]",
-      "says what was never reached, in reports or in seeds run now" },
+      "lists what no run has reached, in reports or in seeds run now" },
     { "bench", ON_BENCH, command_bench, 0, "bench [options]",
       "measures simulated hours for each second of processor time" },
     { "scale", ON_SCALE, command_scale, 0, "scale [options]",
-      "measures how membership's time and bytes grow with the nodes" },
+      "measures time and bytes of membership for growing clusters" },
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)
@@ -128,7 +128,7 @@ static bool set_seeds(struct command *command, const char *text)
     const char *end;
 
     command->has_seeds = true;
-    if (!strstr(text, "..")) { /* how many, from 1 on */
+    if (!strstr(text, "..")) { /* a number of seeds, from 1 */
         command->seed_first = 1;
         return parse_number(text, &end, &command->seed_last) && !*end &&
                command->seed_last > 0 && command->seed_last <= SEED_LAST_MAX;
@@ -157,7 +157,7 @@ static bool set_mode(struct command *command, const char *text)
     return mode_parse(text, &command->wish.mode);
 }
 
-/* One number or a range, or for the bench a list. */
+/* Sets one number or a range, or a list for bench and scale. */
 static bool set_nodes(struct command *command, const char *text)
 {
     command->sizes = text;
@@ -227,7 +227,7 @@ static bool set_dump(struct command *command, const char *text)
 
 static bool set_steps(struct command *command, const char *text)
 {
-    (void)text; /* it has none */
+    (void)text; /* unused */
     command->steps = true;
     return true;
 }
@@ -285,48 +285,48 @@ static bool set_seeds_max(struct command *command, const char *text)
 static const struct {
     const char *name;
     char letter; /* or 0 */
-    uint32_t on; /* commands */
-    const char *argument; /* null: takes none */
+    uint32_t on; /* commands, as bits */
+    const char *argument; /* null: none */
     bool (*set)(struct command *command, const char *text);
     const char *help;
 } settings[] = {
     { "seeds", 0, ON_MANY | ON_SCALE, "A..B|N", set_seeds,
-      "these seeds, or the first N; else until the time is over" },
+      "these seeds, or the first N; default: until --time is over" },
     { "time", 0, ON_RUN, "TIME", set_time,
-      "begins no seed after this time, as 240s" },
-    { "jobs", 'j', ON_MANY, "N", set_jobs, "so many seeds at a time" },
+      "starts no seed after this time, such as 240s" },
+    { "jobs", 'j', ON_MANY, "N", set_jobs, "number of seeds that run at a time" },
     { "report", 0, ON_RUN, "DIR", set_report,
-      "writes report, failing schedules and marks there" },
+      "writes report, failing schedules and marks to this folder" },
     { "fail-fast", 0, ON_RUN, NULL, set_fail_fast,
-      "ends with the first seed that fails" },
+      "stops at the first seed that fails" },
     { "mode", 0, ON_SEEDS | ON_BENCH, "MODE", set_mode,
       "swarm, lite, churn, handoff, storage, scale, sbr, centers, data, store or member" },
     { "nodes", 0, ON_SEEDS | ON_BENCH | ON_SCALE, "A..B|N", set_nodes,
-      "nodes of a run; bench, scale: some numbers, as 5,50,1000" },
+      "nodes of a run; bench, scale: several numbers, such as 5,50,1000" },
     { "length", 0, ON_SEEDS | ON_BENCH, "A..B|TIME", set_length,
-      "simulated time of the phase of faults, as 2m..20m" },
+      "simulated time of the phase with faults, such as 2m..20m" },
     { "set", 0, ON_SEEDS | ON_BENCH, "NAME=VALUE", set_set,
       "sets one option of the run; replay prints them all" },
     { "until", 0, ON_REPLAY, "TIME|event=N", set_until,
-      "ends at this time of the world, or at that of an event" },
+      "ends at this simulated time, or at this event" },
     { "log", 0, ON_REPLAY, "SPEC", set_log,
-      "what nodes log: node=N,level=debug,from=TIME, each as wanted" },
+      "prints log lines: node=N,level=debug,from=TIME, all optional" },
     { "dump", 0, ON_REPLAY, "node=N", set_dump,
-      "the state of a node at the end, or of all" },
+      "prints the state of a node, or of all, at the end" },
     { "steps", 0, ON_BENCH, NULL, set_steps,
-      "runs three times, and says how long steps of machines took, too" },
+      "runs three times, and reports the longest steps of machines" },
     { "twice", 0, ON_REPLAY, NULL, set_twice,
       "runs it twice and compares the digests" },
     { "schedule", 0, ON_REPLAY | ON_SHRINK, "FILE", set_schedule,
-      "these faults instead of the seed's" },
+      "uses these faults instead of the seed's" },
     { "budget", 0, ON_SHRINK, "TIME", set_budget,
-      "looks for so long; default 300s" },
+      "searches for this time; default 300s" },
     { "out", 'o', ON_REPLAY | ON_SHRINK, "FILE", set_out,
-      "writes the schedule there" },
+      "writes the schedule to this file" },
     { "mutant", 0, ON_ZOO | ON_RUN | ON_REPLAY | ON_SHRINK, "NAME", set_mutant,
-      "with this bug; zoo: these, as A2,B4, instead of all" },
+      "switches on this bug; zoo: only these, such as A2,B4" },
     { "max-seeds", 0, ON_ZOO, "N", set_seeds_max,
-      "gives a bug up after so many; default 2000" },
+      "gives up on a bug after N seeds; default 2000" },
 };
 
 #define SETTINGS (sizeof settings / sizeof *settings)
@@ -341,7 +341,7 @@ static void help(void)
         const char *argument = settings[i].argument ? settings[i].argument : "";
         char name[48], letter[24] = "", on[72] = "";
 
-        if (settings[i].letter) /* those have an argument */
+        if (settings[i].letter) /* each of these has an argument */
             (void)snprintf(letter, sizeof letter, ", -%c %s",
                            settings[i].letter, argument);
         (void)snprintf(name, sizeof name, "--%s%s%s%s", settings[i].name,
@@ -350,15 +350,15 @@ static void help(void)
             if (!(settings[i].on & commands[j].bit))
                 continue;
             (void)strcat(on, *on ? "," : "");
-            (void)strcat(on, commands[j].name); /* eight words of six letters */
+            (void)strcat(on, commands[j].name); /* at most eight words of six letters */
         }
         printf("  %-22s %s (%s)\n", name, settings[i].help, on);
     }
-    printf("\nEnds with 0, with 1 when a rule was broken, with 2 when an "
-           "option is wrong. man sherd-sim\n");
+    printf("\nExit status: 0, 1 if a rule was broken, 2 if an option is "
+           "wrong. See man sherd-sim\n");
 }
 
-/* ---- what commands share ---- */
+/* ---- shared by commands ---- */
 
 bool command_options(const struct command *command, uint64_t seed,
                      struct options *options)
@@ -451,7 +451,7 @@ int output_status(int status)
 
 /* ---- the command line ---- */
 
-/* What a number or a time may be. */
+/* Appends the limits of a number or time. */
 static void put_limits(const char *name, const char *argument, struct buf *text)
 {
     char limits[80] = "";
@@ -467,7 +467,7 @@ static void put_limits(const char *name, const char *argument, struct buf *text)
     buf_put_text(text, limits);
 }
 
-/* An option has a value that it cannot have: what it can have, all of it where that is a list. */
+/* Reports a wrong value of an option, with all valid values if they are a list. */
 static int value_error(size_t option, const char *value)
 {
     const char *argument = settings[option].argument;
@@ -492,7 +492,7 @@ static int value_error(size_t option, const char *value)
     return status;
 }
 
-/* 0, or an exit status. */
+/* Returns 0, or an exit status. */
 static int read_options(int argc, char **argv, size_t which,
                         struct command *command)
 {

@@ -1,4 +1,5 @@
-/* The world's stores: requests go to that of the node's group, and what is back waits at its site until that runs. */
+/* Carries journal requests to the backend of the node's group. Answers wait at the node's site
+ * until it runs. */
 #include "sim/inside.h"
 
 #include "base/check.h"

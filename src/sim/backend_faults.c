@@ -1,4 +1,4 @@
-/* How each fault of a schedule is done to the disk. */
+/* Translates each fault of a schedule into settings of the disks. */
 #include "sim/backend_faults.h"
 
 #include "base/timers.h"
@@ -8,9 +8,9 @@
 #include "sim/world.h"
 
 #define POWER_WITHIN (20 * SECOND) /* from a fault's time until power is back */
-#define POWER_WAIT (5 * SECOND)    /* of it: for a store that writes */
+#define POWER_WAIT (5 * SECOND)    /* the part of it that may wait for a backend that writes */
 #define LOOK_MIN (MS / 10)
-#define LOOK_ODDS 4 /* a write that is seen is met one time in so many */
+#define LOOK_ODDS 4 /* a write that is seen is hit one time in so many */
 
 static void power_is_back(struct world *world, void *arg)
 {
@@ -19,7 +19,7 @@ static void power_is_back(struct world *world, void *arg)
         disk_backend_reopen(world_store_at(world, i), world_now(world));
 }
 
-/* It is back within that time. */
+/* Power is back within that time. */
 static void lose_power(struct world *world, struct rng *rng, uint64_t within)
 {
     uint64_t now = world_now(world);
@@ -37,7 +37,7 @@ static bool some_store_writes(struct world *world)
     return false;
 }
 
-/* Some looks in the time that a write and its sync take. */
+/* Returns a time that allows some looks during a write and its sync. */
 static uint64_t next_look(struct world *world)
 {
     uint64_t latency =
@@ -47,7 +47,7 @@ static uint64_t next_look(struct world *world)
            (latency / 2 > LOOK_MIN ? latency / 2 : LOOK_MIN);
 }
 
-/* Not at the first look at a write: a sync shall be met, too. */
+/* Skips some writes at the first look, so that syncs are hit, too. */
 static void look_for_writes(struct world *world, void *arg)
 {
     struct power_wait *wait = arg;
@@ -65,7 +65,7 @@ void backend_power_waits(struct world *world, struct power_wait *wait)
 {
     bool file_watch = wait->until != 0;
 
-    if (file_watch) /* two at a time: the first one waits no longer */
+    if (file_watch) /* two at a time: the first stops waiting */
         lose_power(world, &wait->rng, POWER_WITHIN - POWER_WAIT);
     wait->rng = stream_rng(world_seed(world), STREAM_DISK, world_now(world));
     wait->until = world_now(world) + POWER_WAIT;

@@ -1,4 +1,5 @@
-/* The faults of a schedule that are the store's, done to all stores of a world, and those of its disk to the disks of durable keys. */
+/* Applies a schedule's faults of storage to all journal backends of a world, and to the disks of
+ * durable keys. */
 #ifndef SHERD_SIM_BACKEND_FAULTS_H
 #define SHERD_SIM_BACKEND_FAULTS_H
 
@@ -9,20 +10,20 @@
 
 struct world;
 
-/* A loss of power that waits. Zero is none; it lives as long as its world. */
+/* A pending loss of power. Zero is none. Lives as long as its world. */
 struct power_wait {
     struct rng rng;
-    uint64_t until; /* ns: power goes by then at the latest; 0: none waits */
+    uint64_t until; /* ns: power goes by then at the latest; 0: none is pending */
 };
 
-/* Power goes in a moment in which some store has something on its way to the disk, or after 5 s; it is back as soon as after one that
- * does not wait. */
+/* Plans a loss of power for a moment with unsynced writes in some backend, or after 5 s. Power
+ * returns as after an immediate loss. */
 void backend_power_waits(struct world *world, struct power_wait *wait);
-/* Begins or ends a fault; power and disk-sync only begin: power comes back by itself within 20 s. False: it is no fault of the
- * store. */
+/* Starts or ends a fault; power and disk-sync only start, and power returns within 20 s. False if
+ * it is no fault of storage. */
 bool backend_fault(struct world *world, enum fault_verb verb, bool on);
-/* What faults of that verb have done to the stores, and to nodes' own disks, so far: operations that stood still or failed, losses of power,
- * and those of nodes with writes under way. */
+/* Counts operations that faults of that verb stalled or failed, losses of power, or those of nodes
+ * with writes under way. */
 uint64_t backend_harm(struct world *world, enum fault_verb verb);
 
 #endif

@@ -1,6 +1,6 @@
-/* The cores' way to the listener. */
+/* Passes reports of the cores to the listener. */
 #ifndef SHERD_ZOO
-#define SHERD_ZOO /* for bound_broken: whoever links this may have cores that call it */
+#define SHERD_ZOO /* for bound_broken: programs that link this may have cores that call it */
 #endif
 #include "sim/bound.h"
 
@@ -8,7 +8,8 @@
 
 #include "base/bound.h"
 
-static bound_listener *bound_heard; /* cores have no other way to it */
+/* global, because the cores' interface has no argument for it */
+static bound_listener *bound_heard;
 static void *bound_user;
 
 void bound_listen(bound_listener *listener, void *user)

@@ -1,4 +1,4 @@
-/* Counting cells, their lines, and the matrix of them. */
+/* Counts cells, writes and reads their lines, and prints the matrix. */
 #include "sim/cells.h"
 
 #include <inttypes.h>
@@ -54,13 +54,13 @@ void cells_write(const struct cells *cells, struct buf *out)
                            cells->struck[verb][state],
                            fault_verb_name((enum fault_verb)verb),
                            node_state_automaton((enum node_state)state),
-                           node_state_name((enum node_state)state)); /* fits */
+                           node_state_name((enum node_state)state));
             buf_put_text(out, line);
         }
     }
 }
 
-/* Reads a number and the blank behind it. False: there is none. */
+/* Reads a number and the blank after it. False: there is none. */
 static bool take_number(char **at, uint64_t *number)
 {
     char *end;
@@ -81,7 +81,7 @@ static bool is_cell(const char *text, enum fault_verb verb,
 
     (void)snprintf(name, sizeof name, "%s %s %s", fault_verb_name(verb),
                    node_state_automaton(state),
-                   node_state_name(state)); /* fits */
+                   node_state_name(state));
     return strcmp(name, text) == 0;
 }
 
@@ -113,7 +113,7 @@ bool cells_merge(struct cells *cells, struct slice lines)
 
 /* ---- the matrix ---- */
 
-/* The names of the faults from top to bottom, one column each. */
+/* Writes the names of the faults vertically, one column each. */
 static void put_head(const char *indent, struct buf *out)
 {
     size_t longest = 0;
@@ -131,7 +131,7 @@ static void put_head(const char *indent, struct buf *out)
             size_t size = strlen(name);
 
             if (row < longest - size)
-                continue; /* they stand on the rows */
+                continue; /* names are aligned at the bottom */
             line[NAME_WIDTH + 2 * verb] = name[row - (longest - size)];
             used = NAME_WIDTH + 2 * (size_t)verb + 1;
         }
@@ -148,7 +148,7 @@ static void put_row(const struct cells *cells, enum node_state state,
     char name[NAME_WIDTH + 1];
 
     (void)snprintf(name, sizeof name, "%-9s%s", node_state_automaton(state),
-                   node_state_name(state)); /* fits */
+                   node_state_name(state));
     buf_put_text(out, indent);
     buf_put_text(out, name);
     for (size_t i = strlen(name); i < NAME_WIDTH; i++)

@@ -1,4 +1,4 @@
-/* Linux: the kernel kills the child when the thread that made it is gone. */
+/* Starts child processes. On Linux the kernel kills the child when the thread that made it ends. */
 #define _GNU_SOURCE
 #include "sim/child.h"
 
@@ -14,13 +14,13 @@ pid_t child_fork(void)
     pid_t parent = getpid();
     pid_t process;
 
-    (void)fflush(NULL); /* or the child might write it, too */
+    (void)fflush(NULL); /* otherwise the child might write it, too */
     process = fork();
     check(process >= 0);
     if (process)
         return process;
     check(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
     if (getppid() != parent)
-        _exit(1); /* it was gone before that was said */
+        _exit(1); /* the parent ended before prctl */
     return 0;
 }

@@ -1,10 +1,11 @@
-/* Processes that run seeds: they end with the one that started them, however that ends. */
+/* Starts processes that run seeds. They end with the process that started them, however it ends. */
 #ifndef SHERD_SIM_CHILD_H
 #define SHERD_SIM_CHILD_H
 
 #include <sys/types.h>
 
-/* A process of its own: 0 in it, its id in the parent. What the parent has printed is out before. */
+/* Starts a child process. Returns 0 in the child, its id in the parent. Flushes the parent's output
+ * first. */
 pid_t child_fork(void);
 
 #endif

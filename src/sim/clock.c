@@ -1,4 +1,4 @@
-/* Whole numbers only: times are equal on every machine. */
+/* Computes clocks with integers only, so times are equal on every machine. */
 #include "sim/clock.h"
 
 #include "base/check.h"
@@ -15,7 +15,7 @@ uint64_t clock_now(const struct clock *clock, uint64_t now)
 
     if (clock->rate == CLOCK_RATE)
         return clock->shown + passed;
-    /* In two parts: a product of hours and ppm would not fit. */
+    /* Two parts, because a product of hours and ppm would not fit. */
     return clock->shown + passed / CLOCK_RATE * clock->rate +
            passed % CLOCK_RATE * clock->rate / CLOCK_RATE;
 }

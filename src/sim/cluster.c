@@ -1,4 +1,4 @@
-/* Lives of the places of a cluster. */
+/* Starts incarnations at the places of a cluster, and judges which of them belong to it. */
 #include "sim/cluster.h"
 
 #include <stdio.h>
@@ -13,22 +13,22 @@
 #include "sim/streams.h"
 #include "sim/world.h"
 
-#define APPEARS (5 * SECOND) /* at most */
-#define FOREIGN_SYSTEM "Other" /* the name of another cluster */
-#define LOOK (MS / 4) /* between two looks at whether a disk writes */
+#define APPEARS (5 * SECOND) /* most ns */
+#define FOREIGN_SYSTEM "Other" /* system name of the foreign cluster */
+#define LOOK (MS / 4) /* between two looks whether a disk writes */
 #define VANISHES (40 * SECOND)
 
 static void set_address(struct address *address, uint32_t node)
 {
     char host[16];
 
-    (void)snprintf(host, sizeof host, "n%u", node); /* fits */
+    (void)snprintf(host, sizeof host, "n%u", node);
     check(address_set(address, host, strlen(host), 2551));
 }
 
-/* ---- who can be found ---- */
+/* ---- discovery ---- */
 
-/* As by names of hosts: who comes is there within some seconds, who is gone stands there for longer. */
+/* Behaves like DNS: a new node appears within seconds, an ended one stays longer. */
 static void follow(struct cluster *cluster, uint32_t node)
 {
     struct cluster_listing *listing = &cluster->listings[node];
@@ -52,7 +52,7 @@ static uint32_t find_nodes(void *user, uint32_t index,
     struct cluster *cluster = user;
     uint32_t count = 0;
 
-    (void)index; /* all see the same */
+    (void)index; /* all nodes get the same answer */
     for (uint32_t i = 0; i < cluster->nodes; i++) {
         follow(cluster, i);
         if (cluster->listings[i].is_shown && count < MEMBER_SEEDS_MAX)
@@ -61,7 +61,8 @@ static uint32_t find_nodes(void *user, uint32_t index,
     return count;
 }
 
-/* Only who comes when nobody lives may found a cluster, of all that come then: cut off, another one would found a second. */
+/* Only a node that starts when no node runs may found a cluster. A cut-off one would found a
+ * second. */
 static void find_seeds_by_itself(const struct cluster *cluster, uint32_t node,
                                  uint32_t required,
                                  struct node_settings *settings)
@@ -80,7 +81,7 @@ static void find_seeds_by_itself(const struct cluster *cluster, uint32_t node,
         settings->founds_never |= i != node && cluster_lives(cluster, i);
 }
 
-/* Who refuses a handshake of another cluster says so, once of each. */
+/* Counts refused handshakes of another cluster. */
 static void hear(void *user, uint32_t node, const struct trace_line *line)
 {
     struct cluster *cluster = user;
@@ -127,7 +128,7 @@ bool cluster_lives(const struct cluster *cluster, uint32_t node)
            world_node(cluster->world, node)->node != NULL;
 }
 
-/* How good a node is to be asked for the way in. */
+/* Ranks nodes as seed nodes. */
 static int rank(const struct cluster *cluster, uint32_t node)
 {
     const struct world_node *place = world_node(cluster->world, node);
@@ -135,8 +136,8 @@ static int rank(const struct cluster *cluster, uint32_t node)
     return !place->node ? 0 : !place->is_up ? 1 : place->is_paused ? 2 : 3;
 }
 
-/* Those that are up are asked; never itself while anybody else lives: a node that is in its own list may begin a cluster of its
- * own when it does not see the others (Akka's first seed node does). */
+/* Takes nodes that are up, and the node itself only if no other runs: a node in its own list may
+ * found a cluster when it does not see the others, as Akka's first seed node does. */
 static uint32_t find_seeds(struct cluster *cluster, uint32_t node)
 {
     struct address *seeds = cluster->seeds[node];
@@ -158,7 +159,7 @@ static uint32_t find_seeds(struct cluster *cluster, uint32_t node)
 static const char *const centers[CLUSTER_CENTERS_MAX] = { "first", "second",
                                                           "third" };
 
-/* required: of those that a node finds before it founds a cluster. */
+/* required: seed nodes that a node must find before it founds a cluster. */
 static void start(struct cluster *cluster, uint32_t node, uint32_t seeds,
                   uint32_t required)
 {
@@ -178,7 +179,8 @@ static void start(struct cluster *cluster, uint32_t node, uint32_t seeds,
     world_start(cluster->world, node, &settings);
 }
 
-/* It knows where those are that live, and nothing of its disk is its own. Never alone in its list, or it would found a cluster. */
+/* Starts a node of another cluster that knows the running nodes and has no durable keys. Its list
+ * has others, or it would found a cluster. */
 static bool start_foreign(struct cluster *cluster, uint32_t node)
 {
     struct node_settings settings = world_node_settings(
@@ -228,7 +230,7 @@ void cluster_down(struct cluster *cluster, uint32_t by, uint32_t node)
     world_down(cluster->world, by, node);
 }
 
-/* Does a node that lives have the life of another one among its members? */
+/* Whether the running node `by` has the incarnation of `of` among its members. */
 static bool knows(const struct cluster *cluster, uint32_t by, uint32_t of)
 {
     const uint64_t uid =
@@ -242,8 +244,8 @@ static bool knows(const struct cluster *cluster, uint32_t by, uint32_t of)
     return found;
 }
 
-/* While two data centers do not see each other, all members that the one knows of the other may be replaced, and all that the other
- * knows of it: then they are strangers for good, as nodes of the reference would be. */
+/* While two data centers do not see each other, all members that they know of each other may be
+ * replaced. Then they never meet again, as in Akka. */
 static uint32_t crash_strangers(struct cluster *cluster)
 {
     uint32_t first = 0, crashed = 0;
@@ -260,7 +262,7 @@ static uint32_t crash_strangers(struct cluster *cluster)
     return crashed;
 }
 
-/* Up, and not given up. */
+/* Up and not excluded. */
 static bool is_member(const struct cluster *cluster, uint32_t node)
 {
     return cluster_lives(cluster, node) &&
@@ -281,7 +283,7 @@ uint32_t cluster_crash_strays(struct cluster *cluster)
     return crashed + (cluster->centers > 1 ? crash_strangers(cluster) : 0);
 }
 
-/* Among those that it was told to ask, or may find. */
+/* Whether its seed nodes or discovery can name a member. */
 static bool knows_a_member(const struct cluster *cluster, uint32_t node)
 {
     const struct node_settings *settings =
@@ -302,7 +304,7 @@ static bool knows_a_member(const struct cluster *cluster, uint32_t node)
     return false;
 }
 
-/* It is in the cluster that goes on, or has to be taken into it. */
+/* Whether it is in the surviving cluster, or must be welcomed to it. */
 static bool belongs(const struct cluster *cluster, uint32_t node)
 {
     const struct checks *checks = cluster->checks;
@@ -330,14 +332,14 @@ bool cluster_waits_wrongly(const struct cluster *cluster, uint32_t node,
                cluster->checks->entries[node].started_at + time;
 }
 
-/* ---- as hands ---- */
+/* ---- actions of the nemesis ---- */
 
 static void hand_start(void *user, uint32_t node)
 {
     cluster_start(user, node);
 }
 
-/* Beside a resolver, too: whom it would down in a while, and whom it would not. */
+/* Also with a resolver, whether it would down that node or not. */
 static void hand_down(void *user, uint32_t by, uint32_t node)
 {
     cluster_down(user, by, node);
@@ -376,7 +378,7 @@ static void hand_power_off(void *user, uint32_t node)
     struct cluster_power *power = &cluster->powers[node];
 
     if (power->until)
-        return; /* it is about to */
+        return; /* already planned */
     power->until = world_now(cluster->world) + NEMESIS_OFF_WITHIN;
     world_at(cluster->world, world_now(cluster->world) + LOOK, look_for_writes,
              power);
@@ -404,7 +406,7 @@ static uint64_t hand_harm(void *user, enum fault_verb verb)
     if (verb == FAULT_VERB_FOREIGN)
         return cluster->refused;
     return backend_harm(cluster->world, verb) +
-           (verb == FAULT_VERB_POWER && cluster->power.until); /* it will go */
+           (verb == FAULT_VERB_POWER && cluster->power.until); /* planned */
 }
 
 static uint64_t hand_states(void *user, uint32_t index)

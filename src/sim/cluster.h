@@ -1,5 +1,5 @@
-/* The places of one cluster in a world, and what is done to all of them alike: lives begin there, with the settings that the
- * owner gives, and ask those for the way in who are there. */
+/* Starts incarnations at the places of one cluster, with the owner's settings and running nodes as
+ * seed nodes. */
 #ifndef SHERD_SIM_CLUSTER_H
 #define SHERD_SIM_CLUSTER_H
 
@@ -11,23 +11,24 @@
 #include "sim/nemesis.h"
 #include "sim/backend_faults.h"
 
-#define CLUSTER_SEEDS 3 /* seed nodes that a node knows */
+#define CLUSTER_SEEDS 3 /* seed nodes that a node gets */
 #define CLUSTER_CENTERS_MAX 3
-#define CLUSTER_SEEDS_STABLE (3 * SECOND) /* so long nobody comes or goes before a cluster is founded, where seed nodes are found */
+/* without changes, before a node with discovery founds a cluster */
+#define CLUSTER_SEEDS_STABLE (3 * SECOND)
 
-/* Whether a node's address can be found. It follows the node's life with a delay: what is shown is of the past. */
+/* Whether discovery shows a node's address. It follows starts and ends with a delay. */
 struct cluster_listing {
     bool is_shown;
     bool is_alive;  /* as it will be shown */
-    uint64_t since; /* from then on; NEVER: it is shown so */
+    uint64_t since; /* NEVER: it is shown already */
 };
 
-/* A place that is about to lose power. */
+/* A planned loss of power. */
 struct cluster_power {
     struct cluster *cluster;
     uint32_t node;
-    uint64_t until; /* ns: by then; 0: it is not */
-    uint32_t foreign; /* the number of the last life of another cluster here; 0: none was */
+    uint64_t until; /* ns; 0: none */
+    uint32_t foreign; /* number of the last incarnation of another cluster here; 0: none */
 };
 
 struct checks;
@@ -38,45 +39,45 @@ struct world;
 struct cluster {
     struct world *world;
     struct checks *checks;
-    uint32_t nodes; /* places, from 0 */
+    uint32_t nodes; /* number of places, from 0 */
     const struct sherd_entity_type *types;
     uint32_t type_count;
-    /* Sets what the owner wants of a life that begins; seed nodes are set afterwards. */
+    /* Sets the owner's settings; seed nodes are set afterwards. */
     void (*settings)(void *user, struct node_settings *settings);
     void *user;
-    uint32_t centers; /* data centers: node n is in number n modulo that; 0: one */
-    bool finds; /* nodes find their seed nodes, which change as nodes come and go, and are not given them */
-    struct cluster_listing *listings; /* of all places; made by cluster_init, as rng */
+    uint32_t centers; /* data centers: node n is in number n modulo this; 0: one */
+    bool finds; /* nodes look up their seed nodes, which change, instead of getting them */
+    struct cluster_listing *listings; /* of all places */
     struct rng rng;
     bool resolves; /* nodes have resolvers; operators act beside them */
-    bool power_waits; /* losses of power wait until a store writes */
+    bool power_waits; /* a loss of power waits for a backend that writes */
     struct power_wait power;
-    uint64_t refused; /* handshakes between lives of two clusters' names, each said once by a node */
-    struct cluster_power *powers; /* of each place; made by cluster_init */
-    struct address (*seeds)[CLUSTER_SEEDS]; /* of each node's life; made by cluster_init */
+    uint64_t refused; /* handshakes with another cluster's name, each counted once by a node */
+    struct cluster_power *powers; /* of all places */
+    struct address (*seeds)[CLUSTER_SEEDS]; /* of each incarnation */
 };
 
-void cluster_init(struct cluster *cluster); /* the other members are set; all is lent */
-void cluster_fini(struct cluster *cluster); /* after world_free, since lives have the seeds; of a zeroed one, too */
-/* The first lives: all know the same seed nodes. */
+void cluster_init(struct cluster *cluster); /* other members are set before; all is lent */
+void cluster_fini(struct cluster *cluster); /* after world_free, because nodes use the seeds */
+/* Starts the first incarnations, with equal seed nodes. */
 void cluster_form(struct cluster *cluster);
-/* Another life, where none runs. */
 void cluster_start(struct cluster *cluster, uint32_t node);
-/* An operator tells `by`, which lives, that node is down. */
+/* Lets an operator command the running node `by` to down the node. */
 void cluster_down(struct cluster *cluster, uint32_t by, uint32_t node);
-/* Whoever lives and is not in the cluster. One that is not up waits for a node that is gone: who took it in died before it
- * told anybody, or never answered. One that was given up while it lived (facts.h) may take itself for a member still, when all
- * who know better are gone. An operator would start them again; here they crash. So do, with several data centers, those who
- * have grown strangers to the first of them that lives. How many there were. */
+/* Crashes every running node outside the cluster, as an operator would restart it, and returns
+ * their number. Such a node waits for one that died before it announced the join. Or it was
+ * excluded while it lived (facts.h), and all nodes that know it have ended. With several data
+ * centers this includes nodes that no longer know the first running node, or are unknown to it. */
 uint32_t cluster_crash_strays(struct cluster *cluster);
-/* Does a node wait to be up that should be, when nothing has gone wrong for so long (ns), and nothing keeps the members from being moved
- * up? Not who was taken in by one that is gone, nor who knows nobody that is up, nor who starts too late. */
+/* Whether a node should be up after that time (ns) without faults. False if something keeps the
+ * leader from moving members up, the node that welcomed it has ended, it knows no member that is
+ * up, or it started too late. */
 bool cluster_waits_wrongly(const struct cluster *cluster, uint32_t node,
                            uint64_t time);
-/* How many are in the cluster that goes on, or have to be taken into it. */
+/* Nodes that are in the surviving cluster, or must be welcomed to it. */
 uint32_t cluster_belonging(const struct cluster *cluster);
 bool cluster_lives(const struct cluster *cluster, uint32_t node);
-/* The nemesis' hands on this cluster and on its store. */
+/* The nemesis' functions for this cluster and its backends. */
 struct nemesis_hands cluster_hands(struct cluster *cluster, uint64_t delay_min,
                                    uint64_t delay_mean);
 

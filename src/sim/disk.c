@@ -1,4 +1,4 @@
-/* The platter in pieces, and over it the sectors that a loss of power takes. */
+/* Implements the platter in pieces, and the cached sectors above it. */
 #include "sim/disk.h"
 
 #include "base/check.h"
@@ -9,10 +9,10 @@
 
 #define PIECE_SECTORS 128
 
-/* A sector in the cache that differs, or may differ, from the platter. */
+/* A cached sector that may differ from the platter. */
 struct cached {
     uint64_t sector;
-    bool dirty; /* the next sync writes it; if not, none does */
+    bool dirty; /* the next sync writes it; if false, none does */
     uint8_t data[DISK_SECTOR];
 };
 
@@ -20,12 +20,12 @@ struct disk {
     struct rng rng;
     struct disk_faults faults;
     struct disk_counters counters;
-    VEC(uint8_t *) pieces; /* of the platter, PIECE_SECTORS each */
+    VEC(uint8_t *) pieces; /* the platter, PIECE_SECTORS each */
     uint64_t size;         /* sectors */
     struct map cache;      /* sector -> struct cached */
-    bool sync_fails; /* the next one */
+    bool sync_fails; /* the next one fails */
     bool syncing;
-    struct disk_done sync; /* the one under way */
+    struct disk_done sync; /* the running one */
 };
 
 struct disk *disk_new(struct rng rng)
@@ -91,7 +91,7 @@ static bool coin(struct disk *disk)
     return rng_below(&disk->rng, 2) == 0;
 }
 
-/* When an operation that starts now is over. */
+/* Returns when an operation that starts now ends. */
 static uint64_t end_of(struct disk *disk, uint64_t now)
 {
     const struct disk_faults *faults = &disk->faults;
@@ -122,8 +122,7 @@ static void to_platter(struct disk *disk, const struct cached *cached)
     memcpy(platter(disk, cached->sector), cached->data, DISK_SECTOR);
 }
 
-/* The sync under way is over: it takes effect. After one that failed nobody
- * knows what was written, and the cache takes all of it for written. */
+/* Ends the running sync. After a failure the cache considers all sectors written. */
 static void settle(struct disk *disk, uint64_t now)
 {
     bool done = disk->sync.result == DISK_OK;
@@ -133,7 +132,7 @@ static void settle(struct disk *disk, uint64_t now)
         return;
     disk->syncing = false;
     if (disk->faults.lies)
-        return; /* all of it stays dirty */
+        return; /* all stays dirty */
     for (uint32_t at = 0; map_next(&disk->cache, &at, &entry);) {
         struct cached *cached = entry.value;
 
@@ -161,17 +160,17 @@ static void write_sector(struct disk *disk, uint64_t sector,
     if (!cached) {
         cached = mem_alloc(sizeof *cached);
         cached->sector = sector;
-        (void)map_put(&disk->cache, map_u64(&sector), cached); /* was absent */
+        (void)map_put(&disk->cache, map_u64(&sector), cached); /* it was absent */
     } else if (cached->dirty && coin(disk)) {
-        to_platter(disk, cached); /* written back on its own meanwhile */
+        to_platter(disk, cached); /* the kernel wrote it back meanwhile */
     }
     cached->dirty = true;
     memset(cached->data, 0, DISK_SECTOR);
     memcpy(cached->data, bytes.data, bytes.size);
 }
 
-/* How many of a write's sectors happen when there is no room: those that had
- * their room before, and some more, but not all. */
+/* Returns how many sectors happen without free space: those that had space, and some more, but not
+ * all. */
 static uint64_t fitting(struct disk *disk, uint64_t sector, uint64_t count)
 {
     uint64_t old = disk->size - sector;
@@ -266,7 +265,7 @@ void disk_platter(struct disk *disk, uint64_t now, struct buf *buf)
 
 void disk_power_loss(struct disk *disk, uint64_t now)
 {
-    /* Of what was not written yet: nothing, all, what comes first, any part. */
+    /* Survivors: none, all, the first ones, or any part. */
     uint64_t mode = rng_below(&disk->rng, 4);
     struct map_entry entry;
     uint64_t kept = 0;
@@ -282,7 +281,7 @@ void disk_power_loss(struct disk *disk, uint64_t now)
         bool keep = (mode == 1) || (mode == 2 && kept < first) ||
                     (mode == 3 && coin(disk));
 
-        /* What a failed sync left clean has got there by then, or never. */
+        /* They have reached the platter by then, or never will. */
         if (!cached->dirty)
             continue;
         if (keep)

@@ -1,4 +1,4 @@
-/* Requests on their way, the group under way, and how the store is opened. */
+/* Moves requests to and from the backend, writes groups, and opens the backend. */
 #include "sim/disk_backend.h"
 
 #include "base/check.h"
@@ -10,15 +10,15 @@
 
 #define GROUP_REQUESTS_MAX 1024
 #define GROUP_FILL (16 * 1024 * 1024) /* bytes of requests; then no more join */
-#define OPEN_AGAIN (100 * MS)         /* after the disk failed it */
+#define OPEN_AGAIN (100 * MS)         /* after a failure of the disk */
 
-/* What the store's process does; from PHASE_IDLE on it serves. */
+/* From PHASE_IDLE on it serves. */
 enum phase {
     PHASE_DOWN,
-    PHASE_START,  /* opens: waits before it reads */
-    PHASE_READ,   /* opens: the log is being read */
-    PHASE_REPEAT, /* opens: the last group is being written once more */
-    PHASE_SETTLE, /* opens: and synced */
+    PHASE_START,  /* opening: waits before it reads */
+    PHASE_READ,   /* opening: reads the log */
+    PHASE_REPEAT, /* opening: writes the last group once more */
+    PHASE_SETTLE, /* opening: syncs it */
     PHASE_IDLE,
     PHASE_WRITE, /* of a group */
     PHASE_SYNC,
@@ -26,21 +26,20 @@ enum phase {
 
 enum event {
     EVENT_ARRIVE, /* id: ticket */
-    EVENT_READ,   /* id: ticket; generation: the process' */
+    EVENT_READ,   /* id: ticket; generation: the process's number */
     EVENT_RETURN, /* id: ticket */
-    EVENT_DISK,   /* id: the step; an older one does not count */
+    EVENT_DISK,   /* id: the step; an older one is ignored */
 };
 
 /* One request from its submission to its return. */
 struct ticket {
-    uint64_t number; /* its key */
+    uint64_t number;
     struct journal_request *request;
     uint32_t node;
     bool has_arrived;
-    bool is_orphan; /* its node is gone: nobody gets the answer */
+    bool is_orphan; /* its node has ended, so no answer is sent */
 };
 
-/* When the last one of a node came and went. */
 struct door {
     uint64_t arrives_at;
     uint64_t read_at;
@@ -53,24 +52,24 @@ struct disk_backend {
     char *cluster;
     uint64_t way_min, way_mean;
     struct timers events;
-    struct map tickets; /* number -> struct ticket, in order of submission */
+    struct map tickets; /* number -> struct ticket, in the order of submission */
     uint64_t last_ticket;
     VEC(struct door) doors;      /* by node */
     VEC(struct ticket *) waits;  /* writes that have arrived */
     VEC(struct ticket *) done;   /* back at their nodes, not taken */
     enum phase phase;
-    uint32_t process;            /* counts processes */
-    uint64_t step;               /* of the disk: counts what was begun */
-    uint64_t disk_busy_until;    /* with a sync of a process that was killed */
+    uint32_t process;
+    uint64_t step;               /* of the disk's operations */
+    uint64_t disk_busy_until;    /* by a sync of a killed process */
     const char *damage;
     bool holds, refuses;
     struct book *book;           /* null: down, or the log is being read */
     struct log_end end;
-    struct log_end next_end;     /* behind the group under way */
-    VEC(struct ticket *) group;  /* under way */
-    VEC(struct journal_request *) requests; /* the group's, for observers */
-    struct buf bytes;            /* the group's, or the log when it opens */
-    enum disk_result result;     /* of the disk's step under way */
+    struct log_end next_end;     /* after the running group */
+    VEC(struct ticket *) group;  /* being written */
+    VEC(struct journal_request *) requests; /* of the group, for observers */
+    struct buf bytes;            /* of the group, or of the log */
+    enum disk_result result;     /* of the disk's running step */
     struct disk_backend_counters counters;
     struct disk_backend_observer observers[DISK_STORE_OBSERVERS_MAX];
     uint32_t observer_count;
@@ -97,8 +96,8 @@ struct disk_backend *disk_backend_new(const char *cluster, struct rng disk_rng,
     store->way_min = way_min;
     store->way_mean = way_mean;
     log_put_head(&head, cluster, &store->end);
-    (void)disk_write(store->disk, 0, 0, buf_slice(&head)); /* no faults yet */
-    (void)disk_sync(store->disk, 0);                       /* as above */
+    (void)disk_write(store->disk, 0, 0, buf_slice(&head));
+    (void)disk_sync(store->disk, 0);
     buf_fini(&head);
     store->book = book_new(cluster);
     store->phase = PHASE_IDLE;
@@ -165,7 +164,7 @@ static struct ticket *ticket_at(const struct disk_backend *store,
 
 static void drop_ticket(struct disk_backend *store, struct ticket *ticket)
 {
-    (void)map_take(&store->tickets, map_u64(&ticket->number)); /* it is `ticket` */
+    (void)map_take(&store->tickets, map_u64(&ticket->number));
     journal_request_free(ticket->request);
     mem_free(ticket);
 }
@@ -177,7 +176,7 @@ static struct door *door_of(struct disk_backend *store, uint32_t node)
     return &store->doors.items[node];
 }
 
-/* A moment after `now` and a while, not before the one before it. */
+/* After the delay, and after the previous one. */
 static uint64_t in_order(uint64_t at, uint64_t *before)
 {
     if (at < *before)
@@ -216,11 +215,11 @@ static void fail(struct disk_backend *store, uint64_t now,
     send_back(store, now, ticket);
 }
 
-/* ---- the group under way ---- */
+/* ---- the running group ---- */
 
 static void begin_group(struct disk_backend *store, uint64_t now);
 
-/* The disk has begun something: it is over at done.at. */
+/* The disk has begun an operation that ends at done.at. */
 static void begin_step(struct disk_backend *store, enum phase phase,
                        struct disk_done done)
 {
@@ -242,8 +241,7 @@ static void end_group(struct disk_backend *store, uint64_t now,
     store->group.count = 0;
 }
 
-/* The changes are made as the log tells them, so that the book is what the next
- * scan will find. */
+/* Applies the changes as the log has them, so the book equals the next scan. */
 static void commit(struct disk_backend *store, uint64_t now)
 {
     if (store->bytes.size) {
@@ -293,11 +291,11 @@ static void begin_group(struct disk_backend *store, uint64_t now)
         if (book_change_count(store->book))
             fits = log_put_group(&store->bytes, store->book, &store->end,
                                  &store->next_end);
-        book_undo(store->book); /* nothing of it counts before the sync */
+        book_undo(store->book); /* nothing counts before the sync */
         if (!fits)
             end_group(store, now, BACKEND_FAILED, "too many bytes at once");
         else if (!store->bytes.size)
-            commit(store, now); /* all refused, or there already */
+            commit(store, now); /* all refused, or present already */
         else
             begin_step(store, PHASE_WRITE,
                        disk_write(store->disk, now, store->end.sector,
@@ -307,7 +305,7 @@ static void begin_group(struct disk_backend *store, uint64_t now)
 
 /* ---- opening ---- */
 
-/* The disk failed: everything once more, a little later. */
+/* The disk failed: repeats the opening a little later. */
 static void open_again(struct disk_backend *store, uint64_t now)
 {
     book_free(store->book);
@@ -418,13 +416,13 @@ void disk_backend_submit(struct disk_backend *store, uint64_t now, uint32_t node
     ticket->request = request;
     ticket->node = node;
     (void)map_put(&store->tickets, map_u64(&ticket->number),
-                  ticket); /* was absent */
+                  ticket);
     put(store,
         in_order(now + way(store), &door_of(store, node)->arrives_at),
         EVENT_ARRIVE, ticket->number);
 }
 
-/* The book answers, but the disk's delays and errors are met all the same. */
+/* The book has the answer, but the disk's delays and errors apply. */
 static void begin_read(struct disk_backend *store, uint64_t now,
                        struct ticket *ticket)
 {
@@ -486,7 +484,7 @@ static void handle(struct disk_backend *store, const struct timer *event)
     }
     ticket = ticket_at(store, event->id);
     if (!ticket)
-        return; /* lost on its way */
+        return; /* lost in flight */
     if (event->kind == EVENT_ARRIVE)
         arrive(store, event->at, ticket);
     else if (event->kind == EVENT_READ)
@@ -653,7 +651,7 @@ struct book *disk_backend_durable(struct disk_backend *store, uint64_t now)
     advance(store, now);
     disk_platter(store->disk, now, &bytes);
     (void)log_scan(buf_slice(&bytes), store->cluster, &book,
-                   &end); /* null says it */
+                   &end); /* null tells the damage */
     buf_fini(&bytes);
     return book;
 }

@@ -1,4 +1,4 @@
-/* Encoding, reading and chaining of groups; see disk_log.h for the layout. */
+/* Encodes, decodes and chains groups (layout in disk_log.h). */
 #include "sim/disk_log.h"
 
 #include "base/check.h"
@@ -119,16 +119,16 @@ bool log_put_group(struct buf *buf, const struct book *book,
         hash_bytes(slice_of(buf->data + start, buf->size - start));
     buf_put_u64(buf, next.checksum);
     next.sector = end->sector + sectors_of(buf->size - start);
-    *after = next; /* which may be `end` */
+    *after = next; /* may be `end` */
     buf_fini(&changes);
     return true;
 }
 
-/* A group that is whole: all but its place in the chain is looked at. */
+/* A complete group; its place in the chain is not checked yet. */
 struct group {
     uint64_t number;
     uint64_t sector;
-    uint64_t before; /* checksum of the group before */
+    uint64_t before; /* checksum of the preceding group */
     uint32_t count;
     uint64_t checksum;
     uint64_t sectors;
@@ -222,8 +222,8 @@ bool log_take_group(struct slice bytes, struct book *book,
     return true;
 }
 
-/* Does a group lie behind the end that could only be written after the one that
- * is missing there? What failed writes leave behind is not longer than they. */
+/* Whether a group follows that was written after the missing one. Remains of failed writes are not
+ * longer than those writes. */
 static bool has_later(struct slice bytes, const struct log_end *end)
 {
     for (uint64_t sector = end->sector; sector < bytes.size / DISK_SECTOR;

@@ -1,4 +1,4 @@
-/* The log of a store on a simulated disk: what its sectors hold.
+/* Defines the log of a journal backend on a simulated disk: the content of its sectors.
  *
  *   sector 0      u64 magic | u32 version | u32 size | cluster id | u64 checksum
  *   then groups, each from a sector's beginning on, one after the other:
@@ -8,12 +8,12 @@
  *                 | FENCE: varint size, shard, varint term, varint epoch | TERM: varint term
  *
  * Numbers are little endian; checksums are XXH3 over all bytes before them in
- * the head or group. A group is what one transaction changed. Its number, its
- * place and the checksum of the one before chain it to what it follows, so
- * what an unfinished write left behind does not pass for the next group.
+* the head or group. A group holds the changes of one transaction. Its number,
+* place and the checksum of its predecessor chain it to that one, so the rest of
+* an unfinished write is not taken for the next group.
  *
- * Who calls: sim/disk_backend writes groups one at a time, and scans when it is
- * opened. */
+* sim/disk_backend writes groups one at a time, and scans the log when it
+* opens. */
 #ifndef SHERD_SIM_DISK_LOG_H
 #define SHERD_SIM_DISK_LOG_H
 
@@ -26,31 +26,27 @@
 #define DISK_GROUP_SIZE_MAX (256 * 1024 * 1024) /* bytes of a group's changes */
 #define DISK_CLUSTER_MAX 255                    /* bytes of a cluster id */
 
-/* Where a log ends: what the next group follows. */
+/* The end of a log, where the next group goes. */
 struct log_end {
-    uint64_t sector;   /* where the next group goes */
+    uint64_t sector;   /* of the next group */
     uint64_t number;   /* of the last group; 0: none */
     uint64_t checksum; /* of the last group, or of the head */
-    uint64_t last;     /* the sector where the last group begins; 0: none */
+    uint64_t last;     /* first sector of the last group; 0: none */
 };
 
-/* Appends the log's head, a whole sector, and sets end behind it. A longer
- * cluster id is a programmer's error. */
+/* Appends the head and sets end after it. The cluster id has at most DISK_CLUSTER_MAX bytes. */
 void log_put_head(struct buf *buf, const char *cluster, struct log_end *end);
-/* Appends a group of the book's changes, without the zeros behind it, that
- * follows end; returns the end behind it. False when the changes are too many
- * bytes: nothing is appended. */
+/* Appends a group of the book's changes, without padding, and returns its end. False without effect
+ * if they are too many bytes. */
 bool log_put_group(struct buf *buf, const struct book *book,
                    const struct log_end *end, struct log_end *after);
-/* Reads the group that follows end and makes its changes in the book, which
- * lists them. Moves end behind it. False when no whole, right group is there:
- * book and end are as before. bytes: the log from that sector on. */
+/* Applies the group after end to the book, which lists the changes, and moves end. False without
+ * effect if no complete, valid group is there. bytes: the log from that sector on. */
 bool log_take_group(struct slice bytes, struct book *book,
                     struct log_end *end);
-/* Reads a whole log: makes the book (the caller's) and sets end. Null, or what
- * is wrong with it, as a literal: the head is unreadable, the log is another
- * cluster's, or a group is damaged that others follow. A group at the end that
- * is not whole was never acknowledged and does not count. */
+/* Reads a whole log, creates the book (the caller's) and sets end. Returns null, or the fault as a
+ * literal: an unreadable head, another cluster, or a damaged group before others. An incomplete
+ * last group was never acknowledged. */
 const char *log_scan(struct slice bytes, const char *cluster,
                      struct book **book, struct log_end *end);
 

@@ -1,4 +1,4 @@
-/* The disks of durable keys. */
+/* Implements the disks of durable keys. */
 #include "sim/durable.h"
 
 #include <stdio.h>
@@ -11,27 +11,26 @@
 
 #define MILLION 1000000
 
-/* What a disk has under a key. */
 struct durable_value {
     struct buf now;
     struct buf synced;
-    struct buf before; /* the one before `now` */
-    bool is_synced; /* there is a `synced` */
-    bool is_there;  /* there is a `now` */
-    bool is_held;   /* it was damaged, and not written since; the next one: as synced */
+    struct buf before; /* the predecessor of `now` */
+    bool is_synced; /* `synced` exists */
+    bool is_there;  /* `now` exists */
+    bool is_held;   /* damaged and not written since; below: the same of `synced` */
     bool is_synced_held;
-    bool is_dirty;  /* `now` is not synced: of a transaction that failed, or of which nobody heard */
+    bool is_dirty;  /* `now` is not synced: its transaction failed, or no answer was sent */
 };
 
 struct durable_disk {
-    struct event event; /* the request is done */
+    struct event event;
     struct site *site;
-    struct durable_request *request; /* null: none is under way */
+    struct durable_request *request; /* null: none under way */
     struct durable_faults faults;
     struct rng rng;
     struct map values; /* key -> struct durable_value */
-    uint32_t dirty;    /* of them */
-    bool sync_fails;   /* the next one */
+    uint32_t dirty;    /* dirty values */
+    bool sync_fails;   /* the next one fails */
     uint64_t writes;
     struct durable_counters counters;
 };
@@ -70,7 +69,7 @@ static void write_one(struct durable_disk *disk, struct slice key,
 
     if (!kept) {
         kept = mem_alloc(sizeof *kept);
-        (void)map_put(&disk->values, key, kept); /* there was none */
+        (void)map_put(&disk->values, key, kept);
     }
     copy(&kept->before, &kept->now);
     buf_clear(&kept->now);
@@ -81,7 +80,7 @@ static void write_one(struct durable_disk *disk, struct slice key,
     kept->is_dirty = true;
 }
 
-/* What is under the key now is there for good; or what was synced last is there again. */
+/* Makes the present value permanent, or restores the last synced one. */
 static void settle_one(struct durable_disk *disk, struct durable_value *kept,
                        bool stays)
 {
@@ -99,12 +98,11 @@ static void settle_one(struct durable_disk *disk, struct durable_value *kept,
 }
 
 enum settling {
-    SETTLE_SYNC,   /* all of it stays */
-    SETTLE_UNDO,   /* none of it does */
-    SETTLE_ANYHOW, /* any part of it does: each value lies in a record of its own */
+    SETTLE_SYNC,   /* all stay */
+    SETTLE_UNDO,   /* none stays */
+    SETTLE_ANYHOW, /* any part stays: each value is a record */
 };
 
-/* Of what is not synced. */
 static void settle(struct durable_disk *disk, enum settling how)
 {
     struct map_entry entry;
@@ -126,7 +124,6 @@ static void settle(struct durable_disk *disk, enum settling how)
     disk->counters.torn += how == SETTLE_ANYHOW && stayed && lost;
 }
 
-/* Of the request each value, or any part of them. */
 static void write_entries(struct durable_disk *disk,
                           const struct durable_request *request, bool all)
 {
@@ -140,7 +137,7 @@ static void write_entries(struct durable_disk *disk,
     }
 }
 
-/* As host/durable: before a transaction that is done stands that those that failed are none. */
+/* Removes the remains of failed transactions first, as host/durable does. */
 static void write_all(struct durable_disk *disk,
                       const struct durable_request *request)
 {
@@ -164,7 +161,8 @@ static int order(const void *left, const void *right)
                           (one->key.size < other->key.size);
 }
 
-/* Damage is found when a value is read, and then it is as if that had never been. */
+/* A load detects damage. It then returns the previous value, or none, and the damage is
+ * permanent. */
 static void load_one(struct durable_disk *disk, struct durable_request *request,
                      struct slice key, struct durable_value *kept)
 {
@@ -207,7 +205,7 @@ static void load_all(struct durable_disk *disk, struct durable_request *request)
 
     if (disk->faults.is_blank)
         lose_all(disk);
-    if (!disk->faults.lies) /* what is found is written once more, and synced */
+    if (!disk->faults.lies) /* loaded values are written again and synced */
         settle(disk, SETTLE_ANYHOW);
     for (uint32_t at = 0; map_next(&disk->values, &at, &entry);)
         if (((const struct durable_value *)entry.value)->is_there ||
@@ -233,7 +231,7 @@ static bool sync_fails_now(struct durable_disk *disk)
     return fails;
 }
 
-/* What becomes of the request is known now. Of one that failed the cache may hold any part, or, when its sync did, all. */
+/* After a failure the cache holds any part of the request; all of it if the sync failed. */
 static void finish(struct durable_disk *disk, struct durable_request *request)
 {
     bool is_load = request->verb == DURABLE_LOAD;
@@ -299,7 +297,7 @@ struct site *durable_site(const struct event *event)
 
 /* ---- ends ---- */
 
-/* Its process, or the machine, is gone in the middle of it. */
+/* The process or the machine ended during the request. */
 static void cut_off(struct durable_disk *disk)
 {
     const struct durable_request *request = disk->request;
@@ -309,7 +307,7 @@ static void cut_off(struct durable_disk *disk)
         write_entries(disk, request, rng_below(&disk->rng, 2));
 }
 
-/* The machine is gone, and with it what was not synced, or a part of it. */
+/* Any part of the unsynced values is lost. */
 static void lose_power(struct durable_disk *disk)
 {
     disk->counters.power_losses++;
@@ -328,7 +326,7 @@ void durable_end(struct world *world, struct site *site, bool crashes,
     disk->counters.power_harm += is_dark && (writes || disk->dirty);
     if (writes && crashes)
         cut_off(disk);
-    else if (writes && !disk->faults.is_full) /* an orderly end writes what it was given */
+    else if (writes && !disk->faults.is_full) /* an orderly end completes the write */
         write_all(disk, disk->request);
     durable_request_free(disk->request);
     disk->request = NULL;
@@ -356,7 +354,7 @@ void durable_free(struct site *site)
     mem_free(disk);
 }
 
-/* ---- verbs ---- */
+/* ---- called from outside ---- */
 
 void world_durable_faults(struct world *world, uint32_t node,
                           const struct durable_faults *faults)

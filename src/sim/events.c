@@ -1,4 +1,4 @@
-/* A 4-ary heap; each event knows where it is. */
+/* Implements a 4-ary heap in which each event knows its index. */
 #include "sim/events.h"
 
 #include "base/check.h"
@@ -41,7 +41,7 @@ static void settle_down(struct events *events, uint32_t index,
     set(events, index, entry);
 }
 
-/* Finds the place of an entry, from a hole at index. */
+/* Finds the place of an entry, starting with a hole at index. */
 static void settle(struct events *events, uint32_t index,
                    struct event_entry entry)
 {

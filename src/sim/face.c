@@ -1,4 +1,5 @@
-/* The public simulator, sherd/sim.h: a world with its checkers, a nemesis, and what the user orders. */
+/* Implements the public simulator, sherd/sim.h: a world with its checkers, a nemesis, and the
+ * user's commands. */
 #include "sim/face.h"
 
 #include <stdio.h>
@@ -17,16 +18,16 @@
 #define SHARDS_DEFAULT 20
 #define LINK_MIN (MS / 20)
 #define LINK_MEAN (MS / 2)
-#define GIVE_UP (60 * SECOND) /* a kernel told to (TCP_USER_TIMEOUT) */
+#define GIVE_UP (60 * SECOND) /* a kernel with TCP_USER_TIMEOUT */
 #define FORMING (600 * SECOND)
-#define HEAL_LOOK (30 * SECOND) /* until who is still in no cluster is started again */
-#define SETTLE_MS 10000 /* for links to open again, and failure detectors to see it */
-#define LOOK (100 * MS)      /* between two looks at whether a condition holds */
-#define STOP_BOUND (30 * SECOND) /* in which a node that is downed ends its entities */
+#define HEAL_LOOK (30 * SECOND) /* until nodes that are still in no cluster are restarted */
+#define SETTLE_MS 10000 /* for links and failure detectors to recover */
+#define LOOK (100 * MS)      /* between two checks of a condition */
+#define STOP_BOUND (30 * SECOND) /* in which a downed node ends its entities */
 
 /* ---- nodes ---- */
 
-/* What the user's options say of a life. */
+/* Applies the user's options to the settings of an incarnation. */
 static void set_life(void *user, struct node_settings *settings)
 {
     static const char *const durable[] = { "shard-*" };
@@ -43,7 +44,7 @@ static void set_life(void *user, struct node_settings *settings)
 
 /* ---- time ---- */
 
-/* Runs until that time of the world, with the faults that come meanwhile. */
+/* Runs until that time of the world, with the faults due meanwhile. */
 static void run_to(struct sherd_sim *sim, uint64_t end)
 {
     while (world_now(sim->world) < end) {
@@ -57,7 +58,7 @@ static void run_to(struct sherd_sim *sim, uint64_t end)
     }
 }
 
-/* In so many ms: never, where the world's time does not go so far. */
+/* NEVER if the world's time does not go so far. */
 static uint64_t in_ms(const struct sherd_sim *sim, uint64_t ms)
 {
     uint64_t now = world_now(sim->world);
@@ -76,7 +77,7 @@ uint64_t sherd_sim_now(const struct sherd_sim *sim)
     return world_now(sim->world) / MS;
 }
 
-/* Every node is there and knows the coordinator of every type. */
+/* Every node is up and knows the coordinator of every type. */
 static bool coordinated(struct sherd_sim *sim)
 {
     bool all = true;
@@ -110,7 +111,7 @@ static int converge(struct sherd_sim *sim, uint64_t limit)
     return 0;
 }
 
-/* Who is in no cluster is started again: it may wait for a contact that is gone, or all may wait for each other. */
+/* Restarts nodes that are in no cluster: one may wait for an ended peer, or all for each other. */
 static void restart_strays(struct sherd_sim *sim)
 {
     cluster_crash_strays(&sim->cluster);
@@ -134,7 +135,7 @@ int sherd_sim_heal(struct sherd_sim *sim, uint64_t limit_ms)
         if (cluster_lives(&sim->cluster, i))
             world_pause(sim->world, i, false);
     }
-    /* Links open again; nobody takes what is broken for whole. */
+    /* Links and failure detectors recover. */
     sherd_sim_run(sim, limit_ms < SETTLE_MS ? limit_ms : SETTLE_MS);
     for (uint64_t look = world_now(sim->world); look < end;) {
         restart_strays(sim);
@@ -159,7 +160,7 @@ static void log_line(void *user, uint32_t node, const struct trace_line *line)
     sim->log(sim->log_user, (enum sherd_log_level)line->level, line->module, text);
 }
 
-/* What the options of a seed would draw, but only these faults, and often: every few seconds. */
+/* Draws like the options of a seed, but only these faults, every few seconds. */
 static void draw_faults(struct sherd_sim *sim, uint32_t faults)
 {
     static const struct {
@@ -187,7 +188,7 @@ static void draw_faults(struct sherd_sim *sim, uint32_t faults)
 
     options_default(&options, world_seed(sim->world));
     options.value[OPTION_NODES] = sim->cluster.nodes;
-    options.value[OPTION_LENGTH] = 6 * 3600; /* as the header says */
+    options.value[OPTION_LENGTH] = 6 * 3600; /* as sherd/sim.h promises */
     options.value[OPTION_FAULTS] = 200;
     options.value[OPTION_FAULT_LENGTH] = 10;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -221,7 +222,7 @@ static int wrong_types(const struct sherd_sim_options *options, char *text,
             clash = entity_types_clash(&settings, &options->types[i],
                                        &options->types[j], &name);
             (void)snprintf(text, size, "types[%u] and types[%u]: one name or path",
-                           j, i); /* read only where they clash */
+                           j, i); /* read only if they clash */
         }
     }
     buf_fini(&name);
@@ -254,7 +255,7 @@ int face_wrong(const struct sherd_sim_options *options, char *text, size_t size)
 static int copy_options(struct sherd_sim *sim,
                         const struct sherd_sim_options *options)
 {
-    char text[FACE_WRONG_MAX]; /* nobody asks */
+    char text[FACE_WRONG_MAX]; /* unused */
     int error = face_wrong(options, text, sizeof text);
 
     if (error)

@@ -1,4 +1,4 @@
-/* The inside of a public simulation. Private to sim/face*.c. */
+/* Declares the inside of a public simulation (sherd/sim.h). Private to sim/face*.c. */
 #ifndef SHERD_SIM_FACE_H
 #define SHERD_SIM_FACE_H
 
@@ -18,20 +18,21 @@ struct sherd_sim {
     struct checks *checks;
     struct schedule schedule;
     struct nemesis *nemesis;
-    struct sherd_entity_type *types; /* the array is ours */
+    struct sherd_entity_type *types; /* a copy of the array */
     struct cluster cluster;
     uint32_t lanes, shards;
     bool remember_in_data;
     sherd_log_function log;
     void *log_user;
-    uint64_t asks;     /* so far: the number of the one that is waited for */
+    uint64_t asks;     /* number of the last ask, which may be open */
     bool is_answered;
     struct sherd_sim_answer result;
-    struct buf answer; /* what result.body points into */
+    struct buf answer; /* result.body points into it */
     char text[VERDICT_LINE_MAX];
 };
 
-/* 0, or SHERD_EINVAL or SHERD_EEXIST with which option is wrong, and why, in text (size FACE_WRONG_MAX is enough). */
+/* Checks the options. Returns 0, or SHERD_EINVAL or SHERD_EEXIST with the option and the reason in
+ * text (size FACE_WRONG_MAX is enough). */
 #define FACE_WRONG_MAX 160
 int face_wrong(const struct sherd_sim_options *options, char *text,
                size_t size);

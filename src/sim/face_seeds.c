@@ -1,4 +1,5 @@
-/* sherd_sim_seeds: a user's test for many seeds, and which one ran when the test ends the process. */
+/* Implements sherd_sim_seeds: runs a user's test for many seeds, and names the seed if a signal
+ * ends the process. */
 #define _GNU_SOURCE
 #include "sim/face.h"
 
@@ -7,33 +8,34 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- the seed that runs when a signal ends the process ---- */
+/* ---- the running seed, for the signal handler ---- */
 
-/* What a test that goes wrong ends by, or who waits for one that hangs ends it by. */
+/* Signals by which a failing or hanging test ends. */
 static const int endings[] = { SIGSEGV, SIGBUS, SIGFPE,  SIGILL,  SIGTRAP,
                                SIGABRT, SIGINT, SIGTERM, SIGQUIT, SIGALRM,
                                SIGXCPU };
 
 #define ENDINGS (sizeof endings / sizeof *endings)
-#define STACK_SIZE (64 * 1024) /* above what any machine saves of itself */
+#define STACK_SIZE (64 * 1024) /* more than any CPU's signal frame */
 
-static char running[64];        /* "seed 17: ended by signal ": a handler has no other way to it */
-static char stack[STACK_SIZE];  /* for the end of one that has used up its own */
+static char running[64];        /* "seed 17: ended by signal "; global for the handler */
+static char stack[STACK_SIZE];  /* in case the test has used up its own */
 
 struct watch {
     struct sigaction former[ENDINGS];
     bool is_ours[ENDINGS];
     stack_t former_stack;
     bool has_stack;
-    char outside[sizeof running]; /* of a test that runs seeds itself */
+    char outside[sizeof running]; /* of an outer sherd_sim_seeds */
 };
 
 static void say(const char *text, size_t size)
 {
-    (void)!write(STDERR_FILENO, text, size); /* nobody to tell */
+    (void)!write(STDERR_FILENO, text, size); /* no remedy */
 }
 
-/* Calls only what a handler may call. The signal was the default's before: it comes again when this returns. */
+/* Calls only async-signal-safe functions. The default action was set before, and the repeated
+ * signal triggers it. */
 static void name_the_seed(int signal_number)
 {
     const char digits[] = { (char)('0' + signal_number / 10),
@@ -46,7 +48,7 @@ static void name_the_seed(int signal_number)
     (void)raise(signal_number);
 }
 
-/* Whoever has a handler for a signal keeps it, as sanitizers and test frameworks do. */
+/* Leaves signals that have a handler alone, such as those of sanitizers and test frameworks. */
 static void watch_begin(struct watch *watch)
 {
     const stack_t own = { .ss_sp = stack, .ss_size = sizeof stack };
@@ -80,7 +82,7 @@ static void watch_end(const struct watch *watch)
 
 /* ---- seeds ---- */
 
-/* Whether that seed fails: told. */
+/* Whether that seed fails; reports it. */
 static bool fails(const struct sherd_sim_options *options, sherd_sim_test test,
                   void *arg)
 {
@@ -106,7 +108,7 @@ static bool fails(const struct sherd_sim_options *options, sherd_sim_test test,
     return error || broken;
 }
 
-/* Whether not even one seed can run: told, once. */
+/* Whether no seed can run; reports it once. */
 static bool is_refused(const struct sherd_sim_options *options, uint64_t first,
                        uint64_t last, sherd_sim_test test)
 {

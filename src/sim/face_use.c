@@ -1,6 +1,7 @@
-/* What the user of a simulation says to its nodes, and orders to go wrong.
+/* Passes the user's messages and faults to the nodes.
  *
- * An ask from outside is a plain actor on the node's first lane, which asks and leaves its answer here. */
+ * An ask from outside is a plain actor on the node's first lane, which asks and stores its answer
+ * here. */
 #include "sim/face.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@
 
 #define GRACE_MS 100
 
-/* What the asker is started with; the id, then the body, follow. */
+/* Initial argument of the asker, followed by the id and the body. */
 struct asking {
     struct sherd_sim *sim;
     uint64_t number;
@@ -19,7 +20,6 @@ struct asking {
     uint32_t id_size;
 };
 
-/* The asker's state. */
 struct asker {
     struct sherd_sim *sim;
     uint64_t number;
@@ -90,8 +90,8 @@ static enum sherd_next asker_receive(struct sherd_ctx *ctx, void *self,
     return SHERD_STOP;
 }
 
-/* Lets the world run until the answer is there, the time is over, or who asked is gone with its node. The asker's own clock may
- * be slow, and it knows how far the message came: it is waited for a little longer. */
+/* Runs the world until the answer is there, the time is over, or the asker has ended. Waits a
+ * little longer than the asker, whose clock may be slow and who knows how far the message came. */
 static void wait_for_answer(struct sherd_sim *sim, uint32_t node,
                             uint64_t timeout_ms)
 {

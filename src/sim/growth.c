@@ -1,9 +1,10 @@
+/* Adds up the steps between the parts, without the two largest. */
 #include "sim/growth.h"
 
 #include <stdio.h>
 
 #define STEPS (GROWTH_PARTS - 1)
-#define ONCE 2 /* steps that may be what comes once */
+#define ONCE 2 /* steps that may be single increases */
 
 void growth_begin(struct growth *growth, uint64_t now, uint64_t length)
 {
@@ -29,7 +30,7 @@ void growth_look(struct growth *growth, uint64_t now, uint64_t pieces,
         part->bytes = bytes;
 }
 
-/* The steps up, without the largest ones. */
+/* Returns the sum of the increases, without the largest ones. */
 static uint64_t steady(const uint64_t least[GROWTH_PARTS])
 {
     uint64_t largest[ONCE] = { 0 }; /* the first is the largest */
@@ -72,7 +73,7 @@ bool growth_end(struct growth *growth, uint64_t pieces, uint64_t bytes,
     if (more_pieces <= pieces && more_bytes <= bytes)
         return true;
     (void)snprintf(text, size,
-                   "%llu pieces of memory and %llu bytes more in three of five steps, %llu and %llu may be",
+                   "%llu pieces of memory and %llu bytes more in three of five steps; the limits are %llu and %llu",
                    (unsigned long long)more_pieces,
                    (unsigned long long)more_bytes, (unsigned long long)pieces,
                    (unsigned long long)bytes);

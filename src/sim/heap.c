@@ -1,4 +1,5 @@
-/* Slabs of equal pieces in one range of addresses; a table says what is in a slab, so that those that empty are used again. */
+/* Implements slabs of equal pieces in one range of addresses. A table describes each slab, so empty
+ * slabs are used again. */
 #define _GNU_SOURCE
 #include "sim/heap.h"
 
@@ -7,37 +8,37 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define RANGE (UINT64_C(1) << 38) /* addresses, not memory */
+#define RANGE (UINT64_C(1) << 38) /* bytes of addresses, not of memory */
 #define HUGE (UINT64_C(1) << 21)
 #define PAGE 4096
-#define AHEAD (4 * HUGE) /* more than a step takes */
+#define AHEAD (4 * HUGE)
 #define SLAB_BITS 16
 #define SLAB (1u << SLAB_BITS)
-#define STEP 16     /* sizes up to STEPPED_MAX differ by it */
+#define STEP 16     /* difference of the sizes up to STEPPED_MAX */
 #define STEPPED_MAX 512
 #define STEPPED (STEPPED_MAX / STEP)
-#define PARTS 8     /* sizes above it, for each power of two */
+#define PARTS 8     /* larger sizes for each power of two */
 #define CLASSES (STEPPED + PARTS * 7 + 1)
 
 struct piece {
     struct piece *next;
 };
 
-/* Those of one size that have room are a list; 0 ends it. */
+/* Slabs of one size with room form a list; 0 ends it. */
 struct slab {
-    struct piece *free; /* the last one freed first */
-    uint32_t fresh;     /* where those begin that were never used */
-    uint32_t used;      /* pieces */
+    struct piece *free; /* last freed first */
+    uint32_t fresh;     /* start of the pieces that were never used */
+    uint32_t used;      /* number of pieces */
     uint32_t next, before;
     uint8_t class;
 };
 
 static struct heap {
-    struct slab *slabs;      /* by number; 0 is none */
-    uint32_t lists[CLASSES]; /* with room, by class; 0: those without pieces */
-    uint32_t count;          /* of slabs so far, and 1 */
-    uint8_t *start;          /* the range; null: there is none */
-    uint8_t *touched;        /* by heap_ahead: up to here, from the last slab on */
+    struct slab *slabs;      /* by number, from 1 */
+    uint32_t lists[CLASSES]; /* slabs with room, by class; 0: empty slabs */
+    uint32_t count;          /* number of slabs so far + 1 */
+    uint8_t *start;          /* the range; null: none */
+    uint8_t *touched;        /* touched up to here */
     int tried;
 } heap;
 
@@ -82,7 +83,7 @@ static uint32_t class_of(size_t size)
 
     if (size <= STEPPED_MAX)
         return (uint32_t)((size + STEP - 1) / STEP);
-    bits = 63 - (uint32_t)__builtin_clzll(size - 1); /* of 512: 9 */
+    bits = 63 - (uint32_t)__builtin_clzll(size - 1); /* 512 gives 9 */
     return STEPPED + (bits - 9) * PARTS + 1 +
            (uint32_t)((size - 1 - ((size_t)1 << bits)) >> (bits - 3));
 }
@@ -130,7 +131,7 @@ static void unlink_slab(uint32_t list, uint32_t number)
         heap.lists[list] = slab->next;
 }
 
-/* 0: the range is used up. */
+/* Returns 0 if the range is used up. */
 static uint32_t new_slab(uint32_t class)
 {
     uint32_t number = heap.lists[0];
@@ -228,7 +229,7 @@ void *heap_resize(void *memory, size_t size)
 
 void heap_ahead(void)
 {
-    uint8_t *fresh; /* no piece is there or behind it */
+    uint8_t *fresh; /* end of the used pieces */
 
     if (!heap.start)
         return;

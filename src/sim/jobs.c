@@ -1,5 +1,5 @@
-/* The world's pool: a job runs on the spot, at the end of a drawn time, so that jobs of a node end in any order. Those of a node that
- * ends are never run, as if their time had not come. */
+/* Runs a job when its drawn time ends, so jobs of a node end in any order. Jobs of a node that ends
+ * never run. */
 #include "sim/inside.h"
 
 #include "actor/job.h"
@@ -9,12 +9,11 @@
 #define JOB_MIN (MS / 10)
 #define JOB_MEAN (20 * MS)
 
-/* One that is being worked on. */
 struct labour {
     struct event event;
     struct site *site;
     struct job *job;
-    uint32_t at; /* in the site's list */
+    uint32_t at; /* index in the site's list */
 };
 
 void jobs_take(struct world *world, struct site *site, struct job *job)

@@ -1,5 +1,5 @@
-/* The world's keeper of leases: requests go there and come back, each way with a delay; nobody cuts these ways. A node has at
- * most one under way. */
+/* Carries requests to the world's lease provider and back, each way with a delay and without
+ * faults. A node has at most one request open. */
 #include "sim/inside.h"
 
 #include "base/check.h"
@@ -21,7 +21,7 @@ void leases_take(struct world *world, struct site *site,
     arm(world, site);
 }
 
-/* There, or back again. */
+/* The request has arrived there, or its answer is back. */
 void leases_event(struct world *world, struct site *site)
 {
     struct lease_request *request = site->lease;

@@ -1,4 +1,4 @@
-/* A life of a node: its start, what it leaves for those who look on, and its ends. */
+/* Starts and ends an incarnation of a node, and gives its lines and probes to the observers. */
 #include "sim/inside.h"
 
 #include <stdio.h>
@@ -87,7 +87,8 @@ static void all_facts(struct world *world, struct site *site)
         life_facts(world, &site->workers[i]);
 }
 
-/* Mail that has left its sender arrives, and so does what waited to leave: a node that ends loses none. */
+/* Delivers all mail between the machines, on its way or not sent yet: a node that ends loses
+ * none. */
 static void hand_over_mail(struct world *world, struct site *site)
 {
     uint64_t shown = site_runs(world, site);
@@ -172,7 +173,7 @@ void life_end(struct world *world, struct site *site, enum life_end end)
 {
     bool crashes = end != LIFE_ENDED;
 
-    (void)site_runs(world, site); /* it is freed */
+    (void)site_runs(world, site); /* the caller frees it */
     if (world->ready && world->ready->site == site)
         world->ready = NULL;
     if (!crashes) {

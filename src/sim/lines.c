@@ -1,4 +1,4 @@
-/* Reading lines one by one. */
+/* Splits text into lines. */
 #include "sim/lines.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Lines that another process has written, read one by one: its marks (mark.h), its cells (cells.h). */
+/* Reads lines that another process has written: its marks (mark.h) or cells (cells.h). */
 #ifndef SHERD_SIM_LINES_H
 #define SHERD_SIM_LINES_H
 
@@ -6,10 +6,11 @@
 
 #include "base/bytes.h"
 
-/* One line, lent, its own to change; in place of its end stands a zero byte. False: it is none of those. */
+/* Takes one line, lent, writable, ending with a zero byte. False if it is malformed. */
 typedef bool lines_take(void *arg, char *line);
 
-/* Hands over each in its order. False when one is not taken, or the last one has no end; those before it are taken. */
+/* Hands over each line in order. False if one is malformed or the last has no end; earlier ones are
+ * taken. */
 bool lines_read(struct slice lines, lines_take *take, void *arg);
 
 #endif

@@ -1,6 +1,6 @@
-/* Marks of the program from their section, and lists of them. */
+/* Reads the program's marks from their linker section, and keeps lists of them. */
 #ifndef SHERD_ZOO
-#define SHERD_ZOO /* for struct mark: whoever links this may have cores with marks */
+#define SHERD_ZOO /* defines struct mark; programs that link this may have cores with marks */
 #endif
 #include "sim/mark.h"
 
@@ -13,7 +13,7 @@
 #include "base/mark.h"
 #include "sim/lines.h"
 
-/* The linker's names for the section's ends; null in a program without marks. */
+/* The linker's symbols for the ends of the section; null in a program without marks. */
 extern struct mark *const __start_sherd_marks[] __attribute__((weak));
 extern struct mark *const __stop_sherd_marks[] __attribute__((weak));
 
@@ -54,7 +54,7 @@ static struct mark_total *find_or_add(struct mark_list *list,
     return at;
 }
 
-/* __FILE__ is as long as the build's path. */
+/* __FILE__ contains the path of the build. */
 static const char *below_src(const char *file)
 {
     const char *found = NULL;

@@ -1,4 +1,5 @@
-/* A schedule that happens: faults begin and end at their times. What overlaps is counted, so that it ends with the last. */
+/* Starts and ends the faults of a schedule. Overlapping faults are counted, so their effect ends
+ * with the last. */
 #include "sim/nemesis.h"
 
 #include <string.h>
@@ -13,12 +14,12 @@
 
 enum moment { MOMENT_BEGIN, MOMENT_END, MOMENT_FLIP };
 
-/* How many faults of a kind hold a place just now. */
+/* Numbers of running faults at a place, by kind. */
 struct hold {
     uint32_t counts[FAULT_VERBS];
 };
 
-/* And a way from one place to another. */
+/* The same for a path. */
 struct path_hold {
     uint16_t cuts[2]; /* of each stream */
     uint16_t clogs;
@@ -31,16 +32,16 @@ struct nemesis {
     struct nemesis_hands hands;
     uint32_t nodes;
     uint64_t begin;
-    uint64_t delay_min, delay_mean; /* of a path that is well */
+    uint64_t delay_min, delay_mean; /* of a path without fault */
     struct timers timers;
     struct hold *holds;
     struct path_hold *paths; /* from * nodes + to */
-    uint32_t disk[FAULT_VERBS]; /* faults of the disks that go on */
-    bool *goes_on;  /* of each fault: it began and did not end */
-    bool *is_cut;   /* of each fault that flaps: it cuts just now */
+    uint32_t disk[FAULT_VERBS]; /* running faults of the disks */
+    bool *goes_on;  /* of each fault: it runs */
+    bool *is_cut;   /* of each flapping fault: it cuts now */
     uint64_t counts[FAULT_VERBS];
-    uint64_t *harm_before; /* of each fault: what there was of its harm when it began */
-    uint64_t hits[FAULT_VERBS]; /* connections, of what happens at once */
+    uint64_t *harm_before; /* of each fault: its counter before it began */
+    uint64_t hits[FAULT_VERBS]; /* connections hit by immediate faults */
     struct nemesis_effect effects[FAULT_VERBS];
     struct nemesis_kinds kinds;
     struct nemesis_cells cells[FAULT_VERBS];
@@ -67,13 +68,13 @@ static struct path_hold *path_hold(struct nemesis *nemesis, uint32_t from,
     return &nemesis->paths[(size_t)from * nemesis->nodes + to];
 }
 
-/* True: the first one, or the last one is over. */
+/* Returns true at the first begin and at the last end. */
 static bool turns(uint16_t *count, bool on)
 {
     return on ? (*count)++ == 0 : --*count == 0;
 }
 
-/* The path's cuts are counted, so that it heals with the last one. */
+/* Counts the path's cuts; it heals after the last one. */
 static void hold_path(struct nemesis *nemesis, uint32_t from, uint32_t to,
                       uint32_t streams, bool on)
 {
@@ -127,7 +128,7 @@ static void cut(struct nemesis *nemesis, const struct fault *fault,
     hold_path(nemesis, from, to, fault->streams, on);
 }
 
-/* What happens to a path at once. */
+/* Applies an immediate fault to a path. */
 static void hit_path(struct nemesis *nemesis, const struct fault *fault,
                      uint32_t from, uint32_t to, bool on)
 {
@@ -147,7 +148,7 @@ static void clog_path(struct nemesis *nemesis, const struct fault *fault,
                  on ? NEVER : world_now(nemesis->world));
 }
 
-/* Of several at a time the last one counts, until all are over. */
+/* The latest fault decides the delay until all are over. */
 static void slow_path(struct nemesis *nemesis, const struct fault *fault,
                       uint32_t from, uint32_t to, bool on)
 {
@@ -170,7 +171,6 @@ static void flip(struct nemesis *nemesis, uint32_t index)
 
 /* ---- nodes ---- */
 
-/* Does to a node what a verb says; without `on` it is over. */
 static void set_node(struct nemesis *nemesis, const struct fault *fault,
                      bool on)
 {
@@ -202,7 +202,7 @@ static void set_node(struct nemesis *nemesis, const struct fault *fault,
     }
 }
 
-/* Of several at a time the last one counts, until all are over. */
+/* The latest fault decides the amount until all are over. */
 static bool hold_node(struct nemesis *nemesis, const struct fault *fault,
                       bool on)
 {
@@ -233,7 +233,7 @@ static void start(struct nemesis *nemesis, uint32_t node)
         world_pause(nemesis->world, node, true);
 }
 
-/* Somebody who is up downs the node: the first one behind it, so that it is not always the same. */
+/* The next node after it that is up downs the node, so the operator varies. */
 static bool down(struct nemesis *nemesis, uint32_t node)
 {
     for (uint32_t i = 1; i < nemesis->nodes; i++) {
@@ -248,23 +248,23 @@ static bool down(struct nemesis *nemesis, uint32_t node)
     return false;
 }
 
-/* ---- what came of it ---- */
+/* ---- effects ---- */
 
-/* X(id, what is counted): what nemesis_effect.harm is. */
+/* X(id, unit of nemesis_effect.harm) */
 #define EFFECT_LIST(X)                                                         \
-    X(CRASH, "lives ended")                                                    \
-    X(START, "lives begun")                                                    \
-    X(LEAVE, "lives ended by themselves")                                      \
+    X(CRASH, "nodes ended")                                                    \
+    X(START, "nodes started")                                                    \
+    X(LEAVE, "nodes ended by themselves")                                      \
     X(DOWN, "members downed")                                                  \
     X(PAUSE, "inputs and turns held")                                          \
     X(SLOW, "slow turns")                                                      \
-    X(WALL, "clocks of who lives")                                             \
-    X(DRIFT, "clocks of who lives")                                            \
+    X(WALL, "clocks of live nodes")                                             \
+    X(DRIFT, "clocks of live nodes")                                            \
     X(CUT, "held")                                                             \
     X(FLAP, "held")                                                            \
     X(CLOG, "held")                                                            \
     X(DELAY, "slowed")                                                         \
-    X(RESET, "connections with bytes on their way")                            \
+    X(RESET, "connections with bytes in flight")                            \
     X(HALF_OPEN, "connections")                                                \
     X(REFUSE, "calls refused")                                                 \
     X(SLOW_ACCEPT, "calls slowed")                                             \
@@ -311,7 +311,8 @@ static uint64_t harm_of_paths(struct nemesis *nemesis,
     return nemesis->hits[fault->verb];
 }
 
-/* flat: one case for each verb. What there is by now of what such a fault does: the difference is its effect. */
+/* flat: one case for each verb. The counter of the fault's effect, which is compared with its
+ * beginning. */
 static uint64_t harm_of(struct nemesis *nemesis, const struct fault *fault)
 {
     struct world_harm harm = world_harm(nemesis->world, fault->node);
@@ -358,7 +359,7 @@ static uint64_t harm_of(struct nemesis *nemesis, const struct fault *fault)
     return 0;
 }
 
-/* A clock is wrong from the beginning on: whoever lives then, or at the end, reads it. */
+/* A wrong clock counts at once: nodes that run then, or at the end, read it. */
 static uint64_t harm_before(struct nemesis *nemesis, const struct fault *fault)
 {
     return fault->verb == FAULT_VERB_WALL || fault->verb == FAULT_VERB_DRIFT
@@ -373,8 +374,8 @@ static bool is_at_once(enum fault_verb verb)
            verb == FAULT_VERB_HALF_OPEN || verb == FAULT_VERB_POWER;
 }
 
-/* Once for each fault: as soon as it is over. One that takes its time and has no end of its own counts until the faults are over,
- * and others of its kind with it: it did it, or not. */
+/* Once for each fault, at its end. A slow fault without an end counts when all faults are over, and
+ * so do others of its kind. */
 static void count_effect(struct nemesis *nemesis, uint32_t index)
 {
     const struct fault *fault = &nemesis->schedule->faults.items[index];
@@ -394,9 +395,9 @@ struct nemesis_effect nemesis_effect(const struct nemesis *nemesis,
     return nemesis->effects[verb];
 }
 
-/* ---- moments ---- */
+/* ---- begin and end ---- */
 
-/* flat: one case for each verb. False: it does not apply. */
+/* flat: one case for each verb. Returns false if it does not apply. */
 static bool begin(struct nemesis *nemesis, const struct fault *fault)
 {
     bool is_alive = lives(nemesis, fault->node);
@@ -539,7 +540,7 @@ static void count_kinds(struct nemesis *nemesis, const struct fault *fault)
     }
 }
 
-/* Is it done to that node? What is done to the disks is, to all. */
+/* Whether the fault affects that node. Faults of the disks affect all. */
 static bool strikes(const struct fault *fault, uint32_t node)
 {
     const struct fault_nodes *const ends[] = { &fault->left, &fault->right };
@@ -559,7 +560,7 @@ static bool strikes(const struct fault *fault, uint32_t node)
     return false;
 }
 
-/* Before it begins: who crashes is in no state afterwards. */
+/* Call it before the fault begins: a crashed node has no state. */
 static struct nemesis_cells cells_of(const struct nemesis *nemesis,
                                      const struct fault *fault)
 {

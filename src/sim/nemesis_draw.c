@@ -1,5 +1,5 @@
-/* Which faults a seed gets. The drawer keeps in mind which nodes live, by its own plan: of a dead node nothing more is wanted
- * than that it comes back. */
+/* Draws the faults of a seed. It tracks which nodes live by its own plan, and plans only the return
+ * of a dead node. */
 #include <string.h>
 
 #include "base/check.h"
@@ -19,7 +19,8 @@ struct drawer {
     struct rng rng;
     uint64_t now;
     uint32_t nodes;
-    uint64_t back_at[SCHEDULE_NODES_MAX]; /* when a dead node comes back; 0: it lives; NEVER: it stays dead */
+    /* when a dead node comes back; 0: it lives; NEVER: never */
+    uint64_t back_at[SCHEDULE_NODES_MAX];
 };
 
 static uint64_t below(struct drawer *drawer, uint64_t limit)
@@ -32,7 +33,7 @@ static uint64_t between(struct drawer *drawer, uint64_t low, uint64_t high)
     return low + below(drawer, high - low + 1);
 }
 
-/* Whole ms: they are easy to read. */
+/* Whole ms are easy to read. */
 static uint64_t a_while(struct drawer *drawer, uint64_t mean)
 {
     uint64_t drawn = stream_delay(&drawer->rng, 10 * MS, mean);
@@ -40,7 +41,6 @@ static uint64_t a_while(struct drawer *drawer, uint64_t mean)
     return drawn / MS * MS;
 }
 
-/* How long a fault lasts that has an end. */
 static uint64_t fault_length(struct drawer *drawer)
 {
     uint64_t mean = drawer->options->value[OPTION_FAULT_LENGTH] * SECOND;
@@ -55,7 +55,7 @@ static bool lives(struct drawer *drawer, uint32_t node)
     return drawer->now >= drawer->back_at[node];
 }
 
-/* A node that lives; false when only one does: it is left alone. */
+/* Draws a living node. False if only one lives, which is spared. */
 static bool draw_victim(struct drawer *drawer, uint32_t *victim)
 {
     uint32_t count = 0;
@@ -98,7 +98,8 @@ static void add_node(struct drawer *drawer, uint64_t at, enum fault_verb verb,
 
 /* ---- nodes ---- */
 
-/* Dead since `at`: it comes back at once, or soon, or late, and then an operator has downed it, or never. */
+/* Plans the return of a node that died at `at`: at once, soon, late after an operator downed it, or
+ * never. */
 static void comes_back(struct drawer *drawer, uint32_t node, uint64_t at)
 {
     uint64_t back = at;
@@ -139,7 +140,8 @@ static void draw_crash(struct drawer *drawer)
     comes_back(drawer, node, drawer->now);
 }
 
-/* A node that leaves takes as long as its shards need: started again later, and again in case it was not over. */
+/* A leaving node needs time for its shards, so it is started later, and again in case it was not
+ * over. */
 static void draw_leave(struct drawer *drawer, bool is_killed)
 {
     uint64_t end = drawer->now + between(drawer, 60000, 300000) * MS;
@@ -159,7 +161,7 @@ static void draw_leave(struct drawer *drawer, bool is_killed)
     drawer->back_at[node] = end + 120 * SECOND;
 }
 
-/* It may be downed meanwhile in runs of zombies; then it ends by itself, and is started again. */
+/* In runs of zombies the node may be downed meanwhile. It then ends and is started again. */
 static void may_be_downed(struct drawer *drawer, uint32_t node,
                           uint64_t length)
 {
@@ -187,8 +189,8 @@ static void draw_still(struct drawer *drawer)
     may_be_downed(drawer, fault.node, fault.length);
 }
 
-/* An operator's mistake: a node that is well is downed. It ends by itself and is started again. In half of them another one
- * soon after. */
+/* An operator's mistake: a healthy node is downed, ends and is started again. In half of the cases
+ * a second one follows. */
 static void draw_down_alive(struct drawer *drawer)
 {
     uint64_t begin = drawer->now;
@@ -209,7 +211,8 @@ static void draw_down_alive(struct drawer *drawer)
     drawer->now = begin;
 }
 
-/* Who has lived longest by the plan; of those that have lived as long the first one. False when only one lives. */
+/* Finds the node that has lived longest by the plan, the first of equals. False if only one
+ * lives. */
 static bool find_oldest(struct drawer *drawer, uint32_t *oldest)
 {
     uint32_t count = 0;
@@ -224,7 +227,7 @@ static bool find_oldest(struct drawer *drawer, uint32_t *oldest)
     return count > 1;
 }
 
-/* Where nodes sleep, one that leaves may do so in the middle of it: the others pass it over, and it still runs what it ran. */
+/* With pauses, a leaving node may pause: the others skip it, and its entities still run. */
 static void may_fall_asleep(struct drawer *drawer, uint32_t node)
 {
     struct fault fault = fault_now(drawer, FAULT_VERB_PAUSE);
@@ -237,7 +240,7 @@ static void may_fall_asleep(struct drawer *drawer, uint32_t node)
     add(drawer, fault);
 }
 
-/* As often as it may take until the node has ended. */
+/* Plans as many starts as it may take until the node has ended. */
 static void add_starts(struct drawer *drawer, uint32_t node, uint64_t at,
                        uint64_t count, uint64_t apart)
 {
@@ -246,7 +249,7 @@ static void add_starts(struct drawer *drawer, uint32_t node, uint64_t at,
     drawer->back_at[node] = at;
 }
 
-/* A hasty restart of the whole: the oldest leaves, soon the next one, and each comes back soon. */
+/* A hasty rolling restart: the oldest leaves, soon the next one, and each comes back soon. */
 static void draw_leave_oldest(struct drawer *drawer)
 {
     uint64_t begin = drawer->now;
@@ -266,7 +269,8 @@ static void draw_leave_oldest(struct drawer *drawer)
     drawer->now = begin;
 }
 
-/* Some leave, one soon after the other, in any order, and each is back at once: who waits to be taken in sees others go, and come. */
+/* Some nodes leave shortly after each other and start again at once, so joining nodes see others
+ * leave and join. */
 static void draw_restart(struct drawer *drawer)
 {
     uint64_t begin = drawer->now;
@@ -285,8 +289,8 @@ static void draw_restart(struct drawer *drawer)
     drawer->now = begin;
 }
 
-/* As by a power failure of some machines, or of the network between them: several are gone in the same moment, any of them or those that
- * have lived longest, which have what is kept by some of all. */
+/* A power failure of machines, or of their network: several nodes die at nearly the same time. They
+ * are drawn, or the oldest, which hold state that only some nodes hold. */
 static void draw_crash_several(struct drawer *drawer)
 {
     uint64_t begin = drawer->now;
@@ -306,7 +310,7 @@ static void draw_crash_several(struct drawer *drawer)
     drawer->now = begin;
 }
 
-/* It is off some seconds later, at the latest. */
+/* The machine is off within NEMESIS_OFF_WITHIN. */
 static void draw_power_off(struct drawer *drawer)
 {
     uint32_t node;
@@ -317,7 +321,7 @@ static void draw_power_off(struct drawer *drawer)
     comes_back(drawer, node, drawer->now + NEMESIS_OFF_WITHIN);
 }
 
-/* A node dies, and another cluster's has its address for a while: the others take it for the one that they knew. */
+/* A node dies, and a node of another cluster has its address for a while. */
 static void draw_foreign(struct drawer *drawer)
 {
     struct fault fault = fault_now(drawer, FAULT_VERB_FOREIGN);
@@ -331,7 +335,6 @@ static void draw_foreign(struct drawer *drawer)
     comes_back(drawer, fault.node, fault.at + fault.length);
 }
 
-/* One node, for a while, by that much. */
 static void draw_node_fault(struct drawer *drawer, enum fault_verb verb,
                             int64_t amount)
 {
@@ -351,7 +354,8 @@ static void put_node(struct fault_nodes *nodes, uint32_t node)
     nodes->items[nodes->count++] = node;
 }
 
-/* How a node takes connections, for a while: it is asked for new ones, since those that it has break at once. */
+/* A fault of accepting connections. The node's connections break at once, so new ones are
+ * opened. */
 static void draw_door(struct drawer *drawer, enum fault_verb verb,
                       int64_t amount)
 {
@@ -372,7 +376,7 @@ static void draw_door(struct drawer *drawer, enum fault_verb verb,
 
 /* ---- paths ---- */
 
-/* Each node on one of two sides, or, with a bridge, on neither; at least one on each. */
+/* Puts each node on one of two sides, at least one on each. A bridge is on neither. */
 static void draw_sides(struct drawer *drawer, struct fault *fault, bool bridge)
 {
     uint64_t share = between(drawer, 1, 9);
@@ -425,7 +429,7 @@ static bool isolate(struct drawer *drawer, struct fault *fault)
     return true;
 }
 
-/* Each node loses the next but one of the ring. */
+/* Each node is cut off from the next but one of the ring. */
 static void draw_ring(struct drawer *drawer, const struct fault *like)
 {
     for (uint32_t i = 0; i < drawer->nodes; i++) {
@@ -467,7 +471,7 @@ static void draw_cut(struct drawer *drawer)
         if (!isolate(drawer, &fault))
             return;
         break;
-    case 1: /* two of them do not see each other, all others see both */
+    case 1: /* two nodes do not see each other, all others see both */
         draw_pair(drawer, &fault);
         break;
     case 2:
@@ -503,7 +507,7 @@ static void draw_flap(struct drawer *drawer)
     add(drawer, fault);
 }
 
-/* One path, all at once delivered when it is over. */
+/* Stops one path. Everything arrives at once when it is over. */
 static void draw_path(struct drawer *drawer, enum fault_verb verb,
                       bool both_ways, uint64_t length, uint64_t by)
 {
@@ -518,7 +522,7 @@ static void draw_path(struct drawer *drawer, enum fault_verb verb,
     add(drawer, fault);
 }
 
-/* One draw after the other: the order of arguments is the compiler's. */
+/* One draw after the other, because compilers choose the order of arguments. */
 static void draw_slow_link(struct drawer *drawer)
 {
     bool both_ways = below(drawer, 2);
@@ -528,7 +532,8 @@ static void draw_slow_link(struct drawer *drawer)
     draw_path(drawer, FAULT_VERB_DELAY, both_ways, length, by);
 }
 
-/* A random set of paths stops one after the other and comes back in another order (FoundationDB's swizzle-clog). */
+/* A random set of paths stops one after the other and comes back in another order (FoundationDB's
+ * swizzle-clog). */
 static void draw_swizzle(struct drawer *drawer)
 {
     uint64_t begin = drawer->now;
@@ -543,7 +548,7 @@ static void draw_swizzle(struct drawer *drawer)
     drawer->now = begin;
 }
 
-/* ---- the store ---- */
+/* ---- storage ---- */
 
 static void draw_disk(struct drawer *drawer, enum fault_verb verb)
 {
@@ -674,7 +679,7 @@ static uint64_t weight_of(const struct drawer *drawer, uint32_t option)
                : 0;
 }
 
-/* One kind, as likely as its weight. */
+/* Draws one kind, with the weights as probabilities. */
 static enum sim_option draw_kind(struct drawer *drawer, uint64_t weights)
 {
     uint64_t part = below(drawer, weights);

@@ -1,4 +1,4 @@
-/* The faults of the network. */
+/* Starts and ends the faults of the network. */
 #include "sim/net.h"
 
 #include "base/check.h"
@@ -50,7 +50,7 @@ static void delay_one(struct world *world, uint32_t from, uint32_t to,
     path->min = min;
     path->mean = min == world->settings.link_min &&
                          mean == world->settings.link_mean
-                     ? 0 /* as all others */
+                     ? 0 /* the world's */
                      : mean;
 }
 
@@ -71,7 +71,7 @@ void net_delay(struct world *world, uint32_t from, uint32_t to, uint64_t min,
             continue;
         for (uint32_t j = 0; j < site->paths.count; j++)
             if (to == NET_ALL && from == NET_ALL && site->paths.items[j])
-                site->paths.items[j]->mean = 0; /* as all others */
+                site->paths.items[j]->mean = 0; /* the world's */
         for (uint32_t j = 0; j < count; j++)
             if (i != j && (from != NET_ALL || to != NET_ALL) &&
                 (to == NET_ALL || to == j))

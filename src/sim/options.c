@@ -1,4 +1,4 @@
-/* The table of options: how they are drawn, cut, set by hand and printed. */
+/* Draws, limits, sets and prints options. */
 #include "sim/options.h"
 
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include "sim/workload.h"
 
 #define CHOICES_MAX 16
-#define WEIGHT_MAX 100 /* of a fault, by hand */
+#define WEIGHT_MAX 100 /* of a fault set by hand */
 #define SLOW_STORE 500000 /* us */
-#define DATA_CALLS_MAX 10000 /* of one run */
+#define DATA_CALLS_MAX 10000 /* in one run */
 
 struct choice {
     const char *name;
@@ -41,7 +41,6 @@ bool option_is_fault(enum sim_option option)
            option == OPTION_POWER_OFF || option == OPTION_FOREIGN;
 }
 
-/* Settings of nodes and of entity types. */
 static bool is_setting(enum sim_option option)
 {
     return option >= OPTION_GOSSIP && option <= OPTION_MAILBOX;
@@ -59,7 +58,7 @@ static uint64_t draw_between(struct rng *rng, uint64_t low, uint64_t high)
     return low + rng_below(rng, high - low + 1);
 }
 
-/* 60 % small clusters, 25 % middle ones, 15 % large ones. */
+/* Draws 60 % small clusters, 25 % middle ones, 15 % large ones. */
 static uint64_t draw_nodes(struct rng *rng, const struct options_wish *wish)
 {
     uint64_t part = rng_below(rng, 100);
@@ -85,7 +84,7 @@ static uint64_t draw_length(struct rng *rng, const struct options_wish *wish)
     return choice->values[rng_below(rng, choice->count)];
 }
 
-/* Settings of which most are as usual, in every mode that has unusual ones. */
+/* Settings that are mostly usual, in every mode that has unusual ones. */
 static bool mode_is_unusual(enum sim_mode mode, enum sim_option option)
 {
     if (option >= OPTION_CROSS_CONNECTIONS && option <= OPTION_CROSS_PAUSE)
@@ -103,7 +102,7 @@ static bool mode_is_unusual(enum sim_mode mode, enum sim_option option)
     return mode != MODE_LITE && mode != MODE_SCALE && mode != MODE_MEMBER;
 }
 
-/* What a mode leaves as it is by default. */
+/* Whether a mode draws the option. */
 static bool mode_draws(enum sim_mode mode, enum sim_option option)
 {
     if (option == OPTION_NO_ENTITIES)
@@ -173,7 +172,6 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
     return false;
 }
 
-/* Never left to chance. */
 void options_insist(struct options *options, enum sim_mode mode)
 {
     uint64_t *value = options->value;
@@ -189,7 +187,7 @@ void options_insist(struct options *options, enum sim_mode mode)
         value[OPTION_ZOMBIES] = 0;
     if (mode == MODE_LITE || mode == MODE_STORAGE || mode == MODE_SCALE)
         value[OPTION_STUBBORN] = 0;
-    if (mode == MODE_HANDOFF) { /* what may lose a message by itself */
+    if (mode == MODE_HANDOFF) { /* these may lose a message by themselves */
         value[OPTION_BUFFER] = choices[OPTION_BUFFER].usual;
         value[OPTION_MAILBOX] = choices[OPTION_MAILBOX].usual;
         value[OPTION_QUEUE] = choices[OPTION_QUEUE].usual;
@@ -208,7 +206,8 @@ void options_insist(struct options *options, enum sim_mode mode)
         value[OPTION_RESOLVER] += !value[OPTION_RESOLVER];
         value[OPTION_SPLIT] = 1;
     }
-    if (mode == MODE_HANDOFF && options->seed % 3) { /* judged are those whose moves have all the time they need */
+    /* moves with all the time they need are judged */
+    if (mode == MODE_HANDOFF && options->seed % 3) {
         value[OPTION_STUBBORN] = 0;
         if (value[OPTION_STORE] > choices[OPTION_STORE].usual)
             value[OPTION_STORE] = choices[OPTION_STORE].usual;
@@ -219,7 +218,8 @@ void options_insist(struct options *options, enum sim_mode mode)
     }
     if (mode == MODE_CENTERS) {
         value[OPTION_CUT] += !value[OPTION_CUT];
-        value[OPTION_MEMBERS_MIN] = 1; /* a coordinator waits for so many regions of its data center, which may have one */
+        /* a coordinator waits for so many regions of its data center, which may have one */
+        value[OPTION_MEMBERS_MIN] = 1;
     }
     if (mode == MODE_DATA) {
         value[OPTION_LOAD] = 1;
@@ -233,7 +233,7 @@ void options_insist(struct options *options, enum sim_mode mode)
         value[OPTION_NO_ENTITIES] = 1;
         value[OPTION_LANES] = 1;
         value[OPTION_DATA] = 1;
-        value[OPTION_FAULTS] = 200; /* runs of so many nodes are short */
+        value[OPTION_FAULTS] = 200; /* runs with so many nodes are short */
     }
     if (value[OPTION_MEMBERS_MIN] > value[OPTION_NODES])
         value[OPTION_MEMBERS_MIN] = value[OPTION_NODES];
@@ -245,7 +245,7 @@ static void limit(uint64_t *value, uint64_t most)
         *value = most > 0 ? most : 1;
 }
 
-/* A detector that is wrong all the time makes a resolver down everybody, again and again. */
+/* An unreliable detector would make a resolver down all nodes again and again. */
 static void trust_detectors(struct options *options)
 {
     static const enum sim_option detector[] = {
@@ -259,7 +259,7 @@ static void trust_detectors(struct options *options)
 }
 
 #define KEYS_OF_CALLS 40 /* about one call in so many begins a new key */
-#define STATUSES_MAX 10  /* parts of the digests that go in one round */
+#define STATUSES_MAX 10  /* parts of the digests in one round */
 
 static uint64_t log_rounds(const uint64_t *value)
 {
@@ -270,9 +270,10 @@ static uint64_t log_rounds(const uint64_t *value)
     return rounds;
 }
 
-/* What one member has, and the news of each, is by then with all others, also when one of them sleeps through a fault. It is what
- * max-pruning-dissemination promises: a leader prunes a member that it has not heard of for so long though it lives, as in the
- * reference, and whoever performs the mark of one that is gone counts twice what that one had pruned and did not spread. */
+/* The time in which all other members have a member's data and changes, even if one is paused by a
+ * fault. max-pruning-dissemination promises this. As in Akka, a leader prunes a live member that it
+ * has not heard of for so long, and the member that performs a pruning counts unspread prunings of
+ * the removed one twice. */
 static uint64_t spreads_by_ms(const uint64_t *value)
 {
     uint64_t keys = value[OPTION_DATA_SLOTS] +
@@ -297,8 +298,8 @@ static void at_least(uint64_t *value, uint64_t least)
         *value = least;
 }
 
-/* Marks end by the wall clock of each node; one that is dropped here and kept there is sent for ever. It is settled here, and not
- * where nodes are made: a run that is repeated from its schedule has no weights of faults any more. */
+/* Pruning markers expire by each node's wall clock; a marker dropped on one node only would be sent
+ * forever. Decided here, because a repeated run from a schedule has no weights of faults. */
 static void keep_marks(uint64_t *value)
 {
     static const enum sim_option marks[] = {
@@ -312,19 +313,19 @@ static void keep_marks(uint64_t *value)
         value[marks[i]] = choices[marks[i]].usual;
 }
 
-/* Keys expire by the wall clock, and not sooner than a use of them is known to some others. */
+/* Keys expire by the wall clock, not before others know of a use. */
 static void keep_expiry(uint64_t *value)
 {
     if (value[OPTION_WALL] || value[OPTION_DRIFT])
         value[OPTION_DATA_EXPIRE] = 0;
     if (value[OPTION_DATA_EXPIRE])
         at_least(&value[OPTION_DATA_EXPIRE],
-                 2 * value[OPTION_DATA_GOSSIP]); /* as the setting must be */
+                 2 * value[OPTION_DATA_GOSSIP]); /* required by the setting */
 }
 
-/* What nodes are told of each other: a tombstone is dropped by the wall clock, and stands for longer than any node sleeps; nobody
- * gives up before those who are asked have had their time. A detector that remembers little takes two heartbeats that came together for
- * the rule, and needs a pause in which the next one comes. */
+/* A tombstone expires by the wall clock, and must outlast every pause. A joining node must wait
+ * until the asked nodes have had their time. A detector with few samples takes two heartbeats that
+ * came together as the rule, so its pause must cover the next one. */
 static void keep_members(uint64_t *value)
 {
     uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
@@ -343,8 +344,9 @@ static void keep_members(uint64_t *value)
                          1000);
 }
 
-/* A lease is asked for and renewed in the time that its keeper needs, and kept until a late minority has asked for it, too. Who downs
- * whatever seems lost waits until all have heard of what is gone. */
+/* The lease provider must have time for a request and a renewal. A lease must last until a late
+ * minority has requested it. static-quorum and down-all must wait until all nodes have heard of the
+ * failures. */
 static void keep_resolvers(const struct options *options, uint64_t *value)
 {
     uint64_t unstable = value[OPTION_UNSTABLE]
@@ -364,13 +366,13 @@ static void keep_resolvers(const struct options *options, uint64_t *value)
                                              value[OPTION_LEASE_PATIENCE]);
 }
 
-#define KEPT_SETS 5 /* of a shard whose entities are remembered in distributed data */
-#define KEPT_TYPES 2 /* that have such */
-#define KEPT_ASK_SIZE 300 /* bytes of a frame that asks for one of them */
+#define KEPT_SETS 5 /* of a shard with entities remembered in distributed data */
+#define KEPT_TYPES 2 /* with such entities */
+#define KEPT_ASK_SIZE 300 /* bytes of a frame that requests one of the sets */
 #define KEPT_READ_MAX 10000 /* ms */
 
-/* A node that starts asks for the sets of all its shards at once, through one pipe to each of the others. What cannot be there in time
- * is asked for again, all of it, for ever. */
+/* A starting node requests the sets of all its shards at once, through one pipe to each peer. Late
+ * ones are requested again, forever. */
 static uint64_t load_ms(const uint64_t *value)
 {
     uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
@@ -383,13 +385,13 @@ static uint64_t load_ms(const uint64_t *value)
     return loading;
 }
 
-/* What sharding keeps: a read and a write reach those who have it and come back, with their disks where it is on disks; pruning begins
- * when all have heard. */
+/* Reads and writes of sharding's data must be answered in time, with disks if durable. Pruning must
+ * begin after all have heard. */
 static void keep_kept(const struct options *options, uint64_t *value)
 {
     bool on_disks = options_remember_in_data(options);
     uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
-    uint64_t answer = 10 * way / 1000; /* there and back behind what else is on the way */
+    uint64_t answer = 10 * way / 1000; /* round trip behind other messages in flight */
     uint64_t keys = 2 + (on_disks ? KEPT_SETS * value[OPTION_SHARDS] : 0);
     uint64_t parts = keys / (value[OPTION_KEPT_ELEMENTS] * STATUSES_MAX) + 1;
     uint64_t spread =
@@ -406,7 +408,8 @@ static void keep_kept(const struct options *options, uint64_t *value)
     at_least(&value[OPTION_KEPT_SPREAD], spread);
 }
 
-/* A stranger says who it is while it is heard; what is large goes through a pipe in some pieces. */
+/* An unknown node must identify itself in time, and a large body must pass a pipe in a few
+ * pieces. */
 static void keep_connections(uint64_t *value)
 {
     uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
@@ -416,8 +419,8 @@ static void keep_connections(uint64_t *value)
     limit(&value[OPTION_BODY], 4 * value[OPTION_PIPE]);
 }
 
-/* Values that are well each by itself can make a world in which nothing arrives, and which shows nothing. What is drawn together
- * is cut here to what such a world can carry. */
+/* Values that are fine alone can together make a world in which nothing arrives. This reduces them
+ * to what such a world can carry. */
 static void keep_alive(struct options *options)
 {
     uint64_t *value = options->value;
@@ -433,10 +436,10 @@ static void keep_alive(struct options *options)
     limit(&value[OPTION_LOAD],
           value[OPTION_ENTITIES] * 100000 / (value[OPTION_STORE] + way));
     limit(&value[OPTION_STORM_SIZE], 10 * value[OPTION_BUFFER]);
-    /* Keys are kept for ever, those that were deleted, too. */
+    /* All keys stay, even deleted ones. */
     if (value[OPTION_DATA])
         limit(&value[OPTION_DATA], DATA_CALLS_MAX / value[OPTION_LENGTH]);
-    if (value[OPTION_FAULTS]) /* two at a time, in the mean */
+    if (value[OPTION_FAULTS]) /* two at a time on average */
         limit(&value[OPTION_FAULT_LENGTH], 2 * 3600 / value[OPTION_FAULTS]);
     if (value[OPTION_DATA] && value[OPTION_DATA_SPREAD] < spreads_by_ms(value))
         value[OPTION_DATA_SPREAD] = spreads_by_ms(value);
@@ -444,7 +447,8 @@ static void keep_alive(struct options *options)
         value[OPTION_NODES] < 3 || value[OPTION_GOSSIP] > 1000 ||
         value[OPTION_STORE] > 100000 || /* a lease takes as long, and by then nothing is stable */
         value[OPTION_NODES] > choices[OPTION_MONITORED_BY].usual + 1)
-        value[OPTION_SPLIT] = 0; /* not everybody sees everybody go, and a strategy promises nothing */
+        /* a node may not see every failure, and the strategy promises nothing */
+        value[OPTION_SPLIT] = 0;
     keep_marks(value);
     keep_expiry(value);
     keep_members(value);
@@ -459,7 +463,7 @@ static void keep_alive(struct options *options)
     keep_connections(value);
 }
 
-/* A world in which much is on its way to the disks when power goes. */
+/* Much is in flight to the disks when power fails. */
 static void store_much(uint64_t *value)
 {
     if (!value[OPTION_STORES_MUCH])
@@ -495,7 +499,7 @@ void options_draw(struct options *options, uint64_t seed,
     keep_alive(options);
 }
 
-/* ---- by hand ---- */
+/* ---- set by hand ---- */
 
 const char *option_name(enum sim_option option)
 {
@@ -523,7 +527,7 @@ bool mode_parse(const char *text, enum sim_mode *mode)
     return false;
 }
 
-/* The largest value that makes sense; settings of nodes may be any that was drawn, or anything between. */
+/* Settings of nodes may have any drawn value, or any between. */
 static uint64_t largest(enum sim_option option)
 {
     uint64_t most = choices[option].usual;

@@ -1,11 +1,12 @@
-/* What a seed decides about its run before it begins: how large the cluster is, how slow its links, every setting of its
- * nodes, how much load, which faults how often.
+/* Decides about a run before it begins: cluster, links, every setting of its nodes, load, and kinds
+ * and rates of faults.
  *
- * A table of numbers by name. options_draw gives each number its value from a stream of its own, so that an option more or
- * less changes no other one; options_set overrides one by hand, for replays and for shrinking. The whole is printed as one
- * line of JSON, which names everything that differs from the defaults.
+ * Options are a table of named numbers. options_draw draws each from its own stream, so an added
+ * option changes no other one. options_set overrides one. options_put prints all as one line of
+ * JSON.
  *
- * Settings of nodes come from {smallest that is allowed, small, default, large} (FoundationDB's swarm, VOPR's options). */
+ * Settings of nodes come from {smallest allowed, small, default, large}, as in swarm testing
+ * (FoundationDB, TigerBeetle's VOPR). */
 #ifndef SHERD_SIM_OPTIONS_H
 #define SHERD_SIM_OPTIONS_H
 
@@ -20,20 +21,20 @@
 
 enum sim_mode {
     MODE_SWARM,   /* everything */
-    MODE_LITE,    /* default settings; nodes only crash and come back */
-    MODE_CHURN,   /* nodes join, leave, crash, come back at once */
-    MODE_HANDOFF, /* nodes only come and leave in good order: no message may be lost */
-    MODE_STORAGE, /* the store fails, stalls, loses power; nodes crash */
+    MODE_LITE,    /* default settings; nodes only crash and restart */
+    MODE_CHURN,   /* nodes join, leave, crash and restart at once */
+    MODE_HANDOFF, /* nodes only join and leave gracefully: no message may be lost */
+    MODE_STORAGE, /* storage fails, stalls and loses power; nodes crash */
     MODE_SCALE,   /* 100 to 1,000 nodes, light load, few faults */
-    MODE_SBR,     /* nodes have split brain resolvers; networks part, nodes crash, sleep */
-    MODE_CENTERS, /* two or three data centers, which networks part; nodes crash, leave, sleep */
-    MODE_DATA,    /* everything, little for entities and much for distributed data */
-    MODE_STORE,   /* members come and go, networks part, little for entities and much for an N/R/W store */
-    MODE_MEMBER,  /* 100 to 1,000 nodes that have members and a little distributed data, and no entities */
+    MODE_SBR,     /* nodes have split brain resolvers; networks part, nodes crash and pause */
+    MODE_CENTERS, /* two or three data centers, which networks part; nodes crash, leave and pause */
+    MODE_DATA,    /* everything, with little load for entities and much for distributed data */
+    MODE_STORE,   /* membership changes and partitions, with much load for an N/R/W store */
+    MODE_MEMBER,  /* 100 to 1,000 nodes with a little distributed data and without entities */
     MODE_COUNT
 };
 
-/* How the option has them. */
+/* Values of the option "resolver". */
 enum sim_resolver {
     RESOLVER_NONE,
     RESOLVER_MAJORITY,
@@ -44,10 +45,11 @@ enum sim_resolver {
     RESOLVER_COUNT
 };
 
-/* X(id, name, default, the values that a swarm draws from, each as likely as the others; commas stand as is). A value that
- * stands there twice is drawn twice as often. Times are in the unit that the name ends with. load: bursts of messages per
- * second, of all clients together; ops: a set of bits of enum workload_op. */
-#define SELDOM(usual, ...) usual, usual, usual, usual, usual, usual, usual, usual, __VA_ARGS__ /* of many settings few are unusual in one world */
+/* X(id, name, default, values that a swarm draws with equal probability). A value that is listed
+ * twice is drawn twice as often. A name ends with its unit. load: bursts of messages per second, of
+ * all clients together. ops: a set of bits of enum workload_op. */
+/* for settings of which few are unusual in one world */
+#define SELDOM(usual, ...) usual, usual, usual, usual, usual, usual, usual, usual, __VA_ARGS__
 #define OPTION_LIST(X)                                                         \
     X(MODE, "mode", 0, 0)                                                      \
     X(NODES, "nodes", 5, 3, 4, 5, 6, 7, 8, 12, 20, 21, 40, 60)                 \
@@ -240,35 +242,50 @@ enum sim_resolver {
     X(FOLLOWERS, "followers", 1, 2, 2, 2, 0, 1, 5)                             \
     X(CALLERS, "callers", 0, 0, 0, 0, 0, 0, 0, 1, 2)
 
-/* data_durable: half of the keys' types are kept on each node's disk. data_expire_ms: what counts, and the OR-set, is forgotten where it was not
- * used for so long, and where clocks are right; 0: nothing is. */
-/* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced.
- * remember_in_data: they are kept in distributed data, on each node's disk, and not in the journal */
-/* phase_timeout_ms: of each phase of a node's end; 0: those of the reference.
- * large_types: of so many, the first of enum workload_type, what other nodes send has a stream of its own.
- * body_bytes: of one message in 32, at most */
-/* shards_after_restart: when all come back from what is stored, types have so many shards, where entities are remembered in the journal; 0: as
- * many as before */
-/* power_waits: a loss of power waits for a moment in which a store writes. stores_much: stores are slow, many entities store events, and power is
- * lost often */
-/* fault_power_off: where nodes have disks of their own, with durable keys */
-/* split: at the beginning, where nodes have a resolver, a clean cut is judged by what its strategy promises */
-/* no_entities: nodes have no entity types, and no clients that talk to any */
-/* followers: actors of a life that follow the cluster, at most; where there are any one entity in 32 may, too, and nodes have a role each. Of more
- * than eight nodes about eight have followers */
-/* callers: actors of a life that talk to each other by ref and by path, pass messages on, and stop actors; where there are two they start
- * entities, too, of which the counters of nodes cannot be compared exactly */
-/* seeds_found: nodes look for their seed nodes, in a list that follows who comes and goes with a delay */
-/* coordinator_...: how many replicas beyond a majority have a coordinator's state, or are read for it, and the least majority; where
- * entities are remembered in distributed data the last is as by default, since it is theirs, too. */
-/* data_load: calls of distributed data per second, of all clients together; data_levels: a set of bits of enum sherd_level;
- * data_pruning_marker_s, and of durable keys: where clocks are right, else as long as any run; data_in_step: clients call at the same times.
- * versions_load: calls of the N/R/W store per second, of all clients together. */
-/* data_centers: node n is in number n modulo that, which has its own entities, and its own store.
- * resolver: 0 = none, the operator downs who is dead; 1 = keep-majority, 2 = keep-oldest, 3 = lease-majority, 4 = static-quorum, which is more
- * than half of the nodes, 5 = down-all. resolver_plain: not 0, then it is the resolver where there is one.
- * resolver_unstable_percent, down_removal_margin_percent: of resolver_stable_ms */
-#define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it, and four at the end */
+/* Meanings that the names do not tell:
+ *
+ *   - data_durable: half of the keys' types are stored on each node's disk.
+ *   - data_expire_ms: counters and the OR-set expire when they are unused for that time, where
+ *     clocks are exact; 0: never.
+ *   - remember: entities of two more types are remembered; 0 = no, else how they start again: 1 =
+ *     all, 2 = constant, 3 = paced. With remember_in_data they are stored in distributed data on
+ *     each node's disk, not in the journal.
+ *   - phase_timeout_ms: of each phase of a node's shutdown; 0: Akka's time-outs.
+ *   - large_types: messages from other nodes to the first types of enum workload_type, that many,
+ *     use the large stream.
+ *   - body_bytes: the longest body of one message in 32.
+ *   - shards_after_restart: the number of shards of types with entities remembered in the journal,
+ *     after the restart from disk; 0: unchanged.
+ *   - power_waits: a loss of power waits for a moment in which a backend writes.
+ *   - stores_much: backends are slow, many entities store events, and power fails often.
+ *   - fault_power_off: only for nodes with durable keys, which have disks.
+ *   - split: with a resolver, the run begins with a clean partition, judged by the promise of the
+ *     strategy.
+ *   - no_entities: nodes have no entity types, and no clients that talk to any.
+ *   - followers: most actors of an incarnation that subscribe to cluster events. If there are any,
+ *     one entity in 32 may subscribe, too, and each node has a role. In clusters above eight nodes
+ *     about eight nodes have followers.
+ *   - callers: actors of an incarnation that talk to each other by ref and by path, forward
+ *     messages, and stop actors. With two of them they also start entities; counters of nodes can
+ *     then not be compared exactly.
+ *   - seeds_found: nodes look up their seed nodes in a list that follows starts and ends with a
+ *     delay.
+ *   - coordinator_...: replicas beyond a majority that store a coordinator's state or are read for
+ *     it, and the least majority. With remember_in_data the last has its default, because
+ *     remembered entities use it, too.
+ *   - data_load, versions_load: calls of distributed data and of the N/R/W store per second, of all
+ *     clients together.
+ *   - data_levels: a set of bits of enum sherd_level.
+ *   - data_pruning_marker_s, also of durable keys: where clocks are exact; otherwise longer than
+ *     any run.
+ *   - data_in_step: clients call at the same times.
+ *   - data_centers: node n is in number n modulo this. Each has its own entities and its own
+ *     journal backend.
+ *   - resolver: 0 = none, the operator downs dead nodes; 1 = keep-majority, 2 = keep-oldest, 3 =
+ *     lease-majority, 4 = static-quorum of more than half of the nodes, 5 = down-all.
+ *   - resolver_plain: if not 0, it replaces a resolver that is not 0.
+ *   - resolver_unstable_percent, down_removal_margin_percent: of resolver_stable_ms. */
+#define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it, and a few at the end */
 
 enum sim_option {
 #define OPTION_ID(id, name, ...) OPTION_##id,
@@ -282,7 +299,7 @@ struct options {
     uint64_t value[OPTION_COUNT];
 };
 
-/* Limits on what is drawn. 0 = none. */
+/* Limits of the draw. 0 = none. */
 struct options_wish {
     enum sim_mode mode;
     uint64_t nodes_min, nodes_max;
@@ -290,29 +307,32 @@ struct options_wish {
 };
 
 void options_default(struct options *options, uint64_t seed);
-/* The options of a seed: the same wish and seed, the same options. */
+/* Equal wishes and seeds give equal options. */
 void options_draw(struct options *options, uint64_t seed,
                   const struct options_wish *wish);
-/* What makes a mode what it is, of options whose number of nodes is known: of the defaults, too. */
+/* Sets the options that define a mode. Needs the number of nodes. */
 void options_insist(struct options *options, enum sim_mode mode);
-/* Sets the option of that name from "name=value", or "mode=lite". False with a clear text when there is none, or the value is
- * out of range. */
+/* Sets an option from "name=value", or "mode=lite". False with the reason in error. */
 bool options_set(struct options *options, const char *text, char *error,
                  size_t size);
-void options_put(const struct options *options, struct buf *text); /* {"seed":1,"nodes":5,...}, all of them */
+/* {"seed":1,"nodes":5,...}, all options */
+void options_put(const struct options *options, struct buf *text);
 const char *option_name(enum sim_option option);
 uint64_t option_default(enum sim_option option);
-bool option_is_fault(enum sim_option option); /* its value is the fault's weight */
+bool option_is_fault(enum sim_option option); /* whether its value is the fault's weight */
 const char *mode_name(enum sim_mode mode);
 bool mode_parse(const char *text, enum sim_mode *mode);
 
-/* Fills in what the options decide about a node. The entity types are the workload's. */
+/* Fills in a node's settings except its entity types. */
 void options_settings(const struct options *options,
                       struct node_settings *settings);
-uint64_t options_unstable_ms(const struct options *options); /* of changes, before a resolver downs all; 0: never */
-uint64_t options_answer_ms(const struct options *options); /* there and back by way of a third, and two stores */
-bool options_remember_in_data(const struct options *options); /* there are such, and that is where they are kept */
-bool options_have_disks(const struct options *options); /* nodes have, of their own: some of their keys are durable */
-bool options_data_forgets(const struct options *options); /* marks of pruning end while it runs */
+/* time of changes before a resolver downs all; 0: never */
+uint64_t options_unstable_ms(const struct options *options);
+/* round trip through a third node with two writes */
+uint64_t options_answer_ms(const struct options *options);
+bool options_remember_in_data(const struct options *options);
+bool options_have_disks(const struct options *options); /* nodes have disks of durable keys */
+/* pruning markers expire during the run */
+bool options_data_forgets(const struct options *options);
 
 #endif

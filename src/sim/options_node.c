@@ -1,25 +1,31 @@
-/* What the options decide about a node: the settings that they become.
+/* Turns options into the settings of a node.
  *
- * Each numeric setting of a node and of an entity type is drawn: here, or where a run makes its workload. Or it stands in this list,
- * with the reason why it is not; tests/unit/sim/settings_drawn_test.py compares.
+ * Each numeric setting of a node and of an entity type is drawn here or where a run makes its
+ * workload, or this list has the reason. tests/unit/sim/settings_drawn_test.py compares.
  *
- * Who a node is, and what it has:
- *   - seed_node_count, role_count, type_count, format_count, durable_key_count, shard_durable_key_count, data_expiry_count,
- *     role_minimum_count: lengths of lists
+ * The identity of a node, and settings that follow from others:
+ *   - seed_node_count, role_count, type_count, format_count, durable_key_count,
+ *     shard_durable_key_count, data_expiry_count, role_minimum_count: lengths of lists
  *   - seed, now: the world's
- *   - required_seeds, stable_margin: follow from how many nodes come, and from how long one that is gone is shown (cluster.c)
- *   - type.rebalance_absolute_limit, type.rebalance_relative_limit: a type that does not say has the node's
- *   - type.stop_msg, type.remember, type.proxy: what a type is (workload.h)
+ *   - required_seeds, stable_margin: follow from the number of nodes and the delays of discovery
+ *     (cluster.c)
+ *   - type.rebalance_absolute_limit, type.rebalance_relative_limit: a type without them uses the
+ *     node's
+ *   - type.stop_msg, type.remember, type.proxy: define a type (workload.h)
  *   - remember.shard_count: the type's
  *   - remember.move_again: the node's retry_interval, which is drawn
  *   - remember.moves_max: follows from buffer_size, which is drawn
- *   - remember.ids_max: who is one too many does not answer, and the roll call asks all; the core's own test reaches it
- *   - data.update_size_max: what is refused for its size shows nothing; the replicator's own tests reach it
+ *   - remember.ids_max: an entity beyond the limit does not answer, but the roll call asks all; the
+ *     core's own test reaches the limit
+ *   - data.update_size_max: a refused update shows nothing; the replicator's own tests reach the
+ *     limit
  *   - data.frame_size, sharding_data.frame_size, data.entry_size_max, sharding_data.entry_size_max,
- *     sharding_data.update_size_max: follow from what a frame holds; the entries of a run are far smaller
- * What is told, and changes nothing:
+ *     sharding_data.update_size_max: follow from the size of a frame; the entries of a run are far
+ *     smaller
+ * Reports without effect:
  *   - slow_handler, publish_stats_interval: lines of the log
- *   - data.told_size, sharding_data.told_size, remember.load_timeout, remember.write_timeout: lines of the log */
+ *   - data.told_size, sharding_data.told_size, remember.load_timeout, remember.write_timeout: lines
+ *     of the log */
 #include "base/timers.h"
 #include "sim/options.h"
 #include "sim/workload.h"
@@ -173,7 +179,7 @@ static void kept_settings(const struct options *options,
     node->state_majority_min = number(options, OPTION_KEPT_MIN);
     node->waiting_for_state_timeout = ms(options, OPTION_READ_STATE);
     node->updating_state_timeout = ms(options, OPTION_WRITE_STATE);
-    sharding->prefer_oldest = true; /* as the reference */
+    sharding->prefer_oldest = true; /* as in Akka */
     sharding->gossip_interval_ms = value[OPTION_KEPT_GOSSIP];
     sharding->notify_interval_ms = value[OPTION_KEPT_NOTIFY];
     sharding->max_delta_elements = number(options, OPTION_KEPT_ELEMENTS);
@@ -190,7 +196,7 @@ static void remember_settings(const struct options *options,
 {
     struct remember_options *remember = &node->remember;
     static const enum remember_strategy strategies[] = {
-        REMEMBER_ALL, /* none */
+        REMEMBER_ALL, /* unused */
         REMEMBER_ALL,
         REMEMBER_CONSTANT,
         REMEMBER_PACED,

@@ -1,7 +1,8 @@
-/* Connections as TCP has them: a call, pieces of bytes in order, an end from either side.
+/* Simulates connections with TCP's behavior: a call, pieces of bytes in order, an end from either
+ * side.
  *
- * `there` is always about the oldest thing that is on its way to the reader, so that nothing overtakes within a pipe; the rest
- * is a list of pieces. What the reader's end says comes `back`. */
+ * `there` always concerns the oldest thing on its way to the reader, so nothing overtakes within a
+ * pipe. The rest is a list of pieces. `back` carries what the reader's end sends. */
 #include "sim/inside.h"
 
 #include <stddef.h>
@@ -10,16 +11,17 @@
 #include "base/hash.h"
 #include "sim/streams.h"
 
-#define CONNECT_TIME (5 * SECOND) /* of a connection that nobody answers: host's SOCKET_CONNECT_MS */
+#define CONNECT_TIME (5 * SECOND) /* limit of an unanswered call, as SOCKET_CONNECT_MS in host/ */
 #define PIECE_MAX (64 * 1024)     /* bytes, in byte mode */
-/* A kernel cuts nothing to fit into less than this part of its room (RFC 1122, 4.2.3.4). Else what is in flight, once it is
- * full, falls to pieces of one byte each, and all wait for the slowest of thousands. */
+/* A kernel does not cut a segment to fit a window smaller than this part of its buffer (RFC 1122,
+ * 4.2.3.4). Otherwise a full window would break into single bytes, and all would wait for the
+ * slowest. */
 #define FULL_PART 4
 
 #define OF(type, member, pointer) \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
-/* Made if there is none. */
+/* Creates it if there is none. */
 static struct aside *aside_of(struct pipe *pipe)
 {
     struct aside *aside = pipe->aside;
@@ -54,7 +56,7 @@ static uint64_t path_delay(struct world *world, struct site *from,
     return stream_delay(&from->way_rng, path->min, path->mean);
 }
 
-/* Null: it was not made yet. */
+/* Null: not created yet. */
 static struct path *known_path(const struct site *from, const struct site *to)
 {
     return to->index < from->paths.count ? from->paths.items[to->index] : NULL;
@@ -87,7 +89,7 @@ static bool is_shut(const struct path *path, const struct pipe *pipe)
 
 /* ---- ends ---- */
 
-/* All but so many. */
+/* Drops all but the first `kept` pieces. */
 static void drop_pieces(struct pipe *pipe, uint32_t kept)
 {
     struct piece **end = &pipe->first;
@@ -123,7 +125,7 @@ static void free_aside(struct pipe *pipe)
     pipe->aside = NULL;
 }
 
-/* Most are needed no more as soon as the connection is there. */
+/* Frees it when it is not needed. */
 static void look_at_aside(struct pipe *pipe)
 {
     const struct aside *aside = pipe->aside;
@@ -164,8 +166,8 @@ static void unlist(struct pipe *pipe)
     pipe->to->in.items[pipe->in_at] = last;
 }
 
-/* Tells the observers when nothing more can arrive, and frees the pipe when both ends are done with it. Last in whatever is
- * done to a pipe. */
+/* Tells the observers when nothing more can arrive, and frees the pipe when both ends have
+ * finished. Call it last. */
 static void look_if_over(struct world *world, struct pipe *pipe)
 {
     if (pipe->is_handled || pipe->writer)
@@ -198,7 +200,7 @@ static void leave_writer(struct world *world, struct pipe *pipe)
     drop_answers(world, pipe);
 }
 
-/* The reader's end is closed; bytes that still come are lost. */
+/* The reader's end is closed. Bytes that still come are lost. */
 static void leave_reader(struct world *world, struct pipe *pipe)
 {
     pipe->is_known = false;
@@ -217,7 +219,7 @@ static void fail_writer(struct world *world, struct pipe *pipe, const char *why)
     worker_touched(world, writer);
 }
 
-/* The writer's kernel has no answer: it gives up one day. */
+/* The writer's kernel has no answer, and gives up after a time. */
 static void wait_for_answer(struct world *world, struct pipe *pipe)
 {
     if (pipe->writer && !event_waits(&aside_of(pipe)->waited))
@@ -266,7 +268,7 @@ void pipe_open(struct world *world, struct worker *writer,
                world->now + CONNECT_TIME);
 }
 
-/* bytes: none: the end. */
+/* Empty bytes: the end. */
 static void send_piece(struct world *world, struct pipe *pipe,
                        struct slice bytes)
 {
@@ -286,7 +288,7 @@ static void send_piece(struct world *world, struct pipe *pipe,
         events_put(&world->events, &pipe->there, pipe->first->at);
 }
 
-/* Small ones are as likely as large ones, by their number of digits. */
+/* Draws the number of digits first, so all orders of size are equally likely. */
 static size_t piece_size(struct pipe *pipe, size_t size)
 {
     struct rng *rng = &pipe->from->way_rng;
@@ -360,7 +362,7 @@ void pipe_leave(struct world *world, struct pipe *pipe, uint64_t draw)
 
 /* ---- the reader's end ---- */
 
-/* Sends something back to the writer. */
+/* Sends an answer or a reset to the writer. */
 static void send_back(struct world *world, struct pipe *pipe)
 {
     if (pipe->writer && !event_waits(&aside_of(pipe)->back))
@@ -432,7 +434,6 @@ void pipe_abort(struct world *world, struct pipe *pipe)
     pipe_break(world, pipe);
 }
 
-/* The call has come. */
 static void called(struct world *world, struct pipe *pipe)
 {
     struct site *to = pipe->to;
@@ -443,7 +444,7 @@ static void called(struct world *world, struct pipe *pipe)
     }
     if (!to || !to->face.node || to->refuses) {
         pipe->is_refused = true;
-        pipe->is_called = true; /* and nothing more comes of it */
+        pipe->is_called = true; /* and nothing follows */
         pipe->is_lost = true;
         if (to && to->refuses)
             to->harm.refused++;
@@ -469,7 +470,7 @@ static void tell_closed(struct world *world, struct pipe *pipe)
     worker_touched(world, reader);
 }
 
-/* Finds the machine for a new connection; false: more bytes are needed, or they are refused. */
+/* Finds the machine for a new connection. False: it needs more bytes, or refuses. */
 static bool accepted(struct world *world, struct pipe *pipe,
                      struct slice *bytes)
 {
@@ -516,10 +517,11 @@ static void take_bytes(struct world *world, struct pipe *pipe,
     observe_step(world, &step, false);
     free_peeked(pipe);
     worker_touched(world, reader);
-    worker_carry_out(world, reader); /* a connection that the machine closed takes no more bytes */
+    /* if the machine closed the connection, it takes no more bytes */
+    worker_carry_out(world, reader);
 }
 
-/* The writer hears that a piece has arrived. */
+/* Tells the writer that a piece has arrived. */
 static void answer(struct world *world, struct pipe *pipe, uint32_t size)
 {
     if (is_shut(way_back_of(pipe), pipe) && pipe->writer) {
@@ -554,7 +556,7 @@ static void arrives(struct world *world, struct pipe *pipe)
 
 /* ---- events ---- */
 
-/* Parks what cannot come over a path now. */
+/* Parks an event that cannot pass a path now. */
 static bool path_stops(struct world *world, struct pipe *pipe,
                        struct path *path, struct event *event)
 {
@@ -566,7 +568,7 @@ static bool path_stops(struct world *world, struct pipe *pipe,
     return true;
 }
 
-/* The same for a process that does not run, or is busy. */
+/* Parks an event if the process is paused or the machine busy. */
 static bool site_stops(struct world *world, struct site *site,
                        const struct worker *worker, struct event *event)
 {

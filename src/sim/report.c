@@ -1,4 +1,4 @@
-/* Adding up, and lines of figures. */
+/* Adds up results and prints lines of figures. */
 #include "sim/report.h"
 
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static void add_wait(struct run_wait *sum, const struct run_wait *more)
 void report_add(struct report *report, const struct run_result *result,
                 double cpu_s, bool is_bad, int twice)
 {
-    bool is_dead = result->is_dead && !is_bad; /* each seed is one of three */
+    bool is_dead = result->is_dead && !is_bad; /* a seed is passed, dead or failed */
 
     report->seeds++;
     report->failed += is_bad;
@@ -114,7 +114,8 @@ static void put_faults(const struct report *report, struct buf *text)
     buf_put_text(text, "\n");
 }
 
-/* How many of each kind did something to somebody, and what. One that did not in any seed stands in a line of its own. */
+/* Prints for each kind how many faults had an effect, and its amount. A kind without effect in
+ * every seed gets its own line. */
 static void put_effects(const struct report *report, struct buf *text)
 {
     char digits[NUMBER_TEXT_MAX];
@@ -135,7 +136,7 @@ static void put_effects(const struct report *report, struct buf *text)
             put(text, "void      %s\n", fault_verb_name((enum fault_verb)i));
 }
 
-/* A dead seed shows nothing: which ones, so that somebody can see why. */
+/* Names dead seeds, which show little, so that the reason can be found. */
 static void put_dead(const struct report *report, struct buf *text)
 {
     if (!report->dead)
@@ -146,29 +147,29 @@ static void put_dead(const struct report *report, struct buf *text)
     buf_put_text(text, report->dead > REPORT_DEAD_MAX ? "  ...\n" : "\n");
 }
 
-/* What not every seed is asked for, and why not. */
+/* Prints checks that do not apply to every seed, with the reason. */
 static void put_judged(const struct report *report, struct buf *text)
 {
     char digits[NUMBER_TEXT_MAX];
 
-    put(text, "judged    moves that cost nothing %llu; others had worse faults, or time-outs\n",
+    put(text, "judged    moves without loss %llu; other seeds had faults or time-outs that may lose messages\n",
         (unsigned long long)report->gentle);
-    put(text, "          the resolver alone %llu, where nobody else downs the dead\n",
+    put(text, "          the resolver alone %llu; in other seeds an operator downs dead nodes\n",
         (unsigned long long)report->left);
-    put(text, "          silence %llu, of shards alone %llu more: there links are slower than the detectors are patient\n",
+    put(text, "          silence %llu, of shards only %llu more: there links are slower than the detectors tolerate\n",
         (unsigned long long)report->silent,
         (unsigned long long)(report->still - report->silent));
-    put(text, "          homes that were asked for in the quiet %s\n",
+    put(text, "          homes requested in the quiet phase %s\n",
         number_text(report->homes, digits, sizeof digits));
 }
 
-/* Bounds that nobody comes near hide what gets slower. */
+/* Prints the times beside their bounds. A bound that no run comes near would hide a slowdown. */
 static void put_waits(const struct report *report, struct buf *text)
 {
     static const char *const what[RUN_WAITS] = {
         [RUN_WAIT_MEMBER_CONVERGENCE] = "member-convergence: members agree",
         [RUN_WAIT_HOMES_AVAILABLE] = "homes-available: all know the coordinator and the homes",
-        [RUN_WAIT_HOMES] = "homes-available: a region asks for a home in the quiet",
+        [RUN_WAIT_HOMES] = "homes-available: a requested home in the quiet phase",
         [RUN_WAIT_ENTITIES_ANSWER] = "entities-answer: every asked entity answers",
         [RUN_WAIT_QUIET_CLUSTER_RESTS] = "quiet-cluster-rests: no shard moves",
         [RUN_WAIT_REMEMBERED_ENTITIES] = "remembered-entities: they run",
@@ -180,7 +181,7 @@ static void put_waits(const struct report *report, struct buf *text)
         const struct run_wait *wait = &report->waits[i];
 
         if (wait->times)
-            put(text, "waited    %s  %.1f s in the mean, %.1f s at most, %llu %% of its bound at most\n",
+            put(text, "waited    %s  %.1f s on average, %.1f s at most, %llu %% of its bound at most\n",
                 what[i],
                 (double)wait->ns / (double)wait->times / (double)SECOND,
                 (double)wait->ns_max / (double)SECOND,
@@ -203,8 +204,8 @@ void report_put(const struct report *report, struct buf *text)
         report->simulated_s / HOUR_S,
         report->cpu_s > 0 ? report->simulated_s / HOUR_S / report->cpu_s : 0);
     put_count(text, "events", report->events);
-    put_count(text, "lives of nodes", report->lives);
-    put_count(text, "of them not in the cluster when the faults were over", report->strays);
+    put_count(text, "incarnations of nodes", report->lives);
+    put_count(text, "outside the cluster after the faults", report->strays);
     buf_put_text(text, "\n");
     put_faults(report, text);
     put_effects(report, text);

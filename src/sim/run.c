@@ -1,4 +1,4 @@
-/* A run is made of options, and goes from phase to phase. */
+/* Creates a run from options, and leads it through its phases. */
 #include "sim/run_inside.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 /* ---- nodes ---- */
 
-/* By turns, so that there are leaders of roles to hear of. */
+/* Gives roles in turn, so that there are role leaders to hear of. */
 static void set_role(struct node_settings *settings)
 {
     static const char *const roles[] = { "even", "odd" };
@@ -29,7 +29,7 @@ static void set_role(struct node_settings *settings)
     settings->role_count = 1;
 }
 
-/* What the seed's options say of a life. */
+/* Applies the seed's options to an incarnation. */
 static void set_life(void *user, struct node_settings *settings)
 {
     struct run *run = user;
@@ -40,7 +40,7 @@ static void set_life(void *user, struct node_settings *settings)
     if (run->data)
         data_load_expiring(run->data, settings);
     if (!run->settings->looks_on)
-        settings->trace_level = TRACE_WARNING; /* more is made for who reads it */
+        settings->trace_level = TRACE_WARNING; /* more lines only for observers */
     else if (run->settings->is_verbose)
         settings->trace_level = TRACE_DEBUG;
     run->result->lives++;
@@ -53,7 +53,7 @@ uint64_t run_link_mean(const struct options *options)
            1000;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole run ---- */
 
 static void work_of_world(const struct run *run, struct run_work *work)
 {
@@ -232,7 +232,7 @@ static void make_world(struct run *run)
         .backend_delay = value[OPTION_STORE] * 1000,
         .pipe_size = (uint32_t)value[OPTION_PIPE],
         .give_up = value[OPTION_GIVE_UP] * SECOND,
-        .stores = (uint32_t)value[OPTION_CENTERS], /* a journal is of one data center */
+        .stores = (uint32_t)value[OPTION_CENTERS], /* each data center has its own journal */
         .byte_mode = value[OPTION_BYTE_MODE],
         .place = run->settings->place,
     };
@@ -253,7 +253,7 @@ static void make_world(struct run *run)
         run->store = store_of(run);
     if (value[OPTION_FOLLOWERS])
         run->follow = follow_of(run);
-    /* A downed node waits some of its leader's ticks for the others to hear of it. */
+    /* A downed node waits some ticks of its leader until the others have heard of it. */
     run->checks = checks_new(run->world,
                              CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
     check_live_handoff_limit(run->checks->live,
@@ -281,7 +281,7 @@ static void make_world(struct run *run)
         run->settings->looks_on(run->settings->user, run->world);
 }
 
-/* no-leak: a world that is gone keeps nothing. */
+/* no-leak: a freed world leaves no memory. */
 static void leaks(struct run_result *result, uint64_t before)
 {
     uint64_t now = mem_live();

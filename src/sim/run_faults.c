@@ -1,4 +1,4 @@
-/* The phases in which something goes wrong, from the first node's start to the choice of who lives on. */
+/* Runs the phases with faults, from the first node's start to the choice of the core. */
 #include "sim/run_inside.h"
 
 #include <stdio.h>
@@ -14,10 +14,12 @@
 #include "sim/workload_world.h"
 #include "sim/world.h"
 
-#define READ_MIN 5 /* majority-min-cap of what sharding keeps */
+#define READ_MIN 5 /* majority-min-cap of sharding's data */
 #define GENTLE_STORE (2 * MS)
-#define GENTLE_SHUTDOWN_MS 60000 /* the reference's: entities may take 10 s to stop, and slow links more */
-#define GENTLE_PARTED_MS 5000 /* the last words of who left come through a pipe that is full, on a slow link */
+/* Akka's default: entities may take 10 s to stop, and slow links more */
+#define GENTLE_SHUTDOWN_MS 60000
+/* last messages of a member that left pass a full pipe of a slow link */
+#define GENTLE_PARTED_MS 5000
 
 void run_form(struct run *run)
 {
@@ -27,7 +29,7 @@ void run_form(struct run *run)
                           "at the beginning, no agreement on the members");
 }
 
-/* A clean cut, before anything else goes wrong; who has ended is started again afterwards. */
+/* Starts with a clean partition before other faults. Ended nodes are started again afterwards. */
 void run_split(struct run *run)
 {
     struct rng rng = stream_rng(run->options->seed, STREAM_NEMESIS, RUN_SPLIT_INDEX);
@@ -49,7 +51,8 @@ void run_split(struct run *run)
                     settings.resolver.strategy.kind);
     split_cut(&run->split, run->world, false);
     split_fini(&run->split);
-    run->has_operator = true; /* where a strategy kept nobody, those who wait for each other begin again */
+    /* if the strategy kept no side, nodes that wait for each other restart */
+    run->has_operator = true;
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
         if (!cluster_lives(&run->cluster, i))
             cluster_start(&run->cluster, i);
@@ -59,8 +62,8 @@ void run_split(struct run *run)
                           "after the cut, no agreement on the members");
 }
 
-/* Nodes only leave and come back and are heard for a while after that, entities stop when they are told to, the store does not keep them
- * from it for so long that they are ended, and hand-offs had all the time that they needed. */
+/* Whether no fault explains a lost message: nodes only leave and return and are heard for a while,
+ * entities stop when told, storage is fast, and hand-offs had all the time they needed. */
 static bool is_gentle(const struct run *run, const struct schedule *schedule)
 {
     const struct check_coordinator_counts moves =
@@ -78,9 +81,8 @@ static bool is_gentle(const struct run *run, const struct schedule *schedule)
            !check_member_counts(run->checks->member).downed;
 }
 
-/* A shard stops when the markers are there, and they come behind all messages: none meets a home that is none any more. A region
- * whose time to shut down is over stops without them, and who was removed sends none: what is on its way yet is read, and its shard may
- * have gone. */
+/* A shard stops after all markers, which follow all messages, so no message meets a former home.
+ * But a region whose shutdown time is over stops without markers, and a removed node sends none. */
 static void judge_moves(struct run *run)
 {
     const struct check_message_counts messages =
@@ -91,16 +93,16 @@ static void judge_moves(struct run *run)
     run->result->is_gentle = true;
     if (moved)
         violation(run->verdict, "message-accounting", VERDICT_NO_NODE,
-                  "%llu messages ended because their shard moved, and nothing was wrong",
+                  "%llu messages ended because their shard moved, although no fault explains it",
                   (unsigned long long)moved);
     if (messages.lost_to_entities)
         violation(run->verdict, "message-accounting", VERDICT_NO_NODE,
-                  "%llu messages for entities were lost, and nodes only left and came back",
+                  "%llu messages for entities were lost, although nodes only left and came back",
                   (unsigned long long)messages.lost_to_entities);
 }
 
-/* Where every hand-off that was begun ended well, a region that had shards when its time was over, and had time enough, was not asked for
- * them. */
+/* If every hand-off succeeded, a region that still had shards after sufficient time was not asked
+ * for them. */
 static bool all_handed_off(struct run *run)
 {
     const struct check_coordinator_counts moves =
@@ -109,7 +111,7 @@ static bool all_handed_off(struct run *run)
     if (moves.left_over &&
         run->options->value[OPTION_SHUTDOWN] >= GENTLE_SHUTDOWN_MS)
         violation(run->verdict, "shutdown-completes", VERDICT_NO_NODE,
-                  "%llu regions had shards when their time was over, and nothing was wrong",
+                  "%llu regions had shards when their time was over, although no fault explains it",
                   (unsigned long long)moves.left_over);
     return !moves.forced;
 }
@@ -133,7 +135,7 @@ void run_safety(struct run *run)
         judge_moves(run);
 }
 
-/* A member that is up and takes commands. */
+/* Finds a member that is up and takes commands. */
 static uint32_t find_operator(const struct run *run)
 {
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
@@ -151,7 +153,7 @@ static void down_the_dead(struct run *run)
             cluster_down(&run->cluster, by, i);
 }
 
-/* As many as may come up at all, and as the resolver lets live when the others die. */
+/* Nodes that can come up at all, and that the resolver keeps when the others die. */
 static uint32_t least_core(const struct run *run)
 {
     const uint64_t *value = run->options->value;
@@ -164,7 +166,7 @@ static uint32_t least_core(const struct run *run)
                                                                       : least;
 }
 
-/* A drawn part of the nodes, with at least one that is a member. */
+/* Includes at least one member. */
 static void draw_core(struct run *run, bool *in_core)
 {
     uint32_t least = least_core(run);
@@ -188,7 +190,8 @@ static void draw_core(struct run *run, bool *in_core)
     run->result->core = size;
 }
 
-/* Who comes back from its disk has what it had when it died. A read of all the others but those who live on finds that alone. */
+/* A node that restarts from disk has its state as of its death. A majority read without the running
+ * core nodes finds only that. */
 static void judge_loss(struct run *run, const bool *in_core)
 {
     uint32_t size = run->result->core;
@@ -202,7 +205,7 @@ static void judge_loss(struct run *run, const bool *in_core)
 
 static bool nobody_ends(struct run *run, char *text, size_t size)
 {
-    (void)snprintf(text, size, "%u nodes are to end",
+    (void)snprintf(text, size, "%u nodes must still end",
                    checks_ending(run->checks));
     return !checks_ending(run->checks);
 }
@@ -216,8 +219,9 @@ static uint32_t count_living(const struct run *run, const bool *in)
     return living;
 }
 
-/* May the resolver be left alone with the others' death? It has to keep who lives on, and it waits for a picture that stays: those that come
- * back may change it for so long that it downs all. Of those that may, half are, so that operators are met beside resolvers, too. */
+/* Whether the resolver may handle the others' death alone. It must keep the survivors, and waits
+ * for a stable view, which restarting nodes may change for so long that it downs all. Half of the
+ * possible runs keep the operator. */
 static bool resolver_can(const struct run *run, bool agreed, uint32_t members,
                          const bool *in_core)
 {
@@ -245,8 +249,8 @@ static bool resolver_can(const struct run *run, bool agreed, uint32_t members,
            quiet_is_steady(run->options) && rng_below(&rng, 2);
 }
 
-/* member-convergence: who lives and was not downed is up, when the cluster has as many as it takes to be one, and nothing keeps it from taking members
- * in. They are crashed, so that nobody asks them later. */
+/* member-convergence: a live node that was not downed is up, if the cluster has enough nodes and
+ * nothing prevents a welcome. */
 static void judge_waiting(struct run *run)
 {
     uint64_t time = quiet_agree_bound(run->options);
@@ -259,14 +263,14 @@ static void judge_waiting(struct run *run)
         if (!cluster_waits_wrongly(&run->cluster, i, time))
             continue;
         violation(run->verdict, "member-convergence", i,
-                  "the faults are over, and it was not taken in for %llu s",
+                  "the faults are over, and it has waited %llu s to become a member",
                   (unsigned long long)((world_now(run->world) -
                                         run->checks->entries[i].started_at) /
                                        SECOND));
     }
 }
 
-/* Connections that hang one behind the other are given up one after the other: nothing was written to the later ones before. */
+/* Connections that hang in a chain fail one after the other. */
 static void wait_to_agree(struct run *run)
 {
     char text[VERDICT_TEXT_MAX];
@@ -279,8 +283,9 @@ static void wait_to_agree(struct run *run)
         run_until(run, world_now(run->world) + SECOND);
 }
 
-/* First who is dead is downed, so that the others work again; who leaves has its time. Then the others die, and are downed by the
- * operator or the resolver, then the core comes back: a node that is started while all others are dead begins a cluster. */
+/* First dead nodes are downed, and leaving nodes get their time. Then the others die and are downed
+ * by the operator or the resolver. The core restarts last: a node that starts while all others are
+ * dead founds a cluster. */
 void run_heal(struct run *run)
 {
     bool *in_core = mem_alloc(run->cluster.nodes * sizeof *in_core);
@@ -292,7 +297,8 @@ void run_heal(struct run *run)
     wait_to_agree(run);
     (void)run_until_holds(run, nobody_ends, "shutdown-completes",
                           2 * quiet_leave_bound(run->options),
-                          "when the faults are over, who leaves is gone"); /* found late before */
+                          /* some were detected late */
+                          "after the faults, leaving nodes have ended");
     run->has_operator = false;
     agreed = run_is_converged(run, text, sizeof text);
     members = count_living(run, NULL);

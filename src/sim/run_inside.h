@@ -1,7 +1,7 @@
-/* The inside of a run. Private to sim/.
+/* Declares the inside of a run. Private to sim/.
  *
- * run.c makes a run and goes from phase to phase; run_time.c lets its time pass; run_faults.c has the phases in which something
- * goes wrong, run_quiet.c those in which nothing does. */
+ * run.c creates a run and leads it through its phases. run_time.c lets time pass. run_faults.c has
+ * the phases with faults, run_quiet.c those without, run_work.c the counters. */
 #ifndef SHERD_SIM_RUN_INSIDE_H
 #define SHERD_SIM_RUN_INSIDE_H
 
@@ -12,16 +12,17 @@
 #include "sim/growth.h"
 #include "sim/run.h"
 
-#define RUN_REMEMBERED 64 /* entities of each type that is remembered */
-#define RUN_LATE_MS 5000 /* by so much a hand-off's timer may be late in a quiet cluster, and by an eighth: clocks are wrong */
-#define RUN_HEAL_INDEX 1 /* of the nemesis' streams: the plan has 0 */
+#define RUN_REMEMBERED 64 /* entities of each remembered type */
+/* most delay of a hand-off's timer in a quiet cluster, with an eighth for wrong clocks */
+#define RUN_LATE_MS 5000
+#define RUN_HEAL_INDEX 1 /* of the nemesis' streams; the schedule has 0 */
 #define RUN_RAISE_INDEX 2
 #define RUN_SPLIT_INDEX 3
 #define RUN_ALONE_INDEX 4
 
 struct run {
     const struct run_settings *settings;
-    uint32_t differed; /* the node that did not agree the last time */
+    uint32_t differed; /* the last node that did not agree */
     const struct options *options;
     struct run_result *result;
     struct world *world;
@@ -31,20 +32,20 @@ struct run {
     struct workload_world *load;
     struct data_load *data; /* null: no distributed data */
     struct kvstore_load *store; /* null: no N/R/W store */
-    struct follow_load *follow; /* null: nobody follows the cluster */
+    struct follow_load *follow; /* null: no followers */
     struct checks *checks;
-    struct growth growth; /* in the quiet */
+    struct growth growth; /* of the silent minute */
     struct split split;
     struct cluster cluster;
-    struct rng rng; /* of the heal phase */
-    struct rng raise_rng; /* of when downed nodes come back */
-    bool has_operator; /* who begins the cluster again when nobody is left of it */
-    bool has_begun_again; /* it did so: it crashed who waited */
-    uint64_t alone_since; /* no member lives; 0: one does */
+    struct rng rng;
+    struct rng raise_rng;
+    bool has_operator; /* restarts the cluster when no member is left */
+    bool has_begun_again; /* the operator has crashed waiting nodes */
+    uint64_t alone_since; /* since when no member lives; 0: one does */
 };
 
 /* run.c */
-uint64_t run_link_mean(const struct options *options); /* ns: above the least, or the least would be all */
+uint64_t run_link_mean(const struct options *options); /* ns above the least */
 
 /* run_work.c */
 void run_work_disk(struct disk_counters *sum, const struct disk_counters *more);
@@ -53,16 +54,17 @@ void run_work_own_disk(struct durable_counters *sum,
 
 /* run_time.c */
 bool run_is_over(const struct run *run);
-void run_pass(struct run *run, uint64_t time); /* ns, without faults and looks at rules */
-void run_until(struct run *run, uint64_t end); /* world's time; with the faults that come meanwhile */
-/* What must come about; text says what is missing. */
+void run_pass(struct run *run, uint64_t time); /* ns, without faults and checks */
+void run_until(struct run *run, uint64_t end); /* world's time; with the faults due meanwhile */
+/* A condition that must come true; text names the obstacle. */
 typedef bool run_condition(struct run *run, char *text, size_t size);
 bool run_is_converged(struct run *run, char *text, size_t size);
 bool run_is_coordinated(struct run *run, char *text, size_t size);
-/* Runs until that holds, or the time is over: then the violation says what was wanted, and what is missing. */
+/* Runs until the condition holds. At the bound reports a violation with `wanted` and the
+ * obstacle. */
 bool run_until_holds(struct run *run, run_condition *holds, const char *rule,
                      uint64_t bound, const char *wanted);
-/* It took from then until now; for a rule of RUN_WAIT_LIST. */
+/* Records the time from `since` for a rule of RUN_WAIT_LIST. */
 void run_waited(struct run *run, const char *rule, uint64_t since,
                 uint64_t bound);
 

@@ -1,4 +1,4 @@
-/* The phases in which nothing goes wrong any more: what must come about, and what must be left. */
+/* Runs the phases without faults, checks liveness, and restarts the cluster from disk. */
 #include "sim/run_inside.h"
 
 #include <stdio.h>
@@ -16,15 +16,16 @@
 #include "sim/workload_world.h"
 #include "sim/world.h"
 
-#define ROUND (100 * MS) /* between two looks while draining */
+#define ROUND (100 * MS) /* between two checks while draining */
 #define ROLL 32 /* entities of each type that must answer */
-#define FOLLOWED (30 * SECOND) /* mail of one node; followers begin to follow and end meanwhile */
+#define FOLLOWED (30 * SECOND) /* for mail inside a node; followers start and end meanwhile */
 #define SILENCE (60 * SECOND)
-#define GROWN_PIECES 64 /* pieces of memory more in the half of it that counts, and one for each pair */
-#define GROWN_BYTES 1024 /* of each */
-#define KVSTORE_SETTLE (120 * SECOND) /* a minute of asks that run out, and keys that move */
+/* pieces of memory that the counting steps may add, plus one for each pair */
+#define GROWN_PIECES 64
+#define GROWN_BYTES 1024 /* for each piece */
+#define KVSTORE_SETTLE (120 * SECOND) /* a minute until asks time out, and time for keys to move */
 
-/* Each type has its coordinator, all know it, and it has told all homes that they asked for before. */
+/* Each type has a coordinator that all know and that has answered all earlier requests. */
 static bool is_answered(struct run *run, char *text, size_t size)
 {
     checks_look_at_homes(run->checks);
@@ -32,7 +33,7 @@ static bool is_answered(struct run *run, char *text, size_t size)
            check_homes_answered(run->checks->homes, text, size);
 }
 
-/* homes-available, from when all agree on the members; homes are judged from here on. */
+/* homes-available, after all agree on the members. Homes are judged from here on. */
 static bool coordinates(struct run *run, const char *wanted)
 {
     check_homes_quiet(run->checks->homes, world_now(run->world), true);
@@ -43,7 +44,7 @@ static bool coordinates(struct run *run, const char *wanted)
     return true;
 }
 
-/* From here on nothing goes wrong. */
+/* No fault occurs from here on. */
 void run_liveness(struct run *run)
 {
     uint64_t bound = quiet_agree_bound(run->options) +
@@ -71,7 +72,7 @@ static bool is_settled(struct run *run, char *text, size_t size)
     return data_load_settled(run->data, text, size);
 }
 
-/* replica-convergence, then what value-integrity and no-lost-update say of what all have. */
+/* replica-convergence, then value-integrity and no-lost-update. */
 static void settle_data(struct run *run)
 {
     struct node_settings settings;
@@ -87,7 +88,7 @@ static void settle_data(struct run *run)
     else if (run_until_holds(run, is_settled, "replica-convergence",
                              data_load_bound(run->data, run->cluster.nodes,
                                              &settings.data),
-                             "replicas that hold the same"))
+                             "equal replicas"))
         data_load_judge(run->data);
 }
 
@@ -97,7 +98,7 @@ static bool is_remembered(struct run *run, char *text, size_t size)
                                  size);
 }
 
-/* remembered-entities: who is remembered is back without a message. */
+/* remembered-entities: they start without a message. */
 static void remembered(struct run *run, const char *wanted)
 {
     if (run->options->value[OPTION_REMEMBER])
@@ -119,7 +120,7 @@ static bool store_is_read(struct run *run, char *text, size_t size)
     return !kvstore_load_finals_missing(run->store);
 }
 
-/* store-one-answer, then store-no-lost-write; all that has to move to new replicas had its time meanwhile. */
+/* store-one-answer, then store-no-lost-write, with time between them for keys to move. */
 static void settle_store(struct run *run)
 {
     uint64_t way = run->options->value[OPTION_LINK_MIN] +
@@ -170,15 +171,15 @@ void run_drain(struct run *run)
     drain(run);
     if (run->follow)
         (void)run_until_holds(run, is_followed, "cluster-events", FOLLOWED,
-                              "followers of the cluster that have heard what is");
-    remembered(run, "all who are remembered live, and nobody else who might be");
+                              "followers that agree with their nodes");
+    remembered(run, "all remembered entities live, and no others of their types");
     if (run->data && !run_is_over(run) && !verdict_count(run->verdict))
         settle_data(run);
     if (run->store && !run_is_over(run) && !verdict_count(run->verdict))
         settle_store(run);
 }
 
-/* Two looks of every coordinator found nothing to move, nor was anything on its way. */
+/* Every coordinator found nothing to move twice, and no move was open. */
 static bool shards_rest(struct run *run, char *text, size_t size)
 {
     uint64_t rest = 2 * run->options->value[OPTION_REBALANCE] * MS +
@@ -189,9 +190,9 @@ static bool shards_rest(struct run *run, char *text, size_t size)
                             text, size);
 }
 
-#define TRIES 4 /* of a move whose home is slow */
+#define TRIES 4 /* of a move to a slow home */
 
-/* As long as it takes to move all shards one after the other; no world that is well comes near. */
+/* Time to move all shards one after the other, far above a healthy world's. */
 static uint64_t rest_bound(const struct options *options)
 {
     return quiet_drain_bound(options) +
@@ -200,9 +201,8 @@ static uint64_t rest_bound(const struct options *options)
            TRIES * CHECK_LIVE_TRIED_NS;
 }
 
-/* A minute in which nothing is asked. no-leak: no node grows all the time; by how much each pair of nodes and each node may is below
- * what one piece kept of each heartbeat would be. Where links are slower than the detectors are patient what is on its way is more than
- * that. */
+/* A minute without requests. no-leak: the limit for each node and pair of nodes is below one leaked
+ * piece for each heartbeat. If links are slower than the detectors tolerate, more is in flight. */
 static void silence(struct run *run, bool is_steady)
 {
     uint64_t nodes = run->cluster.nodes;
@@ -215,11 +215,11 @@ static void silence(struct run *run, bool is_steady)
                     sizeof text) &&
         is_steady)
         violation(run->verdict, "no-leak", VERDICT_NO_NODE,
-                  "in the quiet, what nodes keep grows: %s", text);
+                  "in the quiet phase, the memory of nodes grows: %s", text);
 }
 
-/* entities-answer, then quiet-cluster-rests. Where a slow heartbeat looks like a dead node, members are seen lost and back for ever, and that is gossiped: there
- * shards and coordinators alone must stay as they are. */
+/* entities-answer, then quiet-cluster-rests. If a slow heartbeat looks like a dead node, members
+ * seem lost and back forever; then only shards and coordinators must rest. */
 void run_roll_call(struct run *run)
 {
     struct check_live *live = run->checks->live;
@@ -234,9 +234,9 @@ void run_roll_call(struct run *run)
                    workload_world_roll_time(run->load));
     run_until(run, world_now(run->world) + quiet_settle_bound(run->options));
     if (!run_until_holds(run, shards_rest, "quiet-cluster-rests", rest_bound(run->options),
-                         "in the quiet, shards stay where they are"))
+                         "in the quiet phase, shards stay where they are"))
         return;
-    if (is_steady) /* who sees members lost and back moves nothing */
+    if (is_steady) /* a node that sees members lost and back moves nothing */
         check_balance_judge(run->verdict, run->world, run->options);
     check_live_still(live, true);
     if (is_steady)
@@ -256,7 +256,7 @@ static bool is_kept(struct run *run, char *text, size_t size)
     return data_load_is_kept(run->data, text, size);
 }
 
-/* no-lost-update: what was acknowledged of durable keys, and by now is everywhere. */
+/* no-lost-update of durable keys. */
 static void kept(struct run *run)
 {
     if (run->data && run->options->value[OPTION_DATA_DURABLE])
@@ -265,7 +265,7 @@ static void kept(struct run *run)
                               "after the restart of everything all durable keys");
 }
 
-/* While nobody lives. */
+/* Call it while no node runs. */
 static void change_shards(struct run *run)
 {
     uint32_t shards = (uint32_t)run->options->value[OPTION_SHARDS_AFTER];
@@ -277,7 +277,7 @@ static void change_shards(struct run *run)
     check_remember_shards(workload_world_remember(run->load), shards);
 }
 
-/* Everything ends at once, and comes back from what is stored. */
+/* Ends all nodes at once, and restarts them from their storage. */
 void run_restart(struct run *run)
 {
     bool is_durable = run->options->value[OPTION_DATA_DURABLE] ||
@@ -293,7 +293,7 @@ void run_restart(struct run *run)
     check_homes_quiet(run->checks->homes, world_now(run->world), false);
     for (uint32_t i = 0; i < run->cluster.nodes; i++) {
         lived[i] = cluster_lives(&run->cluster, i);
-        if (lived[i] && is_durable) /* what is not synced is lost everywhere */
+        if (lived[i] && is_durable) /* everything unsynced is lost everywhere */
             world_crash_as(run->world, i, WORLD_DARK);
         else if (lived[i])
             world_crash(run->world, i);
@@ -317,7 +317,7 @@ void run_restart(struct run *run)
                      "after the restart of everything, no coordinator that all know and that tells all homes"))
         return;
     workload_world_quiet(run->load, true);
-    remembered(run, "after the restart of everything all who are remembered live");
+    remembered(run, "after the restart of everything all remembered entities live");
     kept(run);
     if (run_is_over(run))
         return;

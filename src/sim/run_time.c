@@ -1,4 +1,4 @@
-/* Time passes: faults come, who has ended is started again, counters are looked at. */
+/* Lets time pass: faults happen, ended nodes are restarted, counters are sampled. */
 #include "sim/run_inside.h"
 
 #include <string.h>
@@ -13,10 +13,10 @@
 #include "sim/workload_world.h"
 #include "sim/world.h"
 
-#define SAMPLE (5 * SECOND) /* between two looks at the nodes' counters */
-#define LOOK (500 * MS) /* between two looks at whether a condition holds */
-#define ALONE (60 * SECOND) /* how long no member lives before somebody does something */
-#define RAISE_ODDS 8 /* one in so many at each look: after 40 s in the mean */
+#define SAMPLE (5 * SECOND) /* between two samples of the nodes' counters */
+#define LOOK (500 * MS) /* between two checks of a condition */
+#define ALONE (60 * SECOND) /* time without a live member until the operator acts */
+#define RAISE_ODDS 8 /* one in so many at each look: after 40 s on average */
 
 static void sample_store(struct run *run)
 {
@@ -55,8 +55,8 @@ static bool has_member(const struct run *run)
     return false;
 }
 
-/* When all members are dead, or have left, those that wait to be taken in wait for ever: the operator restarts them, and the
- * first one begins a cluster. */
+/* When all members have ended, joining nodes would wait forever. The operator restarts them, and
+ * the first founds a cluster. */
 static void begin_again(struct run *run)
 {
     bool *lived;
@@ -92,8 +92,8 @@ static bool is_raised(const struct run *run, const struct world_node *place)
              run->options->value[OPTION_RESOLVER] == RESOLVER_ALL));
 }
 
-/* Whoever was downed, or found no cluster in time, and has ended is started again some time later, as by a supervisor: nobody else
- * knows of it. Those that a death of others may end are so until there is nobody to die any more. */
+/* Restarts nodes that were downed or found no cluster, like a supervisor. Nodes that may end
+ * because another one dies are restarted until no node dies any more. */
 static void raise_ended(struct run *run)
 {
     for (uint32_t i = 0; i < run->cluster.nodes; i++)

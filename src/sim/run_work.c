@@ -1,4 +1,4 @@
-/* The work of runs: added up and told. */
+/* Adds up and prints the work of runs. */
 #include "sim/run_inside.h"
 
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 
 #include "sim/report.h"
 
-/* Both are structs of counters of 64 bits and of nothing else. */
+/* Both structs hold only counters of 64 bits. */
 static void add_all(void *sum, const void *more, size_t size)
 {
     uint64_t *to = sum;
@@ -56,8 +56,8 @@ const char *run_work_starved(const struct run_work *work)
     uint64_t asked = store->gets + store->puts + store->deletes;
 
     if (!messages->sent && !answered && !asked)
-        return "nobody sent anything";
-    /* Handlers fail because messages told them to: those did arrive. */
+        return "no messages were sent";
+    /* A handler that fails on command did get its message. */
     if (is_starved(messages->sent,
                    messages->delivered +
                        messages->undelivered[SHERD_REASON_HANDLER_FAILED]))
@@ -81,7 +81,7 @@ static void put(struct buf *text, const char *name, uint64_t number)
     buf_put_text(text, number_text(number, digits, sizeof digits));
 }
 
-/* One line for each reason that was met. */
+/* Prints one line for each reason that occurred. */
 static void put_reasons(struct buf *text, const uint64_t *undelivered)
 {
     for (int i = 0; i < SHERD_REASON_COUNT; i++) {
@@ -104,7 +104,7 @@ static void put_kinds(const struct run_work *work, struct buf *text)
     put(text, "one node from all", kinds->isolated);
     put(text, "two from each other", kinds->pair);
     put(text, "zombies", kinds->zombies);
-    put(text, "of them asleep", kinds->asleep);
+    put(text, "zombies paused", kinds->asleep);
     put(text, "restarts within 30 s", kinds->soon);
     put(text, "byte mode", work->byte_modes);
     buf_put_text(text, "\ndisk    ");
@@ -115,7 +115,7 @@ static void put_kinds(const struct run_work *work, struct buf *text)
     put(text, "power losses", disk->power_losses);
     put(text, "torn", disk->torn);
     put(text, "sectors lost", disk->sectors_lost);
-    put(text, "claims and events of former owners refused", work->journal.fenced);
+    put(text, "refused claims and events of former owners", work->journal.fenced);
     put(text, "outcomes unknown", work->journal.unknown);
     buf_put_text(text, "\ndurable ");
     put(text, "stalls", own->stalls);
@@ -139,8 +139,8 @@ static void put_cluster(const struct run_work *work, struct buf *text)
     put(text, "joined", work->members.joined);
     put(text, "downed", work->members.downed);
     put(text, "removed", work->members.removed);
-    put(text, "leaders acted", work->members.actions);
-    put(text, "who has seen judged", work->seen.judged);
+    put(text, "leader actions", work->members.actions);
+    put(text, "convergence judged", work->seen.judged);
     put(text, "excused", work->seen.excused);
     buf_put_text(text, "\nshards  ");
     put(text, "coordinators", shards->active);
@@ -153,7 +153,7 @@ static void put_cluster(const struct run_work *work, struct buf *text)
     put(text, "forced", shards->forced);
     put(text, "stale directives refused", shards->stale);
     buf_put_text(text, "\nentities");
-    put(text, "overlaps with who was given up", work->entities.overlaps);
+    put(text, "overlaps with excluded nodes", work->entities.overlaps);
     (void)snprintf(line, sizeof line, "  the longest %.1f s\n",
                    (double)work->entities.overlap_ns_max / 1e9);
     buf_put_text(text, line);
@@ -169,7 +169,7 @@ static void put_load(const struct workload_counts *load, struct buf *text)
     put(text, "watches", load->watches);
     put(text, "timers", load->timers);
     put(text, "calls", load->calls);
-    put(text, "passed on", load->calls_passed);
+    put(text, "forwarded", load->calls_passed);
     put(text, "stopped", load->calls_stopped);
 }
 
@@ -198,7 +198,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "records", work->remembered.records);
     put(text, "bases", work->remembered.bases);
     put(text, "starts", work->remembered.starts);
-    put(text, "judged in the quiet", work->remembered.judged);
+    put(text, "judged in the quiet phase", work->remembered.judged);
     buf_put_text(text, "\ndata    ");
     put(text, "updates", data->ops[DATA_OP_UPDATE]);
     put(text, "reads", data->ops[DATA_OP_READ]);
@@ -210,7 +210,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "judged by quorum", data->quorums);
     put(text, "looked up", data->firm);
     put(text, "compared with disks", data->disks);
-    put(text, "found again on disks", data->kept);
+    put(text, "recovered from disks", data->kept);
     put(text, "durable", data->durable);
     put(text, "forgotten", data->forgotten);
     buf_put_text(text, "\nstore   ");
@@ -225,13 +225,13 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "siblings", store->siblings);
     put(text, "judged by quorum", store->quorums);
     put(text, "found before", store->again);
-    put(text, "there in the end", store->finals);
+    put(text, "present at the end", store->finals);
     buf_put_text(text, "\nfollow  ");
     put(text, "followers", follow->followers);
     put(text, "states", follow->states);
     put(text, "unasked", follow->unasked);
     put(text, "changes", follow->changes);
-    put(text, "compared with what was heard", follow->again);
+    put(text, "compared with events", follow->again);
     put(text, "with memberships", follow->compared);
     put(text, "ends", follow->ends);
     buf_put_text(text, "\n");

@@ -1,4 +1,4 @@
-/* Lines of faults, read and written by one table of verbs. */
+/* Reads and writes lines of faults by one table of verbs. */
 #include "sim/schedule.h"
 
 #include <stdarg.h>
@@ -77,7 +77,7 @@ static bool is_digit(uint8_t byte)
     return byte >= '0' && byte <= '9';
 }
 
-/* A number with up to nine decimals, times a unit. */
+/* Reads a number with up to nine decimals, times a unit. */
 static bool take_time(struct slice *text, uint64_t *ns)
 {
     uint64_t whole = 0, part = 0, scale = 1;
@@ -182,7 +182,7 @@ static void put(struct buf *text, const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    (void)vsnprintf(part, sizeof part, format, arguments); /* fits */
+    (void)vsnprintf(part, sizeof part, format, arguments);
     va_end(arguments);
     buf_put_text(text, part);
 }
@@ -323,7 +323,7 @@ static bool take_byte(struct slice *text, char byte)
     return true;
 }
 
-/* "1,3-5" or "*": into a set by way of one flag for each node, so that it comes out ascending. */
+/* Reads "1,3-5" or "*" into a set, over one flag for each node, so that it is ascending. */
 static bool take_nodes(struct slice *text, struct fault_nodes *nodes)
 {
     bool has[SCHEDULE_NODES_MAX] = { false };
@@ -380,7 +380,7 @@ static bool read_time(struct reader *reader, const char *before, uint64_t *ns)
     return true;
 }
 
-/* What a sign and a unit or a letter mark: x100, +3s, 950000ppm. */
+/* Reads an amount that a sign, unit or letter marks: x100, +3s, 950000ppm. */
 static bool read_amount(struct reader *reader, uint32_t parts,
                         struct fault *fault)
 {
@@ -472,7 +472,7 @@ static bool read_line(struct reader *reader, uint64_t after,
     return true;
 }
 
-/* The next line without its comment. */
+/* Takes the next line without its comment. */
 static struct slice take_line(struct slice *text)
 {
     const uint8_t *end = memchr(text->data, '\n', text->size);
@@ -520,14 +520,14 @@ bool schedule_read(struct schedule *schedule, struct slice text, char *error,
     return true;
 }
 
-/* ---- whose nodes ---- */
+/* ---- nodes ---- */
 
 static uint32_t highest_of(const struct fault_nodes *nodes)
 {
     return nodes->count ? nodes->items[nodes->count - 1] : 0; /* ascending */
 }
 
-/* "": each node is there. */
+/* Sets text to "" if each node exists. */
 static void misfit(const struct fault *fault, uint32_t nodes, char *text,
                    size_t size)
 {

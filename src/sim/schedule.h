@@ -1,13 +1,13 @@
-/* The faults of a run as an explicit list: what the nemesis draws, what a replay reads, what shrinking cuts down.
+/* Defines the faults of a run as a list, which the nemesis draws, a replay reads and shrinking
+ * shortens.
  *
- * One line each, in order of time, which counts from the end of the forming of the cluster:
+ * The text has one line for each fault, in order of time from the end of the forming phase:
  *
- *   at 12m3.5s crash 3
- *   at 12m20s start 3
- *   at 14m cut 1,2<>3-5 control for 30s
+ *     at 12m3.5s crash 3
+ *     at 12m20s start 3
+ *     at 14m cut 1,2<>3-5 control for 30s
  *
- * Empty lines and what follows a # are skipped. docs/man/sherd-sim.1 lists the verbs. What schedule_put writes, schedule_read
- * reads back as the same. */
+ * Empty lines and text after a # are skipped. docs/man/sherd-sim.1 lists the verbs. */
 #ifndef SHERD_SIM_SCHEDULE_H
 #define SHERD_SIM_SCHEDULE_H
 
@@ -23,7 +23,7 @@
 #define SCHEDULE_TIME_MAX (UINT64_C(30) * 86400 * 1000000000)
 #define SCHEDULE_ERROR_MAX 160 /* bytes of an error's text with its zero */
 
-/* What follows a verb, in this order. */
+/* The parameters of a verb, in this order. */
 enum fault_part {
     FAULT_NODE = 1,     /* "3" */
     FAULT_PATHS = 2,    /* "1,2>3-5", both ways "1,2<>3-5"; "*" is every node */
@@ -31,7 +31,7 @@ enum fault_part {
     FAULT_ZOMBIE = 8,   /* nothing, or "zombie" */
     FAULT_FACTOR = 16,  /* "x100" */
     FAULT_SHIFT = 32,   /* "+1h" or "-1h" */
-    FAULT_RATE = 64,    /* "950000ppm": of the right rate */
+    FAULT_RATE = 64,    /* "950000ppm" of the exact rate */
     FAULT_BY = 128,     /* "by 2s" */
     FAULT_EVERY = 256,  /* "every 5s" */
     FAULT_FOR = 512,    /* "for 30s" */
@@ -74,7 +74,7 @@ enum fault_verb {
 struct fault_nodes {
     uint32_t *items; /* ascending, each once */
     uint32_t count;
-    bool all; /* every node; then items is empty */
+    bool all; /* every node; items is empty */
 };
 
 struct fault {
@@ -85,40 +85,41 @@ struct fault {
     bool both_ways;
     uint32_t streams; /* a set of enum net_streams */
     bool zombie;
-    int64_t amount; /* the factor, the shift in ns, the rate in ppm, `by` in ns */
+    int64_t amount; /* the factor, the shift in ns, the rate in ppm, or `by` in ns */
     uint64_t every; /* ns */
     uint64_t length; /* ns */
-    uint32_t line; /* of the text that it was read from; 0: of none */
+    uint32_t line; /* of the text that was read; 0: none */
 };
 
-/* Zero is an empty one. */
+/* Zero is an empty schedule. */
 struct schedule {
-    VEC(struct fault) faults; /* in order of time; those of one time in order of lines */
+    VEC(struct fault) faults; /* in order of time, then of lines */
 };
 
 void schedule_fini(struct schedule *schedule);
-/* Adds a fault behind those of its time; given. */
+/* After those of the same time; given. */
 void schedule_add(struct schedule *schedule, struct fault fault);
 void fault_fini(struct fault *fault);
-struct fault fault_copy(const struct fault *fault); /* the caller's */
-void fault_put(const struct fault *fault, struct buf *text); /* its line, without an end */
+struct fault fault_copy(const struct fault *fault);
+void fault_put(const struct fault *fault, struct buf *text); /* its line, without line end */
 void schedule_put(const struct schedule *schedule, struct buf *text); /* lines */
-/* Reads lines into an empty schedule. False with "line 7: what is wrong" in error (size SCHEDULE_ERROR_MAX is enough); the
- * schedule is empty then. */
+/* Reads lines into an empty schedule. False with "line 7: the fault" in error (size
+ * SCHEDULE_ERROR_MAX); then the schedule is empty. */
 bool schedule_read(struct schedule *schedule, struct slice text, char *error,
                    size_t size);
-/* Whether a run of so many nodes has those of each fault, and two where a way leads. False with "line 7: what is wrong" in error. */
+/* Whether a run of so many nodes has those that faults name, and two for paths. False with "line 7:
+ * the fault" in error. */
 bool schedule_fits(const struct schedule *schedule, uint32_t nodes, char *error,
                    size_t size);
-/* Takes out the nodes that a run of so many has not, and faults that are left without any. It fits then, if it did with more. */
+/* Removes nodes that a run of so many does not have, and faults without nodes. */
 void schedule_clip(struct schedule *schedule, uint32_t nodes);
 const char *fault_verb_name(enum fault_verb verb);
 uint32_t fault_verb_parts(enum fault_verb verb); /* a set of enum fault_part */
 
-/* "1h02m11.4s" for a person, exact to the ns, into text (size TIME_TEXT_MAX is enough); returns text. */
+/* Writes "1h02m11.4s", exact to the ns, into text (size TIME_TEXT_MAX). Returns text. */
 #define TIME_TEXT_MAX 40
 char *time_text(uint64_t ns, char *text, size_t size);
-/* Reads what time_text writes: numbers with h, m, s, ms, us, ns. False when it is none or longer than SCHEDULE_TIME_MAX. */
+/* Reads the format of time_text. False if malformed or above SCHEDULE_TIME_MAX. */
 bool time_parse(struct slice text, uint64_t *ns);
 
 #endif

@@ -1,5 +1,6 @@
-/* Where nodes that look for their seed nodes find them: what the world's owner says, some time after they asked, or nothing. A node
- * asks one at a time; of one that ends meanwhile the answer is dropped. */
+/* Answers nodes that look for their seed nodes, with the addresses of the world's owner or with
+ * nothing, after a delay. A node has one look-up at a time. If it ends meanwhile, the answer is
+ * dropped. */
 #include "sim/inside.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "sim/streams.h"
 
 #define FIND_MEAN (50 * MS)
-#define FAILURES 16 /* one in so many */
+#define FAILURES 16 /* one look-up in so many */
 
 void world_finds(struct world *world, world_find *find, void *arg)
 {

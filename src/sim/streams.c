@@ -1,4 +1,4 @@
-/* Seeds are mixed by splitmix64's steps, as in rng_init, once for each part. */
+/* Mixes the seed of a stream with the steps of splitmix64, as rng_init does, once for each part. */
 #include "sim/streams.h"
 
 static uint64_t mix(uint64_t value)
@@ -23,7 +23,8 @@ uint64_t stream_delay(struct rng *rng, uint64_t min, uint64_t mean)
     uint64_t drawn = rng_next(rng) | 1;
     uint64_t zeros = (uint64_t)__builtin_clzll(drawn);
     uint64_t part = zeros < 63 ? drawn << (zeros + 1) >> 48 : 0;
-    /* -log2 of a number from 0 to 1 in 16.16 bits, straight between powers of two; its mean is 1.5. */
+    /* -log2 of a number from 0 to 1 in 16.16 bits, linear between powers of two; its mean is
+     * 1.5. */
     uint64_t bits = (zeros << 16) + 65536 - part;
 
     if (mean <= min)

@@ -1,7 +1,7 @@
-/* Streams of randomness: one for each purpose and thing, all from the world's seed.
+/* Derives streams of random numbers from the world's seed, one for each purpose and thing.
  *
- * What one stream gives does not depend on how much was drawn from another: taking one fault out of a plan does not change
- * what else is drawn, so that a failing run can be made smaller. */
+ * A stream does not depend on draws from another. So a failing run can be shrunk: removing a fault
+ * changes no other draw. */
 #ifndef SHERD_SIM_STREAMS_H
 #define SHERD_SIM_STREAMS_H
 
@@ -11,11 +11,11 @@
 
 enum stream_purpose {
     STREAM_SCHEDULING, /* ties and short waits */
-    STREAM_PATH,       /* index: the node's that sends */
-    STREAM_NODE,       /* index: the node's; uids and seeds of its lives */
+    STREAM_PATH,       /* index: the sending node's */
+    STREAM_NODE,       /* index: the node's; uids and seeds */
     STREAM_MAIL,       /* index: the node's, as the next */
-    STREAM_FATE,       /* what a crash leaves behind */
-    STREAM_DISK,       /* index: as its owner likes, as the next */
+    STREAM_FATE,       /* effects of crashes */
+    STREAM_DISK,       /* index: the owner's choice, as the next */
     STREAM_WORKLOAD,
     STREAM_NEMESIS,
     STREAM_KNOBS,
@@ -24,15 +24,15 @@ enum stream_purpose {
     STREAM_DURABLE,
     STREAM_DATA,
     STREAM_VERSIONS, /* the workload of the N/R/W store */
-    STREAM_SEEDS, /* index: the node's that looks for seed nodes, and those above all: their owner's */
-    STREAM_FOLLOW, /* index: the node's whose actors follow the cluster, and those above all: whose entities do */
+    STREAM_SEEDS, /* index: the looking node's; a higher one for its owner */
+    STREAM_FOLLOW, /* index: the node's, for its actors; a higher one for entities */
 };
 
 struct rng stream_rng(uint64_t seed, enum stream_purpose purpose,
                       uint64_t index);
 
-/* A delay of at least `min` ns whose mean is `mean`: what is above min falls off exponentially, at most 43 times its mean. Whole
- * numbers only; mean at most an hour. */
+/* Returns a delay of at least `min` ns with the mean `mean`. The part above min is exponential, at
+ * most 43 times its mean. Integers only; mean at most an hour. */
 uint64_t stream_delay(struct rng *rng, uint64_t min, uint64_t mean);
 
 #endif

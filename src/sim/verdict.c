@@ -1,4 +1,4 @@
-/* A table with a row for each broken invariant. */
+/* Implements a table with a row for each broken invariant. */
 #include "sim/verdict.h"
 
 #include <inttypes.h>
@@ -11,8 +11,8 @@
 struct verdict {
     uint64_t seed;
     const uint64_t *now;
-    const uint64_t *events; /* null: not known */
-    verdict_listener *listener; /* null: nobody */
+    const uint64_t *events; /* null: unknown */
+    verdict_listener *listener; /* null: none */
     void *user;
     uint32_t count;
     struct violation violations[VERDICT_INVARIANTS_MAX];
@@ -72,7 +72,7 @@ void violation(struct verdict *verdict, const char *invariant, uint32_t node,
     row->count = 1;
     va_start(arguments, format);
     (void)vsnprintf(row->text, sizeof row->text, format,
-                    arguments); /* a cut text will do */
+                    arguments); /* may be cut */
     va_end(arguments);
     if (verdict->listener)
         verdict->listener(verdict->user, row);
@@ -118,6 +118,6 @@ char *failure_line(uint64_t seed, const struct violation *violation,
                    "m%02" PRIu64 ".%" PRIu64 "s%s node=%s : %s",
                    seed, violation->invariant, tenths / 36000,
                    tenths / 600 % 60, tenths / 10 % 60, tenths % 10, event,
-                   node, violation->text); /* a cut line will do */
+                   node, violation->text); /* may be cut */
     return line;
 }

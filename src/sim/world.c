@@ -1,4 +1,5 @@
-/* The loop: the earliest event is carried out; machines get their turns; what they want is done. */
+/* Runs the loop of a world: takes the earliest event, gives machines their turns, and carries out
+ * their requests. */
 #include "sim/inside.h"
 
 #include <stdio.h>
@@ -10,15 +11,15 @@
 #include "sim/bound.h"
 #include "sim/streams.h"
 
-#define TURN_SOON 2000 /* ns at most, from an input to its turn */
+#define TURN_SOON 2000 /* most ns from an input to its turn */
 #define TURNS_AT_ONCE 8 /* one input of so many waits for its turn */
 #define TURN_AGAIN 1000 /* ns to the next turn of a machine that has more to do */
 #define TURN_COST 10000 /* ns of a slow node's turn, times its slowness */
-#define INPUT_COST 1000 /* ns of each input of it */
-#define MAIL_KEPT_MAX 16 /* room in a channel */
+#define INPUT_COST 1000
+#define MAIL_KEPT_MAX 16 /* initial capacity of a channel */
 #define CACHE_LINE FETCH_LINE
-#define SITE_AHEAD 256 /* bytes of a site that are asked for before its time */
-#define CROWD 64 /* nodes of which a cache does not hold all */
+#define SITE_AHEAD 256 /* bytes fetched ahead */
+#define CROWD 64 /* nodes; more do not fit into a cache */
 
 static uint64_t mix(uint64_t value)
 {
@@ -64,13 +65,14 @@ void worker_turn_at(struct world *world, struct worker *worker, uint64_t at)
     struct event *event = &worker->event;
 
     if (at <= worker->busy_to)
-        at = worker->busy_to + 1; /* behind the inputs that wait for its end */
+        at = worker->busy_to + 1; /* after the inputs that wait for the end of the turn */
     if (event->place == EVENT_PARKED || (event->place && event->at <= at))
         return;
     events_put(&world->events, event, at);
 }
 
-/* As a thread that has waited for an input: mostly it goes on at once, and sometimes something else comes in between. */
+/* Acts like a waiting thread: mostly its turn follows at once; sometimes something else comes
+ * first. */
 void worker_touched(struct world *world, struct worker *worker)
 {
     uint64_t drawn;
@@ -86,7 +88,7 @@ void worker_touched(struct world *world, struct worker *worker)
         worker_turn_at(world, worker, world->now + 1 + drawn % TURN_SOON);
 }
 
-/* That happens seldom. */
+/* Rare, so a linear search is enough. */
 static void refuse_conn(struct world *world, struct site *site, uint64_t conn)
 {
     for (uint32_t i = 0; i < site->in.count; i++) {
@@ -170,7 +172,7 @@ void worker_carry_out(struct world *world, struct worker *worker)
 
     while (machine_next_want(worker->machine, &want))
         carry_out_one(world, worker, &want);
-    /* A heartbeat goes to nine others: one pipe's memory is waited for instead of each one's. */
+    /* A heartbeat goes to nine peers. One pass fetches the memory of all their pipes. */
     for (uint32_t i = 0; i < worker->writing.count; i++)
         if ((pipe = link_pipe(worker, worker->writing.items[i]))) {
             __builtin_prefetch(pipe, 1);
@@ -178,7 +180,7 @@ void worker_carry_out(struct world *world, struct worker *worker)
         }
     for (uint32_t i = 0; i < worker->writing.count; i++) {
         pipe = link_pipe(worker, worker->writing.items[i]);
-        if (!pipe || !pipe->is_connected) /* it was closed since, and perhaps opened anew */
+        if (!pipe || !pipe->is_connected) /* closed since, perhaps opened again */
             continue;
         pipe->wants_write = true;
         pipe_write(world, pipe);
@@ -302,7 +304,7 @@ static void mail(struct world *world, struct channel *channel)
 
 /* ---- the loop ---- */
 
-/* The event is parked when its site does not run. */
+/* Parks the event if its site does not run. */
 static bool waits(struct site *site, struct event *event)
 {
     if (!site->face.is_paused)
@@ -387,7 +389,7 @@ static void happen(struct world *world, struct event *event)
         call = (struct call *)(void *)event;
         call->function(world, call->arg);
         mem_free(call);
-        backend_arm(world); /* it may have done something to it */
+        backend_arm(world); /* the call may have used a backend */
         break;
     }
 }
@@ -403,8 +405,8 @@ static void turn_ready(struct world *world)
     turn(world, worker);
 }
 
-/* Asks for the memory of what comes next while this is carried out: with many nodes little of it is in a cache. Each step needs what the
- * one before it has asked for, so each has an event's time to come. */
+/* Fetches the memory of the next events, which a cache does not hold in large worlds. Each step
+ * needs the result of the one before, so each event takes several passes. */
 static void fetch_piece(struct pipe *pipe)
 {
     if (pipe->there.fetched++) {
@@ -449,7 +451,7 @@ void world_run(struct world *world, uint64_t duration)
     uint64_t end = world->now + duration;
     struct event *event;
 
-    backend_arm(world); /* somebody may have done something to it */
+    backend_arm(world); /* the caller may have used a backend */
     turn_ready(world);
     while ((event = events_take(&world->events, end))) {
         if (event->at > world->now)
@@ -484,16 +486,16 @@ void world_at(struct world *world, uint64_t at, world_call *function,
     events_put(&world->events, &call->event, at);
 }
 
-/* ---- birth and end ---- */
+/* ---- start and end ---- */
 
-/* bounded-buffers: of the node whose machine runs. */
+/* bounded-buffers: reports the node whose machine runs. */
 static void over_bound(void *user, const char *what, uint64_t held,
                        uint64_t most)
 {
     struct world *world = user;
 
     violation(world->verdict, "bounded-buffers", world->place->node,
-              "%s: %llu, at most %llu may be", what, (unsigned long long)held,
+              "%s: %llu, the limit is %llu", what, (unsigned long long)held,
               (unsigned long long)most);
 }
 
@@ -521,7 +523,7 @@ struct world *world_new(const struct world_settings *settings)
     world->verdict = verdict_new(own->seed, &world->now);
     verdict_counts_events(world->verdict, &world->events_done);
     world->traces = getenv("WORLD_TRACE") != NULL;
-    /* Two ways and, of a write, two operations of the disk. */
+    /* A write takes two ways and two disk operations. */
     disk.latency_mean = own->backend_delay / 4;
     own->stores = own->stores ? own->stores : 1;
     world->stores = mem_alloc(own->stores * sizeof *world->stores);

@@ -1,4 +1,4 @@
-/* What tests do to a world, and ask of it. */
+/* Carries out commands of tests, and answers their questions about nodes. */
 #include "sim/inside.h"
 
 #include <stdio.h>
@@ -110,7 +110,7 @@ struct node_settings world_node_settings(struct world *world, uint32_t index,
     settings.identity.node.uid = rng_next(rng) >> 1 | 1;
     settings.seed = rng_next(rng);
     (void)snprintf(settings.identity.node.address.host, HOST_MAX, "n%u",
-                   index); /* fits */
+                   index);
     return settings;
 }
 
@@ -175,7 +175,7 @@ void world_slow(struct world *world, uint32_t index, uint32_t factor)
     world_site(world, index)->slow = factor;
 }
 
-/* What a machine waits for comes at another time of the world. */
+/* Sets the next turns anew after a change of a clock. */
 static void look_again(struct world *world, struct site *site)
 {
     for (uint32_t i = 0; site->face.node && i < site->machines; i++)
@@ -240,9 +240,9 @@ bool world_node_ended(struct world *world, void *index)
     return world_node(world, *(uint32_t *)index)->has_ended;
 }
 
-/* ---- from outside actors ---- */
+/* ---- commands from outside ---- */
 
-/* No machine has mail for itself: it comes by that channel, which rests with the node. */
+/* Uses the machine's channel to itself, which nothing else uses and which pauses with the node. */
 static void give_later(struct world *world, struct site *site, uint32_t to,
                        struct mail mail)
 {
@@ -341,7 +341,7 @@ void world_down(struct world *world, uint32_t node, uint32_t which)
          node_mail_command(NODE_DOWN, &world_site(world, which)->address));
 }
 
-/* ---- looking ---- */
+/* ---- status and observers ---- */
 
 void status_add(struct site *site, struct status_part *part)
 {
@@ -353,7 +353,7 @@ void status_add(struct site *site, struct status_part *part)
     for (uint32_t i = 0; i < SHERD_COUNTER_COUNT; i++)
         sum->counters[i] += add->counters[i];
     sum->delivered += add->delivered;
-    sum->held_max += add->held_max; /* as host/ does: each region's own */
+    sum->held_max += add->held_max; /* each region's own, as in host/ */
     sum->held_total += add->held_total;
     sum->fenced += add->fenced;
     sum->events += add->events;
@@ -392,7 +392,7 @@ static struct sherd_status ask_status(struct world *world, uint32_t index,
         struct worker *worker = &site->workers[i];
 
         part->is_brief = is_brief;
-        life_facts(world, worker); /* of inputs that it has had no turn for: they are counted already */
+        life_facts(world, worker); /* the status already counts inputs that had no turn yet */
         machine_mail(worker->machine, site_runs(world, site),
                      &mail, 1);
         worker_carry_out(world, worker);

@@ -1,4 +1,4 @@
-/* The catalogue as a table, and the choice. */
+/* Keeps the catalogue of bugs as a table, and the choice. */
 #include "sim/zoo.h"
 
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-/* Read and counted at every ZOO point; with the cores that have none never. */
+/* Every ZOO point reads and counts them. Cores without ZOO points never do. */
 extern enum zoo_mutant zoo_chosen;
 extern uint64_t zoo_met;
 enum zoo_mutant zoo_chosen;

@@ -1,4 +1,5 @@
-/* Which bug of the catalogue (base/zoo.h) the simulator's copy of the cores has in this process: none, or one. */
+/* Chooses the known bug (base/zoo.h) that the simulator's copy of the cores has in this process, if
+ * any. */
 #ifndef SHERD_SIM_ZOO_H
 #define SHERD_SIM_ZOO_H
 
@@ -8,19 +9,19 @@
 
 struct zoo_entry {
     const char *name;      /* "A2" */
-    const char *row;       /* where the bug was: a tracker and a number */
-    const char *rule;      /* what it breaks */
-    const char *invariant; /* that should see it */
+    const char *row;       /* source of the bug: a tracker and a number */
+    const char *rule;      /* the rule that it breaks */
+    const char *invariant; /* the invariant that should find it */
 };
 
-/* The entry of a mutant, constant; null for ZOO_NONE and what is beyond the list. */
+/* Null for ZOO_NONE and unknown ones. */
 const struct zoo_entry *zoo_entry(enum zoo_mutant mutant);
-/* The mutant of a name; ZOO_NONE for a name that is not in the list. */
+/* ZOO_NONE if unknown. */
 enum zoo_mutant zoo_find(const char *name);
-/* From here on the cores have this bug; ZOO_NONE: no bug. Between two worlds, never in the middle of one. */
+/* From now on; ZOO_NONE: no bug. Call it between two worlds. */
 void zoo_choose(enum zoo_mutant mutant);
 enum zoo_mutant zoo_current(void);
-/* How often the bug's place was passed since it was chosen. 0: whoever did not see it could not. */
+/* How often the bug's code was passed since it was chosen. A seed with 0 cannot find it. */
 uint64_t zoo_passed(void);
 
 #endif

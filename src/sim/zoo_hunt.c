@@ -1,5 +1,7 @@
-/* One child for each seed: fork, run, answer by a pipe. An answer is a line "INVARIANT TEXT" or "-", a line "met" or "never" of
- * the bug's place, then the marks; behind a line "-" whatever else the caller wants of it. */
+/* Runs one child for each seed, which answers through a pipe.
+ *
+ * An answer is a line "INVARIANT TEXT" or "-", a line "met" or "never" about the bug's code, then
+ * the marks. After a line "-" the caller's lines follow. */
 #define _DEFAULT_SOURCE
 #include "sim/zoo_hunt.h"
 
@@ -24,15 +26,15 @@ struct child {
     struct buf answer;
 };
 
-/* How a child ended. */
+/* The end of a child. */
 struct outcome {
     uint64_t seed;
     bool is_broken;
     bool is_hung;
-    bool is_met; /* the bug's place was passed */
+    bool is_met; /* the bug's code was passed */
     struct hunt_finding finding;
     uint64_t cpu_us;
-    struct buf answer; /* the caller's */
+    struct buf answer; /* the caller's lines */
 };
 
 static uint64_t now_ms(void)
@@ -57,13 +59,13 @@ static void write_all(const void *data, size_t size)
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            return; /* the parent has given this child up */
+            return; /* the parent has given up on this child */
         at += written;
         size -= (size_t)written;
     }
 }
 
-/* The last words of check(). */
+/* Sends the text of a failed check(). */
 static void last_words(const char *text)
 {
     write_all("check ", 6);
@@ -79,11 +81,11 @@ static _Noreturn void be_child(const struct hunt_options *options,
     struct mark_list marks = { 0 };
     struct buf answer = { 0 };
 
-    (void)setrlimit(RLIMIT_CORE, &none); /* refused: a core file more */
+    (void)setrlimit(RLIMIT_CORE, &none); /* without it, a core file remains */
     check_set_hook(last_words);
     zoo_choose(mutant);
     mark_take(&marks);
-    mark_fini(&marks); /* what the parent counted before is not this child's */
+    mark_fini(&marks); /* excludes what the parent counted */
     if (options->run(options->arg, seed, &finding)) {
         for (char *at = finding.text; *at; at++)
             if (*at == '\n')
@@ -136,7 +138,7 @@ static void read_first_line(struct outcome *outcome)
         return;
     size = (size_t)(end - answer->data);
     blank = memchr(answer->data, ' ', size);
-    outcome->is_broken = blank != NULL; /* else it is "-" */
+    outcome->is_broken = blank != NULL; /* otherwise it is "-" */
     if (blank) {
         size_t name = (size_t)(blank - answer->data);
         size_t text = size - name - 1;
@@ -149,7 +151,7 @@ static void read_first_line(struct outcome *outcome)
     buf_take(answer, size + 1);
     end = answer->size ? memchr(answer->data, '\n', answer->size) : NULL;
     if (!end)
-        return; /* last words */
+        return; /* of check() */
     outcome->is_met = *answer->data == 'm';
     buf_take(answer, (size_t)(end - answer->data) + 1);
 }
@@ -162,7 +164,7 @@ static struct outcome finish(struct child *child, bool hung)
     int status = 0;
 
     if (hung)
-        (void)kill(child->pid, SIGKILL); /* it is ours and not waited for yet */
+        (void)kill(child->pid, SIGKILL); /* not waited for yet, so the pid is ours */
     while (wait4(child->pid, &status, 0, &usage) < 0)
         check(errno == EINTR);
     (void)close(child->fd);
@@ -185,7 +187,7 @@ static struct outcome finish(struct child *child, bool hung)
     return outcome;
 }
 
-/* Reads what is there; true when the child has said all. */
+/* Reads what is available; true at the end of the answer. */
 static bool read_some(struct child *child)
 {
     uint8_t *room = buf_reserve(&child->answer, 16384);
@@ -196,7 +198,7 @@ static bool read_some(struct child *child)
     return size == 0 || (size < 0 && errno != EINTR);
 }
 
-/* Waits until one of the children has ended. */
+/* Waits until a child has ended. */
 static struct outcome next_outcome(struct child *children, uint32_t count)
 {
     for (;;) {
@@ -225,7 +227,7 @@ static struct outcome next_outcome(struct child *children, uint32_t count)
     }
 }
 
-/* Does the seed break a rule without the bug, too? */
+/* Whether the seed breaks a rule without the bug, too. */
 static bool is_spoiled(const struct hunt_options *options, uint64_t seed,
                        struct hunt_result *result)
 {
@@ -271,7 +273,7 @@ void hunt(const struct hunt_options *options, enum zoo_mutant mutant,
         result->hung += outcome.is_hung;
         result->met += outcome.is_met;
         buf_fini(&outcome.answer);
-        /* Earlier seeds still run, and may see it too: the first in order counts. */
+        /* Earlier seeds still run, and may find it, too. The first in order counts. */
         if (!outcome.is_broken ||
             (result->is_found && outcome.seed > result->seed))
             continue;
@@ -282,13 +284,13 @@ void hunt(const struct hunt_options *options, enum zoo_mutant mutant,
         result->is_found = true;
         result->seed = outcome.seed;
         result->finding = outcome.finding;
-        end = next; /* no more are begun */
+        end = next; /* no more are started */
     }
     if (result->is_found)
         result->seeds = result->seed - options->seed + 1;
 }
 
-/* What a child has said of its seed: its marks, and what the caller wanted besides. */
+/* Reads a child's marks and the caller's lines. */
 static bool take_answer(const struct hunt_options *options,
                         struct slice answer, struct mark_list *marks)
 {

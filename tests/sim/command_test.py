@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sherd-sim's command line: what is printed, what is refused, exit statuses, and that a run is repeated to the last bit.
+"""Tests sherd-sim's command line: its output, refused options, exit statuses, and exact repetition of runs.
 
 usage: command_test.py PROGRAM
 """
@@ -102,7 +102,7 @@ def the_manual_names_every_option():
                re.search(rf"^\.It Cm {command}$", manual, re.M))
 
 
-def a_synopsis_has_what_its_command_takes():
+def a_synopsis_has_the_options_of_its_command():
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                         "../../docs/man/sherd-sim.1")
     with open(path, encoding="utf-8") as file:
@@ -113,7 +113,7 @@ def a_synopsis_has_what_its_command_takes():
     for option, on in re.findall(r"^  --([a-z-]+) .*\(([a-z,]+)\)$", out, re.M):
         for command in on.split(","):
             takes.setdefault(command, set()).add(option)
-    expect("help says which option is whose", len(takes) == 7, takes)
+    expect("help names the commands of each option", len(takes) == 7, takes)
     for part in synopsis.split(".Nm\n")[1:]:
         command = re.match(r"\.Cm (\w+)\n", part)[1]
         said = set(re.findall(r"^\.Op Fl -([a-z-]+)", part, re.M))
@@ -134,23 +134,23 @@ def a_run_is_repeated():
     _, again, _ = run("replay", "7", *SMALL)
     _, other, _ = run("replay", "8", *SMALL)
     expect("two runs of one process are equal", status in (0, 1) and
-           "inv=digest" not in out and
+           "inv=deterministic-run" not in out and
            f"twice: both runs have the digest {digest(out)}\n" in out, out)
     expect("two processes have one digest", digest(out) and
            digest(out) == digest(again), out, again)
     expect("another seed has another digest", digest(out) != digest(other))
 
 
-def a_run_that_differs_is_told():
+def a_run_that_differs_is_reported():
     for words in (["replay", "1", *SMALL, "--twice"], ["run", "--seeds", "1..2", *SMALL]):
         status, out, _ = run(*words, "--mutant", "R3")
         expect("two runs of one seed differ", status == 1 and
-               len(re.findall(r"^FAIL seed=1 inv=digest ", out, re.M)) == 1, out)
-        again = re.search(r"inv=digest .* \| sherd-sim (replay 1 .*--mutant R3 --twice)$", out, re.M)
-        expect("what repeats it runs twice, with the bug", again, out)
+               len(re.findall(r"^FAIL seed=1 inv=deterministic-run ", out, re.M)) == 1, out)
+        again = re.search(r"inv=deterministic-run .* \| sherd-sim (replay 1 .*--mutant R3 --twice)$", out, re.M)
+        expect("the printed command runs twice, with the bug", again, out)
         if again:
-            expect("and it does", " inv=digest " in run(*again[1].split())[1], again[1])
-        expect("it is a failure", re.search(r"^\d passed, 1 failed$", out, re.M), out)
+            expect("that command finds the difference, too", " inv=deterministic-run " in run(*again[1].split())[1], again[1])
+        expect("the difference is a failure", re.search(r"^\d passed, 1 failed$", out, re.M), out)
 
 
 def a_case_is_repeated():
@@ -170,7 +170,7 @@ def a_case_is_repeated():
                f"line {len(lines)}: there is no such verb" in err, err)
 
 
-def a_case_that_cannot_be_meant_is_refused():
+def a_wrong_case_is_refused():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "a.case")
         for lines, said in (
@@ -204,7 +204,7 @@ def a_long_path_spoils_no_case():
                lines[0] == f"# sherd-sim replay 7 --schedule {path}", lines)
 
 
-def what_is_shrunk_is_repeated_with_its_bug():
+def a_shrunk_run_is_repeated_with_its_bug():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "it's a.case")
         status, out, _ = run("shrink", "6", "--mode", "churn", "--nodes", "3..6",
@@ -214,26 +214,26 @@ def what_is_shrunk_is_repeated_with_its_bug():
         command = "sherd-sim replay 6 --schedule '" + path.replace("'", "'\\''") + "' --mutant A13"
         with open(path, encoding="utf-8") as file:
             first = file.readline()
-        expect("it breaks its rule", status == 1 and "inv=member-lifecycle" in out, out)
-        expect("its line repeats it", re.search(
+        expect("the bug breaks its rule", status == 1 and "inv=member-lifecycle" in out, out)
+        expect("the line has the command that repeats the case", re.search(
             rf"^FAIL seed=6 inv=member-lifecycle .* : .+ \| {re.escape(command)}$", out, re.M) and
                out.count("sherd-sim replay") == 1, out)
-        expect("so does the case's first one", first == f"# {command}\n", first)
+        expect("the case begins with the same command", first == f"# {command}\n", first)
         status, out, _ = run(*shlex.split(command)[1:])
-        expect("it does, and says so again", status == 1 and "inv=member-lifecycle" in out and
+        expect("that command breaks the rule again", status == 1 and "inv=member-lifecycle" in out and
                all(line.endswith(f" | {command}") for line in out.split("\n")
                    if line.startswith("FAIL")), out)
 
 
-def what_a_world_is_made_of_stays_when_it_is_shrunk():
+def shrinking_keeps_the_parts_of_a_world():
     with tempfile.TemporaryDirectory() as folder:
         status, out, _ = run("shrink", "1", "--mode", "store", "--nodes", "3..6",
                              "--length", "120s", "--mutant", "N1",
                              "--budget", "1s", "-o", os.path.join(folder, "a.case"))
-        expect("the store is there", status == 1 and "inv=store-quorum-read" in out, out)
+        expect("the store's rule is broken", status == 1 and "inv=store-quorum-read" in out, out)
 
 
-def a_run_that_dies_is_told():
+def a_run_that_dies_is_reported():
     dies = ["--mode", "handoff", "--nodes", "3..6", "--length", "240s..240s",
             "--set", "faults_per_hour=300", "--set", "load=5", "--set", "data_load=0",
             "--set", "remember=0", "--set", "store_us=1000000",
@@ -242,19 +242,19 @@ def a_run_that_dies_is_told():
     line = (r"^FAIL seed=2 inv=crash t=0h\d\dm\d\d\.\ds event=\d+ node=[0-5] : "
             r"ended by signal 6: sherd: broken invariant at .*:\d+: .+ \| sherd-sim replay 2 .+$")
     status, out, err = run("replay", "2", *dies, "--dump", "node=0")
-    expect("a replay that dies has its line, and the last one", status == 1 and
+    expect("a replay that dies prints its failure and the summary", status == 1 and
            re.search(line, out, re.M) and out.endswith("\n0 passed, 1 failed\n") and
            not err, status, out, err)
-    expect("and says how it was before", "\nnode 0: life " in out and "\nmessages  sent " in out and
+    expect("it prints the state before its death", "\nnode 0: life " in out and "\nmessages  sent " in out and
            out.index("\nmessages  sent ") < out.index("\nFAIL "), out)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "a.case")
         status, out, _ = run("shrink", "2", *dies, "--budget", "1s", "-o", path)
-        expect("so has what it shrinks to", status == 1 and re.search(line, out, re.M) and
+        expect("the shrunk run has such a failure, too", status == 1 and re.search(line, out, re.M) and
                "the process" not in out, status, out)
 
 
-def what_is_broken_before_it_dies_is_told():
+def a_rule_broken_before_the_death_is_reported():
     breaks = ["--mode", "handoff", "--nodes", "3..6", "--length", "60s..60s",
               "--set", "faults_per_hour=300", "--mutant", "D4"]
     crash = "ended by signal 6: "
@@ -265,21 +265,21 @@ def what_is_broken_before_it_dies_is_told():
             kept = [line for line in file.read().split("\n") if line.startswith("FAIL ")]
         pairs = [(one, two) for one, two in zip(lines, lines[1:])
                  if crash in two and crash not in one and one.split(" ")[1] == two.split(" ")[1]]
-        expect("a rule that is broken before the process dies is told first", status == 1 and pairs, status, lines)
-        expect("the report has each line, with its case", lines and [line.split(" | ")[0] for line in kept] ==
+        expect("a rule broken before the process dies is printed first", status == 1 and pairs, status, lines)
+        expect("the report has each line with its case", lines and [line.split(" | ")[0] for line in kept] ==
                [line.split(" | ")[0] for line in lines], kept, lines)
         for line in kept:
             command = line.split(" | sherd-sim ")[1].split(" ")
-            expect("which is there", os.path.exists(command[3]), line)
+            expect("the case exists", os.path.exists(command[3]), line)
         seed = re.search("seed=([0-9]+)", pairs[0][0])[1] if pairs else "1"
         with open(os.path.join(folder, seed + ".case"), encoding="utf-8") as file:
             expect("the case names the first rule", pairs and pairs[0][0].split(" | ")[0] in file.read())
     _, out, _ = run("replay", seed, *breaks)
-    expect("so does a replay", pairs and pairs[0][0].split(" | ")[0] in out and crash in out and
+    expect("a replay prints the first rule first, too", pairs and pairs[0][0].split(" | ")[0] in out and crash in out and
            out.index(pairs[0][0].split(" | ")[0]) < out.index(crash), out)
 
 
-def what_is_asked_for_is_seen():
+def a_replay_prints_what_its_options_ask_for():
     _, out, _ = run("replay", "7", *SMALL, "--until", "20s", "--log",
                     "node=1,level=info", "--dump", "node=0")
     expect("log lines of one node", re.search(r"^ +\S+ n1 \w+: ", out, re.M) and
@@ -290,11 +290,11 @@ def what_is_asked_for_is_seen():
     _, event, err = run("replay", "7", *SMALL, "--until", "event=2000", "--dump", "node=0")
     expect("at an event", re.search(r"ended early, at \d+(\.\d+)?s", event) and "node 0: life 1" in event and not err, event, err)
     status, _, err = run("replay", "7", *SMALL, "--until", "event=99999999999")
-    expect("that does not happen", status == 2 and "--until event=99999999999: the run has " in err, status, err)
-    expect("which is no proof", out.endswith("\n0 passed, 0 failed\n"), out)
+    expect("an event that does not happen", status == 2 and "--until event=99999999999: the run has " in err, status, err)
+    expect("an early end is neither passed nor failed", out.endswith("\n0 passed, 0 failed\n"), out)
     _, fine, _ = run("replay", "7", *SMALL, "--until", "20s", "--log",
                      "node=1,level=debug")
-    expect("debug lines when they are asked for", " hosted: state " in fine and
+    expect("debug lines on request", " hosted: state " in fine and
            " hosted: state " not in out and digest(fine) == digest(out), fine)
 
 
@@ -306,23 +306,23 @@ def a_campaign_is_reported():
         found = re.fullmatch(r"(\d+) passed, (\d+) failed", last)
         expect("the last line", found and
                int(found[1]) + int(found[2]) == 4, out)
-        expect("the status follows", found and
+        expect("the exit status agrees with it", found and
                status == (1 if int(found[2]) else 0), status, last)
         expect("no progress into a file", err == "", err)
-        expect("what the report tells", all(
+        expect("lines of the report", all(
             re.search(f"^{word} ", out, re.M)
             for word in ("build", "seeds", "sim time", "faults", "effect", "kinds", "disk", "durable", "members",
                          "shards", "entities", "messages", "work",
                          "verdict", "judged", "waited", "twice", "slowest")), out)
-        expect("which program it was", re.search("^build +[0-9a-f]{16}$", out, re.M), out)
+        expect("the build is named", re.search("^build +[0-9a-f]{16}$", out, re.M), out)
         expect("one of a hundred runs twice", " of 1 double runs" in out, out)
         expect("files", {"report.txt", "marks.txt", "cells.txt"} <=
                set(os.listdir(folder)), os.listdir(folder))
-        cells_are_told(folder, out)
+        cells_are_reported(folder, out)
 
 
-def cells_are_told(folder, out):
-    """The matrix of faults and states, in a report and of it."""
+def cells_are_reported(folder, out):
+    """The matrix of faults and states, in a report and printed from it."""
     with open(os.path.join(folder, "cells.txt"), encoding="utf-8") as file:
         lines = file.read().splitlines()
     cells = [re.fullmatch(r"(\d+) (\d+) (\S+) (\S+) (\S+)", line) for line in lines if not line.startswith("#")]
@@ -335,22 +335,22 @@ def cells_are_told(folder, out):
         bool(re.fullmatch(r"# \w+ +[\w-]+ +[#+.]( [#+.])+", line)) for line in lines), lines)
     status, seen, _ = run("cover", folder)
     expect("cover reads reports", status == 0 and f"\n{met} of {len(cells)} cells of fault and state met, {struck} of them struck\n" in seen, seen)
-    expect("those never met by name", re.search(r"^never  lease held: crash start", seen, re.M), seen)
+    expect("cells that were never met are named", re.search(r"^never  lease held: crash start", seen, re.M), seen)
     _, twice, _ = run("cover", folder, folder)
-    expect("twice the same is as many", twice == seen, twice)
+    expect("the same report twice gives the same counts", twice == seen, twice)
     with open(os.path.join(folder, "cells.txt"), "a", encoding="utf-8") as file:
         file.write("1 1 crash member lost\n")
     status, _, err = run("cover", folder)
-    expect("a line that is no cell", status == 2 and "cells.txt has a line that is no cell" in err, err)
+    expect("a malformed line of cells", status == 2 and "cells.txt has a line that is no cell" in err, err)
     for name in ("cells.txt", "marks.txt"):
         with open(os.path.join(folder, name), "w", encoding="utf-8"):
             pass
         status, seen, err = run("cover", folder)
-        expect("a file that nobody wrote to the end", status == 2 and not seen and
+        expect("an unfinished file", status == 2 and not seen and
                f"{name} is empty" in err, status, seen, err)
 
 
-def a_fault_that_does_nothing_fails_the_gate():
+def a_fault_without_effect_fails_the_gate():
     gate = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "sim-seeds")
     with tempfile.TemporaryDirectory() as folder:
         program, known = os.path.join(folder, "sim"), os.path.join(folder, "open")
@@ -363,7 +363,7 @@ def a_fault_that_does_nothing_fails_the_gate():
             done = subprocess.run([gate, program, known, "--seeds", f"1..{seeds}"], capture_output=True, text=True, check=False)
             expect("the gate's status", done.returncode == wanted, done.stdout, done.stderr)
             expect("the gate's last line", done.stdout.endswith(f"\n{seeds} passed, {wanted} failed\n"), done.stdout)
-            expect("which kind", ("half-open: happened" in done.stdout) == bool(wanted), done.stdout)
+            expect("the gate names the kind of fault", ("half-open: happened" in done.stdout) == bool(wanted), done.stdout)
 
 
 def reports_that_cannot_be_written_are_errors():
@@ -372,12 +372,12 @@ def reports_that_cannot_be_written_are_errors():
         with open(path, "w", encoding="utf-8") as file:
             file.write("kept")
         status, out, err = run("run", "--seeds", "1", *SMALL, "--report", path)
-        expect("a file is no folder, said before the first seed", status == 2 and
+        expect("a file in place of a folder is refused before the first seed", status == 2 and
                not out and path in err and err.count("\n") == 1, status, out, err)
         os.symlink("/dev/full", os.path.join(folder, "marks.txt"))
         status, out, err = run("run", "--seeds", "2..2", *SMALL, "--report",
                                folder)
-        expect("a report that is lost in the end", status == 2 and
+        expect("a report that cannot be written at the end", status == 2 and
                "1 passed, 0 failed" in out and "marks.txt" in err, status, err)
         for words in (["run", "--seeds", "2..2", *SMALL], ["--help"],
                       ["replay", "2", *SMALL, "--until", "2s"],
@@ -386,7 +386,7 @@ def reports_that_cannot_be_written_are_errors():
                 done = subprocess.run([sys.argv[1], *words], stdout=full,
                                       stderr=subprocess.PIPE, text=True,
                                       check=False)
-            expect(f"{words}: output that is lost", done.returncode == 2 and
+            expect(f"{words}: output that cannot be written", done.returncode == 2 and
                    "standard output" in done.stderr, done)
 
 
@@ -397,7 +397,7 @@ def children(process):
 
 
 def state(process):
-    """The letter of its state, Z for one that is gone; and its processor time in ticks."""
+    """The letter of a process's state, Z if it has ended, and its processor time in ticks."""
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8") as file:
             parts = file.read().rsplit(")", 1)[1].split()
@@ -418,30 +418,30 @@ def start_long(*words):
                              "--length", "20h"], stdout=subprocess.PIPE, text=True)
 
 
-def who_is_stopped_tells_what_it_has():
+def a_stopped_command_reports_its_results():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "a.case")
         words = ["run", "--seeds", "1..100000", "-j", "2", *SMALL, "--report", folder]
         with subprocess.Popen([sys.argv[1], *words], stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
             waited(lambda: len(children(process.pid)) == 2)
             first = set(children(process.pid))
-            waited(lambda: len(set(children(process.pid)) - first) > 1)  # so those are done
-            os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+            waited(lambda: len(set(children(process.pid)) - first) > 1)  # so the first ones have ended
+            os.killpg(process.pid, signal.SIGINT)  # like a terminal
             out = process.communicate(timeout=60)[0]
         with open(os.path.join(folder, "report.txt"), encoding="utf-8") as file:
             kept = file.read()
-        expect("a campaign reports what it had", process.returncode == 130 and
+        expect("a stopped campaign reports its results", process.returncode == 130 and
                re.search("^[1-9][0-9]* passed, 0 failed$", out, re.M) and "\nstopped " in out and
                "\nverdict " in kept, process.returncode, out, kept)
-        expect("with its marks", run("cover", folder)[0] == 0)
+        expect("cover reads its marks", run("cover", folder)[0] == 0)
         words = ["shrink", "34", "--mutant", "B10", "--nodes", "5", "--length", "10m", "--budget", "300s", "-o", path]
         with subprocess.Popen([sys.argv[1], *words], stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
             waited(lambda: children(process.pid))
             first = children(process.pid)
-            waited(lambda: children(process.pid) not in ([], first))  # the first try is done
+            waited(lambda: children(process.pid) not in ([], first))  # the first attempt has ended
             os.killpg(process.pid, signal.SIGINT)
             out = process.communicate(timeout=60)[0]
-        expect("what is shrunk so far is kept, if anything is known", process.returncode == 130 or
+        expect("a stopped shrink keeps its result, if it has any", process.returncode == 130 or
                (process.returncode == 1 and "stopped by a signal" in out and os.path.exists(path)), process.returncode, out)
 
 
@@ -462,7 +462,7 @@ def workers_end_with_their_parent():
             ended = waited(lambda l=left: all(state(child)[0] == "Z" for child in l))
             for child in left if not ended else []:
                 os.kill(child, signal.SIGKILL)
-            expect(f"{words}: they work, and end with {by.name}", begun and ended, left)
+            expect(f"{words}: workers run, and end with {by.name}", begun and ended, left)
 
 
 def a_cluster_of_each_size_is_measured():
@@ -479,22 +479,22 @@ def main():
     wrong_options_are_refused()
     help_tells_every_command()
     the_manual_names_every_option()
-    a_synopsis_has_what_its_command_takes()
+    a_synopsis_has_the_options_of_its_command()
     a_run_is_repeated()
-    a_run_that_differs_is_told()
+    a_run_that_differs_is_reported()
     a_case_is_repeated()
-    a_case_that_cannot_be_meant_is_refused()
+    a_wrong_case_is_refused()
     a_long_path_spoils_no_case()
-    what_is_shrunk_is_repeated_with_its_bug()
-    what_a_world_is_made_of_stays_when_it_is_shrunk()
-    a_run_that_dies_is_told()
-    what_is_broken_before_it_dies_is_told()
-    what_is_asked_for_is_seen()
+    a_shrunk_run_is_repeated_with_its_bug()
+    shrinking_keeps_the_parts_of_a_world()
+    a_run_that_dies_is_reported()
+    a_rule_broken_before_the_death_is_reported()
+    a_replay_prints_what_its_options_ask_for()
     a_campaign_is_reported()
-    a_fault_that_does_nothing_fails_the_gate()
+    a_fault_without_effect_fails_the_gate()
     reports_that_cannot_be_written_are_errors()
     workers_end_with_their_parent()
-    who_is_stopped_tells_what_it_has()
+    a_stopped_command_reports_its_results()
     a_cluster_of_each_size_is_measured()
     print(f"{len(failures)} failed" if failures else "all passed")
     return 1 if failures else 0

@@ -1,5 +1,5 @@
-/* Queues that hold more than they may (bounded-buffers): what a core says of one reaches the verdict of the world it runs in, and whole runs
- * in which a bound is not kept are found. */
+/* Tests bounded-buffers: reports of a core reach the verdict of its world, and whole runs find a
+ * queue without a limit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "sim/world.h"
 #include "sim/zoo.h"
 
-static void what_holds_more_than_it_may_is_found(void **state)
+static void a_queue_beyond_its_limit_is_found(void **state)
 {
     struct world_place place;
     struct world_settings settings = { .seed = 1, .place = &place };
@@ -39,10 +39,10 @@ static void what_holds_more_than_it_may_is_found(void **state)
     assert_int_equal(place.node, 3);
     assert_true(place.now > SECOND && place.now <= world_now(world));
     world_free(world);
-    BOUNDED("things", 8, 7); /* of no world: nobody hears of it */
+    BOUNDED("things", 8, 7); /* of no world, so it is ignored */
 }
 
-/* Two worlds: the last one that was made hears. It goes, and the other one's end takes nothing away from it. */
+/* With two worlds the newest one gets the reports. Freeing the older one does not end that. */
 static void a_world_hears_until_it_ends(void **state)
 {
     struct world_settings settings = { .seed = 1 };
@@ -69,7 +69,7 @@ static void with_bug(enum zoo_mutant bug, const struct options *options,
     zoo_choose(ZOO_NONE);
 }
 
-/* Found with the bug, as that; nothing is without it. */
+/* The run finds the bug under that name, and nothing without it. */
 static void expect(enum zoo_mutant bug, const struct options *options,
                    const char *what)
 {
@@ -119,7 +119,7 @@ static void bounded_buffers_a_region_that_keeps_all_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_holds_more_than_it_may_is_found),
+        cmocka_unit_test(a_queue_beyond_its_limit_is_found),
         cmocka_unit_test(a_world_hears_until_it_ends),
         cmocka_unit_test(bounded_buffers_a_mailbox_without_a_limit_is_found),
         cmocka_unit_test(bounded_buffers_a_region_that_keeps_all_is_found),

@@ -1,4 +1,4 @@
-/* Cells of fault and state: counted by run, written and added up, shown as a matrix. */
+/* Tests the counting, adding and printing of cells of faults and states. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "sim/cells.h"
 
-/* A run in which a crash met two states, and struck one of them. */
+/* A run in which a crash met two states and struck one of them. */
 static void crash_meets(struct cells *cells, enum node_state struck,
                         enum node_state met)
 {
@@ -37,7 +37,7 @@ static void runs_are_counted(void **state)
     assert_int_equal(cells.met[FAULT_VERB_START][NODE_UP], 0);
 }
 
-static void those_of_several_processes_are_added_up(void **state)
+static void cells_of_several_processes_are_added_up(void **state)
 {
     struct cells cells = { 0 }, sum = { 0 };
     struct buf lines = { 0 };
@@ -54,7 +54,7 @@ static void those_of_several_processes_are_added_up(void **state)
     buf_fini(&lines);
 }
 
-static void other_lines_are_refused(void **state)
+static void malformed_lines_are_refused(void **state)
 {
     static const char *const lines[] = {
         "1 1 crash member up",      "1 crash member up\n",
@@ -74,7 +74,7 @@ static void other_lines_are_refused(void **state)
     assert_int_equal(cells_met(&cells), 1);
 }
 
-static void the_matrix_shows_what_was_never_met(void **state)
+static void the_matrix_lists_cells_that_were_never_met(void **state)
 {
     struct cells cells = { 0 };
     struct buf text = { 0 };
@@ -102,7 +102,7 @@ static void the_matrix_shows_what_was_never_met(void **state)
     buf_fini(&text);
 }
 
-static void each_state_has_names_of_its_own(void **state)
+static void each_state_has_its_own_name(void **state)
 {
     (void)state;
     for (int i = 0; i < NODE_STATE_COUNT; i++) {
@@ -119,10 +119,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_are_counted),
-        cmocka_unit_test(those_of_several_processes_are_added_up),
-        cmocka_unit_test(other_lines_are_refused),
-        cmocka_unit_test(the_matrix_shows_what_was_never_met),
-        cmocka_unit_test(each_state_has_names_of_its_own),
+        cmocka_unit_test(cells_of_several_processes_are_added_up),
+        cmocka_unit_test(malformed_lines_are_refused),
+        cmocka_unit_test(the_matrix_lists_cells_that_were_never_met),
+        cmocka_unit_test(each_state_has_its_own_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,3 +1,4 @@
+/* Tests the simulated clocks of a node. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,7 @@
 
 #define WALL INT64_C(1700000000000)
 
-static void a_clock_left_alone_is_right(void **state)
+static void an_untouched_clock_is_exact(void **state)
 {
     struct clock clock;
 
@@ -38,7 +39,7 @@ static void a_fast_clock_gains_and_goes_on_from_there(void **state)
     assert_int_equal(clock_wall(&clock, 201 * SECOND), WALL + 206000);
 }
 
-static void the_wall_jumps_alone(void **state)
+static void a_wall_clock_jump_leaves_the_monotonic_clock(void **state)
 {
     struct clock clock;
 
@@ -51,7 +52,8 @@ static void the_wall_jumps_alone(void **state)
     assert_int_equal(clock_wall(&clock, 0), WALL);
 }
 
-/* clock_when gives the first moment, at any rate, over days: one ns earlier the clock shows less. */
+/* clock_when gives the first moment, at any rate, over days: the clock shows less one ns
+ * earlier. */
 static void when_is_the_inverse_of_now(void **state)
 {
     struct rng rng;
@@ -77,9 +79,9 @@ static void when_is_the_inverse_of_now(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_clock_left_alone_is_right),
+        cmocka_unit_test(an_untouched_clock_is_exact),
         cmocka_unit_test(a_fast_clock_gains_and_goes_on_from_there),
-        cmocka_unit_test(the_wall_jumps_alone),
+        cmocka_unit_test(a_wall_clock_jump_leaves_the_monotonic_clock),
         cmocka_unit_test(when_is_the_inverse_of_now),
     };
 

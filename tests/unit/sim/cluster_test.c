@@ -1,4 +1,4 @@
-/* Who is taken for a part of the cluster when the faults are over. */
+/* Tests which nodes count as part of the cluster after the faults. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,9 +30,9 @@ static bool one_is_alone(struct world *world, void *arg)
     return alone;
 }
 
-/* It stood still when it was downed, and those who know of it are gone when it goes on: nobody tells it, and it takes itself
- * for a member. */
-static void a_member_that_was_downed_unawares_is_a_stray(void **state)
+/* A node was paused when it was downed. All nodes that know of it have ended when it resumes, so it
+ * considers itself a member. */
+static void a_member_unaware_of_its_downing_is_crashed(void **state)
 {
     struct world_settings settings = { .seed = 1 };
     struct cluster cluster = { .nodes = 2, .settings = set_life };
@@ -44,7 +44,7 @@ static void a_member_that_was_downed_unawares_is_a_stray(void **state)
     cluster_form(&cluster);
     assert_true(world_until(cluster.world, world_all_up, NULL, 60 * SECOND));
     world_pause(cluster.world, 0, true);
-    net_part(cluster.world, 0, 1, true); /* or what waits in its sockets tells it */
+    net_part(cluster.world, 0, 1, true); /* otherwise it learns of it from its sockets */
     cluster_down(&cluster, 1, 0);
     assert_true(world_until(cluster.world, one_is_alone, NULL, 60 * SECOND));
     world_crash_as(cluster.world, 1, WORLD_DARK);
@@ -59,8 +59,7 @@ static void a_member_that_was_downed_unawares_is_a_stray(void **state)
     cluster_fini(&cluster);
 }
 
-/* A member that is well is none. */
-static void members_are_no_strays(void **state)
+static void members_are_not_crashed(void **state)
 {
     struct world_settings settings = { .seed = 2 };
     struct cluster cluster = { .nodes = 2, .settings = set_life };
@@ -78,14 +77,15 @@ static void members_are_no_strays(void **state)
     cluster_fini(&cluster);
 }
 
-/* All of them see each other up: one cluster. */
+/* All nodes see each other as up, in one cluster. */
 static void expect_one(struct cluster *cluster)
 {
     assert_true(world_until(cluster->world, world_all_up, NULL, 120 * SECOND));
 }
 
-/* The list that they find grows while they start, shows the dead for a while, and is not there now and then. Who comes when all are
- * dead founds a cluster as soon as it is the first of those that are shown; who comes while somebody lives founds none. */
+/* Discovery shows a list that grows with starts, shows dead nodes for a while, and fails now and
+ * then. A node that starts when all are dead founds a cluster once it is the first of the list. A
+ * node that starts while others run founds none. */
 static void nodes_find_their_seed_nodes(void **state)
 {
     struct world_settings settings = { .seed = 3, .keep_lines = true };
@@ -101,7 +101,7 @@ static void nodes_find_their_seed_nodes(void **state)
     assert_int_equal(world_node(cluster.world, 0)->settings.seed_node_count, 0);
     world_crash_as(cluster.world, 0, WORLD_DARK);
     cluster_start(&cluster, 0);
-    net_part(cluster.world, 0, 1, true); /* the first of the list: alone, it founds nothing */
+    net_part(cluster.world, 0, 1, true); /* alone, the first of the list founds nothing */
     net_part(cluster.world, 0, 2, true);
     net_part(cluster.world, 0, 3, true);
     world_run(cluster.world, 120 * SECOND);
@@ -113,7 +113,7 @@ static void nodes_find_their_seed_nodes(void **state)
         world_crash_as(cluster.world, i, WORLD_DARK);
     cluster_start(&cluster, 2);
     world_run(cluster.world, 3 * SECOND);
-    assert_false(world_node(cluster.world, 2)->is_up); /* those before it are still shown */
+    assert_false(world_node(cluster.world, 2)->is_up); /* dead ones before it are still shown */
     cluster_start(&cluster, 3);
     expect_one(&cluster);
     world_free(cluster.world);
@@ -121,8 +121,8 @@ static void nodes_find_their_seed_nodes(void **state)
     cluster_fini(&cluster);
 }
 
-/* Node 2 hears nobody, and should be in the cluster by now; when it hears somebody, it soon is. */
-static void member_convergence_who_is_not_taken_in_is_found(void **state)
+/* Node 2 reaches no node and should be a member by now. Once it reaches one, it soon is. */
+static void member_convergence_a_node_that_is_not_welcomed_is_found(void **state)
 {
     struct world_settings settings = { .seed = 4 };
     struct cluster cluster = { .nodes = 3, .settings = set_life };
@@ -139,7 +139,7 @@ static void member_convergence_who_is_not_taken_in_is_found(void **state)
     assert_true(cluster_waits_wrongly(&cluster, 2, 50 * SECOND));
     assert_false(cluster_waits_wrongly(&cluster, 2, 70 * SECOND));
     assert_false(cluster_waits_wrongly(&cluster, 1, 0));
-    cluster.checks->entries[2].by = 17; /* a life that is over */
+    cluster.checks->entries[2].by = 17; /* of an ended incarnation */
     assert_false(cluster_waits_wrongly(&cluster, 2, 50 * SECOND));
     cluster.checks->entries[2].by = 0;
     net_part(cluster.world, 2, 0, false);
@@ -165,8 +165,9 @@ static bool misses_the_other(struct world *world, void *arg)
     return !world_all_up(world, NULL);
 }
 
-/* After a cut both find each other again by heartbeats, and neither has heard yet what the other one changed. */
-static void member_convergence_versions_that_differ_are_found(void **state)
+/* After a cut both find each other again by heartbeats before either has heard the other's
+ * changes. */
+static void member_convergence_different_gossip_versions_are_found(void **state)
 {
     struct world_settings settings = { .seed = 5 };
     struct cluster cluster = { .nodes = 2, .settings = set_slow_gossip };
@@ -199,11 +200,11 @@ static void member_convergence_versions_that_differ_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_member_that_was_downed_unawares_is_a_stray),
-        cmocka_unit_test(members_are_no_strays),
+        cmocka_unit_test(a_member_unaware_of_its_downing_is_crashed),
+        cmocka_unit_test(members_are_not_crashed),
         cmocka_unit_test(nodes_find_their_seed_nodes),
-        cmocka_unit_test(member_convergence_who_is_not_taken_in_is_found),
-        cmocka_unit_test(member_convergence_versions_that_differ_are_found),
+        cmocka_unit_test(member_convergence_a_node_that_is_not_welcomed_is_found),
+        cmocka_unit_test(member_convergence_different_gossip_versions_are_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* The store on the simulated disk: what an answer promises holds under every
- * fault of the disk, with power lost and processes killed in the middle. */
+/* Tests the journal backend on the simulated disk: its answers hold under every fault of the disk,
+ * power losses and killed processes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,8 +43,7 @@ static struct journal_request *append_of(const char *shard, struct fence fence,
     return request;
 }
 
-/* Runs until the next answer; the caller's. Fails when there is none within
- * 100 s. */
+/* Runs until the next answer and returns it. Fails after 100 s without one. */
 static struct journal_request *answer(struct disk_backend *store, uint64_t *now,
                                     uint32_t *node)
 {
@@ -62,7 +61,7 @@ static struct journal_request *answer(struct disk_backend *store, uint64_t *now,
     }
 }
 
-/* One request and its answer. */
+/* Sends one request and waits for its answer. */
 static enum backend_result ask(struct disk_backend *store, uint64_t *now,
                              struct journal_request *request)
 {
@@ -99,7 +98,7 @@ static void reopen(struct disk_backend *store, uint64_t *now)
     disk_backend_hold(store, false);
 }
 
-static void a_request_is_answered_as_by_every_store(void **state)
+static void the_backend_answers_like_every_journal_backend(void **state)
 {
     struct disk_backend *store = store_of(1);
     struct journal_request *request;
@@ -140,7 +139,7 @@ static void a_request_is_answered_as_by_every_store(void **state)
     disk_backend_free(store);
 }
 
-static void what_waits_shares_a_group(void **state)
+static void waiting_writes_share_a_group(void **state)
 {
     struct disk_faults slow = { .latency_min = 20 * MS,
                                 .latency_mean = 20 * MS };
@@ -170,7 +169,7 @@ static void what_waits_shares_a_group(void **state)
     disk_backend_free(store);
 }
 
-static void a_nodes_writes_arrive_in_its_order(void **state)
+static void writes_of_a_node_arrive_in_its_order(void **state)
 {
     struct disk_backend *store = store_of(3);
     uint64_t now = SECOND;
@@ -195,8 +194,8 @@ static void a_nodes_writes_arrive_in_its_order(void **state)
     disk_backend_free(store);
 }
 
-/* A group that failed is longer than the one that takes its place: what is left
- * of it behind does not pass for a group, and is no damage. */
+/* A failed group is longer than its successor at the same place. The rest of it is neither a group
+ * nor damage. */
 static void a_shorter_group_covers_a_longer_one_that_failed(void **state)
 {
     struct disk_faults failing = { .sync_error_ppm = 1000000 };
@@ -232,7 +231,7 @@ static void a_shorter_group_covers_a_longer_one_that_failed(void **state)
     }
 }
 
-static void a_full_disk_fails_and_goes_on_when_there_is_room(void **state)
+static void a_full_disk_fails_writes_until_there_is_room(void **state)
 {
     struct disk_faults full = { .is_full = true };
     struct disk_faults none = { 0 };
@@ -250,7 +249,7 @@ static void a_full_disk_fails_and_goes_on_when_there_is_room(void **state)
     disk_backend_free(store);
 }
 
-/* The outcome of a repetition is what is there. */
+/* The answer to a repetition tells what is stored. */
 static void an_unknown_outcome_is_read_back(void **state)
 {
     struct disk_faults slow = { .latency_min = 5 * MS,
@@ -290,7 +289,7 @@ static void an_unknown_outcome_is_read_back(void **state)
     assert_true(there > 10 && there < 90);
 }
 
-static void what_is_down_refuses_and_what_is_held_waits(void **state)
+static void a_backend_that_is_down_fails_and_a_held_one_waits(void **state)
 {
     struct disk_backend *store = store_of(5);
     struct journal_request *request;
@@ -322,8 +321,8 @@ static void what_is_down_refuses_and_what_is_held_waits(void **state)
     disk_backend_free(store);
 }
 
-/* Of a node that goes, a first part of what it had left is written. */
-static void a_nodes_end_loses_what_it_left_last(void **state)
+/* When a node ends, a first part of its requests is written. */
+static void the_end_of_a_node_loses_its_last_requests(void **state)
 {
     uint32_t seen[6] = { 0 };
     (void)state;
@@ -350,9 +349,9 @@ static void a_nodes_end_loses_what_it_left_last(void **state)
     assert_true(seen[1] > 20 && seen[2] > 5);
 }
 
-/* One bit of the log has changed. In the last group it looks like a write that
- * was not finished; before that it is told. */
-static void damage_in_the_middle_is_told(void **state)
+/* One bit of the log has changed. In the last group this looks like an unfinished write, before
+ * that it is reported. */
+static void damage_before_the_last_group_is_reported(void **state)
 {
     struct disk_faults rot = { .rot_ppm = 100000 };
     uint32_t told = 0;
@@ -389,9 +388,9 @@ static void damage_in_the_middle_is_told(void **state)
     assert_true(told > 30);
 }
 
-/* ---- what answers promise ---- */
+/* ---- answers under faults ---- */
 
-/* One text that a writer tried to write, and what it knows of it. */
+/* A text that a writer tried to write, and its outcome. */
 struct attempt {
     uint64_t seq;
     bool open; /* not answered, or unknown */
@@ -399,7 +398,7 @@ struct attempt {
     char text[24];
 };
 
-/* Writes to an entity of its own, as a lane does. */
+/* Writes to its own entity, like a lane. */
 struct writer {
     struct journal_request *repeat;
     VEC(struct attempt) attempts;
@@ -415,8 +414,8 @@ struct bench {
     struct writer writers[WRITERS];
     uint64_t now;
     uint32_t results[BACKEND_FAILED + 1];
-    uint32_t broken; /* promises */
-    bool finds;      /* counts what is broken instead of failing */
+    uint32_t broken; /* answers that were broken */
+    bool finds;      /* counts broken answers instead of failing */
 };
 
 static void promise(struct bench *bench, bool kept)
@@ -482,8 +481,7 @@ static void take_answers(struct bench *bench)
     }
 }
 
-/* What was acknowledged is there, and nothing that was refused; of what is
- * open, anything. */
+/* Acknowledged texts are there, refused ones are not, and open ones may be. */
 static void look(struct bench *bench, const struct book *book)
 {
     promise(bench, book != NULL);
@@ -554,7 +552,7 @@ static void play(struct bench *bench, uint64_t seed, bool lies)
         }
         if (disk_backend_book(bench->store))
             look(bench, disk_backend_book(bench->store));
-        if (i % 20 == 0) { /* at any time, the platter alone */
+        if (i % 20 == 0) { /* the platter alone, at any time */
             struct book *book = disk_backend_durable(bench->store, bench->now);
 
             take_answers(bench);
@@ -569,7 +567,7 @@ static void play(struct bench *bench, uint64_t seed, bool lies)
     disk_backend_free(bench->store);
 }
 
-static void answers_are_kept_under_every_fault(void **state)
+static void answers_hold_under_every_fault(void **state)
 {
     uint32_t results[BACKEND_FAILED + 1] = { 0 };
     (void)state;
@@ -586,8 +584,8 @@ static void answers_are_kept_under_every_fault(void **state)
     assert_true(results[BACKEND_FAILED] > 500);
 }
 
-/* The same test sees a disk that says a sync is done when it is not. */
-static void a_disk_that_lies_breaks_promises(void **state)
+/* The same test detects false syncs. */
+static void a_disk_with_false_syncs_breaks_answers(void **state)
 {
     uint32_t broken = 0;
     (void)state;
@@ -632,17 +630,17 @@ static void one_seed_gives_one_history(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_is_answered_as_by_every_store),
-        cmocka_unit_test(what_waits_shares_a_group),
-        cmocka_unit_test(a_nodes_writes_arrive_in_its_order),
+        cmocka_unit_test(the_backend_answers_like_every_journal_backend),
+        cmocka_unit_test(waiting_writes_share_a_group),
+        cmocka_unit_test(writes_of_a_node_arrive_in_its_order),
         cmocka_unit_test(a_shorter_group_covers_a_longer_one_that_failed),
-        cmocka_unit_test(a_full_disk_fails_and_goes_on_when_there_is_room),
+        cmocka_unit_test(a_full_disk_fails_writes_until_there_is_room),
         cmocka_unit_test(an_unknown_outcome_is_read_back),
-        cmocka_unit_test(what_is_down_refuses_and_what_is_held_waits),
-        cmocka_unit_test(a_nodes_end_loses_what_it_left_last),
-        cmocka_unit_test(damage_in_the_middle_is_told),
-        cmocka_unit_test(answers_are_kept_under_every_fault),
-        cmocka_unit_test(a_disk_that_lies_breaks_promises),
+        cmocka_unit_test(a_backend_that_is_down_fails_and_a_held_one_waits),
+        cmocka_unit_test(the_end_of_a_node_loses_its_last_requests),
+        cmocka_unit_test(damage_before_the_last_group_is_reported),
+        cmocka_unit_test(answers_hold_under_every_fault),
+        cmocka_unit_test(a_disk_with_false_syncs_breaks_answers),
         cmocka_unit_test(one_seed_gives_one_history),
     };
 

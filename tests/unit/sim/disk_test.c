@@ -1,4 +1,4 @@
-/* The simulated disk: what a sync keeps, and what each fault may do. */
+/* Tests the simulated disk: syncs, and the effect of each fault. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static struct disk *disk_of(uint64_t seed)
     return disk_new(rng);
 }
 
-/* `count` sectors full of one letter. */
+/* Writes `count` sectors full of one letter. */
 static struct disk_done fill(struct disk *disk, uint64_t sector,
                              uint64_t count, char letter)
 {
@@ -35,7 +35,7 @@ static struct disk_done fill(struct disk *disk, uint64_t sector,
     return done;
 }
 
-/* The first letter of each sector that is read, or that the platter holds. */
+/* The first letter of each sector read, or of each on the platter. */
 static void letters(struct disk *disk, char *text, bool platter)
 {
     struct buf bytes = { 0 };
@@ -65,7 +65,7 @@ static void assert_letters(struct disk *disk, const char *wanted)
     assert_string_equal(text, wanted);
 }
 
-static void what_is_synced_stays(void **state)
+static void synced_sectors_survive_a_power_loss(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -79,8 +79,8 @@ static void what_is_synced_stays(void **state)
     }
 }
 
-/* All parts are seen: nothing, everything, a beginning, and what has holes. */
-static void what_is_not_synced_may_go_in_any_part(void **state)
+/* Every kind of part occurs: nothing, everything, a beginning, and one with holes. */
+static void any_part_of_unsynced_sectors_may_survive(void **state)
 {
     uint32_t seen[1 << 4] = { 0 };
     (void)state;
@@ -91,7 +91,7 @@ static void what_is_not_synced_may_go_in_any_part(void **state)
         uint32_t parts = 0;
 
         fill(disk, 0, 4, 'a');
-        (void)disk_sync(disk, 0); /* there are no faults */
+        (void)disk_sync(disk, 0);
         fill(disk, 0, 4, 'b');
         disk_power_loss(disk, 0);
         letters(disk, text, false);
@@ -108,7 +108,7 @@ static void what_is_not_synced_may_go_in_any_part(void **state)
         assert_true(seen[parts] > 0);
 }
 
-static void a_sync_counts_when_its_time_has_come(void **state)
+static void a_sync_takes_effect_at_its_end(void **state)
 {
     struct disk_faults slow = { .latency_min = 10 * MS };
     bool lost = false;
@@ -120,7 +120,7 @@ static void a_sync_counts_when_its_time_has_come(void **state)
         char text[300];
 
         fill(disk, 0, 1, 'a');
-        (void)disk_sync(disk, 0); /* there are no faults */
+        (void)disk_sync(disk, 0);
         disk_set_faults(disk, &slow);
         fill(disk, 0, 1, 'b');
         done = disk_sync(disk, 0);
@@ -138,8 +138,7 @@ static void a_sync_counts_when_its_time_has_come(void **state)
     assert_true(lost);
 }
 
-/* The fsync gate: the next sync succeeds, and what the failed one was for is
- * gone all the same. */
+/* The fsync gate: the next sync succeeds, but the data of the failed one is lost. */
 static void after_a_failed_sync_the_next_one_writes_nothing(void **state)
 {
     struct disk_faults failing = { .sync_error_ppm = 1000000 };
@@ -154,7 +153,7 @@ static void after_a_failed_sync_the_next_one_writes_nothing(void **state)
         fill(disk, 0, 1, 'a');
         disk_set_faults(disk, &failing);
         assert_int_equal(disk_sync(disk, 0).result, DISK_EIO);
-        assert_letters(disk, "a"); /* the cache has it still */
+        assert_letters(disk, "a"); /* still cached */
         disk_set_faults(disk, &none);
         assert_int_equal(disk_sync(disk, 0).result, DISK_OK);
         assert_letters(disk, "a");
@@ -164,9 +163,9 @@ static void after_a_failed_sync_the_next_one_writes_nothing(void **state)
             disk_evict(disk, 0);
         letters(disk, text, false);
         lost += text[0] == '.';
-        /* Written once more and synced, it is there. */
+        /* Written again and synced, it is there. */
         fill(disk, 0, 1, 'a');
-        (void)disk_sync(disk, 0); /* there are no faults */
+        (void)disk_sync(disk, 0);
         disk_power_loss(disk, 0);
         assert_letters(disk, "a");
         disk_free(disk);
@@ -192,7 +191,7 @@ static void a_write_that_fails_may_have_happened(void **state)
         assert_true(seen[i] > 0);
 }
 
-static void a_full_disk_takes_only_what_has_its_room(void **state)
+static void a_full_disk_takes_only_sectors_that_have_space(void **state)
 {
     struct disk_faults full = { .is_full = true };
     struct disk_faults none = { 0 };
@@ -245,7 +244,7 @@ static void operations_take_their_time(void **state)
     disk_free(disk);
 }
 
-static void reads_fail_and_bits_rot_for_good(void **state)
+static void reads_fail_and_bits_rot_permanently(void **state)
 {
     struct disk_faults rot = { .rot_ppm = 1000000 };
     struct disk_faults failing = { .read_error_ppm = 1000000 };
@@ -256,7 +255,7 @@ static void reads_fail_and_bits_rot_for_good(void **state)
     (void)state;
 
     fill(disk, 0, 1, 'a');
-    (void)disk_sync(disk, 0); /* there are no faults */
+    (void)disk_sync(disk, 0);
     disk_set_faults(disk, &failing);
     assert_int_equal(disk_read(disk, 0, 0, 1, &first).result, DISK_EIO);
     assert_int_equal(first.size, 0);
@@ -276,14 +275,14 @@ static void reads_fail_and_bits_rot_for_good(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_synced_stays),
-        cmocka_unit_test(what_is_not_synced_may_go_in_any_part),
-        cmocka_unit_test(a_sync_counts_when_its_time_has_come),
+        cmocka_unit_test(synced_sectors_survive_a_power_loss),
+        cmocka_unit_test(any_part_of_unsynced_sectors_may_survive),
+        cmocka_unit_test(a_sync_takes_effect_at_its_end),
         cmocka_unit_test(after_a_failed_sync_the_next_one_writes_nothing),
         cmocka_unit_test(a_write_that_fails_may_have_happened),
-        cmocka_unit_test(a_full_disk_takes_only_what_has_its_room),
+        cmocka_unit_test(a_full_disk_takes_only_sectors_that_have_space),
         cmocka_unit_test(operations_take_their_time),
-        cmocka_unit_test(reads_fail_and_bits_rot_for_good),
+        cmocka_unit_test(reads_fail_and_bits_rot_permanently),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

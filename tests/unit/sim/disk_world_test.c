@@ -1,5 +1,5 @@
-/* Whole nodes over the simulated disk: power is lost in the middle of writes,
- * everything comes back from what is stored, and what was acknowledged is there. */
+/* Tests whole nodes over the simulated disk: power fails during writes, all nodes restart from
+ * disk, and acknowledged events are there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,8 +35,8 @@ static void start(struct world *world, struct workload_world *load,
     world_start(world, node, &settings);
 }
 
-/* Three times: entities store events, on a disk that fails now and then; all
- * power is lost at once; everything starts again. */
+/* Repeats three times: entities store events on a faulty disk; all power fails at once; everything
+ * starts again. */
 static struct check_journal_counts live(uint64_t seed, bool lies,
                                         uint32_t *broken)
 {
@@ -87,7 +87,7 @@ static struct check_journal_counts live(uint64_t seed, bool lies,
     return counts;
 }
 
-static void what_was_acknowledged_outlives_the_power(void **state)
+static void acknowledged_events_survive_a_power_loss(void **state)
 {
     struct check_journal_counts sum = { 0 };
     uint32_t broken = 0;
@@ -111,14 +111,14 @@ static void what_was_acknowledged_outlives_the_power(void **state)
     assert_true(sum.replays > 100);
 }
 
-/* The same on a disk whose syncs do nothing is found. */
-static void a_disk_that_lies_is_found(void **state)
+/* The same detects a disk whose syncs do nothing. */
+static void a_disk_with_false_syncs_is_found(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 3; seed++) {
         uint32_t broken = 0;
 
-        (void)live(seed, true, &broken); /* whatever it counts */
+        (void)live(seed, true, &broken);
         assert_true(broken > 0);
     }
 }
@@ -126,8 +126,8 @@ static void a_disk_that_lies_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_acknowledged_outlives_the_power),
-        cmocka_unit_test(a_disk_that_lies_is_found),
+        cmocka_unit_test(acknowledged_events_survive_a_power_loss),
+        cmocka_unit_test(a_disk_with_false_syncs_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* The public simulator, by its header; the inside only to break a rule that no user can break. */
+/* Tests the public simulator by its header, and uses its inside only to break rules that users
+ * cannot break. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,7 @@ static const struct sherd_bytes nothing;
 
 /* ---- entities ---- */
 
-/* An account: what it has answered for is stored. */
+/* An account that answers after its event is stored. */
 static void account_apply(void *self, uint32_t type, struct sherd_bytes event)
 {
     (void)event;
@@ -42,7 +43,7 @@ static enum sherd_next account_receive(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-/* The planted bug: every fourth time the state changes outside of apply, and nothing is stored. */
+/* The planted bug: every fourth change happens outside of apply and is not stored. */
 static enum sherd_next forgetful_receive(struct sherd_ctx *ctx, void *self,
                                          const struct sherd_msg *msg)
 {
@@ -71,7 +72,7 @@ static struct sherd_entity_type forgetful_type(void)
     return type;
 }
 
-/* ---- short words for what the tests do ---- */
+/* ---- helpers ---- */
 
 static struct sherd_sim *opened(uint64_t seed, uint32_t faults)
 {
@@ -91,7 +92,7 @@ static int ask(struct sherd_sim *sim, uint32_t node, uint32_t msg,
                                 answer);
 }
 
-/* The total of the account "a", which must answer. */
+/* Returns the total of the account "a", which must answer. */
 static uint64_t total(struct sherd_sim *sim, uint32_t node, uint32_t msg)
 {
     struct sherd_sim_answer answer;
@@ -105,14 +106,14 @@ static uint64_t total(struct sherd_sim *sim, uint32_t node, uint32_t msg)
     return result;
 }
 
-/* How `by` has `which` among its members: its uid if it is reachable, else 0. */
+/* Returns the uid of `which` among the members of `by` if it is reachable, else 0. */
 static uint64_t seen(struct sherd_sim *sim, uint32_t by, uint32_t which)
 {
     struct sherd_status status;
     char address[32];
     uint64_t uid = 0;
 
-    (void)snprintf(address, sizeof address, "n%u:2551", which); /* fits */
+    (void)snprintf(address, sizeof address, "n%u:2551", which);
     assert_int_equal(sherd_sim_status(sim, by, &status), 0);
     for (uint32_t i = 0; i < status.member_count; i++)
         if (!strcmp(status.members[i].address, address) &&
@@ -133,7 +134,7 @@ static uint32_t member_count(struct sherd_sim *sim, uint32_t by)
     return count;
 }
 
-/* The node where the account runs; SHERD_SIM_NODES_MAX when nowhere. */
+/* Returns the node where the account runs; SHERD_SIM_NODES_MAX if none. */
 static uint32_t home(struct sherd_sim *sim)
 {
     for (uint32_t i = 0; i < 3; i++) {
@@ -309,14 +310,14 @@ static void bad_messages_are_refused(void **state)
     sherd_sim_close(sim);
 }
 
-static void the_dead_take_no_orders(void **state)
+static void dead_nodes_refuse_commands(void **state)
 {
     struct sherd_sim *sim = opened(4, 0);
     struct sherd_sim_answer answer;
     struct sherd_status status;
 
     (void)state;
-    assert_int_equal(sherd_sim_start(sim, 2), SHERD_ESTATE); /* it lives */
+    assert_int_equal(sherd_sim_start(sim, 2), SHERD_ESTATE); /* it runs */
     assert_int_equal(sherd_sim_crash(sim, 2), 0);
     assert_int_equal(sherd_sim_alive(sim, 2), 0);
     assert_int_equal(sherd_sim_crash(sim, 2), SHERD_ESTATE);
@@ -332,15 +333,15 @@ static void the_dead_take_no_orders(void **state)
     assert_int_equal(sherd_sim_spawn(sim, 2, &account.behavior, nothing),
                      SHERD_ESTATE);
     assert_int_equal(sherd_sim_status(sim, 2, &status), SHERD_ESTATE);
-    assert_int_equal(sherd_sim_cut(sim, 0, 2, 1), 0); /* cables have no life */
+    assert_int_equal(sherd_sim_cut(sim, 0, 2, 1), 0); /* a cut needs no running node */
     assert_int_equal(sherd_sim_heal(sim, 600000), 0);
     assert_int_equal(sherd_sim_alive(sim, 2), 1);
     sherd_sim_close(sim);
 }
 
-/* ---- asking ---- */
+/* ---- asks ---- */
 
-static void an_ask_is_answered_or_says_why_not(void **state)
+static void an_ask_ends_with_an_answer_or_a_reason(void **state)
 {
     struct sherd_sim *sim = opened(5, 0);
     struct sherd_sim_answer answer;
@@ -356,13 +357,13 @@ static void an_ask_is_answered_or_says_why_not(void **state)
     assert_int_equal(answer.stage, SHERD_STAGE_SENT); /* as far as is known there */
     assert_int_equal(answer.body.size, 0);
     assert_in_range(sherd_sim_now(sim) - before, 5000, 5100);
-    /* What comes too late for one ask is not taken for the answer to the next. */
+    /* A late answer to one ask is not the answer to the next. */
     assert_int_equal(total(sim, 0, TOTAL), 2);
     assert_null(sherd_sim_violation(sim));
     sherd_sim_close(sim);
 }
 
-static void nobody_answers_for_a_node_that_is_paused(void **state)
+static void an_ask_from_a_paused_node_times_out(void **state)
 {
     struct sherd_sim *sim = opened(6, 0);
     struct sherd_sim_answer answer;
@@ -377,7 +378,7 @@ static void nobody_answers_for_a_node_that_is_paused(void **state)
     sherd_sim_close(sim);
 }
 
-static void who_asks_may_end_with_its_node(void **state)
+static void an_ask_ends_when_its_node_leaves(void **state)
 {
     struct sherd_sim *sim = opened(7, 0);
     struct sherd_sim_answer answer;
@@ -397,7 +398,7 @@ static void who_asks_may_end_with_its_node(void **state)
 
 /* ---- faults ---- */
 
-static void a_crash_forgets_what_was_not_stored(void **state)
+static void a_crashed_node_restarts_as_another_incarnation(void **state)
 {
     struct sherd_sim *sim = opened(8, 0);
     uint64_t first;
@@ -423,7 +424,7 @@ static void a_crash_forgets_what_was_not_stored(void **state)
     sherd_sim_close(sim);
 }
 
-static void a_pause_is_seen_and_ends(void **state)
+static void a_paused_node_is_unreachable_until_it_resumes(void **state)
 {
     struct sherd_sim *sim = opened(9, 0);
 
@@ -449,7 +450,7 @@ static void a_cut_is_one_way_and_delivers_late(void **state)
     assert_int_equal(total(sim, 0, ADD), 1);
     node = home(sim);
     from = (node + 1) % 3;
-    /* Its lane knows the way. */
+    /* Its lane knows the route. */
     assert_int_equal(
         sherd_sim_entity_tell(sim, from, "Account", "a", TOTAL, nothing), 0);
     sherd_sim_run(sim, 1000);
@@ -475,7 +476,7 @@ static void a_cut_is_one_way_and_delivers_late(void **state)
     sherd_sim_close(sim);
 }
 
-static void who_leaves_is_gone_and_may_come_back(void **state)
+static void a_node_that_left_can_start_again(void **state)
 {
     struct sherd_sim *sim = opened(11, 0);
 
@@ -494,7 +495,7 @@ static void who_leaves_is_gone_and_may_come_back(void **state)
     sherd_sim_close(sim);
 }
 
-static void who_is_downed_ends(void **state)
+static void a_downed_node_ends(void **state)
 {
     struct sherd_sim *sim = opened(12, 0);
 
@@ -509,8 +510,8 @@ static void who_is_downed_ends(void **state)
     sherd_sim_close(sim);
 }
 
-/* Also one that the order reaches late, or that nobody has. */
-static void who_is_made_to_leave_by_another_leaves(void **state)
+/* Also a member that gets the command late, and an address without a node. */
+static void a_member_leaves_at_the_command_of_another(void **state)
 {
     struct sherd_sim *sim = opened(12, 0);
 
@@ -535,7 +536,7 @@ static void who_is_made_to_leave_by_another_leaves(void **state)
     sherd_sim_close(sim);
 }
 
-static void healing_ends_every_fault_or_says_that_it_did_not(void **state)
+static void healing_ends_every_fault_or_returns_an_error(void **state)
 {
     struct sherd_sim *sim = opened(13, SHERD_SIM_ALL);
 
@@ -553,14 +554,14 @@ static void healing_ends_every_fault_or_says_that_it_did_not(void **state)
         for (uint32_t j = 0; j < 3; j++)
             assert_true(seen(sim, i, j) != 0);
     }
-    sherd_sim_run(sim, 600000); /* and none begins again */
+    sherd_sim_run(sim, 600000); /* and none starts again */
     for (uint32_t i = 0; i < 3; i++)
         assert_true(seen(sim, i, (i + 1) % 3) != 0);
     assert_null(sherd_sim_violation(sim));
     sherd_sim_close(sim);
 }
 
-static void healing_may_take_as_long_as_it_takes(void **state)
+static void healing_accepts_any_time_limit(void **state)
 {
     struct sherd_sim *sim = opened(13, SHERD_SIM_ALL);
 
@@ -570,8 +571,8 @@ static void healing_may_take_as_long_as_it_takes(void **state)
     sherd_sim_close(sim);
 }
 
-/* What the header says that a disk does. */
-static void disks_are_slow_fail_are_full_and_lose(void **state)
+/* As the header describes disks. */
+static void disks_stall_fail_fill_up_and_lose_power(void **state)
 {
     struct sherd_sim *sim = opened(14, SHERD_SIM_DISK);
     bool met[FAULT_VERBS] = { false };
@@ -601,7 +602,7 @@ static enum sherd_next teller_receive(struct sherd_ctx *ctx, void *self,
     return SHERD_STOP;
 }
 
-static void actors_start_with_what_they_are_given(void **state)
+static void actors_start_with_their_initial_argument(void **state)
 {
     static const struct sherd_behavior teller = { .name = "teller",
                                                   .receive = teller_receive };
@@ -625,7 +626,7 @@ static enum sherd_next asker_receive(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-static void a_simulation_is_closed_with_asks_open(void **state)
+static void a_simulation_closes_with_open_asks(void **state)
 {
     static const struct sherd_behavior asker = { .name = "asker",
                                                  .receive = asker_receive };
@@ -637,7 +638,7 @@ static void a_simulation_is_closed_with_asks_open(void **state)
         if (sherd_sim_alive(sim, i))
             assert_int_equal(sherd_sim_spawn(sim, i, &asker, nothing), 0);
     sherd_sim_run(sim, 500);
-    for (uint32_t i = 0; i < 3; i++) /* that nobody has read */
+    for (uint32_t i = 0; i < 3; i++) /* they remain unread */
         if (sherd_sim_alive(sim, i))
             assert_int_equal(sherd_sim_entity_tell(sim, i, "Account", "b", ADD,
                                                    nothing),
@@ -646,7 +647,7 @@ static void a_simulation_is_closed_with_asks_open(void **state)
     assert_int_equal(mem_live(), before);
 }
 
-static void status_is_that_of_the_node(void **state)
+static void the_status_is_the_nodes_own(void **state)
 {
     struct sherd_sim *sim = opened(16, 0);
     struct sherd_status status;
@@ -779,7 +780,7 @@ static void equal_seeds_give_equal_simulations(void **state)
         sherd_sim_close(sims[i]);
 }
 
-/* Nothing that was answered is forgotten. */
+/* No answered change is lost. */
 static int totals_grow(struct sherd_sim *sim, void *arg)
 {
     uint64_t known = 0;
@@ -800,7 +801,7 @@ static int totals_grow(struct sherd_sim *sim, void *arg)
     return 0;
 }
 
-/* Runs seeds with what they say kept in text. */
+/* Runs seeds and keeps their output in text. */
 static uint64_t seeds(const struct sherd_sim_options *options, uint64_t first,
                       uint64_t last, sherd_sim_test test, uint32_t *runs,
                       char *text, size_t size)
@@ -840,7 +841,7 @@ static void a_planted_bug_is_found(void **state)
     assert_true(failed > 0);
     assert_non_null(strstr(text, ": the test returned -7 at t="));
     assert_non_null(strstr(text, " passed, "));
-    /* The faults alone are not what fails. */
+    /* Faults alone do not fail a seed. */
     options.types = &account;
     assert_int_equal(
         seeds(&options, 1, 12, totals_grow, &runs, text, sizeof text), 0);
@@ -857,7 +858,7 @@ static int breaks_a_rule(struct sherd_sim *sim, void *arg)
     return 0;
 }
 
-static void a_broken_rule_fails_a_seed_that_is_content(void **state)
+static void a_broken_rule_fails_a_seed_whose_test_passes(void **state)
 {
     const struct sherd_sim_options options = { .types = &account,
                                                .type_count = 1,
@@ -872,7 +873,7 @@ static void a_broken_rule_fails_a_seed_that_is_content(void **state)
     assert_non_null(strstr(text, "FAIL seed=5 inv=single-activation "));
     assert_non_null(strstr(text, "node=2 : two of them\n"));
     assert_non_null(strstr(text, "0 passed, 1 failed\n"));
-    /* The last seed there is ends the count, too. */
+    /* The largest seed ends the count, too. */
     assert_int_equal(seeds(&options, UINT64_MAX, UINT64_MAX, breaks_a_rule,
                            &runs, text, sizeof text),
                      1);
@@ -894,7 +895,7 @@ static void bounds_without_a_seed_are_a_failure(void **state)
                         "0 passed, 1 failed\n");
 }
 
-static void what_is_refused_is_told_once(void **state)
+static void refused_options_are_reported_once(void **state)
 {
     const struct sherd_entity_type two[] = { account, account };
     const struct {
@@ -933,7 +934,7 @@ static void what_is_refused_is_told_once(void **state)
 
 /* ---- tests that die ---- */
 
-static int no_bound; /* what nobody knows when the program is compiled */
+static int no_bound; /* unknown at compile time, against the optimizer */
 
 static int recurse(int depth)
 {
@@ -943,7 +944,7 @@ static int recurse(int depth)
     return no_bound ? page[0] : recurse(depth + 1) + page[0];
 }
 
-/* Ends by *arg in seed 6: a fault of the memory is a real one. */
+/* Ends by *arg in seed 6. A memory fault is a real one. */
 static int dies(struct sherd_sim *sim, void *arg)
 {
     int by = *(const int *)arg;
@@ -953,7 +954,8 @@ static int dies(struct sherd_sim *sim, void *arg)
     return by == SIGSEGV ? recurse(0) : raise(by);
 }
 
-/* How a process ends that runs seeds 5 to 7 of `dies`, with those signals as by default, or ignored; what it says in text. */
+/* Returns how a process ends that runs seeds 5 to 7 of `dies`, with those signals at their default
+ * or ignored. text gets its output. */
 static int ended(int by, void (*before)(int), char *text, size_t size)
 {
     const struct sherd_sim_options options = { .nodes = 1 };
@@ -973,7 +975,7 @@ static int ended(int by, void (*before)(int), char *text, size_t size)
         (void)signal(by, before);
         (void)!sherd_sim_seeds(&options, 5, 7, dies, &by);
         (void)signal(by, SIG_DFL);
-        (void)raise(by); /* and then nothing is said any more */
+        (void)raise(by); /* it prints nothing more */
         _exit(0);
     }
     (void)close(ends[1]);
@@ -1002,7 +1004,7 @@ static void a_test_that_dies_names_its_seed(void **state)
     }
 }
 
-static void who_has_a_handler_keeps_it(void **state)
+static void an_existing_signal_handler_stays(void **state)
 {
     char text[4096];
     int status = ended(SIGTERM, SIG_IGN, text, sizeof text);
@@ -1033,31 +1035,31 @@ int main(void)
         cmocka_unit_test(types_that_are_wrong_are_refused),
         cmocka_unit_test(bad_nodes_are_refused_by_every_verb),
         cmocka_unit_test(bad_messages_are_refused),
-        cmocka_unit_test(the_dead_take_no_orders),
-        cmocka_unit_test(an_ask_is_answered_or_says_why_not),
-        cmocka_unit_test(nobody_answers_for_a_node_that_is_paused),
-        cmocka_unit_test(who_asks_may_end_with_its_node),
-        cmocka_unit_test(a_crash_forgets_what_was_not_stored),
-        cmocka_unit_test(a_pause_is_seen_and_ends),
+        cmocka_unit_test(dead_nodes_refuse_commands),
+        cmocka_unit_test(an_ask_ends_with_an_answer_or_a_reason),
+        cmocka_unit_test(an_ask_from_a_paused_node_times_out),
+        cmocka_unit_test(an_ask_ends_when_its_node_leaves),
+        cmocka_unit_test(a_crashed_node_restarts_as_another_incarnation),
+        cmocka_unit_test(a_paused_node_is_unreachable_until_it_resumes),
         cmocka_unit_test(a_cut_is_one_way_and_delivers_late),
-        cmocka_unit_test(who_leaves_is_gone_and_may_come_back),
-        cmocka_unit_test(who_is_downed_ends),
-        cmocka_unit_test(who_is_made_to_leave_by_another_leaves),
-        cmocka_unit_test(healing_ends_every_fault_or_says_that_it_did_not),
-        cmocka_unit_test(healing_may_take_as_long_as_it_takes),
-        cmocka_unit_test(disks_are_slow_fail_are_full_and_lose),
-        cmocka_unit_test(actors_start_with_what_they_are_given),
-        cmocka_unit_test(a_simulation_is_closed_with_asks_open),
-        cmocka_unit_test(status_is_that_of_the_node),
+        cmocka_unit_test(a_node_that_left_can_start_again),
+        cmocka_unit_test(a_downed_node_ends),
+        cmocka_unit_test(a_member_leaves_at_the_command_of_another),
+        cmocka_unit_test(healing_ends_every_fault_or_returns_an_error),
+        cmocka_unit_test(healing_accepts_any_time_limit),
+        cmocka_unit_test(disks_stall_fail_fill_up_and_lose_power),
+        cmocka_unit_test(actors_start_with_their_initial_argument),
+        cmocka_unit_test(a_simulation_closes_with_open_asks),
+        cmocka_unit_test(the_status_is_the_nodes_own),
         cmocka_unit_test(a_status_counts_every_reply_after_the_first),
         cmocka_unit_test(nodes_log_with_simulated_times),
         cmocka_unit_test(equal_seeds_give_equal_simulations),
         cmocka_unit_test(a_planted_bug_is_found),
-        cmocka_unit_test(a_broken_rule_fails_a_seed_that_is_content),
+        cmocka_unit_test(a_broken_rule_fails_a_seed_whose_test_passes),
         cmocka_unit_test(bounds_without_a_seed_are_a_failure),
-        cmocka_unit_test(what_is_refused_is_told_once),
+        cmocka_unit_test(refused_options_are_reported_once),
         cmocka_unit_test(a_test_that_dies_names_its_seed),
-        cmocka_unit_test(who_has_a_handler_keeps_it),
+        cmocka_unit_test(an_existing_signal_handler_stays),
         cmocka_unit_test(large_clusters_form),
     };
 

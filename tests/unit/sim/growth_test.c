@@ -1,4 +1,4 @@
-/* What a cluster in the quiet keeps, from part to part of a time. */
+/* Tests the detection of growth in an idle cluster. */
 #include "sim/growth.h"
 
 #include <stdarg.h>
@@ -16,7 +16,7 @@ static bool ends(struct growth *growth, char text[200])
     return growth_end(growth, 10, 1000, text, 200);
 }
 
-/* One look in each part. */
+/* Looks once in each part. */
 static bool judge(const uint64_t pieces[GROWTH_PARTS],
                   const uint64_t bytes[GROWTH_PARTS], char text[200])
 {
@@ -41,7 +41,8 @@ static void the_least_of_each_part_counts(void **state)
     growth_begin(&growth, 100, LENGTH);
     for (uint64_t i = 0; i < GROWTH_PARTS; i++) {
         growth_look(&growth, 101 + i * 10, 900 + i * 100, 9000 + i * 1000);
-        growth_look(&growth, 109 + i * 10, 500 + i * 3, 9000 + i * 300); /* what came has gone */
+        /* temporary memory was freed */
+        growth_look(&growth, 109 + i * 10, 500 + i * 3, 9000 + i * 300);
     }
     growth_look(&growth, 160, 5000, 90000);
     assert_true(ends(&growth, text));
@@ -69,8 +70,7 @@ static void more_bytes_each_time_are_growth(void **state)
     assert_non_null(strstr(text, "0 pieces of memory and 1002 bytes more"));
 }
 
-/* However much it is. */
-static void what_comes_once_and_stays_is_no_growth(void **state)
+static void one_lasting_increase_is_no_growth(void **state)
 {
     const uint64_t pieces[GROWTH_PARTS] = { 500,  503,  5003,
                                             5003, 5006, 5006 };
@@ -80,8 +80,8 @@ static void what_comes_once_and_stays_is_no_growth(void **state)
     assert_true(judge(pieces, same, text));
 }
 
-/* A removed node is pruned from many keys: some have been when somebody looks. */
-static void what_is_half_done_at_a_look_comes_once(void **state)
+/* A removed node is pruned from many keys, some of them before a look. */
+static void an_increase_over_two_parts_is_no_growth(void **state)
 {
     const uint64_t bytes[GROWTH_PARTS] = { 2938368, 2938368, 3297040,
                                            3454336, 3454336, 3455200 };
@@ -91,8 +91,8 @@ static void what_is_half_done_at_a_look_comes_once(void **state)
     assert_true(judge(same, bytes, text));
 }
 
-/* And later another one. */
-static void what_comes_twice_is_no_growth(void **state)
+/* A second increase later. */
+static void two_lasting_increases_are_no_growth(void **state)
 {
     const uint64_t pieces[GROWTH_PARTS] = { 500, 850, 850, 850, 850, 1200 };
     char text[200];
@@ -101,7 +101,7 @@ static void what_comes_twice_is_no_growth(void **state)
     assert_true(judge(pieces, same, text));
 }
 
-static void what_goes_on_behind_a_fall_is_growth(void **state)
+static void growth_after_a_decrease_is_found(void **state)
 {
     const uint64_t pieces[GROWTH_PARTS] = { 5000, 500, 506, 512, 518, 524 };
     char text[200];
@@ -111,7 +111,7 @@ static void what_goes_on_behind_a_fall_is_growth(void **state)
     assert_non_null(strstr(text, "12 pieces of memory and 0 bytes more"));
 }
 
-static void a_part_that_nobody_saw_is_no_growth(void **state)
+static void a_part_without_a_look_is_no_growth(void **state)
 {
     struct growth growth = { 0 };
     char text[200];
@@ -133,11 +133,11 @@ int main(void)
         cmocka_unit_test(the_least_of_each_part_counts),
         cmocka_unit_test(more_pieces_each_time_are_growth),
         cmocka_unit_test(more_bytes_each_time_are_growth),
-        cmocka_unit_test(what_comes_once_and_stays_is_no_growth),
-        cmocka_unit_test(what_is_half_done_at_a_look_comes_once),
-        cmocka_unit_test(what_comes_twice_is_no_growth),
-        cmocka_unit_test(what_goes_on_behind_a_fall_is_growth),
-        cmocka_unit_test(a_part_that_nobody_saw_is_no_growth),
+        cmocka_unit_test(one_lasting_increase_is_no_growth),
+        cmocka_unit_test(an_increase_over_two_parts_is_no_growth),
+        cmocka_unit_test(two_lasting_increases_are_no_growth),
+        cmocka_unit_test(growth_after_a_decrease_is_found),
+        cmocka_unit_test(a_part_without_a_look_is_no_growth),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

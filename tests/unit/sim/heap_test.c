@@ -1,4 +1,4 @@
-/* The memory of a world: pieces keep what was written, of whatever size, and are used again. */
+/* Tests the memory of a world: pieces of every size keep their content, and are used again. */
 #include "sim/heap.h"
 
 #include <stdarg.h>
@@ -59,7 +59,7 @@ static void pieces_keep_what_was_written(void **state)
     rng_init(&rng, 7);
     for (uint32_t i = 0; i < 60000; i++) {
         struct held *one = &held[rng_below(&rng, PIECES)];
-        bool is_ahead = i % 100 > 50; /* and for long not */
+        bool is_ahead = i % 100 > 50; /* with long intervals without it */
         size_t size = drawn_size(&rng);
 
         if (is_ahead)
@@ -97,7 +97,7 @@ static void every_size_has_room_for_itself(void **state)
     }
 }
 
-static void what_is_in_use_is_counted(void **state)
+static void pieces_in_use_are_counted(void **state)
 {
     size_t before = heap_used();
     void *small = heap_alloc(40), *large = heap_alloc(5000);
@@ -107,7 +107,7 @@ static void what_is_in_use_is_counted(void **state)
     heap_free(small);
     heap_free(large);
     assert_int_equal(heap_used(), before);
-    if (both != before) /* nobody counts under a sanitizer */
+    if (both != before) /* a sanitizer's memory is not counted */
         assert_in_range(both - before, 5040, 6000);
 }
 
@@ -116,7 +116,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_keep_what_was_written),
         cmocka_unit_test(every_size_has_room_for_itself),
-        cmocka_unit_test(what_is_in_use_is_counted),
+        cmocka_unit_test(pieces_in_use_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Jobs of entities in the simulator: after a drawn time, the same in every run, and none gets lost with its node. */
+/* Tests jobs of entities in the simulator: they take drawn times, equal in every run, and all are
+ * released when their node ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,10 +16,10 @@
 enum { SQUARE = 1, PING, SQUARED, PONG };
 
 static const struct sherd_bytes nothing;
-static uint32_t args; /* made and not released */
+static uint32_t args; /* created and not released */
 static uint32_t pings_meanwhile; /* handled while a job of the entity was open */
 
-/* ---- an entity that squares in jobs ---- */
+/* ---- an entity that computes squares in jobs ---- */
 
 struct squarer {
     uint32_t open;
@@ -140,13 +141,13 @@ static uint64_t one_run(uint64_t seed)
     }
     assert_true(pings_meanwhile > 0);
     sherd_sim_run(sim, 10000);
-    assert_int_equal(args, 0); /* all are back */
+    assert_int_equal(args, 0); /* all are released */
     digest = sherd_sim_digest(sim);
     sherd_sim_close(sim);
     return digest;
 }
 
-static void equal_seeds_are_equal_runs(void **state)
+static void equal_seeds_give_equal_runs(void **state)
 {
     uint64_t digest = one_run(7);
 
@@ -155,8 +156,8 @@ static void equal_seeds_are_equal_runs(void **state)
     assert_true(one_run(8) != digest);
 }
 
-/* Jobs that are under way when a node dies, stands still, or the simulation ends. */
-static void none_gets_lost(void **state)
+/* Jobs are open when a node crashes or pauses, and when the simulation ends. */
+static void jobs_are_released_when_their_node_ends(void **state)
 {
     struct sherd_status status;
     struct sherd_sim *sim = opened(3, 0);
@@ -211,7 +212,7 @@ static int under_faults(struct sherd_sim *sim, void *arg)
     return squared(sim, 5).reason == SHERD_REASON_NONE ? 0 : 2;
 }
 
-static void they_go_on_under_faults(void **state)
+static void jobs_continue_under_faults(void **state)
 {
     uint32_t answered = 0;
 
@@ -230,9 +231,9 @@ static void they_go_on_under_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_seeds_are_equal_runs),
-        cmocka_unit_test(none_gets_lost),
-        cmocka_unit_test(they_go_on_under_faults),
+        cmocka_unit_test(equal_seeds_give_equal_runs),
+        cmocka_unit_test(jobs_are_released_when_their_node_ends),
+        cmocka_unit_test(jobs_continue_under_faults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* One checker and its verdict, for tests of checkers: what was found is as expected. After cmocka.h. */
+/* Tests one checker with its own verdict. Include it after cmocka.h. */
 #ifndef TESTS_UNIT_SIM_JUDGED_H
 #define TESTS_UNIT_SIM_JUDGED_H
 
@@ -14,7 +14,7 @@ static void judge(void)
     verdict = verdict_new(1, &now);
 }
 
-/* That invariant is violated, and no other; null: none is. */
+/* Expects a violation of that invariant only; null: of none. */
 static void expect_only(const char *invariant)
 {
     if (!invariant) {

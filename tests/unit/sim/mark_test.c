@@ -1,4 +1,5 @@
-/* Marks: known before they are reached, counted, taken once, written and added up. */
+/* Tests marks: they are known before they are reached, counted, taken once, written and added
+ * up. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,7 @@
 #include "node/node.h"
 #include "sim/mark.h"
 
-/* Takes the address of a function of the cores, so that the linker keeps them and their marks. */
+/* Refers to a function of the cores, so that the linker keeps them with their marks. */
 static struct node *(*volatile keep)(const struct node_settings *, char *,
                                      size_t) = node_new;
 
@@ -108,7 +109,7 @@ static void lists_of_several_processes_are_added_up(void **state)
     mark_fini(&copy);
 }
 
-static void other_lines_are_refused(void **state)
+static void malformed_lines_are_refused(void **state)
 {
     static const char *const lines[] = {
         "x R a.c:1 t\n",  "1 Q a.c:1 t\n", "1 R a.c t\n",
@@ -131,7 +132,7 @@ int main(void)
         cmocka_unit_test(marks_are_known_before_they_are_reached),
         cmocka_unit_test(counts_are_taken_once),
         cmocka_unit_test(lists_of_several_processes_are_added_up),
-        cmocka_unit_test(other_lines_are_refused),
+        cmocka_unit_test(malformed_lines_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

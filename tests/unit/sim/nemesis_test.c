@@ -1,4 +1,4 @@
-/* Whether faults do anything, as the nemesis counts it: in a small world, with a written schedule. */
+/* Tests the effects of faults that the nemesis counts, with written schedules in a small world. */
 #include "small_world.h"
 
 #include <stdio.h>
@@ -12,8 +12,8 @@ struct played {
     struct traffic *traffic;
     struct schedule schedule;
     struct nemesis *nemesis;
-    uint64_t downs; /* commands that were given */
-    bool is_full;   /* the disks are */
+    uint64_t downs; /* number of down commands */
+    bool is_full;   /* of the disks */
 };
 
 static void hand_start(void *user, uint32_t node)
@@ -56,7 +56,7 @@ static void play_until(struct played *played, uint64_t end)
     world_run(played->world, end - world_now(played->world));
 }
 
-/* Four nodes, or as many places of which the last two are empty. */
+/* Prepares four places of which the first `living` have nodes. */
 static void prepare_with(struct played *played, uint32_t living,
                          uint64_t (*states)(void *user, uint32_t node),
                          const char *schedule)
@@ -91,7 +91,7 @@ static void prepare(struct played *played, uint32_t living,
     prepare_with(played, living, NULL, schedule);
 }
 
-/* All faults of the schedule, and their ends. */
+/* Plays all faults of the schedule and their ends. */
 static void play(struct played *played, uint32_t living, const char *schedule)
 {
     prepare(played, living, schedule);
@@ -107,7 +107,7 @@ static void stop(struct played *played)
     schedule_fini(&played->schedule);
 }
 
-/* Each of these verbs happened so often, and so many did something. */
+/* Expects how often a verb happened, and how many of its faults had an effect. */
 static void expect(const struct played *played, enum fault_verb verb,
                    uint64_t happened, uint64_t faults)
 {
@@ -121,7 +121,7 @@ static void expect(const struct played *played, enum fault_verb verb,
                  (unsigned long long)effect.harm, nemesis_effect_text(verb));
 }
 
-static void what_faults_do_is_counted(void **state)
+static void effects_of_faults_are_counted(void **state)
 {
     struct played played;
 
@@ -161,7 +161,6 @@ static void what_faults_do_is_counted(void **state)
     stop(&played);
 }
 
-/* The same where nobody is: it happens, and nothing comes of it. */
 static uint64_t arrived_in(struct played *played, uint64_t time)
 {
     uint64_t before = played->traffic->arrived[1][2];
@@ -178,8 +177,8 @@ static uint64_t slowed_in(struct played *played, uint64_t time)
     return net_harm(played->world, 1, 2).slowed - before;
 }
 
-/* The second one of each kind begins while the first goes on, and ends later. */
-static void what_overlaps_ends_with_the_last(void **state)
+/* The second fault of each kind starts during the first and ends later. */
+static void overlapping_faults_end_with_the_last(void **state)
 {
     struct played played;
 
@@ -207,7 +206,7 @@ static void what_overlaps_ends_with_the_last(void **state)
     stop(&played);
 }
 
-static void what_hits_nobody_has_no_effect(void **state)
+static void faults_without_a_victim_have_no_effect(void **state)
 {
     struct played played;
 
@@ -242,7 +241,7 @@ static void what_hits_nobody_has_no_effect(void **state)
     stop(&played);
 }
 
-/* Node 0 is in state 0, and so on; who is dead in none. */
+/* Node 0 is in state 0, and so on; a dead node is in none. */
 static uint64_t hand_states(void *user, uint32_t node)
 {
     const struct played *played = user;
@@ -261,7 +260,7 @@ static void expect_cells(const struct played *played, enum fault_verb verb,
                  (unsigned long long)cells.struck);
 }
 
-static void what_a_fault_meets_is_noted(void **state)
+static void states_that_a_fault_meets_are_recorded(void **state)
 {
     struct played played;
 
@@ -272,7 +271,7 @@ static void what_a_fault_meets_is_noted(void **state)
                  "at 3s wall 2 +1h\n"
                  "at 4s disk-full for 1s\n"
                  "at 5s crash 1\n"
-                 "at 6s crash 1\n" /* skipped: it meets nobody */
+                 "at 6s crash 1\n" /* skipped: the node is dead */
                  "at 7s pause 1 for 1s\n"
                  "at 8s start 1\n"
                  "at 9s power\n");
@@ -290,7 +289,7 @@ static void what_a_fault_meets_is_noted(void **state)
     stop(&played);
 }
 
-static void each_kind_says_what_it_counts(void **state)
+static void each_verb_names_its_unit(void **state)
 {
     (void)state;
     for (int i = 0; i < FAULT_VERBS; i++)
@@ -300,11 +299,11 @@ static void each_kind_says_what_it_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_faults_do_is_counted),
-        cmocka_unit_test(what_overlaps_ends_with_the_last),
-        cmocka_unit_test(what_hits_nobody_has_no_effect),
-        cmocka_unit_test(what_a_fault_meets_is_noted),
-        cmocka_unit_test(each_kind_says_what_it_counts),
+        cmocka_unit_test(effects_of_faults_are_counted),
+        cmocka_unit_test(overlapping_faults_end_with_the_last),
+        cmocka_unit_test(faults_without_a_victim_have_no_effect),
+        cmocka_unit_test(states_that_a_fault_meets_are_recorded),
+        cmocka_unit_test(each_verb_names_its_unit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

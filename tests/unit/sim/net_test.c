@@ -1,3 +1,4 @@
+/* Tests the connections of a world and the faults of its network. */
 #include "small_world.h"
 
 static struct world *world_of(uint64_t seed, uint32_t count,
@@ -41,7 +42,7 @@ static void a_cut_path_keeps_bytes_until_it_heals(void **state)
     end(world, traffic);
 }
 
-/* Bytes arrive, but the writer does not hear of it: it fills the connection and stops. */
+/* Bytes arrive without acknowledgements, so the writer fills the connection and stops. */
 static void a_cut_way_back_fills_the_connection(void **state)
 {
     struct traffic *traffic;
@@ -62,7 +63,7 @@ static void a_cut_way_back_fills_the_connection(void **state)
     end(world, traffic);
 }
 
-/* What is in flight would fall to pieces, and all of it arrive with the slowest of them. */
+/* Otherwise bytes in flight would break into pieces and all arrive with the slowest. */
 static void a_full_connection_is_not_filled_byte_by_byte(void **state)
 {
     struct traffic *traffic;
@@ -84,7 +85,7 @@ static void a_full_connection_is_not_filled_byte_by_byte(void **state)
     end(world, traffic);
 }
 
-static void only_one_stream_is_cut(void **state)
+static void a_cut_may_stop_one_stream_only(void **state)
 {
     struct traffic *traffic;
     struct world *world =
@@ -128,7 +129,8 @@ static void a_cut_need_not_be_transitive(void **state)
     end(world, traffic);
 }
 
-/* Nobody is told: the failure detector sees it, and in the end the kernel gives up and the node connects again. */
+/* No end is told. The failure detector notices, and in the end the kernel gives up and the node
+ * connects again. */
 static void a_half_open_connection_is_noticed_by_its_silence(void **state)
 {
     struct traffic *traffic;
@@ -150,7 +152,7 @@ static void a_half_open_connection_is_noticed_by_its_silence(void **state)
     end(world, traffic);
 }
 
-/* What was refused meanwhile are heartbeats and gossip, which come again. */
+/* Heartbeats and gossip refused meanwhile are repeated. */
 static void a_connection_that_hung_until_its_queue_was_full_heals(void **state)
 {
     struct traffic *traffic;
@@ -176,7 +178,7 @@ static void a_connection_that_hung_until_its_queue_was_full_heals(void **state)
     end(world, traffic);
 }
 
-static void a_reset_loses_what_is_on_its_way(void **state)
+static void a_reset_loses_bytes_in_flight(void **state)
 {
     struct traffic *traffic;
     struct world *world =
@@ -198,7 +200,7 @@ static void a_reset_loses_what_is_on_its_way(void **state)
     end(world, traffic);
 }
 
-static void a_clogged_path_is_late(void **state)
+static void a_clogged_path_delivers_late(void **state)
 {
     struct traffic *traffic;
     struct world *world =
@@ -215,7 +217,7 @@ static void a_clogged_path_is_late(void **state)
     end(world, traffic);
 }
 
-/* Also what the clog held up before it was known to end early. */
+/* Includes bytes that the clog held before its end was moved. */
 static void a_clog_that_ends_early_holds_nothing_back(void **state)
 {
     struct traffic *traffic;
@@ -233,7 +235,7 @@ static void a_clog_that_ends_early_holds_nothing_back(void **state)
     end(world, traffic);
 }
 
-/* Its kernel gives it up, as behind a cut. */
+/* Its kernel gives it up, as after a cut. */
 static void a_connection_does_not_outlive_a_long_clog(void **state)
 {
     struct traffic *traffic;
@@ -260,7 +262,7 @@ static uint64_t pieces_of(bool byte_mode)
     assert_true(world_all_up(world, NULL));
     pieces = traffic->pieces;
     for (uint32_t i = 0; i < 3; i++)
-        world_pause(world, i, true); /* nothing new */
+        world_pause(world, i, true); /* nothing new is sent */
     world_run(world, SECOND);
     for (uint32_t i = 0; i < 3; i++)
         world_crash_as(world, i, WORLD_KILLED);
@@ -278,7 +280,7 @@ static uint64_t pieces_of(bool byte_mode)
     return pieces;
 }
 
-/* Pieces are cut anywhere; what arrives is what was written, byte for byte, and nodes understand it. */
+/* Pieces are cut anywhere. The same bytes arrive, and nodes understand them. */
 static void byte_mode_delivers_the_same(void **state)
 {
     uint64_t whole = pieces_of(false);
@@ -312,7 +314,7 @@ static void calls_are_refused_or_not_answered(void **state)
     world_free(world);
 }
 
-/* How long a second node takes to be up when the first one takes in connections so slowly. */
+/* Returns the time until a second node is up when the first accepts connections so slowly. */
 static uint64_t arrives_in(uint64_t slowly)
 {
     struct world_settings settings = { .seed = 9 };
@@ -330,7 +332,7 @@ static uint64_t arrives_in(uint64_t slowly)
     return begin;
 }
 
-static void a_slow_acceptance_is_slow(void **state)
+static void a_slow_accept_delays_a_join(void **state)
 {
     uint64_t usual = arrives_in(0);
 
@@ -339,7 +341,7 @@ static void a_slow_acceptance_is_slow(void **state)
     assert_in_range(arrives_in(4 * SECOND), 4 * SECOND, 60 * SECOND);
 }
 
-/* A machine that died says nothing; when it is back it does not know its old connections. */
+/* A dead machine sends nothing. After its restart it does not know its old connections. */
 static void a_dark_machine_is_silent_until_it_is_back(void **state)
 {
     struct traffic *traffic;
@@ -372,8 +374,9 @@ static void see_closed(void *user, uint64_t pipe, uint32_t from, uint32_t to,
     ++*(uint32_t *)user;
 }
 
-/* Who is downed goes on, and does not read: who has downed it closes what leads there. A crash and a reset are nobody's wish. */
-static void what_a_node_closes_by_itself_is_told(void **state)
+/* A downed node continues and does not read; the node that downed it closes the connection. Crashes
+ * and resets are no closes. */
+static void observers_hear_when_a_node_closes_a_connection(void **state)
 {
     struct traffic *traffic;
     uint32_t closed = 0;
@@ -401,19 +404,19 @@ int main(void)
         cmocka_unit_test(a_cut_path_keeps_bytes_until_it_heals),
         cmocka_unit_test(a_cut_way_back_fills_the_connection),
         cmocka_unit_test(a_full_connection_is_not_filled_byte_by_byte),
-        cmocka_unit_test(only_one_stream_is_cut),
+        cmocka_unit_test(a_cut_may_stop_one_stream_only),
         cmocka_unit_test(a_cut_need_not_be_transitive),
         cmocka_unit_test(a_half_open_connection_is_noticed_by_its_silence),
         cmocka_unit_test(a_connection_that_hung_until_its_queue_was_full_heals),
-        cmocka_unit_test(a_reset_loses_what_is_on_its_way),
-        cmocka_unit_test(a_clogged_path_is_late),
+        cmocka_unit_test(a_reset_loses_bytes_in_flight),
+        cmocka_unit_test(a_clogged_path_delivers_late),
         cmocka_unit_test(a_clog_that_ends_early_holds_nothing_back),
         cmocka_unit_test(a_connection_does_not_outlive_a_long_clog),
         cmocka_unit_test(byte_mode_delivers_the_same),
         cmocka_unit_test(calls_are_refused_or_not_answered),
-        cmocka_unit_test(a_slow_acceptance_is_slow),
+        cmocka_unit_test(a_slow_accept_delays_a_join),
         cmocka_unit_test(a_dark_machine_is_silent_until_it_is_back),
-        cmocka_unit_test(what_a_node_closes_by_itself_is_told),
+        cmocka_unit_test(observers_hear_when_a_node_closes_a_connection),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* What a seed decides: the same seed the same options, every value of every option drawn by some seed, none that a mode
- * excludes. */
+/* Tests the draw of options: equal seeds give equal options, some seed draws every value, and a
+ * mode excludes what it must. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static const uint32_t counts[OPTION_COUNT] = {
 #undef COUNT_ROW
 };
 
-static void same_seed_same_options(void **state)
+static void equal_seeds_give_equal_options(void **state)
 {
     const struct options_wish wish = { .mode = MODE_SWARM };
     uint32_t different = 0;
@@ -44,7 +44,7 @@ static void same_seed_same_options(void **state)
     assert_int_equal(different, 50);
 }
 
-/* min_nr_of_members is cut at the number of nodes, which is 3 at least. */
+/* min_nr_of_members is at most the number of nodes, which is at least 3. */
 static void every_value_is_drawn(void **state)
 {
     const struct options_wish wish = { .mode = MODE_SWARM };
@@ -86,7 +86,7 @@ static void every_value_is_drawn(void **state)
     assert_in_range(middle, SEEDS * 18 / 100, SEEDS * 32 / 100);
 }
 
-static void wishes_are_kept(void **state)
+static void wishes_limit_the_draw(void **state)
 {
     const struct options_wish wish = { .mode = MODE_SWARM,
                                        .nodes_min = 2,
@@ -117,7 +117,7 @@ static bool only(const struct options *options, uint64_t allowed)
 
 #define ALLOW(id) (UINT64_C(1) << (OPTION_##id - OPTION_CRASH))
 
-static void modes_exclude(void **state)
+static void modes_exclude_options(void **state)
 {
     static const uint64_t allowed[MODE_COUNT] = {
         [MODE_SWARM] = UINT64_MAX,
@@ -203,7 +203,7 @@ static void modes_exclude(void **state)
     }
 }
 
-/* Of many settings a world has few that are unusual, and some modes have none. */
+/* A world has few unusual settings, and some modes have none. */
 static void most_settings_are_as_usual(void **state)
 {
     uint32_t unusual[MODE_COUNT] = { 0 };
@@ -227,8 +227,8 @@ static void most_settings_are_as_usual(void **state)
     }
 }
 
-/* A tombstone stands until all have been told, and who looks for a cluster is given the time that it takes. */
-static void members_are_told_in_time(void **state)
+/* A tombstone lasts until all have heard, and a joining node has enough time. */
+static void membership_settings_leave_enough_time(void **state)
 {
     const struct options_wish wish = { .mode = MODE_SWARM };
 
@@ -251,8 +251,8 @@ static void members_are_told_in_time(void **state)
     }
 }
 
-/* Where there is a resolver it may be one that needs no more than to count; a lease is kept until a late minority has asked. */
-static void resolvers_have_their_time(void **state)
+/* A resolver may be one that only counts. A lease lasts until a late minority has requested it. */
+static void resolver_settings_leave_enough_time(void **state)
 {
     const struct options_wish wish = { .mode = MODE_SBR };
     bool seen[RESOLVER_COUNT] = { false };
@@ -287,8 +287,8 @@ static void resolvers_have_their_time(void **state)
         assert_true(seen[i]);
 }
 
-/* A coordinator's state can be read and written in the time that is given, on disks, too, where it is there. */
-static void what_is_kept_can_be_reached(void **state)
+/* A coordinator's state can be read and written within its time-outs, also on disks. */
+static void coordinator_state_can_be_read_and_written_in_time(void **state)
 {
     const struct options_wish wish = { .mode = MODE_SWARM };
 
@@ -325,8 +325,8 @@ static void what_is_kept_can_be_reached(void **state)
     }
 }
 
-/* Few worlds have all of it: entities that are remembered on fast disks, slow links, and little time to read. */
-static void who_reads_from_fast_disks_waits_for_the_way(void **state)
+/* Few worlds combine entities remembered on fast disks, slow links and a short time to read. */
+static void reads_from_fast_disks_wait_for_slow_links(void **state)
 {
     const struct options_wish wish = { .mode = MODE_SBR };
     uint32_t count = 0;
@@ -347,8 +347,8 @@ static void who_reads_from_fast_disks_waits_for_the_way(void **state)
     assert_true(count > 20);
 }
 
-/* The defaults become a mode's, and nothing else is drawn. */
-static void what_a_mode_insists_on_is_set_in_the_defaults(void **state)
+/* The defaults get the mode's options and nothing drawn. */
+static void a_mode_sets_its_options_in_the_defaults(void **state)
 {
     struct options options, usual;
     uint32_t different = 0;
@@ -361,12 +361,13 @@ static void what_a_mode_insists_on_is_set_in_the_defaults(void **state)
     options_insist(&options, MODE_MEMBER);
     for (int i = 0; i < OPTION_COUNT; i++)
         different += options.value[i] != usual.value[i];
-    assert_int_equal(different, 6); /* mode, no_entities, lanes, data_load, faults_per_hour, fault_crash */
+    /* mode, no_entities, lanes, data_load, faults_per_hour, fault_crash */
+    assert_int_equal(different, 6);
     assert_int_equal(options.value[OPTION_NO_ENTITIES], 1);
     assert_int_equal(options.value[OPTION_DATA], 1);
 }
 
-/* Which faults were drawn is no part of the world: a schedule beside the options says what happens. */
+/* The weights of faults do not shape the world: a schedule beside the options gives the faults. */
 static void a_world_is_the_same_without_the_weights_of_faults(void **state)
 {
     const struct options_wish wish = { .mode = MODE_DATA };
@@ -396,7 +397,7 @@ static void a_world_is_the_same_without_the_weights_of_faults(void **state)
     assert_in_range(forgetting, 1, SEEDS - 1);
 }
 
-static void marks_outlast_clocks_that_are_set_by_hand(void **state)
+static void pruning_markers_outlast_faults_of_clocks(void **state)
 {
     struct options options;
     char error[160];
@@ -410,8 +411,8 @@ static void marks_outlast_clocks_that_are_set_by_hand(void **state)
     assert_false(options_data_forgets(&options));
 }
 
-/* Values that are drawn together leave a world in which something arrives. */
-static void what_is_drawn_can_be_carried(void **state)
+/* Options that are drawn together leave a world in which messages arrive. */
+static void drawn_options_let_messages_arrive(void **state)
 {
     const struct options_wish wish = { .mode = MODE_SWARM };
 
@@ -435,7 +436,7 @@ static void what_is_drawn_can_be_carried(void **state)
                         value[OPTION_ENTITIES] * 100000);
         assert_true(value[OPTION_STORM_SIZE] <= 10 * value[OPTION_BUFFER]);
         assert_true(value[OPTION_FAULTS] * value[OPTION_FAULT_LENGTH] <= 7200);
-        if (value[OPTION_DATA]) /* nobody is pruned before its data and the news of it are everywhere */
+        if (value[OPTION_DATA]) /* no member is pruned before its data and changes are everywhere */
             assert_true(value[OPTION_DATA_SPREAD] >=
                         1000 * value[OPTION_FAULT_LENGTH] +
                             12 * (value[OPTION_GOSSIP] +
@@ -443,7 +444,7 @@ static void what_is_drawn_can_be_carried(void **state)
     }
 }
 
-/* In a few worlds in a hundred much is under way to the disks when power goes. */
+/* In a few of a hundred worlds much is in flight to the disks when power fails. */
 static void some_worlds_store_much(void **state)
 {
     const struct options_wish wish = { .mode = MODE_SWARM };
@@ -495,7 +496,7 @@ static void options_are_set_by_name(void **state)
     assert_int_equal(options.value[OPTION_NODES], 9);
 }
 
-/* What was drawn can be given by hand. */
+/* Drawn values can be set by hand. */
 static void every_drawn_value_can_be_set(void **state)
 {
     struct options options;
@@ -561,19 +562,19 @@ static void settings_follow_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_seed_same_options),
+        cmocka_unit_test(equal_seeds_give_equal_options),
         cmocka_unit_test(every_value_is_drawn),
-        cmocka_unit_test(wishes_are_kept),
-        cmocka_unit_test(modes_exclude),
+        cmocka_unit_test(wishes_limit_the_draw),
+        cmocka_unit_test(modes_exclude_options),
         cmocka_unit_test(most_settings_are_as_usual),
-        cmocka_unit_test(members_are_told_in_time),
-        cmocka_unit_test(resolvers_have_their_time),
-        cmocka_unit_test(what_is_kept_can_be_reached),
-        cmocka_unit_test(who_reads_from_fast_disks_waits_for_the_way),
-        cmocka_unit_test(what_a_mode_insists_on_is_set_in_the_defaults),
+        cmocka_unit_test(membership_settings_leave_enough_time),
+        cmocka_unit_test(resolver_settings_leave_enough_time),
+        cmocka_unit_test(coordinator_state_can_be_read_and_written_in_time),
+        cmocka_unit_test(reads_from_fast_disks_wait_for_slow_links),
+        cmocka_unit_test(a_mode_sets_its_options_in_the_defaults),
         cmocka_unit_test(a_world_is_the_same_without_the_weights_of_faults),
-        cmocka_unit_test(marks_outlast_clocks_that_are_set_by_hand),
-        cmocka_unit_test(what_is_drawn_can_be_carried),
+        cmocka_unit_test(pruning_markers_outlast_faults_of_clocks),
+        cmocka_unit_test(drawn_options_let_messages_arrive),
         cmocka_unit_test(some_worlds_store_much),
         cmocka_unit_test(options_are_set_by_name),
         cmocka_unit_test(every_drawn_value_can_be_set),

@@ -1,6 +1,9 @@
-/* Invariant remembered-entities under drawn faults: after nodes have crashed, paused, left and been cut off, with a disk that fails, every remembered entity
- * that has answered runs again, once, without a message; what was passivated does not, once its stop is stored. Then all nodes crash and
- * start again: the same once more, and of entities that end when they are idle, too, which stay remembered. */
+/* Tests remembered-entities under drawn faults: nodes crash, pause, leave and are cut off, and
+ * disks fail.
+ *
+ * Afterwards every remembered entity that has answered runs again, once, without a message. A
+ * passivated one does not, once its stop is stored. Then all nodes crash and restart, and the same
+ * holds. Entities that end when idle stay remembered, too. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -22,16 +25,16 @@
 
 enum { HELLO = 1, LEAVE, END, FAIL };
 
-/* Of one simulation: what the entities say about themselves, and what was asked of them. */
+/* State of one simulation: reports of the entities, and what was asked of them. */
 static struct {
     int running[IDS];
     uint32_t starts[IDS]; /* since all nodes crashed */
     bool has_answered[IDS];
-    bool may_leave[IDS]; /* told to passivate; nobody speaks to it any more */
-    bool has_left[IDS];  /* told so when nothing was wrong, and its stop is stored */
+    bool may_leave[IDS]; /* told to passivate; gets no more messages */
+    bool has_left[IDS];  /* told so without faults, and its stop is stored */
 } seen;
 
-/* Of one test's seeds. */
+/* Counts over one test's seeds. */
 struct course {
     bool ends_idle;
     uint32_t answered;
@@ -40,7 +43,7 @@ struct course {
 };
 
 struct entity {
-    uint32_t number; /* its id's, counted from 1 */
+    uint32_t number; /* number in its id, from 1 */
 };
 
 static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
@@ -95,7 +98,7 @@ static bool say(struct sherd_sim *sim, uint32_t node, uint32_t number,
     return answer.reason == SHERD_REASON_NONE;
 }
 
-/* Faults begin and end meanwhile. */
+/* Faults start and end meanwhile. */
 static void work(struct sherd_sim *sim, uint64_t seed)
 {
     for (uint32_t i = 0; i < 300; i++) {
@@ -111,7 +114,7 @@ static void work(struct sherd_sim *sim, uint64_t seed)
     }
 }
 
-/* All is well, and has been for a while. Null: each entity is where it should be. */
+/* Checks an entity some time after all faults. Returns null if it is where it should be. */
 static const char *wrong(const struct course *course, uint32_t number,
                          bool all_crashed)
 {
@@ -141,7 +144,7 @@ static int judge(const struct course *course, bool all_crashed)
     return 0;
 }
 
-/* Some are told to passivate, now that nothing is wrong: their stops are stored. */
+/* Passivates some entities without faults, so their stops are stored. */
 static int let_leave(struct sherd_sim *sim)
 {
     for (uint32_t i = 2; i < IDS; i += 5) {
@@ -177,7 +180,7 @@ static int test(struct sherd_sim *sim, void *arg)
     work(sim, sherd_sim_seed(sim));
     if (sherd_sim_heal(sim, 600000))
         return -1;
-    sherd_sim_run(sim, 120000); /* what failed is tried again, who ended starts again */
+    sherd_sim_run(sim, 120000); /* time for repeated attempts and restarts */
     if (judge(course, false) || let_leave(sim) || judge(course, false) ||
         crash_all(sim) || judge(course, true))
         return -1;
@@ -187,7 +190,7 @@ static int test(struct sherd_sim *sim, void *arg)
         course->back += seen.starts[i] > 0;
     }
     if (answered < IDS / 2)
-        return -1; /* then it shows nothing */
+        return -1; /* too few to show anything */
     course->answered += answered;
     return 0;
 }
@@ -221,7 +224,7 @@ static struct sherd_entity_type type_of(bool persists)
     };
 }
 
-static void plain_ones_are_back_after_faults(void **state)
+static void plain_entities_restart_after_faults(void **state)
 {
     struct sherd_entity_type type = type_of(false);
 
@@ -229,7 +232,7 @@ static void plain_ones_are_back_after_faults(void **state)
     run(&type, false);
 }
 
-static void persistent_ones_are_back_after_faults(void **state)
+static void persistent_entities_restart_after_faults(void **state)
 {
     struct sherd_entity_type type = type_of(true);
 
@@ -237,7 +240,7 @@ static void persistent_ones_are_back_after_faults(void **state)
     run(&type, false);
 }
 
-static void those_in_distributed_data_are_back_after_faults(void **state)
+static void entities_in_distributed_data_restart_after_faults(void **state)
 {
     struct sherd_entity_type type = type_of(false);
 
@@ -245,8 +248,8 @@ static void those_in_distributed_data_are_back_after_faults(void **state)
     run(&type, true);
 }
 
-/* Passivation forgets, idleness does not. */
-static void those_that_end_when_idle_are_back_after_faults(void **state)
+/* Passivation forgets an entity, idleness does not. */
+static void idle_entities_restart_after_faults(void **state)
 {
     struct sherd_entity_type type = type_of(false);
 
@@ -259,10 +262,10 @@ static void those_that_end_when_idle_are_back_after_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_ones_are_back_after_faults),
-        cmocka_unit_test(persistent_ones_are_back_after_faults),
-        cmocka_unit_test(those_in_distributed_data_are_back_after_faults),
-        cmocka_unit_test(those_that_end_when_idle_are_back_after_faults),
+        cmocka_unit_test(plain_entities_restart_after_faults),
+        cmocka_unit_test(persistent_entities_restart_after_faults),
+        cmocka_unit_test(entities_in_distributed_data_restart_after_faults),
+        cmocka_unit_test(idle_entities_restart_after_faults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What a report makes of the seeds that it was told of. */
+/* Tests the report of a campaign. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "sim/report.h"
 
-/* One that shows little and fails is a failure, and nothing else. */
+/* A seed that shows little and fails is only a failure. */
 static void each_seed_passes_is_dead_or_fails(void **state)
 {
     struct report report;
@@ -36,7 +36,7 @@ static void each_seed_passes_is_dead_or_fails(void **state)
     buf_fini(&text);
 }
 
-static void lives_that_were_not_in_the_cluster_are_counted(void **state)
+static void incarnations_outside_the_cluster_are_counted(void **state)
 {
     struct report report;
     struct run_result result;
@@ -54,7 +54,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_seed_passes_is_dead_or_fails),
-        cmocka_unit_test(lives_that_were_not_in_the_cluster_are_counted),
+        cmocka_unit_test(incarnations_outside_the_cluster_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

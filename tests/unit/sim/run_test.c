@@ -1,4 +1,5 @@
-/* Whole runs in which a rule is broken on purpose: the run says so. And a cluster of which nobody is left is begun again. */
+/* Tests whole runs: each broken rule is found, effects of faults are counted, and a lost cluster is
+ * founded again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 #include "sim/world.h"
 #include "sim/zoo.h"
 
-/* A small, short and quiet run. */
+/* Sets a small, short and quiet run. */
 static void set(struct options *options, uint64_t seed)
 {
     options_default(options, seed);
@@ -53,8 +54,9 @@ static void a_run_without_faults_breaks_nothing(void **state)
     assert_true(result.work.messages.delivered > 100);
 }
 
-/* Which nodes die is drawn, and whether an operator helps: some of these seeds have a minority that dies, and none. */
-static void the_resolver_alone_downs_who_dies_in_the_heal(void **state)
+/* The dying nodes are drawn, and whether an operator helps. Some of these seeds have a dying
+ * minority and no operator. */
+static void a_resolver_alone_downs_nodes_that_die_in_the_heal_phase(void **state)
 {
     struct options options;
     struct run_settings settings = { .options = &options };
@@ -93,13 +95,13 @@ static void alone(enum zoo_mutant bug, struct run_result *result)
 
     options_draw(&options, 4, &wish);
     options.value[OPTION_DATA] = 10;
-    options.value[OPTION_DATA_TIMEOUT] = 5000; /* most of the calls are done */
+    options.value[OPTION_DATA_TIMEOUT] = 5000; /* most of the calls succeed */
     zoo_choose(bug);
     run_seed(&settings, result);
     zoo_choose(ZOO_NONE);
 }
 
-static void without_entities_there_is_work_and_no_message(void **state)
+static void a_run_without_entities_has_work_and_no_messages(void **state)
 {
     struct run_result result;
     uint64_t faults = 0;
@@ -118,7 +120,7 @@ static void without_entities_there_is_work_and_no_message(void **state)
     assert_true(result.work.data.quorums > 0);
 }
 
-static void without_entities_broken_rules_are_found(void **state)
+static void broken_rules_are_found_without_entities(void **state)
 {
     struct run_result result;
 
@@ -129,7 +131,7 @@ static void without_entities_broken_rules_are_found(void **state)
     assert_true(broke(&result, "no-lost-update"));
 }
 
-/* Nobody calls, nobody talks: such a run shows nothing. */
+/* Without calls and messages a run shows nothing. */
 static void a_run_without_work_is_dead(void **state)
 {
     struct options options;
@@ -145,7 +147,7 @@ static void a_run_without_work_is_dead(void **state)
     assert_true(result.is_dead);
 }
 
-/* Each kind of work by its own: messages that do not arrive are not made good by calls that are answered. */
+/* Each kind of work counts alone: answered calls do not make up for lost messages. */
 static void starved_messages_are_seen_beside_calls(void **state)
 {
     static const char faults[] = "at 1s cut *<>* data for 59s\n";
@@ -172,7 +174,7 @@ static void starved_messages_are_seen_beside_calls(void **state)
     schedule_fini(&schedule);
 }
 
-static void each_kind_of_work_is_judged_by_its_own(void **state)
+static void each_kind_of_work_is_judged_alone(void **state)
 {
     struct run_work work = { .messages = { .sent = 10, .delivered = 9 } };
 
@@ -191,7 +193,7 @@ static void each_kind_of_work_is_judged_by_its_own(void **state)
     assert_non_null(strstr(run_work_starved(&work), "the store"));
 }
 
-/* ---- a clean cut ---- */
+/* ---- a clean partition ---- */
 
 static void cut_in_two(uint64_t seed, uint64_t resolver, enum zoo_mutant bug,
                        struct run_result *result)
@@ -209,7 +211,7 @@ static void cut_in_two(uint64_t seed, uint64_t resolver, enum zoo_mutant bug,
     zoo_choose(ZOO_NONE);
 }
 
-static void one_side_of_a_cut_goes_on(void **state)
+static void one_side_of_a_cut_survives(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 2; seed++) {
@@ -219,7 +221,7 @@ static void one_side_of_a_cut_goes_on(void **state)
             cut_in_two(seed, resolver, ZOO_NONE, &result);
             if (result.violations)
                 fail_msg("%s", result.lines[0]);
-            assert_true(result.lives > 5); /* who had ended was started again */
+            assert_true(result.lives > 5); /* ended nodes were restarted */
         }
     }
 }
@@ -234,7 +236,7 @@ static void no_split_brain_both_sides_of_a_cut_are_found(void **state)
     assert_non_null(strstr(result.lines[0], "both sides of a partition"));
 }
 
-static void healthy_node_stays_a_side_that_is_kept_and_ends_is_found(void **state)
+static void healthy_node_stays_a_kept_side_that_ends_is_found(void **state)
 {
     struct run_result result;
 
@@ -244,7 +246,7 @@ static void healthy_node_stays_a_side_that_is_kept_and_ends_is_found(void **stat
     assert_non_null(strstr(result.lines[0], "and it has ended"));
 }
 
-/* It is not believed that nothing was stable for so long: the cut was just made. */
+/* The resolver may not call the cluster unstable, because the cut is recent. */
 static void healthy_node_stays_a_resolver_that_says_unstable_at_each_cut_is_found(void **state)
 {
     struct run_result result;
@@ -257,7 +259,7 @@ static void healthy_node_stays_a_resolver_that_says_unstable_at_each_cut_is_foun
 
 /* ---- data centers ---- */
 
-static uint32_t commits[2][2]; /* of each store, by nodes of each data center */
+static uint32_t commits[2][2]; /* in each backend, by nodes of each data center */
 
 static void count_even(void *user, uint32_t node,
                        const struct journal_request *request)
@@ -286,7 +288,7 @@ static void look_at_stores(void *user, struct world *world)
     disk_backend_observe(world_store_at(world, 1), &odd);
 }
 
-/* Entities of the same names store their events, each data center's in its own store. */
+/* Entities with equal names store their events in their own data center's backend. */
 static void data_centers_persist_apart(void **state)
 {
     struct options options;
@@ -330,7 +332,8 @@ static void member_convergence_a_node_that_nobody_hears_is_found(void **state)
 
 /* ---- homes-available ---- */
 
-/* Who is the oldest dies and comes back; the next one cannot read what it has stored (D8L), and tries for ever. */
+/* The oldest node dies and restarts. The bug makes its successor unable to read the stored state,
+ * so it tries forever. */
 static void homes_available_a_coordinator_that_never_begins_is_found(void **state)
 {
     static const char faults[] = "at 20s crash 0\nat 30s start 0\n";
@@ -357,8 +360,8 @@ static void homes_available_a_coordinator_that_never_begins_is_found(void **stat
     assert_non_null(strstr(result.lines[0], "in the liveness phase, no coordinator that all know and that tells all homes"));
 }
 
-/* A node comes back when all shards have homes, and none moves to it (B15). */
-static void balance_of_a_newcomer_without_shards_is_found(void **state)
+/* A node restarts after all shards have homes, and the bug lets none move to it. */
+static void shard_balance_a_new_node_without_shards_is_found(void **state)
 {
     static const char faults[] = "at 20s leave 1\nat 40s start 1\n";
     struct schedule schedule = { { 0 } };
@@ -414,8 +417,8 @@ static void shutdown_completes_shards_that_are_not_handed_off_are_found(void **s
     assert_non_null(strstr(result.lines[0], "regions had shards when their time was over"));
 }
 
-/* A shard whose home died with its node gets no other one (C10): who asks for it asks for ever. */
-static void homes_available_a_home_that_is_never_told_is_found(void **state)
+/* A shard whose home died gets no other home, so a region requests it forever. */
+static void homes_available_a_home_that_is_never_announced_is_found(void **state)
 {
     static const char faults[] = "at 20s crash 2\nat 22s down 2\n";
     struct schedule schedule = { { 0 } };
@@ -442,9 +445,9 @@ static void homes_available_a_home_that_is_never_told_is_found(void **state)
         fail_msg("%s", result.lines[0]);
 }
 
-/* ---- followers of the cluster ---- */
+/* ---- followers ---- */
 
-/* n2 leaves; n1 cannot be reached for a while. */
+/* n2 leaves while n1 cannot be reached. */
 static void followed(enum zoo_mutant bug, struct run_result *result)
 {
     static const char faults[] = "at 5s cut 1<>* for 15s\n"
@@ -466,7 +469,7 @@ static void followed(enum zoo_mutant bug, struct run_result *result)
     schedule_fini(&schedule);
 }
 
-static void follow_what_actors_do_not_hear_is_found(void **state)
+static void cluster_events_that_actors_miss_are_found(void **state)
 {
     struct run_result result;
 
@@ -485,7 +488,7 @@ static void follow_what_actors_do_not_hear_is_found(void **state)
     assert_non_null(strstr(result.lines[0], "unreachable"));
 }
 
-/* ---- the end of a run that is wanted early ---- */
+/* ---- an early end ---- */
 
 static void note_phase(void *user, const char *phase, uint64_t now)
 {
@@ -497,7 +500,7 @@ static void note_phase(void *user, const char *phase, uint64_t now)
         times[1] = now;
 }
 
-static void a_drain_ends_early_too(void **state)
+static void a_run_can_end_during_the_drain(void **state)
 {
     uint64_t times[2] = { 0 };
     struct options options;
@@ -508,7 +511,7 @@ static void a_drain_ends_early_too(void **state)
 
     (void)state;
     set(&options, 1);
-    options.value[OPTION_STORE] = 1000000; /* there is something to drain */
+    options.value[OPTION_STORE] = 1000000; /* leaves something to drain */
     run_seed(&settings, &result);
     assert_false(result.is_early);
     assert_true(times[1] > times[0] + 150 * MS);
@@ -517,12 +520,12 @@ static void a_drain_ends_early_too(void **state)
     run_seed(&settings, &result);
     assert_true(result.is_early);
     assert_int_equal(result.ended_at, settings.until);
-    assert_int_equal(result.violations, 0); /* of what was open just then */
+    assert_int_equal(result.violations, 0); /* open rules are not judged */
 }
 
 /* ---- digests ---- */
 
-static void a_run_that_differs_from_its_first_one_is_seen(void **state)
+static void a_run_that_differs_from_its_repetition_is_found(void **state)
 {
     struct options options;
     struct run_settings settings = { .options = &options,
@@ -534,7 +537,7 @@ static void a_run_that_differs_from_its_first_one_is_seen(void **state)
     run_seed(&settings, &result);
     run_seed(&settings, &again);
     assert_int_equal(result.digest, again.digest);
-    zoo_choose(ZOO_R3); /* what is drawn depends on the runs before */
+    zoo_choose(ZOO_R3); /* draws depend on earlier runs */
     run_seed(&settings, &result);
     again.digest = result.digest;
     for (int i = 0; i < 4 && again.digest == result.digest; i++)
@@ -551,7 +554,7 @@ static void keep(void *user, struct world *world)
     *(void **)user = mem_alloc(1);
 }
 
-static void no_leak_what_is_kept_is_found(void **state)
+static void no_leak_memory_left_at_the_end_is_found(void **state)
 {
     struct options options;
     void *kept = NULL;
@@ -569,7 +572,7 @@ static void no_leak_what_is_kept_is_found(void **state)
     assert_non_null(strstr(result.lines[0], "1 allocations"));
 }
 
-/* What somebody keeps of each look, and gives back at the end. */
+/* Memory kept at each look, and freed at the end. */
 struct kept {
     struct kept *next;
 };
@@ -600,7 +603,7 @@ static void give_back(void *user, struct world *world)
     }
 }
 
-static void no_leak_what_grows_in_the_quiet_is_found(void **state)
+static void no_leak_growth_in_the_quiet_phase_is_found(void **state)
 {
     struct options options;
     struct kept *kept = NULL;
@@ -615,12 +618,13 @@ static void no_leak_what_grows_in_the_quiet_is_found(void **state)
     run_seed(&settings, &result);
     assert_int_equal(result.violations, 1);
     assert_true(broke(&result, "no-leak"));
-    assert_non_null(strstr(result.lines[0], "what nodes keep grows"));
+    assert_non_null(strstr(result.lines[0], "the memory of nodes grows"));
 }
 
 /* ---- moves ---- */
 
-/* A node leaves and comes back, under load, on slow links; B1: shards stop before all that was sent to them is there. */
+/* A node leaves and returns under load on slow links. With the bug B1 shards stop before all
+ * messages to them have arrived. */
 static void move(enum zoo_mutant bug, enum sim_option option, uint64_t value,
                  const char *faults, struct run_result *result)
 {
@@ -668,7 +672,7 @@ static void message_accounting_a_move_that_costs_messages_is_found(void **state)
         fail_msg("%s", result.lines[0]);
     move(ZOO_B1, OPTION_SLOW_STOP, 1, leaves, &result);
     assert_true(moves_lost(&result));
-    /* Not asked where something else may be the cause. */
+    /* Not judged if another cause is possible. */
     move(ZOO_B1, OPTION_SLOW_STOP, 1, crashes, &result);
     assert_false(moves_lost(&result));
     move(ZOO_B1, OPTION_STUBBORN, 30000, leaves, &result);
@@ -677,7 +681,7 @@ static void message_accounting_a_move_that_costs_messages_is_found(void **state)
     assert_false(moves_lost(&result));
 }
 
-/* ---- what is on disks ---- */
+/* ---- disks ---- */
 
 static bool remembers_in_data;
 
@@ -714,7 +718,7 @@ static void no_lost_update_a_durable_key_that_is_lost_is_found(void **state)
     assert_true(broke(&result, "no-lost-update"));
 }
 
-static void no_lost_update_what_is_acknowledged_and_not_stored_is_found(void **state)
+static void no_lost_update_an_acknowledged_update_not_stored_is_found(void **state)
 {
     struct run_result result;
 
@@ -723,7 +727,7 @@ static void no_lost_update_what_is_acknowledged_and_not_stored_is_found(void **s
     assert_true(broke(&result, "no-lost-update"));
 }
 
-static void remembered_entities_who_is_not_restarted_is_found(void **state)
+static void remembered_entities_that_do_not_restart_are_found(void **state)
 {
     struct run_result result;
 
@@ -736,8 +740,8 @@ static void remembered_entities_who_is_not_restarted_is_found(void **state)
     assert_true(broke(&result, "remembered-entities"));
 }
 
-/* In distributed data: with the bugs that its own code may have. */
-static void remembered_entities_of_distributed_data_is_found(void **state)
+/* In distributed data, with the bugs of its own code. */
+static void remembered_entities_bugs_of_distributed_data_are_found(void **state)
 {
     static const enum zoo_mutant bugs[] = { ZOO_D6W, ZOO_D6F };
     struct run_result result;
@@ -758,7 +762,7 @@ static void remembered_entities_of_distributed_data_is_found(void **state)
 
 /* ---- the operator ---- */
 
-/* With these faults and no others. */
+/* With only these faults. */
 static void run_unjudged(const struct options *options, const char *faults,
                          struct run_result *result)
 {
@@ -773,7 +777,7 @@ static void run_unjudged(const struct options *options, const char *faults,
     schedule_fini(&schedule);
 }
 
-/* The same, and it breaks nothing and is not dead. */
+/* The same without violations, and the run is not dead. */
 static void run_with_faults(const struct options *options, const char *faults,
                             struct run_result *result)
 {
@@ -783,8 +787,8 @@ static void run_with_faults(const struct options *options, const char *faults,
     assert_false(result->is_dead);
 }
 
-/* The last member dies while the other two ask it to take them in. */
-static void who_waits_for_a_lost_cluster_begins_another(void **state)
+/* The last member dies while the other two ask it to join. */
+static void a_node_that_waits_for_a_lost_cluster_founds_another(void **state)
 {
     static const char faults[] = "at 5s crash 1\n"
                                  "at 5s crash 2\n"
@@ -801,8 +805,9 @@ static void who_waits_for_a_lost_cluster_begins_another(void **state)
     assert_int_equal(result.faults[FAULT_VERB_CRASH], 3);
 }
 
-/* No coordinator begins without three members: the region of who leaves waits for one until its time is over. */
-static void who_leaves_when_the_faults_end_has_its_time(void **state)
+/* A coordinator needs three members. The region of a leaving node waits for one until its time is
+ * over. */
+static void a_node_that_leaves_after_the_faults_has_its_time(void **state)
 {
     static const char faults[] = "at 1s crash 0\n"
                                  "at 59s leave 2\n";
@@ -820,8 +825,8 @@ static void who_leaves_when_the_faults_end_has_its_time(void **state)
     assert_true(result.ended_at > 660 * SECOND);
 }
 
-/* What the report tells of faults and of what came of them. */
-static void what_happens_is_counted(void **state)
+/* Faults and their effects appear in the result. */
+static void faults_and_their_effects_are_counted(void **state)
 {
     static const char faults[] = "at 2s cut 1>0 control for 500ms\n"
                                  "at 5s crash 2\n"
@@ -848,13 +853,14 @@ static void what_happens_is_counted(void **state)
     assert_int_equal(result.work.kinds.asleep, 1);
     assert_int_equal(result.work.byte_modes, 1);
     assert_true(result.work.disk.write_errors + result.work.disk.sync_errors > 0);
-    assert_int_equal(result.work.disk.power_losses, 2); /* and the restart's */
+    assert_int_equal(result.work.disk.power_losses, 2); /* including the restart's */
     assert_true(result.work.members.joined >= 4);
     assert_true(result.work.shards.allocated >= 10);
 }
 
-/* Of slow stores; two faults at once are two losses. What was acknowledged is there, or the run breaks a rule. */
-static void power_that_waits_for_writes_takes_some(void **state)
+/* Slow backends; two faults at once are two losses. Acknowledged events remain, or the run breaks a
+ * rule. */
+static void a_power_loss_that_waits_hits_writes(void **state)
 {
     static const char faults[] = "at 5s power\n"
                                  "at 30s power\n"
@@ -879,7 +885,7 @@ static void power_that_waits_for_writes_takes_some(void **state)
     assert_true(lost[1] > lost[0]);
 }
 
-/* Whose own disks fail, and who loses power in the middle of a write, has what it has acknowledged. */
+/* Nodes whose disks fail, or that lose power during a write, keep acknowledged updates. */
 static void set_own_disks(struct options *options)
 {
     set(options, 7);
@@ -909,7 +915,7 @@ static void faults_of_own_disks_are_counted(void **state)
     own = &result.work.own_disks;
     assert_true(own->errors > 0 && own->sync_errors > 0 && own->full > 0 &&
                 own->stalls > 0);
-    assert_int_equal(own->power_losses, 5); /* and the restart's */
+    assert_int_equal(own->power_losses, 5); /* including the restart's */
     assert_true(own->power_harm >= 2 && own->cut_off > 0);
     assert_int_equal(result.faults[FAULT_VERB_POWER_OFF], 2);
     assert_true(result.effects[FAULT_VERB_POWER_OFF].faults >= 1);
@@ -924,9 +930,10 @@ static void replace_disk(void *user, struct world *world)
     world_durable_faults(world, 1, &blank);
 }
 
-static void no_lost_update_a_disk_that_loses_what_was_acknowledged_is_found(void **state)
+static void no_lost_update_a_disk_that_loses_acknowledged_updates_is_found(void **state)
 {
-    static const char faults[] = "at 29s cut 1<>* for 40s\n" /* or it has it again from others */
+    /* otherwise others give it the value again */
+    static const char faults[] = "at 29s cut 1<>* for 40s\n"
                                  "at 30s crash 1\n"
                                  "at 31s start 1\n";
     struct schedule schedule = { { 0 } };
@@ -948,10 +955,10 @@ static void no_lost_update_a_disk_that_loses_what_was_acknowledged_is_found(void
     assert_non_null(strstr(result.lines[0], "it has it no more"));
 }
 
-/* Others take it for the one that was there before, and it asks them for the way in: both are refused. */
+/* The others take it for the former node, and it asks to join. Both are refused. */
 static void a_node_of_another_cluster_is_refused(void **state)
 {
-    static const char faults[] = "at 5s foreign 1 for 5s\n" /* somebody lives there: skipped */
+    static const char faults[] = "at 5s foreign 1 for 5s\n" /* skipped: a node runs there */
                                  "at 10s crash 1\n"
                                  "at 12s foreign 1 for 30s\n"
                                  "at 50s start 1\n";
@@ -965,10 +972,11 @@ static void a_node_of_another_cluster_is_refused(void **state)
     assert_int_equal(result.faults[FAULT_VERB_FOREIGN], 1);
     assert_int_equal(result.faults_skipped, 1);
     assert_true(result.effects[FAULT_VERB_FOREIGN].harm >= 2);
-    assert_int_equal(result.work.members.joined, 5); /* two at first, one that comes back, two after the restart of all */
+    /* two at first, one that restarts, two after the restart of all */
+    assert_int_equal(result.work.members.joined, 5);
 }
 
-/* Who is cut off while it leaves does not wait for ever to see itself exiting. */
+/* A node that is cut off while it leaves does not wait forever to see itself exiting. */
 static void shutdown_completes_a_node_that_waits_for_ever_is_found(void **state)
 {
     static const char faults[] = "at 1s cut 2<>* for 380s\n"
@@ -987,7 +995,7 @@ static void shutdown_completes_a_node_that_waits_for_ever_is_found(void **state)
     assert_true(broke(&result, "shutdown-completes"));
 }
 
-/* A link that is slowed is slower than it was, by less than the least of all links, too. */
+/* A slowed link is slower than before, even by less than the least delay of all links. */
 static void a_slow_link_is_slower_than_it_was(void **state)
 {
     struct options options;
@@ -1006,41 +1014,41 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_without_faults_breaks_nothing),
-        cmocka_unit_test(the_resolver_alone_downs_who_dies_in_the_heal),
-        cmocka_unit_test(without_entities_there_is_work_and_no_message),
-        cmocka_unit_test(without_entities_broken_rules_are_found),
+        cmocka_unit_test(a_resolver_alone_downs_nodes_that_die_in_the_heal_phase),
+        cmocka_unit_test(a_run_without_entities_has_work_and_no_messages),
+        cmocka_unit_test(broken_rules_are_found_without_entities),
         cmocka_unit_test(a_run_without_work_is_dead),
         cmocka_unit_test(starved_messages_are_seen_beside_calls),
-        cmocka_unit_test(each_kind_of_work_is_judged_by_its_own),
+        cmocka_unit_test(each_kind_of_work_is_judged_alone),
         cmocka_unit_test(data_centers_persist_apart),
         cmocka_unit_test(member_convergence_a_node_that_nobody_hears_is_found),
         cmocka_unit_test(homes_available_a_coordinator_that_never_begins_is_found),
-        cmocka_unit_test(homes_available_a_home_that_is_never_told_is_found),
-        cmocka_unit_test(balance_of_a_newcomer_without_shards_is_found),
-        cmocka_unit_test(follow_what_actors_do_not_hear_is_found),
-        cmocka_unit_test(a_drain_ends_early_too),
-        cmocka_unit_test(a_run_that_differs_from_its_first_one_is_seen),
-        cmocka_unit_test(no_leak_what_is_kept_is_found),
-        cmocka_unit_test(no_leak_what_grows_in_the_quiet_is_found),
-        cmocka_unit_test(one_side_of_a_cut_goes_on),
+        cmocka_unit_test(homes_available_a_home_that_is_never_announced_is_found),
+        cmocka_unit_test(shard_balance_a_new_node_without_shards_is_found),
+        cmocka_unit_test(cluster_events_that_actors_miss_are_found),
+        cmocka_unit_test(a_run_can_end_during_the_drain),
+        cmocka_unit_test(a_run_that_differs_from_its_repetition_is_found),
+        cmocka_unit_test(no_leak_memory_left_at_the_end_is_found),
+        cmocka_unit_test(no_leak_growth_in_the_quiet_phase_is_found),
+        cmocka_unit_test(one_side_of_a_cut_survives),
         cmocka_unit_test(shutdown_completes_shards_that_are_not_handed_off_are_found),
         cmocka_unit_test(no_split_brain_both_sides_of_a_cut_are_found),
-        cmocka_unit_test(healthy_node_stays_a_side_that_is_kept_and_ends_is_found),
+        cmocka_unit_test(healthy_node_stays_a_kept_side_that_ends_is_found),
         cmocka_unit_test(
             healthy_node_stays_a_resolver_that_says_unstable_at_each_cut_is_found),
         cmocka_unit_test(message_accounting_a_move_that_costs_messages_is_found),
         cmocka_unit_test(no_lost_update_a_durable_key_that_is_lost_is_found),
-        cmocka_unit_test(no_lost_update_what_is_acknowledged_and_not_stored_is_found),
-        cmocka_unit_test(remembered_entities_who_is_not_restarted_is_found),
-        cmocka_unit_test(remembered_entities_of_distributed_data_is_found),
-        cmocka_unit_test(who_waits_for_a_lost_cluster_begins_another),
-        cmocka_unit_test(who_leaves_when_the_faults_end_has_its_time),
-        cmocka_unit_test(what_happens_is_counted),
-        cmocka_unit_test(power_that_waits_for_writes_takes_some),
+        cmocka_unit_test(no_lost_update_an_acknowledged_update_not_stored_is_found),
+        cmocka_unit_test(remembered_entities_that_do_not_restart_are_found),
+        cmocka_unit_test(remembered_entities_bugs_of_distributed_data_are_found),
+        cmocka_unit_test(a_node_that_waits_for_a_lost_cluster_founds_another),
+        cmocka_unit_test(a_node_that_leaves_after_the_faults_has_its_time),
+        cmocka_unit_test(faults_and_their_effects_are_counted),
+        cmocka_unit_test(a_power_loss_that_waits_hits_writes),
         cmocka_unit_test(faults_of_own_disks_are_counted),
         cmocka_unit_test(a_node_of_another_cluster_is_refused),
         cmocka_unit_test(
-            no_lost_update_a_disk_that_loses_what_was_acknowledged_is_found),
+            no_lost_update_a_disk_that_loses_acknowledged_updates_is_found),
         cmocka_unit_test(shutdown_completes_a_node_that_waits_for_ever_is_found),
         cmocka_unit_test(a_slow_link_is_slower_than_it_was),
     };

@@ -1,4 +1,5 @@
-/* Schedules of faults as text: read, written, refused with the line's number; and those that the nemesis draws. */
+/* Tests schedules as text, which are read, written, or refused with a line number, and drawn
+ * schedules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,7 @@ static char *text_of(const struct schedule *schedule, struct buf *text)
     return (char *)text->data;
 }
 
-static void times_read_as_written(void **state)
+static void times_are_read_as_written(void **state)
 {
     static const struct {
         uint64_t ns;
@@ -95,7 +96,7 @@ static const char every_verb[] = "at 1s crash 3\n"
                                  "at 1h03m00s power-off 2\n"
                                  "at 1h04m00s foreign 2 for 10s\n";
 
-static void what_is_written_is_read(void **state)
+static void written_schedules_are_read_back(void **state)
 {
     struct schedule schedule = { { 0 } };
     struct buf text = { 0 };
@@ -136,7 +137,7 @@ static void blanks_and_comments_are_skipped(void **state)
     buf_fini(&text);
 }
 
-static void wrong_lines_are_told(void **state)
+static void wrong_lines_are_refused_with_their_number(void **state)
 {
     static const struct {
         const char *text;
@@ -182,12 +183,12 @@ static void wrong_lines_are_told(void **state)
     }
 }
 
-static void nodes_that_are_not_there_are_told(void **state)
+static void unknown_nodes_are_refused(void **state)
 {
     static const struct {
         const char *text;
         const char *error; /* with 3 nodes; "": none */
-        const char *clipped; /* to them */
+        const char *clipped; /* clipped to 3 nodes */
     } rows[] = {
         { "at 1s crash 2\n", "", "at 1s crash 2\n" },
         { "\nat 1s crash 3\n",
@@ -281,7 +282,7 @@ static void drawn_schedules_are_read_back(void **state)
             fail_msg("%s was never drawn", fault_verb_name(i));
 }
 
-/* In a mode without them no message may be lost: nodes only leave and start. */
+/* The handoff mode may not lose a message: nodes only leave and start. */
 static void handoff_mode_is_graceful(void **state)
 {
     const struct options_wish wish = { .mode = MODE_HANDOFF };
@@ -305,8 +306,8 @@ static void handoff_mode_is_graceful(void **state)
     assert_true(leaves > 100);
 }
 
-/* Who takes no connections, or takes them late, is asked for some: those that it had break. */
-static void a_door_that_is_shut_is_knocked_at(void **state)
+/* A fault of accepting connections breaks the present ones, so new ones are opened. */
+static void accept_faults_break_present_connections(void **state)
 {
     const struct options_wish wish = { .mode = MODE_SWARM };
     uint32_t doors = 0;
@@ -345,16 +346,16 @@ static void a_door_that_is_shut_is_knocked_at(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_read_as_written),
+        cmocka_unit_test(times_are_read_as_written),
         cmocka_unit_test(wrong_times_are_refused),
-        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(written_schedules_are_read_back),
         cmocka_unit_test(blanks_and_comments_are_skipped),
-        cmocka_unit_test(wrong_lines_are_told),
-        cmocka_unit_test(nodes_that_are_not_there_are_told),
+        cmocka_unit_test(wrong_lines_are_refused_with_their_number),
+        cmocka_unit_test(unknown_nodes_are_refused),
         cmocka_unit_test(too_many_faults_are_refused),
         cmocka_unit_test(drawn_schedules_are_read_back),
         cmocka_unit_test(handoff_mode_is_graceful),
-        cmocka_unit_test(a_door_that_is_shut_is_knocked_at),
+        cmocka_unit_test(accept_faults_break_present_connections),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Every numeric setting of a node and of an entity type is drawn by the simulator, or it is said why not.
+"""Checks that the simulator draws every numeric setting of a node and of an entity type, or gives a reason.
 
 usage: settings_drawn_test.py ROOT
-Reads the structs in the headers, what the simulator assigns, and the list at the head of src/sim/options_node.c.
+Reads the structs in the headers, the simulator's assignments, and the list at the head of src/sim/options_node.c.
 """
 import re
 import sys
 
 NUMERIC = r"(?:u?int(?:8|16|32|64)_t|double|int|unsigned|size_t)"
-DRAWN = r"(?:\boptions\b|\bOPTION_|\bvalue\[|\bsettings->)"  # what is assigned depends on them
-# header, struct, prefix of its fields in the list, how the simulator writes to one, where
+DRAWN = r"(?:\boptions\b|\bOPTION_|\bvalue\[|\bsettings->)"  # drawn assignments depend on them
+# header, struct, prefix of its fields in the list, pattern of an assignment, files with assignments
 STRUCTS = [
     ("src/node/node.h", "node_settings", "", r"\b(?:settings|node)(?:->|\.)", ["options_node.c"]),
     ("src/ddata/replicator.h", "replicator_settings", "data.", r"\bdata->", ["options_node.c"]),
@@ -27,7 +27,7 @@ def read(path):
 
 
 def fields(text, name):
-    """Names of the numeric members of a struct; those of a struct in it are another row's."""
+    """Names of the numeric members of a struct. A struct inside it has its own row."""
     body = re.search(r"^struct " + name + r" \{\n(.*?)^\};", text, re.M | re.S)[1]
     body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
     body = re.sub(r"^#.*$", "", body, flags=re.M)
@@ -40,7 +40,7 @@ def fields(text, name):
 
 
 def listed(text):
-    """What stands in the list: after each dash names, then a colon and the reason."""
+    """The names in the list. Each dash is followed by names, a colon and the reason."""
     head = text[: text.index("*/")].replace("\n *", " ")
     names = []
     for item in head.split("   - ")[1:]:
@@ -53,7 +53,7 @@ def listed(text):
 
 def main(root):
     exempt = listed(read(f"{root}/src/sim/options_node.c"))
-    wrong = [f"{name}: stands in the list twice" for name in set(exempt) if exempt.count(name) > 1]
+    wrong = [f"{name}: is listed twice" for name in set(exempt) if exempt.count(name) > 1]
     known = set()
     count = 0
     for header, struct, prefix, writes, files in STRUCTS:
@@ -66,10 +66,10 @@ def main(root):
             known.add(prefix + name)
             is_drawn = re.search(writes + name + r"(?:\[[^]]*\])?\s*=[^=;][^;]*" + DRAWN, text)
             if is_drawn and prefix + name in exempt:
-                wrong.append(f"{prefix + name}: is drawn, and stands in the list of what is not")
+                wrong.append(f"{prefix + name}: is drawn, but listed as not drawn")
             if not is_drawn and prefix + name not in exempt:
-                wrong.append(f"{prefix + name}: is neither drawn nor in the list of what is not")
-    wrong += [f"{name}: stands in the list, and is no numeric setting" for name in exempt if name not in known]
+                wrong.append(f"{prefix + name}: is neither drawn nor listed as not drawn")
+    wrong += [f"{name}: is listed, but is no numeric setting" for name in exempt if name not in known]
     for line in sorted(wrong):
         print(line)
     print(f"{count} numeric settings, {len(exempt)} not drawn, {len(wrong)} wrong")

@@ -1,4 +1,5 @@
-/* Small clusters without entities, and what went over their connections. For the tests of the world. */
+/* Creates small clusters without entities for tests of the world, and counts the bytes of their
+ * connections. */
 #ifndef TESTS_SIM_SMALL_WORLD_H
 #define TESTS_SIM_SMALL_WORLD_H
 
@@ -16,7 +17,7 @@
 #define NODES 4
 #define PIPES 4096
 
-/* What the observer was told of each pipe. */
+/* Reports to the observer about a pipe. */
 struct seen {
     uint64_t written, arrived, lost;
     uint64_t written_hash, arrived_hash;
@@ -125,7 +126,7 @@ static inline void begin_nodes(struct world *world, uint32_t count)
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
 }
 
-/* Whether node `by` has node `which` among its members, and sees it. */
+/* Whether node `by` has node `which` among its members and sees it as reachable. */
 static inline bool sees(struct world *world, uint32_t by, uint32_t which)
 {
     struct sherd_status status = world_status(world, by);

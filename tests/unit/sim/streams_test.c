@@ -1,3 +1,4 @@
+/* Tests streams of random numbers and drawn delays. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

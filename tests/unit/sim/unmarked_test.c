@@ -1,4 +1,5 @@
-/* Over the library's own cores there is no mark, a condition is not evaluated, and no bug can be chosen. */
+/* Tests that the library's own cores have no marks, evaluate no mark's condition, and have no known
+ * bugs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,7 @@
 #include "sim/mark.h"
 #include "sim/zoo.h"
 
-static void nothing_is_marked(void **state)
+static void the_librarys_cores_have_no_marks(void **state)
 {
     struct mark_list list = { 0 };
     int evaluated = 0;
@@ -24,7 +25,7 @@ static void nothing_is_marked(void **state)
     mark_fini(&list);
 }
 
-static void no_bug_comes_in(void **state)
+static void the_librarys_cores_have_no_bugs(void **state)
 {
     (void)state;
     zoo_choose(ZOO_A2);
@@ -35,8 +36,8 @@ static void no_bug_comes_in(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_marked),
-        cmocka_unit_test(no_bug_comes_in),
+        cmocka_unit_test(the_librarys_cores_have_no_marks),
+        cmocka_unit_test(the_librarys_cores_have_no_bugs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,3 +1,4 @@
+/* Tests the verdict of a world. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +9,7 @@
 #include "base/timers.h"
 #include "sim/verdict.h"
 
-static void the_first_of_each_invariant_is_kept(void **state)
+static void the_first_violation_of_each_invariant_is_kept(void **state)
 {
     uint64_t now = 0;
     struct verdict *verdict = verdict_new(42, &now);
@@ -36,7 +37,7 @@ static void the_first_of_each_invariant_is_kept(void **state)
     verdict_free(verdict);
 }
 
-static void who_counts_events_is_told_which(void **state)
+static void a_violation_names_its_event(void **state)
 {
     uint64_t now = 2 * SECOND, events = 4112909;
     struct verdict *verdict = verdict_new(7, &now);
@@ -60,8 +61,8 @@ static void who_counts_events_is_told_which(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_of_each_invariant_is_kept),
-        cmocka_unit_test(who_counts_events_is_told_which),
+        cmocka_unit_test(the_first_violation_of_each_invariant_is_kept),
+        cmocka_unit_test(a_violation_names_its_event),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

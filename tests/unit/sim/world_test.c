@@ -1,3 +1,4 @@
+/* Tests the world: equal seeds, pauses, clocks, calls and the heap of events. */
 #include "small_world.h"
 
 #include "base/rng.h"
@@ -49,8 +50,9 @@ static void count_probe(void *user, uint32_t node, uint32_t machine,
     ++*(uint32_t *)user;
 }
 
-/* Or who compares what a node counts with what it said sees a difference. The turn that follows a command has not been yet. */
-static void facts_are_told_before_a_status_is(void **state)
+/* Otherwise a comparison of a node's counters with its reports would differ. The turn after the
+ * command is still to come. */
+static void facts_reach_observers_before_a_status(void **state)
 {
     struct world_settings settings = { .seed = 1 };
     struct world *world = world_new(&settings);
@@ -93,9 +95,9 @@ static void a_zombie_resumes(void **state)
     world_free(world);
 }
 
-/* An order waits for a process that stands still, and what it takes counts from when it goes on: its other machines have had no time
- * before. */
-static void what_a_sleeper_is_told_is_heard_when_it_goes_on(void **state)
+/* A command waits for a paused process, and its time counts from the resumption, because its other
+ * machines had no time before. */
+static void a_paused_node_obeys_commands_when_it_resumes(void **state)
 {
     struct world_settings settings = { .seed = 1, .keep_lines = true };
     struct world *world = world_new(&settings);
@@ -103,7 +105,7 @@ static void what_a_sleeper_is_told_is_heard_when_it_goes_on(void **state)
 
     (void)state;
     begin_nodes(world, 1);
-    net_part(world, 0, 1, true); /* it waits to be taken in: nobody else has a part in its end */
+    net_part(world, 0, 1, true); /* it waits to join, so no other node takes part in its end */
     begin_node(world, 1);
     world_run(world, 5 * SECOND);
     world_pause(world, 1, true);
@@ -116,8 +118,7 @@ static void what_a_sleeper_is_told_is_heard_when_it_goes_on(void **state)
     world_free(world);
 }
 
-/* And goes with it. */
-static void what_a_sleeper_is_told_goes_with_it(void **state)
+static void commands_of_a_paused_node_end_with_it(void **state)
 {
     struct world_settings settings = { .seed = 1 };
     uint64_t before = mem_live();
@@ -162,7 +163,7 @@ static void a_fast_clock_makes_more_turns(void **state)
     assert_in_range(fast * 1000 / slow, 1095, 1115);
 }
 
-static void the_wall_jumps_and_nothing_else(void **state)
+static void a_wall_clock_jump_changes_nothing_else(void **state)
 {
     struct world_settings settings = { .seed = 3 };
     struct world *world = world_new(&settings);
@@ -203,7 +204,7 @@ static void note(struct world *world, void *arg)
     noted[++noted[0]] = world_now(world);
 }
 
-static void calls_come_in_time(void **state)
+static void calls_come_at_their_times(void **state)
 {
     struct world_settings settings = { .seed = 5 };
     struct world *world = world_new(&settings);
@@ -220,7 +221,7 @@ static void calls_come_in_time(void **state)
     world_free(world);
 }
 
-/* A heap of events against the sorted truth, with drops, moves and parking. */
+/* Compares a heap of events with a sorted list, with drops, moves and parking. */
 static void events_come_in_order(void **state)
 {
     struct events events;
@@ -269,14 +270,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_seeds_give_equal_worlds),
-        cmocka_unit_test(facts_are_told_before_a_status_is),
+        cmocka_unit_test(facts_reach_observers_before_a_status),
         cmocka_unit_test(a_zombie_resumes),
-        cmocka_unit_test(what_a_sleeper_is_told_is_heard_when_it_goes_on),
-        cmocka_unit_test(what_a_sleeper_is_told_goes_with_it),
+        cmocka_unit_test(a_paused_node_obeys_commands_when_it_resumes),
+        cmocka_unit_test(commands_of_a_paused_node_end_with_it),
         cmocka_unit_test(a_fast_clock_makes_more_turns),
-        cmocka_unit_test(the_wall_jumps_and_nothing_else),
+        cmocka_unit_test(a_wall_clock_jump_changes_nothing_else),
         cmocka_unit_test(a_slow_node_falls_behind),
-        cmocka_unit_test(calls_come_in_time),
+        cmocka_unit_test(calls_come_at_their_times),
         cmocka_unit_test(events_come_in_order),
     };
 

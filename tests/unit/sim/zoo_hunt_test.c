@@ -1,4 +1,5 @@
-/* Hunting with runs of our own: what a child may do, and what its parent makes of it. */
+/* Tests the hunt with its own runs: each way in which a child may end, and the parent's
+ * conclusion. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@
 #include "base/mark.h"
 #include "sim/zoo_hunt.h"
 
-/* Seeds 100 and up have the bug G1 only; the first ones show each way to end. */
+/* From seed 100 on only the bug G1 is found; the first seeds show each way to end. */
 static bool run(void *arg, uint64_t seed, struct hunt_finding *finding)
 {
     (void)arg;
@@ -49,7 +50,7 @@ static struct hunt_options options_of(uint64_t seed, uint64_t count,
                                   .jobs = jobs };
 }
 
-static void the_first_seed_that_sees_it_counts(void **state)
+static void the_first_seed_that_finds_the_bug_counts(void **state)
 {
     (void)state;
     for (uint32_t jobs = 0; jobs < 4; jobs++) {
@@ -84,7 +85,7 @@ static void a_bug_that_no_seed_sees_is_not_found(void **state)
     assert_int_equal(result.seed, 105);
 }
 
-static void a_broken_promise_and_a_crash_are_found(void **state)
+static void a_failed_check_and_a_crash_are_found(void **state)
 {
     struct hunt_options options = options_of(7, 1, 1);
     struct hunt_result result;
@@ -100,7 +101,7 @@ static void a_broken_promise_and_a_crash_are_found(void **state)
     assert_string_equal(result.finding.invariant, "crash");
 }
 
-static void who_hangs_is_ended_and_sees_nothing(void **state)
+static void a_hanging_seed_is_killed_and_finds_nothing(void **state)
 {
     struct hunt_options options = options_of(9, 1, 1);
     struct hunt_result result;
@@ -140,10 +141,10 @@ static void marks_of_all_children_are_added_up(void **state)
     mark_fini(&marks);
 }
 
-/* What the caller's children leave, and what the parent hears of it. */
+/* Numbers that children leave and the parent adds up. */
 struct heard {
-    uint64_t seed;  /* in a child: its own */
-    uint64_t seeds; /* added up */
+    uint64_t seed;  /* in a child, its own */
+    uint64_t seeds; /* sum */
     uint32_t times;
 };
 
@@ -175,7 +176,7 @@ static bool take(void *arg, struct slice lines)
     return true;
 }
 
-static void what_children_leave_is_taken(void **state)
+static void lines_of_children_are_taken(void **state)
 {
     struct heard heard = { 0 };
     struct hunt_options options = options_of(1, 6, 2);
@@ -189,7 +190,7 @@ static void what_children_leave_is_taken(void **state)
     assert_int_equal(hunt_marks(&options, &marks), 0);
     assert_int_equal(heard.times, 6);
     assert_int_equal(heard.seeds, 21);
-    options.seed = 10; /* it leaves a line that is none */
+    options.seed = 10; /* it leaves a malformed line */
     options.seeds_max = 1;
     assert_int_equal(hunt_marks(&options, &marks), 1);
     assert_int_equal(heard.times, 7);
@@ -199,12 +200,12 @@ static void what_children_leave_is_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_seed_that_sees_it_counts),
+        cmocka_unit_test(the_first_seed_that_finds_the_bug_counts),
         cmocka_unit_test(a_bug_that_no_seed_sees_is_not_found),
-        cmocka_unit_test(a_broken_promise_and_a_crash_are_found),
-        cmocka_unit_test(who_hangs_is_ended_and_sees_nothing),
+        cmocka_unit_test(a_failed_check_and_a_crash_are_found),
+        cmocka_unit_test(a_hanging_seed_is_killed_and_finds_nothing),
         cmocka_unit_test(marks_of_all_children_are_added_up),
-        cmocka_unit_test(what_children_leave_is_taken),
+        cmocka_unit_test(lines_of_children_are_taken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The zoo stays in its cage: nothing of it in what is shipped, and each bug at one place of the cores.
+"""Checks that shipped libraries contain nothing of the zoo, and that each bug has one place in the cores.
 
 usage: zoo_kept_test.py SRC ZOO_ARCHIVE SHIPPED...
-The archive with the zoo must show what the others must not: so this test can see it.
+The archive with the zoo must show the signs that the others must not show, so the test can detect them.
 """
 import os
 import re
@@ -13,9 +13,9 @@ SIGNS = re.compile(r"\bzoo_|\bbound_broken\b|\bmark_here\b|\bmark_at\b|\bsherd_m
 
 
 def signs(path):
-    """What the lists of symbols and of sections show of the zoo in a library."""
+    """The signs of the zoo in a library's symbols and sections."""
     text = ""
-    for command in (["readelf", "-sW", path], ["readelf", "-SW", path]): # nm would show what is to be optimised
+    for command in (["readelf", "-sW", path], ["readelf", "-SW", path]): # nm would list less in an archive for link-time optimization
         text += subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return sorted(set(SIGNS.findall(text)))
 

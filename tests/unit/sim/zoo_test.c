@@ -1,4 +1,5 @@
-/* The catalogue of bugs: complete, found by name, and the choice reaches a ZOO point. */
+/* Tests the catalogue of bugs: entries are complete and found by name, and the choice reaches a ZOO
+ * point. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +26,7 @@ static void every_entry_is_complete_and_found_by_its_name(void **state)
     assert_int_equal(zoo_find(""), ZOO_NONE);
 }
 
-static void one_is_chosen_or_none(void **state)
+static void one_bug_or_none_is_chosen(void **state)
 {
     (void)state;
     assert_int_equal(zoo_current(), ZOO_NONE);
@@ -44,7 +45,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_entry_is_complete_and_found_by_its_name),
-        cmocka_unit_test(one_is_chosen_or_none),
+        cmocka_unit_test(one_bug_or_none_is_chosen),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
