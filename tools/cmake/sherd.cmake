@@ -1,4 +1,14 @@
-# How a core, the library, a unit test and a fuzz target are built.
+# Defines how a core, the library, a unit test and a fuzz target are built.
+
+# Objects depend on the clone's content, not on its place: no path in them starts with the clone's path.
+add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+
+# ccache, if it is installed and no other launcher is set. Paths below the clone's root count as relative ones, so that one cache serves
+# clones at different places.
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
+    set(CMAKE_C_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+endif()
 
 set_property(GLOBAL PROPERTY sherd_cores "")
 set_property(GLOBAL PROPERTY sherd_core_names "")
