@@ -3,7 +3,7 @@
 # Objects depend on the clone's content, not on its place: no path in them starts with the clone's path.
 add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
 
-# ccache, if it is installed and no other launcher is set. Paths below the clone's root count as relative ones, so that one cache serves
+# Uses ccache if it is installed and no other launcher is set. Paths below the clone's root count as relative, so that one cache serves
 # clones at different places.
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
@@ -222,3 +222,47 @@ function(sherd_fuzz name source)
     endif()
     target_link_libraries(${name} PRIVATE sherd_inside)
 endfunction()
+
+# sherd_speed_test(NAME...): unit tests that do less in builds with sanitizers. ./test runs them in the release build too.
+function(sherd_speed_test)
+    if(CMOCKA_FOUND AND NOT SHERD_SANITIZE)
+        foreach(name ${ARGN})
+            set_property(TEST ${name} APPEND PROPERTY LABELS speed)
+            set_property(GLOBAL APPEND PROPERTY sherd_speed_programs ${name})
+        endforeach()
+    endif()
+endfunction()
+
+# sherd_gate(): the target `gate`, the part of a build that ./test needs. It is everything, but
+#   - without sanitizers no programs of unit tests, of fuzz targets and of tests of the driver: ./test runs these with sanitizers;
+#   - with ThreadSanitizer only examples and tests of the driver: everything else has one thread.
+# Called at the end of the top directory, when all targets are known.
+function(sherd_gate)
+    get_property(speed GLOBAL PROPERTY sherd_speed_programs)
+    set(wanted)
+    set(folders ${PROJECT_SOURCE_DIR})
+    while(folders)
+        list(POP_FRONT folders folder)
+        get_property(below DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+        list(APPEND folders ${below})
+        get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+        file(RELATIVE_PATH place ${PROJECT_SOURCE_DIR} ${folder})
+        foreach(target ${targets})
+            get_target_property(type ${target} TYPE)
+            if(SHERD_SANITIZE MATCHES thread)
+                if(place MATCHES "^(tests/host|examples)$" AND NOT target STREQUAL hello_sim)
+                    list(APPEND wanted ${target})
+                endif()
+            elseif(type MATCHES "EXECUTABLE|SHARED_LIBRARY|STATIC_LIBRARY" OR target MATCHES "^sherd_.*archive$")
+                if(SHERD_SANITIZE OR target IN_LIST speed OR NOT place MATCHES "^tests/(unit|fuzz|host)(/|$)")
+                    list(APPEND wanted ${target})
+                endif()
+            endif()
+        endforeach()
+    endwhile()
+    add_custom_target(gate)
+    foreach(target ${wanted})
+        add_dependencies(gate ${target})
+    endforeach()
+endfunction()
+cmake_language(DEFER CALL sherd_gate)
