@@ -229,7 +229,7 @@ function(sherd_fuzz name source)
     target_link_libraries(${name} PRIVATE sherd_inside)
 endfunction()
 
-# sherd_speed_test(NAME...) marks unit tests that do less in builds with sanitizers. ./test runs them in the release build too.
+# sherd_speed_test(NAME...) marks unit tests that do less in builds with sanitizers. ./test --full runs them in the release build too.
 function(sherd_speed_test)
     if(CMOCKA_FOUND AND NOT SHERD_SANITIZE)
         foreach(name ${ARGN})
