@@ -38,7 +38,3 @@ def clone(place):
             os.remove(target)
 
 
-def build_environment(place):
-    """To build there: with ccache, if it is there, which then serves every clone alike."""
-    ours = {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": place, "CCACHE_NOHASHDIR": "1"}
-    return {**clean_environment(), **(ours if shutil.which("ccache") else {})}

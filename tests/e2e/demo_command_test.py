@@ -10,7 +10,7 @@ import sys
 import time
 
 import demo_report
-from clone import build_environment, clone, git
+from clone import clean_environment, clone, git
 from cluster import Failed, end_on_signals, first_flights, lose_one, make_folder, show_logs, wait
 
 RUN_SECONDS = 900  # with the build
@@ -36,7 +36,7 @@ class Command:
         self.temporary = os.path.join(folder, "temporary")
         os.mkdir(self.temporary)
         clone(self.place)
-        self.environment = {**build_environment(self.place), "TMPDIR": self.temporary}
+        self.environment = {**clean_environment(), "TMPDIR": self.temporary}
 
     def run(self, status, last, *words):
         """Its output, which ends with that line, a regular expression."""

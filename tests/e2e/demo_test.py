@@ -23,6 +23,18 @@ def output(command, variables={}):
     return result.returncode, result.stdout
 
 
+def has_terminals():
+    """Says what is not tested on a machine without pseudo-terminals."""
+    try:
+        for end in os.openpty():
+            os.close(end)
+        return True
+    except OSError as error:
+        print(f"skipped: the demonstration's bar of progress: it needs a pseudo-terminal, so mount devpts at /dev/pts ({error}); "
+              "the rest is tested with a pipe", flush=True)
+        return False
+
+
 def output_on_terminal(command):
     """As output, of a process that has a terminal for it: lines end with \\r\\n there."""
     terminal, its = os.openpty()
@@ -78,12 +90,12 @@ def run_again(command, folder):
 
 
 def run_kept(program, folder):
-    """On a terminal. Keeps, is refused while that runs, ends it as it was told to, starts again on it: on its own input, and on no
+    """On a terminal, if there is one. Keeps, is refused while that runs, ends it as it was told to, starts again on it: on its own input, and on no
     other one."""
     again = DEMO + ["--program", program, "--data", os.path.join(folder, "data-4000"), "--again", "--nodes", "4"]
     pids = []
     try:
-        if not run(program, folder, 4000, ["--keep", "--nodes", "2"], on_terminal=True):
+        if not run(program, folder, 4000, ["--keep", "--nodes", "2"], on_terminal=has_terminals()):
             return False
         with open(os.path.join(folder, "data-4000", "pids")) as file:
             pids = [int(line) for line in file]

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-from clone import build_environment, clean_environment, clone
+from clone import clean_environment, clone
 from cluster import ROOT, Failed, end_on_signals, make_folder
 
 PRESETS = ("debug", "fuzz", "release", "tsan")
@@ -48,7 +48,7 @@ def check_build(build):
 
 def use_all(place):
     clone(place)
-    environment = build_environment(place)
+    environment = clean_environment()
     for preset in PRESETS:
         run(place, environment, "cmake", "--preset", preset)
         run(place, environment, "cmake", "--build", "--preset", preset, "--target", QUICK)

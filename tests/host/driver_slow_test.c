@@ -147,21 +147,29 @@ static bool is_called(void)
     return called;
 }
 
-/* A lane is in a turn while the call waits, and continues some time after the standstill. */
+/* The lane's turn lasts from before the call until a while after the standstill. The times that it compares have no gap between them:
+ * the process may be stopped at any instruction. */
 static bool stand_still(struct machine *machine)
 {
-    for (int i = 0; machine->index == 1 && i < 20000 && !is_called(); i++)
+    uint64_t before;
+
+    if (machine->index != 1)
+        return false;
+    for (int i = 0; i < 20000 && !is_called(); i++)
         uv_sleep(1);
-    if (machine->index == 1 && !atomic_load(&stood_still))
+    before = uv_hrtime();
+    if (!atomic_load(&stood_still))
         assert_int_equal(write(tell_stopper, "", 1), 1);
-    for (int i = 0; machine->index == 1 && i < 20000 && !atomic_load(&stood_still); i++) {
-        uint64_t before = uv_hrtime();
+    for (int i = 0; i < 20000 && !atomic_load(&stood_still); i++) {
+        uint64_t now;
 
         uv_sleep(1);
-        if (uv_hrtime() - before < STATUS_WAIT_MS * MS)
-            continue;
-        uv_sleep(100);
-        atomic_store(&stood_still, true);
+        now = uv_hrtime();
+        if (now - before >= STATUS_WAIT_MS * MS) {
+            uv_sleep(100);
+            atomic_store(&stood_still, true);
+        }
+        before = now;
     }
     return false;
 }

@@ -1,13 +1,15 @@
 """A node of this library in clusters with real JVM nodes.
 
-    interop_test.py NODE BUILD [--kinds akka,pekko] [--sets short,long,traps,ddata] [--cases NAME,...] [--keep DIR]
+    interop_test.py NODE BUILD [--kinds akka,pekko] [--sets short,long,traps,ddata] [--cases NAME,...] [--slices N] [--keep DIR]
 
 NODE is the program made from node.c, BUILD a folder for the JVM's program, which is built there when it is not there yet. Exit
 status 77 when it cannot be built because there is no JDK, no Maven, or no way to its libraries."""
 import argparse
 import contextlib
+import os
 import re
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -24,6 +26,7 @@ from nodes import PACKAGES, PAUSE, SKIPPED, Failed, Programs, Skipped, free_port
 from secured import secured
 from steps import check_leader, check_order, decision, identify, jvm_pair, lose, resolve, trio, watch
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CROWD = 33  # from 32 members on (member/gossip_cache.h)
 TRAFFIC_SECONDS = 180  # unless --stay says otherwise
 TRAFFIC_RATE = 50     # messages a second, each way
@@ -498,6 +501,8 @@ LONG = [patient, reborn, silent, centers, weakly, widowed, sharding.shared, larg
 TRAPS = [partitions.majority, partitions.eldest, partitions.thirds, partitions.disowned, resolved, traps.pruned, traps.prepared, traps.paused, traps.told, traps.impatient, traps.parted, traps.lingering, traps.mistaken, traps.bracketed, traps.versioned, traps.seeded, traps.flood, laned, traps.outside, traps.counted]
 DDATA = [replicas.divided, replicas.replicated, replicas.inherited, remembering.remembered, remembering.kept, expiry.expires, stored.stored, damaged.damaged]
 SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "ddata": DDATA}
+# Cases that take more than a minute begin first.
+SLOWEST = ["thirds", "shared", "divided", "replicated", "kept", "reborn", "life", "silent", "eldest", "majority", "disowned", "secured", "stored"]
 # Both kinds found, or one of them does by what the case is about.
 FOUNDED_BOTH_WAYS = {"founded", "crowd", "linked", "refused", "mistaken", "bracketed", "laned", "seeded", "versioned", "divided", "replicated", "inherited", "remembered", "kept", "expires", "stored", "damaged", "outside", "majority", "eldest", "thirds", "disowned"}
 # One after the other on one cluster of JVM nodes: the first one needs ports below theirs.
@@ -584,6 +589,7 @@ def main():
     parser.add_argument("--founders", default="jvm", help="jvm, sherd: the kind that founds a case's cluster, where either can")
     parser.add_argument("--beside", type=int, default=1, help="so many cases run beside each other")
     parser.add_argument("--again", action="store_true", help="cases that failed are run once more, alone; when more than two did, or than a tenth, it fails all the same")
+    parser.add_argument("--slices", type=int, help="run one of so many slices of the cases, the one that tools/sample names for the commit")
     parser.add_argument("--limit", type=int, help="it says loudly when the cases took more seconds than that, the building of programs apart")
     parser.add_argument("--stay", type=int, default=TRAFFIC_SECONDS, help="how long the case `patient` stays, in seconds")
     parser.add_argument("--version", help="of the toolkit, another than the one of pom.xml: later ones of Akka have licences of their own")
@@ -638,7 +644,21 @@ def jobs_of(options):
             if case.__name__ in FOUNDED_BOTH_WAYS and founder != founders[0]:
                 continue
             jobs.append((kind, founder, case))
-    return jobs
+    return sampled(jobs, options.slices) if options.slices else jobs
+
+
+def sampled(jobs, slices):
+    """The jobs of one slice. Those of one case go to different slices, so that nearly every slice has the case in some form."""
+    names = {f"{kind}/{founder}/{case.__name__}": (kind, founder, case) for kind, founder, case in jobs}
+    order = sorted(names, key=lambda name: names[name][2].__name__)
+    lines = [f"{name} {os.path.relpath(sys.modules[names[name][2].__module__].__file__, ROOT)}" for name in order
+             if names[name][2].__module__ != "__main__"]
+    lines += [name for name in order if names[name][2].__module__ == "__main__"]
+    chosen = subprocess.run([os.path.join(ROOT, "tools", "sample"), "clusters-with-JVM-nodes", "--of", str(slices), "--at-most", str(len(jobs) // slices + 8)],
+                            input="\n".join(lines), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True).stdout.splitlines()
+    print(f"sample: {chosen[-1]}", flush=True)
+    jobs = [names[name] for name in chosen if name in names]
+    return sorted(jobs, key=lambda job: SLOWEST.index(job[2].__name__) if job[2].__name__ in SLOWEST else len(SLOWEST))
 
 
 sys.exit(main())

@@ -1,10 +1,26 @@
-# How a core, the library, a unit test and a fuzz target are built.
+# Defines how a core, the library, a unit test and a fuzz target are built.
+
+# Objects depend on the clone's content, not on its place: no path in them starts with the clone's path.
+add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+
+# Uses ccache if it is installed and no other launcher is set. Paths below the clone's root count as relative, so that one cache serves
+# clones at different places.
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
+    set(CMAKE_C_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+endif()
+
+# clang links with lld, if it is installed: hundreds of tests take a third of the time.
+find_program(LLD ld.lld)
+if(LLD AND CMAKE_C_COMPILER_ID MATCHES Clang)
+    add_link_options(-fuse-ld=lld)
+endif()
 
 set_property(GLOBAL PROPERTY sherd_cores "")
 set_property(GLOBAL PROPERTY sherd_core_names "")
 
-# sherd_core(NAME a.c b.c [PROTO x.proto ...]): the object library core_NAME. Generated protobuf-c code goes to the build
-# tree, into NAME_proto, a target of its own whose headers are SYSTEM.
+# sherd_core(NAME a.c b.c [PROTO x.proto ...]) adds the object library core_NAME. Generated protobuf-c code goes to the build
+# tree, into the separate target NAME_proto, whose headers are SYSTEM.
 function(sherd_core name)
     cmake_parse_arguments(arg "" "" "PROTO" ${ARGN})
     set(generated)
@@ -37,8 +53,8 @@ function(sherd_core name)
     set_property(GLOBAL APPEND PROPERTY sherd_core_names ${name})
 endfunction()
 
-# The library from every core declared so far: sherd_inside for tests (every symbol is visible), and, in builds without
-# sanitizers, what is installed: sherd (shared) and sherd_archive (static), which show nothing but sherd_*.
+# sherd_library() adds the library from every core declared so far: sherd_inside for tests (every symbol is visible), and, in
+# builds without sanitizers, the installed libraries sherd (shared) and sherd_archive (static), which export sherd_* only.
 function(sherd_library)
     get_property(cores GLOBAL PROPERTY sherd_cores)
     set(objects)
@@ -69,8 +85,8 @@ function(sherd_library)
     sherd_install()
 endfunction()
 
-# sherd_archive(TARGET FILE objects...): a static library of one object made out of all, in which hidden symbols become
-# local: they cannot clash with the user's.
+# sherd_archive(TARGET FILE objects...) adds a static library of one object, linked from all of them. Hidden symbols become
+# local in it, so that they cannot clash with symbols of the user.
 function(sherd_archive target file)
     set(archive ${CMAKE_BINARY_DIR}/${file})
     add_custom_command(
@@ -85,8 +101,8 @@ function(sherd_archive target file)
     install(FILES ${archive} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
-# cmake --install: headers, the libraries, manual pages, documents, pkg-config's files, and those for find_package(sherd). All of it may
-# be moved.
+# sherd_install() installs headers, libraries, manual pages, documents, the files of pkg-config, and those for find_package(sherd). The
+# installed tree may be moved.
 function(sherd_install)
     include(CMakePackageConfigHelpers)
     set(package ${CMAKE_INSTALL_LIBDIR}/cmake/sherd)
@@ -115,12 +131,12 @@ function(sherd_install)
     install(FILES ${CMAKE_BINARY_DIR}/sherd.pc ${CMAKE_BINARY_DIR}/sherd-sim.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-# sherd_sim(a.c ...): the simulator, over the cores of the library (sim_inside) and over its own copy of them, built with
-# SHERD_ZOO: with the known bugs and the marks (zoo_inside). The driver host is in neither copy; generated code is shared.
+# sherd_sim(a.c ...) adds the simulator twice: sim_inside on the cores of the library, and zoo_inside on its own copy of the cores,
+# built with SHERD_ZOO, which adds the known bugs and the marks. Neither copy contains the driver host; they share generated code.
 #
-# Objects of zoo_inside can be optimised as one with gcc: whoever links it says -flto=auto, as sherd-sim does, which is a tenth faster
-# then, or -fno-lto, which is quick (both in SHERD_ZOO_FAST and SHERD_ZOO_QUICK). Without frame pointers it is a twentieth faster; who
-# wants stacks of it by perf says --call-graph dwarf.
+# gcc can optimise the objects of zoo_inside as one program. A program links them with SHERD_ZOO_FAST (-flto=auto), as sherd-sim does,
+# which is a tenth faster then, or with SHERD_ZOO_QUICK (-fno-lto), which links quickly. Without frame pointers sherd-sim is a twentieth
+# faster; perf shows its stacks with --call-graph dwarf.
 if(CMAKE_C_COMPILER_ID STREQUAL GNU AND NOT SHERD_SANITIZE)
     set(SHERD_ZOO_COMPILE -flto -ffat-lto-objects -fomit-frame-pointer)
     set(SHERD_ZOO_FAST -flto=auto)
@@ -173,7 +189,7 @@ function(sherd_sim)
     target_link_libraries(zoo_inside PUBLIC ${needs})
 endfunction()
 
-# sherd_unit_test(NAME a_test.c ... [ON library]): a cmocka program on the inside of the library, or on sim_inside or
+# sherd_unit_test(NAME a_test.c ... [ON library]) adds a cmocka program, linked with sherd_inside, or with sim_inside or
 # zoo_inside.
 function(sherd_unit_test name)
     if(NOT CMOCKA_FOUND)
@@ -195,8 +211,8 @@ function(sherd_unit_test name)
     set_tests_properties(${name} PROPERTIES TIMEOUT ${time} LABELS unit)
 endfunction()
 
-# sherd_fuzz(NAME target.c CORPUS dir): a libFuzzer program in the fuzz preset; elsewhere the same file with a main that
-# replays the corpus, as a unit test.
+# sherd_fuzz(NAME target.c CORPUS dir) adds a libFuzzer program in the fuzz preset; in other builds the same file with a main that
+# replays the corpus, as a test.
 function(sherd_fuzz name source)
     cmake_parse_arguments(arg "" "CORPUS" "" ${ARGN})
     if(SHERD_FUZZ)
@@ -212,3 +228,47 @@ function(sherd_fuzz name source)
     endif()
     target_link_libraries(${name} PRIVATE sherd_inside)
 endfunction()
+
+# sherd_speed_test(NAME...) marks unit tests that do less in builds with sanitizers. ./test --full runs them in the release build too.
+function(sherd_speed_test)
+    if(CMOCKA_FOUND AND NOT SHERD_SANITIZE)
+        foreach(name ${ARGN})
+            set_property(TEST ${name} APPEND PROPERTY LABELS speed)
+            set_property(GLOBAL APPEND PROPERTY sherd_speed_programs ${name})
+        endforeach()
+    endif()
+endfunction()
+
+# sherd_gate() adds the target `gate`, the part of a build that ./test needs. It builds everything, with two exceptions:
+#   - without sanitizers no programs of unit tests, fuzz targets and tests of the driver, since ./test runs these with sanitizers;
+#   - with ThreadSanitizer only examples and tests of the driver, since everything else has one thread.
+# It is called at the end of the top directory, when all targets are known.
+function(sherd_gate)
+    get_property(speed GLOBAL PROPERTY sherd_speed_programs)
+    set(wanted)
+    set(folders ${PROJECT_SOURCE_DIR})
+    while(folders)
+        list(POP_FRONT folders folder)
+        get_property(below DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+        list(APPEND folders ${below})
+        get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+        file(RELATIVE_PATH place ${PROJECT_SOURCE_DIR} ${folder})
+        foreach(target ${targets})
+            get_target_property(type ${target} TYPE)
+            if(SHERD_SANITIZE MATCHES thread)
+                if(place MATCHES "^(tests/host|examples)$" AND NOT target STREQUAL hello_sim)
+                    list(APPEND wanted ${target})
+                endif()
+            elseif(type MATCHES "EXECUTABLE|SHARED_LIBRARY|STATIC_LIBRARY" OR target MATCHES "^sherd_.*archive$")
+                if(SHERD_SANITIZE OR target IN_LIST speed OR NOT place MATCHES "^tests/(unit|fuzz|host)(/|$)")
+                    list(APPEND wanted ${target})
+                endif()
+            endif()
+        endforeach()
+    endwhile()
+    add_custom_target(gate)
+    foreach(target ${wanted})
+        add_dependencies(gate ${target})
+    endforeach()
+endfunction()
+cmake_language(DEFER CALL sherd_gate)
