@@ -1,4 +1,4 @@
-/* Addresses: order and text. */
+/* Compares, parses and prints addresses. */
 #include "base/address.h"
 
 #include <stdio.h>
@@ -6,7 +6,8 @@
 
 #include "base/check.h"
 
-/* A name's first bytes as a number: as zeros follow a name, numbers compare as the texts do. */
+/* The first bytes of a name as a number. Zero bytes follow a name, so numbers compare as the texts
+ * do. */
 static uint64_t start_of(const struct address *address)
 {
     const uint8_t *at = (const uint8_t *)address->host;
@@ -151,11 +152,12 @@ char *kept_address_text(const struct kept_address *address, char *text,
                         size_t size)
 {
     (void)snprintf(text, size, "%s:%u", address->host,
-                   address->port); /* likewise */
+                   address->port); /* the caller's size fits any address */
     return text;
 }
 
-/* What a JVM takes: also addresses of IPv6, and an underscore anywhere but behind the last dot. */
+/* Accepts what a JVM accepts as a host: IPv6 addresses too, and an underscore only before the last
+ * dot. */
 static bool is_host(const char *text, size_t size)
 {
     bool last = true;

@@ -1,8 +1,7 @@
-/* Where a node is, and which of its lives is meant.
- *
- * Protocol and system name are the same for all nodes of a cluster, so an address here is host and port; the full text
- * form (akka://System@host:port) is made with both. Order as behaviour demands: host as bytes, then port, then uid as a
- * signed number. A host is compared literally: "localhost" is not "127.0.0.1". */
+/* Identifies a node by its address, and its incarnation by a uid.
+ * All nodes of a cluster share protocol and system name, so an address is host and port. The full
+ * text (akka://System@host:port) adds both. Addresses are ordered by host as bytes, then port, then
+ * uid as a signed number. Hosts are compared literally: "localhost" is not "127.0.0.1". */
 #ifndef SHERD_BASE_ADDRESS_H
 #define SHERD_BASE_ADDRESS_H
 
@@ -11,10 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define HOST_MAX 253 /* bytes of a host's name without the zero: as many as a name in DNS may have (RFC 1035) */
+#define HOST_MAX 253 /* bytes of a host's name without the zero: DNS's longest (RFC 1035) */
 
 struct address {
-    char host[HOST_MAX + 1]; /* filled with zero bytes behind the text */
+    char host[HOST_MAX + 1]; /* zero bytes fill the rest */
     uint16_t port;
 };
 
@@ -26,16 +25,18 @@ struct node_id {
 
 int address_compare(const struct address *left, const struct address *right);
 int node_compare(const struct node_id *left, const struct node_id *right);
+/* Returns false if the host is empty or too long, or the port is 0 or above 65535. */
 bool address_set(struct address *address, const char *host, size_t host_size,
-                 uint32_t port); /* false: host empty or too long, or port 0 or above 65535 */
-/* As address_set, of a host that people or DNS name: addresses of IPv6 get the brackets that they have in refs (wire 1.1), if they have
- * none. */
+                 uint32_t port);
+/* As address_set, for a host from people or DNS: an IPv6 address gets the brackets that refs use,
+ * if it has none. */
 bool address_set_named(struct address *address, const char *host,
                        size_t host_size, uint32_t port);
-/* The host as sockets and certificates have it: without those brackets. bare: of HOST_MAX + 1 bytes; a longer host is cut. */
+/* Writes the host without brackets, as sockets and certificates have it. bare has HOST_MAX + 1
+ * bytes; a longer host is cut. */
 void address_bare_host(char *bare, const char *host);
 
-/* Short names are compared as one word. */
+/* Compares the first eight bytes as one word. */
 static inline bool address_equal(const struct address *left,
                                  const struct address *right)
 {
@@ -54,22 +55,23 @@ static inline bool node_equal(const struct node_id *left,
            address_equal(&left->address, &right->address);
 }
 
-/* An address that is kept for long, in as many bytes as its text needs: most hosts have few, and a node keeps some for each other one.
- * The bytes from the port to the host's end are a key. */
+/* An address that a core keeps for long, in as many bytes as its text needs. Most hosts are short,
+ * and a node keeps several for each peer. The bytes from the port to the host's end are a key. */
 struct kept_address {
     uint16_t port;
     uint8_t host_size;
     char host[]; /* ends with a zero byte */
 };
 
-/* A key of an address as of one that is kept. */
+/* The key that an address would have as a kept_address. */
 struct address_key {
     uint8_t bytes[offsetof(struct kept_address, host) + HOST_MAX];
     size_t size;
 };
 
-struct kept_address *address_keep(const struct address *address); /* given; mem_free frees it */
-struct address address_again(const struct kept_address *kept); /* as it was when it was kept */
+/* The caller frees it with mem_free. */
+struct kept_address *address_keep(const struct address *address);
+struct address address_again(const struct kept_address *kept); /* the address that was kept */
 int kept_address_compare(const struct kept_address *left,
                          const struct address *right); /* as address_compare */
 void address_key_of(struct address_key *key, const struct address *address);
@@ -81,30 +83,32 @@ static inline bool kept_address_equal(const struct kept_address *left,
            !memcmp(left->host, right->host, (size_t)left->host_size + 1);
 }
 
-/* As address_equal, and as address_compare. */
+/* As address_equal and address_compare. */
 bool kept_addresses_equal(const struct kept_address *left,
                           const struct kept_address *right);
 int kept_addresses_compare(const struct kept_address *left,
                            const struct kept_address *right);
-/* The bytes that one takes, and that it becomes where there are so many. */
+/* The bytes that a kept address takes, and a constructor for callers that allocate many in one
+ * block. */
 size_t kept_address_size(const struct address *address);
 void address_keep_at(struct kept_address *kept, const struct address *address);
 
-/* The same address, lent for as long as whoever asks lives: to be kept instead of a copy. */
+/* Returns the same address, lent for the caller's lifetime, so that the caller needs no copy. */
 typedef const struct kept_address *
 address_lasting(void *user, const struct address *address);
 
-/* "host:port" into text; size at least ADDRESS_TEXT_MAX. Returns text. */
+/* Writes "host:port" into text; size is at least ADDRESS_TEXT_MAX. Returns text. */
 #define ADDRESS_TEXT_MAX (HOST_MAX + 8)
 char *address_text(const struct address *address, char *text, size_t size);
 char *kept_address_text(const struct kept_address *address, char *text,
                         size_t size);
-/* Reads "host:port", "System@host:port" or "protocol://System@host:port"; the parts before the host, when present, must be
- * equal to those given (null = anything). False when malformed or different: a host has letters, digits and -.:[]%, and _ before its last
- * dot (MEM-060, as a JVM takes them). */
+/* Reads "host:port", "System@host:port" or "protocol://System@host:port". Protocol and system, when
+ * present, must equal those given (null = any). False when malformed or different. As on a JVM, a
+ * host has letters, digits, -.:[]% and, before its last dot, _. */
 bool address_parse(struct address *address, const char *text,
                    const char *protocol, const char *system);
-/* Will it do as a system's name? What a JVM takes: it becomes part of every ref. */
+/* Is it a valid system name? Accepts what a JVM accepts, because the name becomes part of every
+ * ref. */
 bool address_is_system(const char *text);
 #define ADDRESS_SYSTEM_FORM                                                    \
     "letters, digits, - or _, beginning with a letter or digit"

@@ -1,16 +1,16 @@
-/* What a queue holds and what it may hold, said where something is put into it: for who judges a run (bounded-buffers).
- *
- * Nothing everywhere but in the simulator's own copy of the cores, which is built with SHERD_ZOO: there each statement compares
- * the two, whatever the code around it has decided, and tells sim/bound.h of a queue that holds more than it may. */
+/* Checks in the simulator that no queue holds more than its limit (invariant bounded-buffers).
+ * Only the simulator's copy of the cores, built with SHERD_ZOO, has these checks; elsewhere they
+ * compile to nothing. Each statement compares both numbers where an item is added, independently of
+ * the code around it, and reports an excess to sim/bound.h. */
 #ifndef SHERD_BASE_BOUND_H
 #define SHERD_BASE_BOUND_H
 
 #include <stdint.h>
 
-/* BOUNDED("what the queue holds", how much it holds by now, how much it may hold). A statement; the text is a literal. Neither
- * number has an effect: without SHERD_ZOO they are not evaluated. */
+/* BOUNDED("text of the queue", number held now, limit). A statement; the text is a literal. Without
+ * SHERD_ZOO neither number is evaluated. */
 #ifdef SHERD_ZOO
-void bound_broken(const char *what, uint64_t held, uint64_t most); /* sim/bound.c's */
+void bound_broken(const char *what, uint64_t held, uint64_t most); /* in sim/bound.c */
 
 #define BOUNDED(what, held, most)                                             \
     do {                                                                      \

@@ -1,4 +1,5 @@
-/* Memory for one message that protobuf-c reads: no more than a budget, so that a small hostile one cannot ask for much. */
+/* Limits the memory that protobuf-c allocates for one message, so that a small hostile message
+ * cannot claim much. */
 #ifndef SHERD_BASE_BUDGET_H
 #define SHERD_BASE_BUDGET_H
 

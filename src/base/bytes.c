@@ -1,4 +1,4 @@
-/* Growable buffers, cursors, and what is a text. */
+/* Implements growable buffers and cursors, and validates UTF-8. */
 #include "base/bytes.h"
 
 #include "base/check.h"

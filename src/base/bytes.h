@@ -1,7 +1,7 @@
-/* Bytes: lent slices, a growable buffer to write into, a cursor to read with.
- *
- * Numbers on Artery's wire are little endian; varints are protobuf's. A cursor never reads past its end: the first read
- * that would sets `failed`, returns zero, and all later reads return zero too, so a decoder checks once, at the end. */
+/* Handles bytes: lent slices, a growable buffer for writing, a cursor for reading.
+ * Numbers on Artery's wire are little endian; varints are protobuf's. A cursor never reads past its
+ * end: the first read that would sets `failed` and returns zero, and so do all later ones. A
+ * decoder therefore checks once, at the end. */
 #ifndef SHERD_BASE_BYTES_H
 #define SHERD_BASE_BYTES_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Lent bytes: valid as long as the call that gave them says. */
+/* Lent bytes: valid for as long as the call that gave them says. */
 struct slice {
     const uint8_t *data;
     size_t size;
@@ -39,7 +39,8 @@ static inline bool slice_is(struct slice slice, const char *text)
 
 bool text_is_valid(struct slice text); /* is it UTF-8? */
 
-/* Equality and copies of what is mostly short, as an id is: not worth a call. */
+/* Inline equality and copy for short pieces such as ids, where a call would cost more than the
+ * work. */
 static inline bool bytes_same(const uint8_t *left, const uint8_t *right,
                               size_t size)
 {
@@ -92,7 +93,7 @@ static inline void bytes_copy(uint8_t *to, const uint8_t *from, size_t size)
     }
 }
 
-/* A buffer that grows by doubling. Zero is an empty one. The caller bounds it: see buf.size. */
+/* A buffer that grows by doubling. Zero is an empty one. The caller limits buf.size. */
 struct buf {
     uint8_t *data;
     size_t size;     /* bytes written */
@@ -101,9 +102,9 @@ struct buf {
 
 void buf_fini(struct buf *buf); /* frees; the buffer is empty and usable again */
 void buf_clear(struct buf *buf); /* keeps the memory */
-uint8_t *buf_grow(struct buf *buf, size_t size); /* buf_reserve where there may be no room */
+uint8_t *buf_grow(struct buf *buf, size_t size); /* buf_reserve when room is missing */
 
-/* Room for size more bytes, not yet counted in buf->size. */
+/* Makes room for size more bytes, which buf->size does not count yet. */
 static inline uint8_t *buf_reserve(struct buf *buf, size_t size)
 {
     return buf->capacity - buf->size >= size ? buf->data + buf->size
@@ -114,7 +115,7 @@ void buf_put(struct buf *buf, const void *data, size_t size); /* copied */
 void buf_put_slice(struct buf *buf, struct slice slice);
 void buf_put_text(struct buf *buf, const char *text); /* without the zero byte */
 void buf_put_u8(struct buf *buf, uint8_t value);
-void buf_put_u16(struct buf *buf, uint16_t value); /* little endian, as the two below */
+void buf_put_u16(struct buf *buf, uint16_t value); /* little endian, as the next two */
 void buf_put_u32(struct buf *buf, uint32_t value);
 void buf_put_u64(struct buf *buf, uint64_t value);
 void buf_put_varint(struct buf *buf, uint64_t value);
@@ -129,7 +130,7 @@ static inline struct slice buf_slice(const struct buf *buf)
 struct cursor {
     const uint8_t *at;
     const uint8_t *end;
-    bool failed; /* a read went past the end, or a varint was longer than ten bytes */
+    bool failed; /* a read passed the end, or a varint had more than ten bytes */
 };
 
 static inline struct cursor cursor_of(struct slice slice)
@@ -148,6 +149,7 @@ uint16_t cursor_u16(struct cursor *cursor);
 uint32_t cursor_u32(struct cursor *cursor);
 uint64_t cursor_u64(struct cursor *cursor);
 uint64_t cursor_varint(struct cursor *cursor);
-struct slice cursor_slice(struct cursor *cursor, size_t size); /* lent from the same bytes; empty when it fails */
+/* Lent from the same bytes; empty on failure. */
+struct slice cursor_slice(struct cursor *cursor, size_t size);
 
 #endif

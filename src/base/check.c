@@ -1,4 +1,4 @@
-/* The two ways a process ends by its own decision: a broken promise, no memory. */
+/* Ends the process on a broken invariant or when memory is out, and wraps the allocator. */
 #include "base/check.h"
 
 #include <stdbool.h>
@@ -18,16 +18,16 @@ _Noreturn void check_failed(const char *file, int line, const char *text)
     char words[512];
 
     (void)snprintf(words, sizeof words, "sherd: broken invariant at %s:%d: %s",
-                   file, line, text); /* a cut text still tells the place */
+                   file, line, text); /* a cut text still names the place */
     if (installed)
         installed(words);
     abort();
 }
 
 #ifdef SHERD_ZOO
-static uint64_t live; /* of the simulator's one thread */
+static uint64_t live; /* the simulator has one thread */
 #define count_live(by) ((void)(live += (by)))
-/* The simulator's own (sim/heap.h). */
+/* The simulator's allocator (sim/heap.h). */
 void *heap_alloc(size_t size);
 void *heap_resize(void *memory, size_t size);
 void heap_free(void *memory);
@@ -46,7 +46,7 @@ uint64_t mem_live(void)
     return live;
 }
 
-/* The GNU library keeps small pieces ready for malloc alone. */
+/* glibc's cache of small blocks serves malloc only, not calloc. */
 #define SMALL_MAX 1024
 
 void *mem_alloc(size_t size)

@@ -1,4 +1,4 @@
-/* The texts of codes, reasons and stages, from the one list of each. */
+/* Returns the texts of error codes, reasons and stages from the list of each. */
 #include <sherd/error.h>
 #include <sherd/system.h>
 

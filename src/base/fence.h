@@ -1,7 +1,7 @@
-/* The right to write for a shard: (term of the coordinator, epoch of the
- * allocation), compared lexicographically. A higher fence ends every lower
- * one. Carried by directives of the coordinator and by every write to a store;
- * zero is "none yet", below every real one. */
+/* Defines the fence, a shard's right to write: (term of the coordinator, epoch of the allocation),
+ * compared lexicographically.
+ * A higher fence ends every lower one. The coordinator's directives and every write to the journal
+ * carry it. Zero means "none yet" and is below every real fence. */
 #ifndef SHERD_BASE_FENCE_H
 #define SHERD_BASE_FENCE_H
 
@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 struct fence {
-    uint64_t term;  /* grows at every take-over of the coordinator's role */
-    uint64_t epoch; /* grows at every allocation of the shard */
+    uint64_t term;  /* grows each time a coordinator takes over */
+    uint64_t epoch; /* grows at each allocation of the shard */
 };
 
-/* Below zero, zero or above zero, as left is lower, equal or higher. */
+/* Returns less than, equal to or greater than zero as left is lower, equal or higher. */
 static inline int fence_compare(struct fence left, struct fence right)
 {
     if (left.term != right.term)

@@ -1,5 +1,5 @@
-/* Memory that is asked for before it is needed. In a process of many nodes what one of them has is in no cache when its turn comes, and
- * each line of it is a wait of its own. */
+/* Prefetches memory before it is needed. In a process with many nodes, a node's data has left the
+ * caches when its turn comes, and each cache line costs a wait. */
 #ifndef SHERD_BASE_FETCH_H
 #define SHERD_BASE_FETCH_H
 

@@ -1,4 +1,4 @@
-/* Deflate with the JDK's parameters, inflate in steps with a limit. */
+/* Deflates with the JDK's parameters and inflates in steps with a limit. */
 #include "base/gzip.h"
 
 #include <zlib.h>
@@ -7,16 +7,17 @@
 
 #define LEVEL 6 /* java.util.zip.Deflater's default */
 #define WINDOW 15
-#define WINDOW_MIN 9 /* raw deflate has none below */
-#define LOOKAHEAD 262 /* of the window that matches do not reach; zlib: MIN_LOOKAHEAD */
+#define WINDOW_MIN 9 /* zlib's minimum for raw deflate */
+#define LOOKAHEAD 262 /* bytes of the window that matches do not reach (zlib: MIN_LOOKAHEAD) */
 #define MEMORY_LEVEL 8
 #define MEMORY_BITS 6 /* zlib keeps 2^(level + 6) symbols before it ends a block */
-#define GZIP 16 /* zlib: added to the window, gzip framing */
-#define SYSTEM_AT 9 /* of gzip's header: which operating system wrote it */
+#define GZIP 16 /* added to the window it asks zlib for gzip framing */
+#define SYSTEM_AT 9 /* offset in gzip's header of the operating system */
 #define SYSTEM_UNKNOWN 0xff
-#define FLUSH_SIZE 16 /* bytes that a flush adds, and room behind them: else zlib may have more to say */
+/* bytes that a flush adds, with spare room: otherwise zlib may have more output */
+#define FLUSH_SIZE 16
 #define STEP_SIZE ((size_t)16 * 1024) /* of inflated bytes */
-#define RATIO_MAX ((size_t)1032) /* deflate's: no member inflates to more */
+#define RATIO_MAX ((size_t)1032) /* deflate's maximum: no member inflates to more */
 #define TRAILER_SIZE ((size_t)8) /* crc and size */
 #define STORED_MAX ((size_t)65535) /* bytes of a stored block */
 
@@ -39,11 +40,11 @@ void gzip_deflate(struct buf *packed, struct slice bytes)
     start[SYSTEM_AT] = SYSTEM_UNKNOWN;
     packed->size += bound - stream.avail_out;
     (void)deflateEnd(
-        &stream); /* it can only say that the stream was not at its end */
+        &stream); /* fails only if the stream was not at its end */
 }
 
-/* What a member says to inflate to, within what is possible, and one byte: then the end is found in one step, for which inflate makes
- * no window. */
+/* The size that the member's trailer names, if it is possible, plus one byte. Inflate then finds
+ * the end in one step and allocates no window. */
 static size_t first_step(struct slice packed, size_t size_max)
 {
     size_t step = 0;
@@ -53,7 +54,7 @@ static size_t first_step(struct slice packed, size_t size_max)
     for (size_t i = 0; i < 4; i++)
         step |= (size_t)packed.data[packed.size - 4 + i] << 8 * i;
     if (step > packed.size * RATIO_MAX || step > size_max)
-        return STEP_SIZE; /* it lies, or will be refused */
+        return STEP_SIZE; /* a false size, or one that will be refused */
     return step + 1;
 }
 
@@ -62,7 +63,7 @@ static bool inflate_all(z_stream *stream, size_t step, struct buf *bytes,
                         size_t size_max, bool *is_large)
 {
     size_t start = bytes->size;
-    int flush = Z_FINISH; /* this one step should do it */
+    int flush = Z_FINISH; /* this single step should reach the end */
     int result = Z_OK;
 
     while (result == Z_OK) {
@@ -103,11 +104,11 @@ bool gzip_inflate(struct buf *bytes, struct slice packed, size_t size_max,
     stream.avail_in = (uInt)packed.size;
     complete = inflate_all(&stream, first_step(packed, size_max), bytes,
                            size_max, is_large);
-    (void)inflateEnd(&stream); /* fails only for a stream not initialised */
+    (void)inflateEnd(&stream); /* fails only for a stream that is not initialised */
     return complete;
 }
 
-/* Of the numbers up to most, the least whose power of two is not below size. */
+/* Returns the smallest number from least to most whose power of two is at least size. */
 static int bits_for(size_t size, int least, int most)
 {
     int bits = least;
@@ -117,8 +118,8 @@ static int bits_for(size_t size, int least, int most)
     return bits;
 }
 
-/* A part is small, and zlib clears its tables first: 64 KiB with the usual ones, which takes longer than the packing. It has no more
- * than it needs to see all of the part, and to make one block of it. */
+/* zlib first clears its tables: 64 KiB with the usual ones, which takes longer than packing a small
+ * part. So a part gets only the memory that its size needs, in one block. */
 void gzip_part_set(struct gzip_part *part, struct slice bytes)
 {
     int window = bits_for(bytes.size + LOOKAHEAD, WINDOW_MIN, WINDOW);
@@ -140,7 +141,7 @@ void gzip_part_set(struct gzip_part *part, struct slice bytes)
     check(deflate(&stream, Z_FULL_FLUSH) == Z_OK || !bytes.size);
     check(!stream.avail_in && stream.avail_out);
     part->packed.size = bound - stream.avail_out;
-    (void)deflateEnd(&stream); /* it can only say that the stream was not at its end */
+    (void)deflateEnd(&stream); /* fails only if the stream was not at its end */
     part->crc = crc32(0, bytes.data, (uInt)bytes.size);
     part->size = bytes.size;
 }
@@ -166,7 +167,7 @@ void gzip_store(struct buf *packed, struct slice bytes)
         size_t left = bytes.size - at;
         uint16_t size = (uint16_t)(left < STORED_MAX ? left : STORED_MAX);
 
-        buf_put_u8(packed, 0); /* a stored block, not the last; RFC 1951 3.2.4 */
+        buf_put_u8(packed, 0); /* a stored block, not the last (RFC 1951, 3.2.4) */
         buf_put_u16(packed, size);
         buf_put_u16(packed, (uint16_t)~size);
         buf_put(packed, bytes.data + at, size);
@@ -196,7 +197,7 @@ void gzip_join(struct buf *packed, struct gzip_part *sum,
 
 void gzip_end(struct buf *packed, const struct gzip_part *sum)
 {
-    static const uint8_t last[] = { 3, 0 }; /* an empty block, the last one */
+    static const uint8_t last[] = { 3, 0 }; /* an empty last block */
 
     buf_put(packed, last, sizeof last);
     buf_put_u32(packed, (uint32_t)sum->crc);

@@ -1,4 +1,5 @@
-/* Table hash from xxHash; Java's String.hashCode and Kafka's murmur2 where shard ids must agree with a JVM. */
+/* Computes hashes: xxHash for tables; Java's String.hashCode and Kafka's murmur2 where shard ids
+ * must agree with a JVM. */
 #include "base/hash.h"
 
 #define XXH_INLINE_ALL
@@ -9,7 +10,7 @@ uint64_t hash_bytes(struct slice bytes)
     return XXH3_64bits(bytes.data, bytes.size);
 }
 
-/* One code point of UTF-8; an invalid byte gives U+FFFD and moves one byte on. */
+/* Reads one code point of UTF-8; an invalid byte gives U+FFFD and advances by one byte. */
 static uint32_t code_point(const uint8_t **at, const uint8_t *end)
 {
     const uint8_t *p = *at;
@@ -40,7 +41,8 @@ static inline uint64_t load_u64(const uint8_t *at)
            (uint64_t)at[5] << 40 | (uint64_t)at[6] << 48 | (uint64_t)at[7] << 56;
 }
 
-/* Of eight characters below 128, the first in the lowest byte: pairs, then pairs of pairs, side by side in one word. */
+/* Hashes eight characters below 128, the first in the lowest byte: pairs, then pairs of pairs, in
+ * parallel in one word. */
 static inline uint32_t eight_java(uint64_t eight)
 {
     uint64_t two = (eight & 0x00ff00ff00ff00ffu) * 31 +
@@ -77,7 +79,7 @@ int32_t hash_java(struct slice text)
         at += 4;
     }
     while (at < end) {
-        const uint8_t *next = at; /* not `at` itself: it stays in a register */
+        const uint8_t *next = at; /* a copy, so that `at` stays in a register */
         uint32_t point;
 
         if (*at < 0x80) {

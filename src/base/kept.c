@@ -1,4 +1,5 @@
-/* Items in order with an open-addressed table of their indexes. A hole's address is null, so that its place is that of nobody. */
+/* Keeps items in order with an open-addressed table of their indexes. A hole has a null address;
+ * its place in the table stays. */
 #include "base/kept.h"
 
 #include "base/check.h"
@@ -17,7 +18,7 @@ void kept_fini(struct kept *kept)
     *kept = (struct kept){ .count = 0 };
 }
 
-/* Uids are random; the product spreads those of tests. */
+/* Uids are random; the product spreads the small ones of tests. */
 static uint32_t first_place(const struct kept *kept, uint64_t uid)
 {
     return (uint32_t)((uid * UINT64_C(0x9e3779b97f4a7c15)) >>
@@ -54,7 +55,8 @@ static void put_place(struct kept *kept, uint32_t index)
     kept->places[at] = (uint16_t)(index + 1);
 }
 
-/* Without the holes, and with room for a quarter more; three quarters of the places are ever used at most. */
+/* Removes the holes and makes room for a quarter more. At most three quarters of the places are
+ * ever used. */
 static void rebuild(struct kept *kept)
 {
     uint32_t used = 0;
@@ -78,7 +80,7 @@ static void rebuild(struct kept *kept)
         put_place(kept, i);
 }
 
-/* Given. */
+/* Takes the peer over. */
 static struct kept_peer *add(struct kept *kept, struct kept_peer peer)
 {
     struct kept_peer *added;

@@ -1,5 +1,5 @@
-/* A walk over the format: each conversion is done by snprintf, and its text goes
- * where the walk is: among the words, into a bare value, or inside quotes. */
+/* Formats a log line by a walk over its format: snprintf does each conversion, and its text goes
+ * where the walk stands: among words, into a bare value, or inside quotes. */
 #include "base/line.h"
 
 #include <stdbool.h>
@@ -17,25 +17,25 @@ struct line {
     size_t used;
     enum place place;
     size_t begin; /* IN_BARE: where the value begins */
-    bool full;    /* something did not fit: nothing comes behind it */
+    bool full;    /* something did not fit: nothing follows */
 };
 
 /* One conversion of a format: "%-8.*llu". */
 struct conversion {
     char text[16];
     size_t size;      /* in the format */
-    uint32_t numbers; /* given as arguments for * */
+    uint32_t numbers; /* number of arguments for * */
     char length;      /* 0, 'l', 'q' for ll, 'z', 'j', 't'; h is an int */
     char kind;
 };
 
 struct arguments {
-    va_list list; /* in a struct: a parameter of an array type cannot be passed on */
+    va_list list; /* in a struct, because a parameter of an array type cannot be passed on */
 };
 
 /* ---- writing ---- */
 
-/* Whole, or not at all; one byte is left for a closing quote. */
+/* Puts all or nothing; one byte stays free for a closing quote. */
 static bool put(struct line *line, const char *bytes, size_t size)
 {
     if (line->full ||
@@ -55,7 +55,7 @@ static void put_cut(struct line *line, const char *bytes, size_t size)
             return;
 }
 
-/* For the quote that ends a value there is always room. */
+/* There is always room for the quote that ends a value. */
 static void close_quote(struct line *line)
 {
     line->place = AMONG_WORDS;
@@ -72,7 +72,7 @@ static bool is_bare(const char *value, size_t size)
     return true;
 }
 
-/* What a quoted value cannot have is escaped. */
+/* Escapes what a quoted value cannot have. */
 static void put_inside(struct line *line, const char *value, size_t size)
 {
     char code[8];
@@ -94,7 +94,7 @@ static void put_inside(struct line *line, const char *value, size_t size)
     }
 }
 
-/* The end of a bare value, which may need quotes. */
+/* Ends a bare value and adds quotes if it needs them. */
 static void end_bare(struct line *line)
 {
     char value[TRACE_TEXT_MAX];
@@ -124,7 +124,7 @@ static bool is_key_sign(char c)
            (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
 }
 
-/* Signs of the format itself; `before` and `after` are its neighbours. */
+/* Puts a character of the format; `before` and `after` are its neighbours. */
 static void put_own(struct line *line, char before, char c, char after)
 {
     if (line->place == IN_BARE && c == ' ')
@@ -153,7 +153,7 @@ static void put_value(struct line *line, const char *value)
 
 /* ---- conversions ---- */
 
-/* False: one that is not known here. */
+/* Returns false for an unknown conversion. */
 static bool read_conversion(const char *format, struct conversion *conversion)
 {
     size_t at = 1;
@@ -196,7 +196,7 @@ static bool all_known(const char *format)
     return true;
 }
 
-/* A conversion's text is as long as a line at most. */
+/* A conversion's text is at most as long as a line. */
 #define AS(type)                                                            \
     (conversion->numbers == 0                                               \
          ? snprintf(text, TRACE_TEXT_MAX, conversion->text,                 \
@@ -255,7 +255,7 @@ void line_format_list(char *text, size_t size, const char *format,
             before = *format++;
             continue;
         }
-        (void)read_conversion(format, &conversion); /* it is known */
+        (void)read_conversion(format, &conversion); /* all_known has checked it */
         value[0] = 0;
         convert(value, &conversion, &left);
         put_value(&line, value);
@@ -266,7 +266,7 @@ void line_format_list(char *text, size_t size, const char *format,
     if (line.place == IN_BARE)
         end_bare(&line);
     if (line.place == IN_QUOTES)
-        close_quote(&line); /* the format's own fault */
+        close_quote(&line); /* the format misses the closing quote */
     text[line.used] = 0;
 }
 

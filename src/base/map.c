@@ -1,4 +1,5 @@
-/* Insertion-ordered hash map: a dense array of entries and an open-addressed table of indexes. */
+/* Implements the hash map: a dense array of entries in order of insertion, and an open-addressed
+ * table of indexes. */
 #include "base/map.h"
 
 #include "base/check.h"
@@ -7,7 +8,8 @@
 #define NUMBER_SIZE sizeof(uint64_t)
 #define CAPACITY_FIRST 8
 
-/* A key of eight bytes, as most are, stands in the entry itself: nothing else need be looked at, which lies elsewhere in memory. */
+/* A key of eight bytes, the usual case, stands in the entry itself and costs no further memory
+ * access. */
 struct map_item {
     union {
         uint64_t number;
@@ -18,7 +20,7 @@ struct map_item {
     uint32_t hash;
 };
 
-/* Numbers are mixed by the finalizer of MurmurHash3. */
+/* The finalizer of MurmurHash3 mixes numbers. */
 static uint32_t hash_key(struct slice key)
 {
     uint64_t number;
@@ -42,8 +44,8 @@ static bool is_same(const struct map_item *item, struct slice key)
     return !key.size || !memcmp(item->key.data, key.data, key.size);
 }
 
-/* A slot has the number of its item, which is below slot_count, in the low bits, and above it those of the hash: an item that is another
- * one is rarely looked at, which would be a wait for memory. */
+/* A slot holds its item's number, which is below slot_count, in the low bits and bits of the hash
+ * above them. The hash bits avoid looking at other items, which would wait for memory. */
 static uint32_t find(const struct map *map, struct slice key, uint32_t hash)
 {
     uint32_t mask = map->slot_count - 1;
@@ -83,7 +85,8 @@ static void rebuild(struct map *map)
             map->items[used++] = map->items[i];
     map->used = used;
     check(map->count == used);
-    /* A quarter more than there are: or a full map that is put into and taken from in turn would be rebuilt each time. */
+    /* A quarter more than needed: otherwise alternating puts and takes would rebuild a full map
+     * each time. */
     map->capacity = used + used / 4 + CAPACITY_FIRST;
     while (slot_count < map->capacity + map->capacity / 2)
         slot_count *= 2;
@@ -133,7 +136,7 @@ void map_fetch(const struct map *map, struct slice key, uint32_t step)
         __builtin_prefetch(&map->slots[hash & mask]);
         return;
     }
-    slot = map->slots[hash & mask]; /* nearly always the one */
+    slot = map->slots[hash & mask]; /* nearly always the right one */
     if (slot & mask)
         __builtin_prefetch(&map->items[(slot & mask) - 1]);
 }
@@ -174,7 +177,7 @@ void *map_take(struct map *map, struct slice key)
 
     if (index == UINT32_MAX)
         return NULL;
-    /* The slot keeps pointing at the hole, so that probes go on past it. */
+    /* The slot keeps pointing at the hole, so that probes continue past it. */
     item = &map->items[index];
     value = item->value;
     free_key(map, item);

@@ -1,5 +1,6 @@
-/* A hash map from a key of bytes to a pointer. Iteration is in the order of insertion, so that no decision can depend
- * on a hash. Keys are copied, unless they are lent; values belong to the caller. Removal keeps the order of the rest. */
+/* Maps a key of bytes to a pointer. Iteration follows the order of insertion, so no decision
+ * depends on a hash. Keys are copied unless is_lent; values belong to the caller. Removal keeps the
+ * order of the rest. */
 #ifndef SHERD_BASE_MAP_H
 #define SHERD_BASE_MAP_H
 
@@ -24,17 +25,21 @@ struct map {
     uint32_t capacity;
     uint32_t *slots; /* 0 = free, else index of the item + 1, and bits of its hash */
     uint32_t slot_count;
-    bool is_lent; /* keys are not copied: they lie in what is the value, or live as long. Set while it is empty */
+    /* keys are not copied: they live inside the value or as long as it. Set only while the map is
+     * empty */
+    bool is_lent;
 };
 
 void map_fini(struct map *map); /* frees keys and tables, not the values */
-void *map_get(const struct map *map, struct slice key); /* null when absent */
-/* Asks for the memory that map_get will look at, in two steps, some time apart: 0, and then 1, which needs what 0 has asked for. For
- * several keys at once: else each is waited for (base/fetch.h). */
+void *map_get(const struct map *map, struct slice key); /* null if absent */
+/* Prefetches what map_get will read, in two steps some time apart: step 0, then step 1, which needs
+ * the result of step 0. Pays off for several keys at once (base/fetch.h). */
 void map_fetch(const struct map *map, struct slice key, uint32_t step);
-void *map_put(struct map *map, struct slice key, void *value); /* value must not be null; returns the value replaced, or null */
+/* Value must not be null; returns the replaced value, or null. */
+void *map_put(struct map *map, struct slice key, void *value);
 void *map_take(struct map *map, struct slice key); /* removes; returns the value, or null */
-bool map_next(const struct map *map, uint32_t *at, struct map_entry *entry); /* start with *at = 0; the current entry may be taken meanwhile */
+/* Start with *at = 0; the caller may take the current entry. */
+bool map_next(const struct map *map, uint32_t *at, struct map_entry *entry);
 
 static inline struct slice kept_address_key(const struct kept_address *kept)
 {

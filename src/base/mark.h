@@ -1,15 +1,17 @@
-/* Marks at the transitions that a test of the whole must have seen: what was never reached is a blind spot.
- *
- * Nothing everywhere but in the simulator's own copy of the cores, which is built with SHERD_ZOO: there each mark is a record
- * in a section of its own, so that all are known without running, and counts how often it was passed (sim/mark.h). */
+/* Counts how often the simulator passes marked transitions: a mark that no run reaches is a blind
+ * spot.
+ * Only the simulator's copy of the cores, built with SHERD_ZOO, has marks; elsewhere they compile
+ * to nothing. Each mark is a record in its own linker section, so that all are known without
+ * running (sim/mark.h). */
 #ifndef SHERD_BASE_MARK_H
 #define SHERD_BASE_MARK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* REACHED("text") counts each time it is passed; SOMETIMES("text", condition) each time the condition holds there. Statements;
- * the text is a literal that says what happened. The condition has no effect: without SHERD_ZOO it is not evaluated. */
+/* REACHED("text") counts each pass; SOMETIMES("text", condition) counts each pass where the
+ * condition holds. Statements; the text is a literal that says what happened. Without SHERD_ZOO the
+ * condition is not evaluated. */
 #ifdef SHERD_ZOO
 struct mark {
     const char *text;
@@ -19,7 +21,7 @@ struct mark {
     uint64_t count;
 };
 
-/* The section holds pointers, which lie side by side whatever a compiler does to align or guard records. */
+/* The section holds pointers, which are contiguous however a compiler aligns or pads records. */
 #define SOMETIMES_AS(words, kind, condition)                                  \
     do {                                                                      \
         static struct mark mark_here = { "" words, __FILE__, __LINE__, kind,  \

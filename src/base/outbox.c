@@ -1,17 +1,17 @@
-/* The queue of messages that a step leaves, and the text form of an actor's ref. */
+/* Queues the messages that a step leaves, and writes and reads actor refs. */
 #include "base/outbox.h"
 
 #include "base/check.h"
 
-/* Most turns leave one small message; small pieces of memory come and go quickly. */
+/* Most turns leave one small message; small blocks are cheap to allocate and free. */
 #define ITEMS_FIRST 4
 #define BYTES_FIRST 512
-#define SHARED_MIN 64 /* bytes of a payload: comparing less gains nothing */
+#define SHARED_MIN 64 /* bytes of a payload below which comparing gains nothing */
 
 struct outbox_item {
     struct node_id to;
     size_t at; /* of the texts in outbox->bytes */
-    size_t payload_at; /* may be that of a message before */
+    size_t payload_at; /* may be that of an earlier message */
     size_t recipient_size;
     size_t sender_size;
     size_t manifest_size;
@@ -29,7 +29,8 @@ void outbox_fini(struct outbox *outbox)
     *outbox = (struct outbox){ 0 };
 }
 
-/* Where the payload stands. What goes to many is put many times in a row, and kept once. */
+/* Returns where the payload stands. A payload for many peers is put many times in a row and stored
+ * once. */
 static size_t put_payload(struct outbox *outbox, struct slice payload)
 {
     const struct outbox_item *last =
@@ -94,7 +95,7 @@ bool outbox_next(struct outbox *outbox, struct outbound *message)
         return false;
     }
     item = &outbox->items[outbox->head++];
-    if (!outbox->bytes.data) /* every text of every item is empty */
+    if (!outbox->bytes.data) /* all texts of all items are empty */
         (void)buf_reserve(&outbox->bytes, 1);
     at = outbox->bytes.data + item->at;
     *message = (struct outbound){
@@ -119,7 +120,7 @@ const struct node_id *outbox_to(const struct outbox *outbox, uint32_t behind)
                : NULL;
 }
 
-/* A port's digits; returns how many. */
+/* Writes a port's digits; returns their number. */
 static size_t port_put(uint8_t *at, uint16_t port)
 {
     uint8_t digits[5];
@@ -216,7 +217,7 @@ bool ref_at(const struct identity *self, struct slice ref,
         !text_take(&rest, address->host) || !text_take(&rest, ":") ||
         rest.size <= digits || !bytes_same(rest.data, port, digits) ||
         rest.data[digits] != '/' ||
-        strchr(address->host, '/')) /* it would end a host that is read */
+        strchr(address->host, '/')) /* it would end the host when read */
         return false;
     *path = slice_of(rest.data + digits, rest.size - digits);
     return true;

@@ -1,8 +1,8 @@
-/* Messages between nodes as the control-plane cores see them: lent ones coming in, a queue of those going out.
- *
- * A core names the peer and paths; `artery/` makes the frame. A message to the own node is looped back by the node.
- * Paths are those inside a node, percent-encoded, e.g. "/system/cluster/core/daemon" or "/system/sharding/Counter#-12345";
- * "#uid" is optional in a recipient. */
+/* Holds messages between nodes as cores see them: lent ones that arrive, and a queue of those to
+ * send.
+ * A core names the peer and the paths; `artery/` makes the frame, and the node loops a message to
+ * itself back. Paths are inside a node and percent-encoded, e.g. "/system/cluster/core/daemon" or
+ * "/system/sharding/Counter#-12345". A recipient may omit "#uid". */
 #ifndef SHERD_BASE_OUTBOX_H
 #define SHERD_BASE_OUTBOX_H
 
@@ -14,7 +14,7 @@
 
 enum stream { STREAM_CONTROL = 1, STREAM_ORDINARY = 2, STREAM_LARGE = 3 };
 
-/* Who this node is: constant for its life, lent to every core. */
+/* This node's identity: constant for its lifetime, lent to every core. */
 struct identity {
     const char *protocol; /* "akka" */
     const char *system;   /* the cluster's name */
@@ -31,28 +31,32 @@ struct inbound {
     int32_t serializer;
 };
 
-/* Another message of its kind comes soon that says what is so by then: it is not put behind one that waits for the same peer. */
+/* Kinds of messages that repeat: a later one brings the current state. A link drops such a message
+ * if one of its kind already waits for the peer. */
 enum repeats {
     REPEATS_NOT,
     REPEATS_MEMBERS, /* gossip of the membership */
-    REPEATS_VALUES,  /* of distributed data, that a peer's status lacks; several go together while little waits (LINK_REPEATED_BYTES) */
+    /* values of distributed data that a peer's status lacks; several queue while fewer than
+     * LINK_REPEATED_BYTES wait */
+    REPEATS_VALUES,
     REPEATS_COUNT
 };
 
-/* A message to send. Slices given to outbox_put are copied; those returned by outbox_next are lent until the next call. */
+/* A message to send. outbox_put copies its slices; those from outbox_next are lent until the next
+ * call. */
 struct outbound {
-    struct node_id to; /* uid 0 = whoever is at that address */
+    struct node_id to; /* uid 0 = any incarnation at that address */
     struct slice recipient;
     struct slice sender;
     struct slice manifest;
     struct slice payload;
     int32_t serializer;
     enum stream stream;
-    bool selection; /* address the recipient through an ActorSelection (wire 4.1) */
+    bool selection; /* address the recipient through an ActorSelection */
     enum repeats repeats;
 };
 
-/* Zero is an empty one. Bounded by the owner: see outbox.bytes. */
+/* Zero is an empty one. The owner limits outbox.bytes. */
 struct outbox {
     struct outbox_item *items;
     uint32_t head;
@@ -63,22 +67,23 @@ struct outbox {
 
 void outbox_fini(struct outbox *outbox);
 void outbox_put(struct outbox *outbox, const struct outbound *message); /* copied */
-bool outbox_next(struct outbox *outbox, struct outbound *message); /* in order; false when empty, and then the memory is reused */
-/* To whom the message goes that is behind so many; null when there is none. */
+/* In order; false when empty, and then the memory is reused. */
+bool outbox_next(struct outbox *outbox, struct outbound *message);
+/* Returns the receiver of the message behind that many others; null if there is none. */
 const struct node_id *outbox_to(const struct outbox *outbox, uint32_t behind);
 
-/* "protocol://System@host:port" + path, appended to buf without a zero byte. */
+/* Appends "protocol://System@host:port" + path, without a zero byte. */
 void ref_put(struct buf *buf, const struct identity *self,
              const struct address *address, struct slice path);
-/* Splits a ref literal into address and path (lent, with "#uid" when it has one). False when it is malformed, or of another
- * protocol or system. */
+/* Splits a ref into address and path (lent, with its "#uid" if it has one). False when malformed,
+ * or of another protocol or system. */
 bool ref_parse(const struct identity *self, struct slice ref,
                struct address *address, struct slice *path);
-/* Whether a ref literal is what ref_put writes for this address and a path; then the path, lent. A malformed one is not, and neither is
- * one that ref_parse would read in spite of another spelling, as of the port. */
+/* Is the ref exactly what ref_put writes for this address and some path? Sets the path, lent.
+ * Refuses other spellings that ref_parse reads, such as of the port. */
 bool ref_at(const struct identity *self, struct slice ref,
             const struct address *address, struct slice *path);
-/* The path without its "#uid". */
+/* Returns the path without its "#uid". */
 struct slice path_plain(struct slice path);
 
 #endif

@@ -1,4 +1,4 @@
-/* Members as cores keep them. */
+/* Stores and compares members for the cores that follow them. */
 #include "base/peer.h"
 
 #include "base/check.h"

@@ -1,5 +1,5 @@
-/* A member of the cluster as the cores that follow membership are told of it: the node translates, cores do not call
- * each other. Values of the status are those of the wire, the same as membership's. */
+/* Describes a member to the cores that follow membership. The node translates; cores do not call
+ * each other. Status values are those of the wire and of membership. */
 #ifndef SHERD_BASE_PEER_H
 #define SHERD_BASE_PEER_H
 
@@ -20,37 +20,40 @@ enum peer_status {
     PEER_READY_FOR_SHUTDOWN = 8
 };
 
-/* An application version (behaviour 1.2): parsed by membership, compared where it matters. */
+/* An application version (Akka's akka.util.Version): parsed by membership, compared where
+ * needed. */
 struct peer_version {
     int64_t numbers[4];
-    const char *rest; /* the part behind the numbers, lent; null or "" = a release */
+    const char *rest; /* the part after the numbers, lent; null or "" = a release */
 };
 
 struct peer {
     struct node_id node;
-    const struct kept_address *lasting; /* the same address, lent for the core's life, to be kept instead of a copy; null = there is none */
+    /* the same address, lent for the core's lifetime, so that it needs no copy; null = none */
+    const struct kept_address *lasting;
     struct peer_version version;
-    int32_t up_number; /* age: the smaller, the older; INT32_MAX = never up */
+    int32_t up_number; /* age: smaller is older; INT32_MAX = never up */
     enum peer_status status;
     bool reachable;
-    bool has_role; /* it has the role, and the data center, that the receiving core cares for */
+    bool has_role; /* it has the role and data center that the receiving core serves */
     bool is_far; /* it is in another data center than this node */
 };
 
-/* What a core keeps of one: an address that lasts is not copied. Zero is an empty one. */
+/* A member as a core keeps it; an address that lasts is not copied. Zero is an empty one. */
 struct kept_peer {
     uint64_t uid;
     const struct kept_address *address;
     int32_t up_number;
     uint8_t status; /* enum peer_status */
-    bool is_copied; /* the address is the core's own */
-    uint8_t marks; /* bits that only the core knows */
+    bool is_copied; /* the core owns the address */
+    uint8_t marks; /* bits for the core's own use */
 };
 
-/* Anew, or as it is now. A number is for life: where a leave of a joining member met the leader's move to up, what is told of it then has
- * none, whoever merges (the reference's managers of singletons keep what they were told, too). */
+/* Stores a new member or updates a known one. INT32_MAX never replaces a known up number: a merge
+ * may lose it when a joining member leaves while the leader moves it to Up. Akka's
+ * ClusterSingletonManager keeps it, too. */
 void peer_keep(struct kept_peer *kept, const struct peer *peer);
-struct kept_peer peer_again(const struct kept_peer *kept); /* another one of the same; to be forgotten too */
+struct kept_peer peer_again(const struct kept_peer *kept); /* a copy, to be forgotten separately */
 void peer_forget(struct kept_peer *kept);
 
 static inline struct node_id peer_node(const struct kept_peer *kept)
@@ -66,6 +69,6 @@ static inline bool peer_equal(const struct kept_peer *kept,
 }
 
 int peer_age_compare(const struct kept_peer *left,
-                     const struct kept_peer *right); /* below zero: left is the older one */
+                     const struct kept_peer *right); /* below zero: left is older */
 
 #endif

@@ -1,4 +1,4 @@
-/* A bounded queue of facts. */
+/* Implements a bounded queue of facts. */
 #include "base/probe.h"
 
 #include "base/check.h"
@@ -6,7 +6,7 @@
 #include "base/vec.h"
 
 enum {
-    KEPT_ITEMS_MAX = 32, /* with room for so many and so many bytes it stays */
+    KEPT_ITEMS_MAX = 32, /* up to this much memory stays allocated when empty */
     KEPT_BYTES_MAX = 4096,
 };
 
@@ -52,7 +52,7 @@ void probes_put(struct probes *probes, const struct probe *probe)
     vec_push(&probes->ends, probes->bytes.size);
 }
 
-/* What a burst took goes back: a machine that learns of a thousand members says so once. */
+/* Frees the memory of a burst, such as a thousand new members. */
 static void empty(struct probes *probes)
 {
     probes->head = probes->items.count = probes->ends.count = 0;

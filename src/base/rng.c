@@ -1,4 +1,4 @@
-/* xoshiro256**, Blackman and Vigna 2018. */
+/* Implements xoshiro256** (Blackman and Vigna 2018). */
 #include "base/rng.h"
 
 #include "base/check.h"

@@ -1,4 +1,5 @@
-/* Random numbers of one core, from a seed given once: xoshiro256** seeded by splitmix64. */
+/* Generates one core's random numbers from a seed that is given once: xoshiro256** seeded by
+ * splitmix64. */
 #ifndef SHERD_BASE_RNG_H
 #define SHERD_BASE_RNG_H
 

@@ -1,4 +1,5 @@
-/* Merge sort from below: runs of one, two, four items. What is in order already is only looked at. */
+/* Sorts by bottom-up merging: runs of one, two, four items. Items that are in order already are
+ * only compared. */
 #include "base/sort.h"
 
 #include <string.h>

@@ -1,13 +1,15 @@
-/* A stable sort of an array of any items, by an order of two items. n log n compares and moves, with room for a
- * copy: what comes from elsewhere may be in the worst order. */
+/* Sorts an array of any items by an order of two items, stably. Needs n log n compares and moves in
+ * every case, and memory for a copy:
+ * input from outside may have the worst order. */
 #ifndef SHERD_BASE_SORT_H
 #define SHERD_BASE_SORT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int sort_order(const void *left, const void *right); /* below 0: the left comes first */
+typedef int sort_order(const void *left, const void *right); /* below 0: left comes first */
 
-void sort_stable(void *items, uint32_t count, size_t size, sort_order *order); /* size: bytes of an item */
+/* Size: bytes of an item. */
+void sort_stable(void *items, uint32_t count, size_t size, sort_order *order);
 
 #endif

@@ -1,15 +1,17 @@
-/* Looking by halves in what stands in order. The order is a function of an item and a key, so that one search serves arrays of any
- * type; it is inline, and so is an order that is known where it is called. */
+/* Searches ordered items by bisection. The order is a function of an item and a key, so one
+ * search serves arrays of any type. It is inline, so the compiler also inlines an order known at
+ * the call. */
 #ifndef SHERD_BASE_SORTED_H
 #define SHERD_BASE_SORTED_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Below 0: the item stands before the key; 0: it is it. */
+/* Below 0: the item stands before the key; 0: equal. */
 typedef int sorted_order(const void *item, const void *key);
 
-/* Where the first item stands that is not before the key; `count` when there is none. size: bytes of an item. */
+/* Returns the place of the first item that is not before the key; `count` if there is none. size:
+ * bytes of an item. */
 static inline uint32_t sorted_place(const void *items, uint32_t count,
                                     size_t size, sorted_order *order,
                                     const void *key)
@@ -17,7 +19,7 @@ static inline uint32_t sorted_place(const void *items, uint32_t count,
     uint32_t low = 0;
     uint32_t high = count;
 
-    /* What is put in often comes in order. */
+    /* Items often arrive in order. */
     if (count && order((const unsigned char *)items + (count - 1) * size,
                        key) < 0)
         return count;

@@ -1,4 +1,5 @@
-/* An enum's values as text, where a list of X(name, text) has both: switch (value) { LIST(TEXT_CASE) } */
+/* Turns an enum's values into text where a list of X(name, text) has both: switch (value) {
+ * LIST(TEXT_CASE) } */
 #ifndef SHERD_BASE_TEXT_H
 #define SHERD_BASE_TEXT_H
 

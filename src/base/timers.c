@@ -1,4 +1,4 @@
-/* A binary heap keyed by (time, order). */
+/* Implements timers as a binary heap keyed by (time, order). */
 #include "base/timers.h"
 
 #include "base/check.h"
@@ -36,7 +36,7 @@ void timers_put(struct timers *timers, uint64_t at, uint32_t kind, uint64_t id,
     timers->heap[index] = timer;
 }
 
-/* Puts a timer where the one at the index was, or below. */
+/* Puts a timer at the index or below. */
 static void sink(struct timers *timers, uint32_t index, struct timer timer)
 {
     for (;;) {

@@ -1,8 +1,7 @@
-/* Timers of one core: a heap ordered by time, then by the order they were set in.
- *
- * A timer carries what its owner needs to know whether it still matters: a kind, an id and the generation of the state
- * that armed it. Nothing is cancelled: a timer of an old generation is taken and ignored by its owner, who may also drop
- * many of them at once. */
+/* Keeps one core's timers in a heap, ordered by time, then by the order in which they were set.
+ * A timer carries a kind, an id and the generation of the state that armed it. Nothing is
+ * cancelled: the owner takes a timer of an old generation and ignores it. The owner may also drop
+ * many at once. */
 #ifndef SHERD_BASE_TIMERS_H
 #define SHERD_BASE_TIMERS_H
 
@@ -32,8 +31,10 @@ struct timers {
 void timers_fini(struct timers *timers);
 void timers_put(struct timers *timers, uint64_t at, uint32_t kind, uint64_t id,
                 uint32_t generation);
-bool timers_take(struct timers *timers, uint64_t now, struct timer *timer); /* one that is due, the earliest; false when none is */
-/* Drops those that are of no use any more, and their memory. Looks at each once: for owners who know that it is most. */
+/* The earliest due timer; false if none is due. */
+bool timers_take(struct timers *timers, uint64_t now, struct timer *timer);
+/* Drops timers that the owner no longer wants, and their memory. It looks at each timer, so use it
+ * when most are stale. */
 void timers_keep(struct timers *timers,
                  bool (*is_wanted)(const void *owner,
                                    const struct timer *timer),

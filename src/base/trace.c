@@ -1,4 +1,4 @@
-/* A bounded queue of log lines. */
+/* Implements a bounded queue of log lines. */
 #include "base/trace.h"
 
 #include <stdarg.h>

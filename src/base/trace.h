@@ -1,6 +1,7 @@
-/* What a core has to say: lines with a level and a module, left here and taken by the driver, which owns the log's sink.
- *
- * A line's text is "what happened key=value key=value". Bounded: see TRACE_LINES_MAX; lines beyond are counted, not kept. */
+/* Collects a core's log lines with level and module; the driver, which owns the log's sink, takes
+ * them.
+ * A line's text is "what happened key=value key=value". TRACE_LINES_MAX bounds them; lines beyond
+ * are counted, not kept. */
 #ifndef SHERD_BASE_TRACE_H
 #define SHERD_BASE_TRACE_H
 
@@ -29,11 +30,12 @@ struct trace; /* one for each machine (control, each lane) */
 struct trace *trace_new(enum trace_level level); /* lines above that level are not kept */
 void trace_free(struct trace *trace);
 void trace_set_level(struct trace *trace, enum trace_level level);
-bool trace_on(const struct trace *trace, enum trace_level level); /* to skip costly arguments; false for null */
-/* Appends a line, made as base/line.h says; null trace is fine. module must be a literal. */
+/* Lets callers skip costly arguments; false for null. */
+bool trace_on(const struct trace *trace, enum trace_level level);
+/* Appends a line, formatted as base/line.h says; null trace is fine. module must be a literal. */
 void trace_put(struct trace *trace, enum trace_level level, const char *module,
                const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The same of a list that is written once: no limit of repeats leaves a line of it out. */
+/* The same for a list that is written once: the limit of repeated lines does not apply. */
 void trace_put_all(struct trace *trace, enum trace_level level,
                    const char *module, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

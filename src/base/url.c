@@ -1,4 +1,5 @@
-/* Names inside paths, as java.net.URLEncoder writes and java.net.URLDecoder reads them. */
+/* Encodes names in paths as java.net.URLEncoder does, and decodes them as java.net.URLDecoder
+ * does. */
 #include "base/url.h"
 
 static bool stays(uint8_t byte)

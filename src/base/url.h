@@ -1,5 +1,5 @@
-/* Names inside paths, encoded as java.net.URLEncoder does in UTF-8: letters, digits and ".-*_" stay, a space becomes "+",
- * every other byte "%XX". */
+/* Encodes names in paths as java.net.URLEncoder does in UTF-8: letters, digits and ".-*_" stay, a
+ * space becomes "+", every other byte "%XX". */
 #ifndef SHERD_BASE_URL_H
 #define SHERD_BASE_URL_H
 
@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 
 void url_put(struct buf *buf, struct slice text); /* appends the encoded text */
-bool url_take(struct buf *buf, struct slice encoded); /* appends the decoded text; false when it is malformed */
+/* Appends the decoded text; false when it is malformed. */
+bool url_take(struct buf *buf, struct slice encoded);
 
 #endif

@@ -1,6 +1,7 @@
-/* A growable array of any type, as a macro: VEC(struct x) items; then vec_push(&items, value).
- *
- * Zero is an empty one. Pointers into it are valid until the next push. The owner bounds it: see count. */
+/* Provides a growable array of any type as macros: VEC(struct x) items; then vec_push(&items,
+ * value).
+ * Zero is an empty one. Pointers into it are valid until the next push. The owner limits its
+ * count. */
 #ifndef SHERD_BASE_VEC_H
 #define SHERD_BASE_VEC_H
 
@@ -16,10 +17,10 @@
         uint32_t capacity; \
     }
 
-/* Eight, or as many as half a KiB holds: most with large items have one or two. */
+/* Eight, or as many as half a KiB holds: most arrays of large items have one or two. */
 #define vec_first(vec) \
     (sizeof *(vec)->items > 64 ? (uint32_t)(512 / sizeof *(vec)->items) + 1 : 8)
-/* Room for one more; the new item is not cleared. */
+/* Makes room for one more; the new item is not cleared. */
 #define vec_grow(vec)                                                            \
     ((vec)->count < (vec)->capacity                                              \
          ? (void)0                                                               \
@@ -34,7 +35,7 @@
     ((void)memmove(&(vec)->items[index], &(vec)->items[(index) + 1],            \
                    ((vec)->count - (index)-1) * sizeof *(vec)->items),          \
      (void)(vec)->count--)
-/* Empties it; room for more items than `kept` is given back: a burst is rare. */
+/* Empties it and frees room beyond `kept` items: a burst is rare. */
 #define vec_empty(vec, kept)                                                    \
     ((vec)->capacity > (kept) ? vec_fini(vec) : (void)((vec)->count = 0))
 #define vec_fini(vec)                                                           \
