@@ -1,4 +1,4 @@
-/* Amounts, read by hand: the C library's readers depend on the locale. */
+/* Reads amounts without the C library's readers, which depend on the locale. */
 #include "config/amount.h"
 
 #include "config/config.h"
@@ -8,7 +8,7 @@ struct unit {
     uint64_t factor;
 };
 
-/* HOCON, duration format; without a unit: milliseconds. */
+/* HOCON's duration format; without a unit: milliseconds. */
 static const struct unit durations[] = {
     {"", 1000000},
     {"ns", 1},
@@ -41,7 +41,7 @@ static const struct unit durations[] = {
     {NULL, 0},
 };
 
-/* HOCON, size in bytes format: single letters are powers of two. */
+/* HOCON's size in bytes format: single letters are powers of two. */
 static const struct unit sizes[] = {
     {"", 1},
     {"B", 1},
@@ -100,8 +100,8 @@ static bool skip(struct cursor *cursor, char sign)
     return true;
 }
 
-/* Digits with an optional fraction: the whole part, and the fraction's first
- * nine digits as billionths. */
+/* Reads digits with an optional fraction: the whole part, and the fraction's first nine digits as
+ * billionths. */
 static bool read_decimal(struct cursor *cursor, uint64_t *whole,
                          uint64_t *billionths)
 {
@@ -143,7 +143,7 @@ static bool parse_amount(struct slice text, const struct unit *units,
         units++;
     if (!units->name || whole > UINT64_MAX / units->factor / 2)
         return false;
-    /* In two steps, so that nothing overflows: a factor is below 2^47. */
+    /* Two steps avoid an overflow: a factor is below 2^47. */
     part = units->factor / 1000000000 * billionths +
            units->factor % 1000000000 * billionths / 1000000000;
     *value = whole * units->factor + part;
@@ -202,7 +202,7 @@ bool amount_number(struct slice text, double *value)
     if (skip(&cursor, 'e') || skip(&cursor, 'E')) {
         down = skip(&cursor, '-');
         if (!down)
-            (void)skip(&cursor, '+'); /* a sign may stand there */
+            (void)skip(&cursor, '+');
         for (; is_digit(&cursor) && power < 100; cursor.at++)
             power = power * 10 + (uint64_t)(*cursor.at - '0');
         if (power > 300)

@@ -1,5 +1,5 @@
-/* Builds a configuration: texts into a tree, overrides beside it, and at the
- * end one table of settings that are checked. */
+/* Builds a configuration: texts become a tree, overrides are stored beside it, and config_finish
+ * makes one table of checked settings. */
 #include "config/config.h"
 
 #include <string.h>
@@ -45,8 +45,7 @@ bool config_read(struct config *config, struct slice text, const char *source,
     return !config->failed;
 }
 
-/* Appends; beyond the limit the last one is replaced by a mark that
- * config_finish refuses. */
+/* Appends; at the limit it replaces the last one by a mark that config_finish refuses. */
 static void add_override(struct config *config, enum config_origin_kind kind,
                          const char *prefix, const char *key, const char *text,
                          const char *source)
@@ -145,8 +144,7 @@ void config_set(struct config *config, const char *key, const char *text,
     add_override(config, CONFIG_CODE, prefix, key, text, source);
 }
 
-/* cluster.sharding.number-of-shards to
- * SHERD__CLUSTER__SHARDING__NUMBER_OF_SHARDS. */
+/* cluster.sharding.number-of-shards to SHERD__CLUSTER__SHARDING__NUMBER_OF_SHARDS. */
 static void put_variable(struct buf *name, const char *key)
 {
     buf_put_text(name, "SHERD__");
@@ -163,7 +161,7 @@ static void put_variable(struct buf *name, const char *key)
     buf_put_u8(name, '\0');
 }
 
-/* A variable of the environment, which its place names. */
+/* Refuses an environment variable, which `place` names. */
 static bool refuse_variable(struct config_problem *problem, struct place place,
                             const char *meant)
 {
@@ -180,7 +178,7 @@ static bool refuse_variable(struct config_problem *problem, struct place place,
     return false;
 }
 
-/* meant: the key that was probably meant, or null. */
+/* meant: the probable key, or null. */
 static bool refuse_key(struct config_problem *problem, struct place place,
                        const char *key, const char *meant)
 {
@@ -208,8 +206,7 @@ static bool refuse_unknown(struct config_problem *problem, struct place place,
                : refuse_key(problem, place, key, meant);
 }
 
-/* A key that is accepted for a name of the user's own that nearly is a known
- * one. */
+/* Is the key accepted only because a user may choose its name, and does it resemble a known key? */
 static bool is_slip(struct config_problem *problem, struct place place,
                     enum config_origin_kind kind, const struct row *row,
                     const char *key)
@@ -220,7 +217,7 @@ static bool is_slip(struct config_problem *problem, struct place place,
         return false;
     (void)(kind == CONFIG_ENVIRONMENT
                ? refuse_variable(problem, place, meant)
-               : refuse_key(problem, place, key, meant)); /* both are false */
+               : refuse_key(problem, place, key, meant));
     return true;
 }
 
@@ -251,7 +248,7 @@ static bool put_setting(struct config *config, const struct row *row,
     return true;
 }
 
-/* The name as the index of a list's item; false: it is none. */
+/* Reads a name as the index of a list's item; false if it is not one. */
 static bool read_index(const char *name, uint32_t *index)
 {
     size_t size = strspn(name, "0123456789");
@@ -262,7 +259,8 @@ static bool read_index(const char *name, uint32_t *index)
     return size > 0 && size < 10 && !name[size];
 }
 
-/* HOCON: where a list is wanted, an object is one whose names are numbers, which order it ("seed-nodes.0 = ..."). Else the node itself. */
+/* HOCON: in place of a list, an object may have numbers as names, which order it ("seed-nodes.0 =
+ * ..."). Returns other nodes unchanged. */
 static const struct node *list_of(struct tree *tree, const char *key,
                                   const struct node *node)
 {
@@ -295,8 +293,8 @@ static const struct node *list_of(struct tree *tree, const char *key,
     return list;
 }
 
-/* One name of the resolved tree, with everything below it. key holds the names
- * around it, without the prefix. */
+/* Adds one name of the resolved tree with everything below it. key holds the enclosing names,
+ * without the prefix. */
 static bool flatten(struct config *config, const struct field *field,
                     struct buf *key, struct config_problem *problem)
 {
@@ -313,7 +311,7 @@ static bool flatten(struct config *config, const struct field *field,
         buf_put_u8(key, '.');
     buf_put_text(key, field->name);
     buf_put_u8(key, '\0');
-    key->size--; /* the zero byte stands behind the text */
+    key->size--; /* the zero byte is not part of the text */
     node = list_of(&config->tree, (const char *)key->data, node);
     if (node->kind != NODE_OBJECT || !node->fields)
         row = known_find((const char *)key->data);
@@ -385,7 +383,7 @@ static bool flatten_root(struct config *config, const struct node *root,
     return good;
 }
 
-/* A list of the environment or of code: "[a, b]" or "a, b". */
+/* Reads a list from the environment or from code: "[a, b]" or "a, b". */
 static struct node *read_items(struct config *config, const char *text,
                                struct place place,
                                struct config_problem *problem)
@@ -414,7 +412,7 @@ static struct node *read_items(struct config *config, const char *text,
     return array;
 }
 
-/* A scalar of the environment or of code: bare, or in quotes as in a text. */
+/* Reads a scalar from the environment or from code: bare, or quoted as in a text. */
 static struct node *read_scalar(struct config *config, const char *text,
                                 struct place place)
 {
@@ -436,7 +434,7 @@ static struct node *read_scalar(struct config *config, const char *text,
     return tree_new_text(tree, place, text, strlen(text), false);
 }
 
-/* A section in which users name the keys: SECTION.** in the table. */
+/* Is it a section in which users name the keys (SECTION.** in the table)? */
 static bool has_names(const char *key)
 {
     size_t size = strlen(key);
@@ -448,7 +446,8 @@ static bool has_names(const char *key)
     return false;
 }
 
-/* What a user names need not be a variable's name. So such a section may be set as a whole: NAME = value, ..., as in a text. */
+/* A user's name may not be possible in a variable's name. So such a section can be set as a whole:
+ * NAME = value, ..., as in a text. */
 static bool read_sections(struct config *config, enum config_origin_kind kind,
                           struct config_problem *problem)
 {
@@ -507,8 +506,7 @@ static bool apply_overrides(struct config *config, enum config_origin_kind kind,
     return true;
 }
 
-/* The table is ours: a default that is not of its type is a programmer's error.
- */
+/* A default of the wrong type is a programmer's error in the table. */
 static void read_defaults(struct config *config)
 {
     struct tree *tree = &config->tree;
@@ -536,7 +534,7 @@ static void read_defaults(struct config *config)
     }
 }
 
-/* A strategy of the user's own has a section; what else would its name mean? */
+/* A strategy with a user's own name must have a section. */
 static bool check_strategy(struct config *config,
                            struct config_problem *problem)
 {

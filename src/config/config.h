@@ -1,11 +1,13 @@
-/* The settings of a node: a reader for a subset of HOCON (a superset of JSON), and a table of every key that is known.
+/* Holds a node's settings: reads a subset of HOCON (a superset of JSON) and checks it against a
+ * table of all known keys.
+ * Texts, the environment and code hand in values. config_finish resolves `${...}` and refuses
+ * unknown keys and wrong types; then the getters answer. Code wins over the environment, the
+ * environment over texts, texts over the defaults of config/table.c. Pure: the driver reads the
+ * files and passes the environment.
  *
- * Texts, the environment and code hand in values; config_finish resolves the `${...}`, refuses what is unknown or of the
- * wrong type, and from then on the getters answer. Code wins over the environment, the environment over texts, texts
- * over the defaults of config/table.c. Pure: the driver reads the files and hands in the environment.
- *
- * Keys are written without a prefix ("cluster.sharding.number-of-shards"): in texts they stand below `akka`, `pekko` or
- * `sherd`, which are one and the same. `app` is the user's own section: kept for `${app...}`, otherwise not looked at. */
+ * Keys have no prefix here ("cluster.sharding.number-of-shards"). In texts they stand below
+ * `akka`, `pekko` or `sherd`, which are equal. `app` is the user's own section: kept for
+ * `${app...}` only. */
 #ifndef SHERD_CONFIG_CONFIG_H
 #define SHERD_CONFIG_CONFIG_H
 
@@ -16,8 +18,9 @@
 
 struct config;
 
-/* What is wrong and where. Text is a whole line, ready to print: "node.conf:12:5: unknown key ...; did you mean ...?".
- * In the environment and in code, source names the variable or the caller, and line and column are 0. */
+/* A problem and its place. text is a complete line: "node.conf:12:5: unknown key ...; did you mean
+ * ...?". For the environment and code, source names the variable or the caller, and line and column
+ * are 0. */
 struct config_problem {
     char source[128];
     uint32_t line;   /* from 1 */
@@ -25,48 +28,53 @@ struct config_problem {
     char text[640];
 };
 
-/* Hands in the text that an `include` names (copied before the next call). False when there is none: an error only for
- * `include required(...)`. from is the source with the include: a name without a leading / is meant beside it, and is
- * called so in problems and in the from of its own includes. */
+/* Provides the text of an `include`, copied before the next call. False if it does not exist: an
+ * error only for `include required(...)`. from is the including source. A name without a leading /
+ * is relative to it, and so are the names in problems and in the from of nested includes. */
 typedef bool (*config_include)(void *user, const char *name, const char *from,
                                struct slice *text);
 
 struct config *config_new(void);
 void config_free(struct config *config);
-/* Without one, every include is an error. Before config_read. */
+/* Without a callback every include is an error. Call it before config_read. */
 void config_set_include(struct config *config, config_include include,
                         void *user);
 
-/* Adds a text (lent; at most CONFIG_SIZE_MAX bytes) over those read before. False: nothing more may be read; see problem. */
+/* Adds a text (lent; at most CONFIG_SIZE_MAX bytes) over earlier ones. After false (see problem)
+ * nothing more may be read. */
 bool config_read(struct config *config, struct slice text, const char *source,
                  struct config_problem *problem);
-/* Adds variables, "NAME=value" each, ended by null; copied. All serve `${NAME}`; those named
- * SHERD__CLUSTER__SHARDING__NUMBER_OF_SHARDS set a key: double underscore is a dot, underscore a hyphen, case is ignored. */
+/* Adds variables, "NAME=value" each, ended by null; copied. All serve `${NAME}`. One named
+ * SHERD__CLUSTER__SHARDING__NUMBER_OF_SHARDS sets a key: a double underscore is a dot, an
+ * underscore a hyphen, and case is ignored. */
 void config_environment(struct config *config, const char *const *variables);
-/* Sets one key from code; text is the value, with or without quotes; a list as [a, b] or a, b (all as in the environment).
- * source names the caller ("code", "--port"). Copied. */
+/* Sets one key from code. text is the value, with or without quotes, a list as [a, b] or a, b, as
+ * in the environment. source names the caller ("code", "--port"). Copied. */
 void config_set(struct config *config, const char *key, const char *text,
                 const char *source);
-/* Resolves, checks every key and type. Exactly once, after all of the above and before any of the below. */
+/* Resolves and checks every key and type. Call it once, after all functions above and before any
+ * below. */
 bool config_finish(struct config *config, struct config_problem *problem);
 
-/* In place of an amount: the value is a word (off, none, default, all, ...); config_text tells which. */
+/* Returned in place of an amount if the value is a word (off, none, default, all, ...); config_text
+ * tells which. */
 #define CONFIG_OFF UINT64_MAX /* from config_duration_ns and config_size */
 #define CONFIG_WORD INT64_MIN /* from config_int; config_number gives -1 */
 
-/* The effective value of a known key, else its default. An unknown key or one of another type is a programmer's error
- * (check). Texts are lent until config_free. A name stands where the table has `*`:
- * "cluster.sharding.passivation.my-strategy.active-entity-limit". */
+/* Return the effective value of a known key, or its default. An unknown key or one of another type
+ * is a programmer's error (check). Texts are lent until config_free. A key has a name in place of
+ * the table's `*`: "cluster.sharding.passivation.my-strategy.active-entity-limit". */
 bool config_bool(const struct config *config, const char *key);
 int64_t config_int(const struct config *config, const char *key);
 double config_number(const struct config *config, const char *key);
 uint64_t config_duration_ns(const struct config *config, const char *key);
 uint64_t config_size(const struct config *config, const char *key);
 const char *config_text(const struct config *config, const char *key); /* of any type but a list */
-uint32_t config_list(const struct config *config, const char *key); /* how many items */
+uint32_t config_list(const struct config *config, const char *key); /* number of items */
 const char *config_list_at(const struct config *config, const char *key,
                            uint32_t index);
-bool config_is_null(const struct config *config, const char *key); /* neither set nor with a default */
+/* Not set, and without a default. */
+bool config_is_null(const struct config *config, const char *key);
 
 enum config_origin_kind {
     CONFIG_DEFAULT,
@@ -83,7 +91,7 @@ struct config_origin {
     const char *prefix; /* "akka.", "pekko.", "sherd." or "": as the key was written */
 };
 
-/* Where the effective value of a key comes from. */
+/* Returns the origin of a key's effective value. */
 struct config_origin config_origin(const struct config *config,
                                    const char *key);
 
@@ -92,37 +100,39 @@ struct config_setting {
     const char *key;   /* lent until config_free, as is value */
     const char *value; /* as written; a list as [a, b] */
     struct config_origin origin;
-    bool is_default;   /* the same value as the default; no foreign key is */
-    bool is_foreign;   /* of the reference's platform: not looked at here */
+    bool is_default;   /* equals the default; false for foreign keys */
+    bool is_foreign;   /* of the JVM; ignored here */
     bool has_effect;
 };
 
-/* Walks the keys that are set, in the order of the keys' first appearance; start with *at = 0. The second one gives only
- * those that are known and have no effect: to be listed once when a node starts. */
+/* Iterate over the set keys in the order of first appearance; start with *at = 0. The second gives
+ * only known keys without effect, which a node lists once at its start. */
 bool config_next_setting(const struct config *config, uint32_t *at,
                          struct config_setting *setting);
 bool config_next_ineffective(const struct config *config, uint32_t *at,
                              struct config_setting *setting);
-/* Walks the includes that were not there, and not required; start with *at = 0. name: as the include's text would have been
- * called; origin: where the include stands. Lent until config_free. */
+/* Iterates over optional includes that did not exist; start with *at = 0. name: as the include
+ * would have been called; origin: the place of the include. Lent until config_free. */
 bool config_next_missing(const struct config *config, uint32_t *at,
                          const char **name, struct config_origin *origin);
-/* Writes every known key with its effective value as a text that config_read takes, the origin as a comment. */
+/* Writes every known key with its effective value as a text for config_read, with the origin as a
+ * comment. */
 void config_write(const struct config *config, struct buf *out);
 
-/* The table, for documents and completion: one row for each known key. */
+/* The table for documents and completion: one row for each known key. */
 struct config_row {
     const char *key;   /* `*` stands for one name, a last `**` for any rest */
     const char *type;  /* "boolean", "number", "duration", ... */
     const char *value; /* the default, as written in a file */
-    const char *words; /* the words that are allowed too, or the choices: "a|b"; or null */
+    const char *words; /* allowed words besides the type's values, or the choices: "a|b"; or null */
     const char *about; /* one line */
     bool has_effect;
 };
 
 bool config_next_row(uint32_t *at, struct config_row *row);
 
-/* Reads one amount as settings do ("10 s", "120s", "1.5 minutes"; "512 KiB", "256k"). False when it is none or too large. */
+/* Reads one amount as settings do ("10 s", "120s", "1.5 minutes"; "512 KiB", "256k"). False if it
+ * is not one or is too large. */
 bool config_parse_duration(struct slice text, uint64_t *ns);
 bool config_parse_size(struct slice text, uint64_t *size);
 

@@ -1,4 +1,4 @@
-/* Finding a row: by its key, by a pattern. near.c finds by likeness. */
+/* Finds a row by its key or by a pattern. near.c finds similar keys. */
 #include <string.h>
 
 #include "base/bytes.h"
@@ -6,8 +6,7 @@
 #include "base/limits.h"
 #include "config/table.h"
 
-/* Does the key match the pattern? With `below`: do keys that match stand below
- * it? */
+/* Does the key match the pattern? With `below`: do matching keys exist below it? */
 static bool matches(const char *pattern, const char *key, bool below)
 {
     while (*pattern && *key) {
@@ -31,7 +30,7 @@ static bool matches(const char *pattern, const char *key, bool below)
     return *key == '\0' && *pattern == '\0';
 }
 
-/* The part of a matching key that the last `**` stands for, or null. */
+/* Returns the part of a matching key in place of the last `**`, or null. */
 static const char *rest_of(const char *pattern, const char *key)
 {
     for (; *pattern; pattern++) {
@@ -54,13 +53,13 @@ bool known_is_named(const char *section, size_t size)
     return false;
 }
 
-/* For a key that matches `section.**` of a copy: the key over there. False when
- * nothing of the kind can stand there. */
+/* For a key that matches `section.**` of a copied section: writes the key in the original section.
+ * False if that section cannot have it. */
 static bool put_other(const struct row *row, const char *key, struct buf *other)
 {
     const char *rest = rest_of(row->key, key);
 
-    /* A section with keys of its own is not one that a user named. */
+    /* A section with known keys is not one that a user named. */
     if (!row->words[0] || (strchr(row->key, '*')[1] != '*' &&
                            known_is_named(key, (size_t)(rest - key) - 1)))
         return false;
@@ -143,7 +142,7 @@ static bool same_ignoring_case(const char *left, const char *right, size_t size)
 
 const char *known_word(const struct row *row, const char *text)
 {
-    /* All words that the table uses; a result must outlive the call. */
+    /* All words of the table; a result must outlive the call. */
     static const char *const spelled[] = {
         "off",
         "on",

@@ -1,5 +1,5 @@
-/* Answers from a finished configuration: the getters, the walks, the text of
- * all effective settings. */
+/* Answers from a finished configuration: getters, iterations, and the text of all effective
+ * settings. */
 #include <stdio.h>
 #include <string.h>
 
@@ -108,11 +108,11 @@ struct config_origin config_origin(const struct config *config, const char *key)
     const struct row *row;
     struct config_origin origin;
 
-    (void)config_value(config, key, &row, &origin); /* only where it is from */
+    (void)config_value(config, key, &row, &origin); /* only its origin is needed */
     return origin;
 }
 
-/* Is a set value what would hold without it? */
+/* Does a set value equal the default? */
 static bool is_default(const struct config *config,
                        const struct setting *setting)
 {
@@ -127,7 +127,7 @@ static bool is_default(const struct config *config,
            config_values_equal(row, &setting->value, value);
 }
 
-/* A strategy that is not the one in use. */
+/* Is it a strategy that is not in use? */
 static bool is_idle_strategy(const struct config *config, const char *key)
 {
     static const char section[] = "cluster.sharding.passivation.";
@@ -210,7 +210,7 @@ bool config_next_row(uint32_t *at, struct config_row *row)
     return true;
 }
 
-/* A text in quotes; what cannot stand in them is escaped. */
+/* Writes a quoted text with escapes. */
 static void put_quoted(struct buf *out, const char *text)
 {
     buf_put_u8(out, '"');

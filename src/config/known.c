@@ -1,13 +1,14 @@
-/* Keys of the reference that only its own platform uses (reference.conf of all modules of 2.6.21 but its test kits, of its
- * management 1.1.4, and what 1.1.3 of the fork with the prefix pekko adds), read by find.c. They are accepted so that a
- * configuration that serves both needs no second copy, and a node lists them once: here they do nothing. What is
- * neither in table.c nor here is a mistake. */
+/* Lists Akka's keys that only the JVM uses, so that one configuration can serve both platforms.
+ * find.c reads them.
+ * They come from the reference.conf of all modules of Akka 2.6.21 except test kits, of Akka
+ * Management 1.1.4, and of Pekko 1.1.3's additions. A node accepts them, lists them once and
+ * ignores them. A key that is neither in table.c nor here is an error. */
 #include "config/table.h"
 
 #define KEY(key) { key, ROW_ANY, "null", NULL, 0, 0, false, KNOWN_FOREIGN },
-/* Anything below it: names that users choose, settings of plugins. */
+/* Any key may stand below it: names that users choose, settings of plugins. */
 #define OPEN(key) KEY(key ".**")
-/* Below it stands what stands below the other one. */
+/* The keys of the other section may stand below it. */
 #define SAME(key, other) \
     { key ".**", ROW_ANY, "null", other, 0, 0, false, KNOWN_FOREIGN },
 
@@ -397,7 +398,7 @@ const struct row rows_without_effect[] = {
     KEY("use-slf4j")
     KEY("version")
 
-    /* Copies of other sections, and dispatchers and mailboxes under names of the user */
+    /* Copies of other sections, and dispatchers and mailboxes with users' names */
     SAME("actor.*", "actor.default-dispatcher")
     SAME("actor.mailbox.*", "actor.default-mailbox")
     SAME("actor.typed.default-mailbox", "actor.default-mailbox")
@@ -420,7 +421,7 @@ const struct row rows_without_effect[] = {
     SAME("remote.default-remote-dispatcher", "actor.default-dispatcher")
     SAME("stream.materializer.mailbox", "actor.default-mailbox")
 
-    /* Names of the user, and plugins */
+    /* Users' names, and plugins */
     OPEN("actor.serializers")
     OPEN("actor.serialization-bindings")
     OPEN("actor.serialization-identifiers")

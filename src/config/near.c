@@ -1,14 +1,14 @@
-/* Which known key was probably meant: for the hint of an error. */
+/* Guesses which known key was meant, for the hint of an error. */
 #include <stdio.h>
 #include <string.h>
 
 #include "config/table.h"
 
-#define KEY_COMPARED_MAX 160 /* bytes; a longer key has no near one */
+#define KEY_COMPARED_MAX 160 /* bytes; a longer key is not compared */
 #define SECTION_SLIPS_MAX 2  /* in the name of a section that takes any key */
 
-/* Edit distance: insertions, deletions, replacements of bytes. Both at most
- * KEY_COMPARED_MAX long. */
+/* Returns the edit distance: insertions, deletions, replacements of bytes. Both have at most
+ * KEY_COMPARED_MAX bytes. */
 static uint32_t distance(const char *left, const char *right)
 {
     uint32_t line[KEY_COMPARED_MAX + 1];
@@ -41,8 +41,8 @@ static const char *last_name(const char *key)
     return dot ? dot + 1 : key;
 }
 
-/* A known key that the key may have meant: the row's, with the key's own name
- * in place of a star. False when the row stands for more than one key. */
+/* Writes the known key that the key may mean: the row's key, with the key's own name in place of a
+ * star. False if the row stands for several keys. */
 static bool candidate(const struct row *row, const char *key,
                       char text[KEY_NEAR_SIZE])
 {
@@ -62,8 +62,8 @@ static bool candidate(const struct row *row, const char *key,
     return size > 0 && size <= KEY_COMPARED_MAX;
 }
 
-/* The same for a section under which anything may stand: the key with the
- * section's name for as many of its own first names. */
+/* The same for a section that takes any key: the section's name replaces as many first names of the
+ * key. */
 static bool candidate_below(const struct row *row, const char *key,
                             char text[KEY_NEAR_SIZE])
 {
@@ -86,8 +86,8 @@ static bool candidate_below(const struct row *row, const char *key,
     return size > 0 && size <= KEY_COMPARED_MAX && known_find(text);
 }
 
-/* More slips than this make another key of it: what differs from all known keys
- * counts, not the sections around it. */
+/* More slips than this make a different key. Only the part that differs from all known keys counts,
+ * not the enclosing sections. */
 static uint32_t slips_max(const char *key)
 {
     size_t same = 0; /* bytes up to the last dot that some row shares */
@@ -104,11 +104,11 @@ static uint32_t slips_max(const char *key)
     return (uint32_t)(size < 4 ? 1 : size < 9 ? 2 : size / 3);
 }
 
-/* A key below a copy of another section: the nearest one over there. */
+/* For a key below a copied section: writes the nearest key of the original section. */
 static bool nearest_in_copy(const struct row *row, const char *key,
                             char nearest[KEY_NEAR_SIZE])
 {
-    size_t size = strlen(row->key) - 2; /* "section." */
+    size_t size = strlen(row->key) - 2;
     size_t other = row->words ? strlen(row->words) : 0;
     char there[KEY_NEAR_SIZE];
     char found[KEY_NEAR_SIZE];
@@ -117,12 +117,12 @@ static bool nearest_in_copy(const struct row *row, const char *key,
         strncmp(row->key, key, size) != 0)
         return false;
     (void)snprintf(there, sizeof there, "%s.%.160s", row->words,
-                   key + size); /* fits */
+                   key + size);
     if (!known_nearest(there, found) ||
         strncmp(found, row->words, other) != 0 || found[other] != '.')
         return false;
     (void)snprintf(nearest, KEY_NEAR_SIZE, "%.*s%.160s", (int)size, key,
-                   found + other + 1); /* fits */
+                   found + other + 1);
     return true;
 }
 
@@ -147,8 +147,7 @@ bool known_nearest(const char *key, char nearest[KEY_NEAR_SIZE])
         far = distance(key, known);
         if (is_below && far > SECTION_SLIPS_MAX)
             continue;
-        /* The right name in a wrong section is near too, but a typing error is
-         * nearer. */
+        /* The right name in a wrong section is near, too, but a typing error is nearer. */
         if (!is_below && far > 3 && strcmp(last_name(key), last_name(known)) == 0 &&
             strlen(last_name(key)) > 6)
             far = 3;
@@ -161,7 +160,7 @@ bool known_nearest(const char *key, char nearest[KEY_NEAR_SIZE])
     return found;
 }
 
-/* Longer by what was added behind it, a name is one of the user's own. */
+/* A known name with an added ending is a user's own name, not a slip. */
 static bool is_slip(const char *name, const char *known)
 {
     uint32_t far;
@@ -185,7 +184,7 @@ bool known_misspelled(const struct row *row, const char *key,
     if (!star || star[1] == '*' || strlen(key) > KEY_COMPARED_MAX)
         return false;
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(key + before, "."),
-                   key + before); /* fits */
+                   key + before);
     for (uint32_t i = 0; i < known_count(); i++) {
         const char *other = known_row(i)->key;
 
@@ -194,13 +193,13 @@ bool known_misspelled(const struct row *row, const char *key,
             continue;
         (void)snprintf(known, sizeof known, "%.*s",
                        (int)strcspn(other + before, "."),
-                       other + before); /* fits */
+                       other + before);
         if (strcmp(name, known) == 0)
             return false;
         if (found || !is_slip(name, known))
             continue;
         (void)snprintf(meant, KEY_NEAR_SIZE, "%.*s%s%s", (int)before, key,
-                       known, key + before + strlen(name)); /* fits */
+                       known, key + before + strlen(name));
         found = true;
     }
     return found;

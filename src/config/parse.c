@@ -1,8 +1,6 @@
-/* The parser: one character of look-ahead, recursive for objects and lists,
- * with its depth bounded.
- *
- * Grammar: the HOCON specification of lightbend/config, without classpath and
- * url includes. */
+/* Parses a text with one character of look-ahead, recursively for objects and lists up to a depth
+ * limit.
+ * The grammar is the HOCON specification of lightbend/config without classpath and url includes. */
 #include "config/parse.h"
 
 #include <stdio.h>
@@ -14,7 +12,7 @@
 struct parser {
     struct scan scan;
     const struct parse_options *options;
-    struct node *root; /* where paths are whole, so that prefixes are unified */
+    struct node *root; /* where paths are whole, so that the prefixes get one name */
     uint32_t include_depth;
 };
 
@@ -43,7 +41,7 @@ static bool check_depth(struct parser *parser, uint32_t depth)
         CONFIG_DEPTH_MAX);
 }
 
-/* At "${". */
+/* Starts at "${". */
 static struct node *read_reference(struct parser *parser)
 {
     struct place place = scan_here(&parser->scan);
@@ -63,7 +61,7 @@ static struct node *read_reference(struct parser *parser)
     node->size = (size_t)(parser->scan.at - begin);
     node->text = tree_text(parser->scan.tree, begin, node->size);
     node->path = path;
-    (void)tree_unify_path(path); /* the text names it as it was written */
+    (void)tree_unify_path(path); /* node->text keeps the name as written */
     scan_spaces(&parser->scan);
     if (scan_peek(&parser->scan) != '}') {
         (void)config_problem_set(parser->scan.problem, place,
@@ -125,7 +123,7 @@ static struct node *read_object(struct parser *parser, uint32_t depth)
     return parse_members(parser, object, depth, opened) ? object : NULL;
 }
 
-/* A bare word, up to the next sign that ends it. */
+/* Reads a bare word up to the next character that ends it. */
 static struct node *read_bare(struct parser *parser)
 {
     struct place place = scan_here(&parser->scan);
@@ -173,7 +171,7 @@ static struct node *read_part(struct parser *parser, uint32_t depth)
     return node;
 }
 
-/* One value out of parts that are all texts; or the join as it is. */
+/* Joins parts that are all texts into one value; otherwise returns the join unchanged. */
 static struct node *fold(struct parser *parser, struct node *join)
 {
     struct buf buf = {0};
@@ -195,7 +193,7 @@ static struct node *fold(struct parser *parser, struct node *join)
     return text;
 }
 
-/* Parts beside each other, up to the end of the line or of what is around. */
+/* Reads adjacent parts up to the end of the line or of the enclosing value. */
 static struct node *parse_value(struct parser *parser, uint32_t depth)
 {
     struct node *join = tree_new_node(parser->scan.tree, NODE_JOIN,
@@ -240,7 +238,7 @@ static struct node *parse_value(struct parser *parser, uint32_t depth)
     return fold(parser, join);
 }
 
-/* At the name of an include: "name", file("name"), required("name"),
+/* Starts at the name of an include: "name", file("name"), required("name"),
  * required(file("name")). */
 static bool read_include_name(struct parser *parser, struct buf *name,
                               bool *required)
@@ -277,7 +275,7 @@ static bool read_include_name(struct parser *parser, struct buf *name,
     return true;
 }
 
-/* The included text into the object where the include stands. */
+/* Parses the included text into the object that contains the include. */
 static bool include_text(struct parser *parser, struct node *object,
                          uint32_t depth, struct slice text, const char *label)
 {
@@ -291,7 +289,7 @@ static bool include_text(struct parser *parser, struct node *object,
     if (!check_room(parser) ||
         !config_check_utf8(text, label, parser->scan.problem))
         return false;
-    /* A copy: the giver's memory is needed for the includes inside. */
+    /* A copy, because the next include may reuse the callback's memory. */
     inner.scan.at =
         tree_text(parser->scan.tree, (const char *)text.data, text.size);
     inner.scan.end = inner.scan.at + text.size;
@@ -302,7 +300,7 @@ static bool include_text(struct parser *parser, struct node *object,
     return parse_members(&inner, object, depth, (struct place){0});
 }
 
-/* The name of an included text: beside the text that includes it. */
+/* Returns the name of an included text, relative to the text that includes it. */
 static const char *include_label(struct parser *parser, struct slice name)
 {
     const char *slash = strrchr(parser->scan.source, '/');
@@ -318,7 +316,7 @@ static const char *include_label(struct parser *parser, struct slice name)
     return label;
 }
 
-/* At the end, so that they are told in the order of the texts. */
+/* Appends, so that the list has the order of the texts. */
 static void add_missing(struct parser *parser, const char *label,
                         struct place place)
 {
@@ -428,8 +426,8 @@ static bool parse_member(struct parser *parser, struct node *object,
     return check_room(parser);
 }
 
-/* Up to the closing brace, or to the end of the text where none was opened
- * (opened.line is 0). */
+/* Reads up to the closing brace, or to the end of the text if none was opened (opened.line is
+ * 0). */
 static bool parse_members(struct parser *parser, struct node *object,
                           uint32_t depth, struct place opened)
 {

@@ -1,17 +1,17 @@
-/* From a text to a tree: the grammar of the HOCON subset. */
+/* Parses a text of the HOCON subset into a tree. */
 #ifndef SHERD_CONFIG_PARSE_H
 #define SHERD_CONFIG_PARSE_H
 
 #include "config/tree.h"
 
-/* An include of which there was none, and that was not required. */
+/* An optional include that did not exist. */
 struct missing {
     struct missing *next;
     const char *label;
     struct place place;
 };
 
-/* What parsing needs beside the text. */
+/* The parser's input besides the text. */
 struct parse_options {
     config_include include; /* or null */
     void *user;
@@ -19,18 +19,17 @@ struct parse_options {
     struct missing **missing; /* the first of all texts so far */
 };
 
-/* Reads a text (lent) into the tree's root, over what is there. On false the
- * tree is half changed and of no use. */
+/* Reads a lent text into the tree's root, over its content. On false the tree is half changed and
+ * useless. */
 bool config_parse_text(struct tree *tree, const struct parse_options *options,
                        struct slice text, const char *source,
                        struct config_problem *problem);
-/* Reads one list ("[a, b]") that stands alone; source is kept. Null: see
- * problem. */
+/* Reads one list ("[a, b]"); source is kept. Null: see problem. */
 struct node *config_parse_list(struct tree *tree, struct slice text,
                                struct place place,
                                struct config_problem *problem);
 
-/* False with the place of the first byte that is not. */
+/* Returns false with the place of the first invalid byte. */
 bool config_check_utf8(struct slice text, const char *source,
                        struct config_problem *problem);
 

@@ -1,8 +1,7 @@
-/* Filling in. A reference is looked up in the tree as it was read, so that it
- * may point forwards and at a part of a value that itself waits; a value that
- * refers to itself means what stood there before (HOCON, self-referential
- * fields). Bounded in steps, in depth and in memory, since references can
- * multiply. */
+/* Fills in references. A lookup uses the tree as it was read, so a reference may point forwards or
+ * at part of an unresolved value.
+ * A value that refers to itself means its earlier value (HOCON, self-referential fields). Steps,
+ * depth and memory are bounded, because references can multiply. */
 #include "config/resolve.h"
 
 #include <string.h>
@@ -27,7 +26,7 @@ static struct node *fail(struct resolver *resolver)
     return NULL;
 }
 
-/* Counts one step of work at a place; false when a limit is reached. */
+/* Counts one step of work at a place; false at a limit. */
 static bool go_on(struct resolver *resolver, struct place place)
 {
     if (resolver->failed)
@@ -54,8 +53,8 @@ static bool go_on(struct resolver *resolver, struct place place)
 static struct node *lookup(struct resolver *resolver, struct node *node,
                            const struct path *path, uint32_t index);
 
-/* What the items of a chain or a join have at the rest of a path: one node, or
- * a chain of several. */
+/* Returns what the items of a chain or a join have at the rest of a path: one node, or a chain of
+ * several. */
 static struct node *lookup_items(struct resolver *resolver, struct node *node,
                                  const struct path *path, uint32_t index)
 {
@@ -66,7 +65,7 @@ static struct node *lookup_items(struct resolver *resolver, struct node *node,
 
         if (item->node->kind == NODE_TEXT || item->node->kind == NODE_ARRAY) {
             if (!item->node->blank)
-                found = NULL; /* what lies below is hidden */
+                found = NULL; /* it hides the items below */
             continue;
         }
         part = lookup(resolver, item->node, path, index);
@@ -84,8 +83,8 @@ static struct node *lookup_items(struct resolver *resolver, struct node *node,
     return found;
 }
 
-/* The node at the names of path from index on, below node, as it was read; null
- * when there is none. */
+/* Returns the unresolved node at the names of path from index on, below node; null if there is
+ * none. */
 static struct node *lookup(struct resolver *resolver, struct node *node,
                            const struct path *path, uint32_t index)
 {
@@ -112,7 +111,7 @@ static struct node *lookup(struct resolver *resolver, struct node *node,
     return node;
 }
 
-/* The names without the prefix. */
+/* Writes the names without the prefix. */
 static void put_key(struct buf *key, const struct path *path)
 {
     for (uint32_t i = 1; i < path->count; i++) {
@@ -123,7 +122,7 @@ static void put_key(struct buf *key, const struct path *path)
     buf_put_u8(key, '\0');
 }
 
-/* A key that nobody set: its default, or nothing yet of a known section. */
+/* For a key that is not set: its default, or null in a known section. */
 static struct node *from_table(struct resolver *resolver,
                                const struct node *reference)
 {
@@ -142,7 +141,7 @@ static struct node *from_table(struct resolver *resolver,
         if (known_is_section((const char *)key.data))
             node = tree_new_node(resolver->tree, NODE_OBJECT, reference->place);
     } else if (row->type == ROW_ANY && reference->optional) {
-        node = NULL; /* what it is elsewhere is not known here */
+        node = NULL; /* its value on a JVM is unknown here */
     } else if (row->type == ROW_LIST) {
         node = config_parse_list(resolver->tree, slice_text(row->value),
                                  reference->place, resolver->problem);
@@ -166,7 +165,7 @@ static struct node *refuse_reference(struct resolver *resolver,
         near = known_nearest((const char *)key.data, meant);
         buf_fini(&key);
     }
-    if (near) /* below the prefix as it was written */
+    if (near) /* with the prefix as written */
         (void)config_problem_set(
             resolver->problem, node->place,
             "${%.200s} is neither set nor in the environment; did you mean "
@@ -201,7 +200,7 @@ static struct node *resolve_reference(struct resolver *resolver,
     return value;
 }
 
-/* left with right over it: a new object. */
+/* Returns a new object: left with right over it. */
 static struct node *merge(struct resolver *resolver, struct node *left,
                           struct node *right)
 {
@@ -223,7 +222,7 @@ static struct node *merge(struct resolver *resolver, struct node *left,
             if (below->value->kind == NODE_OBJECT && value->kind == NODE_OBJECT)
                 value = merge(resolver, below->value, value);
             resolver->depth--;
-            below->value = value; /* tree_put would merge into what is shared */
+            below->value = value; /* tree_put would merge into a shared object */
             below->place = field->place;
         } else {
             tree_put(resolver->tree, object, field->name, field->place, value);
@@ -246,8 +245,7 @@ static struct node *append(struct resolver *resolver, struct node *left,
     return array;
 }
 
-/* Values beside each other: objects merge, lists join, texts join with the
- * spaces between them. */
+/* Joins adjacent values: objects merge, lists join, texts join with the spaces between them. */
 static struct node *join(struct resolver *resolver, struct node *left,
                          struct node *right)
 {
@@ -305,8 +303,8 @@ static struct node *resolve_join(struct resolver *resolver, struct node *node)
     return found ? result : NULL;
 }
 
-/* Values over each other, from below. While one is at work, a reference to the
- * chain means what lies below it. */
+/* Resolves stacked values, bottom first. Meanwhile a reference to the chain means the part below
+ * the current value. */
 static struct node *resolve_chain(struct resolver *resolver, struct node *node)
 {
     struct node *result = NULL;
@@ -366,8 +364,8 @@ static struct node *resolve_inside(struct resolver *resolver, struct node *node)
     return resolver->failed ? NULL : result;
 }
 
-/* The node filled in: an object, a list or a text; null when it is undefined,
- * or on failure. */
+/* Returns the resolved node: an object, a list or a text; null if it is undefined, or on
+ * failure. */
 static struct node *resolve(struct resolver *resolver, struct node *node)
 {
     struct node *result = NULL;
@@ -400,7 +398,7 @@ static struct node *resolve(struct resolver *resolver, struct node *node)
     case NODE_CHAIN:
         result = resolve_chain(resolver, node);
         break;
-    case NODE_TEXT:   /* above */
+    case NODE_TEXT:
     case NODE_APPEND: /* only inside a chain */
         break;
     }
@@ -420,6 +418,6 @@ struct node *tree_resolve(struct tree *tree, const struct map *environment,
     };
 
     tree->node_count =
-        0; /* what was read is within its limit; the copies have their own */
+        0; /* the text kept within its limit; the copies have a limit of their own */
     return resolve(&resolver, tree->root);
 }

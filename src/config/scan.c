@@ -1,4 +1,4 @@
-/* Signs of a configuration's text: where one is, blanks and comments, quoted texts, the names of keys. */
+/* Scans the characters of a text: positions, blanks and comments, quoted texts, names of keys. */
 #include "config/scan.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ bool scan_starts(const struct scan *scan, const char *text)
            memcmp(scan->at, text, size) == 0;
 }
 
-/* One character further; lines are counted here and nowhere else. */
+/* Advances by one character; only this function counts lines. */
 void scan_step(struct scan *scan)
 {
     if (*scan->at++ == '\n') {
@@ -121,7 +121,7 @@ static void put_utf8(struct buf *buf, uint32_t code)
     }
 }
 
-/* After "\u". */
+/* Starts after "\u". */
 static bool read_unicode(struct scan *scan, struct buf *buf)
 {
     struct place place = scan_here(scan);
@@ -144,7 +144,7 @@ static bool read_unicode(struct scan *scan, struct buf *buf)
     return true;
 }
 
-/* After the backslash. */
+/* Starts after the backslash. */
 static bool read_escape(struct scan *scan, struct buf *buf)
 {
     static const char from[] = "\"\\/bfnrt";
@@ -214,7 +214,7 @@ bool scan_quoted(struct scan *scan, struct buf *buf)
     return true;
 }
 
-/* One name of a key: bare up to a dot, or quoted. */
+/* Reads one name of a key: bare up to a dot, or quoted. */
 static bool read_name(struct scan *scan, struct path *path)
 {
     struct place place = scan_here(scan);

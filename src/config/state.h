@@ -1,5 +1,4 @@
-/* What a configuration is made of; shared by the two files that build it and
- * answer from it. */
+/* Defines the parts of a configuration for the files that build it and answer from it. */
 #ifndef SHERD_CONFIG_STATE_H
 #define SHERD_CONFIG_STATE_H
 
@@ -44,8 +43,7 @@ struct config {
     struct value *defaults; /* one for each row of the table */
 };
 
-/* The value and the origin that hold for a key; the key must be known. origin
- * may be null. */
+/* Returns a key's effective value and origin. The key must be known; origin may be null. */
 const struct value *config_value(const struct config *config, const char *key,
                                  const struct row **row,
                                  struct config_origin *origin);

@@ -1,8 +1,10 @@
-/* The keys that are ours or that have a meaning here, with their defaults: the reference's for its keys (reference.conf of
- * the modules actor, remote, cluster, cluster-tools, distributed-data, cluster-sharding and persistence, 2.6.21), ours for
- * ours. The rest of the reference stands in known.c.
+/* Lists the keys that have a meaning here, with their defaults.
+ * Akka's keys have the defaults of the reference.conf of its modules actor, remote, cluster,
+ * cluster-tools, distributed-data, cluster-sharding and persistence, 2.6.21. known.c has Akka's
+ * other keys.
  *
- * YES: the key has an effect. NOT_YET: it is known, checked and has none; a node lists those that are set. */
+ * YES: the key has an effect. NOT_YET: it is known and checked, and has none; a node lists those
+ * that are set. */
 #include "config/table.h"
 
 #include <stddef.h>
@@ -19,10 +21,10 @@
     { key, ROW_NUMBER, value, words, min, max, effect, about },
 #define TIME(key, value, words, effect, about) \
     { key, ROW_DURATION, value, words, 0, 0, effect, about },
-/* A time that zero would make no sense of. */
+/* A time that must not be zero. */
 #define SPAN(key, value, words, effect, about) \
     { key, ROW_DURATION, value, words, 1, 0, effect, about },
-/* One that is counted in whole milliseconds: below one it would be none. */
+/* A time counted in whole milliseconds; less than one would be zero. */
 #define SPAN_MS(key, value, words, effect, about) \
     { key, ROW_DURATION, value, words, 1000000, 0, effect, about },
 #define SIZE(key, value, words, effect, about) \
@@ -35,7 +37,7 @@
     { key, ROW_LIST, value, NULL, 0, 0, effect, about },
 #define IGNORED(key) \
     { key, ROW_ANY, "null", NULL, 0, 0, NOT_YET, KNOWN_FOREIGN },
-/* Below it stands what stands below the other one; below an empty section nothing does. */
+/* The keys of the other section may stand below it; below an empty one no key may. */
 #define SAME(at, other) \
     { at ".**", ROW_ANY, "null", other, 0, 0, NOT_YET, KNOWN_FOREIGN },
 #define EMPTY(at) SAME(at, "")
@@ -43,11 +45,11 @@
 #define LEVELS "error|warning|info|debug|off"
 #define OFF "off|none"
 
-/* Modules are what log lines say as module: tools/states compares them. */
+/* Log lines have these names as module: tools/states compares them. */
 #define MODULE(name, about) \
     CHOICE("log." name, "$log.level", LEVELS, YES, about)
 
-/* A phase of the graceful end. */
+/* A phase of the graceful shutdown. */
 #define PHASE(name, before, about)                                          \
     TIME("coordinated-shutdown.phases." name ".timeout",                    \
          "$coordinated-shutdown.default-phase-timeout", NULL, YES, about)   \
@@ -58,7 +60,7 @@
     LIST("coordinated-shutdown.phases." name ".depends-on", "[" before "]", \
          YES, "the order of phases is fixed; another value is refused")
 
-/* A singleton's settings; sharding's own take the values of the general ones. */
+/* A singleton's settings; sharding's take the values of the general ones. */
 #define SINGLETON(at, name, role, retry, retries, lease, lease_retry)           \
     TEXT(at ".singleton-name", name, NOT_YET, "name of the singleton actor")    \
     TEXT(at ".role", role, NOT_YET, "only members with this role; empty: all")  \
@@ -70,7 +72,7 @@
     TIME(at ".lease-retry-interval", lease_retry, NULL, NOT_YET,                \
          "tries to get the lease again after this time")
 
-/* Distributed data, the users' or sharding's own; d("...") says where a default comes from. */
+/* Distributed data, the users' or sharding's; d("...") names the key whose value is the default. */
 #define DDATA(at, d, prefer, elements, keys, users)                              \
     TEXT(at ".name", d("name", "ddataReplicator"), users,                        \
          "name of the replicator actor")                                         \
@@ -128,7 +130,7 @@
 #define DDATA_OWN(key, value) value
 #define DDATA_GENERAL(key, value) "$cluster.distributed-data." key
 
-/* A passivation strategy; p("...") says where a default comes from. */
+/* A passivation strategy; p("...") names the key whose value is the default. */
 #define STRATEGY(at, p)                                                          \
     TIME(at ".idle-entity.timeout", p("idle-entity.timeout", "none"), OFF, YES,  \
          "an entity without a message for this long is passivated")              \
@@ -370,7 +372,7 @@ static const struct row rows[] = {
     SWITCH("cluster.configuration-compatibility-check.enforce-on-join", "on",
            YES, "on: a node whose cluster-wide settings differ may not join")
 
-    /* Deciding on unreachable nodes */
+    /* Decisions about unreachable nodes */
     CHOICE(RESOLVER "active-strategy", "keep-majority",
            "keep-majority|static-quorum|keep-oldest|down-all|lease-majority",
            YES, "which side of a partition survives")
@@ -714,7 +716,7 @@ static const struct row rows[] = {
     TIME("persistence.journal-plugin-fallback.recovery-event-timeout", "30s",
          NULL, NOT_YET, "a replay that stalls for this long fails")
 
-    /* Further keys of the reference */
+    /* Further keys of Akka */
     CHOICE("loglevel", "info", LEVELS, YES,
            "Akka's name of `log.level`; `log.level` wins when both are set")
     CHOICE("stdout-loglevel", "warning", LEVELS, NOT_YET,

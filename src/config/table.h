@@ -1,5 +1,4 @@
-/* The table of all known keys: one row each, in table.c, read by the checks,
- * the getters and the documents. */
+/* Declares the table of all known keys, one row each, for checks, getters and documents. */
 #ifndef SHERD_CONFIG_TABLE_H
 #define SHERD_CONFIG_TABLE_H
 
@@ -16,49 +15,47 @@ enum row_type {
     ROW_TEXT,
     ROW_CHOICE, /* one of the words */
     ROW_LIST,   /* of texts */
-    ROW_ANY     /* accepted, not looked at */
+    ROW_ANY     /* accepted and ignored */
 };
 
 struct row {
     const char *key; /* without prefix; `*` is one name, a last `**` any rest */
     enum row_type type;
-    const char *value; /* the default; "null" for none; "$key" takes another
-                          key's value */
-    const char *words; /* allowed beside the type's own values, or the choices:
-                          "off|none"; or null. ROW_ANY with a last `**`: the
-                          section whose keys may stand here; null: any */
+    const char *value; /* the default; "null" for none; "$key" takes another key's value */
+    /* allowed besides the type's own values, or the choices: "off|none"; or null. ROW_ANY with a
+     * last `**`: the section whose keys may stand here; null: any */
+    const char *words;
     int64_t min;       /* ROW_INT and ROW_NUMBER; ROW_DURATION, ns */
     int64_t max;
     bool has_effect;
     const char *about;
 };
 
-/* What the rows of ROW_ANY are. */
+/* The text for rows of ROW_ANY. */
 #define KNOWN_FOREIGN "of the JVM; no effect here"
 
-/* known.c: behind those of table.c. */
+/* In known.c; they follow those of table.c. */
 extern const struct row rows_without_effect[];
 extern const uint32_t rows_without_effect_count;
 
 uint32_t known_count(void);
 const struct row *known_row(uint32_t index);
 uint32_t known_index(const struct row *row);
-/* The row of a key: the exact one, else the first whose stars match. Null when
- * unknown. */
+/* Returns the row of a key: the exact one, else the first whose stars match. Null when unknown. */
 const struct row *known_find(const char *key);
-bool known_is_section(const char *key); /* keys stand below it; "" is one */
-/* Do keys stand below it under its own name, not under a star? */
+bool known_is_section(const char *key); /* does it have keys below? "" does */
+/* Are there keys below its own name, not only below a star? */
 bool known_is_named(const char *section, size_t size);
-/* The word as the table spells it, or null: case does not matter. */
+/* Returns the word as the table spells it, or null; ignores case. */
 const char *known_word(const struct row *row, const char *text);
 const char *known_type_name(const struct row *row);
 
-#define KEY_NEAR_SIZE 512 /* of what the next two write, with its zero byte */
+#define KEY_NEAR_SIZE 512 /* size of the results of the next two, with the zero byte */
 
-/* Writes the known key nearest to an unknown one; false when none is near. */
+/* Writes the known key nearest to an unknown one; false if none is near. */
 bool known_nearest(const char *key, char nearest[KEY_NEAR_SIZE]);
-/* For a key whose row has a star: does the name in its place look like a slip
- * of one that other rows have there? Writes the key that was meant. */
+/* For a key whose row has a star: does its name there resemble one that other rows have? Writes the
+ * probable key. */
 bool known_misspelled(const struct row *row, const char *key,
                       char meant[KEY_NEAR_SIZE]);
 

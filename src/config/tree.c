@@ -1,5 +1,5 @@
-/* The tree of a text: memory, nodes, and the rule that a later value stands
- * over an earlier one. */
+/* Builds the tree of a text: memory, nodes, and the rule that a later value covers an earlier
+ * one. */
 #include "config/tree.h"
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 
-#define CHUNK_SIZE 16384 /* bytes; a larger piece gets a chunk of its own */
+#define CHUNK_SIZE 16384 /* bytes; a larger piece gets its own chunk */
 
 struct chunk {
     struct chunk *next;
@@ -137,7 +137,7 @@ static void chain_push(struct tree *tree, struct node *chain,
     }
 }
 
-/* What stands at a field after value is put over what stands there. */
+/* Puts a value over the field's present one. */
 static struct node *stack(struct tree *tree, struct node *below,
                           struct node *value)
 {
@@ -232,7 +232,7 @@ bool config_problem_set(struct config_problem *problem, struct place place,
     problem->line = place.line;
     problem->column = place.column;
     (void)snprintf(problem->source, sizeof problem->source, "%.100s",
-                   place.source); /* a cut name still tells which */
+                   place.source); /* a cut name is still useful */
     size = place.line ? snprintf(text, room, "%s:%u:%u: ", problem->source,
                                  (unsigned)place.line, (unsigned)place.column)
                       : snprintf(text, room, "%s: ", problem->source);

@@ -1,9 +1,7 @@
-/* The tree that a text becomes: objects, lists, texts, and what is filled in
- * later: ${...}, values joined from parts, and values that stand over earlier
- * ones. Called by the parser, the resolver and config.c.
- *
- * All memory of a tree is freed at once, with it; nodes point to each other
- * freely. */
+/* Represents a text as a tree of objects, lists and texts, and of parts that are resolved later:
+ * ${...}, joined and stacked values.
+ * The parser, the resolver and config.c use it. Nodes point to each other freely, because a tree
+ * frees all its memory at once. */
 #ifndef SHERD_CONFIG_TREE_H
 #define SHERD_CONFIG_TREE_H
 
@@ -17,10 +15,10 @@
 enum node_kind {
     NODE_OBJECT,    /* fields */
     NODE_ARRAY,     /* items */
-    NODE_TEXT,      /* any scalar: its type is the table's business */
+    NODE_TEXT,      /* any scalar; the table gives its type */
     NODE_REFERENCE, /* ${path} or ${?path} */
-    NODE_JOIN, /* items that stand beside each other, one of them a reference */
-    NODE_CHAIN, /* items that stand over each other, the last one on top */
+    NODE_JOIN, /* adjacent items, one of them a reference */
+    NODE_CHAIN, /* stacked items, the last one on top */
     NODE_APPEND /* one item, added to the list below it: += */
 };
 
@@ -28,7 +26,7 @@ struct place {
     const char *source; /* the tree's copy */
     uint32_t line;
     uint32_t column;
-    const char *prefix; /* below which it stands: "akka.", as written; or null */
+    const char *prefix; /* of its key: "akka.", as written; or null */
 };
 
 /* The names of a key, outermost first. */
@@ -51,10 +49,10 @@ struct field {
 
 struct node {
     enum node_kind kind;
-    bool quoted;   /* NODE_TEXT: part of it stood in quotes, so it is no null */
+    bool quoted;   /* NODE_TEXT: part of it was quoted, so it is no null */
     bool blank;    /* NODE_TEXT: the spaces between two parts of a join */
     bool optional; /* NODE_REFERENCE: ${?...} */
-    bool busy;     /* it is being resolved just now */
+    bool busy;     /* it is being resolved */
     struct place place;
     const char *text; /* NODE_TEXT; NODE_REFERENCE: the path as written */
     size_t size;      /* of text */
@@ -64,7 +62,7 @@ struct node {
     struct item *items; /* the others */
     struct item *last_item;
     struct node
-        *partial; /* NODE_CHAIN while busy: what lies below the item at work */
+        *partial; /* NODE_CHAIN while busy: the part below the current item */
     struct node *resolved; /* the result, once there is one */
 };
 
@@ -80,12 +78,10 @@ struct tree {
 
 void tree_init(struct tree *tree);
 void tree_fini(struct tree *tree);
-/* Zeroed memory, and a copy with a zero byte behind; both live as long as the
- * tree. */
+/* Return zeroed memory, and a copy with a zero byte at the end; both live as long as the tree. */
 void *tree_alloc(struct tree *tree, size_t size);
 const char *tree_text(struct tree *tree, const char *text, size_t size);
-/* True when the tree is at one of its limits (nodes, keys, memory): the caller
- * reports it. */
+/* Is the tree at one of its limits (nodes, keys, memory)? The caller reports it. */
 bool tree_is_full(const struct tree *tree);
 
 struct node *tree_new_node(struct tree *tree, enum node_kind kind,
@@ -94,8 +90,8 @@ struct node *tree_new_text(struct tree *tree, struct place place,
                            const char *text, size_t size, bool quoted);
 void tree_add_item(struct tree *tree, struct node *node, struct node *item);
 struct field *tree_find(const struct node *object, const char *name);
-/* Puts a value over what stands there: objects merge, what needs filling in
- * waits in a chain, otherwise the later wins. */
+/* Puts a value over the present one: objects merge, unresolved values wait in a chain, otherwise
+ * the later one wins. */
 void tree_put(struct tree *tree, struct node *object, const char *name,
               struct place place, struct node *value);
 /* The same at the end of a path of at least one name. */
@@ -104,14 +100,14 @@ void tree_put_path(struct tree *tree, struct node *object,
                    struct node *value);
 bool tree_is_null(const struct node *node); /* the bare word null */
 
-/* Gives the three prefixes one name, in a path from the root. Returns the one
- * that stood there ("akka."), or null for none. */
+/* Gives the three prefixes one name, in a path from the root. Returns the original one ("akka."),
+ * or null for none. */
 const char *tree_unify_path(struct path *path);
-/* In front of a key in a message: as the user wrote it. */
+/* Returns the prefix for a key in a message, as the user wrote it. */
 const char *place_prefix(struct place place);
 
-/* Fills in a problem; false, for the caller to return. What the format takes
- * from an input is made printable. */
+/* Fills in a problem and returns false, for the caller to return. Input in the text is made
+ * printable. */
 bool config_problem_set(struct config_problem *problem, struct place place,
                         const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,8 +1,7 @@
-/* Is a text UTF-8? Names from it go to other nodes, which take nothing else. */
+/* Validates UTF-8, because names go to other nodes that accept nothing else. */
 #include "config/parse.h"
 
-/* Bytes of the character at the front (RFC 3629, section 4), or 0 when it is
- * none. */
+/* Returns the bytes of the first character (RFC 3629, section 4), or 0 if it is invalid. */
 static size_t character(const uint8_t *at, size_t left)
 {
     size_t size = at[0] < 0x80                     ? 1
@@ -16,7 +15,7 @@ static size_t character(const uint8_t *at, size_t left)
     for (size_t i = 1; i < size; i++)
         if ((at[i] & 0xc0) != 0x80)
             return 0;
-    /* Too long for what it says, a surrogate, or beyond the last one. */
+    /* An overlong form, a surrogate, or beyond the last code point. */
     if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
         (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f))
         return 0;

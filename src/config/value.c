@@ -1,4 +1,4 @@
-/* Values against the table: types, ranges, words. */
+/* Checks values against the table: types, ranges, words. */
 #include "config/value.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "config/amount.h"
 
-/* Writes what the row takes: "a whole number from 1 to 10000, or off". */
+/* Writes what the row accepts: "a whole number from 1 to 10000, or off". */
 static void describe(const struct row *row, char *text, size_t size)
 {
     const char *words =
@@ -93,7 +93,7 @@ static bool read_amount(const struct row *row, struct slice text,
     return false;
 }
 
-/* As a text of its own kind: [a, "b c"]. */
+/* Writes the list as a text: [a, "b c"]. */
 static void write_list(struct tree *tree, struct value *value)
 {
     struct buf buf = {0};
@@ -152,7 +152,7 @@ bool config_read_value(struct tree *tree, const struct row *row,
         value->null = true;
         return true;
     }
-    if (row->type == ROW_ANY) /* whatever it is, nobody reads it */
+    if (row->type == ROW_ANY) /* its value is never read */
         return true;
     if (row->type == ROW_LIST)
         return read_list(tree, row, key, node, value, problem);
@@ -194,7 +194,7 @@ bool config_values_equal(const struct row *row, const struct value *left,
     case ROW_CHOICE:
     case ROW_LIST:
         return strcmp(left->text, right->text) == 0;
-    case ROW_ANY: /* nobody reads it */
+    case ROW_ANY:
         return true;
     }
     return false;

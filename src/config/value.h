@@ -1,4 +1,4 @@
-/* A value of the type that the table gives its key. */
+/* Reads a value of the type that the table gives its key. */
 #ifndef SHERD_CONFIG_VALUE_H
 #define SHERD_CONFIG_VALUE_H
 
@@ -18,12 +18,12 @@ struct value {
     uint32_t count;
 };
 
-/* Reads a resolved node; what it keeps lives in the tree. False: see problem,
- * which names the key. */
+/* Reads a resolved node into value, whose memory lives in the tree. False: see problem, which names
+ * the key. */
 bool config_read_value(struct tree *tree, const struct row *row,
                        const char *key, const struct node *node,
                        struct value *value, struct config_problem *problem);
-/* The same value, however it is written? */
+/* Are the values equal, however they are written? */
 bool config_values_equal(const struct row *row, const struct value *left,
                          const struct value *right);
 
