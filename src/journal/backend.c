@@ -1,4 +1,4 @@
-/* Making, filling and settling store requests. */
+/* Creates, fills and settles store requests. */
 #include "journal/backend.h"
 
 #include <stdio.h>
@@ -88,7 +88,7 @@ void backend_settle(struct journal_request *request, enum backend_result result,
         request->entities.items[i].result = result;
     if (error && error != request->error)
         (void)snprintf(request->error, sizeof request->error, "%s",
-                       error); /* a cut text still says what failed */
+                       error); /* a cut text still names the failure */
 }
 
 enum backend_result backend_decide(const struct journal_request *request,
@@ -106,9 +106,10 @@ enum backend_result backend_decide(const struct journal_request *request,
 uint64_t backend_cut(const struct journal_request *request,
                    const struct backend_entity *entity, uint64_t first)
 {
+    /* also for a repetition that is DONE under a stale fence: it was cut when written */
     if (entity->result != BACKEND_DONE || entity->cut <= first ||
         request->shards.items[entity->shard].result != BACKEND_DONE)
-        return 0; /* a repetition is DONE under a stale fence, too: it was cut when it was written */
+        return 0;
     return entity->cut - first < BACKEND_CUT_MAX ? entity->cut
                                                : first + BACKEND_CUT_MAX;
 }

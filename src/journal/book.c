@@ -1,4 +1,4 @@
-/* Streams of records, fences and terms in maps, and the list of changes. */
+/* Keeps streams of records, fences and terms in maps, and lists changes. */
 #include "journal/book.h"
 
 #include "base/check.h"
@@ -9,8 +9,8 @@
 struct stream {
     VEC(struct slice) records; /* own copies */
     struct slice id;           /* own copy */
-    uint64_t freed; /* records that are there no more */
-    uint64_t cut;   /* records that were deleted: those that are not freed may come back */
+    uint64_t freed; /* records that no longer exist */
+    uint64_t cut;   /* records that were deleted; those not yet freed may come back */
 };
 
 /* The fence of a shard, or the term of a type. */
@@ -92,14 +92,14 @@ const char *book_cluster(const struct book *book)
     return book->cluster;
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 static uint64_t last_of(const struct stream *stream)
 {
     return stream->freed + stream->records.count;
 }
 
-/* The key of a shard, in buf. */
+/* Writes the key of a shard into buf and returns it. */
 static struct slice shard_key(struct buf *buf, struct slice type,
                               struct slice shard)
 {
@@ -273,7 +273,7 @@ static void set_term(struct book *book, struct slice type, uint64_t term)
     mark->fence.term = term;
 }
 
-/* Sets a mark back; one that was not there before goes. */
+/* Restores a mark, or removes one that was new. */
 static void undo_mark(struct map *marks, struct slice key,
                       struct fence before)
 {
@@ -385,7 +385,7 @@ static void judge_record(const struct book *book,
         request->shards.items[entity->shard].result == BACKEND_FENCED;
 
     if (fenced && !request->again)
-        return; /* its fence already refuses it */
+        return; /* the fence alone refuses it */
     if (!found->met) {
         found->met = true;
         found->before = found->last = book_last(book, id);
@@ -456,7 +456,7 @@ static void claim(struct book *book, struct journal_request *request)
         set_fence(book, type, shard, request->fence);
 }
 
-/* The other way round than shard_key. */
+/* Splits a key that shard_key made; false if it is of another type. */
 static bool fence_key_is_of(struct slice key, struct slice type,
                             struct slice *shard)
 {

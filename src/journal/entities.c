@@ -1,4 +1,4 @@
-/* The table of entities: slots, found by the node's handle or by a ref. */
+/* Stores entities in slots and finds them by the node's handle or by a ref. */
 #include "base/check.h"
 #include "journal/record.h"
 #include "journal/state.h"
@@ -9,7 +9,7 @@ static uint32_t handle_hash(uint64_t handle)
     return (uint32_t)((handle * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
 }
 
-/* Index in handles where this handle is, or where it would be put. */
+/* Returns the index in handles of this handle, or of its free place. */
 static uint32_t handle_place(const struct journal *journal, uint64_t handle)
 {
     uint32_t mask = journal->handle_capacity - 1;
@@ -48,7 +48,7 @@ static void handles_grow(struct journal *journal)
     mem_free(old);
 }
 
-/* Takes the handle out and moves those behind it that probed past it. */
+/* Removes the handle and moves back those that probed past it. */
 static void handle_remove(struct journal *journal, uint64_t handle)
 {
     uint32_t mask = journal->handle_capacity - 1;
@@ -123,7 +123,7 @@ struct entity *entity_new(struct journal *journal, uint64_t handle,
     };
     entity->own = !id.size;
     buf_clear(&journal->scratch);
-    if (entity->own) /* no entity's: a type has a name */
+    if (entity->own) /* no entity's id: a type has a name */
         buf_put_u8(&journal->scratch, '|');
     buf_put_slice(&journal->scratch, shard->type);
     buf_put_u8(&journal->scratch, '|');
@@ -167,8 +167,8 @@ void entity_fail(struct journal *journal, struct entity *entity,
     if (entity->state == ENTITY_LEAVING || entity->state == ENTITY_FAILED ||
         entity->state == ENTITY_FREE)
         return;
-    /* An entity that waits to start again after its events are settled will
-     * read what was stored: only its owner's fence can end that. */
+    /* An entity that waits to recover after its events are settled will read the stored ones. So
+     * only its shard's fence can fail it. */
     if (before == ENTITY_UNSETTLED && reason != JOURNAL_FENCED)
         return;
     replay_stop(journal, entity);

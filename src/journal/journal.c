@@ -1,4 +1,4 @@
-/* The journal's life, what it sends and gets, and its news. */
+/* Creates the journal, routes its requests and replies, and queues its news. */
 #include "journal/journal.h"
 
 #include "base/check.h"
@@ -7,7 +7,7 @@
 
 void refs_push(struct refs *refs, uint64_t ref)
 {
-    /* The taken front is given back once it is the larger part. */
+    /* Frees the taken front when it is the larger part. */
     if (refs->head > 64 && refs->head * 2 > refs->list.count) {
         memmove(refs->list.items, refs->list.items + refs->head,
                 (refs->list.count - refs->head) * sizeof *refs->list.items);

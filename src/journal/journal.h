@@ -1,24 +1,21 @@
-/* The journal of one lane: what entities persist, on its way to the store, and
- * back when they recover. Pure: it leaves store requests and news, and is told
- * replies and the time.
+/* Sends the events of one lane's entities to the store, and reads them back for recovery. Pure: it
+ * leaves store requests and news; its inputs are replies and the time.
  *
- * Writing. journal_append gives every event a position, increasing over the
- * whole lane. Events collect in a group while one commit is under way; when
- * that is back the next group goes out, however small: it never waits to
- * fill. The node holds back what an entity sends after an event until
- * JOURNAL_DURABLE has passed the event's position.
+ * Writing. journal_append gives every event a position that increases over the whole lane. Events
+ * collect in a group during a commit; the next group leaves when the commit returns, whatever its
+ * size. The node holds an entity's messages after an event until JOURNAL_DURABLE reaches the
+ * event's position.
  *
- * Owning. Nothing is read or written for a shard before its fence is claimed
- * in the store (journal_claim). A higher fence found there ends the shard here.
+ * Ownership. Nothing is read or written for a shard before its fence is claimed in the store
+ * (journal_claim). A higher stored fence ends the shard here.
  *
- * Recovering. journal_replay reads an entity's events in bounded chunks; few
- * entities at a time, the others wait in order.
+ * Recovery. journal_replay reads an entity's events in bounded chunks. A limited number of entities
+ * recovers at a time; the others wait in order.
  *
- * Order of calls: journal_claim for a shard; journal_replay for an entity, its
- * news until JOURNAL_RECOVERED; then journal_append; journal_forget when the
- * entity stops; journal_release when the shard is gone. Drain the news after
- * every journal_reply and before any entity runs: a JOURNAL_FAILED must reach
- * the entity before its next turn. */
+ * Order of calls: journal_claim for a shard; journal_replay for an entity, its news until
+ * JOURNAL_RECOVERED; then journal_append; journal_forget when the entity stops; journal_release
+ * when the shard has left. Drain the news after every journal_reply and before any entity runs: a
+ * JOURNAL_FAILED must reach the entity before its next turn. */
 #ifndef SHERD_JOURNAL_JOURNAL_H
 #define SHERD_JOURNAL_JOURNAL_H
 
@@ -32,91 +29,92 @@
 
 struct journal;
 
-#define POSITION_NEVER UINT64_MAX /* the position of what never becomes durable */
+#define POSITION_NEVER UINT64_MAX /* the position of an event that never becomes durable */
 
 struct journal_options {
     uint64_t seed;       /* for the jitter of retries */
-    uint64_t kept;       /* of a shard's own stream: records before its newest base that are not deleted */
-    struct trace *trace; /* lent for the journal's life; may be null */
+    uint64_t kept;       /* of a shard's own stream: records before its newest base that are kept */
+    struct trace *trace; /* lent for the journal's lifetime; may be null */
 };
 
 struct journal *journal_new(const struct journal_options *options);
-void journal_free(struct journal *journal); /* null is fine; requests still out are the driver's to free */
+/* Accepts null; the driver frees requests that are still out. */
+void journal_free(struct journal *journal);
 
 /* --- shards --- */
 
-/* Claims a shard with its fence; news follow: JOURNAL_CLAIMED or
- * JOURNAL_SHARD_FENCED. A store that fails is asked again, with back-off, for
- * as long as the shard is here. A second claim of the same shard with a higher
- * fence raises it, with the same fence it is answered again, with a lower one
- * it is ignored. Copied. */
+/* Claims a shard with its fence. JOURNAL_CLAIMED or JOURNAL_SHARD_FENCED follows. While the store
+ * fails, the claim repeats with back-off until the shard is released. A second claim with a higher
+ * fence raises it, one with the same fence is answered again, one with a lower fence is ignored.
+ * Copied. */
 void journal_claim(struct journal *journal, struct slice type,
                    struct slice shard, struct fence fence);
-/* The same under a coordinator without terms: the store gives the next epoch
- * (once for each host-shard that starts the shard, never on a refused write);
- * JOURNAL_CLAIMED tells the fence. */
+/* The same under a coordinator without terms: the store gives the next epoch, and JOURNAL_CLAIMED
+ * names the fence. Once for each host-shard that starts the shard, never on a refused write. */
 void journal_claim_next(struct journal *journal, struct slice type,
                         struct slice shard);
-/* The shard has left this node. All of its entities must be forgotten; events
- * on their way are still written under its fence. Unknown shards are ignored. */
+/* The shard has left this node. All its entities must be forgotten; their pending events are still
+ * written under its fence. Unknown shards are ignored. */
 void journal_release(struct journal *journal, struct slice type,
                      struct slice shard);
 
 /* --- entities --- */
 
-/* Starts (or, after a failure, starts again) the recovery of an entity of a
- * shard that was told to journal_claim. `handle` is the node's name for the
- * entity's slot, unique on the lane. The read begins when the shard is claimed,
- * when the entity's own events on their way are settled, and when it is its
- * turn. JOURNAL_EVENT for each event and then JOURNAL_RECOVERED follow, or
- * JOURNAL_FAILED (with JOURNAL_FENCED when the shard is not here). Copied. */
+/* Starts the recovery of an entity whose shard was claimed, or repeats it after a failure. `handle`
+ * names the entity's slot, unique on the lane. The read waits for the shard's claim, for the
+ * entity's own pending events, and for its turn. Then JOURNAL_EVENT for each event and
+ * JOURNAL_RECOVERED follow, or JOURNAL_FAILED (JOURNAL_FENCED if the shard is not here). Copied. */
 void journal_replay(struct journal *journal, uint64_t handle,
                     struct slice type, struct slice shard, struct slice id);
-/* The entity has stopped: its replay ends, no more news for this handle. Events on
- * their way are still written. Unknown handles are ignored. */
+/* The entity has stopped: its replay ends, and no news for this handle follows. Pending events are
+ * still written. Unknown handles are ignored. */
 void journal_forget(struct journal *journal, uint64_t handle);
 
-/* May this entity run? False at a limit of the entity or the lane: do not
- * schedule it, its mailbox waits. Room comes back only with JOURNAL_DURABLE or
- * JOURNAL_FAILED news. One turn may go past the limits. */
+/* May this entity run? False at a limit of the entity or the lane: it must not be scheduled. Only
+ * JOURNAL_DURABLE or JOURNAL_FAILED news make room. One turn may exceed the limits. */
 bool journal_has_room(const struct journal *journal, uint64_t handle);
 
-/* Appends one event of an entity that has recovered; returns its position.
- * Copied. POSITION_NEVER when it cannot be stored: the entity has failed (the
- * news is on its way) or the event is larger than JOURNAL_EVENT_SIZE_MAX (then
- * the entity fails with JOURNAL_TOO_LARGE). `event_type` is the application's. */
+/* Appends one event of a recovered entity and returns its position. Copied. Returns POSITION_NEVER
+ * if the entity has failed (news follows) or the event exceeds JOURNAL_EVENT_SIZE_MAX (the entity
+ * fails with JOURNAL_TOO_LARGE). `event_type` is the application's. */
 uint64_t journal_append(struct journal *journal, uint64_t handle,
                         uint32_t event_type, struct slice payload);
 
 /* ---- a shard's own stream ---- */
 
-/* What a shard keeps about itself stands in a stream of its own, under the persistence id |TYPE|SHARD, which no entity has: journal_replay
- * with an empty id. Its records are bases, which replace all records before them, and others. A replay begins with the newest base
- * that was stored, so it is bounded when its owner writes one from time to time; and the commit that has a base deletes what stands before
- * it, but for the last ones (`kept`). Here event_type is one of these, and of a JOURNAL_EVENT how many records ago the base was. A base
- * with records that belong to it is appended in one turn: a commit has all of them or none. */
+/* A shard's own state has a stream under the persistence id |TYPE|SHARD, which no entity has:
+ * journal_replay with an empty id. A base record replaces all records before it; the other records
+ * follow one. A replay begins at the newest stored base, so an owner bounds it by writing one from
+ * time to time. A base's commit also deletes earlier records except the last `kept`. event_type is
+ * one of these; in a JOURNAL_EVENT it is the distance from the base. A base and its continuation
+ * are appended in one turn, so that one commit has all of them or none. */
 enum { JOURNAL_BASE = 0, JOURNAL_MORE = 1 };
 
-/* --- driver's side --- */
+/* --- for the driver --- */
 
-/* The next request for the store, given to the caller; null when there is none.
- * Call at the end of a turn and at the deadline, until null. */
+/* Returns the next request for the store, owned by the caller; null if there is none. Call it at
+ * the end of a turn and at the deadline, until null. */
 struct journal_request *journal_take_request(struct journal *journal,
                                            uint64_t now);
-/* A request that has come back, given. */
+/* Takes over a request that came back. */
 void journal_reply(struct journal *journal, uint64_t now,
                    struct journal_request *reply);
-/* When to call journal_take_request at the latest; NEVER when nothing waits for
- * time. (base/timers.h) */
+/* Returns the latest time to call journal_take_request; NEVER (base/timers.h) when nothing waits
+ * for time. */
 uint64_t journal_deadline(const struct journal *journal);
 
 /* --- news --- */
 
 enum journal_news_kind {
-    JOURNAL_DURABLE = 1,  /* position: every event up to it is stored, or its entity's JOURNAL_FAILED came before */
-    JOURNAL_FAILED,       /* handle, reason, text: its events that were not reported durable are lost (or found again by its recovery); its unsent effects die */
+    /* position: each event up to it is stored, or its entity's JOURNAL_FAILED came before */
+    JOURNAL_DURABLE = 1,
+    /* handle, reason, text: events not reported durable are lost, unless its recovery finds them;
+     * its unsent effects are dropped */
+    JOURNAL_FAILED,
     JOURNAL_CLAIMED,      /* type, shard, fence */
-    JOURNAL_SHARD_FENCED, /* type, shard, fence (the stored one): another owner exists; FAILED of its entities with events or a replay on their way came before */
+    /* type, shard, fence (the stored one): another owner exists; comes after FAILED of its entities
+     * with pending events or a replay */
+    JOURNAL_SHARD_FENCED,
     JOURNAL_EVENT,        /* handle, seq, event_type, payload: apply it */
     JOURNAL_RECOVERED,    /* handle, seq (the highest, 0 = no event yet) */
 };
@@ -126,8 +124,8 @@ enum journal_reason {
     JOURNAL_FENCED,     /* another owner has the shard: no restart here */
     JOURNAL_NOT_STORED, /* the store refused or failed: recover from the journal */
     JOURNAL_CONFLICT,   /* another writer used the sequence number: recover */
-    JOURNAL_TOO_LARGE,  /* the event is above the limit */
-    JOURNAL_DAMAGED,    /* replay: a gap or a record with a wrong checksum: this entity cannot start */
+    JOURNAL_TOO_LARGE,  /* the event exceeds the limit */
+    JOURNAL_DAMAGED,    /* replay: a gap or a wrong checksum: this entity cannot start */
     JOURNAL_UNREADABLE, /* replay: the store could not read: try again later */
 };
 
@@ -146,14 +144,13 @@ struct journal_news {
     const char *text;
 };
 
-/* Takes the next piece of news; false when there is none. Events of replays come
- * after all other news, one each call, so a turn may stop between them and go
- * on later. */
+/* Takes the next news; false if there is none. Events of replays follow all other news, one each
+ * call, so a turn may stop between them and continue later. */
 bool journal_next_news(struct journal *journal, struct journal_news *news);
 
 const char *journal_reason_text(enum journal_reason reason); /* "not stored" */
 
-/* --- to look at --- */
+/* --- status --- */
 
 struct journal_status {
     uint64_t position;        /* last given */
@@ -162,8 +159,8 @@ struct journal_status {
     uint32_t bytes_waiting;
     uint32_t replays_running;
     uint32_t replays_waiting;
-    uint64_t replay_ns;       /* a chunk takes so long from the request to the answer: a mean that forgets; 0 = none was read */
-    uint64_t replay_reads;    /* chunks that this is the mean of */
+    uint64_t replay_ns; /* decaying mean time of a chunk from request to reply; 0 = none was read */
+    uint64_t replay_reads;    /* chunks in this mean */
     uint64_t commits;         /* groups settled */
     uint64_t events_stored;
     uint64_t events_replayed;
@@ -176,16 +173,16 @@ struct journal_status {
 
 void journal_status(const struct journal *journal,
                     struct journal_status *status);
-/* What it is in the midst of, a bit each; none: it rests. */
+/* Work in progress, one bit each; 0: none. */
 enum journal_work {
     JOURNAL_WRITING = 1,   /* a commit is out */
-    JOURNAL_COLLECTING = 2, /* events wait for the next one */
-    JOURNAL_REPEATING = 4, /* nobody knows what became of the last one: it is sent again */
-    JOURNAL_RAISING = 8,   /* fences are raised: no commit goes out meanwhile */
+    JOURNAL_COLLECTING = 2, /* events wait for the next commit */
+    JOURNAL_REPEATING = 4, /* the last outcome is unknown: the commit repeats */
+    JOURNAL_RAISING = 8,   /* fences are being raised: no commit leaves meanwhile */
     JOURNAL_REPLAYING = 16
 };
 uint32_t journal_work(const struct journal *journal);
-/* Highest sequence number given to an entity; 0 when unknown. */
+/* Returns the highest sequence number given to an entity; 0 if unknown. */
 uint64_t journal_seq(const struct journal *journal, uint64_t handle);
 
 #endif

@@ -1,4 +1,4 @@
-/* Encoding and verifying of records; see record.h for the layout. */
+/* Encodes and verifies records (layout: record.h). */
 #include "journal/record.h"
 
 #define XXH_INLINE_ALL
@@ -15,7 +15,7 @@ uint64_t record_key(struct slice persistence_id)
 static uint64_t checksum(const uint8_t *data, size_t size, uint64_t key,
                          uint64_t seq)
 {
-    /* The odd factor keeps seeds of neighbouring numbers apart. */
+    /* The odd factor separates the seeds of neighbouring numbers. */
     return XXH3_64bits_withSeed(data, size,
                                 key ^ (seq * UINT64_C(0x9e3779b97f4a7c15)));
 }
@@ -34,7 +34,7 @@ void record_encode(struct buf *buf, uint64_t key, uint64_t seq,
     buf_put_u64(buf, checksum(buf->data + start, buf->size - start, key, seq));
 }
 
-/* A varint in its shortest form: one value has one encoding. */
+/* Reads a varint in its shortest form: one value has one encoding. */
 static uint64_t shortest_varint(struct cursor *cursor)
 {
     const uint8_t *start = cursor->at;

@@ -1,12 +1,11 @@
-/* The record of one event, as every store keeps it: canonical bytes with a
- * version and a checksum.
+/* Defines the record of one event, equal in every store: canonical bytes with a version and a
+ * checksum.
  *
  *   u8 version (1) | varint event type | varint term | varint epoch |
  *   payload | u64 checksum, little endian
  *
- * The checksum is XXH3 (64 bits) over all bytes before it, seeded with the
- * persistence id's key and the sequence number, so a record found under
- * another id or number is as wrong as one with a flipped bit. */
+ * The checksum is XXH3 (64 bits) over all bytes before it. Its seed is the persistence id's key and
+ * the sequence number, so a record under another id or number counts as damaged. */
 #ifndef SHERD_JOURNAL_RECORD_H
 #define SHERD_JOURNAL_RECORD_H
 
@@ -24,12 +23,11 @@ struct record {
     struct slice payload;
 };
 
-uint64_t record_key(struct slice persistence_id); /* compute once for each entity */
+uint64_t record_key(struct slice persistence_id); /* compute it once for each entity */
 /* Appends the record's bytes to buf. */
 void record_encode(struct buf *buf, uint64_t key, uint64_t seq,
                    const struct record *record);
-/* Reads and verifies; the payload is lent from bytes. Null, or what is wrong
- * with it, as a literal. */
+/* Reads and verifies; the payload is lent from bytes. Returns null, or the defect as a literal. */
 const char *record_decode(struct slice bytes, uint64_t key, uint64_t seq,
                           struct record *record);
 

@@ -1,5 +1,5 @@
-/* Recoveries: few at a time, each in chunks, each record verified, handed out
- * one event a call. */
+/* Recovers entities: a limited number at a time, each in chunks, with verified records, one event a
+ * call. */
 #include <stdio.h>
 
 #include "base/bound.h"
@@ -8,8 +8,7 @@
 #include "journal/record.h"
 #include "journal/state.h"
 
-/* The entity of the same id that was forgotten last and still has events on
- * their way; null when there is none. */
+/* Returns the last forgotten entity of the same id with pending events; null if there is none. */
 static struct entity *predecessor(struct journal *journal,
                                   const struct entity *entity)
 {
@@ -89,8 +88,8 @@ void journal_forget(struct journal *journal, uint64_t handle)
         journal->status.ignored++;
 }
 
-/* Leaves the entity's place in the queue or among the running; a chunk of it
- * that is here or still comes is recognised by its serial. */
+/* Removes the entity from the queue or the running ones; its serial identifies its chunks, here or
+ * still to come. */
 void replay_stop(struct journal *journal, struct entity *entity)
 {
     if (entity->state == ENTITY_QUEUED)
@@ -140,7 +139,7 @@ struct journal_request *replay_take_request(struct journal *journal,
     return request;
 }
 
-/* The last ones weigh most: an eighth is the newest. */
+/* A mean in which the newest measurement counts an eighth. */
 static void measure(struct journal *journal, uint64_t took)
 {
     uint64_t *mean = &journal->status.replay_ns;
@@ -179,7 +178,7 @@ static void damaged(struct journal *journal, struct entity *entity,
     entity_fail(journal, entity, JOURNAL_DAMAGED, text);
 }
 
-/* Of a shard's own stream: each record says how far back its base is. */
+/* In a shard's own stream each record names the distance of its base. */
 static const char *wrong_base(struct entity *entity, uint64_t seq,
                               const struct record *record)
 {
@@ -190,7 +189,7 @@ static const char *wrong_base(struct entity *entity, uint64_t seq,
     return NULL;
 }
 
-/* found: what stands where the next event should. */
+/* found: the number in place of the next event's. */
 static void gap(struct journal *journal, struct entity *entity, uint64_t found)
 {
     char text[128];
@@ -198,11 +197,12 @@ static void gap(struct journal *journal, struct entity *entity, uint64_t found)
     (void)snprintf(text, sizeof text,
                    "gap in the journal: expected event %llu, found %llu",
                    (unsigned long long)entity->seq + 1,
-                   (unsigned long long)found); /* fits */
+                   (unsigned long long)found);
     damaged(journal, entity, text);
 }
 
-/* The last record of a shard's own stream is here: the replay begins at its base. False when the stream has none. */
+/* Handles the last record of a shard's own stream: the replay begins at its base. False if the
+ * stream is empty. */
 static bool seek(struct journal *journal, struct entity *entity,
                  const struct chunk *chunk)
 {
@@ -220,12 +220,12 @@ static bool seek(struct journal *journal, struct entity *entity,
         wrong = "the record names another base";
     if (wrong) {
         (void)snprintf(text, sizeof text, "event %llu: %s",
-                       (unsigned long long)last->seq, wrong); /* fits */
+                       (unsigned long long)last->seq, wrong);
         damaged(journal, entity, text);
         return true;
     }
     if (entity->gap && last->seq - record.event_type <= entity->seq + 1) {
-        gap(journal, entity, entity->gap); /* nobody has replaced what is missing */
+        gap(journal, entity, entity->gap); /* no newer base replaces the missing records */
         return true;
     }
     entity->seq = last->seq - record.event_type - 1;
@@ -235,8 +235,8 @@ static bool seek(struct journal *journal, struct entity *entity,
     return true;
 }
 
-/* A newer owner of the shard may have written a base, and deleted what was to be read here: then the replay goes on with that base. The
- * claim of the newer owner is found out about later. */
+/* A newer owner of the shard may have written a base and deleted records that this replay needs;
+ * then the replay continues at that base. The newer claim is discovered later. */
 static bool seek_again(struct journal *journal, struct entity *entity,
                        const struct chunk *chunk)
 {
@@ -251,7 +251,7 @@ static bool seek_again(struct journal *journal, struct entity *entity,
     return true;
 }
 
-/* One record of the chunk as news; false when it is damaged. */
+/* Returns one record of the chunk as news; false if it is damaged. */
 static bool hand_out(struct journal *journal, struct entity *entity,
                      struct chunk *chunk, struct journal_news *news)
 {
@@ -271,7 +271,7 @@ static bool hand_out(struct journal *journal, struct entity *entity,
         wrong = wrong_base(entity, stored->seq, &record);
     if (wrong) {
         (void)snprintf(text, sizeof text, "event %llu: %s",
-                       (unsigned long long)stored->seq, wrong); /* fits */
+                       (unsigned long long)stored->seq, wrong);
         damaged(journal, entity, text);
         return false;
     }
@@ -286,7 +286,7 @@ static bool hand_out(struct journal *journal, struct entity *entity,
     return true;
 }
 
-/* The end of a chunk: ask for the next, or the entity is ready. */
+/* Ends a chunk: requests the next one, or the entity is ready. */
 static bool chunk_end(struct journal *journal, struct entity *entity,
                       const struct chunk *chunk, struct journal_news *news)
 {
@@ -328,7 +328,7 @@ bool replay_next(struct journal *journal, struct journal_news *news)
         }
         if (alive)
             told = chunk_end(journal, entity, chunk, news);
-        /* What was lent from it last is not needed any more. */
+        /* The bytes lent last are no longer needed. */
         journal_request_free(chunk->reply);
         journal->chunk_head++;
         if (told)

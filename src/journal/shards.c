@@ -1,4 +1,4 @@
-/* Shards of this lane: claiming their fences, and losing them. */
+/* Claims the fences of this lane's shards, and ends shards that lose them. */
 #include "base/check.h"
 #include "base/mark.h"
 #include "journal/state.h"
@@ -52,7 +52,7 @@ static struct shard *shard_new(struct journal *journal, struct slice type,
     shard->type = copy_slice(type);
     shard->name = copy_slice(name);
     (void)map_put(&journal->shard_table, shard_key(journal, type, name),
-                  shard); /* nothing to replace: it was not found */
+                  shard); /* was absent */
     return shard;
 }
 
@@ -75,7 +75,7 @@ static void shard_free(struct journal *journal, struct shard *shard)
 {
     stop_raising(journal, shard);
     (void)map_take(&journal->shard_table,
-                   shard_key(journal, shard->type, shard->name)); /* itself */
+                   shard_key(journal, shard->type, shard->name)); /* it is `shard` */
     journal->shards.items[shard->index] = NULL;
     vec_push(&journal->shards_free, shard->index);
     free_memory(shard);
@@ -106,7 +106,7 @@ static void tell_claimed(struct journal *journal, const struct shard *shard)
              NULL);
 }
 
-/* A claim of what is claimed, or being claimed, already. */
+/* Handles a claim of a shard that is claimed or being claimed. */
 static void claim_known(struct journal *journal, struct shard *shard,
                         struct fence fence, bool next)
 {
@@ -115,7 +115,7 @@ static void claim_known(struct journal *journal, struct shard *shard,
     if (next || fence_compare(fence, shard->fence) == 0)
         tell_claimed(journal, shard);
     else
-        journal->status.ignored++; /* a late order */
+        journal->status.ignored++; /* a late directive */
 }
 
 static void claim(struct journal *journal, struct slice type,
@@ -138,7 +138,7 @@ static void claim(struct journal *journal, struct slice type,
     shard->wanted = fence;
     shard->attempt = 0;
     if (shard->state == SHARD_CLAIM_SENT)
-        return; /* claimed again when the answer is here */
+        return; /* repeated when the answer arrives */
     claim_due(journal, shard);
 }
 
@@ -208,7 +208,7 @@ static void claimed(struct journal *journal, struct shard *shard,
     shard->fence = fence;
     shard->attempt = 0;
     stop_raising(journal, shard);
-    /* Events collected under the lower fence go out under the raised one. */
+    /* Events collected under the lower fence are written under the raised one. */
     SOMETIMES("events wait while their shard's fence is raised",
               journal->group && shard->group == journal->group_number);
     if (journal->group && shard->group == journal->group_number)
@@ -242,11 +242,11 @@ void shards_reply(struct journal *journal, uint64_t now,
         claimed(journal, shard, reply->fence);
     } else if (reply->result == BACKEND_FENCED) {
         if (!shard->next && fence_compare(shard->wanted, reply->fence) > 0)
-            claim_due(journal, shard); /* wanted was raised meanwhile */
+            claim_due(journal, shard); /* `wanted` rose meanwhile */
         else
             shard_fence(journal, shard, reply->fence);
     } else {
-        /* Claims are repeatable: an equal fence is this owner's own. */
+        /* A claim is repeatable: an equal fence is this owner's own. */
         trace_put(journal->options.trace, TRACE_WARNING, "journal",
                   "claim failed type=%s shard=%s detail=\"%s\"",
                   (const char *)shard->type.data,
@@ -281,7 +281,7 @@ void shard_fence(struct journal *journal, struct shard *shard,
         if (entity->state == ENTITY_FREE || entity->shard != shard)
             continue;
         if (entity->state == ENTITY_READY && !entity->events)
-            entity->state = ENTITY_FAILED; /* the shard's news says it all */
+            entity->state = ENTITY_FAILED; /* the shard's news is enough */
         else
             entity_fail(journal, entity, JOURNAL_FENCED,
                         "the shard has a newer owner");

@@ -1,13 +1,12 @@
-/* The insides of the journal, shared by its files and by nobody else.
+/* Defines the journal's internals, for its own files only.
  *
- *   journal.c   life, requests out, replies in, news
+ *   journal.c   lifetime, requests, replies, news
  *   shards.c    claims and fences
  *   entities.c  the table of entities
  *   write.c     groups of events and their outcome
  *   replay.c    the queue of recoveries and their chunks
  *
- * A ref names a slot and its generation: (generation << 32 | index). A ref to
- * what is gone finds nothing. */
+ * A ref names a slot and its generation: (generation << 32 | index). A stale ref finds nothing. */
 #ifndef SHERD_JOURNAL_STATE_H
 #define SHERD_JOURNAL_STATE_H
 
@@ -33,11 +32,11 @@ enum shard_state {
 struct shard {
     uint32_t index;
     uint32_t generation; /* of the slot */
-    uint32_t attempt;    /* claims failed in a row */
+    uint32_t attempt;    /* failed claims in a row */
     uint32_t entity_count;
     enum shard_state state;
-    bool next;     /* the store is to choose the fence */
-    bool raising;  /* claimed once, being claimed with a higher fence */
+    bool next;     /* the store chooses the fence */
+    bool raising;  /* claimed, and being claimed with a higher fence */
     bool released; /* freed with its last entity */
     struct fence fence;  /* claimed */
     struct fence wanted; /* at least fence */
@@ -51,12 +50,12 @@ struct shard {
 enum entity_state {
     ENTITY_FREE,
     ENTITY_UNCLAIMED, /* waits for its shard's claim */
-    ENTITY_UNSETTLED, /* waits for its own events on their way */
+    ENTITY_UNSETTLED, /* waits for its own pending events */
     ENTITY_QUEUED,    /* waits for its turn to recover */
     ENTITY_REPLAYING,
     ENTITY_READY,
     ENTITY_FAILED,
-    ENTITY_LEAVING, /* forgotten, with events on their way */
+    ENTITY_LEAVING, /* forgotten, with pending events */
 };
 
 struct entity {
@@ -65,20 +64,22 @@ struct entity {
     struct slice id;      /* persistence id, own copy */
     uint64_t key;         /* record_key(id) */
     uint64_t seq;         /* last number given, or replayed */
-    uint64_t serial;      /* of the replay under way */
+    uint64_t serial;      /* of the current replay */
     uint64_t group;       /* number of the group that group_index is in */
-    uint64_t asked;       /* when its chunk under way was, ns */
-    uint64_t base;        /* of a shard's own stream: number of its newest base; 0 = none yet, or not known */
-    uint64_t gap;         /* of one that seeks its base again: what stood where the next event should; 0 = it does not */
-    uint64_t follower;    /* ref of the entity of the same id that waits for this one to leave; 0 = none */
+    uint64_t asked;       /* time of its pending request for a chunk, ns */
+    uint64_t base; /* of a shard's own stream: number of its newest base; 0 = none or unknown */
+    /* while it seeks its base again: the number found in place of the next event; else 0 */
+    uint64_t gap;
+    /* ref of the entity of the same id that waits for this one to leave; 0 = none */
+    uint64_t follower;
     uint32_t group_index;
     uint64_t group_seq;   /* its first number in that group */
     uint32_t generation;
-    uint32_t events; /* on their way */
+    uint32_t events; /* pending */
     uint32_t bytes;
     enum entity_state state;
-    bool own;             /* no entity's: the shard's own stream */
-    bool seeks;           /* of one that replays: its last record, which names its base, is not read yet */
+    bool own;             /* the shard's own stream, not an entity's */
+    bool seeks;           /* replaying: its last record, which names its base, is not read yet */
 };
 
 /* A chunk of a replay that is being handed out. */
@@ -99,10 +100,10 @@ struct journal {
     VEC(uint32_t) shards_free;
     struct refs claims; /* shards to claim */
     struct refs raises; /* shards to claim again when no commit is out */
-    uint32_t raising;   /* shards with that flag: no commit goes out meanwhile */
+    uint32_t raising;   /* number of shards with that flag: no commit leaves meanwhile */
     struct buf scratch;
 
-    VEC(struct entity) entities; /* slot 0 is not used */
+    VEC(struct entity) entities; /* slot 0 is unused */
     VEC(uint32_t) entities_free;
     VEC(uint32_t) leaving;
     uint32_t *handles; /* open addressing: entity index, 0 = free */
@@ -118,15 +119,15 @@ struct journal {
     uint32_t repeat_attempt;
 
     struct refs recoveries; /* entities that wait for their turn */
-    struct refs reads;      /* replaying entities that want a chunk */
+    struct refs reads;      /* replaying entities that need a chunk */
     VEC(struct chunk) chunks;
     uint32_t chunk_head;
     uint64_t serial;
 
     VEC(struct journal_news) news; /* slices and text are own copies */
     uint32_t news_head;
-    struct journal_news told; /* what the last news lent */
-    bool is_told; /* told holds the news that was taken last */
+    struct journal_news told; /* the memory that the last news lent */
+    bool is_told; /* told holds the last news taken */
     uint64_t durable_told;
 };
 
@@ -135,7 +136,7 @@ enum timer_kind { TIMER_REPEAT = 1, TIMER_CLAIM };
 /* journal.c */
 void refs_push(struct refs *refs, uint64_t ref);
 bool refs_take(struct refs *refs, uint64_t *ref);
-struct slice copy_slice(struct slice slice); /* with a zero byte behind it */
+struct slice copy_slice(struct slice slice); /* with a zero byte at the end */
 void put_news(struct journal *journal, const struct journal_news *news,
               const char *text); /* slices are copied */
 uint64_t retry_at(struct journal *journal, uint64_t now, uint32_t attempt);
@@ -149,7 +150,8 @@ void shards_reply(struct journal *journal, uint64_t now,
 void shards_timer(struct journal *journal, uint64_t ref);
 void shard_fence(struct journal *journal, struct shard *shard,
                  struct fence stored); /* ends it and its entities here */
-void shard_leave(struct journal *journal, struct shard *shard); /* one entity less */
+/* Removes one entity from its count. */
+void shard_leave(struct journal *journal, struct shard *shard);
 void shards_fini(struct journal *journal);
 
 /* entities.c */
@@ -162,18 +164,20 @@ void entity_forget(struct journal *journal, struct entity *entity);
 void entity_fail(struct journal *journal, struct entity *entity,
                  enum journal_reason reason, const char *text);
 void entity_settle(struct journal *journal, struct entity *entity,
-                   uint32_t events, uint32_t bytes); /* of its events on their way */
+                   uint32_t events, uint32_t bytes); /* counts off its pending events */
 void entities_fini(struct journal *journal);
 
 /* write.c */
 struct journal_request *write_take_request(struct journal *journal);
 void write_reply(struct journal *journal, uint64_t now,
                  struct journal_request *reply);
-void write_drop(struct journal *journal, struct entity *entity); /* its events out of the collecting group */
+/* Removes its events from the collecting group. */
+void write_drop(struct journal *journal, struct entity *entity);
 void write_fini(struct journal *journal);
 
 /* replay.c */
-void replay_start(struct journal *journal, struct entity *entity); /* as soon as its conditions hold */
+/* As soon as its conditions hold. */
+void replay_start(struct journal *journal, struct entity *entity);
 void replay_stop(struct journal *journal, struct entity *entity);
 struct journal_request *replay_take_request(struct journal *journal,
                                           uint64_t now);

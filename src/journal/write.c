@@ -1,5 +1,5 @@
-/* Events on their way: the group that collects, the commit that is out, and
- * what becomes of each entity in it. */
+/* Writes events: the collecting group, the commit that is out, and the outcome for each of its
+ * entities. */
 #include <stdio.h>
 
 #include "base/check.h"
@@ -29,7 +29,7 @@ static struct journal_request *group_open(struct journal *journal)
     return journal->group;
 }
 
-/* Makes sure that shard and entity are named in the collecting group. */
+/* Names shard and entity in the collecting group. */
 static void group_enter(struct journal *journal, struct entity *entity)
 {
     struct journal_request *group = group_open(journal);
@@ -55,7 +55,8 @@ static void group_enter(struct journal *journal, struct entity *entity)
                                      .tag = entity_ref(journal, entity) }));
 }
 
-/* The type of the next record of a shard's own stream: how many records ago its base is. The first one is a base. */
+/* Returns the type of the next record of a shard's own stream: the distance of its base. The first
+ * record is a base. */
 static uint32_t back_to_base(struct entity *entity, uint32_t event_type)
 {
     uint64_t seq = entity->seq + 1;
@@ -66,7 +67,7 @@ static uint32_t back_to_base(struct entity *entity, uint32_t event_type)
     return (uint32_t)(seq - entity->base);
 }
 
-/* A base is in the collecting group: it replaces what stands before it. */
+/* The collecting group has a base, which replaces earlier records. */
 static void cut(struct journal *journal, const struct entity *entity)
 {
     uint64_t kept = journal->options.kept;
@@ -92,7 +93,7 @@ uint64_t journal_append(struct journal *journal, uint64_t handle,
         char text[96];
 
         (void)snprintf(text, sizeof text, "event of %zu bytes, limit %d",
-                       payload.size, JOURNAL_EVENT_SIZE_MAX); /* fits */
+                       payload.size, JOURNAL_EVENT_SIZE_MAX);
         journal->status.events_failed++;
         entity_fail(journal, entity, JOURNAL_TOO_LARGE, text);
         return POSITION_NEVER;
@@ -140,7 +141,7 @@ void write_drop(struct journal *journal, struct entity *entity)
         }
     }
     group->records.count = kept;
-    entity->group = 0; /* a later event makes an entry of its own */
+    entity->group = 0; /* a later event makes a new entry */
     journal->status.events_failed += events;
     entity_settle(journal, entity, events, bytes);
 }
@@ -160,7 +161,7 @@ struct journal_request *write_take_request(struct journal *journal)
     request = journal->group;
     journal->group = NULL;
     journal->group_number++;
-    if (!request->records.count) { /* all of it was dropped */
+    if (!request->records.count) { /* all events were dropped */
         journal_request_free(request);
         journal->status.durable = journal->status.position;
         return NULL;
@@ -181,8 +182,8 @@ static bool is_unknown(const struct journal_request *reply)
     return false;
 }
 
-/* Nothing else is written or answered for these entities before the outcome is
- * known; the whole group shared one transaction, so the group waits. */
+/* Until the outcome is known, nothing else is written or answered for these entities. The whole
+ * group shared one transaction, so the group waits. */
 static void repeat(struct journal *journal, uint64_t now,
                    struct journal_request *reply)
 {
@@ -228,7 +229,7 @@ static void settle(struct journal *journal, const struct journal_request *reply,
     SOMETIMES("a commit failed", outcome->result == BACKEND_FAILED);
     if (!events)
         return;
-    check(entity != NULL); /* a slot stays while its events are on their way */
+    check(entity != NULL); /* a slot stays while it has pending events */
     if (outcome->result != BACKEND_DONE)
         entity_fail(journal, entity, reason_of(outcome->result),
                     reply->error[0] ? reply->error : NULL);
@@ -246,7 +247,7 @@ static void fence_shards(struct journal *journal,
             continue;
         shard = journal_shard_find(journal, backend_slice(reply, named->type),
                            backend_slice(reply, named->shard));
-        /* A shard claimed again meanwhile, higher, stays. */
+        /* A shard that was claimed again meanwhile with a higher fence stays. */
         if (shard && fence_compare(shard->wanted, named->stored) < 0)
             shard_fence(journal, shard, named->stored);
     }
