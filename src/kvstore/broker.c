@@ -1,4 +1,4 @@
-/* The broker: the actor, what it is started with, its timers. */
+/* Runs the broker's actor: its settings, messages and timers. */
 #include "kvstore/broker.h"
 
 #include <stdio.h>
@@ -69,7 +69,7 @@ void broker_settings_put(const struct sherd_store_settings *settings,
     buf_put(buf, settings->role, strlen(settings->role) + 1);
 }
 
-/* Made here, by sherd_store_open. */
+/* The bytes come from sherd_store_open in this process. */
 static void settings_get(struct broker *broker, struct sherd_bytes init)
 {
     struct cursor cursor = cursor_of(slice_of(init.data, init.size));
@@ -90,7 +90,7 @@ static void settings_get(struct broker *broker, struct sherd_bytes init)
 
 /* ---- the actor ---- */
 
-/* Another one for each broker, also of those that a node has one after the other. */
+/* Each broker has its own id, also one that follows another on the same node. */
 static uint64_t id_of(const struct sherd_ref *self)
 {
     struct buf bytes = { 0 };
@@ -110,7 +110,7 @@ static void start(struct broker *broker, struct sherd_ctx *ctx,
 
     settings_get(broker, init);
     (void)snprintf(key, sizeof key, "sherd-store-%s",
-                   broker->settings.name); /* fits */
+                   broker->settings.name);
     broker->data_key = mem_text(key);
     broker->self = sherd_self(ctx);
     broker->id = id_of(&broker->self);
@@ -168,12 +168,12 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
         on_timer(broker, ctx, (enum broker_timer)msg->tag);
         break;
     default:
-        break; /* its end needs nothing: release does it */
+        break; /* a stop needs no action: release cleans up */
     }
     return SHERD_CONTINUE;
 }
 
-/* One that ends before it has begun has nothing. */
+/* A broker that stops before it began holds nothing. */
 static void release(void *self)
 {
     struct broker *broker = self;

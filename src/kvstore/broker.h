@@ -1,9 +1,12 @@
-/* A broker: the actor that has a node's replicas of a store, and does the calls of whoever asks it. Its parts and what they call each
- * other for; private to src/store. It uses the public face of actors, the cluster and distributed data, and nothing below it.
+/* Defines the broker, the actor that holds a node's replicas of a store and executes calls. Private
+ * to src/kvstore. It uses only the public interface of actors, the cluster and distributed data.
  *
- *   broker.c  the actor, settings, counters      peers.c  who is on the ring, and where their brokers are
- *   calls.c   gets, puts, what replicas answer   keep.c   the keys of this node     moving.c  keys to their new replicas
- *   forgetting.c  deletions that are old */
+ *   broker.c      the actor, settings, counters
+ *   peers.c       members on the ring, and their brokers
+ *   calls.c       gets, puts, replies of replicas
+ *   keep.c        the keys of this node
+ *   moving.c      keys to their new replicas
+ *   forgetting.c  old deletions */
 #ifndef SHERD_KVSTORE_BROKER_H
 #define SHERD_KVSTORE_BROKER_H
 
@@ -16,9 +19,9 @@
 /* A key of this node. */
 struct item {
     uint32_t index; /* in keep.items */
-    uint32_t walked; /* number of the walk on which it was where it belongs; 0: none */
-    bool is_confirmed; /* a FORGET of it is under way */
-    uint32_t epoch; /* of this node's writes of it; another one when it was dropped and is here again: history.h */
+    uint32_t walked; /* number of the last walk that found it at its replicas; 0: none */
+    bool is_confirmed; /* a FORGET for it is in progress */
+    uint32_t epoch; /* of this node's writes to it; a new one after it was dropped: history.h */
     uint8_t key_size;
     struct siblings siblings;
     char key[]; /* the map's, too */
@@ -26,10 +29,10 @@ struct item {
 
 struct keep {
     struct map map;          /* key to item */
-    VEC(struct item *) items; /* in any order: what is walked over */
-    size_t bytes;            /* of items, with all that is in them */
-    uint64_t number;         /* of the last write that was coordinated here */
-    uint32_t epoch;          /* of items that are made; grows when one is dropped */
+    VEC(struct item *) items; /* in any order: walks use it */
+    size_t bytes;            /* of items with all their parts */
+    uint64_t number;         /* of the last write coordinated here */
+    uint32_t epoch;          /* of new items; grows when one is dropped */
 };
 
 /* A member on a ring. */
@@ -47,7 +50,7 @@ struct places {
 struct peer {
     char *name;
     uint64_t uid;
-    struct sherd_ref broker; /* nobody: not known yet */
+    struct sherd_ref broker; /* empty: not known yet */
     bool is_up;              /* and may be on the ring */
     bool is_self;
     bool is_reachable;
@@ -57,22 +60,22 @@ enum call_kind {
     CALL_READ,
     CALL_WRITE,
     CALL_RELAY, /* a put that another replica coordinates */
-    CALL_MOVE,  /* a key to new replicas; nobody waits for it */
-    CALL_FORGET /* a deletion to the other replicas; nobody waits for it */
+    CALL_MOVE,  /* sends a key to new replicas; has no caller */
+    CALL_FORGET /* sends a deletion to the other replicas; has no caller */
 };
 
 struct reply {
     uint64_t uid; /* the replica's */
     bool is_out;  /* asked, not answered */
     bool has_answered;
-    bool has_found; /* of a read: it is known to have all that is told */
-    uint64_t hash; /* of the versions that it is known to have, or was sent; of a read */
+    bool has_found; /* READ: it certainly has the whole result */
+    uint64_t hash; /* READ: of the versions that it has or was sent */
 };
 
 struct call {
     enum call_kind kind;
     uint32_t serial; /* 0: free */
-    struct sherd_question question; /* nobody: answered, or nobody waits */
+    struct sherd_question question; /* empty: answered, or no caller */
     bool is_answered;
     bool is_deletion;
     bool gives_up;   /* MOVE: this node drops the key when all have it */
@@ -82,9 +85,9 @@ struct call {
     uint32_t count;
     uint64_t end; /* ms: of its asks */
     struct reply replies[SHERD_STORE_REPLICAS_MAX];
-    struct siblings merged; /* of a read: what is known; of a write or move: what was sent */
-    bool is_found; /* READ: R have answered; what they had together is told as soon as R have it */
-    bool waits;    /* for that: `found` is what is told, which is `merged` otherwise */
+    struct siblings merged; /* READ: the known versions; WRITE, MOVE: those sent */
+    bool is_found; /* READ: R have answered; their merge is the result, sent when R have it */
+    bool waits;    /* it waits for that: the result is `found`, otherwise `merged` */
     struct siblings found;
     struct buf passed;      /* RELAY: the COORDINATE */
     uint8_t key_size;
@@ -93,7 +96,7 @@ struct call {
 
 struct broker {
     struct sherd_store_settings settings; /* texts are owned */
-    char *data_key; /* where brokers tell each other their refs */
+    char *data_key; /* the key under which brokers publish their refs */
     char *center;   /* this node's data center */
     struct sherd_ref self;
     uint64_t id; /* of its dots: history.h */
@@ -103,41 +106,42 @@ struct broker {
     struct call *calls; /* KVSTORE_CALLS_MAX, by serial */
     uint32_t serial;
     uint32_t open;  /* calls in use */
-    uint32_t moves; /* of them */
+    uint32_t moves; /* of these */
     uint32_t forgets;
 
     /* peers.c */
     VEC(struct peer) peers; /* in order of names, then of uids */
-    bool is_told;           /* the whole state of the cluster was */
-    struct places places;   /* whose replicas calls ask: with this node as long as it is up */
-    VEC(struct sherd_ref) known; /* brokers that told their refs */
-    uint32_t refs_wait_ms; /* until what was refused is tried again; 0: nothing was */
+    bool is_told;           /* the full state of the cluster has arrived */
+    struct places places;   /* the ring for calls: includes this node while it is up */
+    VEC(struct sherd_ref) known; /* brokers that published their refs */
+    uint32_t refs_wait_ms; /* until a refused update is repeated; 0: none was */
     bool is_waiting;       /* TIMER_REFS is set */
     bool is_subscribed;    /* to members and refs */
 
     /* moving.c */
     struct places settled; /* the ring on which all keys of this node were at their replicas */
-    uint32_t walk;     /* index of the next item; UINT32_MAX: none goes on */
+    uint32_t walk;     /* index of the next item; UINT32_MAX: no walk */
     uint32_t walk_number; /* of the ring that it is for */
-    bool walk_failed;  /* something was not taken */
-    bool is_leaving;   /* this node goes: all that it has moves */
+    bool walk_failed;  /* a move was not taken */
+    bool is_leaving;   /* this node leaves: all its keys move */
 
     /* forgetting.c */
     uint32_t sweep;      /* index of the next item */
-    uint64_t changed_at; /* ms: when a member last came, went, or was lost or found */
+    uint64_t changed_at; /* ms: when a member last came, went, or changed its reachability */
 };
 
 /* ---- broker.c ---- */
 const struct sherd_behavior *broker_behavior(void);
+/* With defaults; texts lent; false: not valid. */
 bool broker_settings(const struct sherd_store_settings *settings,
-                     struct sherd_store_settings *full); /* with defaults; texts lent; false: not valid */
+                     struct sherd_store_settings *full);
 void broker_settings_put(const struct sherd_store_settings *settings,
                          struct buf *buf); /* as the broker is started with */
 uint64_t wall_s(const struct sherd_ctx *ctx);
 
 /* ---- keep.c ---- */
 struct item *keep_find(const struct keep *keep, struct slice key);
-/* A write here: false when it is refused. dot: that of this node's next write. */
+/* Writes a key here with this node's next dot. False when refused. */
 bool keep_write(struct broker *broker, struct sherd_ctx *ctx, struct slice key,
                 const struct history *seen, bool is_deletion,
                 struct slice value);
@@ -156,13 +160,18 @@ void peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
                    const struct sherd_msg *msg);
 void peers_data(struct broker *broker, struct sherd_ctx *ctx,
                 const struct sherd_msg *msg); /* of the data of refs */
-void peers_retry(struct broker *broker, struct sherd_ctx *ctx); /* its timer: what was refused */
-void peers_changed(struct broker *broker, struct sherd_ctx *ctx); /* makes the ring, and has keys moved */
+/* Repeats refused updates at TIMER_REFS. */
+void peers_retry(struct broker *broker, struct sherd_ctx *ctx);
+/* Makes the ring, and moves keys. */
+void peers_changed(struct broker *broker, struct sherd_ctx *ctx);
 void peers_fini(struct broker *broker);
-const struct peer *peer_of(const struct broker *broker, uint64_t uid); /* null: not a member any more */
+/* Null: no longer a member. */
+const struct peer *peer_of(const struct broker *broker, uint64_t uid);
 void places_fini(struct places *places);
-void places_copy(struct places *to, const struct places *from); /* to: initialised, replaced */
-/* The replicas of a key, as uids. Returns how many. wanted: at most SHERD_STORE_REPLICAS_MAX + 1. */
+/* Replaces `to`, which is initialised. */
+void places_copy(struct places *to, const struct places *from);
+/* Finds the replicas of a key as uids and returns their number. wanted: at most
+ * SHERD_STORE_REPLICAS_MAX + 1. */
 uint32_t places_find(const struct places *places, struct slice key,
                      uint32_t wanted, uint64_t *uids);
 
@@ -170,11 +179,11 @@ uint32_t places_find(const struct places *places, struct slice key,
 void calls_request(struct broker *broker, struct sherd_ctx *ctx,
                    const struct sherd_msg *msg);
 void calls_answer(struct broker *broker, struct sherd_ctx *ctx,
-                  const struct sherd_msg *msg); /* or that there is none */
+                  const struct sherd_msg *msg); /* or the failure of an ask */
 struct call *call_new(struct broker *broker, const struct sherd_ctx *ctx,
                       enum call_kind kind, struct slice key,
                       uint64_t timeout_ms); /* null: too many */
-/* Asks a replica. False: it cannot be asked, which is as no answer. */
+/* Asks a replica. False: it cannot be asked, which counts as no answer. */
 bool call_ask(struct broker *broker, struct sherd_ctx *ctx, struct call *call,
               uint64_t uid, enum kvstore_request request, struct slice body);
 void call_free(struct broker *broker, struct call *call);
@@ -182,15 +191,17 @@ void write_body(struct slice key, const struct siblings *siblings,
                 struct buf *body); /* of a KVSTORE_WRITE or KVSTORE_CONFIRM */
 
 /* ---- moving.c ---- */
-void moving_begin(struct broker *broker, struct sherd_ctx *ctx); /* the ring has changed */
-void moving_tick(struct broker *broker, struct sherd_ctx *ctx);  /* its timer */
+void moving_begin(struct broker *broker, struct sherd_ctx *ctx); /* after a change of the ring */
+void moving_tick(struct broker *broker, struct sherd_ctx *ctx);  /* at TIMER_MOVE */
 bool moving_is_replica(const struct broker *broker, struct slice key);
-void moving_astray(struct broker *broker, struct sherd_ctx *ctx, struct item *item); /* here, and not a replica's: it goes on in a while */
-void moving_ended(struct broker *broker, struct call *call); /* all have answered or not; freed */
+/* A key at a node that is not its replica: moves it on later. */
+void moving_astray(struct broker *broker, struct sherd_ctx *ctx, struct item *item);
+/* Each has answered or failed; freed. */
+void moving_ended(struct broker *broker, struct call *call);
 void moving_leave(struct broker *broker, struct sherd_ctx *ctx);
 
 /* ---- forgetting.c ---- */
-void forgetting_tick(struct broker *broker, struct sherd_ctx *ctx); /* looks at some keys */
+void forgetting_tick(struct broker *broker, struct sherd_ctx *ctx); /* checks some keys */
 void forgetting_ended(struct broker *broker, struct call *call); /* as moving_ended */
 
 enum broker_timer { TIMER_MOVE = 1, TIMER_SWEEP, TIMER_REFS };

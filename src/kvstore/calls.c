@@ -1,9 +1,10 @@
-/* Gets and puts, and what replicas are asked for them.
+/* Executes gets and puts with the key's replicas.
  *
- * A call asks its replicas at once, and stays until each of them has answered or not, which its asks see to: so there is no other
- * timer. Whoever called is answered when R or W of them have, or when so many cannot any more. What the first R had together a read
- * tells when R are known to have it: at once when they agree, else when those that lack it have taken the repair. So a later read meets
- * one that has it. A read goes on to repair, also with what comes behind that. */
+ * A call asks its replicas immediately and lives until each ask has ended, so it needs no timer of
+ * its own. The caller gets an answer when R or W replicas have answered, or when too few still can.
+ * A read's result is the merge of the first R answers. It is sent when R replicas are known to have
+ * it: immediately if they agree, else after those that lack it took the repair. So a later read
+ * meets a replica that has it. The read continues to repair, also with later answers. */
 #include "base/bound.h"
 #include "base/check.h"
 #include "base/hash.h"
@@ -12,8 +13,9 @@
 #include "base/zoo.h"
 #include "kvstore/broker.h"
 
-#define REPLICA_BITS 3 /* of an ask's tag: which of the call's replicas; above them the call's serial */
-#define UNTRACKED 0    /* the serial of a repair: nobody waits for its answer */
+/* of an ask's tag: the index of the call's replica; the upper bits are the call's serial */
+#define REPLICA_BITS 3
+#define UNTRACKED 0    /* the serial of a repair whose answer is ignored */
 
 _Static_assert(SHERD_STORE_REPLICAS_MAX < 1 << REPLICA_BITS, "tags");
 
@@ -45,7 +47,7 @@ struct call *call_new(struct broker *broker, const struct sherd_ctx *ctx,
         broker->serial = (broker->serial + 1) & (UINT32_MAX >> REPLICA_BITS);
         call = &broker->calls[broker->serial % KVSTORE_CALLS_MAX];
         if (broker->open >= KVSTORE_CALLS_MAX && call->is_answered)
-            call_free(broker, call); /* what it waits for is repair: late answers find no call */
+            call_free(broker, call); /* it only waits to repair: late answers find no call */
         if (call->serial || !broker->serial)
             call = NULL;
     }
@@ -61,7 +63,7 @@ struct call *call_new(struct broker *broker, const struct sherd_ctx *ctx,
     return call;
 }
 
-/* Whoever called is answered; these are nobody's. */
+/* Has the call no caller? */
 static bool is_own(const struct call *call)
 {
     return call->kind == CALL_MOVE || call->kind == CALL_FORGET;
@@ -150,7 +152,7 @@ static void put_answer(struct buf *body, uint32_t replicas, struct slice key,
     buf_fini(&clock);
 }
 
-/* Replicas that are known to have what a read tells. */
+/* Returns the number of replicas that certainly have a read's result. */
 static uint32_t holders(const struct call *call)
 {
     uint32_t count = 0;
@@ -175,7 +177,7 @@ static void tell(struct broker *broker, struct sherd_ctx *ctx,
     call->is_answered = true;
 }
 
-/* A call that does not begin. */
+/* Answers a call that cannot begin. */
 static void deny(struct broker *broker, struct sherd_ctx *ctx,
                  enum sherd_store_message msg)
 {
@@ -197,7 +199,7 @@ static void answer_read(struct broker *broker, struct sherd_ctx *ctx,
          &found->history, found);
 }
 
-/* The clock stands for the version that was written only where there is no other one. */
+/* The clock describes the written version only if that stands alone. */
 static void answer_write(struct broker *broker, struct sherd_ctx *ctx,
                          struct call *call)
 {
@@ -228,7 +230,7 @@ static uint32_t wanted_of(const struct call *call)
     return one_is_enough ? 1 : call->wanted;
 }
 
-/* When R have answered: what they had together is what will be told. */
+/* R have answered: fixes their merge as the result. */
 static void find(struct call *call)
 {
     uint64_t hash;
@@ -248,21 +250,21 @@ static void find(struct call *call)
         siblings_copy(&call->found, &call->merged);
 }
 
-/* Has it all that is told, and perhaps more? */
+/* Do these versions include the whole result? */
 static bool has_found(const struct call *call, const struct siblings *siblings)
 {
     struct siblings both = { 0 };
     bool has;
 
     if (!call->waits || call->is_answered)
-        return false; /* nobody asks */
+        return false; /* no caller waits */
     siblings_copy(&both, siblings);
     has = siblings_merge(&both, &call->found) && siblings_equal(&both, siblings);
     siblings_fini(&both);
     return has;
 }
 
-/* Whether it has taken it counts only while somebody waits for that. */
+/* The answer counts only while a caller waits for it. */
 static void send_repair(struct broker *broker, struct sherd_ctx *ctx,
                         struct call *call, uint32_t index, struct slice body)
 {
@@ -282,7 +284,7 @@ static void send_repair(struct broker *broker, struct sherd_ctx *ctx,
         call->serial << REPLICA_BITS | index, call->end);
 }
 
-/* Brings to all who have answered what they have not. */
+/* Sends each replica that answered what it lacks. */
 static void repair(struct broker *broker, struct sherd_ctx *ctx,
                    struct call *call)
 {
@@ -300,7 +302,7 @@ static void repair(struct broker *broker, struct sherd_ctx *ctx,
         SOMETIMES("the store: a replica that answered late is repaired",
                   call->answers > call->wanted);
         if (reply->uid == broker->self.node) {
-            if (keep_merge(broker, call_key(call), &call->merged)) /* else counted */
+            if (keep_merge(broker, call_key(call), &call->merged)) /* else it is counted */
                 reply->has_found = true;
             continue;
         }
@@ -311,9 +313,9 @@ static void repair(struct broker *broker, struct sherd_ctx *ctx,
     buf_fini(&body);
 }
 
-/* ---- what follows from an answer ---- */
+/* ---- after an answer ---- */
 
-/* Whoever called is told as soon as it is known what. */
+/* Answers the caller as soon as the result is known. */
 static void settle(struct broker *broker, struct sherd_ctx *ctx,
                    struct call *call)
 {
@@ -376,11 +378,11 @@ static bool was_asked(const struct call *call, uint64_t uid)
     return false;
 }
 
-/* Another replica that was not asked: the first that can be reached, else the first that is known. */
+/* Chooses a replica that was not asked: the first reachable one, else the first known one. */
 static uint64_t choose(const struct broker *broker, const struct call *call)
 {
     uint64_t uids[SHERD_STORE_REPLICAS_MAX];
-    uint64_t known = 0; /* nobody's */
+    uint64_t known = 0; /* not the uid of any node */
     uint32_t count = places_find(&broker->places, call_key(call),
                                  broker->settings.replicas, uids);
 
@@ -396,7 +398,7 @@ static uint64_t choose(const struct broker *broker, const struct call *call)
     return known;
 }
 
-/* To one that has not said that it does not coordinate it, if there is one. */
+/* Asks a replica that has not refused to coordinate, if there is one. */
 static void pass_on(struct broker *broker, struct sherd_ctx *ctx,
                     struct call *call)
 {
@@ -404,10 +406,10 @@ static void pass_on(struct broker *broker, struct sherd_ctx *ctx,
 
     if (uid && call->count < SHERD_STORE_REPLICAS_MAX)
         (void)call_ask(broker, ctx, call, uid, KVSTORE_COORDINATE,
-                       buf_slice(&call->passed)); /* it can be asked */
+                       buf_slice(&call->passed)); /* choose has checked it */
 }
 
-/* What another replica has answered for a put is the answer. */
+/* Passes on another replica's answer to a put. */
 static void on_relayed(struct broker *broker, struct sherd_ctx *ctx,
                        struct call *call, const struct sherd_msg *msg)
 {
@@ -416,8 +418,8 @@ static void on_relayed(struct broker *broker, struct sherd_ctx *ctx,
     call->is_answered = true;
 }
 
-/* Who is no replica has what it took, and may give it away when nobody waits for it any more. The successors of a node that leaves
- * do not see themselves as that yet. */
+/* A node that is not a replica (astray) has the key, and may drop it when no caller waits any more.
+ * But the successors of a leaving node do not see themselves as replicas yet. */
 static bool is_taken(const struct broker *broker, const struct call *call,
                      uint32_t msg)
 {
@@ -428,7 +430,7 @@ static bool is_taken(const struct broker *broker, const struct call *call,
     return counts && (msg == KVSTORE_TAKEN || msg == KVSTORE_ASTRAY);
 }
 
-/* What it was sent has all that is told. */
+/* Has the replica taken a repair with the whole result? */
 static bool is_repaired(const struct call *call, const struct reply *reply,
                         uint32_t msg)
 {
@@ -515,7 +517,7 @@ static void get(struct broker *broker, struct sherd_ctx *ctx,
 
         if (begun.uids[i] != broker->self.node) {
             (void)call_ask(broker, ctx, call, begun.uids[i], KVSTORE_READ,
-                           buf_slice(&body)); /* settle sees it */
+                           buf_slice(&body)); /* settle handles a failure */
             continue;
         }
         if (item)
@@ -541,11 +543,11 @@ static void write_to_others(struct broker *broker, struct sherd_ctx *ctx,
     for (uint32_t i = 0; i < begun->count; i++)
         if (begun->uids[i] != broker->self.node)
             (void)call_ask(broker, ctx, call, begun->uids[i], KVSTORE_WRITE,
-                           buf_slice(&body)); /* settle sees it */
+                           buf_slice(&body)); /* settle handles a failure */
     buf_fini(&body);
 }
 
-/* This node is a replica: what it has of the key afterwards is what the others get. */
+/* This node is a replica: the others get its resulting versions of the key. */
 static void coordinate(struct broker *broker, struct sherd_ctx *ctx,
                        const struct request *request,
                        const struct history *seen, const struct begun *begun)
@@ -635,7 +637,7 @@ static bool is_part(const struct history *part, const struct history *whole)
     return order == HISTORY_SAME || order == HISTORY_BEFORE;
 }
 
-/* Who has nothing of a key that is to be forgotten has nothing older, and makes nothing of it. */
+/* A CONFIRM creates nothing where the key is absent: that replica has nothing older. */
 static void take(struct broker *broker, struct sherd_ctx *ctx,
                  const struct request *request, enum kvstore_request kind)
 {
@@ -694,7 +696,7 @@ void calls_request(struct broker *broker, struct sherd_ctx *ctx,
         !request_get(kind, slice_of(msg->body.data, msg->body.size),
                      &request)) {
         broker->counts[SHERD_STORE_MALFORMED]++;
-        return; /* whoever asked that is none of its kind */
+        return; /* the sender, who sees a failed ask */
     }
     if (kind == KVSTORE_GET)
         broker->counts[SHERD_STORE_GETS]++;

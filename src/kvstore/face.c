@@ -1,10 +1,10 @@
-/* The public calls of the store: messages to a broker, and its answers read. */
+/* Implements the store's public calls: sends messages to a broker and reads its answers. */
 #include <sherd/store.h>
 
 #include "base/limits.h"
 #include "kvstore/broker.h"
 
-#define GRACE_MS 500 /* that a broker's answer has, behind the time-out */
+#define GRACE_MS 500 /* for a broker's answer, in addition to the timeout */
 
 static const struct sherd_store_level none;
 
@@ -99,7 +99,7 @@ SHERD_API void sherd_store_status(struct sherd_ctx *ctx, struct sherd_ref store,
               KVSTORE_TIMEOUT_MS);
 }
 
-/* ---- answers: replicas, size of the context, the context, and each value behind its size ---- */
+/* ---- answers: replicas, size of the context, the context, and each value after its size ---- */
 
 static struct cursor answer_of(const struct sherd_msg *msg, uint8_t *replicas,
                                struct slice *context)

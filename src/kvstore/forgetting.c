@@ -1,9 +1,10 @@
-/* Deletions that are old are forgotten when no replica of the key has anything older.
+/* Forgets old deletions when no replica of the key has anything older.
  *
- * Each replica does that for itself. It sends the deletion to the others, which take it in where they still have the key, and drops
- * its own when all have answered: whoever has nothing of the key has nothing older. While one of them cannot be asked, all keep the
- * deletion. A node that is no replica any more and could not hand its keys over is not asked: so nothing is forgotten while a
- * member of the ring cannot be reached, or shortly after members changed. */
+ * Each replica does so for its own keys. It sends the deletion to the others, which merge it if
+ * they have the key, and drops its own when all have answered. A replica without the key has
+ * nothing older. While one of them cannot be asked, all keep the deletion. A former replica that
+ * could not hand its keys over is not asked. So nothing is forgotten while a member of the ring is
+ * unreachable, or shortly after a change of members. */
 #include "base/limits.h"
 #include "base/mark.h"
 #include "kvstore/broker.h"
@@ -18,7 +19,7 @@ static bool is_due(const struct broker *broker, const struct item *item,
     return at && at + broker->settings.keep_deleted_ms / 1000 < now_s;
 }
 
-/* Everybody on the ring can be asked, and was there before. */
+/* Are all members of the ring reachable, and unchanged for long enough? */
 static bool is_calm(const struct broker *broker, uint64_t now)
 {
     if (broker->walk != UINT32_MAX ||
@@ -60,7 +61,7 @@ static void forget(struct broker *broker, struct sherd_ctx *ctx,
     struct buf body = { 0 };
 
     if (!call)
-        return; /* the next round looks at it again */
+        return; /* the next round checks it again */
     item->is_confirmed = true;
     broker->forgets++;
     siblings_copy(&call->merged, &item->siblings);
@@ -70,7 +71,7 @@ static void forget(struct broker *broker, struct sherd_ctx *ctx,
             continue;
         call->wanted++;
         (void)call_ask(broker, ctx, call, uids[i], KVSTORE_CONFIRM,
-                       buf_slice(&body)); /* forgetting_ended sees it */
+                       buf_slice(&body)); /* forgetting_ended handles a failure */
     }
     buf_fini(&body);
     if (!call->out)

@@ -1,4 +1,4 @@
-/* A ring of points, looked up by halves. */
+/* Implements a ring of sorted points with binary search. */
 #include "kvstore/hashring.h"
 
 #include "base/hash.h"

@@ -1,4 +1,4 @@
-/* Vector clocks: kept in order, compared and merged side by side. */
+/* Keeps vector clocks in order, and compares and merges them in one pass. */
 #include "kvstore/history.h"
 
 #include "base/limits.h"
@@ -41,7 +41,7 @@ static int entry_order(const void *item, const void *key)
     return coordinator_compare(&entry->dot, key);
 }
 
-/* The entry of a dot's coordinator, or null; *place is where it belongs. */
+/* Returns the entry of a dot's coordinator, or null; *place is its position. */
 static struct history_entry *find(const struct history *history,
                                   const struct dot *dot, uint32_t *place)
 {
@@ -133,7 +133,8 @@ static bool is_kept(const struct history_entry *entry, const struct dot *kept,
     return false;
 }
 
-/* Of two as old the first: equal on all replicas. The count of entries: all are kept. */
+/* Returns the first of equally old entries, the same on all replicas. Returns the count of entries
+ * if all are kept. */
 static uint32_t oldest(const struct history *history, const struct dot *kept,
                        uint32_t count)
 {

@@ -1,4 +1,4 @@
-/* The keys of this node. */
+/* Stores the keys of this node. */
 #include "base/check.h"
 #include "base/limits.h"
 #include "kvstore/broker.h"
@@ -8,13 +8,13 @@ struct item *keep_find(const struct keep *keep, struct slice key)
     return map_get(&keep->map, key);
 }
 
-/* Its bytes without the siblings'. */
+/* Returns its bytes without the siblings'. */
 static size_t bare_size(const struct item *item)
 {
     return sizeof *item + item->key_size;
 }
 
-/* The item, made if there is room for one more key; null otherwise. */
+/* Returns the item, made if there is room for another key; else null. */
 static struct item *make(struct broker *broker, struct slice key)
 {
     struct keep *keep = &broker->keep;
@@ -28,12 +28,12 @@ static struct item *make(struct broker *broker, struct slice key)
     memcpy(item->key, key.data, key.size);
     item->index = keep->items.count;
     vec_push(&keep->items, item);
-    (void)map_put(&keep->map, item_key(item), item); /* it was not there */
+    (void)map_put(&keep->map, item_key(item), item); /* it was absent */
     keep->bytes += bare_size(item) + siblings_size(&item->siblings);
     return item;
 }
 
-/* One that was made for what was refused then holds nothing. */
+/* Drops an item that was made for a refused write. */
 static void drop_if_empty(struct broker *broker, struct item *item)
 {
     if (!item->siblings.history.entries.count)
@@ -105,12 +105,12 @@ void keep_drop(struct broker *broker, struct item *item)
     struct keep *keep = &broker->keep;
     struct item *last = keep->items.items[keep->items.count - 1];
 
-    (void)map_take(&keep->map, item_key(item)); /* it is there */
+    (void)map_take(&keep->map, item_key(item)); /* it is `item` */
     keep->items.items[item->index] = last;
     last->index = item->index;
     keep->items.count--;
     if (broker->walk != UINT32_MAX && broker->walk > item->index)
-        broker->walk = item->index; /* `last` may not have been looked at */
+        broker->walk = item->index; /* the walk may not have reached `last` */
     keep->bytes -= bare_size(item) + siblings_size(&item->siblings);
     keep->epoch++;
     siblings_fini(&item->siblings);

@@ -1,15 +1,16 @@
-/* Keys to their new replicas, when the ring has changed.
+/* Sends keys to their new replicas after a change of the ring.
  *
- * All keys of this node are walked over, some in each turn. A key goes to those of its replicas that it had not on the ring of the
- * last walk that ended well; where this node is no replica any more it goes to all, and is dropped when all have it. So every holder
- * sends: a new member gets a key from each of the old ones, and merges. What was not taken is tried again, by another walk.
+ * A walk visits all keys of this node, some in each turn. A key goes to those of its replicas that
+ * the ring of the last complete walk lacked. If this node is no longer a replica, the key goes to
+ * all replicas and is dropped when all have it. Every holder sends, so a new member merges the key
+ * from each old one. Another walk repeats refused moves.
  *
- * Somebody with another ring may send a key here that is not this node's. It is taken, and goes on by a walk of its own. A key is
- * dropped only when all who have taken it see themselves as its replicas: so no two nodes with different rings drop it, each for
- * the other one.
+ * A node with another ring may send a key of which this node is no replica. This node takes it and
+ * moves it on by a walk. A key is dropped only when all receivers see themselves as its replicas.
+ * So two nodes with different rings cannot both drop it in favour of each other.
  *
- * A node that leaves sends to those that are replicas without it, and answers reads as a replica until it is gone: they may not have
- * what it has yet. */
+ * A leaving node sends to the replicas of the ring without it. Until it stops it answers reads as a
+ * replica, because the others may not have its keys yet. */
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
@@ -35,7 +36,7 @@ static bool has(const uint64_t *uids, uint32_t count, uint64_t uid)
     return false;
 }
 
-/* Who shall keep a key: its replicas, or, when this node leaves, what they will be. */
+/* Finds the nodes that should keep a key: its replicas, or those after this node leaves. */
 static uint32_t find_keepers(const struct broker *broker,
                              const struct item *item, uint64_t *uids)
 {
@@ -68,7 +69,7 @@ static bool is_on_ring(const struct broker *broker)
     return false;
 }
 
-/* A node that is not on its own ring yet, or no more, sees another one soon: that is a walk. */
+/* A node that is not on its own ring soon sees another ring, which starts a walk. */
 void moving_astray(struct broker *broker, struct sherd_ctx *ctx,
                    struct item *item)
 {
@@ -83,7 +84,7 @@ void moving_astray(struct broker *broker, struct sherd_ctx *ctx,
     sherd_timer(ctx, TIMER_MOVE, KVSTORE_ASTRAY_MS);
 }
 
-/* The next walk looks at it again. */
+/* Leaves the key to the next walk. */
 static void failed(struct broker *broker, struct item *item)
 {
     broker->walk_failed = true;
@@ -104,7 +105,7 @@ void moving_ended(struct broker *broker, struct call *call)
         uint64_t uids[SHERD_STORE_REPLICAS_MAX];
         uint32_t count = find_keepers(broker, item, uids);
 
-        /* Not when it was changed meanwhile, or the ring was. */
+        /* Not if the key or the ring changed meanwhile. */
         if (!siblings_equal(&item->siblings, &call->merged) ||
             has(uids, count, broker->self.node)) {
             failed(broker, item);
@@ -152,7 +153,7 @@ static void move_item(struct broker *broker, struct sherd_ctx *ctx,
         call->wanted++;
         broker->counts[SHERD_STORE_MOVED]++;
         (void)call_ask(broker, ctx, call, uids[i], KVSTORE_WRITE,
-                       buf_slice(&body)); /* moving_ended sees it */
+                       buf_slice(&body)); /* moving_ended handles a failure */
     }
     buf_fini(&body);
     if (call && !call->out)

@@ -1,8 +1,9 @@
-/* Who is on the ring, and where the brokers of the others are.
+/* Tracks the members on the ring and the refs of their brokers.
  *
- * Members come from the cluster's events. A broker's ref is in a set of distributed data, "sherd-store-NAME": each broker adds its
- * own, as text, and adds it again should it be missing; the first member on the ring removes those whose nodes are gone. What is
- * refused is tried again, after a time that doubles. */
+ * Members come from cluster events. The brokers' refs are texts in a set of distributed data,
+ * "sherd-store-NAME". Each broker adds its own ref, again if it is missing. The first member on
+ * the ring removes the refs of removed nodes. Refused updates are repeated after a time that
+ * doubles. */
 #include <stdio.h>
 
 #include "base/check.h"
@@ -25,7 +26,7 @@ void places_fini(struct places *places)
     hashring_fini(&places->ring);
 }
 
-/* Of the places that are there. */
+/* Makes the ring of the present places. */
 static void make_ring(struct places *places)
 {
     uint32_t count = places->items.count;
@@ -74,7 +75,7 @@ static bool same_places(const struct places *left, const struct places *right)
     return true;
 }
 
-/* Of two incarnations at one address that are both up, which cannot last, the ring has the first. */
+/* Two incarnations at one address may both be up for a short time; the ring has the first. */
 void peers_changed(struct broker *broker, struct sherd_ctx *ctx)
 {
     struct places places = { 0 };
@@ -119,7 +120,7 @@ static int by_name(const void *left, const void *right)
     return order;
 }
 
-/* The latest that is known of that node: incarnations of a broker follow each other. */
+/* Returns the node's latest known broker: incarnations of a broker follow each other. */
 static struct sherd_ref known_broker(const struct broker *broker, uint64_t uid)
 {
     struct sherd_ref found = { 0, 0 };
@@ -204,7 +205,7 @@ static void on_event(struct broker *broker,
             event->kind == SHERD_MEMBER_REACHABLE;
         break;
     default:
-        break; /* data centers and leaders are none of its business */
+        break; /* data centers and leaders do not matter here */
     }
 }
 
@@ -218,13 +219,14 @@ static void change(struct broker *broker, struct sherd_ctx *ctx,
 
     (void)snprintf(text, sizeof text, "%016llx%016llx",
                    (unsigned long long)ref->node,
-                   (unsigned long long)ref->actor); /* fits */
+                   (unsigned long long)ref->actor);
     one.item = sherd_text(text);
     sherd_data_update(ctx, broker->data_key, SHERD_OR_SET, &one, 1, NULL,
                       TAG_UPDATE);
 }
 
-/* Of nodes that are no members: by one of the brokers, and by another one when that is gone. */
+/* Removes refs of nodes that are not members. One broker does so; if it leaves, the next one takes
+ * over. */
 static void forget_gone(struct broker *broker, struct sherd_ctx *ctx)
 {
     if (!broker->is_told || !broker->places.items.count ||
@@ -232,13 +234,14 @@ static void forget_gone(struct broker *broker, struct sherd_ctx *ctx)
         return;
     for (uint32_t i = 0; i < broker->known.count; i++)
         if (!peer_of(broker, broker->known.items[i].node)) {
-            change(broker, ctx, SHERD_REMOVE, &broker->known.items[i]); /* known until the data say so */
+            /* stays known until distributed data removes it */
+            change(broker, ctx, SHERD_REMOVE, &broker->known.items[i]);
         }
 }
 
 /* ---- the cluster's events ---- */
 
-/* The own data center is that of the member that is this node, wherever that stands. */
+/* This node's data center is that of its own member, which may stand anywhere in the state. */
 static void find_center(struct broker *broker, const struct sherd_msg *msg)
 {
     struct sherd_cluster_event event;
@@ -258,14 +261,15 @@ void peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
 
     broker->changed_at = sherd_now(ctx);
     find_center(broker, msg);
-    if (!knew && broker->center && /* who was told before this node itself is told again */
+    /* earlier members were judged without the data center, so it asks for the state again */
+    if (!knew && broker->center &&
         sherd_cluster_subscribe(ctx, SHERD_EVENTS_MEMBERS | SHERD_EVENTS_REACHABILITY,
                                 SHERD_STATE_FIRST))
         sherd_log(ctx, SHERD_LOG_ERROR, "store.deaf name=%s", broker->settings.name);
     if (msg->msg != SHERD_CLUSTER_CHANGE && broker->is_told) {
         while (broker->peers.count)
             peer_drop(broker, broker->peers.items[0].uid);
-        broker->is_told = false; /* the state follows anew */
+        broker->is_told = false; /* the full state follows */
     }
     while (sherd_cluster_next(msg, &at, &event))
         on_event(broker, &event);
@@ -306,7 +310,7 @@ static void subscribe(struct broker *broker, struct sherd_ctx *ctx)
     }
 }
 
-/* What is in the set is not added twice. */
+/* Does not add a ref that the set has. */
 void peers_begin(struct broker *broker, struct sherd_ctx *ctx)
 {
     if (!broker->is_subscribed)
@@ -369,7 +373,8 @@ void peers_data(struct broker *broker, struct sherd_ctx *ctx,
         broker->refs_wait_ms = broker->is_waiting ? broker->refs_wait_ms : 0;
         return;
     }
-    if (msg->msg == SHERD_DATA_EXPIRED) { /* nobody changes it for a long time: what is known stays, and is told again */
+    /* unused for long: keeps the known refs and publishes its own again */
+    if (msg->msg == SHERD_DATA_EXPIRED) {
         change(broker, ctx, SHERD_ADD, &broker->self);
         return;
     }

@@ -1,4 +1,4 @@
-/* Requests as bytes. */
+/* Encodes and decodes requests. */
 #include "kvstore/request.h"
 
 #include "base/hash.h"

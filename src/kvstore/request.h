@@ -1,4 +1,4 @@
-/* Messages to brokers and between them, as bytes: docs/protocol/store.md. */
+/* Defines the messages to and between brokers, and their encoding: docs/protocol/store.md. */
 #ifndef SHERD_KVSTORE_REQUEST_H
 #define SHERD_KVSTORE_REQUEST_H
 
@@ -8,23 +8,26 @@
 
 #include "kvstore/siblings.h"
 
-/* As `msg`. Answers to callers: enum sherd_store_message. */
+/* The `msg` of a request. Callers get enum sherd_store_message. */
 enum kvstore_request {
     KVSTORE_GET = 1,
     KVSTORE_PUT,        /* also to delete */
     KVSTORE_STATUS,
     KVSTORE_COORDINATE, /* a PUT for a replica of the key */
     KVSTORE_READ,       /* to a replica: answered KVSTORE_STATE */
-    KVSTORE_WRITE,      /* to a replica: its versions are to be merged; answered KVSTORE_TAKEN, KVSTORE_ASTRAY or KVSTORE_NOT_TAKEN */
-    KVSTORE_CONFIRM,    /* to a replica: a deletion that is to be forgotten. As WRITE, but nothing is made where there is nothing of the key */
+    /* to a replica: merges these versions; answered KVSTORE_TAKEN, KVSTORE_ASTRAY or
+     * KVSTORE_NOT_TAKEN */
+    KVSTORE_WRITE,
+    KVSTORE_CONFIRM, /* to a replica: a deletion to be forgotten. As WRITE, but it creates no key */
     KVSTORE_STATE,
     KVSTORE_TAKEN,
     KVSTORE_NOT_TAKEN,
-    KVSTORE_ASTRAY, /* taken, by one that is no replica of the key as it sees the ring */
-    KVSTORE_ELSEWHERE /* to a COORDINATE: nothing was done, by one that is no replica of the key as it sees the ring, or leaves */
+    KVSTORE_ASTRAY, /* taken by a node that is no replica on its own ring */
+    /* answer to COORDINATE: not done, because the node is no replica on its own ring, or leaves */
+    KVSTORE_ELSEWHERE
 };
 
-/* Of all but STATUS; what a kind does not have is zero. Lent from the bytes. */
+/* The fields of all but STATUS; those that a kind lacks are zero. Lent from the bytes. */
 struct request {
     uint32_t level;      /* of GET, PUT, COORDINATE; 0: the store's */
     uint32_t timeout_ms; /* the same */
@@ -39,11 +42,13 @@ void request_put(enum kvstore_request kind, const struct request *request,
 bool request_get(enum kvstore_request kind, struct slice bytes,
                  struct request *request); /* false: malformed, or beyond a limit */
 
-/* A clock as callers keep it: behind a hash of the key and itself, so that one of another key, or altered, is known. It keeps from
- * mistakes, not from who means harm. An empty one is no bytes; other bytes that say the same as what is written are none. */
+/* Encodes a clock for callers, after a hash of key and clock, so that a context of another key or
+ * an altered one is refused. It detects mistakes, not attacks. An empty clock is no bytes. Only the
+ * exact encoding is accepted. */
 void context_put(struct slice key, const struct history *history,
                  struct buf *buf);
+/* False: not a context of this key; history: initialised, replaced. */
 bool context_get(struct slice key, struct slice bytes,
-                 struct history *history); /* false: none of this key; history: initialised, replaced */
+                 struct history *history);
 
 #endif

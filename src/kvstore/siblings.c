@@ -1,4 +1,4 @@
-/* Versions beside each other: written, merged, as bytes. */
+/* Writes, merges and encodes concurrent versions of a key. */
 #include "kvstore/siblings.h"
 
 #include "base/check.h"
@@ -8,8 +8,8 @@
 
 #define FORMAT 1
 #define DELETION 1 /* bit of a version's flags */
-#define VERSION_SIZE 64 /* bytes of one without its value, at most */
-#define ENTRY_SIZE 40   /* of an entry of a history */
+#define VERSION_SIZE 64 /* most bytes of a version without its value */
+#define ENTRY_SIZE 40   /* most bytes of an entry of a history */
 
 static void version_fini(struct version *version)
 {
@@ -25,7 +25,7 @@ void siblings_fini(struct siblings *siblings)
     siblings->size = 0;
 }
 
-/* Room for one at a place. */
+/* Makes room at a place. */
 static void insert(struct siblings *siblings, uint32_t place,
                    const struct version *version)
 {
@@ -43,7 +43,7 @@ static void drop(struct siblings *siblings, uint32_t index)
     vec_remove(&siblings->versions, index);
 }
 
-/* A version, with a copy of its value, where it belongs. */
+/* Inserts a version with a copy of its value, in order. */
 static void add(struct siblings *siblings, struct version version)
 {
     uint32_t place = 0;
@@ -86,10 +86,10 @@ static bool is_replaced(const struct version *version,
     return ZOO(N1) || history_has(seen, &version->dot);
 }
 
-/* What would be there. */
+/* The result of a write or a merge. */
 struct outcome {
     uint32_t versions;
-    size_t values; /* bytes of them */
+    size_t values; /* bytes of the values */
 };
 
 static void stay(struct outcome *outcome, const struct version *version)
@@ -134,7 +134,8 @@ size_t siblings_write_growth(const struct siblings *siblings,
                   history_union(&siblings->history, seen) + !is_known);
 }
 
-/* Without the entries of versions that are there: who reads them could not replace them. */
+/* Prunes the clock, but keeps the entries of present versions: otherwise readers could not replace
+ * them. */
 static void prune(struct siblings *siblings, uint64_t wall_s)
 {
     struct dot kept[KVSTORE_SIBLINGS_MAX];
@@ -146,7 +147,7 @@ static void prune(struct siblings *siblings, uint64_t wall_s)
     history_prune(&siblings->history, wall_s, kept, count);
 }
 
-/* Does this entry of what a writer had read replace something here? */
+/* Does this entry of the writer's context replace a version here? */
 static bool replaces(const struct history_entry *entry,
                      const struct siblings *siblings)
 {
@@ -162,8 +163,8 @@ static bool replaces(const struct history_entry *entry,
     return false;
 }
 
-/* What a write replaces, here or where this replica does not know of it, is as young as the write: its entry is not pruned before
- * the others have heard of it. */
+/* An entry that replaces a version, here or unknown to this replica, gets the time of the write. So
+ * it is not pruned before the other replicas hear of it. */
 static void learn(struct siblings *siblings, const struct history *seen,
                   uint64_t wall_s)
 {
@@ -211,7 +212,7 @@ static const struct version *find(const struct siblings *siblings,
     return NULL;
 }
 
-/* One of one side: what it is after a merge with the other. */
+/* Does a version of one side stay in a merge with the other? */
 static bool stays(const struct version *version, const struct siblings *other)
 {
     return find(other, &version->dot) ||
@@ -259,7 +260,7 @@ bool siblings_merge(struct siblings *to, const struct siblings *from)
         if (!stays(&to->versions.items[i], from))
             drop(to, i);
     history_merge(&to->history, &from->history);
-    prune(to, 0); /* to the limit alone: both sides prune alike */
+    prune(to, 0); /* to the limit only, so that both sides prune alike */
     return true;
 }
 

@@ -1,11 +1,14 @@
-/* What a replica holds of one key: the versions of which none replaces another, and the history of all that it ever took in.
+/* Holds a replica's content of one key: the versions of which none replaces another, and the
+ * history of all versions it ever took.
  *
- * A version is a value, or the mark of a deletion, with the dot of the write that made it. A write has the history that its writer
- * had read, and replaces the versions that are in it; those that are not stay beside it, as siblings. What was once taken in and is
- * here no more was replaced. That decides a merge: a version stays when both sides have it, or when the other side never had it.
+ * A version is a value or a deletion, with the dot of its write. A write carries the history that
+ * its writer had read and replaces the versions in it; others stay beside it as siblings. A version
+ * that the history covers but that is absent was replaced. So in a merge a version stays if both
+ * sides have it, or if the other side never had it.
  *
- * It holds as long as a coordinator sends all that it has of the key with its own write, and never reuses a dot: history.h. Pure;
- * used by the broker, and on the caller's side to read answers. Seed 001 ("Versioned"), behaviour 10.8; Dynamo, section 4.4. */
+ * This requires that a coordinator sends its whole content of the key with a write, and never
+ * reuses a dot (history.h). Pure; the broker uses it, and callers to read answers. Dynamo (2007),
+ * section 4.4. */
 #ifndef SHERD_KVSTORE_SIBLINGS_H
 #define SHERD_KVSTORE_SIBLINGS_H
 
@@ -14,12 +17,12 @@
 struct version {
     struct dot dot;
     bool is_deletion;
-    uint64_t wall_s;    /* when it was written, by its coordinator's clock */
+    uint64_t wall_s;    /* time of the write by its coordinator's clock */
     uint64_t hash;      /* of the value */
     struct slice value; /* owned */
 };
 
-/* Zero is nothing. Versions are in order of their dots. */
+/* Zero is empty. Versions are in order of their dots. */
 struct siblings {
     struct history history;
     VEC(struct version) versions;
@@ -27,17 +30,20 @@ struct siblings {
 };
 
 void siblings_fini(struct siblings *siblings);
-void siblings_copy(struct siblings *to, const struct siblings *from); /* to: initialised, replaced */
-/* A write: replaces what is in `seen`. value copied; null data with is_deletion. False: KVSTORE_SIBLINGS_PUT_MAX versions would be
- * left, or more than KVSTORE_STATE_SIZE_MAX bytes; nothing is changed. */
+/* Replaces `to`, which is initialised. */
+void siblings_copy(struct siblings *to, const struct siblings *from);
+/* Writes a version that replaces those in `seen`. value is copied; with is_deletion its data is
+ * null. False, unchanged, if more than KVSTORE_SIBLINGS_PUT_MAX versions or KVSTORE_STATE_SIZE_MAX
+ * bytes would result. */
 bool siblings_write(struct siblings *siblings, const struct history *seen,
                     const struct dot *dot, uint64_t wall_s, bool is_deletion,
                     struct slice value);
-/* Takes in what another replica has. False: it would be more than KVSTORE_SIBLINGS_MAX versions or KVSTORE_STATE_SIZE_MAX bytes; nothing
- * is changed. */
+/* Merges another replica's content. False, unchanged, if more than KVSTORE_SIBLINGS_MAX versions or
+ * KVSTORE_STATE_SIZE_MAX bytes would result. */
 bool siblings_merge(struct siblings *to, const struct siblings *from);
-size_t siblings_size(const struct siblings *siblings); /* bytes of values, versions and clock, about as in memory */
-/* How many bytes a write or a merge would add to that at most; 0: none. */
+/* Bytes of values, versions and clock, about as in memory. */
+size_t siblings_size(const struct siblings *siblings);
+/* Return the most bytes that a write or a merge would add; 0: none. */
 size_t siblings_write_growth(const struct siblings *siblings,
                              const struct history *seen, const struct dot *dot,
                              struct slice value);
@@ -45,10 +51,13 @@ size_t siblings_merge_growth(const struct siblings *to,
                              const struct siblings *from);
 bool siblings_equal(const struct siblings *left, const struct siblings *right);
 uint32_t siblings_live(const struct siblings *siblings); /* versions that are values */
-uint64_t siblings_deleted_at(const struct siblings *siblings); /* seconds: of the latest deletion; 0: it has a value, or nothing */
+/* Seconds: of the latest deletion; 0: it has a value, or nothing. */
+uint64_t siblings_deleted_at(const struct siblings *siblings);
 
-void siblings_put(const struct siblings *siblings, struct buf *buf); /* as bytes, equal for equal ones: docs/protocol/store.md */
-/* False: malformed, beyond a limit, or a value does not have its hash; then *siblings is empty. siblings: initialised, replaced. */
+/* As bytes, equal for equal content: docs/protocol/store.md. */
+void siblings_put(const struct siblings *siblings, struct buf *buf);
+/* False, with *siblings empty: malformed, beyond a limit, or a wrong hash of a value. siblings:
+ * initialised, replaced. */
 bool siblings_get(struct slice bytes, struct siblings *siblings);
 
 #endif
