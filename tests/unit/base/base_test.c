@@ -1,4 +1,4 @@
-/* Laws of the base: order of maps and timers, cursors at their end, hashes that agree with the JVM. */
+/* Tests the base: order of maps and timers, ends of cursors, hashes that agree with the JVM. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@
 static void hashes_agree_with_the_jvm(void **state)
 {
     (void)state;
-    /* Vectors of Java: "entity-1".hashCode() and friends. */
+    /* Results of Java: "entity-1".hashCode() and others. */
     assert_int_equal(hash_java(slice_text("entity-1")), -2102100793);
     assert_int_equal(hash_shard(slice_text("entity-1"), 1000), 793);
     assert_int_equal(hash_shard(slice_text("a"), 1000), 97);
@@ -40,7 +40,8 @@ static void hashes_agree_with_the_jvm(void **state)
                      (int32_t)(31u * 0xd834u + 0xdd1eu));
 }
 
-/* The reference's table: entity, hash, shard of 10, 100 and 1000. A hash of -2^31 stays negative, and so does its shard. */
+/* Akka's results: entity, hash, shard of 10, 100 and 1000. A hash of -2^31 stays negative, and so
+ * does its shard. */
 static void shards_agree_with_the_reference(void **state)
 {
     static const struct {
@@ -79,7 +80,8 @@ static void shards_agree_with_the_reference(void **state)
     }
 }
 
-/* Texts of all lengths, with a character of two bytes at each place or none: as if they were read one by one. */
+/* Texts of all lengths, with a two-byte character at each place or none, hash as if read one
+ * character at a time. */
 static void a_hash_does_not_depend_on_how_much_is_read_at_once(void **state)
 {
     struct rng rng;
@@ -300,7 +302,7 @@ static void an_outbox_gives_back_what_it_was_given(void **state)
     outbox_fini(&outbox);
 }
 
-/* What goes to many is kept once, and given to each. */
+/* A payload for several receivers is stored once and returned for each. */
 static void an_outbox_keeps_a_payload_once(void **state)
 {
     struct outbox outbox = { 0 };
@@ -332,7 +334,7 @@ static void an_outbox_keeps_a_payload_once(void **state)
     outbox_fini(&outbox);
 }
 
-static void an_outbox_says_to_whom_the_next_ones_go(void **state)
+static void an_outbox_names_the_receivers_of_the_next_messages(void **state)
 {
     struct outbox outbox = { 0 };
     struct outbound message = { .stream = STREAM_CONTROL };
@@ -436,7 +438,7 @@ static void a_value_stays_one_value(void **state)
     assert_text("as it is a=b c", "%s", "as it is a=b c");
 }
 
-static void a_line_is_made_as_printf_does(void **state)
+static void a_line_is_formatted_as_by_printf(void **state)
 {
     char expected[TRACE_TEXT_MAX];
     void *pointer = &expected;
@@ -456,7 +458,7 @@ static void a_line_is_made_as_printf_does(void **state)
     assert_text("wide x=w", "wide x=%ls", L"w"); /* left to printf */
 }
 
-static void a_line_is_cut_behind_a_value(void **state)
+static void a_line_is_cut_after_a_value(void **state)
 {
     char text[16];
 
@@ -548,8 +550,8 @@ static int order_of_number(const void *item, const void *key)
     return (left > right) - (left < right);
 }
 
-/* As a search from the start finds it, for every count up to ten and every key. */
-static void a_place_is_found_by_halves(void **state)
+/* Finds the same place as a linear search, for every count up to ten and every key. */
+static void bisection_finds_the_place(void **state)
 {
     VEC(uint32_t) numbers = { 0 };
     (void)state;
@@ -581,7 +583,7 @@ static int compare_keys(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Whatever the order was: equal ones stay in it. */
+/* Equal items keep their order, whatever the input. */
 static void sorting_is_stable(void **state)
 {
     struct numbered items[300];
@@ -609,8 +611,9 @@ static void sorting_is_stable(void **state)
     }
 }
 
-/* What java.util.zip.GZIPOutputStream of JDK 17 made of 100 times "akka": digests are over such bytes. */
-static void gzip_is_the_jdks(void **state)
+/* The output of java.util.zip.GZIPOutputStream of JDK 17 for 100 times "akka": digests cover such
+ * bytes. */
+static void gzip_output_equals_the_jdks(void **state)
 {
     static const uint8_t jdks[] = {
         0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0x4b,
@@ -636,15 +639,15 @@ static void gzip_is_the_jdks(void **state)
             gzip_inflate(&read, slice_of(packed.data, i), 400, &is_large));
         assert_false(is_large);
     }
-    buf_put_u8(&packed, 0); /* something behind it */
+    buf_put_u8(&packed, 0); /* a byte after the member */
     assert_false(gzip_inflate(&read, buf_slice(&packed), 400, &is_large));
     buf_fini(&bytes);
     buf_fini(&packed);
     buf_fini(&read);
 }
 
-/* Bytes of each size about a block's, as they are in the member, and read as any other. */
-static void gzip_may_hold_bytes_as_they_are(void **state)
+/* Sizes around a block's; the member holds the bytes unchanged and inflates as any other. */
+static void gzip_can_store_bytes_uncompressed(void **state)
 {
     static const size_t sizes[] = { 0, 1, 65534, 65535, 65536, 200000 };
     struct buf bytes = { 0 };
@@ -674,8 +677,8 @@ static void gzip_may_hold_bytes_as_they_are(void **state)
     buf_fini(&read);
 }
 
-/* What a member says of its size is a hint: it is wrong here, in both directions. */
-static void gzip_may_lie_about_its_size(void **state)
+/* A member's size is only a hint; here it is wrong in both directions. */
+static void a_wrong_size_in_a_gzip_member_is_harmless(void **state)
 {
     static const uint32_t said[] = { 0, 1, 399, 401, 20000, UINT32_MAX };
     struct buf bytes = { 0 };
@@ -726,7 +729,7 @@ static void every_error_code_has_a_text_of_its_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_place_is_found_by_halves),
+        cmocka_unit_test(bisection_finds_the_place),
         cmocka_unit_test(hashes_agree_with_the_jvm),
         cmocka_unit_test(shards_agree_with_the_reference),
         cmocka_unit_test(a_hash_does_not_depend_on_how_much_is_read_at_once),
@@ -738,20 +741,20 @@ int main(void)
         cmocka_unit_test(addresses_order_as_text_then_port),
         cmocka_unit_test(an_outbox_gives_back_what_it_was_given),
         cmocka_unit_test(an_outbox_keeps_a_payload_once),
-        cmocka_unit_test(an_outbox_says_to_whom_the_next_ones_go),
+        cmocka_unit_test(an_outbox_names_the_receivers_of_the_next_messages),
         cmocka_unit_test(refs_split_into_address_and_path),
         cmocka_unit_test(a_line_of_a_trace_is_cut),
         cmocka_unit_test(a_value_stays_one_value),
-        cmocka_unit_test(a_line_is_made_as_printf_does),
-        cmocka_unit_test(a_line_is_cut_behind_a_value),
+        cmocka_unit_test(a_line_is_formatted_as_by_printf),
+        cmocka_unit_test(a_line_is_cut_after_a_value),
         cmocka_unit_test(a_trace_is_bounded),
         cmocka_unit_test(probes_come_out_as_they_went_in),
         cmocka_unit_test(probes_are_bounded),
         cmocka_unit_test(sorting_is_stable),
         cmocka_unit_test(every_error_code_has_a_text_of_its_own),
-        cmocka_unit_test(gzip_is_the_jdks),
-        cmocka_unit_test(gzip_may_hold_bytes_as_they_are),
-        cmocka_unit_test(gzip_may_lie_about_its_size),
+        cmocka_unit_test(gzip_output_equals_the_jdks),
+        cmocka_unit_test(gzip_can_store_bytes_uncompressed),
+        cmocka_unit_test(a_wrong_size_in_a_gzip_member_is_harmless),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Members as cores keep them, against a list that is looked through. */
+/* Compares the members that a core keeps with a list that is searched linearly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #define MODEL_MAX 600
 #define STEPS 60000
 
-/* What there should be, in order of coming. */
+/* The expected members, in order of arrival. */
 struct model {
     struct node_id nodes[MODEL_MAX];
     uint8_t marks[MODEL_MAX];
@@ -78,7 +78,6 @@ static void go(struct kept *kept, struct model *model, uint32_t index)
     }
 }
 
-/* A list of the same members. */
 static void compare_again(const struct kept *kept, const struct model *model)
 {
     const struct kept_peer *peer;
@@ -90,7 +89,7 @@ static void compare_again(const struct kept *kept, const struct model *model)
     kept_fini(&again);
 }
 
-/* More come than go, then less, and so on: tables grow, holes come and are filled. */
+/* The number of members grows and falls in turn: tables grow, holes appear and are filled. */
 static void members_come_and_go_in_order(void **state)
 {
     static struct model model;
@@ -121,8 +120,8 @@ static void members_come_and_go_in_order(void **state)
     assert_null(kept_find(&kept, uid, NULL));
 }
 
-/* Nobody gives out the same uid at two addresses, but a hostile member may say so. */
-static void one_uid_at_two_addresses(void **state)
+/* Only a hostile member could announce one uid at two addresses. */
+static void one_uid_at_two_addresses_is_two_members(void **state)
 {
     struct peer first = peer_of(7, 1), second = peer_of(7, 2);
     struct kept kept = { 0 };
@@ -157,8 +156,8 @@ static void memory_for_each_is_bounded(void **state)
     kept_fini(&kept);
 }
 
-/* Another life of the same address has its own. */
-static void a_number_is_for_life(void **state)
+/* Another incarnation at the same address has its own number. */
+static void an_up_number_lasts_for_an_incarnation(void **state)
 {
     struct peer peer = peer_of(7, 1);
     struct kept_peer kept = { 0 };
@@ -184,9 +183,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_come_and_go_in_order),
-        cmocka_unit_test(one_uid_at_two_addresses),
+        cmocka_unit_test(one_uid_at_two_addresses_is_two_members),
         cmocka_unit_test(memory_for_each_is_bounded),
-        cmocka_unit_test(a_number_is_for_life),
+        cmocka_unit_test(an_up_number_lasts_for_an_incarnation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Settings: the reference block as it stands, the grammar, every kind of error
- * with its place, overrides, round trips. */
+/* Tests settings: Akka's reference block, the grammar, every kind of error with its place,
+ * overrides, round trips. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 static struct config_problem problem;
 
-/* A finished configuration of a text. */
+/* Returns the finished configuration of a text. */
 static struct config *read_all(const char *text)
 {
     struct config *config = config_new();
@@ -29,7 +29,7 @@ static struct config *read_all(const char *text)
     return config;
 }
 
-/* A text that must be refused, by reading or by finishing. */
+/* Expects that reading or finishing refuses a text. */
 static void refused(const char *text, uint32_t line, uint32_t column,
                     const char *words)
 {
@@ -60,7 +60,7 @@ static char *file_text(const char *path)
     return text;
 }
 
-/* What behaviour.md's table of defaults says. */
+/* Expects the defaults of Akka's reference.conf. */
 static void assert_defaults(const struct config *c)
 {
 #define KEY(name) "cluster.sharding." name
@@ -126,7 +126,7 @@ static void assert_defaults(const struct config *c)
     assert_int_equal(config_list(c, KEY("healthcheck.names")), 0);
 }
 
-static void nothing_set_means_the_reference(void **state)
+static void unset_keys_have_akkas_defaults(void **state)
 {
     struct config *config = read_all("");
     uint32_t at = 0;
@@ -171,14 +171,14 @@ static void the_reference_block_pastes_in_unchanged(void **state)
     free(text);
 }
 
-static void a_pasted_block_takes_what_it_refers_to(void **state)
+static void a_pasted_block_resolves_its_references(void **state)
 {
     char *block = file_text(REFERENCE_CONF);
     char *text = calloc(1, 1 << 20);
     struct config *config;
     (void)state;
 
-    /* In any order: references are filled in at the end. */
+    /* In any order: references are resolved at the end. */
     snprintf(text, 1 << 20,
              "akka.cluster.singleton.hand-over-retry-interval = 3 s\n%s\n"
              "akka.cluster.distributed-data { gossip-interval = 7s, "
@@ -230,7 +230,7 @@ static void ineffective_keys_are_named(void **state)
     assert_true(config_next_ineffective(config, &at, &setting));
     assert_string_equal(setting.key, "actor.serializers.mine");
     assert_true(setting.is_foreign);
-    assert_false(setting.is_default); /* which nobody knows */
+    assert_false(setting.is_default); /* the default is unknown here */
     assert_false(config_next_ineffective(config, &at, &setting));
     config_free(config);
     config = read_all("akka." SHARDS "distributed-data.role = other");
@@ -239,7 +239,7 @@ static void ineffective_keys_are_named(void **state)
     assert_string_equal(setting.key, "cluster.sharding.distributed-data.role");
     assert_false(setting.is_default);
     config_free(config);
-    /* Its durable keys lie where the others do. */
+    /* Sharding's durable keys use the general directory. */
     config = read_all("akka." SHARDS "distributed-data.durable { keys = [a]\n"
                       "lmdb { dir = d, map-size = 2 MiB, write-behind-interval = 1 s }\n"
                       "pruning-marker-time-to-live = 1 h, store-actor-class = mine }");
@@ -258,7 +258,7 @@ static void ineffective_keys_are_named(void **state)
     }
     assert_false(config_next_ineffective(config, &at, &setting));
     config_free(config);
-    /* Of the strategies, only the one in use. */
+    /* Only keys of the strategy in use have an effect. */
     config = read_all("akka.cluster.sharding.passivation { strategy = a\n"
                       "a.idle-entity.timeout = 1 s\n"
                       "ab.idle-entity.timeout = 1 s }");
@@ -270,7 +270,7 @@ static void ineffective_keys_are_named(void **state)
     config_free(config);
 }
 
-static void prefixes_are_one(void **state)
+static void the_three_prefixes_are_equal(void **state)
 {
     struct config *config = read_all("akka.cluster.sharding.role = a\n"
                                      "pekko { cluster.sharding.role = b }\n"
@@ -282,7 +282,7 @@ static void prefixes_are_one(void **state)
     assert_string_equal(config_text(config, "log.level"), "debug");
     assert_string_equal(config_text(config, "log.member"), "debug");
     config_free(config);
-    /* The reference's name of the level. */
+    /* Akka's name of the level. */
     config = read_all("akka.loglevel = \"WARNING\"");
     assert_string_equal(config_text(config, "log.level"), "warning");
     assert_string_equal(config_text(config, "log.member"), "warning");
@@ -329,7 +329,7 @@ static void the_grammar_is_understood(void **state)
     config_free(c);
 }
 
-/* As one item after the other is set in the reference: -Dakka.cluster.seed-nodes.0=... */
+/* Akka's users set one item after the other: -Dakka.cluster.seed-nodes.0=... */
 static void numbers_make_a_list(void **state)
 {
     struct config *c = read_all(
@@ -479,7 +479,7 @@ static void wrong_keys_are_refused_with_the_nearest(void **state)
             3, 1, "unknown key akka.cluster.sharding.distributed-data.use-lease");
 }
 
-/* Every key of the reference is known by name: beside them nothing passes. */
+/* Every key of Akka is known by name, so any other name in its sections is an error. */
 static void slips_in_foreign_sections_are_refused(void **state)
 {
     (void)state;
@@ -533,7 +533,7 @@ static void slips_in_foreign_sections_are_refused(void **state)
     refused("akka.cluster.sharding.frobnicate = 1", 1, 1, "remove it");
 }
 
-/* What the reference's users name themselves, and copies of sections. */
+/* Names that Akka's users choose, and copies of sections. */
 static void names_of_the_user_are_accepted(void **state)
 {
     struct config *config = read_all(
@@ -649,7 +649,7 @@ static void wrong_texts_are_refused_with_the_place(void **state)
     refused("include url(\"x\")", 1, 8, "include wants");
 }
 
-static void what_is_too_much_is_refused(void **state)
+static void too_large_texts_are_refused(void **state)
 {
     struct buf buf = {0};
     char line[64];
@@ -675,7 +675,7 @@ static void what_is_too_much_is_refused(void **state)
     memset(&problem, 0, sizeof problem);
     refused((char *)buf.data, CONFIG_KEYS_MAX + 1, 14, "more than 4096 keys, ");
     buf_clear(&buf);
-    /* Each doubles the one before it. */
+    /* Each doubles the previous one. */
     buf_put_text(&buf, "app.k0 = [1, 2, 3, 4]\n");
     for (int i = 1; i < 30; i++) {
         snprintf(line, sizeof line, "app.k%d = ${app.k%d} ${app.k%d}\n", i,
@@ -763,8 +763,8 @@ static void the_environment_overrides(void **state)
     config_free(config);
 }
 
-/* A pattern is no name of a variable: the section is one. */
-static void the_environment_has_sections_of_names(void **state)
+/* A pattern cannot be a variable's name, but its section can. */
+static void the_environment_sets_sections_with_users_names(void **state)
 {
     static const char section[] =
         "cluster.distributed-data.expire-keys-after-inactivity";
@@ -846,7 +846,7 @@ static void wrong_overrides_are_refused(void **state)
     config_free(config);
 }
 
-/* The name says what to include; the source is what included it. */
+/* The name selects the text; `from` is the text that included it. */
 static bool include(void *user, const char *name, const char *from,
                     struct slice *text)
 {
@@ -936,7 +936,7 @@ static void includes_are_read_where_they_stand(void **state)
     }
 }
 
-static void what_is_written_reads_back(void **state)
+static void a_written_configuration_reads_back(void **state)
 {
     static const char *const variables[] = {"SHERD__LOG__REGION=debug", NULL};
     struct config *first = config_new();
@@ -994,11 +994,11 @@ static void every_row_has_its_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_set_means_the_reference),
+        cmocka_unit_test(unset_keys_have_akkas_defaults),
         cmocka_unit_test(the_reference_block_pastes_in_unchanged),
-        cmocka_unit_test(a_pasted_block_takes_what_it_refers_to),
+        cmocka_unit_test(a_pasted_block_resolves_its_references),
         cmocka_unit_test(ineffective_keys_are_named),
-        cmocka_unit_test(prefixes_are_one),
+        cmocka_unit_test(the_three_prefixes_are_equal),
         cmocka_unit_test(the_grammar_is_understood),
         cmocka_unit_test(numbers_make_a_list),
         cmocka_unit_test(later_wins_and_sections_merge),
@@ -1008,12 +1008,12 @@ int main(void)
         cmocka_unit_test(names_of_the_user_are_accepted),
         cmocka_unit_test(wrong_values_are_refused_with_the_type),
         cmocka_unit_test(wrong_texts_are_refused_with_the_place),
-        cmocka_unit_test(what_is_too_much_is_refused),
+        cmocka_unit_test(too_large_texts_are_refused),
         cmocka_unit_test(the_environment_overrides),
-        cmocka_unit_test(the_environment_has_sections_of_names),
+        cmocka_unit_test(the_environment_sets_sections_with_users_names),
         cmocka_unit_test(wrong_overrides_are_refused),
         cmocka_unit_test(includes_are_read_where_they_stand),
-        cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(a_written_configuration_reads_back),
         cmocka_unit_test(every_row_has_its_line),
     };
 

@@ -1,4 +1,4 @@
-/* The limits of settings: at each, and one above. */
+/* Tests the limits of settings: at each, and one above. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,7 +102,7 @@ static void overrides_have_a_limit(void **state)
     assert_non_null(strstr(problem.text, "more than 4096 keys set by"));
 }
 
-/* Two for each item of a list; what else stands in the text takes a few. */
+/* Each item of a list needs two; the rest of the text takes a few. */
 static void values_have_a_limit(void **state)
 {
     struct buf buf = { 0 };
@@ -121,7 +121,7 @@ static void values_have_a_limit(void **state)
     buf_fini(&buf);
 }
 
-/* Read from its far end: what is known is not looked up again. */
+/* Read from its far end: resolved values are not looked up again. */
 static void chains_have_a_limit(void **state)
 {
     struct buf buf = { 0 };
@@ -141,7 +141,7 @@ static void chains_have_a_limit(void **state)
     buf_fini(&buf);
 }
 
-/* Long texts joined: few keys and values, much memory. */
+/* Long joined texts: few keys and values, much memory. */
 static void memory_has_a_limit(void **state)
 {
     struct buf buf = { 0 };

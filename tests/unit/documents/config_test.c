@@ -1,9 +1,11 @@
-/* Compares docs/guide/configuration.md with the table of keys (src/config): each key that has an effect has a row with its
- * type, choices, default and meaning, and each key without effect matches a pattern of the last table.
+/* Compares docs/guide/configuration.md with the table of keys (src/config).
+ * Each key with an effect has a row with its type, choices, default and meaning. Each key without
+ * effect matches a pattern of the last table.
  *
- * A key in the document may have one list in braces, `a.{b,c}.d`; then the defaults stand in the same order, or one stands
- * for all, and the cells of types and meanings have those of each key. `*` is one name and a last `**` is any rest. A row that
- * describes many keys by a star has no default of its own; the row of one key comes before it. */
+ * A key in the document may have one list in braces, `a.{b,c}.d`. Then defaults stand in the same
+ * order, or one stands for all; the cells of types and meanings contain those of each key. `*` is
+ * one name and a last `**` is any rest. A row with a star for many keys has no default; the row of
+ * a single key comes before it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -45,7 +47,7 @@ static const char *begin(struct slice text)
     return (const char *)text.data;
 }
 
-/* The cells of "| a | b |". */
+/* Cuts the cells of "| a | b |". */
 static void cut_cells(struct row *row, const char *line, const char *end)
 {
     const char *at = line + 2;
@@ -60,10 +62,10 @@ static void cut_cells(struct row *row, const char *line, const char *end)
         at = bar + 3;
     }
     row->cells[KEY] = slice_of(row->cells[KEY].data + 1,
-                               row->cells[KEY].size - 2); /* the back-ticks */
+                               row->cells[KEY].size - 2); /* without the back-ticks */
 }
 
-/* Reads the rows that begin with a key, from the section with this heading. */
+/* Reads the rows that begin with a key, in the section with this heading. */
 static void read_rows(struct rows *rows, const char *heading)
 {
     const char *line = strstr(document, heading);
@@ -87,7 +89,7 @@ static void read_rows(struct rows *rows, const char *heading)
 
 #define PATTERN_MAX 512
 
-/* The pattern with this number of those that a list in braces stands for; false: there are not so many. */
+/* Expands a pattern's list in braces to its item with this number; false if there are fewer. */
 static bool expand(struct slice pattern, uint32_t number, char *text)
 {
     const char *end = begin(pattern) + pattern.size;
@@ -111,7 +113,7 @@ static bool expand(struct slice pattern, uint32_t number, char *text)
     return true;
 }
 
-/* Does it match by its stars? */
+/* Does the key match the pattern's stars? */
 static bool matches(const char *pattern, const char *key)
 {
     for (; *pattern && *key; pattern++) {
@@ -125,7 +127,8 @@ static bool matches(const char *pattern, const char *key)
     return !*pattern && !*key;
 }
 
-/* The row that names the key, else the first that matches it; at: which name of its list. */
+/* Returns the row that names the key, else the first that matches it; at: index of the name in its
+ * list. */
 static struct row *find_row(struct rows *rows, const char *key, uint32_t *at,
                             bool *is_exact)
 {
@@ -185,7 +188,7 @@ static void check_type(const struct row *row, const struct config_row *key)
     buf_fini(&type);
 }
 
-/* The default with this number in a cell that has some, "`a`, empty, `b`", or its only one. */
+/* Returns the default with this number in a cell of several, "`a`, empty, `b`", or the only one. */
 static struct slice default_at(struct slice cell, uint32_t number)
 {
     const char *at = begin(cell), *end = at + cell.size;

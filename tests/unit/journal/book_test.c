@@ -1,4 +1,4 @@
-/* The rules of a store, and its changes: listed, taken back, made once more. */
+/* Tests the rules of a store, and its changes: listed, undone, repeated. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,7 +92,7 @@ static void assert_events(const struct book *book, const char *id,
     assert_int_equal(book_record(book, key, count + 1).size, 0);
 }
 
-/* Everything that two books hold is equal. */
+/* Expects equal content of two books. */
 static void assert_same(const struct book *left, const struct book *right)
 {
     uint32_t at_left = 0;
@@ -196,9 +196,9 @@ static void numbers_leave_no_gap_and_are_taken_once(void **state)
     book_free(book);
 }
 
-/* Half of it is there: the rest is added. All of it is there: a fence that came
- * later does not refuse it. */
-static void a_repetition_counts_what_is_there(void **state)
+/* A repetition adds the missing half. If all records are stored, a later fence does not refuse
+ * it. */
+static void a_repetition_counts_stored_records(void **state)
 {
     struct book *book = book_new("c");
     (void)state;
@@ -261,7 +261,7 @@ static void refused_writes_change_nothing(void **state)
     book_free(book);
 }
 
-/* One more record, and of those before it only the last `kept` stay. */
+/* Appends one record, and keeps only the last `kept` before it. */
 static void append_and_cut(struct book *book, const char *shard,
                            struct fence fence, const char *id, uint64_t kept)
 {
@@ -274,7 +274,7 @@ static void append_and_cut(struct book *book, const char *shard,
     journal_request_free(request);
 }
 
-/* A few random requests; some are refused. */
+/* Writes a few random requests; some are refused. */
 static void write_some(struct book *book, struct rng *rng)
 {
     for (uint64_t i = 1 + rng_below(rng, 6); i-- > 0;) {
@@ -295,7 +295,7 @@ static void write_some(struct book *book, struct rng *rng)
     }
 }
 
-static void changes_are_taken_back_or_made_once_more(void **state)
+static void changes_are_undone_or_repeated(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
@@ -317,7 +317,7 @@ static void changes_are_taken_back_or_made_once_more(void **state)
             assert_same(book, copy);
         }
         assert_true(book_change_count(copy) > 0);
-        book_undo(copy); /* all the way to an empty one */
+        book_undo(copy); /* back to an empty book */
         book_free(book);
         book = book_new("c");
         assert_same(book, copy);
@@ -380,10 +380,10 @@ int main(void)
         cmocka_unit_test(a_book_keeps_events_in_order),
         cmocka_unit_test(a_stale_fence_writes_nothing),
         cmocka_unit_test(numbers_leave_no_gap_and_are_taken_once),
-        cmocka_unit_test(a_repetition_counts_what_is_there),
+        cmocka_unit_test(a_repetition_counts_stored_records),
         cmocka_unit_test(terms_and_epochs_are_counted),
         cmocka_unit_test(refused_writes_change_nothing),
-        cmocka_unit_test(changes_are_taken_back_or_made_once_more),
+        cmocka_unit_test(changes_are_undone_or_repeated),
         cmocka_unit_test(a_change_that_cannot_follow_is_refused),
     };
 

@@ -1,8 +1,7 @@
-/* The journal when things go wrong: failed and unknown commits, fences,
- * damaged records. */
+/* Tests the journal's failures: failed and unknown commits, fences, damaged records. */
 #include "lane.h"
 
-/* The next request, answered as a whole with this result. */
+/* Answers the whole next request with this result. */
 static void answer(struct lane *lane, enum backend_result result)
 {
     struct journal_request *request =
@@ -14,7 +13,7 @@ static void answer(struct lane *lane, enum backend_result result)
     lane_drain(lane);
 }
 
-static void a_failed_commit_fails_its_entities_and_what_they_wrote_since(
+static void a_failed_commit_fails_its_entities_and_their_later_events(
     void **state)
 {
     struct journal_request *commit;
@@ -26,7 +25,7 @@ static void a_failed_commit_fails_its_entities_and_what_they_wrote_since(
     lane_ready(&lane, 2, "s", "y");
     lane_append(&lane, 1, "a");
     commit = journal_take_request(lane.journal, lane.now);
-    lane_append(&lane, 1, "b"); /* dies with a */
+    lane_append(&lane, 1, "b"); /* fails together with a */
     lane_append(&lane, 2, "c");
     backend_settle(commit, BACKEND_FAILED, "disk full");
     journal_reply(lane.journal, lane.now, commit);
@@ -47,7 +46,7 @@ static void a_failed_commit_fails_its_entities_and_what_they_wrote_since(
     lane_close(&lane);
 }
 
-/* unknown-outcome: nothing else is written or answered before the outcome is known. */
+/* Invariant unknown-outcome: nothing else is written or answered before the outcome is known. */
 static void an_unknown_outcome_is_read_back(void **state)
 {
     for (int stored = 0; stored < 2; stored++) {
@@ -77,7 +76,7 @@ static void an_unknown_outcome_is_read_back(void **state)
         assert_true(lane.durable == 0);
         assert_true(journal_deadline(lane.journal) > lane.now);
         lane.now = journal_deadline(lane.journal);
-        answer(&lane, BACKEND_UNKNOWN); /* still not known */
+        answer(&lane, BACKEND_UNKNOWN); /* still unknown */
         assert_null(journal_take_request(lane.journal, lane.now));
         lane.now = journal_deadline(lane.journal);
         lane_settle(&lane);
@@ -120,7 +119,7 @@ static void a_higher_fence_ends_the_shard_here_and_no_other(void **state)
     lane_append(&old, 2, "still fine");
     lane_settle(&old);
     assert_true(old.durable == 4);
-    /* The shard comes back, with a higher fence. */
+    /* The shard returns with a higher fence. */
     journal_forget(old.journal, 1);
     journal_release(old.journal, slice_text("T"), slice_text("s"));
     lane_claim(&old, "s", 2, 1);
@@ -145,7 +144,7 @@ static void a_stale_claim_is_refused(void **state)
     lane_replay(&lane, 1, "s", "x");
     lane_settle(&lane);
     lane_said(&lane, "failed(1,fenced) fenced(s,5.5) ");
-    /* Without a coordinator's term the store gives the next epoch. */
+    /* Under a coordinator without terms the store gives the next epoch. */
     journal_forget(lane.journal, 1);
     journal_release(lane.journal, slice_text("T"), slice_text("s"));
     journal_claim_next(lane.journal, slice_text("T"), slice_text("s"));
@@ -175,7 +174,7 @@ static void a_failed_claim_is_tried_again(void **state)
     lane_close(&lane);
 }
 
-/* The owner's own raise waits for its commit and takes its entities along. */
+/* The owner's own raise waits for its commit and keeps its entities. */
 static void a_raised_fence_keeps_the_entities(void **state)
 {
     struct journal_request *commit;
@@ -204,7 +203,7 @@ static void a_raised_fence_keeps_the_entities(void **state)
     lane_close(&lane);
 }
 
-/* A chunk with one record changed; the other entity is not touched. */
+/* Changes one record of a chunk; the other entity is not affected. */
 static void damage(struct lane *lane, int kind, const char *said)
 {
     struct journal_request *request;
@@ -259,7 +258,7 @@ static void a_claim_is_answered_again(void **state)
     lane_settle(&lane);
     lane_said(&lane, "claimed(s,1.2) ");
     lane_claim(&lane, "s", 1, 2);
-    lane_claim(&lane, "s", 1, 1); /* a late order */
+    lane_claim(&lane, "s", 1, 1); /* a late directive */
     lane_settle(&lane);
     lane_said(&lane, "claimed(s,1.2) ");
     journal_claim_next(lane.journal, slice_text("T"), slice_text("s"));
@@ -297,7 +296,7 @@ static void late_replies_are_ignored(void **state)
     lane_close(&lane);
 }
 
-static void a_journal_ends_with_work_on_its_way(void **state)
+static void a_journal_can_be_freed_with_pending_work(void **state)
 {
     struct journal_request *commit;
     struct lane lane;
@@ -320,7 +319,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
-            a_failed_commit_fails_its_entities_and_what_they_wrote_since),
+            a_failed_commit_fails_its_entities_and_their_later_events),
         cmocka_unit_test(an_unknown_outcome_is_read_back),
         cmocka_unit_test(a_higher_fence_ends_the_shard_here_and_no_other),
         cmocka_unit_test(a_stale_claim_is_refused),
@@ -329,7 +328,7 @@ int main(void)
         cmocka_unit_test(a_damaged_record_stops_its_entity_only),
         cmocka_unit_test(a_claim_is_answered_again),
         cmocka_unit_test(late_replies_are_ignored),
-        cmocka_unit_test(a_journal_ends_with_work_on_its_way),
+        cmocka_unit_test(a_journal_can_be_freed_with_pending_work),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The journal when all goes well: groups, positions, limits, recoveries. */
+/* Tests the journal without failures: groups, positions, limits, recoveries. */
 #include "lane.h"
 
 #include "base/limits.h"
@@ -20,7 +20,7 @@ static void an_entity_is_claimed_recovered_and_written(void **state)
     assert_true(lane.durable == 2);
     assert_true(journal_seq(lane.journal, 100) == 2);
     lane_said(&lane, "");
-    /* Started again, it reads what it wrote. */
+    /* After a restart it reads its own events. */
     journal_forget(lane.journal, 100);
     lane_replay(&lane, 101, "7", "x");
     lane_settle(&lane);
@@ -31,7 +31,7 @@ static void an_entity_is_claimed_recovered_and_written(void **state)
     lane_close(&lane);
 }
 
-/* Else an owner before us could still write what we do not read. */
+/* Otherwise an earlier owner could write events that this one does not read. */
 static void nothing_is_read_before_the_claim(void **state)
 {
     struct journal_request *claim;
@@ -93,7 +93,7 @@ static uint64_t base(struct lane *lane, uint64_t handle, const char *text)
                           slice_text(text));
 }
 
-/* Numbers of the first and the last record that are stored, and how many there are, as a text. */
+/* Returns the numbers of the first and the last stored record, and their count, as a text. */
 static const char *rows(struct lane *lane, const char *id)
 {
     static char text[64];
@@ -112,7 +112,7 @@ static const char *rows(struct lane *lane, const char *id)
     return text;
 }
 
-/* Behaviour 19.5. */
+/* The commit of a base also deletes earlier records (docs/protocol/journal.md). */
 static void a_base_deletes_what_it_replaces(void **state)
 {
     struct lane lane;
@@ -145,7 +145,8 @@ static void a_base_deletes_what_it_replaces(void **state)
     }
 }
 
-/* An owner that was stopped in the midst of its replay reads what a newer one has written meanwhile, and is no sooner wrong than fenced. */
+/* An owner that pauses during its replay reads the records that a newer owner wrote meanwhile; its
+ * events stay valid until it is fenced. */
 static void a_base_is_replaced_while_it_is_read(void **state)
 {
     struct journal_request *request;
@@ -183,8 +184,8 @@ static void a_base_is_replaced_while_it_is_read(void **state)
     lane_close(&lane);
 }
 
-/* A base that is gone, though the last record names it, is damage. */
-static void a_base_that_is_missing_is_found(void **state)
+/* A missing base that the last record names is damage. */
+static void a_missing_base_is_damage(void **state)
 {
     struct journal_status status;
     struct journal_request *request;
@@ -198,7 +199,7 @@ static void a_base_that_is_missing_is_found(void **state)
     lane_settle(&lane);
     assert_true(lane_append(&lane, 1, "b") != POSITION_NEVER);
     request = journal_take_request(lane.journal, lane.now);
-    request->entities.items[0].cut = 2; /* no lane asks for that */
+    request->entities.items[0].cut = 2; /* no lane requests this */
     lane_answer(&lane, request);
     lane_settle(&lane);
     journal_forget(lane.journal, 1);
@@ -210,7 +211,8 @@ static void a_base_that_is_missing_is_found(void **state)
     lane_close(&lane);
 }
 
-/* A shard's own stream is read from its newest base on, however long it is; an entity of any id is another stream. */
+/* A shard's own stream is read from its newest base on, however long it is; no entity's id names
+ * that stream. */
 static void a_stream_is_read_from_its_base_on(void **state)
 {
     struct journal_request *request;
@@ -243,14 +245,14 @@ static void a_stream_is_read_from_its_base_on(void **state)
                      "recovered(4,5) ");
     assert_true(lane_append(&lane, 4, "more") != POSITION_NEVER);
     lane_settle(&lane);
-    lane_replay(&lane, 4, "7", ""); /* again, without an end between */
+    lane_replay(&lane, 4, "7", ""); /* again, without a stop in between */
     lane_settle(&lane);
     lane_said(&lane, "event(4,3,base) event(4,4,part) event(4,5,after) "
                      "event(4,6,more) recovered(4,6) ");
     lane_close(&lane);
 }
 
-/* What a chunk takes is measured: the newest counts an eighth. */
+/* The time to read a chunk is measured; the newest measurement counts an eighth. */
 static void reading_is_measured(void **state)
 {
     struct journal_status status;
@@ -274,7 +276,7 @@ static void reading_is_measured(void **state)
     lane_close(&lane);
 }
 
-/* Appends events of so many bytes while there is room, at most `most`; returns how many. */
+/* Appends events of this size while there is room, at most `most`; returns their number. */
 static uint32_t fill(struct lane *lane, uint64_t handle, size_t size,
                      uint32_t most)
 {
@@ -290,7 +292,7 @@ static uint32_t fill(struct lane *lane, uint64_t handle, size_t size,
     return count;
 }
 
-/* A lane with so many entities, 1 and up. */
+/* Opens a lane with entities 1 to count. */
 static void open_with_entities(struct lane *lane, const char *name,
                                uint64_t count)
 {
@@ -327,7 +329,7 @@ static void events_of_an_entity_and_of_a_lane_are_bounded(void **state)
 static void bytes_of_an_entity_and_of_a_lane_are_bounded(void **state)
 {
     enum {
-        SIZE = JOURNAL_ENTITY_BYTES_MAX / 8, /* with what a record adds, eight are above the limit */
+        SIZE = JOURNAL_ENTITY_BYTES_MAX / 8, /* with a record's overhead, eight exceed the limit */
         COUNT = JOURNAL_LANE_BYTES_MAX / JOURNAL_ENTITY_BYTES_MAX + 1
     };
     struct lane lane;
@@ -368,8 +370,7 @@ static void an_event_at_the_limit_is_stored_and_one_above_is_not(void **state)
     mem_free(event);
 }
 
-/* 2,500 events come in three chunks, each asked for when the last one was
- * handed out. */
+/* 2,500 events come in three chunks; each is requested after the previous one was handed out. */
 static void a_long_recovery_comes_in_chunks(void **state)
 {
     struct journal_request *request;
@@ -469,7 +470,7 @@ static void few_recover_at_a_time_and_in_order(void **state)
     journal_status(lane.journal, &status);
     assert_int_equal(status.replays_running, MAX);
     assert_int_equal(status.replays_waiting, 2);
-    journal_forget(lane.journal, MAX + 1); /* its place in the queue is passed over */
+    journal_forget(lane.journal, MAX + 1); /* its place in the queue is skipped */
     for (uint32_t i = 0; i < MAX; i++) {
         lane_answer(&lane, out[i]);
     }
@@ -491,7 +492,7 @@ static void a_recovery_waits_for_the_entitys_own_events(void **state)
     lane_append(&lane, 1, "a");
     commit = journal_take_request(lane.journal, lane.now);
     lane_append(&lane, 1, "b");
-    /* Forgotten and started under another handle, while a is out and b waits. */
+    /* The entity is forgotten and restarted under another handle while a is out and b waits. */
     journal_forget(lane.journal, 1);
     lane_replay(&lane, 2, "s", "x");
     assert_null(journal_take_request(lane.journal, lane.now));
@@ -551,7 +552,7 @@ int main(void)
         cmocka_unit_test(a_stream_is_read_from_its_base_on),
         cmocka_unit_test(a_base_deletes_what_it_replaces),
         cmocka_unit_test(a_base_is_replaced_while_it_is_read),
-        cmocka_unit_test(a_base_that_is_missing_is_found),
+        cmocka_unit_test(a_missing_base_is_damage),
         cmocka_unit_test(reading_is_measured),
     };
 

@@ -1,5 +1,5 @@
-/* A lane for the journal's tests: a journal on a memory store, its requests
- * run at once, and what its news said. */
+/* Provides a lane for the journal's tests: a journal on a memory store, whose requests run
+ * immediately, and its news as text. */
 #ifndef SHERD_TESTS_LANE_H
 #define SHERD_TESTS_LANE_H
 
@@ -21,7 +21,7 @@ struct lane {
     void *store;
     uint64_t now;
     uint64_t durable;
-    char log[4096]; /* one word for each piece of news but DURABLE */
+    char log[4096]; /* one word for each piece of news except DURABLE */
 };
 
 static inline void lane_open(struct lane *lane, const char *name)
@@ -100,7 +100,7 @@ static inline void lane_run(struct lane *lane, struct journal_request *request)
         backend_memory.write(lane->store, &request, 1);
 }
 
-/* Runs it and gives it back. */
+/* Runs the request and replies with it. */
 static inline void lane_answer(struct lane *lane, struct journal_request *request)
 {
     lane_run(lane, request);
@@ -119,7 +119,7 @@ static inline void lane_settle(struct lane *lane)
     }
 }
 
-/* Compares what the news said since the last time, and forgets it. */
+/* Compares the news since the last call, and clears them. */
 #define lane_said(lane, words)                    \
     do {                                          \
         assert_string_equal((lane)->log, words);  \
@@ -146,7 +146,7 @@ static inline uint64_t lane_append(struct lane *lane, uint64_t handle,
     return journal_append(lane->journal, handle, 1, slice_text(event));
 }
 
-/* A shard claimed and an entity of it recovered; the log is empty. */
+/* Claims a shard and recovers an entity; the log is empty afterwards. */
 static inline void lane_ready(struct lane *lane, uint64_t handle,
                               const char *shard, const char *id)
 {

@@ -1,4 +1,4 @@
-/* Records: what goes in comes out, and no single flipped bit goes unseen. */
+/* Tests records: a round trip keeps them, and any single flipped bit is detected. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* A broker whose key belongs to a replica that does not see itself as one: an impostor stands in for that one's broker. */
+/* Tests a broker whose key belongs to a replica that does not see itself as one. An impostor
+ * replaces that replica's broker. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,12 +19,12 @@
 #define HOLDER 0
 #define IMPOSTOR 1
 
-/* What the test's actors leave: one simulation, one thread. */
+/* State of the test's actors: one simulation, one thread. */
 static struct sherd_sim *sim;
 static struct sherd_ref holder;
-static uint64_t keys;        /* that the holder has */
-static uint32_t says;        /* the impostor, to a write */
-static uint32_t was_sent;    /* writes to it */
+static uint64_t keys;        /* of the holder */
+static uint32_t says;        /* the impostor's answer to a write */
+static uint32_t was_sent;    /* writes to the impostor */
 static uint32_t told;        /* the holder's last answer to a write */
 static const char *key;
 
@@ -38,7 +39,7 @@ static enum sherd_next open_store(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-/* Tells its ref where brokers tell theirs. */
+/* Publishes its ref as brokers do. */
 static enum sherd_next impostor(struct sherd_ctx *ctx, void *self,
                                 const struct sherd_msg *msg)
 {
@@ -116,7 +117,7 @@ static uint64_t count(void)
     return keys;
 }
 
-/* One that the impostor's node has to keep. */
+/* Writes a key that the impostor's node must keep. */
 static void give_a_key(void)
 {
     static char text[16];
@@ -124,7 +125,7 @@ static void give_a_key(void)
     key = text;
     for (uint32_t i = 0; told != KVSTORE_ASTRAY; i++) {
         assert_true(i < 100);
-        (void)snprintf(text, sizeof text, "k%u", i); /* fits */
+        (void)snprintf(text, sizeof text, "k%u", i);
         spawn(IMPOSTOR, write_key);
     }
 }

@@ -1,4 +1,5 @@
-/* The store on whole nodes under a virtual clock: calls, levels, siblings, repair, members that come and go, refusals. */
+/* Tests the store on whole nodes with a virtual clock: calls, levels, siblings, repair, members
+ * that join and leave, refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,22 +30,22 @@ struct order {
     const char *key;
     const char *value;
     struct sherd_store_level level;
-    int with_context; /* that of the last answer */
+    int with_context; /* the context of the last answer */
     const struct siblings *siblings; /* of a WRITE: as another broker sends it */
 };
 
-/* What the test's actors leave: one simulation, one thread. */
+/* State of the test's actors: one simulation, one thread. */
 static struct sherd_sim *sim;
 static struct sherd_store_settings settings;
 static struct sherd_ref stores[NODES_MAX];
 static int open_error;
 static struct order order;
-static struct sherd_bytes large; /* the value, when it has a size */
+static struct sherd_bytes large; /* the value, if it has a size */
 static struct {
     int done;
     uint32_t msg; /* 0: no answer */
     uint32_t replicas;
-    char values[256]; /* in their order, a blank behind each */
+    char values[256]; /* in order, a blank after each */
     uint32_t count;
     uint64_t counts[SHERD_STORE_COUNTER_COUNT];
 } answer;
@@ -176,7 +177,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Runs until the answer is there. */
+/* Runs until the answer arrives. */
 static void run_order(struct order given)
 {
     order = given;
@@ -196,7 +197,7 @@ static uint64_t count_of(uint32_t node, enum sherd_store_counter counter)
     return answer.counts[counter];
 }
 
-/* Calls are accounted for, on every node that lives. */
+/* Expects on every running node that all calls are accounted for. */
 static void expect_sums(uint32_t nodes)
 {
     for (uint32_t i = 0; i < nodes; i++) {
@@ -219,7 +220,7 @@ static void expect(enum sherd_store_message msg, const char *values)
     assert_string_equal(answer.values, values);
 }
 
-/* How many nodes have the key, of which there is one. */
+/* Returns the number of nodes that have the only key. */
 static uint32_t holders(uint32_t nodes)
 {
     uint32_t count = 0;
@@ -266,7 +267,7 @@ static void writes_that_do_not_know_each_other_are_siblings(void **state)
     expect(SHERD_STORE_WRITTEN, "");
     ORDER(PUT, 1, "k", "b");
     expect(SHERD_STORE_WRITTEN, "");
-    assert_int_equal(context_size, 0); /* it has a sibling that the writer has not seen */
+    assert_int_equal(context_size, 0); /* it has a sibling that the writer has not read */
     ORDER(GET, 2, "k");
     assert_int_equal(answer.count, 2);
     ORDER(PUT, 3, "k", "c", .with_context = 1);
@@ -286,8 +287,8 @@ static void writes_that_do_not_know_each_other_are_siblings(void **state)
     expect_sums(4);
 }
 
-/* Conformance SEED-030. */
-static void levels_decide_who_is_enough(void **state)
+/* R and W of a call decide how many replicas it needs. */
+static void levels_decide_how_many_replicas_must_answer(void **state)
 {
     (void)state;
     set(3);
@@ -313,8 +314,9 @@ static void levels_decide_who_is_enough(void **state)
     expect_sums(3);
 }
 
-/* Conformance SEED-031: a replica that had no room is behind, and is not after a read that did not wait for it. */
-static void a_read_repairs(void **state)
+/* A replica that had no room lacks the version until a read repairs it, also a read that did not
+ * wait for it. */
+static void a_read_repairs_replicas_that_lack_a_version(void **state)
 {
     (void)state;
     settings.keep_deleted_ms = 5000;
@@ -328,7 +330,7 @@ static void a_read_repairs(void **state)
     open_store(1);
     sherd_sim_run(sim, 20000);
     ORDER(PUT, 0, "k", "a", .level.replicas = 2);
-    expect(SHERD_STORE_UNMET, ""); /* at once: it was refused */
+    expect(SHERD_STORE_UNMET, ""); /* immediately: it was refused */
     assert_int_equal(answer.replicas, 1);
     assert_int_equal(count_of(1, SHERD_STORE_NOT_TAKEN), 1);
     ORDER(GET, 0, "other");
@@ -336,7 +338,7 @@ static void a_read_repairs(void **state)
     expect(SHERD_STORE_WRITTEN, "");
     sherd_sim_run(sim, 20000);
     assert_int_equal(holders(2), 1);
-    ORDER(GET, 0, "k", .level.replicas = 1); /* this node's own answers */
+    ORDER(GET, 0, "k", .level.replicas = 1); /* this node's own answer */
     expect(SHERD_STORE_FOUND, "a ");
     sherd_sim_run(sim, 5000);
     assert_int_equal(count_of(0, SHERD_STORE_REPAIRS), 1);
@@ -348,7 +350,7 @@ static void a_read_repairs(void **state)
     expect_sums(2);
 }
 
-/* Keys go to those who come, from those who leave, and away from where they do not belong any more. */
+/* Keys move to new members and from leaving ones, and away from former replicas. */
 static void keys_move_with_their_replicas(void **state)
 {
     char key[16];
@@ -358,7 +360,7 @@ static void keys_move_with_their_replicas(void **state)
     (void)state;
     set(6);
     for (uint32_t i = 0; i < keys; i++) {
-        (void)snprintf(key, sizeof key, "k%u", i); /* fits */
+        (void)snprintf(key, sizeof key, "k%u", i);
         ORDER(PUT, i % 6, key, "v", .level.replicas = 3);
         assert_int_equal(answer.msg, SHERD_STORE_WRITTEN);
     }
@@ -377,18 +379,18 @@ static void keys_move_with_their_replicas(void **state)
     assert_int_equal(sherd_sim_heal(sim, 120000), 0);
     open_store(5);
     sherd_sim_run(sim, 40000);
-    assert_int_equal(holders(6), 3 * keys); /* it has its keys again, and nobody one too many */
+    assert_int_equal(holders(6), 3 * keys); /* it has its keys again, and no node has too many */
     assert_true(count_of(5, SHERD_STORE_KEYS) > 0);
     for (uint32_t i = 0; i < keys; i++) {
-        (void)snprintf(key, sizeof key, "k%u", i); /* fits */
+        (void)snprintf(key, sizeof key, "k%u", i);
         ORDER(GET, i % 6, key, .level.replicas = 3);
         expect(SHERD_STORE_FOUND, "v ");
     }
     expect_sums(6);
 }
 
-/* By somebody whose ring is older: it does not stay until members change. */
-static void what_came_to_no_replica_goes_on(void **state)
+/* A sender with an older ring: the key moves on before members change. */
+static void a_key_at_no_replica_moves_on(void **state)
 {
     struct siblings other = { 0 };
     struct history none = { 0 };
@@ -427,7 +429,7 @@ static void a_deletion_is_forgotten_in_the_end(void **state)
     ORDER(DELETE, 0, "k", .level.replicas = 3, .with_context = 1);
     expect(SHERD_STORE_WRITTEN, "");
     for (uint32_t i = 1; i < keys; i++) {
-        (void)snprintf(key, sizeof key, "k%u", i); /* fits */
+        (void)snprintf(key, sizeof key, "k%u", i);
         ORDER(DELETE, i % 3, key, .level.replicas = 3);
     }
     sherd_sim_run(sim, 10000);
@@ -439,7 +441,7 @@ static void a_deletion_is_forgotten_in_the_end(void **state)
     expect(SHERD_STORE_FOUND, "b ");
 }
 
-/* One replica was not reached by it, and is not while the others have had it for long. */
+/* One replica missed the deletion, and stays away longer than the others keep deletions. */
 static void a_deletion_stays_until_all_replicas_have_it(void **state)
 {
     struct siblings old = { 0 }, deleted = { 0 };
@@ -471,7 +473,7 @@ static void a_deletion_stays_until_all_replicas_have_it(void **state)
     siblings_fini(&deleted);
 }
 
-static void what_is_beyond_a_limit_is_refused(void **state)
+static void calls_beyond_a_limit_are_refused(void **state)
 {
     static uint8_t value[SHERD_STORE_VALUE_MAX + 1];
     char key[SHERD_STORE_KEY_MAX + 2];
@@ -512,7 +514,7 @@ static void what_is_beyond_a_limit_is_refused(void **state)
     expect_sums(1);
 }
 
-/* Values of 16 KiB until there is no room, which whoever replaces one does not need. */
+/* Values of 16 KiB until there is no room; a replacement needs none. */
 static void bytes_are_limited(void **state)
 {
     static uint8_t value[SHERD_STORE_VALUE_MAX];
@@ -525,7 +527,7 @@ static void bytes_are_limited(void **state)
     set(1);
     large = (struct sherd_bytes){ value, sizeof value };
     do {
-        (void)snprintf(key, sizeof key, "k%u", keys++); /* fits */
+        (void)snprintf(key, sizeof key, "k%u", keys++);
         ORDER(PUT, 0, key);
         assert_true(keys < 100);
     } while (answer.msg == SHERD_STORE_WRITTEN);
@@ -547,7 +549,7 @@ static void bytes_are_limited(void **state)
     expect_sums(1);
 }
 
-/* Entries of the clock that the last answer came with. */
+/* Returns the number of entries in the last answer's clock. */
 static uint32_t entries_of_context(void)
 {
     struct history history = { 0 };
@@ -560,7 +562,7 @@ static uint32_t entries_of_context(void)
     return count;
 }
 
-/* What is dropped of other keys is nothing to this one. */
+/* Drops of other keys do not affect this one. */
 static void clocks_do_not_grow_with_drops(void **state)
 {
     char key[16];
@@ -572,7 +574,7 @@ static void clocks_do_not_grow_with_drops(void **state)
     sherd_sim_run(sim, KVSTORE_FORGET_CALM_MS);
     ORDER(PUT, 0, "k", "a");
     for (uint32_t i = 0; i < KVSTORE_HISTORY_SMALL; i++) {
-        (void)snprintf(key, sizeof key, "k%u", i); /* fits */
+        (void)snprintf(key, sizeof key, "k%u", i);
         ORDER(DELETE, 0, key);
         sherd_sim_run(sim, 5000);
         assert_int_equal(count_of(0, SHERD_STORE_DROPPED), i + 1);
@@ -590,7 +592,7 @@ static void clocks_do_not_grow_with_drops(void **state)
     expect(SHERD_STORE_FOUND, "b ");
 }
 
-/* It has the same node, and has forgotten what the first one wrote. */
+/* The second broker is on the same node and has forgotten the first one's writes. */
 static void another_broker_writes_other_versions(void **state)
 {
     (void)state;
@@ -605,7 +607,7 @@ static void another_broker_writes_other_versions(void **state)
     assert_int_equal(answer.count, 2);
 }
 
-/* Orders what is refused without an answer. */
+/* Expects refusals without an answer. */
 static void expect_invalid(struct order given)
 {
     order = given;
@@ -615,8 +617,9 @@ static void expect_invalid(struct order given)
     assert_int_equal(answer.done, -1);
 }
 
-/* It would cover what is not written yet: that were gone as soon as it met the others. */
-static void a_context_is_taken_as_it_was_given(void **state)
+/* An altered context would cover writes that do not exist yet, which would then vanish at the first
+ * merge. */
+static void an_altered_context_is_refused(void **state)
 {
     struct history history = { 0 };
     struct buf bytes = { 0 };
@@ -643,7 +646,7 @@ static void a_context_is_taken_as_it_was_given(void **state)
     history_fini(&history);
 }
 
-/* Asks for the same key more often than there may be calls, at once. */
+/* Sends more concurrent calls for one key than there may be. */
 static enum sherd_next flooder(struct sherd_ctx *ctx, void *self,
                                const struct sherd_msg *msg)
 {
@@ -703,7 +706,7 @@ static void settings_are_checked(void **state)
     }
 }
 
-/* Conformance SEED-027. */
+/* By default R and W are the smallest majority of N. */
 static void a_quorum_is_more_than_half(void **state)
 {
     static const uint32_t quorums[] = { 1, 2, 2, 3, 3 };
@@ -725,17 +728,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(values_are_written_and_read_anywhere),
         TEST(writes_that_do_not_know_each_other_are_siblings),
-        TEST(levels_decide_who_is_enough),
-        TEST(a_read_repairs),
+        TEST(levels_decide_how_many_replicas_must_answer),
+        TEST(a_read_repairs_replicas_that_lack_a_version),
         TEST(keys_move_with_their_replicas),
-        TEST(what_came_to_no_replica_goes_on),
+        TEST(a_key_at_no_replica_moves_on),
         TEST(a_deletion_is_forgotten_in_the_end),
         TEST(a_deletion_stays_until_all_replicas_have_it),
-        TEST(what_is_beyond_a_limit_is_refused),
+        TEST(calls_beyond_a_limit_are_refused),
         TEST(bytes_are_limited),
         TEST(clocks_do_not_grow_with_drops),
         TEST(another_broker_writes_other_versions),
-        TEST(a_context_is_taken_as_it_was_given),
+        TEST(an_altered_context_is_refused),
         TEST(open_calls_are_limited),
         TEST(settings_are_checked),
         cmocka_unit_test(a_quorum_is_more_than_half),

@@ -1,4 +1,4 @@
-/* The ring: preference lists, what one more member moves, how even it is. */
+/* Tests the ring: preference lists, the keys that a new member moves, how even the shares are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static void make(struct fixture *fixture, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         (void)snprintf(fixture->texts[i], sizeof fixture->texts[i],
-                       "10.0.0.%u:25520", i); /* fits */
+                       "10.0.0.%u:25520", i);
         fixture->names[i] = slice_text(fixture->texts[i]);
     }
     hashring_make(&fixture->ring, fixture->names, count);
@@ -35,7 +35,7 @@ static uint32_t find(const struct fixture *fixture, uint32_t key,
 {
     char text[16];
 
-    (void)snprintf(text, sizeof text, "key-%u", key); /* fits */
+    (void)snprintf(text, sizeof text, "key-%u", key);
     return hashring_find(&fixture->ring, slice_text(text), REPLICAS, members);
 }
 
@@ -59,8 +59,9 @@ static void members_of_a_list_are_different(void **state)
     hashring_fini(&fixture.ring);
 }
 
-/* Conformance SEED-028: a list without the new member is the old one, and one with it has lost one at most. */
-static void one_more_moves_what_is_next_to_it(void **state)
+/* Without the new member, the new list is the start of the old one, which loses at most one
+ * member. */
+static void a_new_member_moves_only_neighbouring_keys(void **state)
 {
     struct fixture before = { 0 }, after = { 0 };
     uint32_t old[REPLICAS], new[REPLICAS];
@@ -84,7 +85,7 @@ static void one_more_moves_what_is_next_to_it(void **state)
     hashring_fini(&after.ring);
 }
 
-static void shares_are_alike(void **state)
+static void shares_are_nearly_equal(void **state)
 {
     struct fixture fixture = { 0 };
     uint32_t counts[MEMBERS] = { 0 };
@@ -104,8 +105,8 @@ static void shares_are_alike(void **state)
     hashring_fini(&fixture.ring);
 }
 
-/* On every machine and in every release: who disagrees reads elsewhere. */
-static void a_list_is_what_it_was(void **state)
+/* The same on every machine and in every release: brokers that disagree would read elsewhere. */
+static void a_list_never_changes(void **state)
 {
     struct fixture fixture = { 0 };
     uint32_t members[REPLICAS];
@@ -121,9 +122,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_of_a_list_are_different),
-        cmocka_unit_test(one_more_moves_what_is_next_to_it),
-        cmocka_unit_test(shares_are_alike),
-        cmocka_unit_test(a_list_is_what_it_was),
+        cmocka_unit_test(a_new_member_moves_only_neighbouring_keys),
+        cmocka_unit_test(shares_are_nearly_equal),
+        cmocka_unit_test(a_list_never_changes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

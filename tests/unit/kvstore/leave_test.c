@@ -1,4 +1,4 @@
-/* The store on whole nodes of which one leaves: what it is asked meanwhile. */
+/* Tests the store on whole nodes while one leaves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,15 +16,15 @@
 #define NODES 6
 #define LEAVES (NODES - 1)
 #define KEYS 200
-#define PARTS 40 /* of many keys: so many times that */
+#define PARTS 40 /* the many keys are this many times KEYS */
 
-/* What the test's actors leave: one simulation, one thread. */
+/* State of the test's actors: one simulation, one thread. */
 static struct sherd_sim *sim;
 static struct sherd_ref stores[NODES];
 static uint32_t good, bad; /* answers */
-static uint32_t replicas; /* of a store that is opened from here on; 0: as many as is usual */
-static uint64_t counts[SHERD_STORE_COUNTER_COUNT]; /* of a broker, that were seen last */
-static uint32_t many; /* which part of many keys */
+static uint32_t replicas; /* of a store opened from now on; 0: the usual number */
+static uint64_t counts[SHERD_STORE_COUNTER_COUNT]; /* of a broker, as last read */
+static uint32_t many; /* current part of the many keys */
 
 typedef enum sherd_next receiver(struct sherd_ctx *ctx, void *self,
                                  const struct sherd_msg *msg);
@@ -74,7 +74,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* Anew, with as many replicas. */
+/* Starts again with this number of replicas. */
 static void reopen(void)
 {
     sherd_sim_close(sim);
@@ -94,11 +94,11 @@ static const char *key_of(uint32_t index)
 {
     static char key[24];
 
-    (void)snprintf(key, sizeof key, "k%u-%u", many, index); /* fits */
+    (void)snprintf(key, sizeof key, "k%u-%u", many, index);
     return key;
 }
 
-/* Puts all keys at once, by a broker that stays. */
+/* Puts all keys at once by a broker that stays. */
 static enum sherd_next writer(struct sherd_ctx *ctx, void *self,
                               const struct sherd_msg *msg)
 {
@@ -116,7 +116,7 @@ static enum sherd_next writer(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-/* Reads all keys from one replica each, at once, by the one that leaves. */
+/* Reads all keys at once from one replica each, by the leaving broker. */
 static enum sherd_next reader(struct sherd_ctx *ctx, void *self,
                               const struct sherd_msg *msg)
 {
@@ -131,7 +131,7 @@ static enum sherd_next reader(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-/* The same by one that stays. */
+/* The same by a broker that stays. */
 static enum sherd_next reader_that_stays(struct sherd_ctx *ctx, void *self,
                                          const struct sherd_msg *msg)
 {
@@ -144,7 +144,7 @@ static enum sherd_next reader_that_stays(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-/* How often that was done meanwhile. */
+/* Returns how often that was done during the leave. */
 static uint32_t leave(receiver *receive, uint32_t most)
 {
     uint32_t rounds = 0;
@@ -160,8 +160,9 @@ static uint32_t leave(receiver *receive, uint32_t most)
     return rounds;
 }
 
-/* Until it is gone, and the others know it, a replica that leaves reads what it has: the next one may not have it yet. */
-static void who_leaves_reads_as_before(void **state)
+/* A leaving replica answers reads until it has left and the others know: the next replica may not
+ * have its keys yet. */
+static void a_leaving_node_still_answers_reads(void **state)
 {
     (void)state;
     spawn(0, writer);
@@ -172,10 +173,10 @@ static void who_leaves_reads_as_before(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* It coordinates none any more, and says so: another replica does. */
+/* It refuses to coordinate, so another replica does. */
 static void puts_go_on_while_a_replica_leaves(void **state)
 {
-    uint32_t rounds = leave(writer, 4); /* a key has a sibling for each */
+    uint32_t rounds = leave(writer, 4); /* each makes a sibling of a key */
 
     (void)state;
     assert_true(rounds > 1);
@@ -183,8 +184,8 @@ static void puts_go_on_while_a_replica_leaves(void **state)
     assert_int_equal(good, rounds * KEYS);
 }
 
-/* With one replica of each key nobody else has what it has. */
-static void who_leaves_gives_away_what_nobody_else_has(void **state)
+/* With one replica of each key, no other node has its keys. */
+static void a_leaving_node_hands_over_keys_that_only_it_has(void **state)
 {
     (void)state;
     replicas = 1;
@@ -200,7 +201,7 @@ static void who_leaves_gives_away_what_nobody_else_has(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* Keys with two values. */
+/* Counts keys with two values. */
 static enum sherd_next counter(struct sherd_ctx *ctx, void *self,
                                const struct sherd_msg *msg)
 {
@@ -221,7 +222,7 @@ static enum sherd_next counter(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-/* What its node's broker counts, in a ms. */
+/* Reads the counters of its node's broker within a ms. */
 static enum sherd_next looker(struct sherd_ctx *ctx, void *self,
                               const struct sherd_msg *msg)
 {
@@ -250,8 +251,9 @@ static void await_members(uint64_t wanted)
     assert_int_equal(counts[SHERD_STORE_MEMBERS], wanted);
 }
 
-/* Each has its replicas' keys, and no others: so many moves that the walks over them go on while keys are dropped. */
-static void many_keys_are_where_they_belong(void **state)
+/* Each replica has its keys and no others, with so many moves that walks continue while keys are
+ * dropped. */
+static void many_keys_end_at_their_replicas(void **state)
 {
     uint64_t sum = 0;
 
@@ -279,9 +281,9 @@ static void many_keys_are_where_they_belong(void **state)
     assert_true(count_of(LEAVES, SHERD_STORE_KEYS) > 2 * KVSTORE_MOVES_MAX);
 }
 
-/* A broker that is a replica again of what it had given away writes a key before the others send it what they have: that covers nothing of what
- * it wrote in its former time. */
-static void what_it_writes_as_a_replica_again_is_beside_what_it_wrote(void **state)
+/* A broker is again a replica of a key that it gave away. It writes the key before the others send
+ * theirs; the write does not cover its own former writes. */
+static void a_returning_replicas_write_stands_beside_its_former_one(void **state)
 {
     (void)state;
     replicas = 2;
@@ -303,7 +305,8 @@ static void what_it_writes_as_a_replica_again_is_beside_what_it_wrote(void **sta
     good = bad = 0;
     spawn(0, writer);
     sherd_sim_run(sim, 40000);
-    assert_int_equal(good + bad, KEYS); /* some are short of a replica that others take for a member yet, and are there all the same */
+    /* some lack a replica that others still consider a member; the keys exist all the same */
+    assert_int_equal(good + bad, KEYS);
     good = bad = 0;
     spawn(0, counter);
     sherd_sim_run(sim, 10000);
@@ -315,11 +318,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(who_leaves_reads_as_before),
+        TEST(a_leaving_node_still_answers_reads),
         TEST(puts_go_on_while_a_replica_leaves),
-        TEST(who_leaves_gives_away_what_nobody_else_has),
-        TEST(what_it_writes_as_a_replica_again_is_beside_what_it_wrote),
-        TEST(many_keys_are_where_they_belong),
+        TEST(a_leaving_node_hands_over_keys_that_only_it_has),
+        TEST(a_returning_replicas_write_stands_beside_its_former_one),
+        TEST(many_keys_end_at_their_replicas),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

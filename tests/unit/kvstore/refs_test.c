@@ -1,4 +1,4 @@
-/* Brokers tell each other where they are: also when the first word of it is refused. */
+/* Tests that brokers publish their refs, also after a first refusal. */
 #include "../actor/lab.h"
 
 #include "kvstore/broker.h"
@@ -21,7 +21,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* Calls of distributed data that have left since the last time: a broker makes no other ones. */
+/* Returns the number of distributed data calls since the last time; a broker makes no others. */
 static uint32_t updates(void)
 {
     uint32_t count = 0;
@@ -43,7 +43,7 @@ static void answer(enum sherd_data_message what)
     lab_run();
 }
 
-static void what_is_refused_is_tried_again(void **state)
+static void a_refused_update_is_repeated(void **state)
 {
     (void)state;
     assert_int_equal(updates(), 1);
@@ -63,19 +63,20 @@ static void what_is_refused_is_tried_again(void **state)
     answer(SHERD_DATA_UPDATED);
     lab_advance(10 * KVSTORE_REFS_RETRY_MS_MAX);
     assert_int_equal(updates(), 0);
-    answer(SHERD_DATA_REFUSED); /* another one, later: as at first */
+    answer(SHERD_DATA_REFUSED); /* a later refusal waits as long as the first */
     lab_advance(KVSTORE_REFS_RETRY_MS + 100);
     assert_int_equal(updates(), 1);
 }
 
-/* Where all keys expire that nobody uses: no refusal, for which it would forget its peers and ask for them anew. */
-static void what_has_expired_is_told_again(void **state)
+/* Where unused keys expire: this is no refusal, after which the broker would forget its peers and
+ * ask for them again. */
+static void an_expired_ref_is_published_again(void **state)
 {
     (void)state;
     assert_int_equal(updates(), 1);
     answer(SHERD_DATA_UPDATED);
     for (int i = 0; i < 3; i++) {
-        tag = 2; /* of who follows the key */
+        tag = 2; /* of the subscription to the key */
         answer(SHERD_DATA_EXPIRED);
         assert_int_equal(updates(), 1);
         answer(SHERD_DATA_UPDATED);
@@ -87,9 +88,9 @@ static void what_has_expired_is_told_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_refused_is_tried_again, setup,
+        cmocka_unit_test_setup_teardown(a_refused_update_is_repeated, setup,
                                         lab_teardown),
-        cmocka_unit_test_setup_teardown(what_has_expired_is_told_again, setup,
+        cmocka_unit_test_setup_teardown(an_expired_ref_is_published_again, setup,
                                         lab_teardown),
     };
 

@@ -1,5 +1,5 @@
-/* A read that finds what not all of its replicas have: it is answered when R of them have it. Impostors stand in for the brokers of two of
- * three replicas, and answer as they are told. */
+/* Tests a read of a value that some replicas lack: the answer waits until R replicas have it.
+ * Impostors replace the brokers of two of three replicas and answer as configured. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,14 +22,14 @@
 #define TIMEOUT_MS 700
 #define LATE_MS 300
 
-/* How an impostor answers. */
+/* An impostor's answers. */
 struct part {
-    const char *has; /* the version of that value; null: nothing of the key */
-    bool is_late;    /* when it is read, after LATE_MS */
-    uint32_t says;   /* to a write; 0: nothing */
+    const char *has; /* the version of that value; null: no version of the key */
+    bool is_late;    /* it answers a read after LATE_MS */
+    uint32_t says;   /* to a write; 0: no answer */
 };
 
-/* What the test's actors leave: one simulation, one thread. */
+/* State of the test's actors: one simulation, one thread. */
 static struct sherd_sim *sim;
 static struct sherd_ref store;
 static struct part parts[NODES];
@@ -41,7 +41,7 @@ static struct {
     uint32_t msg; /* 0: not answered */
     uint32_t replicas;
     char value[8];
-    uint32_t writes; /* that were sent before */
+    uint32_t writes; /* sent before */
 } answer;
 
 static enum sherd_next open_store(struct sherd_ctx *ctx, void *self,
@@ -55,7 +55,7 @@ static enum sherd_next open_store(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-/* Versions of equal values are the same one. */
+/* Equal values are the same version. */
 static void put_version(const char *value, struct buf *body)
 {
     struct siblings siblings = { 0 };
@@ -224,8 +224,8 @@ static void expect(enum sherd_store_message msg, const char *value,
     assert_int_equal(answer.replicas, replicas);
 }
 
-/* The second one has it behind the repair, which the answer waits for. */
-static void who_lacks_it_has_it_before_the_answer(void **state)
+/* The second replica has the value after the repair; the answer waits for that. */
+static void a_replica_without_the_value_is_repaired_before_the_answer(void **state)
 {
     (void)state;
     given = "a";
@@ -237,8 +237,8 @@ static void who_lacks_it_has_it_before_the_answer(void **state)
     assert_int_equal(writes[1], 1);
 }
 
-/* Nothing is sent, nor waited for. */
-static void who_agree_are_answered_at_once(void **state)
+/* Sends no repair and does not wait. */
+static void agreeing_replicas_give_an_immediate_answer(void **state)
 {
     (void)state;
     given = "a";
@@ -249,7 +249,7 @@ static void who_agree_are_answered_at_once(void **state)
     assert_int_equal(answer.writes, 0);
     sherd_sim_run(sim, LATE_MS);
     assert_int_equal(writes[1], 0);
-    assert_int_equal(writes[2], 1); /* the late one is behind */
+    assert_int_equal(writes[2], 1); /* the late one lacks it */
     given = NULL;
     parts[1] = parts[2] = (struct part){ .has = "a" };
     read_of(3);
@@ -257,8 +257,8 @@ static void who_agree_are_answered_at_once(void **state)
     assert_int_equal(writes[1] + writes[2], 1);
 }
 
-/* What others have is taken in here, in the same step. */
-static void who_reads_repairs_itself(void **state)
+/* The reader merges the others' versions in the same step. */
+static void a_reading_replica_repairs_itself(void **state)
 {
     (void)state;
     parts[1].has = "a";
@@ -268,8 +268,9 @@ static void who_reads_repairs_itself(void **state)
     assert_int_equal(answer.writes, 0);
 }
 
-/* A limit there: nobody else may have it any more, and that is known. */
-static void who_refuses_it_does_not_count(void **state)
+/* A replica that refuses the repair because of a limit does not count: it does not have the
+ * value. */
+static void a_replica_that_refuses_the_repair_does_not_count(void **state)
 {
     (void)state;
     given = "a";
@@ -278,8 +279,8 @@ static void who_refuses_it_does_not_count(void **state)
     expect(SHERD_STORE_UNMET, "", 1);
 }
 
-/* The read's own time is the limit. */
-static void who_does_not_answer_does_not_count(void **state)
+/* The read's timeout is the limit. */
+static void a_silent_replica_does_not_count(void **state)
 {
     (void)state;
     given = "a";
@@ -289,12 +290,13 @@ static void who_does_not_answer_does_not_count(void **state)
     assert_int_equal(answer.msg, 0);
     sherd_sim_run(sim, 200);
     expect(SHERD_STORE_UNMET, "", 1);
-    read_of(1); /* which the reader is */
+    read_of(1); /* the reader itself */
     expect(SHERD_STORE_FOUND, "a", 1);
 }
 
-/* One that answers behind the others counts when it has it already, also beside something newer; that is not told: nobody else has it. */
-static void who_comes_late_with_it_counts(void **state)
+/* A late replica counts if it has the result, also beside something newer. The newer version is not
+ * in the answer, because no other replica has it. */
+static void a_late_replica_with_the_value_counts(void **state)
 {
     (void)state;
     given = "a";
@@ -306,8 +308,9 @@ static void who_comes_late_with_it_counts(void **state)
     expect(SHERD_STORE_FOUND, "a", 2);
 }
 
-/* One that answers behind the others and lacks it is repaired for it, too; what it alone has is not told. */
-static void who_comes_late_without_it_is_repaired(void **state)
+/* A late replica that lacks the result is repaired for it, too. Its own versions are not in the
+ * answer. */
+static void a_late_replica_without_the_value_is_repaired(void **state)
 {
     (void)state;
     given = "a";
@@ -326,13 +329,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(who_lacks_it_has_it_before_the_answer),
-        TEST(who_agree_are_answered_at_once),
-        TEST(who_reads_repairs_itself),
-        TEST(who_refuses_it_does_not_count),
-        TEST(who_does_not_answer_does_not_count),
-        TEST(who_comes_late_with_it_counts),
-        TEST(who_comes_late_without_it_is_repaired),
+        TEST(a_replica_without_the_value_is_repaired_before_the_answer),
+        TEST(agreeing_replicas_give_an_immediate_answer),
+        TEST(a_reading_replica_repairs_itself),
+        TEST(a_replica_that_refuses_the_repair_does_not_count),
+        TEST(a_silent_replica_does_not_count),
+        TEST(a_late_replica_with_the_value_counts),
+        TEST(a_late_replica_without_the_value_is_repaired),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Contexts as bytes: only what a broker writes is one. */
+/* Tests contexts as bytes: only a broker's exact encoding is accepted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "kvstore/request.h"
 
-/* The clock behind its hash, as a context of the key "k". */
+/* Puts the clock after its hash, as a context of the key "k". */
 static bool is_context(struct slice clock)
 {
     struct buf hashed = { 0 }, context = { 0 };
@@ -28,7 +28,7 @@ static bool is_context(struct slice clock)
     return is_one;
 }
 
-static void a_context_is_as_it_is_written(void **state)
+static void only_the_exact_encoding_of_a_context_is_accepted(void **state)
 {
     static const uint8_t empty[] = { 0 };
     static const uint8_t written[] = { 1, 7, 0, 0, 0, 0, 0, 0, 0, 2, 3, 4 };
@@ -40,13 +40,13 @@ static void a_context_is_as_it_is_written(void **state)
     assert_true(is_context(slice_of(written, sizeof written)));
     assert_false(is_context(slice_of(longer, sizeof longer))); /* 2 as two bytes */
     assert_false(is_context(slice_of(rest, sizeof rest)));
-    assert_false(is_context(slice_of(empty, sizeof empty))); /* that is no bytes */
+    assert_false(is_context(slice_of(empty, sizeof empty))); /* an empty context is no bytes */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_context_is_as_it_is_written),
+        cmocka_unit_test(only_the_exact_encoding_of_a_context_is_accepted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Versioned values and their clocks: what a write replaces, what a merge keeps, bytes, limits. */
+/* Tests versioned values and their clocks: the versions that a write replaces or a merge keeps,
+ * encoding, limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +29,7 @@ static void put(struct siblings *siblings, const struct history *seen,
                                slice_text(value)));
 }
 
-/* The values, in order, with a blank behind each. */
+/* Expects the values in order, with a blank after each. */
 static void expect(const struct siblings *siblings, const char *text)
 {
     char all[256] = "";
@@ -50,11 +51,11 @@ static void a_write_replaces_what_was_read(void **state)
 
     (void)state;
     put(&replica, &none, 1, 1, "a");
-    put(&replica, &none, 1, 2, "b"); /* by one that had read nothing */
+    put(&replica, &none, 1, 2, "b"); /* by a writer that had read nothing */
     expect(&replica, "a b ");
     history_copy(&read, &replica.history);
     put(&replica, &none, 1, 3, "c");
-    put(&replica, &read, 1, 4, "d"); /* of a and b, not of c */
+    put(&replica, &read, 1, 4, "d"); /* its writer had read a and b, not c */
     expect(&replica, "c d ");
     assert_true(siblings_write(&replica, &replica.history, &(struct dot){ .broker = 1, .number = 5 }, 7,
                                true, slice_of(NULL, 0)));
@@ -89,7 +90,7 @@ static void replicas_are_merged(void **state)
     siblings_fini(&old);
 }
 
-/* ---- a model: every version with the set of those that it replaced, exact ---- */
+/* ---- a model: every version with the exact set of those that it replaced ---- */
 
 struct model {
     struct siblings replicas[REPLICAS];
@@ -109,7 +110,7 @@ static uint64_t writes_of(const struct siblings *siblings)
     return bits;
 }
 
-/* Reads one or two replicas, and writes at a third with what was read. */
+/* Reads one or two replicas, and writes at a third with that context. */
 static void model_write(struct model *model)
 {
     uint32_t at = (uint32_t)rng_below(&model->rng, REPLICAS);
@@ -128,7 +129,7 @@ static void model_write(struct model *model)
     siblings_fini(&read);
 }
 
-/* Hands all that it has to another replica, and begins anew. */
+/* Hands its whole content to another replica, and starts empty. */
 static void model_forget(struct model *model)
 {
     uint32_t at = (uint32_t)rng_below(&model->rng, REPLICAS);
@@ -182,7 +183,7 @@ static void run_model(uint64_t seed)
         siblings_fini(&model.replicas[i]);
 }
 
-static void nothing_is_lost_that_nobody_replaced(void **state)
+static void unreplaced_versions_are_never_lost(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 500; seed++)
@@ -209,13 +210,14 @@ static void bytes_are_read_back(void **state)
     for (size_t size = 0; size < bytes.size; size++)
         assert_false(siblings_get(slice_of(bytes.data, size), &two));
     assert_int_equal(two.versions.count, 0);
-    bytes.data[bytes.size - 1] ^= 1; /* of "bb": it does not have its hash */
+    bytes.data[bytes.size - 1] ^= 1; /* of "bb": its hash is wrong */
     assert_false(siblings_get(buf_slice(&bytes), &two));
     bytes.data[bytes.size - 1] ^= 1;
     buf_put_u8(&bytes, 0);
     assert_false(siblings_get(buf_slice(&bytes), &two));
     buf_clear(&bytes);
-    one.versions.items[1].dot = one.versions.items[0].dot; /* one version twice, and then out of order */
+    /* one version twice, and then out of order */
+    one.versions.items[1].dot = one.versions.items[0].dot;
     siblings_put(&one, &bytes);
     assert_false(siblings_get(buf_slice(&bytes), &two));
     buf_clear(&bytes);
@@ -252,7 +254,7 @@ static void versions_are_limited(void **state)
     put(&other, &none, ++node, 1, "y");
     assert_false(siblings_merge(&one, &other));
     assert_int_equal(one.versions.count, KVSTORE_SIBLINGS_MAX);
-    put(&one, &one.history, 1, 99, "z"); /* whoever has read them all */
+    put(&one, &one.history, 1, 99, "z"); /* by a writer that has read all */
     expect(&one, "z ");
     siblings_fini(&one);
     siblings_fini(&other);
@@ -299,12 +301,12 @@ static void clocks_are_compared(void **state)
     assert_int_equal(history_compare(&a, &b), HISTORY_CONCURRENT);
     assert_true(history_has(&a, &one));
     assert_false(history_has(&b, &later));
-    assert_false(history_has(&a, &epoch)); /* numbers of another epoch are others */
+    assert_false(history_has(&a, &epoch)); /* another epoch has its own numbers */
     history_fini(&a);
     history_fini(&b);
 }
 
-/* Conformance SEED-023. */
+/* Riak's four limits decide which entries are dropped. */
 static void clocks_are_pruned(void **state)
 {
     struct history history = { 0 };
@@ -315,7 +317,7 @@ static void clocks_are_pruned(void **state)
         last = dot_of(i, 1);
         history_add(&history, &last, 1000 + i);
     }
-    history_prune(&history, 1010, NULL, 0); /* all are young: the limit alone */
+    history_prune(&history, 1010, NULL, 0); /* all are young: only the maximum applies */
     assert_int_equal(history.entries.count, KVSTORE_HISTORY_MAX);
     assert_false(history_has(&history, &first));
     history_prune(&history, 1000 + KVSTORE_HISTORY_MAX + KVSTORE_HISTORY_YOUNG_S + 5,
@@ -331,7 +333,8 @@ static void clocks_are_pruned(void **state)
     history_fini(&history);
 }
 
-/* Writes by so many coordinators, down to 100, each of which replaces the one before it: what is left is the first of as old ones. */
+/* Writes by `count` coordinators, down to 100, each replacing the previous version. The first of
+ * equally old entries remains. */
 static void write_by_many(struct siblings *replica, uint32_t count,
                           uint64_t wall_s)
 {
@@ -343,8 +346,8 @@ static void write_by_many(struct siblings *replica, uint32_t count,
     }
 }
 
-/* What is replaced was written long ago, so its entry is one of the oldest. */
-static void what_a_write_replaces_goes_everywhere(void **state)
+/* The replaced version was written long ago, so its entry is one of the oldest. */
+static void a_replaced_version_disappears_from_all_replicas(void **state)
 {
     struct siblings here = { 0 }, there = { 0 }, elsewhere = { 0 };
     struct dot dot = dot_of(1, 1);
@@ -358,7 +361,7 @@ static void what_a_write_replaces_goes_everywhere(void **state)
     assert_int_equal(here.history.entries.count, KVSTORE_HISTORY_SMALL);
     assert_true(siblings_merge(&there, &here));
     expect(&there, "new ");
-    /* By a coordinator that has nothing of it. */
+    /* By a coordinator without any version of it. */
     siblings_fini(&there);
     write_by_many(&there, KVSTORE_HISTORY_SMALL + 1, 1000);
     assert_true(siblings_write(&elsewhere, &there.history, &dot, later, false,
@@ -370,8 +373,8 @@ static void what_a_write_replaces_goes_everywhere(void **state)
     siblings_fini(&elsewhere);
 }
 
-/* By a clock that is behind all others a write is the oldest. */
-static void what_is_there_can_be_replaced(void **state)
+/* A write by a clock behind all others is the oldest. */
+static void a_present_version_can_be_replaced(void **state)
 {
     struct siblings replica = { 0 };
     struct dot early = dot_of(1, 1), late = dot_of(2, 1);
@@ -393,14 +396,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_write_replaces_what_was_read),
         cmocka_unit_test(replicas_are_merged),
-        cmocka_unit_test(nothing_is_lost_that_nobody_replaced),
+        cmocka_unit_test(unreplaced_versions_are_never_lost),
         cmocka_unit_test(bytes_are_read_back),
         cmocka_unit_test(versions_are_limited),
         cmocka_unit_test(bytes_are_limited),
         cmocka_unit_test(clocks_are_compared),
         cmocka_unit_test(clocks_are_pruned),
-        cmocka_unit_test(what_a_write_replaces_goes_everywhere),
-        cmocka_unit_test(what_is_there_can_be_replaced),
+        cmocka_unit_test(a_replaced_version_disappears_from_all_replicas),
+        cmocka_unit_test(a_present_version_can_be_replaced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
