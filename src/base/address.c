@@ -152,7 +152,7 @@ char *kept_address_text(const struct kept_address *address, char *text,
                         size_t size)
 {
     (void)snprintf(text, size, "%s:%u", address->host,
-                   address->port); /* the caller's size fits any address */
+                   address->port);
     return text;
 }
 

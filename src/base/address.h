@@ -1,7 +1,7 @@
 /* Identifies a node by its address, and its incarnation by a uid.
- * All nodes of a cluster share protocol and system name, so an address is host and port. The full
- * text (akka://System@host:port) adds both. Addresses are ordered by host as bytes, then port, then
- * uid as a signed number. Hosts are compared literally: "localhost" is not "127.0.0.1". */
+ * An address is host and port, because all nodes of a cluster share protocol and system name; the
+ * full text is akka://System@host:port. Order: host as bytes, port, uid as a signed number. Hosts
+ * are compared literally: "localhost" is not "127.0.0.1". */
 #ifndef SHERD_BASE_ADDRESS_H
 #define SHERD_BASE_ADDRESS_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define HOST_MAX 253 /* bytes of a host's name without the zero: DNS's longest (RFC 1035) */
+#define HOST_MAX 253 /* bytes without the zero: DNS's longest name (RFC 1035) */
 
 struct address {
     char host[HOST_MAX + 1]; /* zero bytes fill the rest */
@@ -28,11 +28,11 @@ int node_compare(const struct node_id *left, const struct node_id *right);
 /* Returns false if the host is empty or too long, or the port is 0 or above 65535. */
 bool address_set(struct address *address, const char *host, size_t host_size,
                  uint32_t port);
-/* As address_set, for a host from people or DNS: an IPv6 address gets the brackets that refs use,
- * if it has none. */
+/* As address_set, for a host from people or DNS: adds the brackets of an IPv6 address, if
+ * missing. */
 bool address_set_named(struct address *address, const char *host,
                        size_t host_size, uint32_t port);
-/* Writes the host without brackets, as sockets and certificates have it. bare has HOST_MAX + 1
+/* Writes the host without brackets, as sockets and certificates need it. bare has HOST_MAX + 1
  * bytes; a longer host is cut. */
 void address_bare_host(char *bare, const char *host);
 
@@ -55,15 +55,15 @@ static inline bool node_equal(const struct node_id *left,
            address_equal(&left->address, &right->address);
 }
 
-/* An address that a core keeps for long, in as many bytes as its text needs. Most hosts are short,
- * and a node keeps several for each peer. The bytes from the port to the host's end are a key. */
+/* A compact address that a core keeps for long: a node keeps several for each peer, and most hosts
+ * are short. The bytes from the port to the host's end are a key. */
 struct kept_address {
     uint16_t port;
     uint8_t host_size;
     char host[]; /* ends with a zero byte */
 };
 
-/* The key that an address would have as a kept_address. */
+/* The key of the same kept_address. */
 struct address_key {
     uint8_t bytes[offsetof(struct kept_address, host) + HOST_MAX];
     size_t size;
@@ -71,7 +71,7 @@ struct address_key {
 
 /* The caller frees it with mem_free. */
 struct kept_address *address_keep(const struct address *address);
-struct address address_again(const struct kept_address *kept); /* the address that was kept */
+struct address address_again(const struct kept_address *kept);
 int kept_address_compare(const struct kept_address *left,
                          const struct address *right); /* as address_compare */
 void address_key_of(struct address_key *key, const struct address *address);
@@ -88,12 +88,11 @@ bool kept_addresses_equal(const struct kept_address *left,
                           const struct kept_address *right);
 int kept_addresses_compare(const struct kept_address *left,
                            const struct kept_address *right);
-/* The bytes that a kept address takes, and a constructor for callers that allocate many in one
- * block. */
+/* For callers that allocate many in one block: the size, and the constructor. */
 size_t kept_address_size(const struct address *address);
 void address_keep_at(struct kept_address *kept, const struct address *address);
 
-/* Returns the same address, lent for the caller's lifetime, so that the caller needs no copy. */
+/* Returns the same address, lent for the caller's lifetime, instead of a copy. */
 typedef const struct kept_address *
 address_lasting(void *user, const struct address *address);
 
@@ -102,13 +101,12 @@ address_lasting(void *user, const struct address *address);
 char *address_text(const struct address *address, char *text, size_t size);
 char *kept_address_text(const struct kept_address *address, char *text,
                         size_t size);
-/* Reads "host:port", "System@host:port" or "protocol://System@host:port". Protocol and system, when
+/* Reads "host:port", "System@host:port" or "protocol://System@host:port"; protocol and system, if
  * present, must equal those given (null = any). False when malformed or different. As on a JVM, a
  * host has letters, digits, -.:[]% and, before its last dot, _. */
 bool address_parse(struct address *address, const char *text,
                    const char *protocol, const char *system);
-/* Is it a valid system name? Accepts what a JVM accepts, because the name becomes part of every
- * ref. */
+/* Is it a valid system name on a JVM? The name becomes part of every ref. */
 bool address_is_system(const char *text);
 #define ADDRESS_SYSTEM_FORM                                                    \
     "letters, digits, - or _, beginning with a letter or digit"

@@ -1,12 +1,12 @@
-/* Limits the memory that protobuf-c allocates for one message, so that a small hostile message
- * cannot claim much. */
+/* Limits the memory that protobuf-c allocates for one message, which a small hostile message could
+ * inflate. */
 #ifndef SHERD_BASE_BUDGET_H
 #define SHERD_BASE_BUDGET_H
 
 #include "base/check.h"
 
 struct budget {
-    size_t left; /* bytes */
+    size_t left;
 };
 
 /* For ProtobufCAllocator, whose data is the budget. */
@@ -15,7 +15,7 @@ static inline void *budget_alloc(void *data, size_t size)
     struct budget *budget = data;
 
     if (size > budget->left)
-        return NULL; /* protobuf-c gives up and frees what it has */
+        return NULL; /* protobuf-c frees what it has */
     budget->left -= size;
     return mem_alloc(size);
 }

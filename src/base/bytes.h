@@ -1,7 +1,6 @@
 /* Handles bytes: lent slices, a growable buffer for writing, a cursor for reading.
- * Numbers on Artery's wire are little endian; varints are protobuf's. A cursor never reads past its
- * end: the first read that would sets `failed` and returns zero, and so do all later ones. A
- * decoder therefore checks once, at the end. */
+ * Numbers are little endian; varints are protobuf's. The first read past a cursor's end sets
+ * `failed` and returns zero, as do all later reads. So a decoder checks once, at the end. */
 #ifndef SHERD_BASE_BYTES_H
 #define SHERD_BASE_BYTES_H
 
@@ -39,8 +38,7 @@ static inline bool slice_is(struct slice slice, const char *text)
 
 bool text_is_valid(struct slice text); /* is it UTF-8? */
 
-/* Inline equality and copy for short pieces such as ids, where a call would cost more than the
- * work. */
+/* Inline for short pieces such as ids, where a call would cost more than the work. */
 static inline bool bytes_same(const uint8_t *left, const uint8_t *right,
                               size_t size)
 {
@@ -96,22 +94,22 @@ static inline void bytes_copy(uint8_t *to, const uint8_t *from, size_t size)
 /* A buffer that grows by doubling. Zero is an empty one. The caller limits buf.size. */
 struct buf {
     uint8_t *data;
-    size_t size;     /* bytes written */
-    size_t capacity; /* bytes allocated */
+    size_t size;     /* written */
+    size_t capacity; /* allocated */
 };
 
-void buf_fini(struct buf *buf); /* frees; the buffer is empty and usable again */
+void buf_fini(struct buf *buf); /* leaves it empty and usable */
 void buf_clear(struct buf *buf); /* keeps the memory */
 uint8_t *buf_grow(struct buf *buf, size_t size); /* buf_reserve when room is missing */
 
-/* Makes room for size more bytes, which buf->size does not count yet. */
+/* Makes room for size bytes beyond buf->size. */
 static inline uint8_t *buf_reserve(struct buf *buf, size_t size)
 {
     return buf->capacity - buf->size >= size ? buf->data + buf->size
                                              : buf_grow(buf, size);
 }
 
-void buf_put(struct buf *buf, const void *data, size_t size); /* copied */
+void buf_put(struct buf *buf, const void *data, size_t size);
 void buf_put_slice(struct buf *buf, struct slice slice);
 void buf_put_text(struct buf *buf, const char *text); /* without the zero byte */
 void buf_put_u8(struct buf *buf, uint8_t value);
@@ -119,7 +117,7 @@ void buf_put_u16(struct buf *buf, uint16_t value); /* little endian, as the next
 void buf_put_u32(struct buf *buf, uint32_t value);
 void buf_put_u64(struct buf *buf, uint64_t value);
 void buf_put_varint(struct buf *buf, uint64_t value);
-void buf_take(struct buf *buf, size_t size); /* drops that many bytes from the front */
+void buf_take(struct buf *buf, size_t size); /* drops bytes from the front */
 
 static inline struct slice buf_slice(const struct buf *buf)
 {

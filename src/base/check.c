@@ -18,7 +18,7 @@ _Noreturn void check_failed(const char *file, int line, const char *text)
     char words[512];
 
     (void)snprintf(words, sizeof words, "sherd: broken invariant at %s:%d: %s",
-                   file, line, text); /* a cut text still names the place */
+                   file, line, text);
     if (installed)
         installed(words);
     abort();
@@ -38,7 +38,7 @@ void heap_free(void *memory);
 #else
 static const uint64_t live;
 #define count_live(by) ((void)0)
-#define IS_ZEROED_LARGE true /* fresh pages are zero already */
+#define IS_ZEROED_LARGE true /* fresh pages are zero */
 #endif
 
 uint64_t mem_live(void)

@@ -1,7 +1,7 @@
 /* Defines the fence, a shard's right to write: (term of the coordinator, epoch of the allocation),
  * compared lexicographically.
- * A higher fence ends every lower one. The coordinator's directives and every write to the journal
- * carry it. Zero means "none yet" and is below every real fence. */
+ * A higher fence ends every lower one. Directives of the coordinator and writes to the journal
+ * carry it. Zero means "none yet". */
 #ifndef SHERD_BASE_FENCE_H
 #define SHERD_BASE_FENCE_H
 
@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 struct fence {
-    uint64_t term;  /* grows each time a coordinator takes over */
-    uint64_t epoch; /* grows at each allocation of the shard */
+    uint64_t term;  /* grows with each take-over by a coordinator */
+    uint64_t epoch; /* grows with each allocation of the shard */
 };
 
-/* Returns less than, equal to or greater than zero as left is lower, equal or higher. */
+/* Returns less than, equal to or greater than zero. */
 static inline int fence_compare(struct fence left, struct fence right)
 {
     if (left.term != right.term)

@@ -1,11 +1,11 @@
-/* Prefetches memory before it is needed. In a process with many nodes, a node's data has left the
- * caches when its turn comes, and each cache line costs a wait. */
+/* Prefetches memory: in a process with many nodes a node's data has left the caches when its turn
+ * comes. */
 #ifndef SHERD_BASE_FETCH_H
 #define SHERD_BASE_FETCH_H
 
 #include <stddef.h>
 
-#define FETCH_LINE 64 /* bytes of a cache line */
+#define FETCH_LINE 64
 
 static inline void fetch_memory(const void *memory, size_t size)
 {

@@ -8,16 +8,15 @@
 #define LEVEL 6 /* java.util.zip.Deflater's default */
 #define WINDOW 15
 #define WINDOW_MIN 9 /* zlib's minimum for raw deflate */
-#define LOOKAHEAD 262 /* bytes of the window that matches do not reach (zlib: MIN_LOOKAHEAD) */
+#define LOOKAHEAD 262 /* bytes at the window's end without matches (zlib: MIN_LOOKAHEAD) */
 #define MEMORY_LEVEL 8
-#define MEMORY_BITS 6 /* zlib keeps 2^(level + 6) symbols before it ends a block */
-#define GZIP 16 /* added to the window it asks zlib for gzip framing */
-#define SYSTEM_AT 9 /* offset in gzip's header of the operating system */
+#define MEMORY_BITS 6 /* zlib ends a block after 2^(level + 6) symbols */
+#define GZIP 16 /* zlib: added to the window for gzip framing */
+#define SYSTEM_AT 9 /* gzip header: offset of the operating system */
 #define SYSTEM_UNKNOWN 0xff
-/* bytes that a flush adds, with spare room: otherwise zlib may have more output */
-#define FLUSH_SIZE 16
+#define FLUSH_SIZE 16 /* a flush and spare room: otherwise zlib may have more output */
 #define STEP_SIZE ((size_t)16 * 1024) /* of inflated bytes */
-#define RATIO_MAX ((size_t)1032) /* deflate's maximum: no member inflates to more */
+#define RATIO_MAX ((size_t)1032) /* deflate's maximum */
 #define TRAILER_SIZE ((size_t)8) /* crc and size */
 #define STORED_MAX ((size_t)65535) /* bytes of a stored block */
 
@@ -40,11 +39,11 @@ void gzip_deflate(struct buf *packed, struct slice bytes)
     start[SYSTEM_AT] = SYSTEM_UNKNOWN;
     packed->size += bound - stream.avail_out;
     (void)deflateEnd(
-        &stream); /* fails only if the stream was not at its end */
+        &stream);
 }
 
-/* The size that the member's trailer names, if it is possible, plus one byte. Inflate then finds
- * the end in one step and allocates no window. */
+/* The size in the trailer, if possible, plus one byte: inflate then ends in one step and allocates
+ * no window. */
 static size_t first_step(struct slice packed, size_t size_max)
 {
     size_t step = 0;
@@ -54,7 +53,7 @@ static size_t first_step(struct slice packed, size_t size_max)
     for (size_t i = 0; i < 4; i++)
         step |= (size_t)packed.data[packed.size - 4 + i] << 8 * i;
     if (step > packed.size * RATIO_MAX || step > size_max)
-        return STEP_SIZE; /* a false size, or one that will be refused */
+        return STEP_SIZE; /* a false size, or one to be refused */
     return step + 1;
 }
 
@@ -82,7 +81,7 @@ static bool inflate_all(z_stream *stream, size_t step, struct buf *bytes,
             return false;
         }
         if (result == Z_OK && !done && !stream->avail_in)
-            return false; /* cut short */
+            return false;
         flush = Z_NO_FLUSH;
         step = STEP_SIZE;
     }
@@ -104,7 +103,7 @@ bool gzip_inflate(struct buf *bytes, struct slice packed, size_t size_max,
     stream.avail_in = (uInt)packed.size;
     complete = inflate_all(&stream, first_step(packed, size_max), bytes,
                            size_max, is_large);
-    (void)inflateEnd(&stream); /* fails only for a stream that is not initialised */
+    (void)inflateEnd(&stream);
     return complete;
 }
 
@@ -118,8 +117,8 @@ static int bits_for(size_t size, int least, int most)
     return bits;
 }
 
-/* zlib first clears its tables: 64 KiB with the usual ones, which takes longer than packing a small
- * part. So a part gets only the memory that its size needs, in one block. */
+/* zlib first clears its tables, 64 KiB by default, which takes longer than packing a small part. So
+ * a part gets only what its size needs, in one block. */
 void gzip_part_set(struct gzip_part *part, struct slice bytes)
 {
     int window = bits_for(bytes.size + LOOKAHEAD, WINDOW_MIN, WINDOW);
@@ -141,7 +140,7 @@ void gzip_part_set(struct gzip_part *part, struct slice bytes)
     check(deflate(&stream, Z_FULL_FLUSH) == Z_OK || !bytes.size);
     check(!stream.avail_in && stream.avail_out);
     part->packed.size = bound - stream.avail_out;
-    (void)deflateEnd(&stream); /* fails only if the stream was not at its end */
+    (void)deflateEnd(&stream);
     part->crc = crc32(0, bytes.data, (uInt)bytes.size);
     part->size = bytes.size;
 }

@@ -1,7 +1,6 @@
-/* Writes gzip (RFC 1952) as the JDK does, and inflates with a limit, for the cores whose messages
- * are compressed.
- * Deflate's output depends on zlib's parameters, and some digests cover compressed bytes. So the
- * parameters are the JDK's: level 6, a window of 32 KiB, operating system 0xff. */
+/* Writes gzip (RFC 1952) as the JDK does, and inflates with a limit.
+ * Some digests cover compressed bytes, which depend on zlib's parameters. So these are the JDK's:
+ * level 6, a window of 32 KiB, operating system 0xff. */
 #ifndef SHERD_BASE_GZIP_H
 #define SHERD_BASE_GZIP_H
 
@@ -11,22 +10,21 @@
 #include "base/bytes.h"
 
 void gzip_deflate(struct buf *packed, struct slice bytes); /* appends */
-/* Appends a member that holds the bytes uncompressed, for bytes that are compressed already. */
+/* Appends a member that holds the bytes uncompressed, for compressed input. */
 void gzip_store(struct buf *packed, struct slice bytes);
 bool gzip_is(struct slice bytes); /* do they begin as a member does? */
-/* Appends the inflated bytes of one gzip member. False when it is malformed or inflates to more
- * than size_max; the buffer then holds rubbish, at most size_max + 16 KiB. is_large may be null;
- * set if the size is the reason. */
+/* Appends one inflated gzip member. False when malformed or above size_max; then up to size_max +
+ * 16 KiB of rubbish were appended. is_large (may be null) is set if the size is the reason. */
 bool gzip_inflate(struct buf *bytes, struct slice packed, size_t size_max,
                   bool *is_large);
 
-/* A separately compressed part of a gzip member: when a large text changes in one place, only that
- * part is compressed again. Zero is an empty one. A part costs a few bytes and cannot refer to
- * earlier parts. */
+/* A part of a gzip member, compressed by itself: after a change of a large text only its part is
+ * compressed again. A part costs a few bytes and cannot refer to earlier parts. Zero is an empty
+ * one. */
 struct gzip_part {
     struct buf packed;
     uint64_t crc;
-    size_t size; /* of the bytes before compression */
+    size_t size; /* uncompressed */
 };
 
 void gzip_part_set(struct gzip_part *part, struct slice bytes);

@@ -10,7 +10,7 @@ uint64_t hash_bytes(struct slice bytes)
     return XXH3_64bits(bytes.data, bytes.size);
 }
 
-/* Reads one code point of UTF-8; an invalid byte gives U+FFFD and advances by one byte. */
+/* Reads one code point; an invalid byte gives U+FFFD and advances by one. */
 static uint32_t code_point(const uint8_t **at, const uint8_t *end)
 {
     const uint8_t *p = *at;
@@ -42,7 +42,7 @@ static inline uint64_t load_u64(const uint8_t *at)
 }
 
 /* Hashes eight characters below 128, the first in the lowest byte: pairs, then pairs of pairs, in
- * parallel in one word. */
+ * parallel. */
 static inline uint32_t eight_java(uint64_t eight)
 {
     uint64_t two = (eight & 0x00ff00ff00ff00ffu) * 31 +

@@ -1,5 +1,4 @@
-/* Hashes bytes for tables, and texts as a JVM does. No decision depends on the value of
- * hash_bytes. */
+/* Hashes bytes for tables, and texts as a JVM does. No decision depends on hash_bytes. */
 #ifndef SHERD_BASE_HASH_H
 #define SHERD_BASE_HASH_H
 
@@ -8,7 +7,7 @@
 #include "base/bytes.h"
 
 uint64_t hash_bytes(struct slice bytes); /* xxHash3, for tables and checksums */
-/* java.lang.String.hashCode of a UTF-8 text; invalid bytes count as U+FFFD. */
+/* java.lang.String.hashCode of UTF-8; invalid bytes count as U+FFFD. */
 int32_t hash_java(struct slice text);
 uint32_t hash_murmur2(struct slice bytes); /* Kafka's murmur2, seed 0x9747b28c */
 

@@ -1,5 +1,5 @@
-/* Keeps items in order with an open-addressed table of their indexes. A hole has a null address;
- * its place in the table stays. */
+/* Keeps items in order with an open-addressed table of their indexes. A hole has a null address and
+ * keeps its place. */
 #include "base/kept.h"
 
 #include "base/check.h"
@@ -55,8 +55,8 @@ static void put_place(struct kept *kept, uint32_t index)
     kept->places[at] = (uint16_t)(index + 1);
 }
 
-/* Removes the holes and makes room for a quarter more. At most three quarters of the places are
- * ever used. */
+/* Removes the holes and makes room for a quarter more; at most three quarters of the places are
+ * used. */
 static void rebuild(struct kept *kept)
 {
     uint32_t used = 0;

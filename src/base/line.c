@@ -1,5 +1,5 @@
-/* Formats a log line by a walk over its format: snprintf does each conversion, and its text goes
- * where the walk stands: among words, into a bare value, or inside quotes. */
+/* Formats a log line by a walk over its format. snprintf does each conversion; its text goes where
+ * the walk stands: among words, into a bare value, or inside quotes. */
 #include "base/line.h"
 
 #include <stdbool.h>
@@ -24,13 +24,13 @@ struct line {
 struct conversion {
     char text[16];
     size_t size;      /* in the format */
-    uint32_t numbers; /* number of arguments for * */
+    uint32_t numbers; /* of arguments for * */
     char length;      /* 0, 'l', 'q' for ll, 'z', 'j', 't'; h is an int */
     char kind;
 };
 
 struct arguments {
-    va_list list; /* in a struct, because a parameter of an array type cannot be passed on */
+    va_list list; /* a parameter of an array type cannot be passed on */
 };
 
 /* ---- writing ---- */
@@ -226,7 +226,7 @@ static void convert(char *text, const struct conversion *conversion,
         (void)AS(long long);
     else if (conversion->length == 'j')
         (void)AS(intmax_t);
-    else if (conversion->length) /* z, t */
+    else if (conversion->length)
         (void)AS(ptrdiff_t);
     else
         (void)AS(int);
@@ -244,7 +244,7 @@ void line_format_list(char *text, size_t size, const char *format,
     if (!size)
         return;
     if (!all_known(format)) {
-        (void)vsnprintf(text, size, format, arguments); /* cut */
+        (void)vsnprintf(text, size, format, arguments);
         return;
     }
     va_copy(left.list, arguments);
@@ -255,7 +255,7 @@ void line_format_list(char *text, size_t size, const char *format,
             before = *format++;
             continue;
         }
-        (void)read_conversion(format, &conversion); /* all_known has checked it */
+        (void)read_conversion(format, &conversion);
         value[0] = 0;
         convert(value, &conversion, &left);
         put_value(&line, value);

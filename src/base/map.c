@@ -8,8 +8,7 @@
 #define NUMBER_SIZE sizeof(uint64_t)
 #define CAPACITY_FIRST 8
 
-/* A key of eight bytes, the usual case, stands in the entry itself and costs no further memory
- * access. */
+/* Most keys have eight bytes and stand in the entry itself, without a further memory access. */
 struct map_item {
     union {
         uint64_t number;
@@ -44,8 +43,8 @@ static bool is_same(const struct map_item *item, struct slice key)
     return !key.size || !memcmp(item->key.data, key.data, key.size);
 }
 
-/* A slot holds its item's number, which is below slot_count, in the low bits and bits of the hash
- * above them. The hash bits avoid looking at other items, which would wait for memory. */
+/* The low bits hold the item's number, below slot_count, the high ones bits of its hash, which
+ * spare a look at other items. */
 static uint32_t find(const struct map *map, struct slice key, uint32_t hash)
 {
     uint32_t mask = map->slot_count - 1;
@@ -85,8 +84,7 @@ static void rebuild(struct map *map)
             map->items[used++] = map->items[i];
     map->used = used;
     check(map->count == used);
-    /* A quarter more than needed: otherwise alternating puts and takes would rebuild a full map
-     * each time. */
+    /* A quarter more: otherwise alternating puts and takes would rebuild a full map each time. */
     map->capacity = used + used / 4 + CAPACITY_FIRST;
     while (slot_count < map->capacity + map->capacity / 2)
         slot_count *= 2;
@@ -177,7 +175,7 @@ void *map_take(struct map *map, struct slice key)
 
     if (index == UINT32_MAX)
         return NULL;
-    /* The slot keeps pointing at the hole, so that probes continue past it. */
+    /* The slot keeps pointing at the hole, so that probes continue. */
     item = &map->items[index];
     value = item->value;
     free_key(map, item);

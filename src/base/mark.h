@@ -1,17 +1,15 @@
-/* Counts how often the simulator passes marked transitions: a mark that no run reaches is a blind
- * spot.
- * Only the simulator's copy of the cores, built with SHERD_ZOO, has marks; elsewhere they compile
- * to nothing. Each mark is a record in its own linker section, so that all are known without
- * running (sim/mark.h). */
+/* Counts how often the simulator passes marked transitions: an unreached mark is a blind spot.
+ * Only the simulator's copy of the cores, built with SHERD_ZOO, has marks. Each is a record in its
+ * own linker section, so all are known without running (sim/mark.h). */
 #ifndef SHERD_BASE_MARK_H
 #define SHERD_BASE_MARK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* REACHED("text") counts each pass; SOMETIMES("text", condition) counts each pass where the
- * condition holds. Statements; the text is a literal that says what happened. Without SHERD_ZOO the
- * condition is not evaluated. */
+/* REACHED("text") counts each pass; SOMETIMES("text", condition) those where the condition holds.
+ * Statements; the text is a literal that says what happened. Without SHERD_ZOO the condition is not
+ * evaluated. */
 #ifdef SHERD_ZOO
 struct mark {
     const char *text;

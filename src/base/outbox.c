@@ -3,14 +3,14 @@
 
 #include "base/check.h"
 
-/* Most turns leave one small message; small blocks are cheap to allocate and free. */
+/* Most turns leave one small message, and small blocks are cheap. */
 #define ITEMS_FIRST 4
 #define BYTES_FIRST 512
-#define SHARED_MIN 64 /* bytes of a payload below which comparing gains nothing */
+#define SHARED_MIN 64 /* bytes of a payload; comparing smaller ones gains nothing */
 
 struct outbox_item {
     struct node_id to;
-    size_t at; /* of the texts in outbox->bytes */
+    size_t at; /* texts in outbox->bytes */
     size_t payload_at; /* may be that of an earlier message */
     size_t recipient_size;
     size_t sender_size;
@@ -29,7 +29,7 @@ void outbox_fini(struct outbox *outbox)
     *outbox = (struct outbox){ 0 };
 }
 
-/* Returns where the payload stands. A payload for many peers is put many times in a row and stored
+/* Returns the payload's place. A payload for many peers is put many times in a row and stored
  * once. */
 static size_t put_payload(struct outbox *outbox, struct slice payload)
 {
@@ -120,7 +120,6 @@ const struct node_id *outbox_to(const struct outbox *outbox, uint32_t behind)
                : NULL;
 }
 
-/* Writes a port's digits; returns their number. */
 static size_t port_put(uint8_t *at, uint16_t port)
 {
     uint8_t digits[5];

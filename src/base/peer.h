@@ -1,5 +1,5 @@
-/* Describes a member to the cores that follow membership. The node translates; cores do not call
- * each other. Status values are those of the wire and of membership. */
+/* Describes a member to the cores that follow membership; the node translates. Status values are
+ * those of the wire. */
 #ifndef SHERD_BASE_PEER_H
 #define SHERD_BASE_PEER_H
 
@@ -20,8 +20,7 @@ enum peer_status {
     PEER_READY_FOR_SHUTDOWN = 8
 };
 
-/* An application version (Akka's akka.util.Version): parsed by membership, compared where
- * needed. */
+/* Akka's akka.util.Version: parsed by membership, compared where needed. */
 struct peer_version {
     int64_t numbers[4];
     const char *rest; /* the part after the numbers, lent; null or "" = a release */
@@ -29,17 +28,17 @@ struct peer_version {
 
 struct peer {
     struct node_id node;
-    /* the same address, lent for the core's lifetime, so that it needs no copy; null = none */
+    /* the same address, lent for the core's lifetime instead of a copy; null = none */
     const struct kept_address *lasting;
     struct peer_version version;
     int32_t up_number; /* age: smaller is older; INT32_MAX = never up */
     enum peer_status status;
     bool reachable;
-    bool has_role; /* it has the role and data center that the receiving core serves */
-    bool is_far; /* it is in another data center than this node */
+    bool has_role; /* has the role and data center that the receiving core serves */
+    bool is_far; /* in another data center than this node */
 };
 
-/* A member as a core keeps it; an address that lasts is not copied. Zero is an empty one. */
+/* A member as a core keeps it; a lasting address is not copied. Zero is an empty one. */
 struct kept_peer {
     uint64_t uid;
     const struct kept_address *address;
@@ -49,9 +48,8 @@ struct kept_peer {
     uint8_t marks; /* bits for the core's own use */
 };
 
-/* Stores a new member or updates a known one. INT32_MAX never replaces a known up number: a merge
- * may lose it when a joining member leaves while the leader moves it to Up. Akka's
- * ClusterSingletonManager keeps it, too. */
+/* Stores a new member or updates a known one. A known up number stays when the merge of a leave
+ * with the leader's move to Up has lost it; Akka's ClusterSingletonManager keeps it, too. */
 void peer_keep(struct kept_peer *kept, const struct peer *peer);
 struct kept_peer peer_again(const struct kept_peer *kept); /* a copy, to be forgotten separately */
 void peer_forget(struct kept_peer *kept);

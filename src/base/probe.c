@@ -6,7 +6,7 @@
 #include "base/vec.h"
 
 enum {
-    KEPT_ITEMS_MAX = 32, /* up to this much memory stays allocated when empty */
+    KEPT_ITEMS_MAX = 32,
     KEPT_BYTES_MAX = 4096,
 };
 

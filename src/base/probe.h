@@ -1,8 +1,6 @@
-/* Records facts for checkers: what a core did. The driver takes them and gives them to the
- * simulator's checkers.
- * A machine has probes only if node_settings.probes is set; otherwise the pointer is null and a
- * fact costs one branch. Facts are never an input of a core. PROBES_MAX bounds them; facts beyond
- * are counted, not kept. */
+/* Records facts for the simulator's checkers: what a core did. The driver takes them.
+ * A machine has probes only if node_settings.probes is set; otherwise the pointer is null. Facts
+ * are never an input of a core. Facts beyond PROBES_MAX are counted, not kept. */
 #ifndef SHERD_BASE_PROBE_H
 #define SHERD_BASE_PROBE_H
 
@@ -14,27 +12,25 @@
 #include "base/fence.h"
 
 /* Each kind: name, text. The comment lists the fields that are set; `type` is an index into the
- * node's types. A message ends once: it is delivered, or one of the next three kinds reports it.
- * HANDLER_FAILED is the only reason that can follow a delivery. */
+ * node's types. A message ends once: delivered, or in one of the next three kinds. Only
+ * HANDLER_FAILED can follow a delivery. */
 #define PROBE_KINDS(X)                                                         \
     /* undelivered. reason; bytes: the body; type: of an entity's message */ \
     X(PROBE_MESSAGE_ENDED, "message ended") \
-    /* a frame of an ordinary stream that was never read. reason; bytes: the frame */ \
+    /* an ordinary frame that was never read. reason; bytes: the frame */ \
     X(PROBE_FRAME_ENDED, "frame ended") \
-    /* bytes of an accepted connection that were not read as frames. bytes; node: uid of the \
-     * sender */ \
+    /* of an accepted connection, not read as frames. bytes; node: uid of the sender */ \
     X(PROBE_BYTES_ENDED, "bytes ended") \
     /* before its first callback. type, shard; first: the actor; bytes: the id */ \
     X(PROBE_ENTITY_STARTED, "entity started") \
     X(PROBE_ENTITY_STOPPED, "entity stopped") /* after its last callback. Same fields */ \
-    /* a lane may now start its entities. type, shard, fence */ \
-    X(PROBE_SHARD_HOSTED, "shard hosted") \
+    X(PROBE_SHARD_HOSTED, "shard hosted")     /* its entities may start. type, shard, fence */ \
     X(PROBE_SHARD_STOPPING, "shard stopping") /* its entities must stop. type, shard, fence */ \
-    X(PROBE_SHARD_ENDED, "shard ended") /* it runs none of its entities any more. type, shard */ \
+    X(PROBE_SHARD_ENDED, "shard ended")       /* it has no entities any more. type, shard */ \
     /* by a region to the coordinator. type, shard, fence; first: attempt */ \
     X(PROBE_SHARD_SAID_STOPPED, "shard said to be stopped") \
-    /* type; first: shards that it still hosts; second: 1 = it timed out, 2 = it timed out and \
-     * had shards */ \
+    /* type; first: shards that it still hosts; second: 1 = timed out, 2 = timed out with \
+     * shards */ \
     X(PROBE_REGION_STOPPED, "region stopped") \
     /* with another coordinator. type; first: its term; node: the coordinator's */ \
     X(PROBE_REGISTERED, "region registered") \
@@ -44,15 +40,15 @@
     X(PROBE_DIRECTIVE_STALE, "stale directive refused") \
     X(PROBE_COORDINATOR_STARTED, "coordinator started") /* it knows nothing yet. type */ \
     X(PROBE_COORDINATOR_ACTIVE, "coordinator active") /* type; first: term */ \
-    /* it stops, or pauses until it has another term. Same fields */ \
+    /* it stops, or needs another term. Same fields */ \
     X(PROBE_COORDINATOR_ENDED, "coordinator ended") \
     /* by a coordinator. type, shard, fence, node; second: enum probe_home */ \
     X(PROBE_HOME_SET, "home set") \
-    /* the home stays, under a higher fence. Same fields without the cause */ \
+    /* it stays, under a higher fence. Same fields without the cause */ \
     X(PROBE_HOME_FENCED, "home fenced") \
     X(PROBE_HOME_ENDED, "home ended")     /* as HOME_SET */ \
     X(PROBE_HOME_TOLD, "home told")       /* to the home or to others. As HOME_FENCED */ \
-    /* a coordinator has asked enough replicas. type; first: ticket */ \
+    /* of enough replicas, by a coordinator. type; first: ticket */ \
     X(PROBE_STATE_ASKED, "state asked for") \
     X(PROBE_STATE_READ, "state read") /* by a coordinator, as stored. type; bytes: the state */ \
     X(PROBE_FENCES_READ, "fences read")   /* the same, after the state; bytes: the fences */ \
@@ -69,34 +65,31 @@
     /* unused, as far as its replica knows. bytes: the key */ \
     X(PROBE_DATA_FORGOTTEN, "key of distributed data forgotten") \
     X(PROBE_CLUSTER_FOUNDED, "cluster founded") /* by this node */ \
-    /* node: the member that sent the gossip to this newcomer */ \
-    X(PROBE_CLUSTER_JOINED, "cluster joined") \
-    /* new, or a new status. node; first: status as on the wire; removed is the last one */ \
+    X(PROBE_CLUSTER_JOINED, "cluster joined") /* node: the member that sent the gossip */ \
+    /* new, or a new status. node; first: status as on the wire; removed is last */ \
     X(PROBE_MEMBER_SEEN, "member seen") \
-    X(PROBE_GOSSIP_SENT, "full gossip sent") /* by this node. node: the receiver */ \
+    X(PROBE_GOSSIP_SENT, "full gossip sent") /* node: the receiver */ \
     X(PROBE_TOMBSTONES_DROPPED, "tombstones dropped") /* by the leader: old by its wall clock */ \
-    /* another gossip replaces this node's. first: entries of the old version; bytes: the old \
-     * entries, then the new ones, struct probe_version */ \
+    /* another gossip replaces this node's. first: entries of the old version; bytes: old and \
+     * new entries, struct probe_version */ \
     X(PROBE_VERSION_TAKEN, "gossip version taken") \
-    /* by this node from now on: taken, merged or made. first: hash of the version; second: \
-     * hash of the content without the seen set */ \
+    /* taken, merged or made. first: hash of the version; second: hash of the content without \
+     * the seen set */ \
     X(PROBE_VERSION_HELD, "gossip version held") \
     X(PROBE_MEMBER_DOWNED, "member downed") /* by this node. node; first: enum probe_down */ \
     /* it changes members. first: 1 = without convergence; second: hash of the version; bytes: \
      * struct probe_evidence */ \
     X(PROBE_LEADER_ACTED, "leader acted") \
-    /* control accepts something from another node. node: the sender's incarnation; first: enum \
-     * probe_taken */ \
+    /* control accepts it. node: the sender's incarnation; first: enum probe_taken */ \
     X(PROBE_TAKEN, "taken from a peer") \
     /* or renewed, by this node's resolver. first: token; second: its end by this node's clock */ \
     X(PROBE_LEASE_HELD, "lease held") \
     X(PROBE_LEASE_ENDED, "lease ended") /* lost, or released */ \
-    /* precedes its downings. node: this one; first: members; bytes: the view that it decided \
-     * from, struct probe_side, then struct probe_unreached */ \
+    /* precedes its downings. node: this one; first: members; bytes: its view, struct \
+     * probe_side, then struct probe_unreached */ \
     X(PROBE_RESOLVED, "resolver decided") \
-    /* its resolver downs all, because nothing was stable for too long */ \
-    X(PROBE_UNSTABLE, "unstable") \
-    /* this node stops from now on. first: the error as a positive number, 0 = it leaves */ \
+    X(PROBE_UNSTABLE, "unstable") /* its resolver downs all after a long instability */ \
+    /* from now on. first: the error as a positive number, 0 = it leaves */ \
     X(PROBE_SELF_STOPPING, "self stopping")
 
 #define X(name, text) name,
@@ -117,58 +110,58 @@ enum probe_home {
     PROBE_HOME_ALLOCATED,      /* set */
     PROBE_HOME_REPORTED,       /* set: the region reports that it hosts it */
     PROBE_HOME_STORED,         /* set: an earlier coordinator stored it */
-    PROBE_HOME_STOPPED,        /* ended: handed off */
+    PROBE_HOME_STOPPED,
     /* ended: another region reports it under a higher fence, or is stored with one */
     PROBE_HOME_CONTESTED,
     PROBE_HOME_REGION_STOPPED, /* ended: the region reported that it stopped */
     PROBE_HOME_REGION_RENEWED, /* ended: another region of that node has registered */
-    PROBE_HOME_NODE_REMOVED    /* ended */
+    PROBE_HOME_NODE_REMOVED
 };
 
 enum probe_handoff {
-    PROBE_HANDOFF_BEGUN,    /* all regions are asked to hold its messages */
-    PROBE_HANDOFF_STOPPING, /* all hold: the owner is asked to stop it */
+    PROBE_HANDOFF_BEGUN,    /* all regions must hold its messages */
+    PROBE_HANDOFF_STOPPING, /* all hold: the owner must stop it */
     PROBE_HANDOFF_MOVED,
     PROBE_HANDOFF_FAILED,
     PROBE_HANDOFF_GIVEN_UP /* the owner was removed or fenced */
 };
 
 enum probe_down {
-    PROBE_DOWN_COMMAND,  /* an operator's */
-    PROBE_DOWN_REPLACED, /* another incarnation at the address wants to join, or is a member */
-    PROBE_DOWN_REMOTE,   /* another node asked for it */
+    PROBE_DOWN_COMMAND,
+    PROBE_DOWN_REPLACED, /* another incarnation at the address joins, or is a member */
+    PROBE_DOWN_REMOTE,
     PROBE_DOWN_DECIDED   /* this node's split brain resolver */
 };
 
 enum probe_taken {
     PROBE_TAKEN_HANDSHAKE, /* the incarnation becomes the current one at its address */
     PROBE_TAKEN_SYSTEM,    /* a watch, its end, or the end of the watched actor */
-    /* of system messages; second: uid of the incarnation that they were for */
+    /* of system messages; second: uid of their receiving incarnation */
     PROBE_TAKEN_ACKNOWLEDGEMENT,
     PROBE_TAKEN_GOSSIP,
-    PROBE_TAKEN_HEARTBEAT, /* the answer to a heartbeat */
+    PROBE_TAKEN_HEARTBEAT,
     PROBE_TAKEN_COUNT
 };
 
-/* A leader's view before it acted: one for each member, in the gossip's order. */
+/* A leader's view before it acted: a member, in the gossip's order. */
 struct probe_evidence {
     uint64_t uid;
     uint8_t status; /* before; as on the wire */
-    uint8_t after;  /* equal to status if nothing changed */
+    uint8_t after;  /* equal to status if unchanged */
     uint8_t seen;
     uint8_t reachable; /* to all observers */
     uint8_t trusted;   /* reachable to all observers that are not down */
     uint8_t confirmed; /* exiting, and has handed over */
-    uint8_t is_far;    /* in another data center than the leader */
+    uint8_t is_far;    /* not in the leader's data center */
     uint8_t unused;
 };
 
-/* A member of this node's data center as a resolver saw it; in the order of nodes. */
+/* A member of this data center as a resolver saw it; in the order of nodes. */
 struct probe_side {
     uint64_t uid;
     uint8_t status; /* as on the wire */
     uint8_t reachable;
-    uint8_t seen;   /* it has seen the gossip */
+    uint8_t seen;   /* has seen the gossip */
     uint8_t downed; /* by the decision */
     uint8_t has_role; /* it counts */
     uint8_t unused[3];
@@ -179,7 +172,7 @@ struct probe_unreached {
     uint64_t observer, subject;
 };
 
-/* One node's entry of a gossip's version; in the order of keys. */
+/* A node's entry of a gossip's version; in the order of keys. */
 struct probe_version {
     uint64_t key;
     uint64_t count;
@@ -196,15 +189,15 @@ struct probe {
     struct slice bytes;     /* lent until the next call on these probes */
 };
 
-struct probes; /* one for each machine (control, each lane) */
+struct probes;
 
 struct probes *probes_new(void);
-void probes_free(struct probes *probes); /* accepts null */
+void probes_free(struct probes *probes);
 /* Copied; null probes are fine. */
 void probes_put(struct probes *probes, const struct probe *probe);
 /* In order; false when empty or null. */
 bool probes_next(struct probes *probes, struct probe *probe);
-uint64_t probes_lost(const struct probes *probes); /* facts dropped at the limit so far */
-const char *probe_kind_text(enum probe_kind kind); /* a constant */
+uint64_t probes_lost(const struct probes *probes); /* dropped at the limit so far */
+const char *probe_kind_text(enum probe_kind kind);
 
 #endif

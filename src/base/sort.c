@@ -1,12 +1,11 @@
-/* Sorts by bottom-up merging: runs of one, two, four items. Items that are in order already are
- * only compared. */
+/* Sorts by bottom-up merging; items that are in order already are only compared. */
 #include "base/sort.h"
 
 #include <string.h>
 
 #include "base/check.h"
 
-/* Merges the runs of `width` items in pairs into another array. */
+/* Merges pairs of runs of `width` items into another array. */
 static void merge_runs(unsigned char *to, const unsigned char *from,
                        uint32_t count, size_t size, uint32_t width,
                        sort_order *order)

@@ -1,6 +1,5 @@
-/* Sorts an array of any items by an order of two items, stably. Needs n log n compares and moves in
- * every case, and memory for a copy:
- * input from outside may have the worst order. */
+/* Sorts an array of any items, stably. Needs n log n compares and moves in every case, because
+ * outside input may have the worst order, and memory for a copy. */
 #ifndef SHERD_BASE_SORT_H
 #define SHERD_BASE_SORT_H
 

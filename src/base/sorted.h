@@ -1,6 +1,5 @@
-/* Searches ordered items by bisection. The order is a function of an item and a key, so one
- * search serves arrays of any type. It is inline, so the compiler also inlines an order known at
- * the call. */
+/* Searches ordered items by bisection, inline for any type: the order is a function of an item and
+ * a key. */
 #ifndef SHERD_BASE_SORTED_H
 #define SHERD_BASE_SORTED_H
 
@@ -10,8 +9,8 @@
 /* Below 0: the item stands before the key; 0: equal. */
 typedef int sorted_order(const void *item, const void *key);
 
-/* Returns the place of the first item that is not before the key; `count` if there is none. size:
- * bytes of an item. */
+/* Returns the place of the first item that is not before the key; `count` if none. size: bytes of
+ * an item. */
 static inline uint32_t sorted_place(const void *items, uint32_t count,
                                     size_t size, sorted_order *order,
                                     const void *key)

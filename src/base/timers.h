@@ -1,7 +1,6 @@
 /* Keeps one core's timers in a heap, ordered by time, then by the order in which they were set.
- * A timer carries a kind, an id and the generation of the state that armed it. Nothing is
- * cancelled: the owner takes a timer of an old generation and ignores it. The owner may also drop
- * many at once. */
+ * A timer has a kind, an id and the generation of the state that armed it. Nothing is cancelled:
+ * the owner ignores timers of old generations, or drops many at once. */
 #ifndef SHERD_BASE_TIMERS_H
 #define SHERD_BASE_TIMERS_H
 
@@ -31,10 +30,10 @@ struct timers {
 void timers_fini(struct timers *timers);
 void timers_put(struct timers *timers, uint64_t at, uint32_t kind, uint64_t id,
                 uint32_t generation);
-/* The earliest due timer; false if none is due. */
+/* The earliest due one; false if none. */
 bool timers_take(struct timers *timers, uint64_t now, struct timer *timer);
-/* Drops timers that the owner no longer wants, and their memory. It looks at each timer, so use it
- * when most are stale. */
+/* Drops unwanted timers and their memory. It looks at each timer: for owners with mostly stale
+ * ones. */
 void timers_keep(struct timers *timers,
                  bool (*is_wanted)(const void *owner,
                                    const struct timer *timer),

@@ -1,7 +1,6 @@
-/* Collects a core's log lines with level and module; the driver, which owns the log's sink, takes
- * them.
- * A line's text is "what happened key=value key=value". TRACE_LINES_MAX bounds them; lines beyond
- * are counted, not kept. */
+/* Collects a core's log lines with level and module; the driver takes them.
+ * A text is "what happened key=value key=value". Lines beyond TRACE_LINES_MAX are counted, not
+ * kept. */
 #ifndef SHERD_BASE_TRACE_H
 #define SHERD_BASE_TRACE_H
 
@@ -25,21 +24,21 @@ struct trace_line {
     bool is_of_list;    /* by trace_put_all */
 };
 
-struct trace; /* one for each machine (control, each lane) */
+struct trace;
 
 struct trace *trace_new(enum trace_level level); /* lines above that level are not kept */
 void trace_free(struct trace *trace);
 void trace_set_level(struct trace *trace, enum trace_level level);
-/* Lets callers skip costly arguments; false for null. */
+/* Spares costly arguments; false for null. */
 bool trace_on(const struct trace *trace, enum trace_level level);
-/* Appends a line, formatted as base/line.h says; null trace is fine. module must be a literal. */
+/* Appends a line, formatted by base/line.h; null trace is fine. module must be a literal. */
 void trace_put(struct trace *trace, enum trace_level level, const char *module,
                const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The same for a list that is written once: the limit of repeated lines does not apply. */
+/* The same for a list written once: the limit of repeated lines does not apply. */
 void trace_put_all(struct trace *trace, enum trace_level level,
                    const char *module, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 bool trace_next(struct trace *trace, struct trace_line *line); /* in order; false when empty */
-uint64_t trace_lost(const struct trace *trace); /* lines dropped at the limit so far */
+uint64_t trace_lost(const struct trace *trace); /* dropped at the limit so far */
 
 #endif

@@ -7,8 +7,7 @@
 
 #include "base/bytes.h"
 
-void url_put(struct buf *buf, struct slice text); /* appends the encoded text */
-/* Appends the decoded text; false when it is malformed. */
-bool url_take(struct buf *buf, struct slice encoded);
+void url_put(struct buf *buf, struct slice text);
+bool url_take(struct buf *buf, struct slice encoded); /* false when malformed */
 
 #endif

@@ -1,7 +1,6 @@
 /* Provides a growable array of any type as macros: VEC(struct x) items; then vec_push(&items,
  * value).
- * Zero is an empty one. Pointers into it are valid until the next push. The owner limits its
- * count. */
+ * Zero is an empty one. A push invalidates pointers into it. The owner limits its count. */
 #ifndef SHERD_BASE_VEC_H
 #define SHERD_BASE_VEC_H
 
@@ -35,7 +34,7 @@
     ((void)memmove(&(vec)->items[index], &(vec)->items[(index) + 1],            \
                    ((vec)->count - (index)-1) * sizeof *(vec)->items),          \
      (void)(vec)->count--)
-/* Empties it and frees room beyond `kept` items: a burst is rare. */
+/* Empties it and frees room beyond `kept` items after a burst. */
 #define vec_empty(vec, kept)                                                    \
     ((vec)->capacity > (kept) ? vec_fini(vec) : (void)((vec)->count = 0))
 #define vec_fini(vec)                                                           \

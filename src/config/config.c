@@ -1,5 +1,5 @@
-/* Builds a configuration: texts become a tree, overrides are stored beside it, and config_finish
- * makes one table of checked settings. */
+/* Builds a configuration: a tree from texts, overrides beside it, and at the end one table of
+ * checked settings. */
 #include "config/config.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ bool config_read(struct config *config, struct slice text, const char *source,
     return !config->failed;
 }
 
-/* Appends; at the limit it replaces the last one by a mark that config_finish refuses. */
+/* At the limit, replaces the last one by a mark that config_finish refuses. */
 static void add_override(struct config *config, enum config_origin_kind kind,
                          const char *prefix, const char *key, const char *text,
                          const char *source)
@@ -161,7 +161,6 @@ static void put_variable(struct buf *name, const char *key)
     buf_put_u8(name, '\0');
 }
 
-/* Refuses an environment variable, which `place` names. */
 static bool refuse_variable(struct config_problem *problem, struct place place,
                             const char *meant)
 {
@@ -206,7 +205,7 @@ static bool refuse_unknown(struct config_problem *problem, struct place place,
                : refuse_key(problem, place, key, meant);
 }
 
-/* Is the key accepted only because a user may choose its name, and does it resemble a known key? */
+/* Resembles a key with a user's name another known key? */
 static bool is_slip(struct config_problem *problem, struct place place,
                     enum config_origin_kind kind, const struct row *row,
                     const char *key)
@@ -248,7 +247,7 @@ static bool put_setting(struct config *config, const struct row *row,
     return true;
 }
 
-/* Reads a name as the index of a list's item; false if it is not one. */
+/* Reads a name as the index of a list's item; false if it is none. */
 static bool read_index(const char *name, uint32_t *index)
 {
     size_t size = strspn(name, "0123456789");
@@ -259,8 +258,8 @@ static bool read_index(const char *name, uint32_t *index)
     return size > 0 && size < 10 && !name[size];
 }
 
-/* HOCON: in place of a list, an object may have numbers as names, which order it ("seed-nodes.0 =
- * ..."). Returns other nodes unchanged. */
+/* HOCON: an object whose names are numbers can stand for a list ("seed-nodes.0 = ..."). Other nodes
+ * return unchanged. */
 static const struct node *list_of(struct tree *tree, const char *key,
                                   const struct node *node)
 {
@@ -293,8 +292,8 @@ static const struct node *list_of(struct tree *tree, const char *key,
     return list;
 }
 
-/* Adds one name of the resolved tree with everything below it. key holds the enclosing names,
- * without the prefix. */
+/* Adds a name of the resolved tree with everything below it. key: the enclosing names, without the
+ * prefix. */
 static bool flatten(struct config *config, const struct field *field,
                     struct buf *key, struct config_problem *problem)
 {
@@ -383,7 +382,7 @@ static bool flatten_root(struct config *config, const struct node *root,
     return good;
 }
 
-/* Reads a list from the environment or from code: "[a, b]" or "a, b". */
+/* From the environment or code: "[a, b]" or "a, b". */
 static struct node *read_items(struct config *config, const char *text,
                                struct place place,
                                struct config_problem *problem)
@@ -412,7 +411,7 @@ static struct node *read_items(struct config *config, const char *text,
     return array;
 }
 
-/* Reads a scalar from the environment or from code: bare, or quoted as in a text. */
+/* From the environment or code: bare, or quoted. */
 static struct node *read_scalar(struct config *config, const char *text,
                                 struct place place)
 {
@@ -434,7 +433,7 @@ static struct node *read_scalar(struct config *config, const char *text,
     return tree_new_text(tree, place, text, strlen(text), false);
 }
 
-/* Is it a section in which users name the keys (SECTION.** in the table)? */
+/* Do users name the keys of the section (SECTION.** in the table)? */
 static bool has_names(const char *key)
 {
     size_t size = strlen(key);
@@ -446,7 +445,7 @@ static bool has_names(const char *key)
     return false;
 }
 
-/* A user's name may not be possible in a variable's name. So such a section can be set as a whole:
+/* A user's name may be impossible in a variable's name. So such a section can be set as a whole:
  * NAME = value, ..., as in a text. */
 static bool read_sections(struct config *config, enum config_origin_kind kind,
                           struct config_problem *problem)

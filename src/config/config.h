@@ -1,12 +1,10 @@
-/* Holds a node's settings: reads a subset of HOCON (a superset of JSON) and checks it against a
- * table of all known keys.
- * Texts, the environment and code hand in values. config_finish resolves `${...}` and refuses
- * unknown keys and wrong types; then the getters answer. Code wins over the environment, the
- * environment over texts, texts over the defaults of config/table.c. Pure: the driver reads the
- * files and passes the environment.
+/* Holds a node's settings: reads HOCON and checks it against a table of all known keys.
+ * Texts, the environment and code hand in values; config_finish resolves and checks them, then the
+ * getters answer. Code wins over the environment, the environment over texts, texts over defaults.
+ * Pure: the driver reads files and environment.
  *
  * Keys have no prefix here ("cluster.sharding.number-of-shards"). In texts they stand below
- * `akka`, `pekko` or `sherd`, which are equal. `app` is the user's own section: kept for
+ * `akka`, `pekko` or `sherd`, which are equal. `app` is the user's own section, kept for
  * `${app...}` only. */
 #ifndef SHERD_CONFIG_CONFIG_H
 #define SHERD_CONFIG_CONFIG_H
@@ -18,9 +16,8 @@
 
 struct config;
 
-/* A problem and its place. text is a complete line: "node.conf:12:5: unknown key ...; did you mean
- * ...?". For the environment and code, source names the variable or the caller, and line and column
- * are 0. */
+/* text is a complete line: "node.conf:12:5: unknown key ...; did you mean ...?". For the
+ * environment and code, source names variable or caller, and line and column are 0. */
 struct config_problem {
     char source[128];
     uint32_t line;   /* from 1 */
@@ -29,41 +26,39 @@ struct config_problem {
 };
 
 /* Provides the text of an `include`, copied before the next call. False if it does not exist: an
- * error only for `include required(...)`. from is the including source. A name without a leading /
- * is relative to it, and so are the names in problems and in the from of nested includes. */
+ * error only for `include required(...)`. Names without a leading / are relative to `from`, the
+ * including source, also in problems and nested includes. */
 typedef bool (*config_include)(void *user, const char *name, const char *from,
                                struct slice *text);
 
 struct config *config_new(void);
 void config_free(struct config *config);
-/* Without a callback every include is an error. Call it before config_read. */
+/* Without a callback, includes are errors. Call it before config_read. */
 void config_set_include(struct config *config, config_include include,
                         void *user);
 
-/* Adds a text (lent; at most CONFIG_SIZE_MAX bytes) over earlier ones. After false (see problem)
- * nothing more may be read. */
+/* Adds a text (lent; at most CONFIG_SIZE_MAX bytes) over earlier ones. After false, nothing more
+ * may be read. */
 bool config_read(struct config *config, struct slice text, const char *source,
                  struct config_problem *problem);
-/* Adds variables, "NAME=value" each, ended by null; copied. All serve `${NAME}`. One named
+/* Adds variables, "NAME=value", ended by null; copied. All serve `${NAME}`.
  * SHERD__CLUSTER__SHARDING__NUMBER_OF_SHARDS sets a key: a double underscore is a dot, an
- * underscore a hyphen, and case is ignored. */
+ * underscore a hyphen; case is ignored. */
 void config_environment(struct config *config, const char *const *variables);
-/* Sets one key from code. text is the value, with or without quotes, a list as [a, b] or a, b, as
- * in the environment. source names the caller ("code", "--port"). Copied. */
+/* Sets one key from code; the text is as in the environment: quotes are optional, a list is [a, b]
+ * or a, b. source names the caller ("code", "--port"). Copied. */
 void config_set(struct config *config, const char *key, const char *text,
                 const char *source);
-/* Resolves and checks every key and type. Call it once, after all functions above and before any
- * below. */
+/* Resolves and checks all. Call it once, between the functions above and below. */
 bool config_finish(struct config *config, struct config_problem *problem);
 
-/* Returned in place of an amount if the value is a word (off, none, default, all, ...); config_text
- * tells which. */
+/* In place of an amount for a word (off, none, default, all, ...); config_text tells which. */
 #define CONFIG_OFF UINT64_MAX /* from config_duration_ns and config_size */
 #define CONFIG_WORD INT64_MIN /* from config_int; config_number gives -1 */
 
-/* Return the effective value of a known key, or its default. An unknown key or one of another type
- * is a programmer's error (check). Texts are lent until config_free. A key has a name in place of
- * the table's `*`: "cluster.sharding.passivation.my-strategy.active-entity-limit". */
+/* Return the effective value of a known key. An unknown key or one of another type is a
+ * programmer's error (check). Texts are lent until config_free. A name replaces the table's `*`:
+ * "cluster.sharding.passivation.my-strategy.active-entity-limit". */
 bool config_bool(const struct config *config, const char *key);
 int64_t config_int(const struct config *config, const char *key);
 double config_number(const struct config *config, const char *key);
@@ -91,11 +86,9 @@ struct config_origin {
     const char *prefix; /* "akka.", "pekko.", "sherd." or "": as the key was written */
 };
 
-/* Returns the origin of a key's effective value. */
 struct config_origin config_origin(const struct config *config,
                                    const char *key);
 
-/* One key that is set. */
 struct config_setting {
     const char *key;   /* lent until config_free, as is value */
     const char *value; /* as written; a list as [a, b] */
@@ -105,21 +98,20 @@ struct config_setting {
     bool has_effect;
 };
 
-/* Iterate over the set keys in the order of first appearance; start with *at = 0. The second gives
- * only known keys without effect, which a node lists once at its start. */
+/* Iterate over the set keys in order of first appearance, from *at = 0. The second gives only known
+ * keys without effect. */
 bool config_next_setting(const struct config *config, uint32_t *at,
                          struct config_setting *setting);
 bool config_next_ineffective(const struct config *config, uint32_t *at,
                              struct config_setting *setting);
-/* Iterates over optional includes that did not exist; start with *at = 0. name: as the include
- * would have been called; origin: the place of the include. Lent until config_free. */
+/* Iterates over missing optional includes, from *at = 0. name: as the include would have been
+ * called; origin: its place. Lent until config_free. */
 bool config_next_missing(const struct config *config, uint32_t *at,
                          const char **name, struct config_origin *origin);
-/* Writes every known key with its effective value as a text for config_read, with the origin as a
- * comment. */
+/* Writes every known key with its effective value for config_read, and its origin as a comment. */
 void config_write(const struct config *config, struct buf *out);
 
-/* The table for documents and completion: one row for each known key. */
+/* A row of the table, for documents and completion. */
 struct config_row {
     const char *key;   /* `*` stands for one name, a last `**` for any rest */
     const char *type;  /* "boolean", "number", "duration", ... */
@@ -131,8 +123,8 @@ struct config_row {
 
 bool config_next_row(uint32_t *at, struct config_row *row);
 
-/* Reads one amount as settings do ("10 s", "120s", "1.5 minutes"; "512 KiB", "256k"). False if it
- * is not one or is too large. */
+/* Reads one amount ("10 s", "120s", "1.5 minutes"; "512 KiB", "256k"). False if it is none or too
+ * large. */
 bool config_parse_duration(struct slice text, uint64_t *ns);
 bool config_parse_size(struct slice text, uint64_t *size);
 

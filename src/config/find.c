@@ -53,8 +53,8 @@ bool known_is_named(const char *section, size_t size)
     return false;
 }
 
-/* For a key that matches `section.**` of a copied section: writes the key in the original section.
- * False if that section cannot have it. */
+/* For a key that matches `section.**` of a copied section: writes the key of the original. False if
+ * that cannot have it. */
 static bool put_other(const struct row *row, const char *key, struct buf *other)
 {
     const char *rest = rest_of(row->key, key);

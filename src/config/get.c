@@ -1,5 +1,4 @@
-/* Answers from a finished configuration: getters, iterations, and the text of all effective
- * settings. */
+/* Answers from a finished configuration: getters, iterations, the text of all settings. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,14 +1,13 @@
-/* Lists Akka's keys that only the JVM uses, so that one configuration can serve both platforms.
- * find.c reads them.
+/* Lists Akka's keys that only the JVM uses, so that one configuration serves both platforms.
  * They come from the reference.conf of all modules of Akka 2.6.21 except test kits, of Akka
- * Management 1.1.4, and of Pekko 1.1.3's additions. A node accepts them, lists them once and
- * ignores them. A key that is neither in table.c nor here is an error. */
+ * Management 1.1.4, and of Pekko 1.1.3's additions. A node lists them once and ignores them. A key
+ * that is neither in table.c nor here is an error. */
 #include "config/table.h"
 
 #define KEY(key) { key, ROW_ANY, "null", NULL, 0, 0, false, KNOWN_FOREIGN },
-/* Any key may stand below it: names that users choose, settings of plugins. */
+/* For names that users choose, and settings of plugins. */
 #define OPEN(key) KEY(key ".**")
-/* The keys of the other section may stand below it. */
+/* For copies of another section. */
 #define SAME(key, other) \
     { key ".**", ROW_ANY, "null", other, 0, 0, false, KNOWN_FOREIGN },
 

@@ -7,8 +7,8 @@
 #define KEY_COMPARED_MAX 160 /* bytes; a longer key is not compared */
 #define SECTION_SLIPS_MAX 2  /* in the name of a section that takes any key */
 
-/* Returns the edit distance: insertions, deletions, replacements of bytes. Both have at most
- * KEY_COMPARED_MAX bytes. */
+/* Edit distance: insertions, deletions, replacements of bytes. Both have at most KEY_COMPARED_MAX
+ * bytes. */
 static uint32_t distance(const char *left, const char *right)
 {
     uint32_t line[KEY_COMPARED_MAX + 1];
@@ -41,8 +41,8 @@ static const char *last_name(const char *key)
     return dot ? dot + 1 : key;
 }
 
-/* Writes the known key that the key may mean: the row's key, with the key's own name in place of a
- * star. False if the row stands for several keys. */
+/* Writes the known key that may be meant: the row's, with the key's own name for a star. False if
+ * the row stands for several keys. */
 static bool candidate(const struct row *row, const char *key,
                       char text[KEY_NEAR_SIZE])
 {
@@ -62,8 +62,7 @@ static bool candidate(const struct row *row, const char *key,
     return size > 0 && size <= KEY_COMPARED_MAX;
 }
 
-/* The same for a section that takes any key: the section's name replaces as many first names of the
- * key. */
+/* The same for a section that takes any key: its name replaces as many first names of the key. */
 static bool candidate_below(const struct row *row, const char *key,
                             char text[KEY_NEAR_SIZE])
 {
@@ -86,8 +85,7 @@ static bool candidate_below(const struct row *row, const char *key,
     return size > 0 && size <= KEY_COMPARED_MAX && known_find(text);
 }
 
-/* More slips than this make a different key. Only the part that differs from all known keys counts,
- * not the enclosing sections. */
+/* More slips make a different key. Only the part that differs from all known keys counts. */
 static uint32_t slips_max(const char *key)
 {
     size_t same = 0; /* bytes up to the last dot that some row shares */
@@ -104,7 +102,7 @@ static uint32_t slips_max(const char *key)
     return (uint32_t)(size < 4 ? 1 : size < 9 ? 2 : size / 3);
 }
 
-/* For a key below a copied section: writes the nearest key of the original section. */
+/* For a key below a copied section: writes the nearest key of the original. */
 static bool nearest_in_copy(const struct row *row, const char *key,
                             char nearest[KEY_NEAR_SIZE])
 {

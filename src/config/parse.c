@@ -12,7 +12,7 @@
 struct parser {
     struct scan scan;
     const struct parse_options *options;
-    struct node *root; /* where paths are whole, so that the prefixes get one name */
+    struct node *root; /* prefixes have one name only in whole paths */
     uint32_t include_depth;
 };
 
@@ -171,7 +171,7 @@ static struct node *read_part(struct parser *parser, uint32_t depth)
     return node;
 }
 
-/* Joins parts that are all texts into one value; otherwise returns the join unchanged. */
+/* Joins parts that are all texts into one value. */
 static struct node *fold(struct parser *parser, struct node *join)
 {
     struct buf buf = {0};
@@ -238,8 +238,7 @@ static struct node *parse_value(struct parser *parser, uint32_t depth)
     return fold(parser, join);
 }
 
-/* Starts at the name of an include: "name", file("name"), required("name"),
- * required(file("name")). */
+/* "name", file("name"), required("name") or required(file("name")). */
 static bool read_include_name(struct parser *parser, struct buf *name,
                               bool *required)
 {
@@ -275,7 +274,6 @@ static bool read_include_name(struct parser *parser, struct buf *name,
     return true;
 }
 
-/* Parses the included text into the object that contains the include. */
 static bool include_text(struct parser *parser, struct node *object,
                          uint32_t depth, struct slice text, const char *label)
 {
@@ -300,7 +298,7 @@ static bool include_text(struct parser *parser, struct node *object,
     return parse_members(&inner, object, depth, (struct place){0});
 }
 
-/* Returns the name of an included text, relative to the text that includes it. */
+/* Returns an included text's name, relative to the including one. */
 static const char *include_label(struct parser *parser, struct slice name)
 {
     const char *slash = strrchr(parser->scan.source, '/');

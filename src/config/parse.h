@@ -19,8 +19,7 @@ struct parse_options {
     struct missing **missing; /* the first of all texts so far */
 };
 
-/* Reads a lent text into the tree's root, over its content. On false the tree is half changed and
- * useless. */
+/* Reads a lent text into the tree's root, over its content. On false the tree is useless. */
 bool config_parse_text(struct tree *tree, const struct parse_options *options,
                        struct slice text, const char *source,
                        struct config_problem *problem);

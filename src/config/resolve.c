@@ -1,7 +1,7 @@
-/* Fills in references. A lookup uses the tree as it was read, so a reference may point forwards or
- * at part of an unresolved value.
- * A value that refers to itself means its earlier value (HOCON, self-referential fields). Steps,
- * depth and memory are bounded, because references can multiply. */
+/* Resolves references in the tree as it was read, so they may point forwards or at part of an
+ * unresolved value.
+ * A self-reference means the earlier value (HOCON). Steps, depth and memory are bounded, because
+ * references can multiply. */
 #include "config/resolve.h"
 
 #include <string.h>
@@ -53,8 +53,7 @@ static bool go_on(struct resolver *resolver, struct place place)
 static struct node *lookup(struct resolver *resolver, struct node *node,
                            const struct path *path, uint32_t index);
 
-/* Returns what the items of a chain or a join have at the rest of a path: one node, or a chain of
- * several. */
+/* Returns the parts of a chain or a join at the rest of a path: one node, or a chain of several. */
 static struct node *lookup_items(struct resolver *resolver, struct node *node,
                                  const struct path *path, uint32_t index)
 {
@@ -83,8 +82,7 @@ static struct node *lookup_items(struct resolver *resolver, struct node *node,
     return found;
 }
 
-/* Returns the unresolved node at the names of path from index on, below node; null if there is
- * none. */
+/* Returns the unresolved node at path from index on, below node; null if there is none. */
 static struct node *lookup(struct resolver *resolver, struct node *node,
                            const struct path *path, uint32_t index)
 {
@@ -303,8 +301,7 @@ static struct node *resolve_join(struct resolver *resolver, struct node *node)
     return found ? result : NULL;
 }
 
-/* Resolves stacked values, bottom first. Meanwhile a reference to the chain means the part below
- * the current value. */
+/* Resolves stacked values from below; meanwhile a reference to the chain means the part below. */
 static struct node *resolve_chain(struct resolver *resolver, struct node *node)
 {
     struct node *result = NULL;
@@ -364,8 +361,7 @@ static struct node *resolve_inside(struct resolver *resolver, struct node *node)
     return resolver->failed ? NULL : result;
 }
 
-/* Returns the resolved node: an object, a list or a text; null if it is undefined, or on
- * failure. */
+/* Returns an object, a list or a text; null if undefined, or on failure. */
 static struct node *resolve(struct resolver *resolver, struct node *node)
 {
     struct node *result = NULL;
@@ -418,6 +414,6 @@ struct node *tree_resolve(struct tree *tree, const struct map *environment,
     };
 
     tree->node_count =
-        0; /* the text kept within its limit; the copies have a limit of their own */
+        0; /* the copies have a limit of their own */
     return resolve(&resolver, tree->root);
 }

@@ -1,6 +1,5 @@
-/* Scans the characters of a text: positions, blanks and comments, quoted texts, names of keys.
- * parse.c, the caller, has the grammar.
- * A function that returns bool returns false and sets the problem if the text is wrong. */
+/* Scans a text: positions, blanks, comments, quoted texts, names of keys. parse.c has the grammar.
+ * A function that returns bool sets the problem when it returns false. */
 #ifndef SHERD_CONFIG_SCAN_H
 #define SHERD_CONFIG_SCAN_H
 
@@ -21,7 +20,7 @@ struct place scan_here(const struct scan *scan);
 bool scan_at_end(const struct scan *scan);
 char scan_peek(const struct scan *scan); /* '\0' at the end */
 bool scan_starts(const struct scan *scan, const char *text); /* does this text follow? */
-void scan_step(struct scan *scan); /* advances by one character; not at the end */
+void scan_step(struct scan *scan); /* not at the end */
 void scan_steps(struct scan *scan, size_t count);
 
 bool scan_is_space(char c); /* within a line */
@@ -33,7 +32,6 @@ void scan_blank(struct scan *scan); /* the same, over lines */
 bool scan_is_bare(const struct scan *scan);
 /* Starts at a quotation mark. Appends to buf. */
 bool scan_quoted(struct scan *scan, struct buf *buf);
-/* Reads the names of a key, with dots between them. */
 bool scan_path(struct scan *scan, struct path *path);
 
 #endif

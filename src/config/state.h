@@ -1,4 +1,4 @@
-/* Defines the parts of a configuration for the files that build it and answer from it. */
+/* Defines a configuration's parts for the files that build it and answer from it. */
 #ifndef SHERD_CONFIG_STATE_H
 #define SHERD_CONFIG_STATE_H
 
@@ -7,7 +7,6 @@
 #include "config/parse.h"
 #include "config/value.h"
 
-/* A known key that is set. */
 struct setting {
     struct setting *next; /* in the order of first appearance */
     const char *key;
@@ -16,7 +15,7 @@ struct setting {
     struct config_origin origin;
 };
 
-/* A key set by the environment or by code, until config_finish. */
+/* Set by the environment or by code, until config_finish. */
 struct override {
     struct override *next;
     enum config_origin_kind kind;

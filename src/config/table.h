@@ -22,8 +22,8 @@ struct row {
     const char *key; /* without prefix; `*` is one name, a last `**` any rest */
     enum row_type type;
     const char *value; /* the default; "null" for none; "$key" takes another key's value */
-    /* allowed besides the type's own values, or the choices: "off|none"; or null. ROW_ANY with a
-     * last `**`: the section whose keys may stand here; null: any */
+    /* allowed besides the type's values, or the choices: "off|none"; or null. ROW_ANY with a last
+     * `**`: the section whose keys may stand here; null: any */
     const char *words;
     int64_t min;       /* ROW_INT and ROW_NUMBER; ROW_DURATION, ns */
     int64_t max;
@@ -41,21 +41,20 @@ extern const uint32_t rows_without_effect_count;
 uint32_t known_count(void);
 const struct row *known_row(uint32_t index);
 uint32_t known_index(const struct row *row);
-/* Returns the row of a key: the exact one, else the first whose stars match. Null when unknown. */
+/* Returns the exact row of a key, else the first whose stars match. Null when unknown. */
 const struct row *known_find(const char *key);
 bool known_is_section(const char *key); /* does it have keys below? "" does */
 /* Are there keys below its own name, not only below a star? */
 bool known_is_named(const char *section, size_t size);
-/* Returns the word as the table spells it, or null; ignores case. */
+/* Returns the table's spelling, or null; ignores case. */
 const char *known_word(const struct row *row, const char *text);
 const char *known_type_name(const struct row *row);
 
-#define KEY_NEAR_SIZE 512 /* size of the results of the next two, with the zero byte */
+#define KEY_NEAR_SIZE 512 /* size of the next two's results */
 
 /* Writes the known key nearest to an unknown one; false if none is near. */
 bool known_nearest(const char *key, char nearest[KEY_NEAR_SIZE]);
-/* For a key whose row has a star: does its name there resemble one that other rows have? Writes the
- * probable key. */
+/* Does the name in place of a row's star resemble one of other rows? Writes the probable key. */
 bool known_misspelled(const struct row *row, const char *key,
                       char meant[KEY_NEAR_SIZE]);
 

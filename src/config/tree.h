@@ -1,7 +1,6 @@
-/* Represents a text as a tree of objects, lists and texts, and of parts that are resolved later:
- * ${...}, joined and stacked values.
- * The parser, the resolver and config.c use it. Nodes point to each other freely, because a tree
- * frees all its memory at once. */
+/* Represents a text as a tree: objects, lists, texts, and parts to resolve: ${...}, joined and
+ * stacked values.
+ * Nodes point to each other freely; a tree frees all its memory at once. */
 #ifndef SHERD_CONFIG_TREE_H
 #define SHERD_CONFIG_TREE_H
 
@@ -13,8 +12,8 @@
 #include "config/config.h"
 
 enum node_kind {
-    NODE_OBJECT,    /* fields */
-    NODE_ARRAY,     /* items */
+    NODE_OBJECT,
+    NODE_ARRAY,
     NODE_TEXT,      /* any scalar; the table gives its type */
     NODE_REFERENCE, /* ${path} or ${?path} */
     NODE_JOIN, /* adjacent items, one of them a reference */
@@ -55,8 +54,8 @@ struct node {
     bool busy;     /* it is being resolved */
     struct place place;
     const char *text; /* NODE_TEXT; NODE_REFERENCE: the path as written */
-    size_t size;      /* of text */
-    const struct path *path; /* NODE_REFERENCE */
+    size_t size;
+    const struct path *path;
     struct field *fields;    /* NODE_OBJECT, in order of appearance */
     struct field *last_field;
     struct item *items; /* the others */
@@ -66,7 +65,7 @@ struct node {
     struct node *resolved; /* the result, once there is one */
 };
 
-struct chunk; /* of memory */
+struct chunk;
 
 struct tree {
     struct chunk *chunks;
@@ -78,10 +77,10 @@ struct tree {
 
 void tree_init(struct tree *tree);
 void tree_fini(struct tree *tree);
-/* Return zeroed memory, and a copy with a zero byte at the end; both live as long as the tree. */
+/* Zeroed memory, and a copy plus a zero byte; both live as long as the tree. */
 void *tree_alloc(struct tree *tree, size_t size);
 const char *tree_text(struct tree *tree, const char *text, size_t size);
-/* Is the tree at one of its limits (nodes, keys, memory)? The caller reports it. */
+/* Is the tree at a limit (nodes, keys, memory)? The caller reports it. */
 bool tree_is_full(const struct tree *tree);
 
 struct node *tree_new_node(struct tree *tree, enum node_kind kind,
@@ -90,8 +89,8 @@ struct node *tree_new_text(struct tree *tree, struct place place,
                            const char *text, size_t size, bool quoted);
 void tree_add_item(struct tree *tree, struct node *node, struct node *item);
 struct field *tree_find(const struct node *object, const char *name);
-/* Puts a value over the present one: objects merge, unresolved values wait in a chain, otherwise
- * the later one wins. */
+/* Puts a value over the present one: objects merge, unresolved values wait in a chain, else the
+ * later wins. */
 void tree_put(struct tree *tree, struct node *object, const char *name,
               struct place place, struct node *value);
 /* The same at the end of a path of at least one name. */
@@ -100,14 +99,12 @@ void tree_put_path(struct tree *tree, struct node *object,
                    struct node *value);
 bool tree_is_null(const struct node *node); /* the bare word null */
 
-/* Gives the three prefixes one name, in a path from the root. Returns the original one ("akka."),
- * or null for none. */
+/* Gives the three prefixes one name. Returns the original one ("akka."), or null. */
 const char *tree_unify_path(struct path *path);
-/* Returns the prefix for a key in a message, as the user wrote it. */
+/* Returns the prefix as the user wrote it, for messages. */
 const char *place_prefix(struct place place);
 
-/* Fills in a problem and returns false, for the caller to return. Input in the text is made
- * printable. */
+/* Fills in a problem with printable input; always false. */
 bool config_problem_set(struct config_problem *problem, struct place place,
                         const char *format, ...)
     __attribute__((format(printf, 3, 4)));

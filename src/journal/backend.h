@@ -1,11 +1,10 @@
 /* Defines a store's interface as data: requests that a machine leaves and that return with their
  * result.
- * The driver carries a request to the store's threads and back to the same machine. A request is
- * one heap object with one owner at a time; all its bytes lie in its own buffer.
+ * The driver carries a request to the store's threads and back. It is one heap object with one
+ * owner at a time; all its bytes lie in its own buffer.
  *
- * A store is a plug-in: functions (struct backend_ops) that run on the store's threads only. One
- * writer puts the requests of all machines into one transaction; readers have their own
- * connections. */
+ * A store is a plug-in, functions (struct backend_ops) that run on its threads only. One writer
+ * puts the requests of all machines into one transaction; readers have their own connections. */
 #ifndef SHERD_JOURNAL_BACKEND_H
 #define SHERD_JOURNAL_BACKEND_H
 
@@ -17,16 +16,15 @@
 #include "base/fence.h"
 #include "base/vec.h"
 
-#define BACKEND_ERROR_MAX 200 /* bytes of an error's text with its zero */
+#define BACKEND_ERROR_MAX 200 /* with its zero */
 
-#define BACKEND_LAST UINT64_MAX /* as `from` of a REPLAY: only the last record */
+#define BACKEND_LAST UINT64_MAX /* `from` of a REPLAY: only the last record */
 
 enum backend_verb {
-    /* writes records; refuses entities of a stale shard and stores the others */
-    BACKEND_APPEND = 1,
-    BACKEND_REPLAY,     /* reads one entity's records from a sequence number on, in chunks */
+    BACKEND_APPEND = 1, /* writes records, except those of entities of a stale shard */
+    BACKEND_REPLAY,     /* reads one entity's records, in chunks */
     BACKEND_CLAIM,      /* raises the fence of one shard */
-    BACKEND_TAKE_TERM,  /* takes the next term of a type's coordinator; no term is given twice */
+    BACKEND_TAKE_TERM,  /* takes the next term of a type; no term is given twice */
 };
 
 enum backend_result {
@@ -35,11 +33,10 @@ enum backend_result {
     BACKEND_FENCED,   /* nothing written: the stored fence is higher */
     /* nothing written: another record has that sequence number, or it leaves a gap */
     BACKEND_CONFLICT,
-    BACKEND_UNKNOWN,  /* the commit's outcome is unknown: send the request again with `again` set */
+    BACKEND_UNKNOWN,  /* unknown outcome: send it again with `again` set */
     BACKEND_FAILED,   /* certainly not written, or not readable: see error */
 };
 
-/* A part of the request's own bytes. */
 struct backend_span {
     uint32_t at;
     uint32_t size;
@@ -56,14 +53,14 @@ struct backend_shard {
 
 /* One entity that an append writes for: all of its records or none. */
 struct backend_entity {
-    uint32_t shard;             /* index into shards */
-    /* after its records are written, those below this number are deleted in the same transaction,
-     * lowest first, at most BACKEND_CUT_MAX. A fenced writer deletes nothing. At most the first new
-     * record's number; 0 or 1: none */
+    uint32_t shard;             /* index */
+    /* after its records are written, the same transaction deletes those below this number, lowest
+     * first, at most BACKEND_CUT_MAX; never for a fenced writer. At most the first new record's
+     * number; 0 or 1: none */
     uint64_t cut;
     struct backend_span id;       /* persistence id: type "|" id */
     enum backend_result result;   /* out: DONE, FENCED, CONFLICT, FAILED, UNKNOWN */
-    uint64_t tag;               /* the requester's; nothing else changes it */
+    uint64_t tag;               /* only for the requester */
 };
 
 /* One record; record_encode made `bytes` (journal/record.h). */
@@ -75,12 +72,11 @@ struct backend_record {
 
 struct journal_request {
     enum backend_verb verb;
-    enum backend_result result; /* out, of the whole; an append also has one for each entity */
-    uint32_t machine;         /* the requesting machine: set and read by the node, 0 = control */
-    uint64_t tag;             /* the requester's, as is serial; nothing else changes them */
+    enum backend_result result; /* out; an append also has one for each entity */
+    uint32_t machine;         /* the requester, set and read by the node, 0 = control */
+    uint64_t tag;             /* only for the requester, as is serial */
     uint64_t serial;
-    /* APPEND: a repetition after UNKNOWN: an identical record that is already stored counts as
-     * written */
+    /* APPEND: a repetition after UNKNOWN: an identical stored record counts as written */
     bool again;
 
     struct backend_span type;   /* CLAIM, TAKE_TERM */
@@ -89,22 +85,20 @@ struct journal_request {
      * out: the term taken */
     struct fence fence;
     bool lists;               /* TAKE_TERM: out in shards: all claimed ones of the type */
-    /* CLAIM: take the next epoch after the stored fence, for owners whose coordinator has no
-     * terms */
-    bool next;
+    bool next; /* CLAIM: the next epoch after the stored fence, under a coordinator without terms */
 
     struct backend_span id;     /* REPLAY: persistence id */
-    uint64_t from; /* REPLAY: first sequence number wanted, at least 1; or BACKEND_LAST */
-    uint32_t count_max;       /* REPLAY: records in this chunk */
-    uint32_t size_max;        /* REPLAY: bytes in this chunk; one record always fits */
-    bool more;                /* REPLAY, out: more records follow this chunk */
+    uint64_t from;            /* REPLAY: first number wanted, at least 1; or BACKEND_LAST */
+    uint32_t count_max;       /* REPLAY: records */
+    uint32_t size_max;        /* REPLAY: bytes; one record always fits */
+    bool more;                /* REPLAY, out: more records follow */
 
     VEC(struct backend_shard) shards;     /* APPEND; TAKE_TERM, out: if it lists them */
     VEC(struct backend_entity) entities;  /* APPEND */
     /* APPEND: in order of the appends; REPLAY, out: in order of seq */
     VEC(struct backend_record) records;
     struct buf bytes;                   /* the target of the spans */
-    char error[BACKEND_ERROR_MAX];        /* out: one line for a person, empty when DONE */
+    char error[BACKEND_ERROR_MAX];        /* out: one line, empty when DONE */
 };
 
 /* The caller owns the result. Texts are copied. */
@@ -116,9 +110,8 @@ struct journal_request *journal_request_take_term(struct slice type,
 struct journal_request *journal_request_replay(struct slice persistence_id,
                                            uint64_t from, uint32_t count_max,
                                            uint32_t size_max);
-void journal_request_free(struct journal_request *request); /* accepts null */
+void journal_request_free(struct journal_request *request);
 
-/* Copies bytes into the request. */
 struct backend_span backend_put(struct journal_request *request, struct slice bytes);
 /* The store's findings for one entity of an append; zero at first. */
 struct backend_found {
@@ -129,29 +122,26 @@ struct backend_found {
     bool conflict;
 };
 
-/* Returns an append's result for one entity, after its shard has a result and its records were
- * checked. A repetition whose records are all stored is DONE even under a higher fence: it was
- * written before that fence. */
+/* Returns an append's result for an entity, after its shard has one and its records were checked. A
+ * repetition whose records are all stored is DONE also under a higher fence, which came later. */
 enum backend_result backend_decide(const struct journal_request *request,
                                const struct backend_entity *entity,
                                const struct backend_found *found);
-/* Returns the number below which an append deletes the entity's records, after its shards and
- * entities have results. first: the lowest stored record. 0 or `first`: none. */
+/* Returns the number below which an append deletes the entity's records, after all results are set.
+ * first: the lowest stored record. 0 or `first`: none. */
 uint64_t backend_cut(const struct journal_request *request,
                    const struct backend_entity *entity, uint64_t first);
 /* Lent until the next backend_put, or the request's end. */
 struct slice backend_slice(const struct journal_request *request,
                          struct backend_span span);
-/* Sets the result of the request and of all its parts, and the error's text (null keeps it). For
- * stores and drivers. */
+/* Sets all results of the request, and the error's text (null keeps it). */
 void backend_settle(struct journal_request *request, enum backend_result result,
                   const char *error);
 
-/* A store's location. Texts are lent for the call of open. */
+/* Texts are lent for the call of open. */
 struct backend_options {
     const char *path;      /* SQLite: the file; memory: a name, shared within the process */
-    /* cluster id: the first opener writes it; openers with another one are refused */
-    const char *cluster;
+    const char *cluster;   /* the first opener writes it; openers with another one are refused */
     uint32_t lock_wait_ms; /* SQLite: longest wait for other processes' transactions; 0 = default */
 };
 
@@ -163,18 +153,18 @@ struct backend_kept {
     uint64_t tries; /* failed attempts to empty it since the start */
 };
 
-/* The functions of a store. One thread at a time uses each connection. */
+/* One thread at a time uses each connection. */
 struct backend_ops {
     const char *name; /* "sqlite", "memory" */
-    /* Opens one connection; readers after the writer. Returns null on failure, with one line in
-     * error (BACKEND_ERROR_MAX bytes). */
+    /* Opens a connection; readers after the writer. Null on failure, with one line in error
+     * (BACKEND_ERROR_MAX bytes). */
     void *(*open)(const struct backend_options *options, enum backend_mode mode,
                   char *error);
-    /* Runs APPEND, CLAIM and TAKE_TERM requests in order, as one transaction, and fills in their
-     * results. A fenced or conflicting entity does not fail the others. Lent. */
+    /* Runs APPEND, CLAIM and TAKE_TERM requests in order as one transaction. A fenced or
+     * conflicting entity does not fail the others. Lent. */
     void (*write)(void *store, struct journal_request **requests, uint32_t count);
-    /* Does housekeeping between two groups, after the results of the last one were handed out. May
-     * be null. Updates `kept`, zero at first. */
+    /* Housekeeping after the results of a group were handed out. May be null. Updates `kept`, zero
+     * at first. */
     void (*tidy)(void *store, struct backend_kept *kept);
     /* Runs REPLAY requests. Lent. */
     void (*read)(void *store, struct journal_request **requests, uint32_t count);

@@ -8,7 +8,7 @@
 /* The records of one persistence id; record n has sequence number n + 1 + freed. */
 struct stream {
     VEC(struct slice) records; /* own copies */
-    struct slice id;           /* own copy */
+    struct slice id;
     uint64_t freed; /* records that no longer exist */
     uint64_t cut;   /* records that were deleted; those not yet freed may come back */
 };
@@ -16,7 +16,7 @@ struct stream {
 /* The fence of a shard, or the term of a type. */
 struct mark {
     struct fence fence;
-    struct slice type;  /* own copies */
+    struct slice type;
     struct slice shard;
 };
 
@@ -99,7 +99,7 @@ static uint64_t last_of(const struct stream *stream)
     return stream->freed + stream->records.count;
 }
 
-/* Writes the key of a shard into buf and returns it. */
+/* Returns a shard's key, in buf. */
 static struct slice shard_key(struct buf *buf, struct slice type,
                               struct slice shard)
 {
@@ -282,7 +282,7 @@ static void undo_mark(struct map *marks, struct slice key,
     check(mark != NULL);
     mark->fence = before;
     if (fence_is_none(before)) {
-        (void)map_take(marks, key); /* it is `mark` */
+        (void)map_take(marks, key);
         free_mark(mark);
     }
 }
@@ -294,7 +294,7 @@ static void undo_record(struct book *book, struct slice id)
     check(stream && stream->records.count > 0);
     free_copy(stream->records.items[--stream->records.count]);
     if (stream->records.count == 0) {
-        (void)map_take(&book->streams, id); /* it is `stream` */
+        (void)map_take(&book->streams, id);
         free_stream(stream);
     }
 }

@@ -1,8 +1,7 @@
 /* Applies a store's rules to tables in memory: records by persistence id, fences by type and shard,
  * terms by type.
- * A book fills in the results of store requests (journal/backend.h). It lists its changes, so that
- * a caller can write a transaction's changes to a log, undo them when the log fails, and apply them
- * again from the log. Stores in memory use it. Pure: no lock, no clock. */
+ * A book fills in the results of requests and lists its changes. A caller can write a transaction's
+ * changes to a log, undo them, or apply them again. Stores in memory use it. Pure. */
 #ifndef SHERD_JOURNAL_BOOK_H
 #define SHERD_JOURNAL_BOOK_H
 
@@ -12,7 +11,7 @@ struct book;
 
 enum book_kind { BOOK_RECORD = 1, BOOK_FENCE, BOOK_TERM, BOOK_CUT };
 
-/* One change. The book lends texts and bytes until book_keep or book_undo. */
+/* The book lends texts and bytes until book_keep or book_undo. */
 struct book_change {
     enum book_kind kind;
     struct slice id;     /* RECORD, CUT: persistence id; FENCE, TERM: the type */
@@ -24,14 +23,13 @@ struct book_change {
     struct fence before; /* out: the replaced one, zero if there was none */
 };
 
-/* cluster: the id of the book's cluster; copied. */
+/* The cluster's id is copied. */
 struct book *book_new(const char *cluster);
-void book_free(struct book *book); /* accepts null */
+void book_free(struct book *book);
 const char *book_cluster(const struct book *book); /* lent for the book's lifetime */
 
-/* Runs one APPEND, CLAIM or TAKE_TERM, sets its results and lists its changes. */
+/* Runs one APPEND, CLAIM or TAKE_TERM and lists its changes. */
 void book_write(struct book *book, struct journal_request *request);
-/* Runs one REPLAY. */
 void book_read(const struct book *book, struct journal_request *request);
 
 /* --- changes since the last book_keep or book_undo --- */
@@ -40,9 +38,9 @@ uint32_t book_change_count(const struct book *book);
 const struct book_change *book_change(const struct book *book, uint32_t index);
 void book_keep(struct book *book); /* forgets the list */
 void book_undo(struct book *book); /* undoes the changes, last one first */
-/* Applies a change that this or another book listed, and lists it. Copied. Returns false, without
- * effect, if the change cannot follow: a record whose number is not the next, a fence or a term
- * that is not higher, a cut of all records or none. */
+/* Applies and lists a change that a book listed. Copied. False, without effect, if it cannot
+ * follow: a record that is not the next, a fence or term that is not higher, a cut of all records
+ * or none. */
 bool book_apply(struct book *book, const struct book_change *change);
 
 /* --- queries --- */
@@ -50,14 +48,14 @@ bool book_apply(struct book *book, const struct book_change *change);
 struct fence book_fence(const struct book *book, struct slice type,
                         struct slice shard); /* zero: never claimed */
 uint64_t book_term(const struct book *book, struct slice type); /* the last one taken; 0: none */
-/* Iterates over persistence ids with records, in order of their first record, with the last
- * sequence number; start with *at = 0. The id is lent until the next write. */
+/* Iterates over persistence ids with records, in order of their first one, from *at = 0. The id is
+ * lent until the next write. */
 bool book_next(const struct book *book, uint32_t *at, struct slice *id,
                uint64_t *last);
 uint64_t book_last(const struct book *book, struct slice id); /* 0: no records */
-/* Lowest record that was not cut; 0: no records. */
+/* Lowest one that was not cut; 0: no records. */
 uint64_t book_first(const struct book *book, struct slice id);
-/* Returns one record, lent until the next write; empty if it does not exist. */
+/* Lent until the next write; empty if absent. */
 struct slice book_record(const struct book *book, struct slice id,
                          uint64_t seq);
 

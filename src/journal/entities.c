@@ -1,4 +1,4 @@
-/* Stores entities in slots and finds them by the node's handle or by a ref. */
+/* Stores entities in slots, found by the node's handle or by a ref. */
 #include "base/check.h"
 #include "journal/record.h"
 #include "journal/state.h"
@@ -167,8 +167,8 @@ void entity_fail(struct journal *journal, struct entity *entity,
     if (entity->state == ENTITY_LEAVING || entity->state == ENTITY_FAILED ||
         entity->state == ENTITY_FREE)
         return;
-    /* An entity that waits to recover after its events are settled will read the stored ones. So
-     * only its shard's fence can fail it. */
+    /* An entity that waits for its events will then read the stored ones. So only its shard's fence
+     * can fail it. */
     if (before == ENTITY_UNSETTLED && reason != JOURNAL_FENCED)
         return;
     replay_stop(journal, entity);

@@ -1,20 +1,20 @@
 /* Sends the events of one lane's entities to the store, and reads them back for recovery. Pure: it
- * leaves store requests and news; its inputs are replies and the time.
+ * leaves requests and news; its inputs are replies and the time.
  *
  * Writing. journal_append gives every event a position that increases over the whole lane. Events
  * collect in a group during a commit; the next group leaves when the commit returns, whatever its
- * size. The node holds an entity's messages after an event until JOURNAL_DURABLE reaches the
- * event's position.
+ * size. The node holds an entity's messages after an event until JOURNAL_DURABLE reaches its
+ * position.
  *
- * Ownership. Nothing is read or written for a shard before its fence is claimed in the store
- * (journal_claim). A higher stored fence ends the shard here.
+ * Ownership. Nothing is read or written for a shard before its fence is claimed in the store. A
+ * higher stored fence ends the shard here.
  *
- * Recovery. journal_replay reads an entity's events in bounded chunks. A limited number of entities
- * recovers at a time; the others wait in order.
+ * Recovery. journal_replay reads an entity's events in bounded chunks; a limited number of entities
+ * recovers at a time, the others wait in order.
  *
  * Order of calls: journal_claim for a shard; journal_replay for an entity, its news until
- * JOURNAL_RECOVERED; then journal_append; journal_forget when the entity stops; journal_release
- * when the shard has left. Drain the news after every journal_reply and before any entity runs: a
+ * JOURNAL_RECOVERED; journal_append; journal_forget when the entity stops; journal_release when the
+ * shard has left. Drain the news after every journal_reply and before any entity runs:
  * JOURNAL_FAILED must reach the entity before its next turn. */
 #ifndef SHERD_JOURNAL_JOURNAL_H
 #define SHERD_JOURNAL_JOURNAL_H
@@ -29,7 +29,7 @@
 
 struct journal;
 
-#define POSITION_NEVER UINT64_MAX /* the position of an event that never becomes durable */
+#define POSITION_NEVER UINT64_MAX /* of an event that never becomes durable */
 
 struct journal_options {
     uint64_t seed;       /* for the jitter of retries */
@@ -38,19 +38,17 @@ struct journal_options {
 };
 
 struct journal *journal_new(const struct journal_options *options);
-/* Accepts null; the driver frees requests that are still out. */
-void journal_free(struct journal *journal);
+void journal_free(struct journal *journal); /* the driver frees requests that are still out */
 
 /* --- shards --- */
 
-/* Claims a shard with its fence. JOURNAL_CLAIMED or JOURNAL_SHARD_FENCED follows. While the store
- * fails, the claim repeats with back-off until the shard is released. A second claim with a higher
- * fence raises it, one with the same fence is answered again, one with a lower fence is ignored.
- * Copied. */
+/* Claims a shard; JOURNAL_CLAIMED or JOURNAL_SHARD_FENCED follows. While the store fails, the claim
+ * repeats with back-off. A second claim with a higher fence raises it, with the same fence is
+ * answered again, with a lower one is ignored. Copied. */
 void journal_claim(struct journal *journal, struct slice type,
                    struct slice shard, struct fence fence);
-/* The same under a coordinator without terms: the store gives the next epoch, and JOURNAL_CLAIMED
- * names the fence. Once for each host-shard that starts the shard, never on a refused write. */
+/* The same under a coordinator without terms: the store gives the next epoch. Once for each
+ * host-shard that starts the shard, never on a refused write. */
 void journal_claim_next(struct journal *journal, struct slice type,
                         struct slice shard);
 /* The shard has left this node. All its entities must be forgotten; their pending events are still
@@ -60,47 +58,45 @@ void journal_release(struct journal *journal, struct slice type,
 
 /* --- entities --- */
 
-/* Starts the recovery of an entity whose shard was claimed, or repeats it after a failure. `handle`
- * names the entity's slot, unique on the lane. The read waits for the shard's claim, for the
- * entity's own pending events, and for its turn. Then JOURNAL_EVENT for each event and
- * JOURNAL_RECOVERED follow, or JOURNAL_FAILED (JOURNAL_FENCED if the shard is not here). Copied. */
+/* Starts an entity's recovery, or repeats it after a failure. `handle` names its slot, unique on
+ * the lane. The read waits for the shard's claim, the entity's own pending events, and its turn.
+ * JOURNAL_EVENT for each event and JOURNAL_RECOVERED follow, or JOURNAL_FAILED (JOURNAL_FENCED if
+ * the shard is not here). Copied. */
 void journal_replay(struct journal *journal, uint64_t handle,
                     struct slice type, struct slice shard, struct slice id);
-/* The entity has stopped: its replay ends, and no news for this handle follows. Pending events are
- * still written. Unknown handles are ignored. */
+/* The entity has stopped: no news for this handle follows. Pending events are still written.
+ * Unknown handles are ignored. */
 void journal_forget(struct journal *journal, uint64_t handle);
 
-/* May this entity run? False at a limit of the entity or the lane: it must not be scheduled. Only
- * JOURNAL_DURABLE or JOURNAL_FAILED news make room. One turn may exceed the limits. */
+/* May this entity run? False at a limit of the entity or the lane; only JOURNAL_DURABLE or
+ * JOURNAL_FAILED make room. One turn may exceed the limits. */
 bool journal_has_room(const struct journal *journal, uint64_t handle);
 
-/* Appends one event of a recovered entity and returns its position. Copied. Returns POSITION_NEVER
- * if the entity has failed (news follows) or the event exceeds JOURNAL_EVENT_SIZE_MAX (the entity
- * fails with JOURNAL_TOO_LARGE). `event_type` is the application's. */
+/* Appends one event of a recovered entity and returns its position. Copied. POSITION_NEVER if the
+ * entity has failed or the event exceeds JOURNAL_EVENT_SIZE_MAX (it fails with JOURNAL_TOO_LARGE).
+ * `event_type` is the application's. */
 uint64_t journal_append(struct journal *journal, uint64_t handle,
                         uint32_t event_type, struct slice payload);
 
 /* ---- a shard's own stream ---- */
 
-/* A shard's own state has a stream under the persistence id |TYPE|SHARD, which no entity has:
- * journal_replay with an empty id. A base record replaces all records before it; the other records
- * follow one. A replay begins at the newest stored base, so an owner bounds it by writing one from
- * time to time. A base's commit also deletes earlier records except the last `kept`. event_type is
- * one of these; in a JOURNAL_EVENT it is the distance from the base. A base and its continuation
- * are appended in one turn, so that one commit has all of them or none. */
+/* A shard's own stream has the persistence id |TYPE|SHARD, which no entity has: journal_replay with
+ * an empty id. A base replaces all records before it. A replay begins at the newest stored base, so
+ * an owner writes one from time to time. A base's commit deletes earlier records except the last
+ * `kept`. event_type is one of these; in a JOURNAL_EVENT it is the distance from the base. A base
+ * and its continuation are appended in one turn, so that one commit has all or none. */
 enum { JOURNAL_BASE = 0, JOURNAL_MORE = 1 };
 
 /* --- for the driver --- */
 
-/* Returns the next request for the store, owned by the caller; null if there is none. Call it at
- * the end of a turn and at the deadline, until null. */
+/* Returns the next request, owned by the caller; null if none. Call it at the end of a turn and at
+ * the deadline, until null. */
 struct journal_request *journal_take_request(struct journal *journal,
                                            uint64_t now);
 /* Takes over a request that came back. */
 void journal_reply(struct journal *journal, uint64_t now,
                    struct journal_request *reply);
-/* Returns the latest time to call journal_take_request; NEVER (base/timers.h) when nothing waits
- * for time. */
+/* When to call journal_take_request; NEVER when nothing waits for time. */
 uint64_t journal_deadline(const struct journal *journal);
 
 /* --- news --- */
@@ -109,7 +105,7 @@ enum journal_news_kind {
     /* position: each event up to it is stored, or its entity's JOURNAL_FAILED came before */
     JOURNAL_DURABLE = 1,
     /* handle, reason, text: events not reported durable are lost, unless its recovery finds them;
-     * its unsent effects are dropped */
+     * unsent effects are dropped */
     JOURNAL_FAILED,
     JOURNAL_CLAIMED,      /* type, shard, fence */
     /* type, shard, fence (the stored one): another owner exists; comes after FAILED of its entities
@@ -121,11 +117,11 @@ enum journal_news_kind {
 
 enum journal_reason {
     JOURNAL_OK = 0,
-    JOURNAL_FENCED,     /* another owner has the shard: no restart here */
+    JOURNAL_FENCED,     /* another owner has the shard */
     JOURNAL_NOT_STORED, /* the store refused or failed: recover from the journal */
     JOURNAL_CONFLICT,   /* another writer used the sequence number: recover */
-    JOURNAL_TOO_LARGE,  /* the event exceeds the limit */
-    JOURNAL_DAMAGED,    /* replay: a gap or a wrong checksum: this entity cannot start */
+    JOURNAL_TOO_LARGE,
+    JOURNAL_DAMAGED,    /* replay: a gap or a wrong checksum: it cannot start */
     JOURNAL_UNREADABLE, /* replay: the store could not read: try again later */
 };
 
@@ -144,13 +140,12 @@ struct journal_news {
     const char *text;
 };
 
-/* Takes the next news; false if there is none. Events of replays follow all other news, one each
- * call, so a turn may stop between them and continue later. */
+/* Takes the next news; false if none. Events of replays follow all other news, one each call, so a
+ * turn may stop between them. */
 bool journal_next_news(struct journal *journal, struct journal_news *news);
 
-const char *journal_reason_text(enum journal_reason reason); /* "not stored" */
+const char *journal_reason_text(enum journal_reason reason);
 
-/* --- status --- */
 
 struct journal_status {
     uint64_t position;        /* last given */
@@ -159,30 +154,30 @@ struct journal_status {
     uint32_t bytes_waiting;
     uint32_t replays_running;
     uint32_t replays_waiting;
-    uint64_t replay_ns; /* decaying mean time of a chunk from request to reply; 0 = none was read */
+    uint64_t replay_ns;       /* decaying mean time to read a chunk; 0 = none was read */
     uint64_t replay_reads;    /* chunks in this mean */
     uint64_t commits;         /* groups settled */
     uint64_t events_stored;
     uint64_t events_replayed;
     uint64_t events_failed;   /* not stored, for any reason */
-    uint64_t fenced;          /* shards found fenced */
+    uint64_t fenced;
     uint64_t retries;         /* requests sent again: unknown outcomes and failed claims */
     uint64_t damaged;         /* replays that ended at a damaged record or a gap */
-    uint64_t ignored;         /* calls for unknown handles or shards, late replies */
+    uint64_t ignored;         /* unknown handles or shards, late replies */
 };
 
 void journal_status(const struct journal *journal,
                     struct journal_status *status);
 /* Work in progress, one bit each; 0: none. */
 enum journal_work {
-    JOURNAL_WRITING = 1,   /* a commit is out */
+    JOURNAL_WRITING = 1,
     JOURNAL_COLLECTING = 2, /* events wait for the next commit */
     JOURNAL_REPEATING = 4, /* the last outcome is unknown: the commit repeats */
     JOURNAL_RAISING = 8,   /* fences are being raised: no commit leaves meanwhile */
     JOURNAL_REPLAYING = 16
 };
 uint32_t journal_work(const struct journal *journal);
-/* Returns the highest sequence number given to an entity; 0 if unknown. */
+/* Returns the last number given to an entity; 0 if unknown. */
 uint64_t journal_seq(const struct journal *journal, uint64_t handle);
 
 #endif

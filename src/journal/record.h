@@ -24,7 +24,6 @@ struct record {
 };
 
 uint64_t record_key(struct slice persistence_id); /* compute it once for each entity */
-/* Appends the record's bytes to buf. */
 void record_encode(struct buf *buf, uint64_t key, uint64_t seq,
                    const struct record *record);
 /* Reads and verifies; the payload is lent from bytes. Returns null, or the defect as a literal. */

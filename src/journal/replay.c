@@ -88,8 +88,8 @@ void journal_forget(struct journal *journal, uint64_t handle)
         journal->status.ignored++;
 }
 
-/* Removes the entity from the queue or the running ones; its serial identifies its chunks, here or
- * still to come. */
+/* Removes the entity from the queue or the running ones; its chunks are recognised by its
+ * serial. */
 void replay_stop(struct journal *journal, struct entity *entity)
 {
     if (entity->state == ENTITY_QUEUED)
@@ -139,7 +139,7 @@ struct journal_request *replay_take_request(struct journal *journal,
     return request;
 }
 
-/* A mean in which the newest measurement counts an eighth. */
+/* The newest measurement counts an eighth. */
 static void measure(struct journal *journal, uint64_t took)
 {
     uint64_t *mean = &journal->status.replay_ns;
@@ -189,7 +189,7 @@ static const char *wrong_base(struct entity *entity, uint64_t seq,
     return NULL;
 }
 
-/* found: the number in place of the next event's. */
+/* found: the number in place of the next one. */
 static void gap(struct journal *journal, struct entity *entity, uint64_t found)
 {
     char text[128];
@@ -235,8 +235,8 @@ static bool seek(struct journal *journal, struct entity *entity,
     return true;
 }
 
-/* A newer owner of the shard may have written a base and deleted records that this replay needs;
- * then the replay continues at that base. The newer claim is discovered later. */
+/* A newer owner may have written a base and deleted records that this replay needs; it continues at
+ * that base. The newer claim is discovered later. */
 static bool seek_again(struct journal *journal, struct entity *entity,
                        const struct chunk *chunk)
 {
@@ -318,13 +318,13 @@ bool replay_next(struct journal *journal, struct journal_news *news)
             journal_request_free(chunk->reply);
             journal->chunk_head++;
             if (entity->state == ENTITY_FAILED)
-                return journal_next_news(journal, news); /* its failure */
+                return journal_next_news(journal, news);
             continue;
         }
         if (has_more) {
             if (hand_out(journal, entity, chunk, news))
                 return true;
-            return journal_next_news(journal, news); /* its failure */
+            return journal_next_news(journal, news);
         }
         if (alive)
             told = chunk_end(journal, entity, chunk, news);

@@ -52,7 +52,7 @@ static struct shard *shard_new(struct journal *journal, struct slice type,
     shard->type = copy_slice(type);
     shard->name = copy_slice(name);
     (void)map_put(&journal->shard_table, shard_key(journal, type, name),
-                  shard); /* was absent */
+                  shard);
     return shard;
 }
 
@@ -75,7 +75,7 @@ static void shard_free(struct journal *journal, struct shard *shard)
 {
     stop_raising(journal, shard);
     (void)map_take(&journal->shard_table,
-                   shard_key(journal, shard->type, shard->name)); /* it is `shard` */
+                   shard_key(journal, shard->type, shard->name));
     journal->shards.items[shard->index] = NULL;
     vec_push(&journal->shards_free, shard->index);
     free_memory(shard);

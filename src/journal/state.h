@@ -31,14 +31,14 @@ enum shard_state {
 
 struct shard {
     uint32_t index;
-    uint32_t generation; /* of the slot */
+    uint32_t generation;
     uint32_t attempt;    /* failed claims in a row */
     uint32_t entity_count;
     enum shard_state state;
     bool next;     /* the store chooses the fence */
     bool raising;  /* claimed, and being claimed with a higher fence */
     bool released; /* freed with its last entity */
-    struct fence fence;  /* claimed */
+    struct fence fence;
     struct fence wanted; /* at least fence */
     uint64_t group;       /* number of the group that group_index is in */
     uint32_t group_index;
@@ -61,15 +61,14 @@ enum entity_state {
 struct entity {
     uint64_t handle;
     struct shard *shard;
-    struct slice id;      /* persistence id, own copy */
+    struct slice id;      /* persistence id */
     uint64_t key;         /* record_key(id) */
     uint64_t seq;         /* last number given, or replayed */
     uint64_t serial;      /* of the current replay */
     uint64_t group;       /* number of the group that group_index is in */
     uint64_t asked;       /* time of its pending request for a chunk, ns */
-    uint64_t base; /* of a shard's own stream: number of its newest base; 0 = none or unknown */
-    /* while it seeks its base again: the number found in place of the next event; else 0 */
-    uint64_t gap;
+    uint64_t base;        /* shard's own stream: its newest base; 0 = none or unknown */
+    uint64_t gap; /* seeking its base again: number found in place of the next event; else 0 */
     /* ref of the entity of the same id that waits for this one to leave; 0 = none */
     uint64_t follower;
     uint32_t group_index;
@@ -79,13 +78,13 @@ struct entity {
     uint32_t bytes;
     enum entity_state state;
     bool own;             /* the shard's own stream, not an entity's */
-    bool seeks;           /* replaying: its last record, which names its base, is not read yet */
+    bool seeks;           /* its last record, which names its base, is not read yet */
 };
 
-/* A chunk of a replay that is being handed out. */
+/* A chunk that is being handed out. */
 struct chunk {
     struct journal_request *reply;
-    uint64_t entity; /* ref */
+    uint64_t entity;
     uint32_t next;   /* index of the next record */
 };
 
@@ -100,7 +99,7 @@ struct journal {
     VEC(uint32_t) shards_free;
     struct refs claims; /* shards to claim */
     struct refs raises; /* shards to claim again when no commit is out */
-    uint32_t raising;   /* number of shards with that flag: no commit leaves meanwhile */
+    uint32_t raising;   /* shards with that flag: no commit leaves meanwhile */
     struct buf scratch;
 
     VEC(struct entity) entities; /* slot 0 is unused */
@@ -110,11 +109,11 @@ struct journal {
     uint32_t handle_capacity;
     uint32_t handle_count;
 
-    struct journal_request *group; /* collecting; null = nothing collected */
+    struct journal_request *group; /* null = nothing collected */
     uint64_t group_number;       /* of that group; from 1 */
     bool in_flight;              /* a commit is out, or waits to be repeated */
     uint64_t flight_position;    /* last position in it */
-    struct journal_request *repeat; /* outcome unknown: to be sent again */
+    struct journal_request *repeat; /* outcome unknown */
     bool repeat_due;
     uint32_t repeat_attempt;
 
@@ -126,8 +125,8 @@ struct journal {
 
     VEC(struct journal_news) news; /* slices and text are own copies */
     uint32_t news_head;
-    struct journal_news told; /* the memory that the last news lent */
-    bool is_told; /* told holds the last news taken */
+    struct journal_news told; /* memory of the last news */
+    bool is_told;
     uint64_t durable_told;
 };
 

@@ -55,8 +55,7 @@ static void group_enter(struct journal *journal, struct entity *entity)
                                      .tag = entity_ref(journal, entity) }));
 }
 
-/* Returns the type of the next record of a shard's own stream: the distance of its base. The first
- * record is a base. */
+/* Distance of the next record's base in a shard's own stream; the first record is a base. */
 static uint32_t back_to_base(struct entity *entity, uint32_t event_type)
 {
     uint64_t seq = entity->seq + 1;
@@ -182,8 +181,8 @@ static bool is_unknown(const struct journal_request *reply)
     return false;
 }
 
-/* Until the outcome is known, nothing else is written or answered for these entities. The whole
- * group shared one transaction, so the group waits. */
+/* No event of these entities is written or answered until the outcome is known. The group shared
+ * one transaction, so all of it waits. */
 static void repeat(struct journal *journal, uint64_t now,
                    struct journal_request *reply)
 {

@@ -90,7 +90,7 @@ static void settings_get(struct broker *broker, struct sherd_bytes init)
 
 /* ---- the actor ---- */
 
-/* Each broker has its own id, also one that follows another on the same node. */
+/* Unique to each broker, also if one follows another on a node. */
 static uint64_t id_of(const struct sherd_ref *self)
 {
     struct buf bytes = { 0 };
@@ -173,7 +173,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-/* A broker that stops before it began holds nothing. */
+/* A broker that never began holds nothing. */
 static void release(void *self)
 {
     struct broker *broker = self;

@@ -1,5 +1,5 @@
 /* Defines the broker, the actor that holds a node's replicas of a store and executes calls. Private
- * to src/kvstore. It uses only the public interface of actors, the cluster and distributed data.
+ * to src/kvstore; uses only the public interface.
  *
  *   broker.c      the actor, settings, counters
  *   peers.c       members on the ring, and their brokers
@@ -16,10 +16,9 @@
 #include "kvstore/hashring.h"
 #include "kvstore/request.h"
 
-/* A key of this node. */
 struct item {
     uint32_t index; /* in keep.items */
-    uint32_t walked; /* number of the last walk that found it at its replicas; 0: none */
+    uint32_t walked; /* last walk that found it at its replicas; 0: none */
     bool is_confirmed; /* a FORGET for it is in progress */
     uint32_t epoch; /* of this node's writes to it; a new one after it was dropped: history.h */
     uint8_t key_size;
@@ -30,12 +29,11 @@ struct item {
 struct keep {
     struct map map;          /* key to item */
     VEC(struct item *) items; /* in any order: walks use it */
-    size_t bytes;            /* of items with all their parts */
+    size_t bytes;            /* with all their parts */
     uint64_t number;         /* of the last write coordinated here */
     uint32_t epoch;          /* of new items; grows when one is dropped */
 };
 
-/* A member on a ring. */
 struct place {
     char *name; /* its address */
     uint64_t uid;
@@ -46,7 +44,6 @@ struct places {
     struct hashring ring;
 };
 
-/* A member of the cluster as this node sees it. */
 struct peer {
     char *name;
     uint64_t uid;
@@ -60,15 +57,15 @@ enum call_kind {
     CALL_READ,
     CALL_WRITE,
     CALL_RELAY, /* a put that another replica coordinates */
-    CALL_MOVE,  /* sends a key to new replicas; has no caller */
-    CALL_FORGET /* sends a deletion to the other replicas; has no caller */
+    CALL_MOVE,  /* a key to new replicas; no caller */
+    CALL_FORGET /* a deletion; no caller */
 };
 
 struct reply {
-    uint64_t uid; /* the replica's */
+    uint64_t uid;
     bool is_out;  /* asked, not answered */
     bool has_answered;
-    bool has_found; /* READ: it certainly has the whole result */
+    bool has_found; /* READ: it has the whole result */
     uint64_t hash; /* READ: of the versions that it has or was sent */
 };
 
@@ -86,8 +83,8 @@ struct call {
     uint64_t end; /* ms: of its asks */
     struct reply replies[SHERD_STORE_REPLICAS_MAX];
     struct siblings merged; /* READ: the known versions; WRITE, MOVE: those sent */
-    bool is_found; /* READ: R have answered; their merge is the result, sent when R have it */
-    bool waits;    /* it waits for that: the result is `found`, otherwise `merged` */
+    bool is_found; /* READ: R have answered; the result is sent when R have it */
+    bool waits;    /* for that: the result is `found`, else `merged` */
     struct siblings found;
     struct buf passed;      /* RELAY: the COORDINATE */
     uint8_t key_size;
@@ -96,7 +93,7 @@ struct call {
 
 struct broker {
     struct sherd_store_settings settings; /* texts are owned */
-    char *data_key; /* the key under which brokers publish their refs */
+    char *data_key; /* under which brokers publish their refs */
     char *center;   /* this node's data center */
     struct sherd_ref self;
     uint64_t id; /* of its dots: history.h */
@@ -106,7 +103,7 @@ struct broker {
     struct call *calls; /* KVSTORE_CALLS_MAX, by serial */
     uint32_t serial;
     uint32_t open;  /* calls in use */
-    uint32_t moves; /* of these */
+    uint32_t moves;
     uint32_t forgets;
 
     /* peers.c */
@@ -115,7 +112,7 @@ struct broker {
     struct places places;   /* the ring for calls: includes this node while it is up */
     VEC(struct sherd_ref) known; /* brokers that published their refs */
     uint32_t refs_wait_ms; /* until a refused update is repeated; 0: none was */
-    bool is_waiting;       /* TIMER_REFS is set */
+    bool is_waiting;
     bool is_subscribed;    /* to members and refs */
 
     /* moving.c */
@@ -132,16 +129,16 @@ struct broker {
 
 /* ---- broker.c ---- */
 const struct sherd_behavior *broker_behavior(void);
-/* With defaults; texts lent; false: not valid. */
+/* With defaults; texts lent; false: invalid. */
 bool broker_settings(const struct sherd_store_settings *settings,
                      struct sherd_store_settings *full);
 void broker_settings_put(const struct sherd_store_settings *settings,
-                         struct buf *buf); /* as the broker is started with */
+                         struct buf *buf);
 uint64_t wall_s(const struct sherd_ctx *ctx);
 
 /* ---- keep.c ---- */
 struct item *keep_find(const struct keep *keep, struct slice key);
-/* Writes a key here with this node's next dot. False when refused. */
+/* Writes with this node's next dot. False when refused. */
 bool keep_write(struct broker *broker, struct sherd_ctx *ctx, struct slice key,
                 const struct history *seen, bool is_deletion,
                 struct slice value);
@@ -170,8 +167,8 @@ const struct peer *peer_of(const struct broker *broker, uint64_t uid);
 void places_fini(struct places *places);
 /* Replaces `to`, which is initialised. */
 void places_copy(struct places *to, const struct places *from);
-/* Finds the replicas of a key as uids and returns their number. wanted: at most
- * SHERD_STORE_REPLICAS_MAX + 1. */
+/* Finds a key's replicas as uids; returns their number. wanted: at most SHERD_STORE_REPLICAS_MAX +
+ * 1. */
 uint32_t places_find(const struct places *places, struct slice key,
                      uint32_t wanted, uint64_t *uids);
 
@@ -183,7 +180,7 @@ void calls_answer(struct broker *broker, struct sherd_ctx *ctx,
 struct call *call_new(struct broker *broker, const struct sherd_ctx *ctx,
                       enum call_kind kind, struct slice key,
                       uint64_t timeout_ms); /* null: too many */
-/* Asks a replica. False: it cannot be asked, which counts as no answer. */
+/* Asks a replica. False: it cannot be asked. */
 bool call_ask(struct broker *broker, struct sherd_ctx *ctx, struct call *call,
               uint64_t uid, enum kvstore_request request, struct slice body);
 void call_free(struct broker *broker, struct call *call);
@@ -191,17 +188,16 @@ void write_body(struct slice key, const struct siblings *siblings,
                 struct buf *body); /* of a KVSTORE_WRITE or KVSTORE_CONFIRM */
 
 /* ---- moving.c ---- */
-void moving_begin(struct broker *broker, struct sherd_ctx *ctx); /* after a change of the ring */
+void moving_begin(struct broker *broker, struct sherd_ctx *ctx);
 void moving_tick(struct broker *broker, struct sherd_ctx *ctx);  /* at TIMER_MOVE */
 bool moving_is_replica(const struct broker *broker, struct slice key);
-/* A key at a node that is not its replica: moves it on later. */
+/* Moves on a key of which this node is no replica. */
 void moving_astray(struct broker *broker, struct sherd_ctx *ctx, struct item *item);
-/* Each has answered or failed; freed. */
-void moving_ended(struct broker *broker, struct call *call);
+void moving_ended(struct broker *broker, struct call *call); /* each has answered or failed */
 void moving_leave(struct broker *broker, struct sherd_ctx *ctx);
 
 /* ---- forgetting.c ---- */
-void forgetting_tick(struct broker *broker, struct sherd_ctx *ctx); /* checks some keys */
+void forgetting_tick(struct broker *broker, struct sherd_ctx *ctx);
 void forgetting_ended(struct broker *broker, struct call *call); /* as moving_ended */
 
 enum broker_timer { TIMER_MOVE = 1, TIMER_SWEEP, TIMER_REFS };

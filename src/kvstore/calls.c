@@ -1,10 +1,10 @@
 /* Executes gets and puts with the key's replicas.
  *
- * A call asks its replicas immediately and lives until each ask has ended, so it needs no timer of
- * its own. The caller gets an answer when R or W replicas have answered, or when too few still can.
- * A read's result is the merge of the first R answers. It is sent when R replicas are known to have
- * it: immediately if they agree, else after those that lack it took the repair. So a later read
- * meets a replica that has it. The read continues to repair, also with later answers. */
+ * A call asks its replicas immediately and lives until each ask has ended, so it needs no timer.
+ * The caller gets an answer when R or W replicas have answered, or when too few still can. A read's
+ * result, the merge of the first R answers, is sent when R replicas are known to have it:
+ * immediately if they agree, else after repairs. So a later read meets a replica that has it. The
+ * read continues to repair, also with later answers. */
 #include "base/bound.h"
 #include "base/check.h"
 #include "base/hash.h"
@@ -13,8 +13,7 @@
 #include "base/zoo.h"
 #include "kvstore/broker.h"
 
-/* of an ask's tag: the index of the call's replica; the upper bits are the call's serial */
-#define REPLICA_BITS 3
+#define REPLICA_BITS 3 /* of an ask's tag: index of the call's replica; above them its serial */
 #define UNTRACKED 0    /* the serial of a repair whose answer is ignored */
 
 _Static_assert(SHERD_STORE_REPLICAS_MAX < 1 << REPLICA_BITS, "tags");
@@ -152,7 +151,7 @@ static void put_answer(struct buf *body, uint32_t replicas, struct slice key,
     buf_fini(&clock);
 }
 
-/* Returns the number of replicas that certainly have a read's result. */
+/* Counts the replicas that certainly have a read's result. */
 static uint32_t holders(const struct call *call)
 {
     uint32_t count = 0;
@@ -230,7 +229,7 @@ static uint32_t wanted_of(const struct call *call)
     return one_is_enough ? 1 : call->wanted;
 }
 
-/* R have answered: fixes their merge as the result. */
+/* R have answered: their merge is the result. */
 static void find(struct call *call)
 {
     uint64_t hash;
@@ -378,7 +377,7 @@ static bool was_asked(const struct call *call, uint64_t uid)
     return false;
 }
 
-/* Chooses a replica that was not asked: the first reachable one, else the first known one. */
+/* Chooses another replica: the first reachable one, else the first known one. */
 static uint64_t choose(const struct broker *broker, const struct call *call)
 {
     uint64_t uids[SHERD_STORE_REPLICAS_MAX];
@@ -398,7 +397,7 @@ static uint64_t choose(const struct broker *broker, const struct call *call)
     return known;
 }
 
-/* Asks a replica that has not refused to coordinate, if there is one. */
+/* Asks a replica that has not refused, if there is one. */
 static void pass_on(struct broker *broker, struct sherd_ctx *ctx,
                     struct call *call)
 {
@@ -406,7 +405,7 @@ static void pass_on(struct broker *broker, struct sherd_ctx *ctx,
 
     if (uid && call->count < SHERD_STORE_REPLICAS_MAX)
         (void)call_ask(broker, ctx, call, uid, KVSTORE_COORDINATE,
-                       buf_slice(&call->passed)); /* choose has checked it */
+                       buf_slice(&call->passed));
 }
 
 /* Passes on another replica's answer to a put. */
@@ -418,8 +417,8 @@ static void on_relayed(struct broker *broker, struct sherd_ctx *ctx,
     call->is_answered = true;
 }
 
-/* A node that is not a replica (astray) has the key, and may drop it when no caller waits any more.
- * But the successors of a leaving node do not see themselves as replicas yet. */
+/* A node that answers astray has the key, but may drop it later. The successors of a leaving node
+ * do not see themselves as replicas yet, so theirs counts. */
 static bool is_taken(const struct broker *broker, const struct call *call,
                      uint32_t msg)
 {
@@ -430,7 +429,7 @@ static bool is_taken(const struct broker *broker, const struct call *call,
     return counts && (msg == KVSTORE_TAKEN || msg == KVSTORE_ASTRAY);
 }
 
-/* Has the replica taken a repair with the whole result? */
+/* Has the replica taken a repair? */
 static bool is_repaired(const struct call *call, const struct reply *reply,
                         uint32_t msg)
 {
@@ -474,7 +473,7 @@ struct begun {
     uint32_t count;
     uint32_t wanted;
     uint64_t timeout_ms;
-    bool is_here; /* this node is one of them */
+    bool is_here;
 };
 
 static struct begun begin(const struct broker *broker,
@@ -543,7 +542,7 @@ static void write_to_others(struct broker *broker, struct sherd_ctx *ctx,
     for (uint32_t i = 0; i < begun->count; i++)
         if (begun->uids[i] != broker->self.node)
             (void)call_ask(broker, ctx, call, begun->uids[i], KVSTORE_WRITE,
-                           buf_slice(&body)); /* settle handles a failure */
+                           buf_slice(&body));
     buf_fini(&body);
 }
 

@@ -1,10 +1,10 @@
-/* Implements the store's public calls: sends messages to a broker and reads its answers. */
+/* Implements the store's public calls by messages to a broker. */
 #include <sherd/store.h>
 
 #include "base/limits.h"
 #include "kvstore/broker.h"
 
-#define GRACE_MS 500 /* for a broker's answer, in addition to the timeout */
+#define GRACE_MS 500 /* in addition to the timeout */
 
 static const struct sherd_store_level none;
 

@@ -1,10 +1,9 @@
 /* Forgets old deletions when no replica of the key has anything older.
  *
- * Each replica does so for its own keys. It sends the deletion to the others, which merge it if
- * they have the key, and drops its own when all have answered. A replica without the key has
- * nothing older. While one of them cannot be asked, all keep the deletion. A former replica that
- * could not hand its keys over is not asked. So nothing is forgotten while a member of the ring is
- * unreachable, or shortly after a change of members. */
+ * Each replica sends the deletion to the others, which merge it if they have the key, and drops its
+ * own when all have answered. While one cannot be asked, all keep the deletion. A former replica
+ * that could not hand its keys over is not asked. So nothing is forgotten while a member of the
+ * ring is unreachable, or shortly after a change of members. */
 #include "base/limits.h"
 #include "base/mark.h"
 #include "kvstore/broker.h"
@@ -19,7 +18,7 @@ static bool is_due(const struct broker *broker, const struct item *item,
     return at && at + broker->settings.keep_deleted_ms / 1000 < now_s;
 }
 
-/* Are all members of the ring reachable, and unchanged for long enough? */
+/* Are all members reachable, and unchanged for long enough? */
 static bool is_calm(const struct broker *broker, uint64_t now)
 {
     if (broker->walk != UINT32_MAX ||

@@ -1,8 +1,8 @@
-/* Places members on a hash ring, each at KVSTORE_POINTS points, and finds for a key the members
- * that follow it clockwise.
+/* Places members on a hash ring, each at KVSTORE_POINTS points, and finds a key's members
+ * clockwise.
  * A member's points depend on its name alone. So nodes that know the same members have the same
- * ring, and one more member moves only the keys next to its points. Pure. Dynamo (2007), sections
- * 4.2 and 4.3. */
+ * ring, and a new member moves only the keys next to its points. Pure. Dynamo (2007), sections 4.2
+ * and 4.3. */
 #ifndef SHERD_KVSTORE_HASHRING_H
 #define SHERD_KVSTORE_HASHRING_H
 
@@ -23,12 +23,11 @@ struct hashring {
 };
 
 void hashring_fini(struct hashring *ring);
-/* Makes the ring of these names, unique and in an order that is the same on all nodes; lent for the
- * call. */
+/* The names are unique and in the same order on all nodes; lent for the call. */
 void hashring_make(struct hashring *ring, const struct slice *names,
                    uint32_t count);
-/* Finds the preference list of a key: up to `wanted` different members, in order, as indexes of the
- * names. Returns their number. */
+/* A key's preference list: up to `wanted` different members, in order, as indexes of the names.
+ * Returns their number. */
 uint32_t hashring_find(const struct hashring *ring, struct slice key,
                        uint32_t wanted, uint32_t *members);
 

@@ -41,7 +41,7 @@ static int entry_order(const void *item, const void *key)
     return coordinator_compare(&entry->dot, key);
 }
 
-/* Returns the entry of a dot's coordinator, or null; *place is its position. */
+/* Returns a coordinator's entry, or null; *place is its position. */
 static struct history_entry *find(const struct history *history,
                                   const struct dot *dot, uint32_t *place)
 {
@@ -133,8 +133,8 @@ static bool is_kept(const struct history_entry *entry, const struct dot *kept,
     return false;
 }
 
-/* Returns the first of equally old entries, the same on all replicas. Returns the count of entries
- * if all are kept. */
+/* Returns the first of equally old entries, the same on all replicas; the count of entries if all
+ * are kept. */
 static uint32_t oldest(const struct history *history, const struct dot *kept,
                        uint32_t count)
 {

@@ -1,7 +1,7 @@
 /* Implements vector clocks of versioned values: the number of known writes of each coordinator of a
  * key.
- * A coordinator is an incarnation of a broker with its epoch for the key. A broker that forgot its
- * writes to a key begins a new epoch, so a number never means two writes. Pruning follows Riak
+ * A coordinator is a broker's incarnation with an epoch for the key. A broker that forgot its
+ * writes begins a new epoch, so a number never means two writes. Pruning follows Riak
  * (docs/protocol/store.md). */
 #ifndef SHERD_KVSTORE_HISTORY_H
 #define SHERD_KVSTORE_HISTORY_H
@@ -21,9 +21,8 @@ struct dot {
 };
 
 struct history_entry {
-    struct dot dot;   /* covers all writes of this coordinator up to its number */
-    /* last time that one was written, or used to replace: seconds since 1970 by the writer's
-     * clock */
+    struct dot dot;   /* covers all its writes up to this number */
+    /* last written, or used to replace: seconds since 1970 by the writer's clock */
     uint64_t wall_s;
 };
 
@@ -55,10 +54,9 @@ uint32_t history_union(const struct history *left,
 enum history_order history_compare(const struct history *left,
                                    const struct history *right);
 /* Drops the oldest entries. None while there are at most KVSTORE_HISTORY_SMALL, or the oldest is
- * younger than KVSTORE_HISTORY_YOUNG_S. Then those older than KVSTORE_HISTORY_OLD_S, or beyond
- * KVSTORE_HISTORY_BIG; beyond KVSTORE_HISTORY_MAX at any age. Never those that cover one of the
- * `count` dots of `kept`, fewer than KVSTORE_HISTORY_MAX. A replaced version may then return as a
- * sibling; none is lost. */
+ * younger than KVSTORE_HISTORY_YOUNG_S; then those older than KVSTORE_HISTORY_OLD_S, or beyond
+ * KVSTORE_HISTORY_BIG; beyond KVSTORE_HISTORY_MAX at any age. Never those that cover a dot of
+ * `kept`, fewer than KVSTORE_HISTORY_MAX. A replaced version may then return as a sibling. */
 void history_prune(struct history *history, uint64_t wall_s,
                    const struct dot *kept, uint32_t count);
 

@@ -8,13 +8,13 @@ struct item *keep_find(const struct keep *keep, struct slice key)
     return map_get(&keep->map, key);
 }
 
-/* Returns its bytes without the siblings'. */
+/* without the siblings */
 static size_t bare_size(const struct item *item)
 {
     return sizeof *item + item->key_size;
 }
 
-/* Returns the item, made if there is room for another key; else null. */
+/* Makes the item if there is room for another key; else null. */
 static struct item *make(struct broker *broker, struct slice key)
 {
     struct keep *keep = &broker->keep;
@@ -28,7 +28,7 @@ static struct item *make(struct broker *broker, struct slice key)
     memcpy(item->key, key.data, key.size);
     item->index = keep->items.count;
     vec_push(&keep->items, item);
-    (void)map_put(&keep->map, item_key(item), item); /* it was absent */
+    (void)map_put(&keep->map, item_key(item), item);
     keep->bytes += bare_size(item) + siblings_size(&item->siblings);
     return item;
 }
@@ -105,7 +105,7 @@ void keep_drop(struct broker *broker, struct item *item)
     struct keep *keep = &broker->keep;
     struct item *last = keep->items.items[keep->items.count - 1];
 
-    (void)map_take(&keep->map, item_key(item)); /* it is `item` */
+    (void)map_take(&keep->map, item_key(item));
     keep->items.items[item->index] = last;
     last->index = item->index;
     keep->items.count--;

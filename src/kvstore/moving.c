@@ -1,16 +1,16 @@
 /* Sends keys to their new replicas after a change of the ring.
  *
- * A walk visits all keys of this node, some in each turn. A key goes to those of its replicas that
- * the ring of the last complete walk lacked. If this node is no longer a replica, the key goes to
- * all replicas and is dropped when all have it. Every holder sends, so a new member merges the key
- * from each old one. Another walk repeats refused moves.
+ * A walk visits all keys, some in each turn. A key goes to those of its replicas that the ring of
+ * the last complete walk lacked. If this node is no longer a replica, it sends the key to all and
+ * drops it when all have it. Every holder sends, so a new member merges the key from each old one.
+ * Another walk repeats refused moves.
  *
  * A node with another ring may send a key of which this node is no replica. This node takes it and
- * moves it on by a walk. A key is dropped only when all receivers see themselves as its replicas.
- * So two nodes with different rings cannot both drop it in favour of each other.
+ * moves it on. A key is dropped only when all receivers see themselves as its replicas, so two
+ * nodes with different rings cannot both drop it.
  *
- * A leaving node sends to the replicas of the ring without it. Until it stops it answers reads as a
- * replica, because the others may not have its keys yet. */
+ * A leaving node sends to the replicas of the ring without it. Until it stops it answers reads,
+ * because the others may not have its keys yet. */
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
@@ -36,7 +36,7 @@ static bool has(const uint64_t *uids, uint32_t count, uint64_t uid)
     return false;
 }
 
-/* Finds the nodes that should keep a key: its replicas, or those after this node leaves. */
+/* Finds a key's replicas, or those after this node leaves. */
 static uint32_t find_keepers(const struct broker *broker,
                              const struct item *item, uint64_t *uids)
 {
@@ -69,7 +69,7 @@ static bool is_on_ring(const struct broker *broker)
     return false;
 }
 
-/* A node that is not on its own ring soon sees another ring, which starts a walk. */
+/* A node off its own ring soon sees another ring, which starts a walk. */
 void moving_astray(struct broker *broker, struct sherd_ctx *ctx,
                    struct item *item)
 {

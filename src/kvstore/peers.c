@@ -1,9 +1,8 @@
 /* Tracks the members on the ring and the refs of their brokers.
  *
- * Members come from cluster events. The brokers' refs are texts in a set of distributed data,
- * "sherd-store-NAME". Each broker adds its own ref, again if it is missing. The first member on
- * the ring removes the refs of removed nodes. Refused updates are repeated after a time that
- * doubles. */
+ * Members come from cluster events, refs from a set of distributed data, "sherd-store-NAME". Each
+ * broker adds its own ref, again if it is missing. The first member on the ring removes refs of
+ * removed nodes. Refused updates are repeated after a time that doubles. */
 #include <stdio.h>
 
 #include "base/check.h"
@@ -75,7 +74,7 @@ static bool same_places(const struct places *left, const struct places *right)
     return true;
 }
 
-/* Two incarnations at one address may both be up for a short time; the ring has the first. */
+/* Two incarnations at one address may briefly be up; the ring has the first. */
 void peers_changed(struct broker *broker, struct sherd_ctx *ctx)
 {
     struct places places = { 0 };
@@ -120,7 +119,7 @@ static int by_name(const void *left, const void *right)
     return order;
 }
 
-/* Returns the node's latest known broker: incarnations of a broker follow each other. */
+/* Returns the node's latest known broker: its incarnations follow each other. */
 static struct sherd_ref known_broker(const struct broker *broker, uint64_t uid)
 {
     struct sherd_ref found = { 0, 0 };
@@ -205,7 +204,7 @@ static void on_event(struct broker *broker,
             event->kind == SHERD_MEMBER_REACHABLE;
         break;
     default:
-        break; /* data centers and leaders do not matter here */
+        break; /* data centers and leaders do not matter */
     }
 }
 
@@ -225,8 +224,7 @@ static void change(struct broker *broker, struct sherd_ctx *ctx,
                       TAG_UPDATE);
 }
 
-/* Removes refs of nodes that are not members. One broker does so; if it leaves, the next one takes
- * over. */
+/* Removes refs of non-members; if this broker leaves, the next one takes over. */
 static void forget_gone(struct broker *broker, struct sherd_ctx *ctx)
 {
     if (!broker->is_told || !broker->places.items.count ||
@@ -234,14 +232,14 @@ static void forget_gone(struct broker *broker, struct sherd_ctx *ctx)
         return;
     for (uint32_t i = 0; i < broker->known.count; i++)
         if (!peer_of(broker, broker->known.items[i].node)) {
-            /* stays known until distributed data removes it */
+            /* known until distributed data removes it */
             change(broker, ctx, SHERD_REMOVE, &broker->known.items[i]);
         }
 }
 
 /* ---- the cluster's events ---- */
 
-/* This node's data center is that of its own member, which may stand anywhere in the state. */
+/* This node's data center is that of its own member. */
 static void find_center(struct broker *broker, const struct sherd_msg *msg)
 {
     struct sherd_cluster_event event;
@@ -261,7 +259,7 @@ void peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
 
     broker->changed_at = sherd_now(ctx);
     find_center(broker, msg);
-    /* earlier members were judged without the data center, so it asks for the state again */
+    /* earlier members were judged without it, so the state is needed again */
     if (!knew && broker->center &&
         sherd_cluster_subscribe(ctx, SHERD_EVENTS_MEMBERS | SHERD_EVENTS_REACHABILITY,
                                 SHERD_STATE_FIRST))

@@ -43,7 +43,7 @@ static void drop(struct siblings *siblings, uint32_t index)
     vec_remove(&siblings->versions, index);
 }
 
-/* Inserts a version with a copy of its value, in order. */
+/* Inserts a version, with a copy of its value. */
 static void add(struct siblings *siblings, struct version version)
 {
     uint32_t place = 0;
@@ -134,8 +134,7 @@ size_t siblings_write_growth(const struct siblings *siblings,
                   history_union(&siblings->history, seen) + !is_known);
 }
 
-/* Prunes the clock, but keeps the entries of present versions: otherwise readers could not replace
- * them. */
+/* Keeps the entries of present versions: otherwise readers could not replace them. */
 static void prune(struct siblings *siblings, uint64_t wall_s)
 {
     struct dot kept[KVSTORE_SIBLINGS_MAX];
@@ -163,8 +162,8 @@ static bool replaces(const struct history_entry *entry,
     return false;
 }
 
-/* An entry that replaces a version, here or unknown to this replica, gets the time of the write. So
- * it is not pruned before the other replicas hear of it. */
+/* A replacing entry gets the time of the write, so it is not pruned before the other replicas hear
+ * of it. */
 static void learn(struct siblings *siblings, const struct history *seen,
                   uint64_t wall_s)
 {

@@ -2,13 +2,12 @@
  * history of all versions it ever took.
  *
  * A version is a value or a deletion, with the dot of its write. A write carries the history that
- * its writer had read and replaces the versions in it; others stay beside it as siblings. A version
- * that the history covers but that is absent was replaced. So in a merge a version stays if both
- * sides have it, or if the other side never had it.
+ * its writer had read and replaces the versions in it; others stay as siblings. A covered but
+ * absent version was replaced. So in a merge a version stays if both sides have it, or if the other
+ * side never had it.
  *
- * This requires that a coordinator sends its whole content of the key with a write, and never
- * reuses a dot (history.h). Pure; the broker uses it, and callers to read answers. Dynamo (2007),
- * section 4.4. */
+ * This requires that a coordinator sends its whole content with a write, and never reuses a dot
+ * (history.h). Pure; callers use it to read answers. Dynamo (2007), section 4.4. */
 #ifndef SHERD_KVSTORE_SIBLINGS_H
 #define SHERD_KVSTORE_SIBLINGS_H
 
@@ -32,14 +31,14 @@ struct siblings {
 void siblings_fini(struct siblings *siblings);
 /* Replaces `to`, which is initialised. */
 void siblings_copy(struct siblings *to, const struct siblings *from);
-/* Writes a version that replaces those in `seen`. value is copied; with is_deletion its data is
- * null. False, unchanged, if more than KVSTORE_SIBLINGS_PUT_MAX versions or KVSTORE_STATE_SIZE_MAX
- * bytes would result. */
+/* Replaces the versions in `seen`. value is copied; with is_deletion its data is null. False,
+ * unchanged, if more than KVSTORE_SIBLINGS_PUT_MAX versions or KVSTORE_STATE_SIZE_MAX bytes would
+ * result. */
 bool siblings_write(struct siblings *siblings, const struct history *seen,
                     const struct dot *dot, uint64_t wall_s, bool is_deletion,
                     struct slice value);
-/* Merges another replica's content. False, unchanged, if more than KVSTORE_SIBLINGS_MAX versions or
- * KVSTORE_STATE_SIZE_MAX bytes would result. */
+/* False, unchanged, if more than KVSTORE_SIBLINGS_MAX versions or KVSTORE_STATE_SIZE_MAX bytes
+ * would result. */
 bool siblings_merge(struct siblings *to, const struct siblings *from);
 /* Bytes of values, versions and clock, about as in memory. */
 size_t siblings_size(const struct siblings *siblings);
