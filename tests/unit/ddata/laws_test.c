@@ -378,8 +378,8 @@ static void merges_are_idempotent(void **state)
     run(is_idempotent_and_says_what_changed, true, ALL);
 }
 
-/* As in Akka, the values of maps are not, if a key is removed: the order decides whether the
- * removed value joins another. */
+/* Maps without removals: as in Akka, the order of merges decides whether the value of a removed key
+ * joins another. */
 static void merges_are_associative(void **state)
 {
     (void)state;
@@ -395,8 +395,8 @@ static void deltas_are_as_good_as_states(void **state)
     run(deltas_do_what_states_do, false, MAPS);
 }
 
-/* Nor here: a delta that removes a key and puts it again merges the new value with the old one when
- * applied at once, as a state does. */
+/* Maps without removals: a joined delta that removes a key and puts it again merges the new value
+ * with the old one, as a state does. */
 static void deltas_can_be_joined(void **state)
 {
     (void)state;
