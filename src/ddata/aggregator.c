@@ -1,4 +1,4 @@
-/* What writes and reads of several replicas have in common: whom they ask, in which order, when (behaviour 13.4). */
+/* Chooses the replicas that a write or read asks, and when it asks them. */
 #include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
@@ -6,10 +6,10 @@
 
 #define DIGIT_BITS 6
 #define NAME_SIZE_MAX 16
-#define TIMERS_SPARE 64 /* so many are no reason to look for those that are of no use */
+#define TIMERS_SPARE 64 /* ended timers are dropped only above this */
 #define TIMEOUT_MS_LONGEST (UINT64_C(24) * 3600 * 1000)
 
-/* The reference's names of actors without one, so that ours look like theirs. */
+/* Akka's names of anonymous actors, so that paths look like Akka's. */
 static const char digits[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+~";
 
@@ -40,7 +40,6 @@ bool is_local(const struct replicator *replicator,
     return false;
 }
 
-/* How many answers may be missing. */
 static int64_t missing_allowed(const struct consistency *consistency,
                                uint32_t count)
 {
@@ -75,7 +74,7 @@ static void shuffle(struct rng *rng, const struct replica **items,
     }
 }
 
-/* Oldest first; merges runs of doubled length. */
+/* Oldest first. */
 static void sort_by_age(const struct replica **items, uint32_t count)
 {
     const struct replica **sorted = mem_alloc(count * sizeof *sorted);
@@ -101,7 +100,7 @@ static void sort_by_age(const struct replica **items, uint32_t count)
     mem_free(sorted);
 }
 
-/* Those that count, in their order: reachable ones first. */
+/* The replicas that count, reachable ones first. */
 static void list_replicas(struct replicator *replicator,
                           const struct consistency *consistency,
                           bool is_ordered, replica_list *list)
@@ -189,7 +188,7 @@ struct aggregator *aggregator_new(struct replicator *replicator, uint64_t now,
     aggregator->token = token;
     aggregator->key = slice_of(mem_copy(key.data, key.size), key.size);
     list_replicas(replicator, consistency, is_ordered, &list);
-    /* Of a held key this replica, which always counts, has nothing to say: one more does. */
+    /* This replica always counts, but cannot answer for a held key: one more must answer. */
     aggregator->done_when = missing_allowed(consistency, list.count) -
                             key_is_held(replicator, key);
     choose_targets(aggregator, &list);
@@ -219,7 +218,7 @@ static bool is_wanted(const void *owner, const struct timer *timer)
            aggregator_by_id(owner, timer->id);
 }
 
-/* A time-out may be an hour away: timers of those that have ended go when they are about half of all. */
+/* Time-outs may be an hour away, so ended timers are dropped when they are about half of all. */
 void aggregator_end(struct replicator *replicator,
                     struct aggregator *aggregator)
 {
@@ -292,7 +291,7 @@ struct aggregator *aggregator_of(const struct replicator *replicator,
     return aggregator_by_id(replicator, id);
 }
 
-/* Peers say who they are by their address alone. */
+/* Answers name the replica only by address. */
 struct target *aggregator_target(const struct aggregator *aggregator,
                                  const struct address *address)
 {

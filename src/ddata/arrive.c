@@ -1,5 +1,5 @@
-/* What comes by gossip, statuses and values, in the order in which it comes: one message at a time, in as many steps as it takes. Those that
- * come meanwhile are kept as they came, up to a limit: what is dropped, the next rounds repeat. */
+/* Processes received statuses and gossips in order, one at a time, each in as many steps as it
+ * needs. Waiting ones are kept as bytes up to a limit; later rounds repeat dropped ones. */
 #include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
@@ -57,7 +57,8 @@ static void begin_next(struct replicator *replicator)
     if (!replicator->arrivals.count)
         return;
     arrival = &replicator->arrivals.items[0];
-    check(message_get(arrival->kind, buf_slice(&arrival->payload), &message)); /* as when it came */
+    /* it was decoded before */
+    check(message_get(arrival->kind, buf_slice(&arrival->payload), &message));
     begin(replicator, &arrival->from, buf_slice(&arrival->sender), &message);
     drop_kept(replicator, 0);
 }

@@ -1,4 +1,4 @@
-/* Users' changes, applied to replicated values. */
+/* Applies users' changes to replicated values. */
 #include "ddata/face.h"
 
 #include "base/check.h"
@@ -13,7 +13,8 @@ struct changing {
 static bool change_inside(struct changing *changing,
                           const struct sherd_change *change);
 
-/* For the JVM an Int and a Long of the same number are one element. A value with both would be another one there, for ever. */
+/* A JVM considers an Int and a Long of the same number one element, so a value with both would
+ * differ there permanently. */
 static bool has_twin(const struct dd_value *value,
                      const struct dd_element *element)
 {
@@ -34,7 +35,6 @@ static bool has_twin(const struct dd_value *value,
            dd_map_get(value, &twin);
 }
 
-/* Of a set's item, a map's key. */
 static bool take_item(const struct dd_value *value,
                       const struct sherd_item *item,
                       struct dd_element *element)
@@ -42,7 +42,6 @@ static bool take_item(const struct dd_value *value,
     return item_to_element(item, element) && !has_twin(value, element);
 }
 
-/* Of a value in the set of a key. */
 static bool take_binding(const struct dd_value *map,
                          const struct dd_element *key,
                          const struct sherd_item *item,
@@ -178,7 +177,7 @@ static bool make(struct changing *changing, const struct sherd_change *change)
     return false;
 }
 
-/* DD_DELETED: no type. */
+/* DD_DELETED if there is no such type. */
 static enum dd_kind kind_of(enum sherd_data_type type)
 {
     switch (type) {
@@ -216,7 +215,8 @@ static bool is_of(const struct dd_value *value, enum sherd_data_type type)
                                        (type == SHERD_OR_MULTIMAP_DELTAS));
 }
 
-/* The empty value; of a register, which has none, the one that the first change puts. Null: it is no type, or puts nothing. */
+/* The empty value; for a register the first change's. Null: no such type, or the change puts
+ * none. */
 static struct dd_value *begin(enum sherd_data_type type,
                               const struct changing *changing,
                               const struct sherd_change *first)
@@ -250,7 +250,7 @@ struct dd_value *face_change(const struct dd_value *current,
     changing.value =
         current ? dd_copy(current) : begin(type, &changing, &changes[0]);
     if (changing.value && !current && type == SHERD_LWW_REGISTER)
-        at = 1; /* it has been put */
+        at = 1; /* the register has it */
     while (changing.value && at < count)
         if (!make(&changing, &changes[at++])) {
             dd_free(changing.value);
@@ -259,7 +259,7 @@ struct dd_value *face_change(const struct dd_value *current,
     return changing.value;
 }
 
-/* Of a type that can be changed in its place, and one that cannot fail. size_max: by which it grows at most. */
+/* True if it can be made in place and cannot fail. size_max: most bytes added. */
 static bool is_sure(const struct dd_value *value,
                     const struct sherd_change *change,
                     enum sherd_data_type type, size_t *size_max)
@@ -294,7 +294,7 @@ static bool is_sure(const struct dd_value *value,
     }
 }
 
-/* One may be the other's twin when it is made. */
+/* An Int and a Long may be twins. */
 static bool mixes_numbers(const struct sherd_change *changes, uint32_t count)
 {
     bool has_ints = false, has_longs = false;
@@ -334,10 +334,10 @@ void face_change_in_place(struct dd_value *value,
                                  .now_ms = now_ms };
 
     for (uint32_t i = 0; i < count; i++)
-        check(make(&changing, &changes[i])); /* they are sure */
+        check(make(&changing, &changes[i])); /* is_sure */
 }
 
-/* Of the value under a key of an OR_MAP: its item is the change's value. */
+/* Changes the value under a key of an OR_MAP. */
 static bool change_inside(struct changing *changing,
                           const struct sherd_change *change)
 {

@@ -1,4 +1,4 @@
-/* What is asked for here: gets, updates, deletes (behaviour 13.3). */
+/* Carries out local commands: gets, updates, deletes. */
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/zoo.h"
@@ -18,7 +18,7 @@ static void refuse(struct replicator *replicator, uint64_t token,
     news_answer(replicator, token, answer, key);
 }
 
-/* True when it need not be looked at any more: it waits, or cannot even do that. */
+/* True if the command waits, or was refused. */
 static bool waits(struct replicator *replicator, enum waiting_kind kind,
                   uint64_t token, struct slice key,
                   const struct consistency *consistency)
@@ -82,7 +82,7 @@ void replicator_get(struct replicator *replicator, uint64_t now, uint64_t token,
         command_get(replicator, now, token, key, consistency, outbox);
 }
 
-/* Can a write be seen through to its end? */
+/* True if a write can be completed. */
 static bool has_room(const struct replicator *replicator, struct slice key,
                      const struct consistency *consistency)
 {
@@ -93,7 +93,7 @@ static bool has_room(const struct replicator *replicator, struct slice key,
            aggregator_has_room(replicator);
 }
 
-/* The entry is changed: stores it, and tells the others as far as that is asked for. */
+/* Stores the changed entry, and sends it as far as the consistency requires. */
 static void spread(struct replicator *replicator, uint64_t now, uint64_t token,
                    struct entry *entry, const struct dd_value *delta,
                    const struct consistency *consistency,
@@ -146,7 +146,7 @@ void command_delete(struct replicator *replicator, uint64_t now,
         return;
     }
     replicator->counters.writes++;
-    hold_drop(replicator, key); /* no value is above it */
+    hold_drop(replicator, key); /* a deletion wins over every value */
     entry_delete(replicator, entry);
     spread(replicator, now, token, entry, NULL, consistency, outbox);
 }
@@ -218,7 +218,8 @@ static bool is_set(const struct dd_value *value)
     return kind == DD_ORSET || kind == DD_GSET;
 }
 
-/* Of maps those whose merge with what a put has made of them is that: no tombstones, and no values that do not merge. */
+/* Maps for which a changed copy equals the merge with it: no tombstones, no values that do not
+ * merge. */
 static bool has_place(const struct dd_value *value)
 {
     switch (dd_kind_of(value)) {
@@ -269,7 +270,7 @@ static size_t encoded_size(const struct replicator *replicator,
     return size > weight ? size : weight;
 }
 
-/* Looked at by whoever packs it: each change of one that is so heavy takes long. */
+/* A value above DDATA_WEIGHT_MAX must not grow: checking it is slow. */
 static bool is_heavier(const struct entry *entry, const struct envelope *whole)
 {
     uint64_t weight = dd_weight(whole->value);
@@ -278,7 +279,8 @@ static bool is_heavier(const struct entry *entry, const struct envelope *whole)
            weight > dd_weight(entry->envelope.value);
 }
 
-/* The value would be too large, or may be: looks at what they become together. What others made larger may be made smaller. */
+/* Merges an update that may be too large, and measures the result. An entry that others made too
+ * large may still be reduced. */
 static enum replicator_answer merge_large(struct replicator *replicator,
                                           struct entry *entry,
                                           struct dd_value *value)
@@ -294,7 +296,7 @@ static enum replicator_answer merge_large(struct replicator *replicator,
     if (merged == ENVELOPE_REFUSED || merged == ENVELOPE_REPLACED)
         answer = REPLICATOR_MODIFY_FAILURE;
     else if ((size > replicator->settings.update_size_max &&
-              size > entry->size) || /* which was measured */
+              size > entry->size) || /* measured */
              is_heavier(entry, &whole))
         answer = REPLICATOR_TOO_LARGE;
     else if (replicator->bytes - entry->size + size > REPLICATOR_BYTES_MAX)
@@ -309,7 +311,8 @@ static enum replicator_answer merge_large(struct replicator *replicator,
     return answer;
 }
 
-/* A set that was made of the entry's: what they would merge to. Maps are not, where a key was removed and put anew in one update. */
+/* A set made from the entry's current one equals their merge. A map may not, if one update removed
+ * a key and put it again. */
 static bool is_successor(const struct entry *entry,
                          const struct dd_value *current,
                          const struct dd_value *value)
@@ -342,7 +345,7 @@ static enum replicator_answer merge_update(struct replicator *replicator,
     enum envelope_merged merged;
 
     *is_changed = true;
-    /* A foreign value is not merged but replaced, which is the other replicas' right alone. */
+    /* A foreign value is replaced and not merged, which only received values may do. */
     if (kind == DD_OPAQUE && !dd_equal(entry->envelope.value, value))
         return REPLICATOR_MODIFY_FAILURE;
     if (!entry_has_room(replicator, entry, size,
@@ -357,7 +360,7 @@ static enum replicator_answer merge_update(struct replicator *replicator,
     return REPLICATOR_SUCCESS;
 }
 
-/* It was changed in its place; there was room for more than that. */
+/* Changed in place; the room was checked before. */
 static void keep(struct replicator *replicator, struct entry *entry,
                  size_t size, bool *is_changed)
 {
@@ -367,7 +370,7 @@ static void keep(struct replicator *replicator, struct entry *entry,
         entry_grow(replicator, entry, size);
 }
 
-/* Puts the value, given, into the table: the entry that has it. current: what it was made of, or null. */
+/* Puts the value, given, into the table. current: the value that it was made from, or null. */
 static enum replicator_answer put(struct replicator *replicator,
                                   struct slice key,
                                   const struct dd_value *current,
@@ -409,8 +412,8 @@ static bool is_state(const struct dd_value *value)
     return dd_kind_of(value) != DD_DELETED && !dd_is_delta(value);
 }
 
-/* Of the deltas that this node made of the key: who still has one that was forgotten here knows their number, and what others gave back
- * says it. */
+/* The number of this node's last delta of the key, including deltas before the key expired: other
+ * nodes know it, and their versions contain it. */
 static int64_t last_version(const struct replicator *replicator,
                             const struct entry *entry)
 {
@@ -450,7 +453,7 @@ static void update(struct replicator *replicator, uint64_t now, uint64_t token,
                                       : value),
                      &entry, &is_changed);
     } else {
-        check(value != current); /* what is lent to be changed in its place had room */
+        check(value != current); /* room for a value lent in place was checked */
         dd_free(value);
     }
     if (answer != REPLICATOR_SUCCESS) {
@@ -465,7 +468,7 @@ static void update(struct replicator *replicator, uint64_t now, uint64_t token,
     replicator->counters.writes++;
     entry_count_deltas(replicator, entry);
     hidden_drop(replicator, key);
-    /* Before the entry is set: it shall say that this delta is in it. */
+    /* Before entry_set, which records that the value contains this delta. */
     if (has_deltas)
         deltas_put(&replicator->deltas, &entry->log, entry->key,
                    delta ? dd_copy(delta) : NULL);

@@ -1,5 +1,5 @@
-/* A status that came: what differs here and what is not named there is sent, what is missing here is asked for (behaviour
- * 13.6). Digests that are not there yet, and the answer, are packed in as many steps as it takes. */
+/* Compares a received status: sends values that differ or were not named, and asks for those
+ * missing here. Makes missing digests and the answer in as many steps as needed. */
 #include "base/limits.h"
 #include "ddata/replicator_inside.h"
 
@@ -16,7 +16,7 @@ void compare_end(struct replicator *replicator)
     uint32_t lent = comparison->is_listed ? comparison->named
                                           : comparison->keys.count;
 
-    filling_fini(&comparison->answer); /* its keys are lent by what follows */
+    filling_fini(&comparison->answer); /* before its keys are freed */
     for (uint32_t i = lent; i < comparison->keys.count; i++)
         mem_free((void *)(uintptr_t)comparison->keys.items[i].data);
     vec_fini(&comparison->keys);
@@ -40,7 +40,7 @@ void compare_begin(struct replicator *replicator, const struct node_id *from,
     replicator->stamp++;
 }
 
-/* ---- the status's keys ---- */
+/* ---- the keys of the status ---- */
 
 static void add_missing(struct replicator *replicator,
                         const struct message_entry *theirs)
@@ -51,14 +51,14 @@ static void add_missing(struct replicator *replicator,
 
     key_use(replicator, theirs->key, theirs->used_ms); /* it may be held */
     if (is_not_found(theirs->bytes))
-        return; /* two that lack it would ask each other for ever */
+        return; /* else nodes without it ask each other for ever */
     if (theirs->key.size > REPLICATOR_KEY_SIZE_MAX)
         replicator->counters.too_large++;
     else if (!expire_refuses(replicator, theirs->key, theirs->used_ms))
         vec_push(&replicator->comparison.missing, wanted);
 }
 
-/* Marks what the status names, lists what differs and what is missing here. False: there is no room for the next digest. */
+/* Lists named keys that differ or are missing here. False: no room for the next digest. */
 static bool compare(struct replicator *replicator)
 {
     struct comparison *comparison = &replicator->comparison;
@@ -74,7 +74,7 @@ static bool compare(struct replicator *replicator)
             continue;
         }
         if (entry->stamp == replicator->stamp)
-            continue; /* named twice */
+            continue; /* named before */
         if (entry_is_there(entry) && !entry->has_digest &&
             !room_is_taken(replicator, entry))
             return false;
@@ -86,8 +86,8 @@ static bool compare(struct replicator *replicator)
     return true;
 }
 
-/* Where a row that does not go whole is begun with. A place that was kept would be one for each peer and chunk: with fewer they take turns in step,
- * and some keys have none. */
+/* A random start for a list that is sent in part. With a remembered place, peers could take turns
+ * in step, and some keys would never be sent. */
 static uint32_t any_place(struct replicator *replicator, uint32_t count)
 {
     return count ? (uint32_t)rng_below(&replicator->rng, count) : 0;
@@ -103,7 +103,7 @@ static bool is_unnamed(const struct replicator *replicator,
            chunk_has(entry, status->chunk, status->chunks);
 }
 
-/* What is here of that chunk and was not named: as many as an answer may have, whatever else differs. */
+/* As many as an answer may have, whatever else differs. */
 static void add_unnamed(struct replicator *replicator)
 {
     struct comparison *comparison = &replicator->comparison;

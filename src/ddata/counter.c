@@ -1,5 +1,5 @@
-/* Counters: each node's share grows, the larger one of two is the newer. A change's delta is the share that it
- * leaves, not the difference: so it may come twice. One that shrinks is two that grow. */
+/* Implements counters. A node's share only grows, so the larger of two is newer. A delta is the new
+ * share, and may come twice. A PN counter is two of them. */
 #include "ddata/inside.h"
 
 #include "base/sort.h"
@@ -76,7 +76,7 @@ static void put(struct counter *counter, const struct node_id *node,
     counter->shares.items[at] = share;
 }
 
-/* Raises a share to an amount; true when it was below. */
+/* True if it was below. */
 static bool raise(struct counter *counter, const struct node_id *node,
                   struct dd_natural amount)
 {
@@ -127,7 +127,7 @@ bool counter_merge(struct counter *counter, const struct counter *other)
     return changed;
 }
 
-/* Adds to a share; the delta gets what it is then. */
+/* The delta gets the new share. */
 static void add(struct counter *counter, const struct node_id *node,
                 struct dd_natural amount, struct counter *delta)
 {

@@ -1,4 +1,4 @@
-/* The deltas that are not everywhere yet. */
+/* Keeps the deltas that some replicas have not been sent. */
 #include "ddata/deltas.h"
 
 #include "base/bound.h"
@@ -50,8 +50,8 @@ void deltas_put(struct deltas *deltas, struct delta_log *log, struct slice key,
     struct delta item = { ++log->version, delta };
 
     if (log->items.count >= REPLICATOR_DELTAS_MAX) {
-        /* Some replica is behind by all of them. One change without a delta stands for them: who misses it waits for
-         * gossip. */
+        /* Some replica misses all of them. A change without a delta replaces them, so the replica
+         * waits for gossip. */
         deltas->lost += log->items.count;
         drop_items(log, log->items.count);
         dd_free(delta);
@@ -134,20 +134,19 @@ static void set_sent(struct delta_log *log, uint32_t slot, int64_t version)
     log->sent.items[slot] = version;
 }
 
-/* The index of the first item after that version. */
 static uint32_t place_after(const struct delta_log *log, int64_t version)
 {
     const struct delta *items = log->items.items;
 
-    /* Versions follow each other without gaps. */
+    /* The index of the first item after `version`. Versions have no gaps. */
     if (!log->items.count || version < items[0].version)
         return 0;
     version -= items[0].version - 1;
     return version < log->items.count ? (uint32_t)version : log->items.count;
 }
 
-/* From the item at that index to the last, one after the other, merged into one; null when there is no delta for one
- * of them, or the whole becomes too large. One alone may have any size. */
+/* Merges the items from `first` to the last in order. Null: one has no delta, or the result is too
+ * large; a single one may have any size. */
 static struct dd_value *group_of(const struct delta_log *log, uint32_t first,
                                  uint32_t size_max)
 {
@@ -208,7 +207,7 @@ static int node_order(const void *item, const void *key)
     return node_compare(item, key);
 }
 
-/* The slots of these replicas; fewer than they are when one has been sent nothing ever. */
+/* Fewer than replicas if one was never sent anything. */
 static uint32_t slots_of(const struct deltas *deltas,
                          const struct node_id *nodes, uint32_t count,
                          uint32_t *slots)
@@ -251,7 +250,7 @@ void deltas_clean(struct deltas *deltas, const struct node_id *nodes,
         drop_items(log, place_after(log, least));
         if (!log->items.count) {
             drop_group(log);
-            vec_fini(&log->sent); /* who comes to a slot later has been sent nothing */
+            vec_fini(&log->sent); /* new replicas were sent nothing */
             (void)map_take(&deltas->active, entry.key);
         }
     }

@@ -1,4 +1,4 @@
-/* The dots of one element. */
+/* Stores the dots of one element. */
 #include "ddata/orset.h"
 
 #include "base/check.h"
@@ -10,7 +10,7 @@ struct dot dots_at(const struct dots *dots, uint32_t index)
                             : dots->is.many[index];
 }
 
-/* There is room for the next power of two: what grows by one at a time is not copied each time. */
+/* Capacity is a power of two, so that adding rarely copies. */
 void dots_push(struct dots *dots, struct dot dot)
 {
     uint32_t count = dots->count;

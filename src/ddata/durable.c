@@ -1,4 +1,4 @@
-/* Records of durable values, and requests to their store. */
+/* Encodes durable records, and builds requests to their store. */
 #include "ddata/durable.h"
 
 #define XXH_INLINE_ALL
@@ -81,7 +81,7 @@ void durable_encode(struct buf *buf, const struct durable_record *record)
                 XXH3_64bits(buf->data + start, buf->size - start));
 }
 
-/* Reads the record at the start of the bytes, which may go on behind it. Its size, or 0 and what is wrong. */
+/* Reads the record at the start of the bytes. Returns its size, or 0 and the fault. */
 static size_t read_record(struct slice bytes, struct durable_record *record,
                           const char **wrong)
 {

@@ -1,5 +1,5 @@
-/* The durable store, as far as a machine without disks goes: what is given to it, what it answers, what it had; and
- * the commands that wait until that is read (behaviour 13.10). */
+/* Passes entries to the durable store, takes its answers and its entries, and keeps commands until
+ * loading ends. */
 #include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
@@ -126,7 +126,8 @@ void replicator_load(struct replicator *replicator, uint64_t now,
         tell_unloaded(replicator, key, "there is no room for it");
         return;
     }
-    entry_use(replicator, entry, replicator->wall_ms); /* else it would never expire where nobody uses it */
+    /* otherwise a key that no node uses would never expire */
+    entry_use(replicator, entry, replicator->wall_ms);
     envelope_encode(&again, &entry->envelope, NULL, ENVELOPE_STORED);
     if (!slice_equal(buf_slice(&again), bytes))
         put_news(replicator, entry, 0);
@@ -167,7 +168,7 @@ static void drop_first(struct replicator *replicator)
         replicator->waiting_head = replicator->waiting.count = 0;
 }
 
-/* In order, until an update: what comes behind it may ask for what it writes. */
+/* Runs waiting commands in order up to an update, since later ones may need its result. */
 static void go_on(struct replicator *replicator, uint64_t now,
                   struct outbox *outbox)
 {
@@ -231,7 +232,7 @@ void replicator_store_lost(struct replicator *replicator)
     replicator_end(replicator);
 }
 
-/* Answers whoever waits that nothing comes any more. */
+/* Answers all waiting commands: the replicator stops. */
 void durable_fini(struct replicator *replicator)
 {
     struct map_entry item;

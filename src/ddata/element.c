@@ -1,11 +1,12 @@
-/* Owned elements. */
+/* Implements owned elements and their order. */
 #include "ddata/element.h"
 
 #include "base/check.h"
 #include "base/sort.h"
 #include "base/sorted.h"
 
-/* Two bytes at which two UTF-8 texts part: in UTF-16 what needs surrogates (0xd800..) comes before 0xe000 and above. */
+/* Compares the first unequal bytes of two UTF-8 texts as UTF-16: characters with surrogates
+ * (0xd800..) precede 0xe000 and above. */
 static int compare_units(uint8_t left, uint8_t right)
 {
     int order = (left > right) - (left < right);
@@ -186,7 +187,7 @@ void elements_sort(struct elements *elements, void (*drop)(struct element *))
 
 void other_set(struct other *other, struct dd_other view)
 {
-    /* The view may be of what it was. */
+    /* The view may be of the old data. */
     uint8_t *data = mem_alloc(view.bytes.size + view.manifest.size);
 
     check(view.manifest.size < UINT32_MAX);

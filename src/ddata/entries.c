@@ -1,4 +1,4 @@
-/* The table of keys: what each holds, how large it is, and its digest. */
+/* Keeps the table of keys: values, sizes and digests. */
 #include <sha1.h>
 
 #include "base/check.h"
@@ -8,9 +8,9 @@
 #include "base/zoo.h"
 #include "ddata/replicator_inside.h"
 
-#define VERSION_SIZE 40 /* bytes of one beside its host's name, at most */
-#define DELETED_SIZE 16 /* of an envelope of nothing */
-#define UNREADABLE_SIZE UINT32_MAX /* above what any entry may have */
+#define VERSION_SIZE 40 /* bytes beside the host's name, at most */
+#define DELETED_SIZE 16 /* of an empty envelope */
+#define UNREADABLE_SIZE UINT32_MAX /* above every limit */
 
 struct entry *entry_find(const struct replicator *replicator, struct slice key)
 {
@@ -82,7 +82,7 @@ void entry_grow(struct replicator *replicator, struct entry *entry,
 void entry_set(struct replicator *replicator, struct entry *entry,
                bool is_value)
 {
-    /* Who merges the whole has these deltas in it. */
+    /* The whole value contains these deltas. */
     if (entry->log.version && !envelope_is_deleted(&entry->envelope))
         versions_set(&entry->envelope.versions, &replicator->replicas.self,
                      entry->log.version);
@@ -100,13 +100,13 @@ void entry_delete(struct replicator *replicator, struct entry *entry)
     envelope_delete(&entry->envelope);
     hidden_drop(replicator, entry->key);
     deltas_drop(&replicator->deltas, &entry->log, entry->key);
-    entry->log.version = version; /* it may expire, and who did not hear of it has that one */
+    entry->log.version = version; /* nodes that miss the deletion know it */
     replicator->deleted_count++;
     entry_measured(replicator, entry, DELETED_SIZE);
     entry_set(replicator, entry, true);
 }
 
-/* Bytes of whose changes are in it, at most: they are in no digest, and go with the value. */
+/* An upper bound. Digests do not cover delta versions, but they are sent. */
 static uint64_t versions_size(const struct envelope *envelope)
 {
     uint64_t size = 0;
@@ -124,7 +124,7 @@ uint64_t weight_size(const struct replicator *replicator,
            DDATA_WEIGHT_MAX;
 }
 
-/* Of a value that can be read: so many bytes, or as many as it counts for, but no more than an entry may have. */
+/* The larger of bytes and weight; weight counts up to the entry limit. */
 static uint64_t counted(const struct replicator *replicator,
                         const struct envelope *envelope, uint64_t bytes)
 {
@@ -137,7 +137,7 @@ static uint64_t counted(const struct replicator *replicator,
     return size > weight ? size : weight;
 }
 
-/* The log is told how large it is: again when it has grown by a tenth. As the reference does, where digests are made. */
+/* Logs a large size, again after each tenth of growth; when digests are made, as Akka does. */
 static void tell_size(struct replicator *replicator, struct entry *entry,
                       uint64_t size)
 {
@@ -224,7 +224,7 @@ uint64_t envelope_size(const struct replicator *replicator,
     return size;
 }
 
-/* The sizes of what was merged add up to more than the entry has: what is counted is measured again when it matters. */
+/* The sizes of merged parts add up to more than the entry, so it is measured near the limit. */
 bool entry_has_room(struct replicator *replicator, struct entry *entry,
                     size_t size, uint64_t max)
 {
@@ -236,14 +236,13 @@ bool entry_has_room(struct replicator *replicator, struct entry *entry,
            replicator->bytes + size <= REPLICATOR_BYTES_MAX;
 }
 
-/* Why a value of others is not taken. */
 enum refusal {
     REFUSAL_KIND = 1,
     REFUSAL_ROOM = 2,
 };
 
-/* Others have it, and it is not taken: members are not the same any more, for good. The log is told once of each key and cause; of keys that are not
- * here, of the first one for each cause. */
+/* Members now differ permanently. Logs each key and cause once; of keys that are not here, the
+ * first. */
 static void tell_refused(struct replicator *replicator, struct entry *entry,
                          struct slice key, enum refusal refusal,
                          const char *why)
@@ -257,7 +256,7 @@ static void tell_refused(struct replicator *replicator, struct entry *entry,
     *told |= (uint8_t)refusal;
 }
 
-/* The sum of both is too large, but what they become together may not be: much of it is the same. */
+/* The sum is too large, but the values may have much in common. */
 static struct entry *merge_large(struct replicator *replicator,
                                  struct entry *entry,
                                  struct envelope *envelope,
@@ -372,7 +371,7 @@ static void free_entry(struct replicator *replicator, struct entry *entry)
 
 void entry_forget(struct replicator *replicator, struct entry *entry)
 {
-    (void)map_take(&replicator->entries, entry->key); /* itself */
+    (void)map_take(&replicator->entries, entry->key);
     replicator->gone++;
     replicator->key_bytes -= entry->key.size;
     replicator->bytes -= entry->size;

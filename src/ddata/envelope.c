@@ -1,4 +1,4 @@
-/* Envelopes, and how they merge. */
+/* Merges envelopes. */
 #include "ddata/envelope.h"
 
 #include "base/check.h"
@@ -70,7 +70,7 @@ static enum envelope_merged merge_clean(struct envelope *envelope,
     case DD_CHANGED:
         return ENVELOPE_CHANGED;
     case DD_UNMERGEABLE:
-        /* Whatever is inside of a map is not ours alone to replace. */
+        /* A foreign value inside a map cannot be replaced alone. */
         if (dd_kind_of(envelope->value) != DD_OPAQUE ||
             dd_kind_of(value) != DD_OPAQUE)
             return ENVELOPE_REFUSED;
@@ -131,7 +131,7 @@ enum envelope_merged envelope_merge(struct envelope *envelope,
         return merged;
     }
     dd_free(before);
-    /* A delta that says what its writer had seen cannot be cleaned before. */
+    /* A delta with what its writer had seen cannot be cleaned before the merge. */
     if (dd_is_delta(other->value) && !ZOO(F1D))
         (void)clean(envelope->value, &pruning);
     drop_versions(&envelope->versions, &pruning);

@@ -1,5 +1,5 @@
-/* What is kept and sent of one key: the value, the marks of pruning, and which deltas of whom it contains (behaviour
- * 13.5). */
+/* Combines what is kept and sent of one key: the value, pruning markers, and versions of contained
+ * deltas. */
 #ifndef SHERD_DDATA_ENVELOPE_H
 #define SHERD_DDATA_ENVELOPE_H
 
@@ -11,37 +11,37 @@
 #include "ddata/value.h"
 #include "ddata/versions.h"
 
-/* Zero is none. A deleted key's has DD_DELETED as its value, and nothing else. */
+/* Zero is empty. A deleted key has the value DD_DELETED and nothing else. */
 struct envelope {
     struct dd_value *value;
     struct pruning pruning;
     struct versions versions;
 };
 
-void envelope_fini(struct envelope *envelope); /* empty and usable again */
-void envelope_copy(struct envelope *to, const struct envelope *from); /* to is empty before */
+void envelope_fini(struct envelope *envelope); /* empty, and usable again */
+void envelope_copy(struct envelope *to, const struct envelope *from); /* `to` must be empty */
 bool envelope_is_deleted(const struct envelope *envelope);
 void envelope_delete(struct envelope *envelope);
 
 enum envelope_merged {
-    ENVELOPE_SAME,     /* nothing of value or pruning changed */
-    ENVELOPE_CHANGED,  /* the value did */
-    ENVELOPE_MARKED,   /* only the pruning did */
-    ENVELOPE_REPLACED, /* of an unknown type: the other value stands in its place, but may be the older one */
-    ENVELOPE_REFUSED   /* another type; all is as it was */
+    ENVELOPE_SAME,     /* neither value nor pruning changed */
+    ENVELOPE_CHANGED,  /* the value changed */
+    ENVELOPE_MARKED,   /* only the pruning changed */
+    ENVELOPE_REPLACED, /* an unknown type: the other value replaced it, but may be older */
+    ENVELOPE_REFUSED   /* another type; nothing changed */
 };
 
-/* Merges the other one, a state or a delta, whose value is spent. Both are cleaned of what was pruned, as far as the
- * markers are not obsolete at that time. */
+/* Merges the other one (a state or delta), whose value is spent. Removes parts from both that
+ * markers not obsolete at wall_ms declare pruned. */
 enum envelope_merged envelope_merge(struct envelope *envelope,
                                     struct envelope *other, int64_t wall_ms);
-/* Merges a value alone, also spent. */
+/* Merges only a value, which is spent. */
 enum envelope_merged envelope_merge_value(struct envelope *envelope,
                                           struct dd_value *value);
-/* A delta alone is not kept: it becomes what it makes of nothing. False when it cannot be. */
+/* Turns a delta alone into the state that it makes from nothing. False: impossible. */
 bool envelope_settle(struct envelope *envelope);
 
-/* The removed node: the owner begins, or has done it. */
+/* The owner begins to prune the removed node, or performs it. */
 void envelope_prune_begin(struct envelope *envelope,
                           const struct node_id *removed,
                           const struct node_id *owner);

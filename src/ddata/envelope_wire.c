@@ -1,15 +1,14 @@
-/* Envelopes as bytes, by hand: of a cluster that lost many members most of one is who has seen which mark, and a tree of messages would be
- * made of it and thrown away with each gossip. */
+/* Encodes and decodes envelopes by hand. After many removals they are mostly addresses that saw
+ * markers, and protobuf-c would build a tree of messages from them for each gossip. */
 #include "base/check.h"
 #include "base/vec.h"
 #include "ddata/message.h"
 #include "ddata/wire_parts.h"
 
-/* Fields of an envelope (wire 6.2). */
 enum { DATA = 1, PRUNING = 2, VERSIONS = 3 };
-/* Of a mark, with SEEN_FIELD. */
+/* Fields of a marker, with SEEN_FIELD. */
 enum { REMOVED = 1, OWNER = 2, PERFORMED = 3, OBSOLETE_AT = 5 };
-/* Of a node and of its address. */
+/* Fields of a node and its address. */
 enum { NODE_ADDRESS = 1, ADDRESS_HOST = 1, ADDRESS_PORT = 2 };
 
 enum envelope_form envelope_form_of(const struct dd_value *delta)
@@ -19,7 +18,7 @@ enum envelope_form envelope_form_of(const struct dd_value *delta)
 
 static void put_mark(struct buf *buf, const struct pruning_mark *mark)
 {
-    /* The reference writes this owner where none is needed; the field is required. */
+    /* Akka writes this owner where none is needed, because the field is required. */
     static const struct node_id akka = { { "c", PRUNING_PORT_AKKA }, 1 };
     static const struct node_id pekko = { { "c", PRUNING_PORT_PEKKO }, 1 };
     const struct node_id *nobody = mark->is_pekko ? &pekko : &akka;
@@ -62,7 +61,7 @@ void envelope_encode(struct buf *buf, const struct envelope *envelope,
     proto_close(buf, start);
 }
 
-/* Uid 0 is whoever is there with us, so nobody has it. */
+/* Uid 0 means any incarnation, so no node has it. */
 static bool get_life(struct slice bytes, struct node_id *node)
 {
     struct reading reading = { .verdict = DD_OK };
@@ -70,7 +69,7 @@ static bool get_life(struct slice bytes, struct node_id *node)
     return get_node(&reading, bytes, node) && node->uid;
 }
 
-/* In order, as the reference writes them: to put them in order would cost the square of their number. */
+/* Sorted, as Akka writes them: sorting here would take quadratic time. */
 static bool get_seen(struct slice bytes, struct seen *seen)
 {
     struct cursor cursor = cursor_of(bytes);
@@ -88,7 +87,6 @@ static bool get_seen(struct slice bytes, struct seen *seen)
            seen_append(seen, host, port);
 }
 
-/* The field of that number and type that stands last. */
 static bool last_field(struct slice bytes, uint32_t number,
                        enum proto_type type, struct proto_field *found)
 {
@@ -105,7 +103,7 @@ static bool last_field(struct slice bytes, uint32_t number,
     return is_there && !cursor.failed;
 }
 
-/* Who performed it is not said, but of which cluster's kind it is. */
+/* The owner of a performed marker shows only whether the cluster is Pekko's. */
 static bool is_pekko(struct slice owner, bool *is_one)
 {
     struct proto_field address, port;
@@ -130,7 +128,7 @@ static bool get_fields(struct slice bytes, struct mark_fields *fields)
     struct proto_field field;
     bool is_good = true;
 
-    fields->obsolete_at = INT64_MAX; /* very old peers do not say until when */
+    fields->obsolete_at = INT64_MAX; /* old versions do not state it */
     while (is_good && proto_next(&cursor, &field)) {
         if (field.number == REMOVED && field.type == PROTO_BYTES) {
             fields->removed = field.bytes;

@@ -1,31 +1,35 @@
-/* Keys that nobody has used for a time are forgotten (behaviour 13.11). A use is a command for the key, here or, as statuses and gossips
- * say, elsewhere; by the wall clock.
+/* Removes keys that no node has used for a time, by the wall clock. Commands for a key are uses,
+ * here or, as statuses and gossips report, elsewhere.
  *
- * Somebody may have used it all the time, and not have been heard. What this node counted anew would then be below what it had counted, and
- * the versions that it draws say that it has seen all that it ever put: a merge would drop the one, and what others have with the other. So what this
- * node had changed is hidden first: out of the table, and shown to nobody. A change that it makes goes on from it. It is gone when all members
- * have been reachable for as long as news take (as a removed member is pruned then), and none has told that it has the key: who had it would have.
+ * Another node may have used the key unheard. Then this node's new counts would be below its old
+ * ones, and its new versions would claim that it has seen all that it ever put. A merge would lose
+ * the counts, or the others' elements. So this node's part is hidden: out of the table, invisible,
+ * and the base of its next change. It is dropped after all members were reachable for
+ * max-pruning-dissemination, and none named the key.
  *
- * Of what is counted only the own share is hidden. Members do not forget at the same time: one that has may have begun anew below a share of its own
- * that is hidden elsewhere, and what it counts would be covered, were that shown again.
+ * The hidden part of a counter is only the own share. Another member may have expired the key
+ * earlier and restarted its share, which an old copy from here would cover.
  *
- * All keys are looked at in as many steps as it takes: a hundred thousand may be over at once. */
+ * A pass takes many steps: 100,000 keys may expire at once. */
 #include "base/bound.h"
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
 #include "ddata/replicator_inside.h"
 
-#define STEP_LOOKS 8192 /* at keys, in one step: half a ms. What there is room for else has nothing to do with it: what is over shall go, and not be sent */
-#define FORGET_LOOKS 32 /* that is as much as to forget one */
+/* keys checked in a step, in half a ms; not limited by the room, because expired keys must not be
+ * sent */
+#define STEP_LOOKS 8192
+#define FORGET_LOOKS 32 /* removing a key costs as much */
 
 struct hidden {
-    struct envelope envelope; /* empty while a change is made of it, in the table; or where nothing in it was this node's */
+    /* empty during a change, when it is in the table, and if this node has no part */
+    struct envelope envelope;
     uint64_t size;
-    int64_t used_ms; /* last, by the wall clock */
-    int64_t version; /* of the last delta that this node made of it */
+    int64_t used_ms; /* last use, by the wall clock */
+    int64_t version; /* this node's last delta */
     uint64_t at;     /* replicator.steady_ticks */
-    bool is_alone;   /* while a change is made of it: nothing else was in the table */
+    bool is_alone;   /* during a change: nothing else was in the table */
 };
 
 uint64_t expire_after(const struct replicator *replicator, struct slice key)
@@ -62,7 +66,7 @@ bool expire_is_over(const struct replicator *replicator, struct slice key,
            is_over(replicator, expire_after(replicator, key), used_ms);
 }
 
-/* Others' clocks may be ahead, or say anything. */
+/* Other nodes' clocks may be ahead or wrong. */
 void entry_use(const struct replicator *replicator, struct entry *entry,
                int64_t used_ms)
 {
@@ -72,7 +76,7 @@ void entry_use(const struct replicator *replicator, struct entry *entry,
         entry->used_ms = used_ms;
 }
 
-/* ---- what is hidden ---- */
+/* ---- hidden keys ---- */
 
 static bool is_written_here(const struct replicator *replicator,
                             const struct entry *entry)
@@ -88,8 +92,9 @@ static void give_back(struct replicator *replicator, struct hidden *hidden)
     envelope_fini(&hidden->envelope);
 }
 
-/* Without versions: by the time that it comes back others may have begun theirs anew. Nor has it the marks of those that have taken over
- * a share that is not in it: they would clean away that share where it was not. True: something was left out. */
+/* Hides no versions, which other nodes may have restarted meanwhile. Hides no markers of other
+ * nodes, which would delete, elsewhere, shares that the part lacks. True: something was left
+ * out. */
 static bool take_own(const struct replicator *replicator,
                      const struct entry *entry, struct envelope *own)
 {
@@ -101,7 +106,7 @@ static bool take_own(const struct replicator *replicator,
     return true;
 }
 
-/* False: they are of two types, or too large together. */
+/* False: two types, or too large together. */
 static bool merge(const struct replicator *replicator, struct hidden *hidden,
                   struct envelope *own)
 {
@@ -111,8 +116,7 @@ static bool merge(const struct replicator *replicator, struct hidden *hidden,
                replicator->settings.entry_size_max;
 }
 
-/* With what is hidden already: what others gave back since, which was not changed here, as that would have taken it out. What does not go
- * together is as others have it. */
+/* Merges with a part hidden before. If they do not fit, the new one stays, as others have it. */
 static void keep(struct replicator *replicator, struct hidden *hidden,
                  const struct entry *entry)
 {
@@ -144,7 +148,7 @@ static bool has_room(struct replicator *replicator, const struct entry *entry)
     return false;
 }
 
-/* Before the entry is forgotten; false: there is no room, and it has to stay. */
+/* Before an entry is removed. False: no room; it must stay. */
 static bool hide(struct replicator *replicator, struct entry *entry)
 {
     struct hidden *hidden = map_get(&replicator->hidden, entry->key);
@@ -214,7 +218,7 @@ bool hidden_show(struct replicator *replicator, struct slice key)
     envelope_fini(&envelope);
     if (!entry && !was_there)
         return false;
-    /* Of another type, or too large together: what others have stands. */
+    /* If they do not fit together, the others' value stays. */
     entry_use(replicator, entry, hidden->used_ms);
     give_back(replicator, hidden);
     hidden->is_alone = !was_there;
@@ -235,7 +239,7 @@ void hidden_back(struct replicator *replicator, struct slice key)
     entry_forget(replicator, entry);
 }
 
-/* Both say how many looks that was worth. */
+/* Like forget_if_over, returns its cost in looks. */
 static uint32_t drop_if_nobody_has(struct replicator *replicator,
                                    struct slice key,
                                    const struct hidden *hidden)
@@ -248,7 +252,7 @@ static uint32_t drop_if_nobody_has(struct replicator *replicator,
         return 1;
     entry = entry_find(replicator, key);
     if (entry && !entry->log.version)
-        entry->log.version = hidden->version; /* others gave it back, and know that one */
+        entry->log.version = hidden->version; /* others gave it back with this number */
     hidden_drop(replicator, key);
     return FORGET_LOOKS;
 }
@@ -298,7 +302,7 @@ void expire_go_on(struct replicator *replicator)
     }
 }
 
-/* Ticks are counted, not time: who slept has heard of nobody meanwhile. A look at all that is not over goes on in its place. */
+/* Counts ticks, not time, because a suspended node hears nothing. An unfinished pass continues. */
 void expire_tick(struct replicator *replicator)
 {
     if (!replicator->expiries.count)

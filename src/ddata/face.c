@@ -1,4 +1,4 @@
-/* What users read of a replicated value. */
+/* Reads replicated values for users. */
 #include "ddata/face.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ void face_put_body(struct buf *body, struct slice key,
     buf_fini(&room);
 }
 
-#define KEYS_AT (1 + sizeof(uint32_t)) /* in a body of keys: the first */
+#define KEYS_AT (1 + sizeof(uint32_t)) /* first key in a body of keys */
 
 void face_begin_keys(struct buf *body)
 {
@@ -79,7 +79,7 @@ SHERD_API uint32_t sherd_data_more_keys(const struct sherd_msg *msg)
 
     if (!has_keys(msg))
         return 0;
-    (void)cursor_u8(&cursor); /* of no key */
+    (void)cursor_u8(&cursor); /* no key */
     return cursor_u32(&cursor);
 }
 
@@ -88,7 +88,7 @@ SHERD_API const char *sherd_data_key(const struct sherd_msg *msg)
     return msg->kind == SHERD_DATA ? msg->body.data : "";
 }
 
-/* The value is given; null: of a type that users have no name for. */
+/* Given. Null: users have no name for the type. */
 static struct sherd_value *shown(struct dd_value *value)
 {
     struct sherd_value *shown = mem_alloc(sizeof *shown);
@@ -188,7 +188,7 @@ static bool is_map(const struct dd_value *value)
            dd_kind_of(value) == DD_MULTIMAP || dd_kind_of(value) == DD_ORMAP;
 }
 
-/* What the map has for the key, of a kind; null: nothing. */
+/* Null: nothing of this kind. */
 static const struct dd_value *find(const struct sherd_value *value,
                                    const struct sherd_item *key,
                                    enum dd_kind kind)

@@ -1,8 +1,9 @@
-/* Values as users see them (sherd/ddata.h): changes applied to a replicated value, and the body of a SHERD_DATA message.
+/* Applies users' changes (sherd/ddata.h) to values, and encodes the bodies of SHERD_DATA messages,
+ * which never leave the process.
  *
- * A body is: the key, a zero byte, and of messages with a value its serializer (u32), its manifest's size (u16), manifest
- * and bytes. A body of keys is: a zero byte, since it is of no key, from where the next call goes on (u32), and keys,
- * each with a zero byte. They do not leave the process. */
+ * A body is the key, a zero byte, and with a value its serializer (u32), manifest size (u16),
+ * manifest and bytes. A list of keys is a zero byte for the missing key, where the next call
+ * continues (u32), and the keys, each with a zero byte. */
 #ifndef SHERD_DDATA_FACE_H
 #define SHERD_DDATA_FACE_H
 
@@ -13,27 +14,29 @@
 
 #include "ddata/value.h"
 
-/* Makes the changes, in order, in a copy of the current value, or in the type's empty one when current is null. The new value is given;
- * null when the value is of another type, or a change is none for it. */
+/* Applies the changes in order to a copy of the value; null is the type's empty value. Returns the
+ * new value, given. Null: another type, or a change that does not fit. */
 struct dd_value *face_change(const struct dd_value *current,
                              enum sherd_data_type type,
                              const struct sherd_change *changes, uint32_t count,
                              struct dd_writer *writer, int64_t now_ms);
 
-/* Are these changes of a value of that type that can all be made in it, and only add to maps? growth_max: bytes that they add to it at most. */
+/* True if the changes can be made in the value itself, without failing, and only add to maps.
+ * growth_max: the most bytes added. */
 bool face_is_sure(const struct dd_value *value, enum sherd_data_type type,
                   const struct sherd_change *changes, uint32_t count,
                   size_t *growth_max);
-/* Makes those in the value itself. */
+/* Makes such changes. */
 void face_change_in_place(struct dd_value *value,
                           const struct sherd_change *changes, uint32_t count,
                           struct dd_writer *writer, int64_t now_ms);
 
-/* value null: the message has none. */
+/* value: null if the message has none. */
 void face_put_body(struct buf *body, struct slice key,
                    const struct dd_value *value);
 
-/* A body of keys: begun, put, ended. next: 0 when there are no more. A key that no call can have, of a JVM, is left out. */
+/* A list of keys: begin, put, end. next: 0 if there are no more. Skips keys of a JVM that no call
+ * can name. */
 void face_begin_keys(struct buf *body);
 void face_put_key(struct buf *body, struct slice key);
 void face_end_keys(struct buf *body, uint32_t next);

@@ -1,14 +1,14 @@
-/* Gossip of everything: digests of what is here, and the values that come and go (behaviour 13.6). */
+/* Sends statuses (digests of all keys) and gossip (values), and receives gossip. */
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
 #include "ddata/replicator_inside.h"
 
-#define ENTRY_OVERHEAD 104 /* bytes of an entry beside key and value, as the reference reckons */
-#define DIGEST_OVERHEAD (DIGEST_SIZE + 12) /* bytes of a digest in a status, beside its key */
+#define ENTRY_OVERHEAD 104 /* bytes of an entry beside key and value, as Akka counts */
+#define DIGEST_OVERHEAD (DIGEST_SIZE + 12) /* bytes of a digest beside its key */
 
-/* The reference divides signed numbers, and takes what is left without its sign. */
+/* As in Akka: the remainder of a signed division without its sign. */
 static uint32_t chunk_of(const struct entry *entry, uint32_t chunks)
 {
     int32_t rest = entry->hash % (int32_t)chunks;
@@ -16,13 +16,13 @@ static uint32_t chunk_of(const struct entry *entry, uint32_t chunks)
     return (uint32_t)(rest < 0 ? -rest : rest);
 }
 
-/* The bug that the zoo keeps: what is left keeps its sign, and is no part. */
+/* A planted bug: the remainder keeps its sign, so the key is in no chunk. */
 static bool is_lost(const struct entry *entry, uint32_t chunks)
 {
     return ZOO(F4) && entry->hash % (int32_t)chunks < 0;
 }
 
-/* The place of an entry's chunk among those from first on. */
+/* Counted from chunk first. */
 static uint32_t place_of(const struct entry *entry, uint32_t first,
                          uint32_t chunks)
 {
@@ -64,7 +64,7 @@ static void send_status(struct replicator *replicator,
     buf_fini(&payload);
 }
 
-/* In as many parts as the reference would make, and as many as fit into frames: keys may be long. */
+/* As many as Akka makes, or more if long keys would not fit into frames. */
 static uint32_t chunks_needed(const struct replicator *replicator)
 {
     uint32_t count = replicator->entries.count;
@@ -85,8 +85,8 @@ static bool round_has(const struct gossip_round *round,
            !is_lost(entry, round->chunks);
 }
 
-/* Makes digests that are not there from where the last step stopped, as many as there is room for. False: some are missing. What
- * changes later keeps its place in the round: whom it is told to sees it differ, as it does. */
+/* Makes digests from the last place on, while there is room. False: some are missing. An entry that
+ * changes later stays in the round, and the receiver sees the difference. */
 static bool make_digests(struct replicator *replicator)
 {
     struct gossip_round *round = &replicator->round;
@@ -108,7 +108,7 @@ static bool make_digests(struct replicator *replicator)
     return true;
 }
 
-/* What was forgotten meanwhile may have moved others to where was looked already. */
+/* Removed keys may have moved others to checked places, so a second pass follows. */
 static bool digests_are_there(struct replicator *replicator)
 {
     struct gossip_round *round = &replicator->round;
@@ -122,7 +122,6 @@ static bool digests_are_there(struct replicator *replicator)
     return make_digests(replicator);
 }
 
-/* In one pass over the table. */
 static void send_chunks(struct replicator *replicator, struct outbox *outbox)
 {
     const struct gossip_round *round = &replicator->round;
@@ -163,7 +162,7 @@ void gossip_go_on(struct replicator *replicator, struct outbox *outbox)
         send_chunks(replicator, outbox);
 }
 
-/* A round that waits ends after as many steps as it has keys: it is not begun anew. */
+/* A waiting round is not replaced: it ends within as many steps as it has keys. */
 void gossip_tick(struct replicator *replicator, struct outbox *outbox)
 {
     const struct replicas *replicas = &replicator->replicas;
@@ -261,7 +260,7 @@ void filling_fini(struct gossip_filling *filling)
     buf_fini(&filling->bytes);
 }
 
-/* ---- values that come ---- */
+/* ---- received values ---- */
 
 void gossip_begin(struct replicator *replicator, const struct node_id *from,
                   struct slice sender, struct message *gossip)
@@ -281,7 +280,7 @@ void gossip_end(struct replicator *replicator)
 {
     struct gossip_taking *taking = &replicator->taking;
 
-    filling_fini(&taking->answer); /* its keys are lent by the message */
+    filling_fini(&taking->answer); /* the message lends its keys */
     message_fini(&taking->gossip);
     buf_fini(&taking->sender);
     *taking = (struct gossip_taking){ .is_on = false };
@@ -305,7 +304,7 @@ static void take(struct replicator *replicator,
     if (hold_take(replicator, theirs->key, &taking->answer.to, &envelope,
                   &size))
         (void)take_entry(replicator, theirs->key, &envelope, size, NULL,
-                         outbox); /* counts what it refuses */
+                         outbox); /* counts refused ones */
     envelope_fini(&envelope);
     entry = entry_find(replicator, theirs->key);
     key_use(replicator, theirs->key, theirs->used_ms);
@@ -314,7 +313,7 @@ static void take(struct replicator *replicator,
         filling_put(replicator, &taking->answer, theirs->key, entry, outbox);
 }
 
-/* What comes is unpacked and merged, and packed again where it is answered. */
+/* The room counts unpacking and merging, and packing again for an answer. */
 bool gossip_take(struct replicator *replicator, struct outbox *outbox)
 {
     struct gossip_taking *taking = &replicator->taking;

@@ -1,4 +1,4 @@
-/* The set that only grows, and the flag. */
+/* Implements the grow-only set and the flag. */
 #include "ddata/inside.h"
 
 static void drop(struct element *element)
@@ -54,7 +54,7 @@ static bool put(struct elements *set, const struct dd_element *view)
     return true;
 }
 
-#define FEW 16 /* elements that are put one by one */
+#define FEW 16 /* elements that are inserted one by one */
 
 bool gset_merge(struct elements *set, const struct elements *other)
 {

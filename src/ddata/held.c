@@ -1,9 +1,10 @@
-/* Keys whose values were damaged on the disk (behaviour 13.10): what is left of each is held, and shown to nobody, until whole values of
- * half of all members have come, the key is deleted, or it is released. The table of keys has none of them meanwhile, so what makes a
- * replica that lacks a key ask for it does the same here.
+/* Holds damaged durable keys: the remains are invisible until half of all members have sent whole
+ * values, or the key is deleted or released. Held keys are not in the table, so the replicator asks
+ * for them like for missing keys.
  *
- * Half of all, this one not among them: each majority, less this one, has one of those. So what a majority has acknowledged is in what
- * came, or it was damaged on more disks than this one. A mere change says nothing of what its sender has. */
+ * Each majority, less this node, contains one of that half. So the received values contain every
+ * acknowledged one, unless more disks were damaged. A delta does not show what else its sender
+ * has. */
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/sort.h"
@@ -13,11 +14,11 @@
 typedef VEC(uint64_t) uid_list;
 
 struct hold {
-    struct buf left;      /* what the store has, perhaps nothing */
-    struct envelope come; /* what others have, merged; empty: nothing came */
-    uint64_t size;        /* of that in bytes, at most */
-    int64_t used_ms;      /* last, by the wall clock */
-    uid_list heard;       /* who said all that it has, perhaps nothing; in order. Of many members half, for each key of a disk */
+    struct buf left;      /* stored bytes, perhaps none */
+    struct envelope come; /* merged values of others; empty: none */
+    uint64_t size;        /* bytes of `come`, at most */
+    int64_t used_ms;      /* last use, by the wall clock */
+    uid_list heard;       /* sent all they have, perhaps nothing; sorted */
 };
 
 static struct hold *hold_of(const struct replicator *replicator,
@@ -74,13 +75,14 @@ void hold_drop(struct replicator *replicator, struct slice key)
     free_hold(map_take(&replicator->held, key));
 }
 
-/* What is left and what came, merged; empty: neither. Of two types, or too large together, what came stands. */
+/* Merges remains and received values; empty: neither. If they do not fit, the received one
+ * stays. */
 static void put_together(struct replicator *replicator,
                          const struct hold *hold, struct envelope *whole)
 {
     struct envelope come = { 0 };
 
-    /* What cannot be read was written so: nothing is left of it. */
+    /* The record was intact, so an unreadable value was written so. */
     if (hold->left.size && !envelope_decode(buf_slice(&hold->left), whole))
         replicator->counters.unloaded++;
     if (!hold->come.value)
@@ -98,7 +100,7 @@ static void put_together(struct replicator *replicator,
     envelope_copy(whole, &hold->come);
 }
 
-/* ---- what comes ---- */
+/* ---- received values ---- */
 
 bool hold_is_part(const struct replicator *replicator, struct slice key,
                   const struct dd_value *value)
@@ -110,7 +112,7 @@ bool hold_is_part(const struct replicator *replicator, struct slice key,
             kind == DD_PNCOUNTER);
 }
 
-/* False: it does not fit to what came before, or is too large with it; counted. The envelope is spent. */
+/* False: does not fit to earlier ones; counted. The envelope is spent. */
 static bool collect(struct replicator *replicator, struct hold *hold,
                     struct envelope *envelope, size_t size)
 {
@@ -169,7 +171,7 @@ static void note_heard(struct hold *hold, const struct node_id *from)
     hold->heard.items[at] = from->uid;
 }
 
-/* Of those that count for writes. Those that are no members any more are forgotten. */
+/* Counts members as writes do; forgets removed ones. */
 static bool is_enough(const struct replicator *replicator, struct hold *hold)
 {
     const struct replicas *replicas = &replicator->replicas;
@@ -221,7 +223,7 @@ void hold_end(struct replicator *replicator, const struct entry *entry)
               (int)entry->key.size, (const char *)entry->key.data);
 }
 
-/* ---- what nobody uses ---- */
+/* ---- unused keys ---- */
 
 void key_use(const struct replicator *replicator, struct slice key,
              int64_t used_ms)
@@ -235,7 +237,7 @@ void key_use(const struct replicator *replicator, struct slice key,
         hold->used_ms = used_ms;
 }
 
-/* As the others have done: who has nothing of it any more ends no hold. */
+/* Other members drop expired keys too. A member without the key does not end a hold. */
 void hold_tick(struct replicator *replicator)
 {
     struct map_entry item;
@@ -256,9 +258,8 @@ void hold_tick(struct replicator *replicator)
     }
 }
 
-/* ---- what is released ---- */
+/* ---- release ---- */
 
-/* False: a limit. */
 static bool restore(struct replicator *replicator, struct slice key,
                     const struct hold *hold, struct entry **entry)
 {

@@ -1,4 +1,4 @@
-/* What a value is made of. Private to the types: others see value.h. */
+/* Defines the parts of values. Private to the types; other code sees value.h. */
 #ifndef SHERD_DDATA_INSIDE_H
 #define SHERD_DDATA_INSIDE_H
 
@@ -9,7 +9,7 @@
 #include "ddata/value.h"
 #include "ddata/versions.h"
 
-/* Of each node its share, above 0. Sorted. */
+/* Each node's share, above 0. Sorted. */
 struct share {
     struct node_id node;
     struct dd_natural amount;
@@ -29,21 +29,21 @@ struct reg {
     struct other state;
 };
 
-/* A key's value; null in what names only the key. */
+/* value is null where only the key is named */
 struct ormap_item {
     struct element element;
     struct dd_value *value;
 };
 
-/* Every key has a value. A value without its key is a tombstone, of a multi-map with value deltas only: a DD_ORSET
- * that was cleared, kept because what is added to it elsewhere may refer to what it was. */
+/* Every key has a value. A value without a key is a tombstone, which only multi-maps with value
+ * deltas have: a cleared DD_ORSET whose dots later additions may refer to. */
 struct ormap {
     struct orset keys;
     struct elements items; /* struct ormap_item */
 };
 
 enum orset_change {
-    ORSET_ADD = 0, /* values of the wire */
+    ORSET_ADD = 0, /* wire values */
     ORSET_REMOVE = 1,
     ORSET_FULL = 2
 };
@@ -53,16 +53,16 @@ struct orset_op {
 };
 struct orset_ops {
     VEC(struct orset_op) list;
-    bool is_group; /* several, or encoded as if */
+    bool is_group; /* several, or encoded like several */
 };
 
 enum ormap_change {
-    ORMAP_PUT = 0, /* values of the wire */
+    ORMAP_PUT = 0, /* wire values */
     ORMAP_REMOVE = 1,
     ORMAP_REMOVE_KEY = 2, /* the value stays as a tombstone */
     ORMAP_UPDATE = 3
 };
-enum map_tag { /* of the wire: whose delta it is */
+enum map_tag { /* wire values */
     TAG_ORMAP = 0,
     TAG_PNCOUNTERMAP = 1,
     TAG_MULTIMAP = 2,
@@ -72,8 +72,10 @@ enum map_tag { /* of the wire: whose delta it is */
 struct ormap_op {
     enum ormap_change change;
     enum map_tag tag;
-    struct orset set;      /* the change of the keys: an add, or a remove */
-    struct elements items; /* struct ormap_item: PUT one value, UPDATE values or deltas, REMOVE_KEY one without value */
+    struct orset set;      /* an add or remove of keys */
+    /* struct ormap_item: one value for PUT, values or deltas for UPDATE, one without value for
+     * REMOVE_KEY */
+    struct elements items;
 };
 struct ormap_ops {
     VEC(struct ormap_op) list;
@@ -83,8 +85,8 @@ struct ormap_ops {
 struct dd_value {
     enum dd_kind kind;
     bool is_on;               /* DD_FLAG: switched on; DD_MULTIMAP: with value deltas */
-    struct dd_value *delta;   /* pending; null: none */
-    struct other *kept;       /* as it was encoded when it came; null: encode anew */
+    struct dd_value *delta;   /* pending; null if there is none */
+    struct other *kept;       /* received bytes; null: encode again */
     union {
         struct counter counter;
         struct pncounter pncounter;
@@ -99,20 +101,20 @@ struct dd_value {
     } is;
 };
 
-/* The state has changed: bytes that were kept no longer are its. */
+/* Drops the kept bytes: the state has changed. */
 void value_touch(struct dd_value *value);
-struct dd_value *value_new(enum dd_kind kind); /* deltas too */
+struct dd_value *value_new(enum dd_kind kind);
 bool value_is_map(enum dd_kind kind);
-/* The delta that is pending, made if there is none. */
+/* The pending delta, created if needed. */
 struct dd_value *value_pending(struct dd_value *value, enum dd_kind kind);
-/* Merges without care: after a failure the value may be anything that can be freed. Neither may be DD_DELETED. */
+/* Merge in place: on failure the value can only be freed. Neither is DD_DELETED. */
 enum dd_merged value_merge(struct dd_value *value,
                            const struct dd_value *other);
 enum dd_merged value_merge_delta(struct dd_value *value,
                                  const struct dd_value *delta);
 enum dd_merged merged_of(bool changed);
 
-/* Each kind: what value.c's switches call. */
+/* Called by the switches in value.c. */
 void counter_fini(struct counter *counter);
 void counter_copy(struct counter *copy, const struct counter *counter);
 bool counter_equal(const struct counter *left, const struct counter *right);
@@ -120,8 +122,10 @@ bool counter_merge(struct counter *counter, const struct counter *other);
 void counter_add_nodes(const struct counter *counter, struct dd_nodes *nodes);
 bool counter_has(const struct counter *counter, const struct node_id *node);
 bool counter_drop(struct counter *counter, const struct node_id *node);
-bool counter_leave(struct counter *counter, const struct node_id *node); /* all others are dropped; false: there were none */
-bool counter_sort(struct counter *counter); /* of one that was filled from outside; false: a node stands twice */
+/* Drops the other nodes' shares; false: there were none. */
+bool counter_leave(struct counter *counter, const struct node_id *node);
+/* After shares were pushed unsorted; false: a node occurs twice. */
+bool counter_sort(struct counter *counter);
 bool counter_prune(struct dd_value *value, const struct node_id *removed,
                    const struct node_id *into);
 bool pncounter_prune(struct dd_value *value, const struct node_id *removed,
@@ -142,7 +146,7 @@ void orset_ops_copy(struct orset_ops *copy, const struct orset_ops *ops);
 bool orset_ops_equal(const struct orset_ops *left,
                      const struct orset_ops *right);
 void orset_ops_append(struct orset_ops *ops, const struct orset_ops *next);
-/* Appends one change; its set is given. */
+/* The set is given. */
 void orset_ops_push(struct orset_ops *ops, enum orset_change change,
                     struct orset *set);
 bool orset_apply(struct orset *set, const struct orset_ops *ops);
@@ -161,21 +165,21 @@ bool ormap_prune(struct dd_value *value, const struct node_id *removed,
                struct dd_writer *into);
 bool ormap_cleanup(struct ormap *map, const struct node_id *removed);
 bool ormap_leave_count(struct ormap *map, const struct node_id *node);
-/* Inserts or replaces; the value is given. */
+/* The value is given; replaces a present one. */
 void ormap_items_put(struct elements *items, const struct dd_element *key,
                    struct dd_value *value);
-void ormap_items_drop(struct elements *items, const struct dd_element *key); /* with its value; nothing when absent */
+void ormap_items_drop(struct elements *items, const struct dd_element *key);
 void ormap_items_fini(struct elements *items);
 void ormap_items_copy(struct elements *copy, const struct elements *items);
 bool ormap_items_equal(const struct elements *left, const struct elements *right);
 struct ormap_item *ormap_item_at(const struct elements *items, uint32_t index);
-/* A multi-map with value deltas keeps what is of removed keys. */
+/* Multi-maps with value deltas keep the values of removed keys. */
 bool ormap_retains(const struct dd_value *map);
 enum map_tag ormap_tag_of(const struct dd_value *map);
 enum dd_kind ormap_kind_of(enum map_tag tag, bool *with_deltas);
-/* The one kind of values that a sort of map has; false: any. */
+/* The kind of all values in this type of map; false: any. */
 bool ormap_value_kind(enum map_tag tag, enum dd_kind *kind);
-bool ormap_drop_tombstones(struct ormap *map); /* those that are empty; true when there were any */
+bool ormap_drop_tombstones(struct ormap *map); /* the empty ones; true if there were any */
 
 void ormap_ops_fini(struct ormap_ops *ops);
 void ormap_ops_copy(struct ormap_ops *copy, const struct ormap_ops *ops);
@@ -184,7 +188,7 @@ bool ormap_ops_equal(const struct ormap_ops *left,
 enum dd_merged ormap_ops_append(struct ormap_ops *ops,
                                 const struct ormap_ops *next);
 enum dd_merged ormap_ops_push(struct ormap_ops *ops,
-                              struct ormap_op *op); /* one that this node made; given */
+                              struct ormap_op *op); /* appends a change made by this node; given */
 void ormap_op_fini(struct ormap_op *op);
 
 #endif

@@ -1,9 +1,9 @@
-/* Users' items, and what the JVM calls them. */
+/* Converts users' items to the JVM's types and back. */
 #include "ddata/item.h"
 
 #include "ddata/element.h"
 
-/* The JVM's serializers (wire 4). */
+/* Akka's serializers. */
 enum {
     SERIALIZER_BYTES = 4,
     SERIALIZER_LONG = 18,
@@ -11,7 +11,7 @@ enum {
     SERIALIZER_TEXT = 20
 };
 
-/* What every replica takes: it would be kept here alone. */
+/* Every replica must accept the text, or it would stay here alone. */
 static bool is_text(struct slice text)
 {
     return text_is_valid(text) &&

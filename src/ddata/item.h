@@ -1,4 +1,4 @@
-/* Users' items as elements of sets and keys of maps, and as serialized things. */
+/* Converts users' items to elements, keys and serialized objects, and back. */
 #ifndef SHERD_DDATA_ITEM_H
 #define SHERD_DDATA_ITEM_H
 
@@ -6,12 +6,13 @@
 
 #include "ddata/value.h"
 
-/* Lent from the item. False: of a kind that no element may have. */
+/* Lent from the item. False: its kind cannot be an element. */
 bool item_to_element(const struct sherd_item *item, struct dd_element *element);
-/* Serialized as the JVM does; lent from the item, or from room, where the bytes of numbers are put. False: no such kind. */
+/* Serializes as the JVM does; lent from the item, or from room for numbers. False: an unknown
+ * kind. */
 bool item_to_other(const struct sherd_item *item, uint8_t room[8],
                    struct dd_other *other);
-/* The way back; lent. */
+/* Back to items; lent. */
 struct sherd_item item_of_element(const struct dd_element *element);
 struct sherd_item item_of_other(struct dd_other other);
 

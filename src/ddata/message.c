@@ -1,4 +1,4 @@
-/* How messages between replicators are written. Reading is in message_read.c. */
+/* Encodes messages between replicators; message_read.c decodes. */
 #include "ddata/message.h"
 
 #include "base/check.h"
@@ -17,7 +17,7 @@ const char *message_manifest(enum message_kind kind)
     return manifests[kind];
 }
 
-/* Akka's A to G: commands and answers of a client elsewhere. */
+/* Akka's A to G: commands of remote clients and their answers. */
 enum message_kind message_kind_of(struct slice manifest)
 {
     for (size_t i = 0; i < sizeof manifests / sizeof manifests[0]; i++)
@@ -40,12 +40,12 @@ static void pack(struct buf *buf, const ProtobufCMessage *message)
     size_t size = protobuf_c_message_get_packed_size(message);
 
     if (!size)
-        return; /* and there may be no memory */
+        return; /* the buffer may have no memory */
     (void)protobuf_c_message_pack(message, buf_reserve(buf, size));
     buf->size += size;
 }
 
-/* A node as a message, in place: the parts point into each other, so it must not be moved. */
+/* A node as a message. Its parts point into each other: do not move it. */
 struct node_part {
     Replication__Node node;
     Replication__Address address;
@@ -153,7 +153,7 @@ static void put_gossip(struct buf *buf, const struct message *message)
         part.entries[i] = &entries[i];
     }
     pack(&plain, &part.base);
-    /* In what is packed already deflate finds nothing, and searches long for it. Every reader of gzip reads stored blocks. */
+    /* Deflate is slow on compressed bytes. Every gzip reader accepts stored blocks. */
     if (message->is_packed)
         gzip_store(buf, buf_slice(&plain));
     else
@@ -217,6 +217,6 @@ void message_put(struct buf *buf, const struct message *message)
     case MESSAGE_DELTA_NACK:
     case MESSAGE_CLIENT:
     case MESSAGE_UNKNOWN:
-        return; /* nothing in them */
+        return; /* no content */
     }
 }

@@ -1,4 +1,4 @@
-/* How messages between replicators are read. Every allocation is bounded, whatever the payload says. */
+/* Decodes messages between replicators. Every allocation is bounded, whatever the payload says. */
 #include "ddata/message.h"
 
 #include "base/budget.h"
@@ -8,7 +8,7 @@
 #include "ddata/element.h"
 #include "ddata/replicator.pb-c.h"
 
-/* What a message that was read owns. */
+/* The memory of a decoded message. */
 struct memory {
     ProtobufCMessage *unpacked;
     struct buf inflated;
@@ -47,7 +47,7 @@ static bool get_address(const Replication__Address *part,
            address_set(address, host, part->hostname.len, part->port);
 }
 
-/* Uid 0 is whoever is there with us, so nobody has it. */
+/* Uid 0 means any incarnation, so no node has it. */
 static bool get_node(const Replication__Node *part, struct node_id *node)
 {
     memset(node, 0, sizeof *node);
@@ -60,7 +60,7 @@ static bool get_from(const Replication__Node *part, struct message *message)
     return !part || get_node(part, &message->from);
 }
 
-/* A text: other keys are a durable store's own. */
+/* Must be UTF-8: other keys belong to the durable store. */
 static bool get_key(ProtobufCBinaryData data, struct message_entry *entry)
 {
     entry->key = slice_from(data);
@@ -95,7 +95,7 @@ static bool get_read_result(const Replication__ReadResult *part,
     return true;
 }
 
-/* The reference counts chunks with a signed number, and divides by it. */
+/* Akka divides by a signed number of chunks. */
 static bool get_status(const Replication__Status *part,
                        struct message *message)
 {
@@ -215,7 +215,7 @@ bool message_get(enum message_kind kind, struct slice payload,
 
     *message = (struct message){ .kind = kind };
     if (!descriptor)
-        return true; /* an answer: nothing in it */
+        return true; /* an answer without content */
     memory = mem_alloc(sizeof *memory);
     message->memory = memory;
     if (kind == MESSAGE_GOSSIP) {

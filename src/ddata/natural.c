@@ -1,4 +1,4 @@
-/* Naturals of two words. */
+/* Implements naturals of two words. */
 #include "ddata/natural.h"
 
 #include "base/check.h"
@@ -38,7 +38,7 @@ struct dd_natural natural_limit(struct dd_natural natural)
 
 size_t natural_put(struct dd_natural natural, uint8_t bytes[NATURAL_SIZE_MAX])
 {
-    uint8_t all[17] = { 0 }; /* 16 and a zero before them */
+    uint8_t all[17] = { 0 }; /* 16 and a leading zero */
     size_t at = 0;
 
     for (unsigned i = 0; i < 8; i++) {
@@ -56,7 +56,7 @@ enum dd_verdict natural_get(struct slice bytes, struct dd_natural *natural)
 {
     *natural = (struct dd_natural){ 0 };
     if (!bytes.size || bytes.data[0] & 0x80)
-        return DD_MALFORMED; /* no number, or a negative one */
+        return DD_MALFORMED; /* empty or negative */
     for (size_t i = 0; i < bytes.size; i++) {
         if (natural->high > HIGH_MAX >> 8)
             return DD_TOO_LARGE;

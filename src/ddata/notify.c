@@ -1,4 +1,4 @@
-/* Who is told of changes, and when: all changes of an interval in one notice (behaviour 13.3). */
+/* Notifies subscribers: one notice for all changes of an interval. */
 #include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
@@ -93,7 +93,7 @@ void notify_forget(struct replicator *replicator, struct entry *entry)
     entry->is_changed = false;
 }
 
-/* Also those who have just come: else they would wait for the value that was there. */
+/* Also new subscribers: they would wait for the value. */
 static void tell_all_expired(struct replicator *replicator,
                              const struct entry *entry,
                              const struct topic *topic)
@@ -113,7 +113,6 @@ void notify_expired(struct replicator *replicator, const struct entry *entry)
             tell_all_expired(replicator, entry, replicator->prefixes.items[i]);
 }
 
-/* What is there already, for those who have just come. */
 static void tell_fresh(struct replicator *replicator, struct topic *topic)
 {
     struct map_entry item;
@@ -201,7 +200,7 @@ bool replicator_subscribe(struct replicator *replicator, uint64_t token,
     if (place(topic->fresh.items, topic->fresh.count, token) <
         topic->fresh.count)
         return true;
-    /* Who subscribes again is told the value again, once. */
+    /* A repeated subscription gets the value once more. */
     if (place(topic->tokens.items, topic->tokens.count, token) <
         topic->tokens.count)
         vec_remove(&topic->tokens, place(topic->tokens.items,

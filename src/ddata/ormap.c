@@ -1,4 +1,4 @@
-/* Maps: a set of keys that come and go, and a value for each. Merging; what changes them is in ormap_change.c. */
+/* Merges maps. ormap_change.c changes them. */
 #include "ddata/inside.h"
 
 void ormap_items_fini(struct elements *items)
@@ -170,7 +170,6 @@ bool ormap_drop_tombstones(struct ormap *map)
     return kept < count;
 }
 
-/* A merge of two maps' values. */
 struct joining {
     const struct orset *keys; /* merged */
     bool retains;
@@ -178,7 +177,7 @@ struct joining {
     enum dd_merged merged;
 };
 
-/* After a failure values are still moved, so that the map can be freed. */
+/* Still moves values after a failure, so that the map can be freed. */
 static void failed_or(struct joining *joining, enum dd_merged merged)
 {
     if (joining->merged == DD_UNCHANGED || merged > DD_CHANGED)

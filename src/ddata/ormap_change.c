@@ -1,4 +1,4 @@
-/* What users change in maps, and the deltas that it leaves. */
+/* Changes maps for users, and records the deltas. */
 #include "ddata/inside.h"
 
 static struct ormap *map_of(struct dd_value *value, enum dd_kind kind)
@@ -7,11 +7,11 @@ static struct ormap *map_of(struct dd_value *value, enum dd_kind kind)
     return &value->is.map;
 }
 
-/* Adds a change to the pending delta; it is given. */
+/* The change is given. */
 static void push(struct dd_value *value, struct ormap_op *op)
 {
     op->tag = ormap_tag_of(value);
-    /* What follows a value's delta is the delta of the same value. */
+    /* Cannot fail: deltas of one value are of one kind. */
     check(ormap_ops_push(&value_pending(value, DD_ORMAP_DELTA)->is.ormap_ops,
                          op) == DD_CHANGED);
     value_touch(value);
@@ -23,7 +23,6 @@ static void push_item(struct ormap_op *op, const struct dd_element *key,
     ormap_items_put(&op->items, key, value);
 }
 
-/* The new value is given. */
 static void put(struct dd_value *map, struct dd_writer *writer,
                 const struct dd_element *key, struct dd_value *value)
 {
@@ -121,13 +120,13 @@ bool dd_multimap_has_deltas(const struct dd_value *map)
 /* A change of one key's set, between open_set and close_set. */
 struct opened {
     struct dd_value *set; /* in the map */
-    bool is_whole;        /* others may not have it, or not the tombstone that it was: a delta would say of
-                             bindings that they lack that they were seen, and they would be lost. (The reference
-                             sends one for tombstones.) */
+    /* others may lack the set or tombstone: a delta would claim that missing bindings were seen,
+     * and they would be lost. (Akka sends one for tombstones.) */
+    bool is_whole;
     struct ormap_op op;
 };
 
-/* The key is added again, before anything is added to its set: the versions are drawn in the reference's order. */
+/* Adds the key before its set changes, to draw versions in Akka's order. */
 static struct opened open_set(struct dd_value *map, struct dd_writer *writer,
                               const struct dd_element *key)
 {
@@ -146,7 +145,7 @@ static struct opened open_set(struct dd_value *map, struct dd_writer *writer,
     return opened;
 }
 
-/* The set travels whole, or, with value deltas, only what changed of it. */
+/* Sends the whole set, or, with value deltas, only its change. */
 static void close_set(struct dd_value *map, const struct dd_element *key,
                       struct opened *opened)
 {
@@ -216,8 +215,8 @@ void dd_multimap_replace(struct dd_value *map, struct dd_writer *writer,
     dd_multimap_remove(map, writer, key, old);
 }
 
-/* Sets and maps inside are pruned like the keys: what is in them is added again, under versions that only go with
- * the whole value. */
+/* Sets and maps inside are pruned like the keys: elements are added again, with versions that only
+ * the whole value carries. */
 static bool has_versions(const struct dd_value *value)
 {
     return value->kind == DD_ORSET || value_is_map(value->kind);

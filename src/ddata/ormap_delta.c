@@ -1,4 +1,4 @@
-/* The deltas of maps: lists of changes, how they are joined, how they are applied. */
+/* Joins and applies the deltas of maps, which are lists of changes. */
 #include "ddata/inside.h"
 
 void ormap_op_fini(struct ormap_op *op)
@@ -47,7 +47,7 @@ bool ormap_ops_equal(const struct ormap_ops *left,
     return true;
 }
 
-/* The one item of an operation that has one; null: it has another number. */
+/* Null: it has none or several. */
 static struct ormap_item *only_item(const struct ormap_op *op)
 {
     return op->items.list.count == 1 ? ormap_item_at(&op->items, 0) : NULL;
@@ -71,7 +71,7 @@ static bool is_change(const struct ormap_op *op, enum ormap_change one,
     return op->change == one || op->change == two;
 }
 
-/* Does what follows go into the last one? A put and what follows to its key, updates and updates. */
+/* A put and a change of its key, or two updates. */
 static bool can_join(const struct ormap_op *last, const struct ormap_op *next)
 {
     if (!is_change(last, ORMAP_PUT, ORMAP_UPDATE) ||
@@ -135,11 +135,11 @@ enum dd_merged ormap_ops_push(struct ormap_ops *ops, struct ormap_op *op)
     return merged;
 }
 
-/* A key that a delta touches, while its operations are gone through: what its value becomes, apart from the map. */
+/* A key that a delta changes, with its value so far. */
 struct touched {
     struct element element;
     struct dd_value *value;     /* null: none */
-    struct dd_value *tombstone; /* what it was when its key was removed; null: none */
+    struct dd_value *tombstone; /* value when the key was removed; null: none */
 };
 
 struct applying {
@@ -221,14 +221,13 @@ static void apply_op(struct applying *applying, const struct ormap_op *op)
         const struct ormap_item *item = ormap_item_at(&op->items, i);
         struct touched *touched = touch(applying, &item->element);
 
-        if (op->change == ORMAP_PUT) /* it overwrites */
+        if (op->change == ORMAP_PUT) /* overwrites */
             replace(&touched->value, dd_copy(item->value));
         else
             update(applying, touched, item->value);
     }
 }
 
-/* Merges what became of a key into the map. */
 static void settle(struct applying *applying, struct touched *touched)
 {
     struct ormap *map = &applying->map->is.map;
@@ -249,7 +248,7 @@ static void settle(struct applying *applying, struct touched *touched)
         ormap_items_put(&map->items, &key, dd_copy(theirs));
         note(applying, DD_CHANGED);
     } else if (!mine && has_key) {
-        orset_forget(&map->keys, &key); /* a delta that puts nothing: no writer's */
+        orset_forget(&map->keys, &key); /* a delta without a value, which no writer sends */
     }
 }
 

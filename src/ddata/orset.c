@@ -1,4 +1,4 @@
-/* The set whose elements come and go: its table of nodes, its changes. Merging is in orset_merge.c. */
+/* Changes the OR-set. orset_merge.c merges. */
 #include "ddata/orset.h"
 
 #include "base/check.h"
@@ -68,7 +68,7 @@ uint32_t *orset_join_nodes(struct orset *set, const struct orset *other)
     return theirs;
 }
 
-/* The place of a node in the table, where it is put if it is not there. */
+/* Adds the node if it is missing. */
 static uint32_t take_node(struct orset *set, const struct node_id *node)
 {
     uint32_t at = node_place(set, node);
@@ -89,7 +89,7 @@ static uint32_t take_node(struct orset *set, const struct node_id *node)
     return at;
 }
 
-/* Takes a node that no dot names out of the table. */
+/* Removes a node that no dot names from the table. */
 static void forget_node(struct orset *set, uint32_t at)
 {
     uint32_t *map = mem_alloc(set->nodes.count * sizeof *map);
@@ -161,7 +161,7 @@ bool orset_has(const struct orset *set, const struct dd_element *element)
     return elements_find(&set->items, element) != NULL;
 }
 
-/* The next node of a table that was seen; null at the end. */
+/* Null at the end. */
 static const struct version *next_seen(const struct orset *set, uint32_t *at)
 {
     while (*at < set->nodes.count) {
@@ -222,7 +222,7 @@ bool orset_equal(const struct orset *left, const struct orset *right)
     return true;
 }
 
-/* Puts an element with one dot, in place of what it had. */
+/* Replaces the element's dots. */
 static void put(struct orset *set, const struct dd_element *element,
                 struct dot dot)
 {
@@ -249,7 +249,7 @@ void orset_add(struct orset *set, struct dd_writer *writer,
     put(delta, element, (struct dot){ version, 0 });
 }
 
-/* What was seen, without elements. */
+/* Without elements. */
 static void copy_seen(struct orset *copy, const struct orset *set)
 {
     check(!copy->nodes.count && !orset_count(copy));
@@ -315,7 +315,7 @@ bool orset_needs_pruning(const struct orset *set,
     return at != UINT32_MAX && set->nodes.items[at].version != ORSET_NOT_SEEN;
 }
 
-/* Takes a node's dot out; false: there is none. */
+/* False: there is none. */
 static bool drop_dot(struct dots *dots, uint32_t node)
 {
     struct dots kept = { 0 };
@@ -333,8 +333,7 @@ static bool drop_dot(struct dots *dots, uint32_t node)
     return true;
 }
 
-/* The elements that the removed node added are added again by the other one: what both have seen then stays as it
- * is. */
+/* `into` adds the removed node's elements again, so what both have seen stays unchanged. */
 bool orset_prune(struct orset *set, const struct node_id *removed,
                  struct dd_writer *into, struct orset *delta)
 {

@@ -1,18 +1,18 @@
-/* Merging OR-sets: two sorted arrays are walked in parallel, so it takes as long as both have elements. */
+/* Merges OR-sets by a parallel walk over two sorted arrays, in linear time. */
 #include "ddata/orset_parts.h"
 
 #include "base/check.h"
 #include "base/mark.h"
 #include "base/zoo.h"
 
-#define FEW 16 /* elements of a delta that are looked up one by one instead */
+#define FEW 16 /* elements of a delta that are looked up one by one */
 
-/* Two sets that meet. Neither has seen more until the walk is over. */
+/* Two sets being merged. Neither has seen more until the walk ends. */
 struct meeting {
     struct orset *mine;
     const struct orset *theirs;
     uint32_t *map; /* their places to mine */
-    int64_t *seen; /* what they have seen, by my places */
+    int64_t *seen; /* the last version that they have seen, by my places */
 };
 
 static void see_nothing(struct meeting *meeting)
@@ -32,7 +32,7 @@ static void meet(struct meeting *meeting, struct orset *mine,
         meeting->seen[meeting->map[i]] = theirs->nodes.items[i].version;
 }
 
-/* The end of it: what either has seen both have. */
+/* Afterwards both have seen what either had. */
 static bool part(struct meeting *meeting)
 {
     struct orset *mine = meeting->mine;
@@ -60,7 +60,7 @@ static bool is_seen_by_them(const struct meeting *meeting, struct dot dot)
     return dot.version <= 0 || meeting->seen[dot.node] >= dot.version;
 }
 
-/* Their dot at an index, by my places; one behind all at the end. */
+/* By my places; after the last, a dot that sorts last. */
 static struct dot their_dot(const struct meeting *meeting,
                             const struct dots *dots, uint32_t index)
 {
@@ -73,7 +73,7 @@ static struct dot their_dot(const struct meeting *meeting,
     return dot;
 }
 
-/* Takes over the dots that were made; true when they differ. */
+/* True if they differ. */
 static bool replace_dots(struct dots *dots, struct dots *made)
 {
     bool same = dots->count == made->count;
@@ -89,7 +89,7 @@ static bool replace_dots(struct dots *dots, struct dots *made)
     return !same;
 }
 
-/* An element that both have: the dots that both have, and of each side those that the other has not seen. */
+/* Keeps common dots, and those that the other side has not seen. */
 static bool join_dots(const struct meeting *meeting, struct dots *mine,
                       const struct dots *theirs)
 {
@@ -116,7 +116,7 @@ static bool join_dots(const struct meeting *meeting, struct dots *mine,
     return replace_dots(mine, &joined);
 }
 
-/* An element that only I have: the dots that they have not seen. */
+/* Keeps dots that they have not seen. */
 static bool keep_unseen(const struct meeting *meeting, struct dots *dots)
 {
     struct dots kept = { 0 };
@@ -127,7 +127,7 @@ static bool keep_unseen(const struct meeting *meeting, struct dots *dots)
     return replace_dots(dots, &kept);
 }
 
-/* An element that only they have: with the dots that I have not seen. Null: there is none. */
+/* With the dots that I have not seen; null: none. */
 static struct orset_item *take_unseen(const struct meeting *meeting,
                                       const struct orset_item *theirs)
 {
@@ -148,7 +148,6 @@ static struct orset_item *take_unseen(const struct meeting *meeting,
     return item;
 }
 
-/* Where the items go that a walk leaves. */
 struct walk {
     struct elements merged;
     bool changed;
@@ -163,11 +162,11 @@ static void leave(struct walk *walk, struct orset_item *item, bool changed)
         vec_push(&walk->merged.list, &item->element);
         return;
     }
-    walk->changed = true; /* it may have had no dots before */
+    walk->changed = true; /* perhaps it had no dots before */
     orset_drop_item(item);
 }
 
-/* keeps_mine: what only I have stays as it is. */
+/* keeps_mine: elements of mine only stay unchanged. */
 static bool merge(struct orset *set, const struct orset *other, bool keeps_mine)
 {
     struct meeting meeting;
@@ -213,7 +212,6 @@ bool orset_merge(struct orset *set, const struct orset *other)
     return merge(set, other, false);
 }
 
-/* One element of an add. */
 static bool apply_item(struct meeting *meeting, const struct orset_item *theirs)
 {
     struct elements *items = &meeting->mine->items;
@@ -232,7 +230,7 @@ static bool apply_item(struct meeting *meeting, const struct orset_item *theirs)
     changed = join_dots(meeting, &item->dots, &theirs->dots);
     if (!item->dots.count) {
         orset_drop_item(item);
-        (void)elements_take(items, at); /* dropped above */
+        (void)elements_take(items, at); /* freed above */
         changed = true;
     }
     return changed;
@@ -254,8 +252,8 @@ bool orset_apply_add(struct orset *set, const struct orset *delta)
     return changed;
 }
 
-/* The element goes when the remover had seen all its dots. Of what else the remover had seen nothing is seen here,
- * but its own dot. */
+/* The element goes if the remover had seen all its dots. The set learns nothing else of what the
+ * remover had seen, except its own dot. */
 bool orset_apply_remove(struct orset *set, const struct orset *delta)
 {
     const struct orset_item *removed = orset_item(delta, 0);
@@ -277,12 +275,12 @@ bool orset_apply_remove(struct orset *set, const struct orset *delta)
     for (uint32_t i = 0; i < removed->dots.count; i++) {
         struct dot dot = their_dot(&meeting, &removed->dots, i);
 
-        if (dot.version) /* else nobody but the remover's delta names it: who has the whole need not differ by that */
+        if (dot.version) /* else only the delta names the node: states would differ */
             meeting.seen[dot.node] = dot.version;
     }
     if (goes) {
         orset_drop_item(orset_item(set, at));
-        (void)elements_take(&set->items, at); /* dropped above */
+        (void)elements_take(&set->items, at); /* freed above */
     }
     return part(&meeting) || goes;
 }

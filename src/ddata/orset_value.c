@@ -1,4 +1,4 @@
-/* DD_ORSET and its deltas: changes in the order in which they were made. */
+/* Implements DD_ORSET and its deltas, which are lists of changes in order. */
 #include "ddata/inside.h"
 
 void orset_ops_fini(struct orset_ops *ops)
@@ -38,7 +38,7 @@ bool orset_ops_equal(const struct orset_ops *left,
     return true;
 }
 
-/* The add at the end that another single add can be joined to; null: there is none. */
+/* The last add, if it can absorb another; null: none. */
 static struct orset_op *last_add(const struct orset_ops *ops)
 {
     struct orset_op *last =
@@ -169,7 +169,8 @@ uint32_t dd_set_count(const struct dd_value *value)
     return elements_of(value)->list.count;
 }
 
-/* An add is seen in the versions, which grow, as is a key that is put; a remove in the count, or in the versions what came back. */
+/* Adds and puts raise versions. A remove lowers the count, unless an element came back with a new
+ * version. */
 struct dd_mark dd_mark(const struct dd_value *value)
 {
     const struct orset *set = value_is_map(value->kind) ? &value->is.map.keys

@@ -1,17 +1,16 @@
-/* Deltas on their way: a round sends what a few replicas miss; what comes is applied in its writer's order (behaviour
- * 13.7). */
+/* Sends each round's deltas, and applies received ones in their writer's order. */
 #include "base/check.h"
 #include "base/mark.h"
 #include "base/zoo.h"
 #include "ddata/replicator_inside.h"
 
-#define ENTRY_OVERHEAD 64 /* bytes of an entry beside key and envelope */
+#define ENTRY_OVERHEAD 64 /* bytes beside key and envelope */
 
-/* A message of deltas that is being filled. */
+/* A message of deltas being filled. */
 struct filling {
     const struct node_id *to;
     VEC(struct message_entry) entries;
-    struct buf bytes; /* the envelopes, one after the other */
+    struct buf bytes; /* all envelopes */
     size_t size;
 };
 
@@ -50,8 +49,8 @@ static bool has_taken_over(const struct pruning *pruning)
     return false;
 }
 
-/* A counter's delta may be older than a pruning here, or of the one half of it, and goes with its mark: then all that this node has
- * counted goes, what it took over is in it. */
+/* A counter's delta may be older than a pruning here, or contain only one half, but carries the
+ * marker. Then the node's whole count is sent, with what it took over. */
 void delta_encode(const struct replicator *replicator,
                   const struct entry *entry, const struct dd_value *delta,
                   struct buf *bytes)
@@ -67,7 +66,7 @@ void delta_encode(const struct replicator *replicator,
     dd_free(counted);
 }
 
-/* With marks of pruning: the delta may be of what is pruned here, and not yet there. */
+/* With pruning markers: the receiver may not have pruned what the delta changes. */
 static void fill(struct replicator *replicator, struct filling *filling,
                  const struct delta_group *group, struct outbox *outbox)
 {
@@ -92,7 +91,7 @@ static void fill(struct replicator *replicator, struct filling *filling,
 
 typedef VEC(struct node_id) node_list;
 
-/* Those that are sent deltas: reachable, in order. */
+/* Reachable replicas, in order. */
 static void list_nodes(const struct replicas *replicas, node_list *nodes)
 {
     for (uint32_t i = 0; i < replicas->items.count; i++) {
@@ -142,7 +141,7 @@ static void answer(struct replicator *replicator,
                 slice_of(NULL, 0), outbox);
 }
 
-/* What is before a delta is not here: its writer sends the whole, if it waits for an answer, else gossip brings it. */
+/* The writer sends the whole value if it waits for an answer; otherwise gossip brings it. */
 static void miss(struct replicator *replicator, const struct inbound *inbound,
                  const struct message *message, struct outbox *outbox)
 {
@@ -151,7 +150,7 @@ static void miss(struct replicator *replicator, const struct inbound *inbound,
         answer(replicator, inbound, MESSAGE_DELTA_NACK, outbox);
 }
 
-/* What came of it before is perhaps not stored yet: of a durable key it is acknowledged when it is, as behind any write (13.10). */
+/* The first copy may not be stored yet, so a durable key is acknowledged after it is stored. */
 static void answer_again(struct replicator *replicator,
                          const struct inbound *inbound, struct entry *entry,
                          struct outbox *outbox)
@@ -166,7 +165,7 @@ static void answer_again(struct replicator *replicator,
         answer(replicator, inbound, MESSAGE_WRITE_NACK, outbox);
 }
 
-/* A late message of a removed member: what it changes may be pruned on one side already. */
+/* A late message of a removed member: one side may have pruned what it changes. */
 static bool is_of_removed(const struct replicator *replicator,
                           const struct message *message)
 {
@@ -183,8 +182,8 @@ static bool is_of_removed(const struct replicator *replicator,
     return false;
 }
 
-/* Has its writer pruned a member that is not pruned here? What was taken over for that one need not be in the delta, and comes with
- * the whole; its mark alone would clean away what is here. */
+/* True if the writer has pruned a member that is not pruned here. The delta may lack what it took
+ * over, and the marker alone would delete the part here. */
 static bool is_ahead(const struct entry *entry,
                      const struct envelope *envelope)
 {
@@ -200,7 +199,7 @@ static bool is_ahead(const struct entry *entry,
     return false;
 }
 
-/* Whether a delta that needs its order is the next one; else it is answered. */
+/* True if an ordered delta is the next one; otherwise answers it. */
 static bool is_next(struct replicator *replicator,
                     const struct inbound *inbound,
                     const struct message *message,
@@ -215,7 +214,7 @@ static bool is_next(struct replicator *replicator,
         replicator->counters.deltas_repeated++;
         REACHED("a delta came again");
         if (message->reply)
-            answer_again(replicator, inbound, entry, outbox); /* there is one: numbers begin with 1 */
+            answer_again(replicator, inbound, entry, outbox); /* it exists: numbers start at 1 */
         return false;
     }
     SOMETIMES("a delta came of one that has pruned more",
@@ -228,7 +227,7 @@ static bool is_next(struct replicator *replicator,
     return true;
 }
 
-/* Of others' replicators, too. */
+/* Deltas of other implementations contain such markers. */
 static void forget_begun(struct pruning *pruning)
 {
     for (uint32_t i = pruning->marks.count; i-- > 0;)

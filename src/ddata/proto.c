@@ -1,4 +1,4 @@
-/* protobuf's fields. */
+/* Implements protobuf's fields. */
 #include "ddata/proto.h"
 
 bool proto_next(struct cursor *cursor, struct proto_field *field)
@@ -26,7 +26,7 @@ bool proto_next(struct cursor *cursor, struct proto_field *field)
         field->value = cursor_varint(cursor);
         field->bytes = cursor_slice(cursor, (size_t)field->value);
         break;
-    default: /* a group, or nothing */
+    default: /* a group, or invalid */
         cursor->failed = true;
         break;
     }
@@ -60,7 +60,7 @@ void proto_put_bytes(struct buf *buf, uint32_t number, struct slice bytes)
 size_t proto_open(struct buf *buf, uint32_t number)
 {
     put_tag(buf, number, PROTO_BYTES);
-    buf_put_u8(buf, 0); /* the size of most: below 128 */
+    buf_put_u8(buf, 0); /* most sizes are below 128 */
     return buf->size;
 }
 
@@ -72,7 +72,7 @@ void proto_close(struct buf *buf, size_t start)
 
     buf_put_varint(&varint, size);
     if (varint.size > 1) {
-        (void)buf_reserve(buf, varint.size - 1); /* room: counted below */
+        (void)buf_reserve(buf, varint.size - 1); /* reserves only */
         memmove(buf->data + start + varint.size - 1, buf->data + start, size);
         buf->size += varint.size - 1;
     }

@@ -1,13 +1,13 @@
-/* protobuf's encoding by hand, for values: a set of 100,000 elements has as many version vectors, which a tree of
- * messages would hold in ten times their bytes. Writing appends to a buffer, reading walks over lent bytes. Private
- * to the types' bytes. */
+/* Encodes and decodes protobuf by hand, for values. A set of 100,000 elements has as many version
+ * vectors, which would take ten times their bytes in a tree of messages. Private to the encoding of
+ * values. */
 #ifndef SHERD_DDATA_PROTO_H
 #define SHERD_DDATA_PROTO_H
 
 #include "base/bytes.h"
 
 enum proto_type {
-    PROTO_VARINT = 0, /* values of the wire */
+    PROTO_VARINT = 0, /* wire values */
     PROTO_FIXED64 = 1,
     PROTO_BYTES = 2,
     PROTO_FIXED32 = 5
@@ -16,11 +16,11 @@ enum proto_type {
 struct proto_field {
     uint32_t number;
     enum proto_type type;
-    uint64_t value;     /* all but bytes */
+    uint64_t value;     /* of all types but bytes */
     struct slice bytes; /* lent */
 };
 
-/* The next field; false at the end, and when the bytes are malformed: then the cursor has failed. */
+/* False at the end, or if the bytes are malformed: then the cursor has failed. */
 bool proto_next(struct cursor *cursor, struct proto_field *field);
 
 static inline int64_t proto_sint(uint64_t value)
@@ -36,7 +36,7 @@ static inline uint64_t proto_zigzag(int64_t value)
 void proto_put_varint(struct buf *buf, uint32_t number, uint64_t value);
 void proto_put_fixed32(struct buf *buf, uint32_t number, uint32_t value);
 void proto_put_bytes(struct buf *buf, uint32_t number, struct slice bytes);
-/* What is appended between the two is a message in a field: returns what proto_close takes. */
+/* Bytes appended between the two are a message in the field. The result is for proto_close. */
 size_t proto_open(struct buf *buf, uint32_t number);
 void proto_close(struct buf *buf, size_t start);
 

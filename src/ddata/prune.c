@@ -1,11 +1,11 @@
-/* Pruning of removed members, while nobody is unreachable (behaviour 13.8). All entries are looked at, in as many steps as it takes: what changes places
- * in the table meanwhile is looked at the next time. */
+/* Prunes removed members while all are reachable. A pass over all entries takes many steps; the
+ * next pass finds entries that move. */
 #include "ddata/replicator_inside.h"
 
 #include "base/limits.h"
 #include "base/mark.h"
 
-/* What it costs to look at an entry, and at each member that has left something in it, in bytes hashed. */
+/* Costs of checking an entry, and each node in it, in hashed bytes. */
 #define LOOK_COST 128
 #define NODE_COST 64
 
@@ -16,7 +16,7 @@ static void add_owners(const struct pruning *pruning, struct dd_nodes *nodes)
             dd_nodes_add(nodes, &pruning->marks.items[i].owner);
 }
 
-/* Whose mark stays when both meet, also where addresses alone are compared. */
+/* True if the owner's marker wins over one of `self`, also where only addresses are compared. */
 static bool is_before(const struct node_id *owner, const struct node_id *self)
 {
     return address_compare(&owner->address, &self->address) <= 0;
@@ -39,8 +39,9 @@ static void begin(struct replicator *replicator, struct entry *entry,
     entry_set(replicator, entry, false);
 }
 
-/* Whoever has left something in it, or had begun to prune it, and is no member. A member that was removed before this node came is known by
- * that alone. How many were removed does not matter: there may be a thousand, and a hundred thousand keys. nodes: for its use. */
+/* Finds nodes that are no members but left data in the entry, or began to prune it. Members removed
+ * before this node joined are known only by that. Does not loop over removed members: there may be
+ * a thousand, and 100,000 keys. nodes: scratch memory. */
 static void find_removed(struct replicator *replicator, struct entry *entry,
                          struct dd_nodes *nodes)
 {
@@ -50,7 +51,7 @@ static void find_removed(struct replicator *replicator, struct entry *entry,
     nodes->items.count = 0;
     dd_add_modified_by(entry->envelope.value, nodes);
     add_owners(&entry->envelope.pruning, nodes);
-    (void)room_is_spent(replicator, nodes->items.count * NODE_COST); /* its turn has come */
+    (void)room_is_spent(replicator, nodes->items.count * NODE_COST); /* spent even without room */
     for (uint32_t i = 0; i < nodes->items.count; i++) {
         const struct node_id *node = &nodes->items.items[i];
 
@@ -81,9 +82,9 @@ static bool is_seen_by_all(const struct replicator *replicator,
     return true;
 }
 
-/* The owner; or, when that is gone, who leads. Its mark would come back with every gossip if another one were made, as
- * the reference does, and nothing would be pruned. Who has seen it counts for anybody: the addresses come with what
- * those had. The wait is for what the owner may have pruned at its end. */
+/* This node performs its own markers and, as leader, those of removed owners. With a new marker, as
+ * Akka makes, the old one would return with every gossip. Addresses that saw a marker count for any
+ * owner. The wait covers the owner's last pruning. */
 static bool is_ours(const struct replicator *replicator,
                     const struct pruning_mark *mark, uint64_t wait)
 {
@@ -95,8 +96,9 @@ static bool is_ours(const struct replicator *replicator,
            replicas_is_long_gone(replicas, &mark->owner, wait);
 }
 
-/* What was added anew has its place among this node's deltas, without one: a later delta alone would say that it was seen, and who has not what was
- * pruned would drop it. (Members of this library wait for the whole, as they see who has pruned more; those on JVMs do not.) */
+/* Elements added again get a number without a delta. A later delta alone would claim that they were
+ * seen, and replicas that have not pruned would drop them. (Members of this library wait for the
+ * whole value; JVMs do not.) */
 static void leave_gap(struct replicator *replicator, struct entry *entry)
 {
     struct dd_value *delta = dd_take_delta(entry->envelope.value);
@@ -110,7 +112,8 @@ static void leave_gap(struct replicator *replicator, struct entry *entry)
     dd_free(delta);
 }
 
-/* A mark of who is a member, or was until a while ago, waits: somebody who had not heard of it may have made it. */
+/* Skips markers for members, and for nodes removed recently: a node that did not know the member
+ * may have made one. */
 static void perform(struct replicator *replicator, struct entry *entry)
 {
     uint64_t wait = replicator->settings.pruning_dissemination_ms * MS;
@@ -140,11 +143,11 @@ static void perform(struct replicator *replicator, struct entry *entry)
     }
     if (!is_changed)
         return;
-    (void)room_is_taken(replicator, entry); /* its turn has come */
+    (void)room_is_taken(replicator, entry); /* taken even without room */
     leave_gap(replicator, entry);
     entry_set(replicator, entry, true);
     if (entry->is_durable)
-        (void)durable_store_entry(replicator, entry, NULL); /* nobody waits for it */
+        (void)durable_store_entry(replicator, entry, NULL); /* no caller waits */
 }
 
 static void drop_obsolete(struct replicator *replicator, struct entry *entry)
@@ -193,7 +196,7 @@ void prune_go_on(struct replicator *replicator)
     vec_fini(&nodes.items);
 }
 
-/* One that is not over goes on in its place. */
+/* An unfinished pass continues. */
 void prune_tick(struct replicator *replicator)
 {
     if (!replicator->is_pruning)

@@ -1,4 +1,4 @@
-/* Marks of pruning, and how two replicas' agree. */
+/* Merges the pruning markers of two replicas. */
 #include "ddata/pruning.h"
 
 #include "base/mark.h"
@@ -74,7 +74,7 @@ struct pruning_mark *pruning_put(struct pruning *pruning,
                                  const struct node_id *removed)
 {
     struct pruning_mark *mark = pruning_find(pruning, removed);
-    struct node_id node = *removed; /* may lie in what moves */
+    struct node_id node = *removed; /* it may point into the array */
 
     if (mark) {
         mark_fini(mark);
@@ -122,7 +122,7 @@ bool pruning_is_seen(const struct pruning_mark *mark,
 
 void pruning_see(struct pruning_mark *mark, const struct address *address)
 {
-    (void)seen_add(&mark->seen, address); /* it may be there */
+    (void)seen_add(&mark->seen, address); /* it may be present */
 }
 
 bool pruning_begun(const struct pruning *pruning)
@@ -165,12 +165,12 @@ static void mark_merge(struct pruning_mark *mark,
         else if (other->is_performed && other->obsolete_at > mark->obsolete_at)
             mark->obsolete_at = other->obsolete_at;
         mark->is_pekko = mark->is_pekko || other->is_pekko;
-        mark->is_own = mark->is_own || other->is_own; /* of this node's: what was hidden, and what it did since */
+        mark->is_own = mark->is_own || other->is_own; /* for the hidden part and later work */
     } else if (node_equal(&mark->owner, &other->owner)) {
         seen_merge(&mark->seen, &other->seen);
     } else if (node_compare(&mark->owner, &other->owner) > 0) {
         REACHED("two members have begun to prune the same one");
-        /* The reference compares addresses only; the uid makes the choice the same for both sides. */
+        /* Akka compares only addresses; the uid gives both sides the same result. */
         mark_fini(mark);
         mark_copy(mark, other);
     }

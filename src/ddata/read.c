@@ -1,5 +1,5 @@
-/* Reads of several replicas. Each result is merged into the own table when it comes: when enough are there, what
- * stands in it is the answer. Others converge by gossip. */
+/* Reads from several replicas. Results are merged into the local table, which then has the answer.
+ * Other replicas converge by gossip. */
 #include "base/mark.h"
 #include "base/zoo.h"
 #include "ddata/replicator_inside.h"
@@ -76,7 +76,6 @@ void read_receive(struct replicator *replicator, struct aggregator *aggregator,
             replicator->counters.malformed++;
             return;
         }
-        /* What is not in the table cannot be answered. */
         SOMETIMES("a read brings a key that was not here",
                   !entry_find(replicator, aggregator->key));
     }

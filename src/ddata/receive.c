@@ -1,9 +1,10 @@
-/* Messages that arrive, each to its duty; and those that leave. */
+/* Dispatches received messages, and sends messages to peers. */
 #include "base/check.h"
 #include "ddata/replicator_inside.h"
 
-/* Values that another one lacks go out round after round: to a slow peer they would pile up, and all others' messages behind them. What is not
- * put there the peer's next status lacks again. A status is never left out: which keys it is about depends on those that were sent before. */
+/* Each round sends the values that a peer lacks. For a slow peer they would pile up before other
+ * messages, so they may be dropped: its next status lacks them again. A status is never dropped,
+ * because it continues earlier chunks. */
 static enum repeats repeats_of(enum message_kind kind)
 {
     return kind == MESSAGE_GOSSIP ? REPEATS_VALUES : REPEATS_NOT;
@@ -73,7 +74,7 @@ bool take_entry(struct replicator *replicator, struct slice key,
             storing.recipient = inbound->sender;
         }
         if (durable_store_entry(replicator, entry, inbound ? &storing : NULL))
-            return true; /* answered when it is stored */
+            return true; /* answered later */
         answer = MESSAGE_WRITE_NACK;
     }
     if (inbound)
@@ -109,13 +110,13 @@ static void receive_write(struct replicator *replicator,
         drop_malformed(replicator, inbound);
         return;
     }
-    /* No answer as long as it is held: this replica counts for nothing. */
+    /* No answer while the key is held: this replica does not count. */
     if (hold_is_part(replicator, part->key, envelope.value))
         replicator->counters.held++;
     else if (hold_take(replicator, part->key, &inbound->from, &envelope,
                        &size))
         (void)take_entry(replicator, part->key, &envelope, size, inbound,
-                         outbox); /* it has answered */
+                         outbox); /* answered there */
     key_use(replicator, part->key, replicator->wall_ms);
     envelope_fini(&envelope);
 }
@@ -132,7 +133,7 @@ static void receive_read(struct replicator *replicator,
     struct buf bytes = { 0 };
     struct buf payload = { 0 };
 
-    /* "There is none" would count as this replica's answer. */
+    /* "None" would count as this replica's answer. */
     if (key_is_held(replicator, message->entries[0].key)) {
         replicator->counters.held++;
         return;
@@ -174,7 +175,7 @@ static void receive_answer(struct replicator *replicator,
         write_receive(replicator, aggregator, inbound, message->kind, outbox);
 }
 
-/* Who sent it, or whom it is for, tells whether it is taken (behaviour 13.2). */
+/* The sender and the addressed incarnation decide whether a message is accepted. */
 static bool is_taken(struct replicator *replicator,
                      const struct message *message)
 {

@@ -1,6 +1,5 @@
-/* The register: the higher timestamp wins, of equal ones the lower node. One node can give a timestamp twice, when
- * it makes a new register instead of changing the one that is there: then the bytes decide, so that all who see
- * both agree. */
+/* Implements the register: the higher timestamp wins, then the lower node. A node that makes a new
+ * register instead of changing the present one can repeat a timestamp. Then the bytes decide. */
 #include "base/mark.h"
 #include "base/zoo.h"
 #include "ddata/inside.h"

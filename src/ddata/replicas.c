@@ -1,4 +1,4 @@
-/* The members that hold the same data. */
+/* Tracks the members that hold the same data. */
 #include "ddata/replicas.h"
 
 #include "base/check.h"
@@ -51,7 +51,7 @@ const struct replica *replicas_find(const struct replicas *replicas,
     return find(replicas, node);
 }
 
-/* A member that is down, or leaves, stays what it was before until it is removed: its data may still be asked for. */
+/* A leaving or down member keeps its group, since its data may still be needed. */
 static enum replica_group group_of(const struct replica *replica,
                                    const struct peer *peer)
 {
@@ -84,8 +84,7 @@ static uint32_t removed_place(const struct replicas *replicas,
     return at;
 }
 
-/* News of a member may be slower than what it writes. The reference takes it for removed for ever then, and prunes
- * it while it lives. */
+/* A member's data may arrive before the news of it. Akka then prunes it while it lives. */
 static void forget_found(struct replicas *replicas, const struct node_id *node)
 {
     uint32_t at = removed_place(replicas, node);
@@ -184,7 +183,7 @@ uint32_t replicas_gossiped_count(const struct replicas *replicas)
     return count_of;
 }
 
-/* Behaviour 2.6: up, leaving and those of a full shutdown come first, in the order of addresses. */
+/* Members that are up, leaving or preparing for shutdown come first, by address. */
 static bool comes_first(uint8_t status)
 {
     return status == PEER_UP || status == PEER_LEAVING ||

@@ -1,4 +1,4 @@
-/* A replicator's life: members, timers, news. */
+/* Creates and frees replicators, and handles members, timers and news. */
 #include "ddata/replicator.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "ddata/replicator_inside.h"
 
-#define DELTA_INTERVAL_MS_MIN 200 /* the reference's */
+#define DELTA_INTERVAL_MS_MIN 200 /* Akka's minimum */
 
 static const char *const answer_texts[] = {
 #define X(name, text) text,
@@ -186,7 +186,7 @@ void replicator_peer_removed(struct replicator *replicator, uint64_t now,
     replicator->counters.forgotten = replicator->replicas.forgotten;
 }
 
-/* Everybody who waits is answered; the values stay, to be looked at. */
+/* Answers all waiting callers; values stay readable. */
 void replicator_end(struct replicator *replicator)
 {
     struct map_entry item;
@@ -213,7 +213,7 @@ void replicator_end(struct replicator *replicator)
               (const char *)replicator->path.data);
 }
 
-/* While durable entries are loaded, ticks do nothing. */
+/* Ticks do nothing during loading. */
 static void tick(struct replicator *replicator, uint64_t now,
                  enum timer_kind kind, struct outbox *outbox)
 {
@@ -267,7 +267,7 @@ void news_put(struct replicator *replicator, const struct news_item *item,
     uintptr_t at =
         (uintptr_t)key.data - (uintptr_t)replicator->news_texts.data;
 
-    /* The key may be that of news just read. */
+    /* The key may lie in the news just read. */
     if (key.size)
         (void)buf_reserve(&replicator->news_texts, key.size + bytes.size);
     if (key.size && at < replicator->news_texts.size)
@@ -327,7 +327,7 @@ uint32_t replicator_count(const struct replicator *replicator)
     return replicator->is_loading ? 0 : replicator->replicas.up_count + 1;
 }
 
-/* The sum of scattered uids: whatever the order. */
+/* A sum does not depend on the order. */
 struct replicator_members replicator_members(
     const struct replicator *replicator)
 {

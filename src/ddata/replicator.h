@@ -1,15 +1,14 @@
-/* Replicated data of one node: keys whose values converge on all members with the same roles (behaviour 13, wire 6).
+/* Replicates keys whose values converge on all members with the same roles. Speaks the messages of
+ * Akka's replicator (serializer 12). See docs/protocol/ddata.md.
  *
- * Speaks the messages of Akka's replicator (serializer 12): direct writes and reads with a consistency, gossip of
- * digests and of whole values, deltas, pruning of removed members. A pure machine: told commands, members, messages,
- * the store's answers and the time; it leaves messages in an outbox, news, and a deadline. The values are
- * ddata/value.h's.
+ * A pure core: commands, members, messages, the store's answers and the time come in; messages,
+ * news and a deadline go out. Order of calls: replicator_new, replicator_wall, replicator_peer for
+ * every member. With durable keys follow replicator_load or replicator_hold for each stored entry,
+ * and replicator_loaded. After each call, drain replicator_next_news and the outbox, and read
+ * replicator_deadline.
  *
- * Order of use: replicator_new, replicator_wall, replicator_peer for every member; with durable keys replicator_load
- * for each stored entry (or replicator_hold), then replicator_loaded. After each call: drain replicator_next_news and the outbox, look at
- * replicator_deadline. The node passes it every message of REPLICATOR_SERIALIZER whose recipient is its path or lies
- * below it. Peers answer to its path, or to one below it that stands for one write or read. See
- * docs/protocol/ddata.md. */
+ * The node passes in every message of REPLICATOR_SERIALIZER to the replicator's path or to a path
+ * below it. Each write or read has such a path, to which peers answer. */
 #ifndef SHERD_DDATA_REPLICATOR_H
 #define SHERD_DDATA_REPLICATOR_H
 
@@ -24,52 +23,60 @@
 
 #define REPLICATOR_SERIALIZER 12
 
-/* Zero = the reference's default, in brackets (behaviour 13.1). Times below a millisecond have no meaning. */
+/* Zero: Akka's default, in brackets. Times are whole milliseconds. */
 struct replicator_settings {
     uint64_t gossip_interval_ms;        /* [2000] */
-    uint64_t notify_interval_ms;        /* between two looks for what to tell subscribers [500] */
+    uint64_t notify_interval_ms;        /* [500] */
     uint64_t pruning_interval_ms;       /* [120000] */
-    uint64_t pruning_dissemination_ms;  /* from a removal to the start of its pruning, all reachable [300000] */
-    uint64_t pruning_marker_ms;         /* that a marker of what was pruned is kept [6 h] */
-    uint64_t durable_pruning_marker_ms; /* the same of durable keys [10 d] */
-    uint32_t max_delta_elements;        /* entries of one gossip, digests of one status [500] */
-    uint32_t max_delta_size;            /* elements of one delta; a larger one is left to gossip [50] */
-    uint32_t entry_size_max;            /* bytes of one entry as it is sent [a frame, less REPLICATOR_ENTRY_MARGIN] */
-    uint32_t update_size_max;           /* bytes of one that an update here makes larger; others' may be [entry_size_max, less REPLICATOR_MARKS_SIZE] */
-    uint32_t frame_size;                /* bytes of a message that the peers take [FRAME_SIZE_MAX] */
-    uint64_t told_size;                 /* bytes of an entry from which on its size is logged [10 KiB]; UINT64_MAX: never */
-    bool prefer_oldest;                 /* ask the oldest members first, instead of any */
+    /* from a removal to its pruning, while all are reachable [300000] */
+    uint64_t pruning_dissemination_ms;
+    uint64_t pruning_marker_ms;         /* how long a pruning marker is kept [6 h] */
+    uint64_t durable_pruning_marker_ms; /* the same for durable keys [10 d] */
+    uint32_t max_delta_elements;        /* entries of a gossip, digests of a status [500] */
+    uint32_t max_delta_size;            /* elements of a delta; gossip carries larger ones [50] */
+    uint32_t entry_size_max; /* bytes of one sent entry [a frame less REPLICATOR_ENTRY_MARGIN] */
+    /* bytes of an entry enlarged by a local update; received ones may be larger [entry_size_max
+     * less REPLICATOR_MARKS_SIZE] */
+    uint32_t update_size_max;
+    uint32_t frame_size;                /* bytes of a message that peers accept [FRAME_SIZE_MAX] */
+    uint64_t told_size; /* bytes of an entry whose size is logged [10 KiB]; UINT64_MAX: never */
+    bool prefer_oldest;                 /* ask the oldest members first, not random ones */
     bool deltas_off;                    /* delta-crdt.enabled = off */
     bool pruning_off;
-    bool gossip_off;                    /* for tests: no status is sent */
+    bool gossip_off;                    /* for tests: sends no status */
 };
 
-/* A key that was used nowhere for so long is forgotten, deleted or not. One of which no use is known stays. */
+/* Removes a key that no node used for this time, even a deleted one. A key without a known use
+ * stays. */
 struct replicator_expiry {
-    const char *pattern; /* a key, or with a "*" at the end all that begin so */
-    uint64_t after_ms;   /* above 0; a use is seen elsewhere within a few gossip intervals */
+    const char *pattern; /* a key, or a prefix with "*" */
+    uint64_t after_ms;   /* above 0; uses elsewhere are known within a few gossip intervals */
 };
 
-/* What may be done before the next step, beyond answers; the rest is done in the steps that follow at once. */
+/* Work allowed until the next step, besides answers. The rest follows in steps due at once. */
 struct replicator_room {
     uint32_t messages; /* of writes and reads to several replicas */
-    uint32_t bytes;    /* of them, copied for each */
-    uint32_t digested; /* bytes packed for digests and for answers to others', and unpacked of what comes */
+    uint32_t bytes;    /* copied for these messages */
+    /* bytes packed for digests and answers to statuses, and unpacked from gossip */
+    uint32_t digested;
 };
 
 struct replicator_options {
-    const struct identity *identity; /* lent for the replicator's life */
-    const char *path; /* of the replicator, the same on all nodes, e.g. "/system/ddataReplicator"; copied */
+    const struct identity *identity; /* lent for the replicator's lifetime */
+    const char *path; /* the same on all nodes; copied */
     struct replicator_settings settings;
-    const char *const *durable_keys; /* exact, or with a "*" at the end everything that begins so; copied */
-    uint32_t durable_key_count;      /* 0: nothing is stored, and nothing loaded */
-    const struct replicator_expiry *expiries; /* copied, with their patterns; of those that fit the longest counts */
+    const char *const *durable_keys; /* exact, or prefixes with "*"; copied */
+    uint32_t durable_key_count;      /* 0: nothing is stored or loaded */
+    /* copied with their patterns; the longest match applies */
+    const struct replicator_expiry *expiries;
     uint32_t expiry_count;
-    struct dd_writer *writer; /* the process's, lent for life: it writes what this node takes over of removed ones */
-    struct trace *trace; /* lent for life; may be null */
+    /* the process's, lent for the lifetime: takes over the parts of removed members */
+    struct dd_writer *writer;
+    struct trace *trace; /* lent; may be null */
     struct probes *probes; /* the same */
     uint64_t seed;
-    /* Lent for life: that of all replicators of a machine, which fills it at each turn. Null = one of its own, filled at each step. */
+    /* Lent for the lifetime: shared by all replicators of a machine, which fills it each turn.
+     * Null: own, filled each step. */
     struct replicator_room *room;
 };
 
@@ -77,33 +84,38 @@ void replicator_room_fill(struct replicator_room *room);
 
 enum consistency_level {
     CONSISTENCY_LOCAL,
-    CONSISTENCY_COUNT,         /* at least `count` replicas, this one among them; count from 2 on */
+    CONSISTENCY_COUNT,         /* at least `count` replicas, from 2 on, including this one */
     CONSISTENCY_MAJORITY,
-    CONSISTENCY_MAJORITY_PLUS, /* and `count` more; exiting members do not count */
+    CONSISTENCY_MAJORITY_PLUS, /* plus `count` more; exiting members do not count */
     CONSISTENCY_ALL            /* exiting members do not count */
 };
 
 struct consistency {
     enum consistency_level level;
     uint32_t count;
-    uint32_t cap_min;    /* a majority is at least so many, if there are */
-    uint64_t timeout_ms; /* of all but local */
+    uint32_t cap_min;    /* minimum size of a majority, if so many exist */
+    uint64_t timeout_ms; /* for all levels but local */
 };
 
-/* How a command ended. Exactly one answer comes for each token, whatever happens, unless the replicator is freed. A change of a
- * durable key succeeds only when the own store has it, however many others do. */
+/* Each token gets exactly one answer, unless the replicator is freed. A change of a durable key
+ * succeeds only when the local store has it. */
 #define REPLICATOR_ANSWERS(X)                                                  \
-    X(REPLICATOR_SUCCESS, "success") /* a get's has the value */               \
+    X(REPLICATOR_SUCCESS, "success") /* a get's answer has the value */               \
     X(REPLICATOR_NOT_FOUND, "not-found")                                       \
-    X(REPLICATOR_DELETED, "deleted") /* the key is deleted, for ever */        \
+    X(REPLICATOR_DELETED, "deleted") /* the key is deleted permanently */        \
     X(REPLICATOR_GET_FAILURE, "get-failure") /* too few replicas answered */   \
-    X(REPLICATOR_UPDATE_TIMEOUT, "update-timeout") /* too few did, or the own store not in time; it is not undone, and spreads */ \
-    X(REPLICATOR_DELETE_FAILURE, "delete-failure") /* the same of a delete */  \
-    X(REPLICATOR_STORE_FAILURE, "store-failure") /* the own durable store refused, or so many others' that too few have it; it is not undone */ \
-    X(REPLICATOR_MODIFY_FAILURE, "modify-failure") /* no new value, or one of another type; nothing is changed */ \
-    X(REPLICATOR_TOO_LARGE, "too-large") /* key or value would have more bytes than one may; nothing is changed */ \
-    X(REPLICATOR_HELD, "held") /* what the store had of the key was damaged, and nothing better has come; nothing is changed */ \
-    X(REPLICATOR_FULL, "full") /* a limit in number; nothing is changed */     \
+    /* too few acknowledged, or the local store was late; not undone */ \
+    X(REPLICATOR_UPDATE_TIMEOUT, "update-timeout") \
+    X(REPLICATOR_DELETE_FAILURE, "delete-failure") /* the same for a delete */  \
+    /* the local store refused, or too many others did; not undone */ \
+    X(REPLICATOR_STORE_FAILURE, "store-failure") \
+    /* no new value, or another type; nothing changed */ \
+    X(REPLICATOR_MODIFY_FAILURE, "modify-failure") \
+    /* the key or value would exceed its limit; nothing changed */ \
+    X(REPLICATOR_TOO_LARGE, "too-large") \
+    /* the stored value was damaged, and none has replaced it; nothing changed */ \
+    X(REPLICATOR_HELD, "held") \
+    X(REPLICATOR_FULL, "full") /* a limit on a number; nothing changed */     \
     X(REPLICATOR_STOPPED, "stopped")
 
 enum replicator_answer {
@@ -113,18 +125,19 @@ enum replicator_answer {
 };
 
 enum replicator_news_kind {
-    REPLICATOR_NEWS_ANSWER,  /* token, answer; value of a get that succeeded */
+    REPLICATOR_NEWS_ANSWER,  /* token, answer; the value of a successful get */
     REPLICATOR_NEWS_CHANGED, /* token of a subscriber, key, value */
-    REPLICATOR_NEWS_REMOVED, /* token of a subscriber, key: the key was deleted */
-    REPLICATOR_NEWS_EXPIRED, /* token of a subscriber, key: nobody used it, and it is forgotten */
-    REPLICATOR_NEWS_MODIFY,  /* token: of an update that had to wait; begin it again at once */
-    REPLICATOR_NEWS_STORE,   /* key, bytes, ticket: put it into the durable store, in order; answer with
-                                replicator_stored unless the ticket is 0 */
-    REPLICATOR_NEWS_FORGET,  /* key: take it out of the durable store, in order with those above */
-    REPLICATOR_NEWS_ENDED    /* it does nothing more: this node was removed, or the durable store failed */
+    REPLICATOR_NEWS_REMOVED, /* token of a subscriber, key, which was deleted */
+    REPLICATOR_NEWS_EXPIRED, /* token of a subscriber, key */
+    REPLICATOR_NEWS_MODIFY,  /* token of an update that had to wait: begin it again at once */
+    /* key, bytes, ticket: write to the durable store, in order; answer by replicator_stored unless
+     * the ticket is 0 */
+    REPLICATOR_NEWS_STORE,
+    REPLICATOR_NEWS_FORGET,  /* key: erase from the durable store, in the same order */
+    REPLICATOR_NEWS_ENDED    /* the replicator stops: this node was removed, or the store failed */
 };
 
-/* All is lent until the next call. */
+/* Lent until the next call. */
 struct replicator_news {
     enum replicator_news_kind kind;
     enum replicator_answer answer;
@@ -133,10 +146,10 @@ struct replicator_news {
     struct slice key;
     struct slice bytes;
     const struct dd_value *value;
-    bool by_others; /* CHANGED: some of it came from another node, or the subscriber has just come */
+    bool by_others; /* CHANGED: partly from another node, or the subscription is new */
 };
 
-/* Why something was dropped. Every message that arrives is counted here, or is acted on. node/status.c tells users what was refused or given up. */
+/* Every received message is acted on or counted. node/status.c reports refusals. */
 #define REPLICATOR_COUNTERS(X)                                                 \
     X(writes, "entries written by command")                                    \
     X(merges, "entries merged that came from others")                          \
@@ -186,25 +199,26 @@ struct replicator *replicator_new(const struct replicator_options *options,
                                   uint64_t now);
 void replicator_free(struct replicator *replicator);
 
-/* The wall clock, ms since 1970, as of the calls that follow. Markers of pruning are dated by it. */
+/* The wall clock (ms since 1970) of the following calls. It dates pruning markers. */
 void replicator_wall(struct replicator *replicator, int64_t wall_ms);
 
-/* A member, this node included, is new or has changed its status or reachability; has_role = it has all roles of the
- * replicator. Lent. */
+/* A member (or this node) is new or has changed. has_role: it has all roles of the replicator.
+ * Lent. */
 void replicator_peer(struct replicator *replicator, uint64_t now,
                      const struct peer *peer);
 void replicator_peer_removed(struct replicator *replicator, uint64_t now,
                              const struct node_id *node);
 
-/* A message whose recipient is the path or below it; lent. */
+/* A message to the path or below it; lent. */
 void replicator_receive(struct replicator *replicator, uint64_t now,
                         const struct inbound *inbound, struct outbox *outbox);
 
-/* Commands. The token is the caller's, and stands in the answer; keys are copied. An answer may be there at once. */
+/* Commands. The answer repeats the caller's token, and may be available at once. Keys are
+ * copied. */
 void replicator_get(struct replicator *replicator, uint64_t now, uint64_t token,
                     struct slice key, const struct consistency *consistency,
                     struct outbox *outbox);
-/* A get of what is here, for one who follows the key: that is no use of it. */
+/* A get for a subscriber: local, and no use of the key. */
 void replicator_show(struct replicator *replicator, uint64_t token,
                      struct slice key);
 void replicator_delete(struct replicator *replicator, uint64_t now,
@@ -213,32 +227,33 @@ void replicator_delete(struct replicator *replicator, uint64_t now,
                        struct outbox *outbox);
 
 enum replicator_begin {
-    REPLICATOR_MODIFY,  /* *current is lent, null when there is none: end with replicator_update or
-                           replicator_update_fail before anything else is called */
-    REPLICATOR_WAIT,    /* the durable entries are not there yet: REPLICATOR_NEWS_MODIFY comes, then begin again */
-    REPLICATOR_ANSWERED /* at once: deleted, held, full, stopped */
+    /* current is lent, or null: next call replicator_update or replicator_update_fail */
+    REPLICATOR_MODIFY,
+    REPLICATOR_WAIT,    /* still loading: begin again after REPLICATOR_NEWS_MODIFY */
+    REPLICATOR_ANSWERED /* deleted, held, full, stopped */
 };
 enum replicator_begin replicator_update_begin(struct replicator *replicator,
                                               uint64_t now, uint64_t token,
                                               struct slice key,
                                               const struct dd_value **current,
                                               struct outbox *outbox);
-/* Ends it: the value made of the current one, given. It is merged with the current one, so it may also be new. */
+/* Finishes the update: merges the value, given, with the current one. */
 void replicator_update(struct replicator *replicator, uint64_t now,
                        uint64_t token, struct slice key, struct dd_value *value,
                        const struct consistency *consistency,
                        struct outbox *outbox);
-/* The same of a value that is the current one, as the begin just before this call lent it, and changes made in it: a set takes its place
- * and is not merged, which is most of the work. `current` may be null, as it came. */
+/* Like replicator_update, for a value made by changing `current` as the begin returned it (perhaps
+ * null). A set replaces the current value without a merge, which is most of the work. */
 void replicator_update_made(struct replicator *replicator, uint64_t now,
                             uint64_t token, struct slice key,
                             const struct dd_value *current,
                             struct dd_value *value,
                             const struct consistency *consistency,
                             struct outbox *outbox);
-/* After the begin, instead of a copy, which takes the time of a large set or map: the current value itself, to be changed so that it grows by so
- * many bytes at most, and cannot fail; of a map nothing may be removed. It is then current and value of replicator_update_made, which is called before anything else, with the
- * same consistency. Null: make a copy. It is of another type, or may be refused. */
+/* Instead of copying a large set or map after the begin: lends the current value to be changed.
+ * The change must not fail, add more than growth_max bytes, or remove from a map. Next, pass the
+ * value as `current` and `value` to replicator_update_made, with the same consistency. Null:
+ * make a copy. */
 struct dd_value *
 replicator_update_in_place(struct replicator *replicator, struct slice key,
                            size_t growth_max,
@@ -247,8 +262,8 @@ void replicator_update_fail(struct replicator *replicator, uint64_t now,
                             uint64_t token, struct slice key,
                             struct outbox *outbox);
 
-/* The token names the subscriber: it gets the current value soon, and again after each change, all changes of an
- * interval in one. A key ending with "*" means all that begin so. False at the limit. */
+/* The token names the subscriber. It gets the current value soon, and later changes, all of an
+ * interval as one. "*" at the end of the key makes it a prefix. False at the limit. */
 bool replicator_subscribe(struct replicator *replicator, uint64_t token,
                           struct slice key);
 bool replicator_is_subscribed(const struct replicator *replicator,
@@ -256,69 +271,70 @@ bool replicator_is_subscribed(const struct replicator *replicator,
 void replicator_unsubscribe(struct replicator *replicator, uint64_t token,
                             struct slice key);
 void replicator_unsubscribe_all(struct replicator *replicator, uint64_t token);
-/* Tells subscribers at once. */
+/* Notifies at once. */
 void replicator_flush(struct replicator *replicator);
 
-/* Keys that are not deleted, in the order they came; start with *at = 0. Lent until another function is called. */
+/* The next key that is not deleted, in order of arrival, from *at = 0. Lent until the next call. */
 bool replicator_next_key(const struct replicator *replicator, uint32_t *at,
                          struct slice *key);
-/* One step of that: *key is empty where a deleted one stands. For those who may not look at many at once. A key has its
- * place for ever. *index is 0 at first, and whenever *at comes from elsewhere. */
+/* One step of that, to limit the work: *key is empty for a deleted key. A key keeps its place
+ * permanently. *index is 0 at first and when *at comes from elsewhere. */
 bool replicator_step_key(const struct replicator *replicator, uint32_t *at,
                          uint32_t *index, struct slice *key);
-/* Replicas, this one included; 0 while durable entries are loaded. */
+/* Replicas, this one included; 0 while durable entries are loading. */
 uint32_t replicator_count(const struct replicator *replicator);
-/* The value of a key as it is here, lent until the next call; null when there is none, or it is deleted. */
+/* The local value, lent until the next call; null if there is none. */
 const struct dd_value *replicator_look(const struct replicator *replicator,
                                     struct slice key);
 
-/* For those who compare replicas. What digests are made of, appended; nothing for a deleted key. False: it is not there. */
+/* Appends the bytes that the key's digest covers; nothing for a deleted key. False: no such key. */
 bool replicator_bytes(const struct replicator *replicator, struct slice key,
                       struct buf *bytes);
-/* The next of the removed members that are pruned from the key, as far as its marks say; from *at = 0. Null: no more. Lent until
- * something changes. */
+/* The next removed member that was pruned from the key, from *at = 0; null: no more. Lent until a
+ * change. */
 const struct node_id *replicator_next_pruned(const struct replicator *replicator,
                                              struct slice key, uint32_t *at);
-bool replicator_leads(const struct replicator *replicator); /* so that it may prune */
-/* Does this one lead, and take that node for gone, so that it prunes what comes of it, or will? */
+bool replicator_leads(const struct replicator *replicator); /* true: may begin pruning */
+/* True if it leads and considers the node removed: it prunes the node's data now or later. */
 bool replicator_prunes(const struct replicator *replicator,
                        const struct node_id *node);
-/* Who counts for writes and reads, this one included: the same signature, the same members. */
+/* Members that count for writes and reads, this one included. Equal signatures mean equal
+ * members. */
 struct replicator_members {
     uint32_t count;
-    uint32_t exiting; /* of them */
-    uint32_t asked;   /* of them, where all are, or a majority and some more: replicator_counts */
+    uint32_t exiting; /* those that are exiting */
+    uint32_t asked;   /* those with replicator_counts */
     uint64_t signature;
 };
 struct replicator_members replicator_members(
     const struct replicator *replicator);
-/* Is that member asked where all are, or a majority and some more? Exiting ones are not; this one always is. */
+/* True if the levels "all" and "majority plus" count the member. */
 bool replicator_counts(const struct replicator *replicator,
                        const struct node_id *node);
 
-/* A stored entry, in the bytes of REPLICATOR_NEWS_STORE; lent. Before replicator_loaded. */
+/* A stored entry in the bytes of REPLICATOR_NEWS_STORE; lent. Before replicator_loaded. */
 void replicator_load(struct replicator *replicator, uint64_t now,
                      struct slice key, struct slice bytes);
-/* A stored entry that is not what was written last: bytes are an earlier one, or none. The key is held: not shown, not changed,
- * no replica for others, until half of all members, this one not among them, have sent all that they have of it, which is merged with these
- * bytes; or it is deleted or released. A get of as many others as it needs succeeds meanwhile, with what they have.
- * Before replicator_loaded, in place of replicator_load. */
+/* Like replicator_load, for a damaged entry: bytes are an earlier value, or empty. The key is held:
+ * not shown, not changed, not counted as this replica's answer. It stays held until at least half
+ * of all members, without this one, have sent all that they have, which is merged with these bytes;
+ * or until it is deleted or released. A get succeeds if enough others answer. */
 void replicator_hold(struct replicator *replicator, uint64_t now,
                      struct slice key, struct slice bytes);
 bool replicator_is_held(const struct replicator *replicator, struct slice key);
 bool replicator_is_durable(const struct replicator *replicator,
-                           struct slice key); /* by its name */
-/* A command: what is left of a held key, and came of it, is its value from now on, stored as a change is; of nothing the key is not there. Success, when
- * that is stored (where nothing is left: at once), and of a key that is not held. */
+                           struct slice key); /* decided by the name */
+/* Command: serves a held key with what is left and what came, stored like a change; without any,
+ * the key does not exist. Answers success when that is stored; at once if there is nothing to
+ * store. */
 void replicator_release(struct replicator *replicator, uint64_t token,
                         struct slice key);
-/* All are loaded; false: they could not be, which ends the replicator. */
+/* False: loading failed, which ends the replicator. */
 void replicator_loaded(struct replicator *replicator, uint64_t now,
                        bool is_good, struct outbox *outbox);
-/* The store's answer to a ticket. */
 void replicator_stored(struct replicator *replicator, uint64_t now,
                        uint64_t ticket, bool is_good, struct outbox *outbox);
-/* The store is gone: the replicator ends. */
+/* Ends the replicator. */
 void replicator_store_lost(struct replicator *replicator);
 
 void replicator_step(struct replicator *replicator, uint64_t now,
@@ -327,27 +343,28 @@ uint64_t replicator_deadline(const struct replicator *replicator);
 bool replicator_next_news(struct replicator *replicator,
                           struct replicator_news *news);
 
-struct slice replicator_path(const struct replicator *replicator); /* with "#uid"; lent for its life */
-/* Is a recipient this replicator, or one of its writes and reads? */
+/* With "#uid"; lent for the replicator's lifetime. */
+struct slice replicator_path(const struct replicator *replicator);
+/* True for this replicator, and for its writes and reads. */
 bool replicator_is_recipient(const struct replicator *replicator,
                              struct slice recipient);
 const char *replicator_answer_text(enum replicator_answer answer); /* a literal */
 const struct replicator_counters *
 replicator_counters(const struct replicator *replicator);
 
-/* What a status page shows. */
+/* For a status page. */
 struct replicator_view {
     uint32_t keys;
     uint32_t deleted;
     uint32_t subscriptions;
-    uint32_t aggregators; /* writes and reads on their way */
-    uint64_t bytes;       /* of all entries, as they are sent */
+    uint32_t aggregators; /* writes and reads in progress */
+    uint64_t bytes;       /* of all entries as sent */
     bool is_loading;
     bool has_ended;
 };
 struct replicator_view replicator_view(const struct replicator *replicator);
 
-/* How many replicas a majority of count is; behaviour 13.4. */
+/* The number of replicas in a majority of count. */
 uint32_t consistency_majority(uint32_t cap_min, uint32_t count,
                               uint32_t additional);
 

@@ -1,5 +1,6 @@
-/* An item: the tag of its field and a size, then the address: tag, size and text of the host, tag and varint of the port. Sizes are
- * one byte below 128, else two, so items of equal addresses are equal bytes. */
+/* Implements the addresses that saw a marker, in wire format. An item is the field's tag and size,
+ * and the address: tag, size and text of the host, tag and varint of the port. Sizes below 128 take
+ * one byte, others two, so equal addresses have equal bytes. */
 #include "ddata/seen.h"
 
 #include "base/check.h"
@@ -8,10 +9,10 @@
 #define TAG (SEEN_FIELD << 3 | PROTO_BYTES)
 #define HOST_TAG (1 << 3 | PROTO_BYTES)
 #define PORT_TAG (2 << 3 | PROTO_VARINT)
-#define ONE_BYTE 127 /* a size that one byte tells */
+#define ONE_BYTE 127 /* the largest size in one byte */
 #define HEAD_SIZE 3 /* bytes before the address, at most */
-#define HOST_HEAD_SIZE 3 /* likewise before the host's text */
-#define PORT_MAX 3      /* bytes of a port */
+#define HOST_HEAD_SIZE 3 /* bytes before the host's text, at most */
+#define PORT_MAX 3      /* bytes of a port, at most */
 
 _Static_assert(HOST_HEAD_SIZE + HOST_MAX + 1 + PORT_MAX < 128 * 128,
                "two bytes");
@@ -19,7 +20,7 @@ _Static_assert(HOST_HEAD_SIZE + HOST_MAX + 1 + PORT_MAX < 128 * 128,
 struct item {
     struct slice host;
     uint32_t port;
-    size_t size; /* all of it */
+    size_t size; /* of the item */
 };
 
 static size_t take_size(const uint8_t **at)
@@ -45,7 +46,7 @@ static struct item item_at(const struct seen *seen, size_t place)
     struct item item = { .size = (size_t)(end - start) };
     size_t host_size;
 
-    at++; /* the host's tag */
+    at++; /* tag of the host */
     host_size = take_size(&at);
     item.host = slice_of(at, host_size);
     at += host_size + 1;
@@ -54,7 +55,7 @@ static struct item item_at(const struct seen *seen, size_t place)
     return item;
 }
 
-/* As address_compare. */
+/* In the order of address_compare. */
 static int compare(const struct item *item, struct slice host, uint32_t port)
 {
     size_t size = item->host.size < host.size ? item->host.size : host.size;
@@ -100,7 +101,7 @@ bool seen_equal(const struct seen *left, const struct seen *right)
     return slice_equal(buf_slice(&left->bytes), buf_slice(&right->bytes));
 }
 
-/* Where the first one is that is not before it, and whether that is it. */
+/* The first item that is not before it. */
 static size_t find(const struct seen *seen, struct slice host, uint32_t port,
                    bool *is_there)
 {
@@ -131,7 +132,7 @@ bool seen_add(struct seen *seen, const struct address *address)
 {
     struct slice host = slice_text(address->host);
     uint8_t room[HEAD_SIZE + HOST_HEAD_SIZE + HOST_MAX + 1 + PORT_MAX + 8];
-    struct buf item = { room, 0, sizeof room }; /* a varint asks for ten bytes */
+    struct buf item = { room, 0, sizeof room }; /* a varint reserves ten bytes */
     bool is_there;
     size_t place = find(seen, host, address->port, &is_there);
     uint8_t *at;
@@ -167,7 +168,7 @@ bool seen_append(struct seen *seen, struct slice host, uint64_t port)
     return true;
 }
 
-/* The next one of either, or of both. */
+/* The next item of either, or of both. */
 static void merge_next(struct seen *whole, const struct seen *const parts[2],
                        size_t places[2])
 {
@@ -204,6 +205,6 @@ void seen_merge(struct seen *seen, const struct seen *other)
     while (places[0] < seen->bytes.size || places[1] < other->bytes.size)
         merge_next(&whole, parts, places);
     seen_fini(seen);
-    seen_copy(seen, &whole); /* no more memory than it needs: it stays for hours */
+    seen_copy(seen, &whole); /* exact memory: it stays for hours */
     seen_fini(&whole);
 }

@@ -1,14 +1,16 @@
-/* What one step has no room for, and the next ones do: a value to many replicas, and digests of much that changed.
+/* Spreads large work over steps: a value to many replicas, and digests after many changes.
  *
- * A write of a value of 64 KB to a majority of a thousand replicas copies 32 MB; a status of all that is here, and one of
- * all that is elsewhere, packs each value that was changed since the last one, which for sets means deflation. What waits
- * is sent in the order in which it was to be sent. */
+ * A write of 64 KB to a majority of a thousand replicas copies 32 MB. A status, own or received,
+ * packs every value changed since the last one, which includes deflation of sets. Waiting messages
+ * keep their order. */
 #include "base/check.h"
 #include "base/limits.h"
 #include "ddata/replicator_inside.h"
 
-#define DEFLATION 16 /* what deflating a byte costs, in bytes hashed */
-#define DEFLATION_BASE 512 /* bytes that any value costs more: zlib takes and clears 268 KB for it, 4 us, or 70 where that is the system's each time */
+#define DEFLATION 16 /* cost of deflating a byte, in hashed bytes */
+/* more for each value: zlib clears 268 KB for it, which takes 4 us, or 70 with new memory from the
+ * system */
+#define DEFLATION_BASE 512
 
 void replicator_room_fill(struct replicator_room *room)
 {
@@ -24,7 +26,7 @@ static void spend(uint32_t *room, size_t cost)
 
 /* ---- one message to several ---- */
 
-/* From target `first` on; gives the first one there was no room for. */
+/* Returns the first target without room. */
 static uint32_t send_some(struct replicator *replicator,
                           const struct aggregator *aggregator, uint32_t first,
                           uint32_t end, enum message_kind kind,
@@ -46,7 +48,7 @@ static uint32_t send_some(struct replicator *replicator,
     return first;
 }
 
-/* An aggregator that has ended needs nothing more. */
+/* Ended aggregators send nothing more. */
 static void send_on(struct replicator *replicator, struct outbox *outbox)
 {
     uint32_t done = 0;
@@ -138,8 +140,9 @@ static void round_go_on(struct replicator *replicator, struct outbox *outbox)
         gossip_go_on(replicator, outbox);
 }
 
-/* Of those that share a room each has one value of its own at least, and the own status and what comes are first in turns: what
- * changes all the time somewhere keeps nobody else waiting. Pruning comes last, and has one entry at least, too. */
+/* Each replicator that shares a room processes at least one value. The own status and received
+ * gossip alternate as first, so that neither blocks the other. Pruning is last, with at least one
+ * entry. */
 void turns_step(struct replicator *replicator, struct outbox *outbox)
 {
     bool is_round_first = replicator->is_round_first;

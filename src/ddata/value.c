@@ -1,4 +1,4 @@
-/* Values of all kinds: the switches. */
+/* Dispatches on the kinds of values. */
 #include "ddata/inside.h"
 
 #include "base/sorted.h"
@@ -280,7 +280,7 @@ static void replace(struct dd_value *value, struct dd_value *by)
 typedef enum dd_merged merging(struct dd_value *value,
                                const struct dd_value *other);
 
-/* Only maps of anything can fail when something is merged already: they are merged in a copy. */
+/* Only DD_ORMAP and its deltas can fail after a partial merge, so they merge in a copy. */
 static enum dd_merged merge_safely(struct dd_value *value,
                                    const struct dd_value *other,
                                    merging *merge)
@@ -311,7 +311,7 @@ static enum dd_merged merge_safely(struct dd_value *value,
     return merged;
 }
 
-/* Two states that came as the same bytes: most of what is gossiped is known. */
+/* Two states with the same received bytes: most gossip is known already. */
 static bool came_alike(const struct dd_value *left,
                        const struct dd_value *right)
 {
@@ -328,7 +328,7 @@ enum dd_merged dd_merge(struct dd_value *value, const struct dd_value *other)
         return DD_UNCHANGED;
     }
     merged = merge_safely(value, other, value_merge);
-    /* Who is behind takes over the bytes too, so that the digests are the same. */
+    /* Takes over the bytes of a newer state, so that digests are equal. */
     if (merged == DD_CHANGED && other->kept && dd_equal(value, other))
         keep(value, other->kept);
     return merged;

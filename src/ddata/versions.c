@@ -1,4 +1,4 @@
-/* Version vectors as sorted arrays. */
+/* Implements version vectors as sorted arrays. */
 #include "ddata/versions.h"
 
 #include "base/sort.h"
@@ -78,14 +78,13 @@ void versions_increment(struct versions *versions, struct dd_writer *writer)
     versions_set(versions, &writer->node, ++writer->versions);
 }
 
-/* The item at an index; null at the end. */
+/* Null at the end. */
 static const struct version *item_at(const struct versions *versions,
                                      uint32_t index)
 {
     return index < versions->items.count ? &versions->items.items[index] : NULL;
 }
 
-/* Which of two walks in parallel has the smaller node. */
 static int compare_items(const struct version *left,
                          const struct version *right)
 {

@@ -1,6 +1,6 @@
-/* Version vectors: what of each node has been seen (behaviour 13.9). Like the membership's clock, but keyed by
- * incarnations, and with versions that jump: each is drawn from one counter of the process. The replicator's delta
- * versions are one. */
+/* Implements version vectors: how far each incarnation's versions were seen. Versions jump, because
+ * all values of a process draw them from one counter. The replicator's delta versions are such a
+ * vector. */
 #ifndef SHERD_DDATA_VERSIONS_H
 #define SHERD_DDATA_VERSIONS_H
 
@@ -16,7 +16,7 @@ struct version {
     int64_t version; /* above 0 */
 };
 
-/* Sorted by node. Zero is an empty one. */
+/* Sorted by node. Zero is empty. */
 struct versions {
     VEC(struct version) items;
 };
@@ -30,20 +30,22 @@ enum versions_order {
 
 void versions_fini(struct versions *versions);
 void versions_copy(struct versions *versions,
-                   const struct versions *from); /* replaces; the result must be another one */
+                   const struct versions *from); /* replaces; not with itself */
 int64_t versions_get(const struct versions *versions,
-                     const struct node_id *node); /* 0 when absent */
+                     const struct node_id *node); /* 0 if absent */
 void versions_set(struct versions *versions, const struct node_id *node,
                   int64_t version); /* 0 or less removes */
-bool versions_drop(struct versions *versions, const struct node_id *node); /* was it there? */
-void versions_increment(struct versions *versions, struct dd_writer *writer); /* a new version for the writer's node */
+/* True if it was present. */
+bool versions_drop(struct versions *versions, const struct node_id *node);
+/* A new version for the writer's node. */
+void versions_increment(struct versions *versions, struct dd_writer *writer);
 enum versions_order versions_compare(const struct versions *left,
                                      const struct versions *right);
-/* The larger version of each node; true when anything changed. */
+/* Takes the larger version of each node; true if anything changed. */
 bool versions_merge(struct versions *versions, const struct versions *other);
-/* Orders one whose items were pushed from outside; false: a node stands twice. */
+/* Sorts items that were pushed unsorted; false: a node occurs twice. */
 bool versions_sort(struct versions *versions);
-/* The removed node out, a new version for the writer's; true when it was there. */
+/* Replaces the removed node by a new version of the writer's; true if it was present. */
 bool versions_prune(struct versions *versions, const struct node_id *removed,
                     struct dd_writer *into);
 

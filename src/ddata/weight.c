@@ -1,9 +1,10 @@
-/* How heavy a value is to whoever reads it. */
+/* Computes the memory that decoding a value takes. */
 #include "base/limits.h"
 #include "ddata/inside.h"
 
-#define POINTERS (2 * sizeof(void *)) /* of one item in its list, which has room for more */
-#define TEXT 4 /* times its bytes, which are to be unpacked, too: a quarter of DDATA_WEIGHT_MAX of text is all that a value may have */
+#define POINTERS (2 * sizeof(void *)) /* an item's share of its list, with spare room */
+/* factor of its bytes, which are unpacked too: text can take a quarter of DDATA_WEIGHT_MAX */
+#define TEXT 4
 
 static uint64_t weight_of_text(uint64_t size)
 {

@@ -1,10 +1,9 @@
-/* Values as bytes, and back (wire 6.3): manifests, gzip, what all kinds share, and the kinds that need no file of
- * their own. */
+/* Encodes and decodes values, except sets and maps. */
 #include "ddata/wire_parts.h"
 
 #include "base/gzip.h"
 
-/* Manifest, kind, the change of a delta that stands alone (0: none), packed. In the order of the kinds. */
+/* Manifest, kind, the change of a single delta (0: none), compressed. In the order of the kinds. */
 static const struct form {
     const char *manifest;
     enum dd_kind kind;
@@ -120,7 +119,7 @@ bool get_node(struct reading *reading, struct slice bytes, struct node_id *node)
     if (!reading_ends(reading, &cursor) || !has_low)
         return reading_fails(reading);
     if (!has_high && low >> 31)
-        high = UINT32_MAX; /* an old node's uid: a 32-bit number with a sign */
+        high = UINT32_MAX; /* the uid of an old node: a signed 32-bit number */
     node->uid = high << 32 | low;
     return get_address(reading, address, &node->address);
 }
@@ -464,7 +463,7 @@ static const struct form *form_of(const struct dd_value *value)
     return NULL;
 }
 
-/* One that stands alone among the deltas of sets is only its set. */
+/* A single delta of a set is encoded as its set. */
 static void put_alone(struct buf *buf, const struct form *form,
                       const struct dd_value *value)
 {

@@ -1,11 +1,10 @@
-/* Maps and their deltas as bytes. */
+/* Encodes and decodes maps and their deltas. */
 #include "ddata/wire_parts.h"
 
-/* An actor's ref as a key: in the set of keys it is a text, beside its value a foreign thing (wire 4.2). */
+/* An actor reference as a key: text in the set of keys, a foreign object beside its value. */
 #define REF_SERIALIZER 16
 #define REF_MANIFEST "G"
 
-/* A key with its value, as it stands in an entry. */
 struct entry {
     struct dd_element key;
     struct slice value;
@@ -68,7 +67,7 @@ static bool get_entry(struct reading *reading, struct slice bytes,
             continue;
         }
         if (entry->has_key)
-            return reading_fails(reading); /* two keys */
+            return reading_fails(reading); /* a second key */
         entry->has_key = true;
     }
     return reading_ends(reading, &cursor) &&
@@ -100,7 +99,7 @@ static void put_key_behind(struct buf *buf, const struct dd_element *key)
     buf_fini(&ref);
 }
 
-/* Appends an item without looking for its key; the value is given. */
+/* Appends without a search for the key; the value is given. */
 static bool push_item(struct reading *reading, struct elements *items,
                       const struct dd_element *key, struct dd_value *value)
 {
@@ -123,7 +122,7 @@ static void drop_item(struct element *element)
     mem_free(element);
 }
 
-/* May a value stand inside of a map? */
+/* True if a map may contain the value. */
 static bool is_state(const struct dd_value *value)
 {
     return !dd_is_delta(value) && value->kind != DD_DELETED;
@@ -166,7 +165,7 @@ static bool get_map_entry(struct reading *reading, struct slice bytes,
     return push_item(reading, &map->is.map.items, &entry.key, value);
 }
 
-/* Every key must have a value. A value without its key is nothing, unless it is a tombstone. */
+/* Every key must have a value. Drops values without a key unless they are tombstones. */
 static bool match_keys(struct dd_value *value)
 {
     struct ormap *map = &value->is.map;
@@ -197,7 +196,7 @@ bool get_map(struct reading *reading, struct slice bytes,
     struct slice entry;
     bool has_keys = false;
 
-    /* The tag first: what the entries are does not depend on it, but what is kept does. */
+    /* Reads the tag first: it decides which values are kept. */
     while (proto_next(&cursor, &field)) {
         if (field.number == 1 && field.type == PROTO_BYTES) {
             keys = field.bytes;
@@ -269,7 +268,7 @@ static bool get_op_item(struct reading *reading, struct slice bytes,
     return push_item(reading, &op->items, &entry.key, value);
 }
 
-/* May this map's delta carry the value? Deltas only in updates, of the map's own kind of values. */
+/* Deltas only in updates, and only of the map's kind of values. */
 static bool fits(const struct ormap_op *op, const struct dd_value *value)
 {
     enum dd_kind wanted;
@@ -291,7 +290,7 @@ static bool fits(const struct ormap_op *op, const struct dd_value *value)
     return is_it;
 }
 
-/* What the operation says of the keys and of the values must be of the same ones. */
+/* Changes of keys and of values must name the same keys. */
 static bool check_op(struct reading *reading, const struct ormap_op *op)
 {
     uint32_t count = op->items.list.count;
@@ -311,7 +310,7 @@ static bool check_op(struct reading *reading, const struct ormap_op *op)
     return good || reading_fails(reading);
 }
 
-/* What stands in an entry of a delta, but for its items. */
+/* Without its items. */
 static bool get_op_head(struct reading *reading, struct slice bytes,
                         struct ormap_op *op)
 {

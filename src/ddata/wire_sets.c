@@ -1,10 +1,11 @@
-/* Sets as bytes: elements in a list for each kind, and of an OR-set the dots in the order of the elements. */
+/* Encodes and decodes sets: a list of elements for each kind and, for OR-sets, the dots in the
+ * order of the elements. */
 #include "ddata/wire_parts.h"
 
 #include "base/sort.h"
 #include "ddata/orset_parts.h"
 
-/* Fields of the five lists: in a GSet from 1 on, in an ORSet from 3. */
+/* The five lists: field numbers start at 1 in a GSet, at 3 in an ORSet. */
 enum list {
     LIST_TEXTS,
     LIST_INTS,
@@ -98,7 +99,7 @@ static bool get_list_field(struct reading *reading, struct elements *elements,
     return push(reading, elements, item_size, &element);
 }
 
-/* All elements, list after list, as they come. */
+/* In received order. */
 static bool get_lists(struct reading *reading, struct slice bytes,
                       uint32_t first, size_t item_size,
                       struct elements *elements)
@@ -218,7 +219,7 @@ static int compare_nodes(const void *left, const void *right)
                         &((const struct version *)right)->node);
 }
 
-/* A walk over the entries of version vectors in one field of an OR-set. */
+/* Walks over the entries of version vectors in a field of an OR-set. */
 typedef bool visitor(struct reading *reading, void *target, uint32_t index,
                      const struct version *version);
 
@@ -239,7 +240,7 @@ static bool visit_entries(struct reading *reading, struct slice bytes,
     return reading_ends(reading, &cursor);
 }
 
-/* Every vector in the fields of that number; `count` of them. */
+/* *count: the number of vectors. */
 static bool visit_vectors(struct reading *reading, struct slice bytes,
                           uint32_t number, visitor *visit, void *target,
                           uint32_t *count)
@@ -264,16 +265,16 @@ static bool push_seen(struct reading *reading, void *target, uint32_t index,
 {
     struct orset *set = target;
 
-    (void)index; /* the vector is one */
+    (void)index; /* there is one vector */
     if (!reading_spends(reading, sizeof *version))
         return false;
     vec_push(&set->nodes, *version);
     return true;
 }
 
-/* Nodes of dots that were not seen: a remover that never added. */
+/* Nodes that only dots name: removers that never added. */
 struct strangers {
-    const struct orset *set; /* with those that were seen, sorted */
+    const struct orset *set; /* with the seen nodes, sorted */
     VEC(struct version) found;
 };
 
@@ -284,7 +285,7 @@ static bool push_stranger(struct reading *reading, void *target, uint32_t index,
     struct version stranger = { version->node, ORSET_NOT_SEEN };
     uint32_t count = strangers->found.count;
 
-    (void)index; /* whose dot it is does not matter yet */
+    (void)index; /* not needed yet */
     if (orset_find_node(strangers->set, &version->node) != UINT32_MAX ||
         (count && node_equal(&strangers->found.items[count - 1].node,
                              &version->node)))
@@ -295,7 +296,7 @@ static bool push_stranger(struct reading *reading, void *target, uint32_t index,
     return true;
 }
 
-/* Sorts the table; of a node that stands twice only what was seen of it stays. False: it was seen twice. */
+/* A node that was both seen and named by dots stays as seen. False: it was seen twice. */
 static bool sort_nodes(struct orset *set)
 {
     uint32_t kept = 0;
@@ -320,7 +321,6 @@ static bool sort_nodes(struct orset *set)
     return good;
 }
 
-/* The table of nodes: those that were seen, and those that only dots name. */
 static bool get_nodes(struct reading *reading, struct slice bytes,
                       struct orset *set)
 {

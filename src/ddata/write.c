@@ -1,4 +1,5 @@
-/* Writes to several replicas. What is written stands in the own table already; when it fails it is not taken back. */
+/* Writes to several replicas. The local table has the value already, and keeps it after a
+ * failure. */
 #include "base/mark.h"
 #include "ddata/replicator_inside.h"
 
@@ -8,7 +9,7 @@ static enum replicator_answer answer_of(const struct aggregator *aggregator,
     bool lacks_nodes = aggregator_lacks_nodes(aggregator);
     enum own_store own_store = aggregator->own_store;
 
-    /* Stricter than the reference, where others make up for the own store. */
+    /* Stricter than Akka, where other replicas compensate for the local store. */
     if (own_store == OWN_STORE_REFUSED)
         return REPLICATOR_STORE_FAILURE;
     if ((int64_t)aggregator->remaining <= aggregator->done_when &&
@@ -38,7 +39,7 @@ static void look(struct replicator *replicator, struct aggregator *aggregator)
         end(replicator, aggregator, false);
 }
 
-/* The whole as it is by then: it contains what was written. False: it cannot be sent, or nobody used it for so long that it is gone. */
+/* The current value, which contains the write. False: it cannot be sent, or has expired. */
 static bool put_whole(struct replicator *replicator,
                       const struct aggregator *aggregator, struct buf *payload)
 {
@@ -58,7 +59,7 @@ static bool put_whole(struct replicator *replicator,
     return is_sendable(replicator, payload->size);
 }
 
-/* Those that need causal delivery are sent as what they are; others are written, as a value would be. */
+/* Deltas that need causal delivery have their own message; others are written like values. */
 static void put_delta(struct replicator *replicator,
                       const struct aggregator *aggregator,
                       const struct dd_value *delta, int64_t version,
@@ -95,7 +96,7 @@ void write_begin(struct replicator *replicator, struct aggregator *aggregator,
         put_delta(replicator, aggregator, delta, version, &payload);
         is_sent = is_sendable(replicator, payload.size);
     }
-    if (!is_sent) { /* packed, the whole may be smaller than the change */
+    if (!is_sent) { /* the compressed whole may be smaller than the change */
         aggregator->has_delta = false;
         buf_clear(&payload);
         is_sent = put_whole(replicator, aggregator, &payload);
@@ -158,7 +159,8 @@ void write_stored(struct replicator *replicator, struct aggregator *aggregator,
     look(replicator, aggregator);
 }
 
-/* Deltas come in order only while one update is on its way at a time; who did not take it gets the whole. */
+/* Deltas stay in order only with one update at a time; replicas that refused one get the whole
+ * value. */
 void write_secondary(struct replicator *replicator,
                      struct aggregator *aggregator, struct outbox *outbox)
 {

@@ -1,5 +1,5 @@
-/* Whole clusters for a while, with loss, partitions, restarts and members that come: when that ends all replicas
- * become equal, in bounded time. And the reference's scenario, with its values. */
+/* Checks clusters with loss, partitions, restarts and new members: afterwards all replicas become
+ * equal in bounded time. Repeats Akka's chaos scenario with its values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,8 +52,7 @@ static void assert_values(struct cluster *c, uint32_t index, uint64_t a,
                             REPLICATOR_DELETED));
 }
 
-/* DD-212, B18.6 */
-static void the_references_chaos(void **state)
+static void akkas_chaos_scenario_converges(void **state)
 {
     struct cluster *c = cluster_of(41, 5);
     (void)state;
@@ -129,7 +128,7 @@ static void disturb(struct cluster *c)
         c->loss_percent = (uint32_t)rng_below(&c->rng, 40);
         break;
     case 3:
-        cluster_heal(c); /* membership has to agree again first */
+        cluster_heal(c); /* the membership must agree first */
         cluster_restart(c, (uint32_t)rng_below(&c->rng, c->count));
         break;
     case 4:
@@ -164,7 +163,7 @@ static void run_seed(uint64_t seed)
     }
     c->loss_percent = 0;
     cluster_heal(c);
-    /* Rounds of gossip go to one replica at random: a dozen of each is plenty. */
+    /* Each round of gossip goes to one random replica. */
     if (!cluster_converge(c, 60 * SECOND))
         fail_msg("seed %u does not converge", (unsigned)seed);
     cluster_run(c, 5 * SECOND);
@@ -172,7 +171,7 @@ static void run_seed(uint64_t seed)
         struct replicator_view view = replicator_view(c->nodes[n].replicator);
         const struct replicator_counters *counters = counters_at(c, n);
 
-        /* Every write and read has ended, and nothing was broken. */
+        /* Every write and read has ended, and no message was malformed. */
         assert_int_equal(view.aggregators, 0);
         assert_int_equal(counters->malformed, 0);
         assert_int_equal(counters->unmerged, 0);
@@ -184,7 +183,6 @@ static void run_seed(uint64_t seed)
     cluster_free(c);
 }
 
-/* DD-199 and more: after whatever happened all become equal. */
 static void all_replicas_become_equal(void **state)
 {
     (void)state;
@@ -192,8 +190,8 @@ static void all_replicas_become_equal(void **state)
         run_seed(seed);
 }
 
-/* What was written to a majority is read from a majority, whoever is cut off meanwhile. */
-static void a_majority_reads_what_a_majority_wrote(void **state)
+/* Whatever node is cut off. */
+static void a_majority_read_sees_each_majority_write(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -209,7 +207,7 @@ static void a_majority_reads_what_a_majority_wrote(void **state)
             uint64_t amount = 1 + rng_below(&c->rng, 9);
             uint64_t token;
 
-            c->nodes[rng_below(&c->rng, 5)].side = 1; /* not noticed by anybody */
+            c->nodes[rng_below(&c->rng, 5)].side = 1; /* not noticed by any node */
             token = do_count(c, writer, "K", amount, to_majority(500));
             cluster_run(c, 600 * MS);
             if (is_answered(c, writer, token, REPLICATOR_SUCCESS))
@@ -231,9 +229,9 @@ static void a_majority_reads_what_a_majority_wrote(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_references_chaos),
+        cmocka_unit_test(akkas_chaos_scenario_converges),
         cmocka_unit_test(all_replicas_become_equal),
-        cmocka_unit_test(a_majority_reads_what_a_majority_wrote),
+        cmocka_unit_test(a_majority_read_sees_each_majority_write),
     };
 
     return cmocka_run_group_tests_name("ddata_chaos", tests, NULL, NULL);

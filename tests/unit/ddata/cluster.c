@@ -1,4 +1,4 @@
-/* The network and the stores of the tests. */
+/* Implements the network and the stores of the tests. */
 #include "cluster.h"
 
 #include <stdio.h>
@@ -415,7 +415,7 @@ void cluster_run(struct cluster *cluster, uint64_t duration)
             cluster->flying.items[timer.id] = NULL;
             continue;
         }
-        if (step_at > cluster->now) /* else it has more to do at once */
+        if (step_at > cluster->now) /* otherwise more work is due at once */
             cluster->now = step_at;
         tell_wall(cluster, index);
         replicator_step(cluster->nodes[index].replicator, cluster->now,
@@ -499,7 +499,7 @@ uint64_t do_delete(struct cluster *cluster, uint32_t index, const char *key,
     return token;
 }
 
-/* A copy of what is there, or a new one of that kind; null: the command has ended. */
+/* A copy of the present value, or a new one; null: the command has ended. */
 static struct dd_value *begin_update(struct cluster *cluster, uint32_t index,
                                      uint64_t token, const char *key,
                                      enum dd_kind kind, struct outbox *outbox)

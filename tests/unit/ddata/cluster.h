@@ -1,5 +1,6 @@
-/* Several replicators in one memory under virtual time: messages take a random while, may be lost, and come to one
- * side of a partition only. Each has a durable store that answers at once, late, badly or never. */
+/* Runs several replicators in one process under virtual time. Messages take a random time, may be
+ * lost, and do not cross a partition. Each node has a durable store that answers at once, late,
+ * badly or never. */
 #ifndef TESTS_DDATA_CLUSTER_H
 #define TESTS_DDATA_CLUSTER_H
 
@@ -20,7 +21,7 @@ enum store_mood { STORE_GOOD, STORE_BAD, STORE_SILENT };
 struct answered {
     uint64_t token;
     enum replicator_answer answer;
-    struct dd_value *value; /* a copy; null: none */
+    struct dd_value *value; /* a copy; null if none */
     uint64_t at;
 };
 
@@ -52,7 +53,7 @@ struct replica_node {
     VEC(struct answered) answered;
     VEC(struct told) told;
     VEC(struct stored) store; /* outlives the replicator */
-    VEC(uint64_t) modify;     /* tokens of updates that may begin */
+    VEC(uint64_t) modify;     /* updates that may begin */
     enum store_mood mood;
     uint32_t side; /* of a partition */
     int32_t up_number;
@@ -62,21 +63,21 @@ struct replica_node {
 struct cluster {
     struct rng rng;
     uint64_t now;
-    uint64_t token; /* the last one given */
+    uint64_t token; /* last one given */
     struct replica_node nodes[CLUSTER_NODES_MAX];
     uint32_t count;
     struct timers arrivals;
-    VEC(struct flying *) flying; /* by timer id; null = arrived */
+    VEC(struct flying *) flying; /* by timer id; null: arrived */
     uint32_t loss_percent;
     uint64_t sent;
-    uint64_t sent_of[128]; /* by the manifest's letter, lost ones too */
-    struct replicator_settings settings; /* of those added from now on */
+    uint64_t sent_of[128]; /* by the manifest's letter, including lost ones */
+    struct replicator_settings settings; /* of nodes added from now on */
     const char *const *durable_keys;
     uint32_t durable_key_count;
     const struct replicator_expiry *expiries;
     uint32_t expiry_count;
     char dropped; /* messages of this manifest are lost */
-    /* Has what comes to a node from the others, and hands it over; null: cluster_hand_over. */
+    /* Receives what others send to a node, and passes it on; null: cluster_hand_over. */
     void (*deliver)(struct cluster *cluster, uint32_t index,
                     const struct inbound *inbound);
 };
@@ -88,24 +89,26 @@ struct consistency to_all(uint64_t timeout_ms);
 
 struct cluster *cluster_new(uint64_t seed);
 void cluster_free(struct cluster *cluster);
-/* Adds a node that is up, tells all others, and it of them. Returns its index. */
+/* Adds a node that is up; all nodes learn of each other. Returns its index. */
 uint32_t cluster_add(struct cluster *cluster);
 struct cluster *cluster_of(uint64_t seed, uint32_t count);
-/* A node's replicator begins anew, with what it has stored. */
+/* Creates a node's replicator again, with its stored entries. */
 void cluster_restart(struct cluster *cluster, uint32_t index);
 void cluster_peer(struct cluster *cluster, uint32_t index, uint32_t of,
-                  enum peer_status status, bool is_reachable); /* tells one of another */
-void cluster_remove(struct cluster *cluster, uint32_t index); /* from the membership of all others */
-void cluster_split(struct cluster *cluster, uint32_t first_count); /* the first ones from the rest */
+                  enum peer_status status, bool is_reachable); /* reports one node to another */
+/* From the membership of all others. */
+void cluster_remove(struct cluster *cluster, uint32_t index);
+/* The first ones from the rest. */
+void cluster_split(struct cluster *cluster, uint32_t first_count);
 void cluster_heal(struct cluster *cluster);
 void cluster_run(struct cluster *cluster, uint64_t duration);
-/* Runs until every living node has the same under every key; false when that takes longer. */
+/* Runs until all living nodes have the same values; false if that takes longer. */
 bool cluster_converge(struct cluster *cluster, uint64_t limit);
 bool cluster_is_same(struct cluster *cluster);
-/* A message comes to a node's replicator. */
+/* Passes a message to a node's replicator. */
 void cluster_hand_over(struct cluster *cluster, uint32_t index,
                        const struct inbound *inbound);
-/* Hands a message to a node as if that other one had sent it. */
+/* Passes a message as if `from` had sent it. */
 void cluster_inject(struct cluster *cluster, uint32_t from, uint32_t to,
                     const char *recipient, const char *manifest,
                     struct slice payload);
@@ -123,23 +126,22 @@ uint64_t do_add(struct cluster *cluster, uint32_t index, const char *key,
                 const char *element, struct consistency consistency);
 uint64_t do_remove(struct cluster *cluster, uint32_t index, const char *key,
                    const char *element, struct consistency consistency);
-/* Any change, of what is there or of a new value of that kind. */
+/* A change of the present value, or of a new one of that kind. */
 typedef void change_value(struct dd_value *value, struct dd_writer *writer,
                           uint32_t number);
 uint64_t do_change(struct cluster *cluster, uint32_t index, const char *key,
                    enum dd_kind kind, change_value *change, uint32_t number,
                    struct consistency consistency);
-/* How a command ended; null while it has not. */
+/* The result of a command; null before its end. */
 const struct answered *answer_of(const struct cluster *cluster,
                                  uint32_t index, uint64_t token);
 bool is_answered(const struct cluster *cluster, uint32_t index, uint64_t token,
                  enum replicator_answer answer);
 
-/* What a node has. */
 const struct dd_value *value_at(const struct cluster *cluster, uint32_t index,
                                 const char *key);
 uint64_t count_at(const struct cluster *cluster, uint32_t index,
-                  const char *key); /* 0: none */
+                  const char *key); /* 0 if absent */
 bool has_at(const struct cluster *cluster, uint32_t index, const char *key,
             const char *element);
 uint32_t size_at(const struct cluster *cluster, uint32_t index,

@@ -1,4 +1,5 @@
-/* Which deltas go to whom: the reference's cases for its selector, and what it does at its limit. */
+/* Checks the choice of deltas for each replica with the cases of Akka's DeltaPropagationSelector,
+ * and at the limit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +33,7 @@ static struct dd_value *delta_of(uint32_t n, uint64_t amount)
 static struct slice key_a = { (const uint8_t *)"A", 1 };
 static struct slice key_b = { (const uint8_t *)"B", 1 };
 
-/* The next group for a node is these versions of that key. */
+/* The node's next group has these versions of the key. */
 static void assert_next(struct deltas *deltas, uint32_t n, struct slice key,
                         int64_t from, int64_t to)
 {
@@ -67,8 +68,7 @@ static void finish(struct deltas *deltas, struct delta_log *log,
     deltas_fini(deltas);
 }
 
-/* DD-003 */
-static void without_nodes_nothing_is_kept(void **state)
+static void deltas_are_dropped_without_nodes(void **state)
 {
     struct deltas deltas;
     struct delta_log log = { 0 };
@@ -85,7 +85,6 @@ static void without_nodes_nothing_is_kept(void **state)
     finish(&deltas, &log, key_a);
 }
 
-/* DD-004 */
 static void one_node_gets_each_key_once(void **state)
 {
     struct node_id node = node_of(1);
@@ -117,7 +116,6 @@ static void one_node_gets_each_key_once(void **state)
     finish(&deltas, &b, key_b);
 }
 
-/* DD-007 */
 static void each_change_has_its_version(void **state)
 {
     struct deltas deltas;
@@ -135,8 +133,8 @@ static void each_change_has_its_version(void **state)
     finish(&deltas, &log, key_a);
 }
 
-/* B18.2: three nodes, one at a time. */
-static void each_node_gets_what_it_misses(void **state)
+/* Three nodes, one at a time. */
+static void each_node_gets_its_missing_versions(void **state)
 {
     struct node_id nodes[] = { node_of(0), node_of(1), node_of(2) };
     struct deltas deltas;
@@ -151,7 +149,7 @@ static void each_node_gets_what_it_misses(void **state)
     deltas_put(&deltas, &log, key_a, delta_of(2, 1));
     assert_next(&deltas, 2, key_a, 1, 3);
     deltas_clean(&deltas, nodes, 3);
-    assert_int_equal(log.items.count, 2); /* the first is everywhere */
+    assert_int_equal(log.items.count, 2); /* all have the first */
     assert_next(&deltas, 0, key_a, 2, 3);
     assert_next(&deltas, 1, key_a, 3, 3);
     assert_nothing(&deltas, 2);
@@ -160,8 +158,7 @@ static void each_node_gets_what_it_misses(void **state)
     finish(&deltas, &log, key_a);
 }
 
-/* DD-010, B18.2 */
-static void slices_are_as_large_as_the_reference_makes_them(void **state)
+static void slice_sizes_are_akkas(void **state)
 {
     (void)state;
     for (uint32_t count = 0; count <= 200; count++) {
@@ -174,7 +171,7 @@ static void slices_are_as_large_as_the_reference_makes_them(void **state)
     assert_int_equal(deltas_slice_size(45), 10);
 }
 
-static void rounds_go_round(void **state)
+static void rounds_serve_all_nodes_in_turn(void **state)
 {
     uint32_t seen[7] = { 0 };
     struct deltas deltas;
@@ -215,7 +212,7 @@ static void a_change_without_a_delta_leaves_a_gap(void **state)
     finish(&deltas, &log, key_a);
 }
 
-static void a_group_that_becomes_large_is_left_to_gossip(void **state)
+static void a_large_group_is_left_to_gossip(void **state)
 {
     struct dd_writer writer = { node_of(0), 0 };
     struct node_id node = node_of(1);
@@ -231,7 +228,7 @@ static void a_group_that_becomes_large_is_left_to_gossip(void **state)
         struct dd_element element = dd_long(i);
 
         dd_orset_add(set, &writer, &element);
-        /* Removals are a change of their own each; additions would be one. */
+        /* Each removal is a change; additions would join. */
         dd_orset_remove(set, &writer, &element);
         deltas_put(&deltas, &log, key_a, dd_take_delta(set));
     }
@@ -244,7 +241,7 @@ static void a_group_that_becomes_large_is_left_to_gossip(void **state)
     finish(&deltas, &log, key_a);
 }
 
-static void who_comes_after_another_has_been_sent_nothing(void **state)
+static void a_new_node_in_an_old_slot_gets_all_deltas(void **state)
 {
     struct node_id old = node_of(1);
     struct deltas deltas;
@@ -260,7 +257,7 @@ static void who_comes_after_another_has_been_sent_nothing(void **state)
     finish(&deltas, &log, key_a);
 }
 
-static void so_many_deltas_are_kept(void **state)
+static void a_log_has_a_limit_of_deltas(void **state)
 {
     struct node_id node = node_of(1);
     struct deltas deltas;
@@ -279,7 +276,7 @@ static void so_many_deltas_are_kept(void **state)
     assert_int_equal(deltas.lost, REPLICATOR_DELTAS_MAX);
     assert_true(
         deltas_next(&deltas, deltas_slot(&deltas, &node), &at, &group));
-    assert_null(group.value); /* gossip has to carry it */
+    assert_null(group.value); /* left to gossip */
     assert_int_equal(group.to, REPLICATOR_DELTAS_MAX + 1);
     deltas_put(&deltas, &log, key_a, delta_of(0, 1));
     assert_next(&deltas, 1, key_a, REPLICATOR_DELTAS_MAX + 2,
@@ -290,16 +287,16 @@ static void so_many_deltas_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_nodes_nothing_is_kept),
+        cmocka_unit_test(deltas_are_dropped_without_nodes),
         cmocka_unit_test(one_node_gets_each_key_once),
         cmocka_unit_test(each_change_has_its_version),
-        cmocka_unit_test(each_node_gets_what_it_misses),
-        cmocka_unit_test(slices_are_as_large_as_the_reference_makes_them),
-        cmocka_unit_test(rounds_go_round),
+        cmocka_unit_test(each_node_gets_its_missing_versions),
+        cmocka_unit_test(slice_sizes_are_akkas),
+        cmocka_unit_test(rounds_serve_all_nodes_in_turn),
         cmocka_unit_test(a_change_without_a_delta_leaves_a_gap),
-        cmocka_unit_test(a_group_that_becomes_large_is_left_to_gossip),
-        cmocka_unit_test(who_comes_after_another_has_been_sent_nothing),
-        cmocka_unit_test(so_many_deltas_are_kept),
+        cmocka_unit_test(a_large_group_is_left_to_gossip),
+        cmocka_unit_test(a_new_node_in_an_old_slot_gets_all_deltas),
+        cmocka_unit_test(a_log_has_a_limit_of_deltas),
     };
 
     return cmocka_run_group_tests_name("ddata_deltas", tests, NULL, NULL);

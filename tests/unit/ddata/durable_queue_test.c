@@ -1,4 +1,5 @@
-/* What a change of a durable key is answered, here and to a peer, whatever the own store does: done only when that has it. */
+/* Checks the answers to changes of durable keys, to callers and peers: a change succeeds only when
+ * the local store has it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +38,7 @@ static void begin(struct lone *lone, enum change change, struct slice key,
     lone_update(lone, key, value, consistency);
 }
 
-/* Changes a durable key: the ticket of what is to be stored, and nothing is answered. */
+/* Changes a durable key. Returns the ticket of the entry; there is no answer yet. */
 static uint64_t change(struct lone *lone, enum change change,
                        const struct consistency *consistency)
 {
@@ -75,7 +76,7 @@ static void assert_silent(struct lone *lone)
     assert_false(replicator_next_news(lone->replicator, &news));
 }
 
-/* That, once. */
+/* Exactly one answer. */
 static void assert_answer(struct lone *lone, enum replicator_answer answer)
 {
     struct replicator_news news;
@@ -88,7 +89,7 @@ static void assert_answer(struct lone *lone, enum replicator_answer answer)
     assert_silent(lone);
 }
 
-static void the_own_store_is_waited_for(void **state)
+static void a_write_waits_for_the_local_store(void **state)
 {
     struct consistency all = to_all(TIMEOUT_MS);
     (void)state;
@@ -101,7 +102,7 @@ static void the_own_store_is_waited_for(void **state)
         assert_silent(lone);
         store_says(lone, ticket, true);
         assert_answer(lone, REPLICATOR_SUCCESS);
-        store_says(lone, ticket, true); /* again: nothing */
+        store_says(lone, ticket, true); /* again: no effect */
         time_is_over(lone);
         assert_silent(lone);
         lone_free(lone);
@@ -112,8 +113,8 @@ static const enum replicator_answer late[CHANGES] = {
     REPLICATOR_UPDATE_TIMEOUT, REPLICATOR_DELETE_FAILURE
 };
 
-/* Though all others have it. */
-static void time_that_ends_before_it_is_stored_is_no_success(void **state)
+/* All others have it. */
+static void a_write_times_out_before_the_local_store_answers(void **state)
 {
     struct consistency all = to_all(TIMEOUT_MS);
     (void)state;
@@ -131,8 +132,8 @@ static void time_that_ends_before_it_is_stored_is_no_success(void **state)
     }
 }
 
-/* The others leave; of this level the write still is one of several. */
-static void nor_where_no_others_are_needed(void **state)
+/* The others leave, but at this level the write still is one of several. */
+static void a_write_that_needs_no_others_waits_for_the_local_store(void **state)
 {
     struct consistency plus = { CONSISTENCY_MAJORITY_PLUS, 1, 0, TIMEOUT_MS };
     (void)state;
@@ -156,11 +157,11 @@ static void nor_where_no_others_are_needed(void **state)
     }
 }
 
-/* No other makes up for it, and no silence hides it. */
-static void what_the_own_store_refuses_is_not_stored(void **state)
+/* Neither other replicas nor their silence change that. */
+static void a_refusal_of_the_local_store_fails_the_write(void **state)
 {
     static const enum message_kind said[] = {
-        MESSAGE_WRITE_ACK, MESSAGE_WRITE_NACK, MESSAGE_UNKNOWN /* nothing */
+        MESSAGE_WRITE_ACK, MESSAGE_WRITE_NACK, MESSAGE_UNKNOWN /* no answer */
     };
     struct consistency all = to_all(TIMEOUT_MS);
     (void)state;
@@ -186,7 +187,7 @@ static void what_the_own_store_refuses_is_not_stored(void **state)
     }
 }
 
-static void a_local_change_is_answered_by_the_store(void **state)
+static void a_local_change_is_answered_after_the_store(void **state)
 {
     struct consistency one = to_count(1, TIMEOUT_MS);
     const struct consistency *levels[] = { &local, &one };
@@ -198,7 +199,7 @@ static void a_local_change_is_answered_by_the_store(void **state)
             uint64_t ticket = change(lone, (enum change)kind, levels[i / 2]);
             bool is_good = i % 2;
 
-            time_is_over(lone); /* it has none */
+            time_is_over(lone); /* without effect */
             assert_silent(lone);
             store_says(lone, ticket, is_good);
             assert_answer(lone, is_good ? REPLICATOR_SUCCESS
@@ -208,7 +209,6 @@ static void a_local_change_is_answered_by_the_store(void **state)
     }
 }
 
-/* Its own store has no part in it. */
 static void a_key_that_is_not_durable_needs_no_store(void **state)
 {
     struct consistency all = to_all(TIMEOUT_MS);
@@ -230,7 +230,7 @@ static void a_key_that_is_not_durable_needs_no_store(void **state)
     }
 }
 
-/* A peer's delta of a durable set, its first; has_reply: as part of a write. */
+/* The first delta of a peer's durable set; has_reply: part of a write. */
 static void receive_delta(struct lone *lone, bool has_reply)
 {
     struct dd_writer writer = { lone->peer, 0 };
@@ -256,7 +256,7 @@ static void receive_delta(struct lone *lone, bool has_reply)
     dd_free(set);
 }
 
-/* The ticket of what is to be stored next, 0: nobody waits for it. */
+/* The ticket of the next entry to store; 0: no caller waits. */
 static uint64_t next_store(struct lone *lone)
 {
     struct replicator_news news;
@@ -266,8 +266,8 @@ static uint64_t next_store(struct lone *lone)
     return news.ticket;
 }
 
-/* A delta of a round came before the write that has the same one, and is not stored yet. */
-static void a_delta_that_is_known_is_acknowledged_when_it_is_stored(void **state)
+/* A round's delta came before the write with the same one, and is not stored yet. */
+static void a_repeated_delta_is_acknowledged_when_stored(void **state)
 {
     (void)state;
 
@@ -285,15 +285,14 @@ static void a_delta_that_is_known_is_acknowledged_when_it_is_stored(void **state
         store_says(lone, ticket, is_good);
         assert_int_equal(lone_next_kind(lone), is_good ? MESSAGE_WRITE_ACK
                                                        : MESSAGE_WRITE_NACK);
-        receive_delta(lone, false); /* nobody waits: it need not be stored again */
+        receive_delta(lone, false); /* no caller waits: not stored again */
         assert_silent(lone);
         assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
         lone_free(lone);
     }
 }
 
-/* A command that had to wait until the durable keys were there is as strict as it was asked for. */
-static void what_waited_asks_as_many_as_it_was_to(void **state)
+static void a_command_after_loading_keeps_its_consistency(void **state)
 {
     const struct consistency both = { .level = CONSISTENCY_ALL,
                                       .timeout_ms = TIMEOUT_MS };
@@ -323,14 +322,14 @@ static void what_waited_asks_as_many_as_it_was_to(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_own_store_is_waited_for),
-        cmocka_unit_test(time_that_ends_before_it_is_stored_is_no_success),
-        cmocka_unit_test(nor_where_no_others_are_needed),
-        cmocka_unit_test(what_the_own_store_refuses_is_not_stored),
-        cmocka_unit_test(a_local_change_is_answered_by_the_store),
+        cmocka_unit_test(a_write_waits_for_the_local_store),
+        cmocka_unit_test(a_write_times_out_before_the_local_store_answers),
+        cmocka_unit_test(a_write_that_needs_no_others_waits_for_the_local_store),
+        cmocka_unit_test(a_refusal_of_the_local_store_fails_the_write),
+        cmocka_unit_test(a_local_change_is_answered_after_the_store),
         cmocka_unit_test(a_key_that_is_not_durable_needs_no_store),
-        cmocka_unit_test(a_delta_that_is_known_is_acknowledged_when_it_is_stored),
-        cmocka_unit_test(what_waited_asks_as_many_as_it_was_to),
+        cmocka_unit_test(a_repeated_delta_is_acknowledged_when_stored),
+        cmocka_unit_test(a_command_after_loading_keeps_its_consistency),
     };
 
     return cmocka_run_group_tests_name("ddata_store", tests, NULL, NULL);

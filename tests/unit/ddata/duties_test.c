@@ -1,5 +1,5 @@
-/* Single duties of a replicator, one message or tick at a time: whom writes and reads wait for, which deltas are
- * taken, what a status is answered with, when a mark is performed, what is stored. */
+/* Checks single duties of a replicator, one message or tick at a time: targets of writes and reads,
+ * accepted deltas, answers to statuses, pruning markers, stored entries. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 static const struct replicator_settings quiet = { .gossip_off = true };
 
-/* An envelope's bytes, the envelope's parts are spent. */
+/* The envelope's bytes; its parts are spent. */
 static struct buf bytes_of(struct envelope *envelope)
 {
     struct buf bytes = { 0 };
@@ -51,7 +51,7 @@ static void receive_entry(struct lone *lone, enum message_kind kind,
     buf_fini(&bytes);
 }
 
-/* Counts what leaves, by kind. */
+/* Sent messages of that kind. */
 static uint32_t sent(struct lone *lone, enum message_kind kind)
 {
     uint32_t count = 0;
@@ -87,7 +87,7 @@ static void only_members_that_were_up_are_asked(void **state)
                    &lone->outbox);
     assert_int_equal(sent(lone, MESSAGE_READ), 1);
     assert_int_equal(replicator_count(lone->replicator), 2);
-    /* One that was heard of only when it left. */
+    /* This node became known when it left. */
     lone_tell(lone, &leaving, PEER_LEAVING, true);
     replicator_get(lone->replicator, 0, 2, slice_text("A"), &all,
                    &lone->outbox);
@@ -106,7 +106,7 @@ static void a_majority_has_a_minimum(void **state)
     cluster_free(c);
 }
 
-/* Who has not acknowledged a delta gets the whole, without having refused it. */
+/* A replica that did not acknowledge a delta gets the whole value without refusing it. */
 static void lost_deltas_are_sent_whole(void **state)
 {
     struct cluster *c = cluster_of(52, 3);
@@ -123,8 +123,7 @@ static void lost_deltas_are_sent_whole(void **state)
     cluster_free(c);
 }
 
-/* Deltas that need their order go to the same replicas each time. */
-static void deltas_in_order_go_to_the_same(void **state)
+static void ordered_deltas_go_to_the_same_replicas(void **state)
 {
     struct cluster *c = cluster_of(53, 7);
     (void)state;
@@ -152,7 +151,7 @@ static struct dd_value *foreign_of(const char *text)
     return value;
 }
 
-/* Of two values of an unknown type nobody here knows which is the newer one. */
+/* The replicator cannot tell which is newer. */
 static void a_read_of_different_foreign_values_fails(void **state)
 {
     struct lone *lone = lone_new(&quiet);
@@ -190,8 +189,8 @@ static struct envelope marked(struct lone *lone, const struct node_id *owner,
 
 static const struct node_id ghost = { { "ghost", 9 }, 9 };
 
-/* Whoever marked it learns that it was seen, also of a key that was not known. */
-static void marks_are_sent_back(void **state)
+/* The marker's owner learns who saw it, even for an unknown key. */
+static void pruning_markers_are_sent_back(void **state)
 {
     struct lone *lone = lone_new(&quiet);
     struct envelope envelope = marked(lone, &lone->peer, &ghost, false);
@@ -208,14 +207,14 @@ static void marks_are_sent_back(void **state)
                                 &lone->identity.node.address));
     message_fini(&gossip);
     envelope_fini(&again);
-    /* Without marks there is nothing in it that they do not have. */
+    /* Without markers the peer has everything. */
     envelope.value = counter_of(&lone->peer, 1);
     receive_entry(lone, MESSAGE_GOSSIP, "B", &envelope, 0, 0);
     assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
     lone_free(lone);
 }
 
-static void a_chunk_is_answered_for_itself(void **state)
+static void a_chunk_is_answered_with_its_own_keys(void **state)
 {
     struct lone *lone = lone_new(&quiet);
     struct message status = { .kind = MESSAGE_STATUS, .chunks = 3, .chunk = 1 };
@@ -253,7 +252,7 @@ static struct dd_value *set_delta(struct lone *lone, struct dd_writer *writer,
     return delta;
 }
 
-static void deltas_are_taken_in_order(void **state)
+static void deltas_are_applied_in_order(void **state)
 {
     struct lone *lone = lone_new(&quiet);
     struct dd_writer writer = { lone->peer, 0 };
@@ -276,7 +275,7 @@ static void deltas_are_taken_in_order(void **state)
     assert_int_equal(lone_next_kind(lone), MESSAGE_WRITE_ACK);
     assert_int_equal(
         dd_set_count(replicator_look(lone->replicator, slice_text("S"))), 2);
-    /* Of a counter the order does not matter. */
+    /* The order of a counter's deltas does not matter. */
     envelope.value = counter_of(&lone->peer, 5);
     receive_entry(lone, MESSAGE_DELTAS, "C", &envelope, 9, 9);
     assert_int_equal(lone_next_kind(lone), MESSAGE_WRITE_ACK);
@@ -292,8 +291,8 @@ static struct envelope pruned(const struct node_id *removed,
     return envelope;
 }
 
-/* Its mark would clean away what was of the removed one, and what was taken over for it is not in the delta. */
-static void deltas_wait_for_what_was_pruned_elsewhere(void **state)
+/* The marker would delete the removed node's part, and the delta lacks what was taken over. */
+static void deltas_wait_for_pruning_done_elsewhere(void **state)
 {
     struct lone *lone = lone_new(&quiet);
     struct dd_writer writer = { lone->peer, 0 };
@@ -312,8 +311,8 @@ static void deltas_wait_for_what_was_pruned_elsewhere(void **state)
     lone_free(lone);
 }
 
-/* So a delta of a counter, which nobody can tell from a whole one, says only of whom its writer took over. */
-static void a_counters_delta_has_only_own_marks(void **state)
+/* A counter's delta looks like a whole value, so it has only markers of pruning by its writer. */
+static void a_counter_delta_carries_only_own_markers(void **state)
 {
     struct lone *lone = lone_new(&quiet);
     struct envelope envelope = pruned(&ghost, counter_of(&lone->peer, 5));
@@ -352,8 +351,9 @@ static uint32_t marks_of(struct lone *lone, const char *key)
     return count;
 }
 
-/* Who has seen a mark has what its sender had of the removed one: a delta does not bring that. */
-static void deltas_do_not_say_who_has_seen_a_mark(void **state)
+/* An address that saw a marker has its sender's data of the removed node, which a delta does not
+ * bring. */
+static void deltas_omit_the_addresses_that_saw_a_marker(void **state)
 {
     struct lone *lone = lone_new(&quiet);
     struct dd_writer writer = { lone->peer, 0 };
@@ -385,8 +385,8 @@ static void deltas_do_not_say_who_has_seen_a_mark(void **state)
     lone_free(lone);
 }
 
-/* A member that somebody prunes already, though this node has not heard that it was removed. */
-static void deltas_of_who_is_being_pruned_are_dropped(void **state)
+/* This node has not heard of the removal yet. */
+static void deltas_of_a_member_being_pruned_are_dropped(void **state)
 {
     struct lone *lone = lone_new(&quiet);
     struct envelope envelope =
@@ -402,7 +402,7 @@ static void deltas_of_who_is_being_pruned_are_dropped(void **state)
     lone_free(lone);
 }
 
-static void many_deltas_travel_in_several_messages(void **state)
+static void many_deltas_are_sent_in_several_messages(void **state)
 {
     struct replicator_settings settings = { .gossip_off = true,
                                             .frame_size = 16 * 1024 };
@@ -439,7 +439,7 @@ static void many_deltas_travel_in_several_messages(void **state)
     lone_free(lone);
 }
 
-static void the_unreachable_are_sent_no_deltas(void **state)
+static void unreachable_replicas_are_sent_no_deltas(void **state)
 {
     struct lone *lone = lone_new(&quiet);
     (void)state;
@@ -462,8 +462,8 @@ static const struct replicator_settings pruning = {
     .durable_pruning_marker_ms = 50000
 };
 
-/* It is performed when all have seen it, and nobody is unreachable. */
-static void a_mark_is_performed_when_all_have_seen_it(void **state)
+/* All have seen it, and all are reachable. */
+static void a_marker_is_performed_when_all_have_seen_it(void **state)
 {
     struct lone *lone = lone_new(&pruning);
     struct envelope envelope =
@@ -497,8 +497,8 @@ static void step_seconds(struct lone *lone, uint64_t from, uint64_t to)
         replicator_step(lone->replicator, second * SECOND, &lone->outbox);
 }
 
-/* What a member writes may come before the news of it. */
-static void who_is_found_before_its_news_is_not_pruned(void **state)
+/* A member's data may come before its news. */
+static void a_member_found_in_data_before_its_news_is_not_pruned(void **state)
 {
     struct envelope envelope = { .value = counter_of(&ghost, 3) };
     struct lone *lone = lone_new(&quick_pruning);
@@ -521,8 +521,8 @@ static void who_is_found_before_its_news_is_not_pruned(void **state)
     lone_free(lone);
 }
 
-/* The mark was made before the news; it counts from the removal on. */
-static void a_mark_waits_while_its_member_is_there(void **state)
+/* The marker is older than the news; the time counts from the removal. */
+static void a_marker_waits_while_its_node_is_a_member(void **state)
 {
     struct lone *lone = lone_new(&quick_pruning);
     struct envelope envelope =
@@ -542,8 +542,8 @@ static void a_mark_waits_while_its_member_is_there(void **state)
     lone_free(lone);
 }
 
-/* Who began is gone, and nobody's mark would take the place of its own: the leader performs that. */
-static void the_leader_performs_marks_of_the_gone(void **state)
+/* Another marker would not win over the removed owner's, so the leader performs it. */
+static void the_leader_performs_markers_of_removed_owners(void **state)
 {
     const struct node_id owners[] = { { { "a", 2551 }, 4 },
                                       { { "me", 2551 }, 4 },
@@ -563,14 +563,14 @@ static void the_leader_performs_marks_of_the_gone(void **state)
     }
 }
 
-static void marks_of_other_members_are_left_to_them(void **state)
+static void markers_of_other_members_are_left_to_them(void **state)
 {
     const struct node_id owner = { { "a", 2551 }, 4 };
     struct lone *lone = lone_new(&quick_pruning);
     struct envelope envelope;
     (void)state;
 
-    lone_tell(lone, &owner, PEER_EXITING, true); /* it does not lead */
+    lone_tell(lone, &owner, PEER_EXITING, true); /* does not lead */
     assert_true(replicas_leads(&lone->replicator->replicas));
     envelope = marked(lone, &owner, &ghost, true);
     receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
@@ -584,7 +584,7 @@ static void marks_of_other_members_are_left_to_them(void **state)
     lone_free(lone);
 }
 
-static void an_obsolete_mark_goes_and_so_does_the_memory_of_it(void **state)
+static void an_obsolete_marker_and_its_member_are_forgotten(void **state)
 {
     struct lone *lone = lone_new(&pruning);
     struct envelope envelope = marked(lone, &lone->identity.node, &ghost, true);
@@ -605,7 +605,7 @@ static void an_obsolete_mark_goes_and_so_does_the_memory_of_it(void **state)
     lone_free(lone);
 }
 
-static void what_is_pruned_of_a_durable_key_is_stored(void **state)
+static void pruning_of_a_durable_key_is_stored(void **state)
 {
     struct lone *lone = lone_with(&pruning, true);
     struct envelope envelope = marked(lone, &lone->identity.node, &ghost, true);
@@ -618,7 +618,7 @@ static void what_is_pruned_of_a_durable_key_is_stored(void **state)
     assert_true(replicator_next_news(lone->replicator, &news));
     assert_int_equal(news.kind, REPLICATOR_NEWS_STORE);
     assert_true(envelope_decode(news.bytes, &again));
-    assert_int_equal(again.pruning.marks.count, 0); /* not performed yet */
+    assert_int_equal(again.pruning.marks.count, 0); /* not performed */
     envelope_fini(&again);
     assert_false(replicator_next_news(lone->replicator, &news));
     replicator_step(lone->replicator, 1 * SECOND, &lone->outbox);
@@ -632,8 +632,8 @@ static void what_is_pruned_of_a_durable_key_is_stored(void **state)
     lone_free(lone);
 }
 
-/* What is loaded in another form than it would be stored in is stored again. */
-static void what_loading_changes_is_stored_again(void **state)
+/* Its stored form would differ. */
+static void an_entry_changed_by_loading_is_stored_again(void **state)
 {
     struct lone *lone = lone_with(&quiet, true);
     struct envelope envelope = { .value = counter_of(&lone->peer, 3) };
@@ -657,7 +657,7 @@ static void what_loading_changes_is_stored_again(void **state)
     lone_free(lone);
 }
 
-static void messages_are_dropped_while_it_loads(void **state)
+static void messages_are_dropped_during_loading(void **state)
 {
     struct lone *lone = lone_with(&quiet, true);
     struct envelope envelope = { .value = counter_of(&lone->peer, 3) };
@@ -670,8 +670,8 @@ static void messages_are_dropped_while_it_loads(void **state)
     lone_free(lone);
 }
 
-/* The versions of who is pruned go from both sides of a merge. */
-static void versions_of_the_pruned_are_dropped(void **state)
+/* From both sides of a merge. */
+static void versions_of_pruned_members_are_dropped(void **state)
 {
     struct lone *lone = lone_new(&quiet);
     struct envelope envelope = { .value = counter_of(&ghost, 3) };
@@ -692,8 +692,7 @@ static void versions_of_the_pruned_are_dropped(void **state)
     lone_free(lone);
 }
 
-/* After its end a replicator hears nothing and says nothing, but answers commands. */
-static void what_has_ended_is_silent(void **state)
+static void an_ended_replicator_only_answers_commands(void **state)
 {
     struct lone *lone = lone_new(&quiet);
     struct envelope envelope = { .value = counter_of(&lone->peer, 3) };
@@ -716,8 +715,7 @@ static void what_has_ended_is_silent(void **state)
     lone_free(lone);
 }
 
-/* The key of news may be given back at once. */
-static void the_key_of_news_can_be_used(void **state)
+static void the_key_of_news_can_be_passed_back(void **state)
 {
     struct lone *lone = lone_new(&quiet);
     struct replicator_news news;
@@ -746,29 +744,29 @@ int main(void)
         cmocka_unit_test(only_members_that_were_up_are_asked),
         cmocka_unit_test(a_majority_has_a_minimum),
         cmocka_unit_test(lost_deltas_are_sent_whole),
-        cmocka_unit_test(deltas_in_order_go_to_the_same),
+        cmocka_unit_test(ordered_deltas_go_to_the_same_replicas),
         cmocka_unit_test(a_read_of_different_foreign_values_fails),
-        cmocka_unit_test(marks_are_sent_back),
-        cmocka_unit_test(a_chunk_is_answered_for_itself),
-        cmocka_unit_test(deltas_are_taken_in_order),
-        cmocka_unit_test(deltas_wait_for_what_was_pruned_elsewhere),
-        cmocka_unit_test(a_counters_delta_has_only_own_marks),
-        cmocka_unit_test(deltas_do_not_say_who_has_seen_a_mark),
-        cmocka_unit_test(deltas_of_who_is_being_pruned_are_dropped),
-        cmocka_unit_test(many_deltas_travel_in_several_messages),
-        cmocka_unit_test(the_unreachable_are_sent_no_deltas),
-        cmocka_unit_test(a_mark_is_performed_when_all_have_seen_it),
-        cmocka_unit_test(an_obsolete_mark_goes_and_so_does_the_memory_of_it),
-        cmocka_unit_test(who_is_found_before_its_news_is_not_pruned),
-        cmocka_unit_test(a_mark_waits_while_its_member_is_there),
-        cmocka_unit_test(the_leader_performs_marks_of_the_gone),
-        cmocka_unit_test(marks_of_other_members_are_left_to_them),
-        cmocka_unit_test(what_is_pruned_of_a_durable_key_is_stored),
-        cmocka_unit_test(what_loading_changes_is_stored_again),
-        cmocka_unit_test(messages_are_dropped_while_it_loads),
-        cmocka_unit_test(versions_of_the_pruned_are_dropped),
-        cmocka_unit_test(what_has_ended_is_silent),
-        cmocka_unit_test(the_key_of_news_can_be_used),
+        cmocka_unit_test(pruning_markers_are_sent_back),
+        cmocka_unit_test(a_chunk_is_answered_with_its_own_keys),
+        cmocka_unit_test(deltas_are_applied_in_order),
+        cmocka_unit_test(deltas_wait_for_pruning_done_elsewhere),
+        cmocka_unit_test(a_counter_delta_carries_only_own_markers),
+        cmocka_unit_test(deltas_omit_the_addresses_that_saw_a_marker),
+        cmocka_unit_test(deltas_of_a_member_being_pruned_are_dropped),
+        cmocka_unit_test(many_deltas_are_sent_in_several_messages),
+        cmocka_unit_test(unreachable_replicas_are_sent_no_deltas),
+        cmocka_unit_test(a_marker_is_performed_when_all_have_seen_it),
+        cmocka_unit_test(an_obsolete_marker_and_its_member_are_forgotten),
+        cmocka_unit_test(a_member_found_in_data_before_its_news_is_not_pruned),
+        cmocka_unit_test(a_marker_waits_while_its_node_is_a_member),
+        cmocka_unit_test(the_leader_performs_markers_of_removed_owners),
+        cmocka_unit_test(markers_of_other_members_are_left_to_them),
+        cmocka_unit_test(pruning_of_a_durable_key_is_stored),
+        cmocka_unit_test(an_entry_changed_by_loading_is_stored_again),
+        cmocka_unit_test(messages_are_dropped_during_loading),
+        cmocka_unit_test(versions_of_pruned_members_are_dropped),
+        cmocka_unit_test(an_ended_replicator_only_answers_commands),
+        cmocka_unit_test(the_key_of_news_can_be_passed_back),
     };
 
     return cmocka_run_group_tests_name("ddata_duties", tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Keys that nobody uses: forgotten everywhere, on disks too, and not brought back by who still has them. */
+/* Checks keys that no node uses: they expire everywhere, on disks too, and nodes that still have
+ * them do not bring them back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 
 static const struct replicator_expiry expiries[] = {
     { "s*", AFTER },
-    { "session-*", 10 * AFTER }, /* the longest that fits counts */
+    { "session-*", 10 * AFTER }, /* the longest match applies */
     { "session*", AFTER },
     { "short", AFTER },
     { "x*", AFTER },
@@ -37,7 +38,7 @@ static struct cluster *cluster_with(uint64_t seed, uint32_t count)
     return c;
 }
 
-/* And the steps that are due at once then; how many. */
+/* Also runs the steps that are due at once; returns their number. */
 static uint32_t step(struct lone *lone, uint64_t now)
 {
     uint32_t steps = 0;
@@ -59,7 +60,7 @@ static uint32_t told_count(const struct cluster *c, uint32_t index,
     return count;
 }
 
-static void who_is_unused_is_forgotten(void **state)
+static void an_unused_key_expires(void **state)
 {
     struct cluster *c = cluster_with(1, 3);
     (void)state;
@@ -86,7 +87,7 @@ static void who_is_unused_is_forgotten(void **state)
     cluster_run(c, 100 * SECOND);
     assert_null(value_at(c, 1, "session-1"));
     assert_int_equal(count_at(c, 1, "always"), 3);
-    /* It may begin anew. */
+    /* The key may start again. */
     (void)do_count(c, 1, "short", 5, local);
     cluster_run(c, 5 * SECOND);
     for (uint32_t i = 0; i < 3; i++)
@@ -94,8 +95,8 @@ static void who_is_unused_is_forgotten(void **state)
     cluster_free(c);
 }
 
-/* Read here, changed there: all of it is use, wherever it is. */
-static void a_use_anywhere_keeps_it(void **state)
+/* Reads here and changes there are uses everywhere. */
+static void a_use_on_any_node_keeps_the_key(void **state)
 {
     struct cluster *c = cluster_with(2, 3);
     (void)state;
@@ -118,7 +119,7 @@ static void a_use_anywhere_keeps_it(void **state)
     cluster_free(c);
 }
 
-static void tombstones_go_too(void **state)
+static void deleted_keys_expire(void **state)
 {
     struct cluster *c = cluster_with(3, 2);
     (void)state;
@@ -138,8 +139,8 @@ static void tombstones_go_too(void **state)
     cluster_free(c);
 }
 
-/* The disks of both have no more of it after a restart. */
-static void durable_ones_leave_the_disk(void **state)
+/* After a restart neither disk has the keys. */
+static void durable_keys_expire_from_the_disk(void **state)
 {
     struct cluster *c = cluster_with(4, 2);
     (void)state;
@@ -157,8 +158,8 @@ static void durable_ones_leave_the_disk(void **state)
     cluster_free(c);
 }
 
-/* All of them end at once: who reads a key from its disk knows of no use of it but this. */
-static void so_do_those_that_were_read_from_it(void **state)
+/* Loading is the last use that the node knows. */
+static void loaded_keys_expire_from_the_disk(void **state)
 {
     struct cluster *c = cluster_with(12, 3);
     (void)state;
@@ -179,8 +180,9 @@ static void so_do_those_that_were_read_from_it(void **state)
     cluster_free(c);
 }
 
-/* A write that comes is a use: its writer may be gone before it tells of its own. By itself or as a delta, of a key that is known or not. */
-static void so_do_those_whose_writer_is_gone(void **state)
+/* A received write is a use, since its writer may be removed before it reports its own: direct or
+ * as a delta, for known and unknown keys. */
+static void keys_of_a_removed_writer_expire(void **state)
 {
     struct cluster *c = cluster_with(13, 3);
     (void)state;
@@ -198,8 +200,8 @@ static void so_do_those_whose_writer_is_gone(void **state)
     cluster_free(c);
 }
 
-/* Whoever acknowledged it has it for as long. */
-static void what_is_acknowledged_is_used(void **state)
+/* A node that acknowledged it keeps it as long. */
+static void an_acknowledged_write_is_a_use(void **state)
 {
     struct cluster *c = cluster_with(14, 3);
     (void)state;
@@ -207,7 +209,7 @@ static void what_is_acknowledged_is_used(void **state)
     (void)do_count(c, 0, "short", 0, local);
     (void)do_add(c, 0, "x", "a", local);
     cluster_run(c, 6 * SECOND);
-    c->dropped = 'M'; /* statuses: nobody hears of uses any more */
+    c->dropped = 'M'; /* statuses: no node hears of uses */
     for (int i = 0; i < 4; i++) {
         (void)do_count(c, 0, "short", 1, to_all(1000));
         (void)do_add(c, 0, "x", i % 2 ? "a" : "b", to_all(1000));
@@ -220,8 +222,8 @@ static void what_is_acknowledged_is_used(void **state)
     cluster_free(c);
 }
 
-/* One who is shown what a subscriber before him was told: no use, as no subscription is one. */
-static void to_be_shown_it_is_no_use(void **state)
+/* Nor is a subscription. */
+static void showing_a_value_to_a_subscriber_is_no_use(void **state)
 {
     struct cluster *c = cluster_with(15, 2);
     uint32_t shown = 0;
@@ -258,8 +260,8 @@ static void gossip(struct lone *lone, const char *key, int64_t used_ms)
     dd_free(value);
 }
 
-/* Who is behind sends what is over: it is not taken. A clock that is ahead does not keep it for ever. */
-static void what_is_over_is_not_taken(void **state)
+/* A node with a slow clock sends an expired value. A fast clock does not keep a value for ever. */
+static void an_expired_value_is_not_accepted(void **state)
 {
     struct lone *lone =
         lone_expiring(expiries, sizeof expiries / sizeof expiries[0]);
@@ -275,7 +277,7 @@ static void what_is_over_is_not_taken(void **state)
                                           .entries = &digest,
                                           .count = 1,
                                           .chunks = 1 });
-    assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN); /* it is not asked for */
+    assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN); /* not asked for */
     assert_int_equal(lone_counters(lone)->stale, 2);
     gossip(lone, "xc", INT64_MAX);
     gossip(lone, "xd", -5);
@@ -284,14 +286,13 @@ static void what_is_over_is_not_taken(void **state)
     replicator_wall(lone->replicator, CLUSTER_WALL_MS + AFTER + 1);
     (void)step(lone, 60 * SECOND);
     assert_null(replicator_look(lone->replicator, slice_text("xc")));
-    /* Of these no use is known. */
+    /* These have no known use. */
     assert_non_null(replicator_look(lone->replicator, slice_text("xd")));
     assert_non_null(replicator_look(lone->replicator, slice_text("xe")));
     lone_free(lone);
 }
 
-/* Longer than its key lasts. */
-static void a_write_outlives_its_key(void **state)
+static void a_write_ends_after_its_key_expired(void **state)
 {
     struct cluster *c = cluster_with(5, 3);
     uint64_t put, got;
@@ -307,8 +308,8 @@ static void a_write_outlives_its_key(void **state)
     cluster_free(c);
 }
 
-/* The other one knows versions of the key's former life here: what it acknowledges it has. */
-static void a_write_after_it_is_not_taken_for_a_repeat(void **state)
+/* The other node knows versions from before the expiry, and has what it acknowledges. */
+static void a_delta_after_expiry_is_no_repeat(void **state)
 {
     struct cluster *c = cluster_with(6, 2);
     uint64_t token;
@@ -359,8 +360,8 @@ static void add_to_all(struct cluster *c, uint32_t index, const char *key,
     assert_true(is_answered(c, index, token, REPLICATOR_SUCCESS));
 }
 
-/* Deltas of other keys are in their order from the first one on, whatever was forgotten. */
-static void other_keys_have_versions_of_their_own(void **state)
+/* Their order starts at the first delta. */
+static void other_keys_keep_their_delta_versions(void **state)
 {
     struct cluster *c = cluster_with(16, 3);
     (void)state;
@@ -383,8 +384,8 @@ static void other_keys_have_versions_of_their_own(void **state)
     cluster_free(c);
 }
 
-/* Also where nothing of the key's last life is of this node: it only took away, or deleted all. */
-static void what_only_took_away_is_no_repeat_either(void **state)
+/* Also if this node only removed elements, or deleted the key. */
+static void a_removal_after_expiry_is_no_repeat(void **state)
 {
     struct cluster *c = cluster_with(17, 2);
     uint64_t token;
@@ -416,8 +417,9 @@ static void what_only_took_away_is_no_repeat_either(void **state)
     cluster_free(c);
 }
 
-/* What is hidden is gone after a while; what others gave back is numbered as before. An addition that all acknowledge all have. */
-static void what_is_given_back_goes_on_with_its_versions(void **state)
+/* The hidden part is dropped after a while; a returned key continues its numbers. All replicas have
+ * an addition that all acknowledge. */
+static void a_returned_key_continues_its_delta_versions(void **state)
 {
     struct cluster *c = cluster_with(6, 3);
     (void)state;
@@ -443,7 +445,7 @@ static void what_is_given_back_goes_on_with_its_versions(void **state)
     cluster_free(c);
 }
 
-/* ---- what others still have ---- */
+/* ---- parts that others still have ---- */
 
 static void count_up(struct dd_value *value, struct dd_writer *writer,
                      uint32_t number)
@@ -516,7 +518,7 @@ static void add_to_sets(struct dd_value *value, struct dd_writer *writer,
     dd_multimap_add(value, writer, &key, &element);
 }
 
-/* How many changes of those above it shows. */
+/* The number of visible changes of the functions above. */
 static uint64_t changes_in(const struct dd_value *value)
 {
     struct dd_element key;
@@ -570,7 +572,7 @@ static uint64_t changes_at(const struct cluster *c, uint32_t index)
     return value ? changes_in(value) : 0;
 }
 
-/* The first one is cut off while the others use the key, for so long that it forgets it. */
+/* The first node is cut off, while the others use the key, until the key expires there. */
 static struct cluster *cluster_of_which_one_has_forgotten(uint64_t seed,
                                                           size_t kind)
 {
@@ -597,8 +599,8 @@ static void use_for(struct cluster *c, int seconds)
     }
 }
 
-/* What it writes then does not fall below, nor take away, what others have of its former life. */
-static void a_change_after_it_adds_to_what_others_have(void **state)
+/* Its next write neither falls below nor removes what others have of it. */
+static void a_change_after_expiry_adds_to_the_value_of_others(void **state)
 {
     (void)state;
 
@@ -618,8 +620,8 @@ static void a_change_after_it_adds_to_what_others_have(void **state)
     }
 }
 
-/* So it is while it is cut off, and when another one's change comes first. */
-static void a_change_behind_the_cut_adds_to_it_too(void **state)
+/* During the partition, and when another node's change comes first. */
+static void a_change_during_a_partition_adds_to_the_value_of_others(void **state)
 {
     (void)state;
 
@@ -645,9 +647,10 @@ static void a_change_behind_the_cut_adds_to_it_too(void **state)
     }
 }
 
-/* What nobody else had when it was hidden is there after the others have given the key back, and that was forgotten, too, with nothing changed in
- * between: it is added to what is hidden, and does not take its place. (A G-set has nothing of a node in it, and is not hidden.) */
-static void what_comes_back_takes_nothing_from_it(void **state)
+/* The hidden part contains changes that no other node has. The others give the key back, and it
+ * expires again without a change: both parts are added. (A G-set has no part of a node and is not
+ * hidden.) */
+static void a_returned_value_is_added_to_the_hidden_part(void **state)
 {
     (void)state;
 
@@ -679,8 +682,8 @@ static void what_comes_back_takes_nothing_from_it(void **state)
     }
 }
 
-/* What others took away while it was hidden is no part of it any more: this one has acknowledged that, too. */
-static void what_came_meanwhile_is_in_it(void **state)
+/* This node has acknowledged the removal. */
+static void the_hidden_part_contains_later_removals(void **state)
 {
     struct cluster *c = cluster_with(18, 3);
     uint64_t token;
@@ -705,8 +708,7 @@ static void what_came_meanwhile_is_in_it(void **state)
     cluster_free(c);
 }
 
-/* An update that changes nothing shows nothing. */
-static void what_is_refused_does_not_bring_it_back(void **state)
+static void a_refused_update_keeps_the_part_hidden(void **state)
 {
     struct cluster *c = cluster_with(19, 2);
     struct dd_element element = dd_long(1);
@@ -750,7 +752,8 @@ static void use_short(struct cluster *c, uint32_t ms)
     use_short_at(c, 1, ms);
 }
 
-/* Four members, of which the last has counted 100 and the first two 1 each. It is gone, and the first one has begun to prune it. */
+/* The last of four members has counted 100, the first two 1 each. The last is removed, and the
+ * first has begun to prune it. */
 static struct cluster *cluster_that_prunes(uint64_t seed)
 {
     struct cluster *c = cluster_new(seed);
@@ -772,8 +775,8 @@ static struct cluster *cluster_that_prunes(uint64_t seed)
     return c;
 }
 
-/* Begun when it was hidden, and performed here since: a share is not counted under two members. */
-static void what_was_pruned_meanwhile_is_counted_once(void **state)
+/* Pruning began before the part was hidden, and was performed here since. */
+static void a_share_pruned_while_hidden_is_counted_once(void **state)
 {
     struct cluster *c = cluster_that_prunes(21);
     (void)state;
@@ -800,9 +803,10 @@ static void what_was_pruned_meanwhile_is_counted_once(void **state)
     cluster_free(c);
 }
 
-/* Performed by the first one, and known to the second when both forget the key. The third was cut off before, and has it as it was: what the second
- * counts then does not clean away what the gone one had counted, as long as what the first took over is hidden. */
-static void what_another_took_over_is_not_cleaned_away(void **state)
+/* The first node performed the pruning, and the second knows it when both expire the key. The third
+ * was cut off before, and has the old state. New counts of the second do not delete the removed
+ * node's counts there while the first hides what it took over. */
+static void a_share_that_another_took_over_is_kept(void **state)
 {
     struct cluster *c = cluster_that_prunes(23);
     (void)state;
@@ -829,8 +833,8 @@ static void what_another_took_over_is_not_cleaned_away(void **state)
     cluster_free(c);
 }
 
-/* Not for ever: when everybody was reachable for as long as news take, nobody can have it any more. */
-static void at_last_it_begins_anew(void **state)
+/* All were reachable for long enough. */
+static void the_hidden_part_is_dropped_when_no_node_has_the_key(void **state)
 {
     (void)state;
 
@@ -844,7 +848,7 @@ static void at_last_it_begins_anew(void **state)
             assert_null(value_at(c, k, "x"));
         cluster_split(c, 1);
         cluster_run(c, 1000 * SECOND);
-        change_with(c, 0, kind, 3, local); /* the others may have used it all the time */
+        change_with(c, 0, kind, 3, local); /* the others may have used it */
         if (dd_needs_pruning(value_at(c, 0, "x"), &c->nodes[0].identity.node))
             assert_int_equal(changes_at(c, 0), 3);
         cluster_heal(c);
@@ -864,11 +868,11 @@ static void change_often(struct cluster *c, uint32_t index, size_t kind,
         change_with(c, index, kind, number, to_all(1000));
 }
 
-#define COUNTING_KINDS 4 /* of the changes above: those that count */
+#define COUNTING_KINDS 4 /* the changes above that count */
 
-/* One has begun anew; another one, to which a third was out of reach for a while, goes on from its former life. What the first counts anew is
- * acknowledged by all, so it is in the count from then on, and not covered by what it had counted before. */
-static void what_one_counts_anew_no_former_life_covers(void **state)
+/* One node starts again. Another, which a third could not reach for a while, continues its old
+ * share. All acknowledge the first one's new counts, so its old share must not cover them. */
+static void a_hidden_share_does_not_cover_new_counts(void **state)
 {
     (void)state;
 
@@ -896,9 +900,9 @@ static void what_one_counts_anew_no_former_life_covers(void **state)
     }
 }
 
-/* Whose clock is behind has a key for longer than this one, however long, and says so: nothing of it is taken, and what is hidden stays until nobody says
- * it any more. */
-static void as_long_as_somebody_has_it_it_stays_hidden(void **state)
+/* A node with a slow clock has the key longer, and reports it: nothing is accepted, and the part
+ * stays hidden until no node reports it. */
+static void the_part_stays_hidden_while_a_node_has_the_key(void **state)
 {
     struct message_entry digest = { .key = slice_text("x"),
                                     .bytes = slice_text("12345678901234567890"),
@@ -930,8 +934,7 @@ static void as_long_as_somebody_has_it_it_stays_hidden(void **state)
     }
 }
 
-/* A deletion is no part of what it goes on from. */
-static void a_deletion_ends_it(void **state)
+static void a_deletion_drops_the_hidden_part(void **state)
 {
     struct cluster *c = cluster_with(11, 2);
     uint64_t token;
@@ -950,8 +953,8 @@ static void a_deletion_ends_it(void **state)
     cluster_free(c);
 }
 
-/* When too much is hidden, what is over stays in sight until there is room. */
-static void what_cannot_be_hidden_is_not_forgotten(void **state)
+/* When too much is hidden, expired keys stay visible until there is room. */
+static void a_key_stays_if_its_part_cannot_be_hidden(void **state)
 {
     struct lone *lone =
         lone_expiring(expiries, sizeof expiries / sizeof expiries[0]);
@@ -968,7 +971,7 @@ static void what_cannot_be_hidden_is_not_forgotten(void **state)
     assert_int_equal(replicator_view(lone->replicator).keys, 10);
     assert_int_equal(lone_counters(lone)->unforgotten, 10);
     assert_int_equal(lone_counters(lone)->expired, REPLICATOR_HIDDEN_MAX);
-    (void)step(lone, 400 * SECOND); /* it slept */
+    (void)step(lone, 400 * SECOND); /* after a pause */
     assert_int_equal(replicator_view(lone->replicator).keys, 10);
     for (uint64_t i = 1; i < 160; i++)
         (void)step(lone, (400 + 2 * i) * SECOND);
@@ -976,8 +979,8 @@ static void what_cannot_be_hidden_is_not_forgotten(void **state)
     lone_free(lone);
 }
 
-/* The machine stood still meanwhile: what the key was is not told any more, and that it is over is. */
-static void who_has_just_subscribed_is_told_too(void **state)
+/* After a pause the old value is not told, but its expiry is. */
+static void new_subscribers_are_told_of_expiry(void **state)
 {
     static const char *const followed[] = { "x", "x*" };
     struct lone *lone =
@@ -986,7 +989,8 @@ static void who_has_just_subscribed_is_told_too(void **state)
     uint64_t told = 0;
     (void)state;
 
-    (void)step(lone, 1900 * MS); /* who follows is told half a second later, and in a tenth what is over is forgotten */
+    /* subscribers are notified within half a second, keys expire within a tenth */
+    (void)step(lone, 1900 * MS);
     lone_put(lone, slice_text("x"));
     for (uint64_t i = 0; i < 2; i++)
         assert_true(replicator_subscribe(lone->replicator, i + 1,
@@ -1002,8 +1006,7 @@ static void who_has_just_subscribed_is_told_too(void **state)
     lone_free(lone);
 }
 
-/* Nor does a change that turns out to be none for what it finds. */
-static void what_is_given_up_does_not_bring_it_back(void **state)
+static void a_failed_update_keeps_the_part_hidden(void **state)
 {
     struct lone *lone =
         lone_expiring(expiries, sizeof expiries / sizeof expiries[0]);
@@ -1031,8 +1034,8 @@ static void what_is_given_up_does_not_bring_it_back(void **state)
     lone_free(lone);
 }
 
-/* A step of control is short, however many keys are over at once; so it is when what is hidden goes. */
-static void many_are_forgotten_in_several_steps(void **state)
+/* A step of control must be short, also when hidden parts are dropped. */
+static void many_keys_expire_in_several_steps(void **state)
 {
     struct lone *lone =
         lone_expiring(expiries, sizeof expiries / sizeof expiries[0]);
@@ -1063,8 +1066,8 @@ static void many_are_forgotten_in_several_steps(void **state)
     lone_free(lone);
 }
 
-/* Nor does a change begin anew where the table has no room for what is hidden: it is refused until there is. */
-static void what_has_no_place_stays_hidden(void **state)
+/* A change is refused while the table has no room for the hidden part. */
+static void a_part_without_room_in_the_table_stays_hidden(void **state)
 {
     struct lone *lone =
         lone_expiring(expiries, sizeof expiries / sizeof expiries[0]);
@@ -1097,14 +1100,14 @@ static void what_has_no_place_stays_hidden(void **state)
     assert_null(replicator_look(lone->replicator, slice_text("short")));
     while (replicator_next_news(lone->replicator, &news))
         continue;
-    lone_put(lone, slice_text("x")); /* it looked before that was in sight: its one is among the two */
+    lone_put(lone, slice_text("x")); /* its first look came before: its one is among the two */
     assert_int_equal(
         dd_gcounter_get(replicator_look(lone->replicator, slice_text("x"))).low,
         2);
     lone_free(lone);
 }
 
-/* A set with one long text; copies of it have its bytes, and are not packed again. */
+/* A set with one long text. Copies share the bytes and are not compressed again. */
 static struct dd_value *large_set(struct lone *lone)
 {
     static char text[100001];
@@ -1124,7 +1127,7 @@ static struct dd_value *large_set(struct lone *lone)
     return again;
 }
 
-static void nor_is_what_is_too_large(void **state)
+static void a_key_stays_if_hidden_parts_are_too_large(void **state)
 {
     struct lone *lone =
         lone_expiring(expiries, sizeof expiries / sizeof expiries[0]);
@@ -1154,37 +1157,37 @@ static void nor_is_what_is_too_large(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_is_unused_is_forgotten),
-        cmocka_unit_test(a_use_anywhere_keeps_it),
-        cmocka_unit_test(tombstones_go_too),
-        cmocka_unit_test(durable_ones_leave_the_disk),
-        cmocka_unit_test(so_do_those_that_were_read_from_it),
-        cmocka_unit_test(so_do_those_whose_writer_is_gone),
-        cmocka_unit_test(what_is_acknowledged_is_used),
-        cmocka_unit_test(to_be_shown_it_is_no_use),
-        cmocka_unit_test(a_write_outlives_its_key),
-        cmocka_unit_test(a_write_after_it_is_not_taken_for_a_repeat),
-        cmocka_unit_test(other_keys_have_versions_of_their_own),
-        cmocka_unit_test(what_only_took_away_is_no_repeat_either),
-        cmocka_unit_test(what_is_given_back_goes_on_with_its_versions),
-        cmocka_unit_test(what_is_over_is_not_taken),
-        cmocka_unit_test(a_change_after_it_adds_to_what_others_have),
-        cmocka_unit_test(a_change_behind_the_cut_adds_to_it_too),
-        cmocka_unit_test(what_comes_back_takes_nothing_from_it),
-        cmocka_unit_test(what_came_meanwhile_is_in_it),
-        cmocka_unit_test(what_is_refused_does_not_bring_it_back),
-        cmocka_unit_test(what_was_pruned_meanwhile_is_counted_once),
-        cmocka_unit_test(what_another_took_over_is_not_cleaned_away),
-        cmocka_unit_test(at_last_it_begins_anew),
-        cmocka_unit_test(what_one_counts_anew_no_former_life_covers),
-        cmocka_unit_test(as_long_as_somebody_has_it_it_stays_hidden),
-        cmocka_unit_test(a_deletion_ends_it),
-        cmocka_unit_test(what_cannot_be_hidden_is_not_forgotten),
-        cmocka_unit_test(who_has_just_subscribed_is_told_too),
-        cmocka_unit_test(what_is_given_up_does_not_bring_it_back),
-        cmocka_unit_test(many_are_forgotten_in_several_steps),
-        cmocka_unit_test(what_has_no_place_stays_hidden),
-        cmocka_unit_test(nor_is_what_is_too_large),
+        cmocka_unit_test(an_unused_key_expires),
+        cmocka_unit_test(a_use_on_any_node_keeps_the_key),
+        cmocka_unit_test(deleted_keys_expire),
+        cmocka_unit_test(durable_keys_expire_from_the_disk),
+        cmocka_unit_test(loaded_keys_expire_from_the_disk),
+        cmocka_unit_test(keys_of_a_removed_writer_expire),
+        cmocka_unit_test(an_acknowledged_write_is_a_use),
+        cmocka_unit_test(showing_a_value_to_a_subscriber_is_no_use),
+        cmocka_unit_test(a_write_ends_after_its_key_expired),
+        cmocka_unit_test(a_delta_after_expiry_is_no_repeat),
+        cmocka_unit_test(other_keys_keep_their_delta_versions),
+        cmocka_unit_test(a_removal_after_expiry_is_no_repeat),
+        cmocka_unit_test(a_returned_key_continues_its_delta_versions),
+        cmocka_unit_test(an_expired_value_is_not_accepted),
+        cmocka_unit_test(a_change_after_expiry_adds_to_the_value_of_others),
+        cmocka_unit_test(a_change_during_a_partition_adds_to_the_value_of_others),
+        cmocka_unit_test(a_returned_value_is_added_to_the_hidden_part),
+        cmocka_unit_test(the_hidden_part_contains_later_removals),
+        cmocka_unit_test(a_refused_update_keeps_the_part_hidden),
+        cmocka_unit_test(a_share_pruned_while_hidden_is_counted_once),
+        cmocka_unit_test(a_share_that_another_took_over_is_kept),
+        cmocka_unit_test(the_hidden_part_is_dropped_when_no_node_has_the_key),
+        cmocka_unit_test(a_hidden_share_does_not_cover_new_counts),
+        cmocka_unit_test(the_part_stays_hidden_while_a_node_has_the_key),
+        cmocka_unit_test(a_deletion_drops_the_hidden_part),
+        cmocka_unit_test(a_key_stays_if_its_part_cannot_be_hidden),
+        cmocka_unit_test(new_subscribers_are_told_of_expiry),
+        cmocka_unit_test(a_failed_update_keeps_the_part_hidden),
+        cmocka_unit_test(many_keys_expire_in_several_steps),
+        cmocka_unit_test(a_part_without_room_in_the_table_stays_hidden),
+        cmocka_unit_test(a_key_stays_if_hidden_parts_are_too_large),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

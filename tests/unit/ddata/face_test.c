@@ -1,5 +1,5 @@
-/* Users' changes of values: those that are said to be sure can be made in the value itself, make of it what they make of a copy, and add
- * no more bytes than was said. */
+/* Checks users' changes: sure changes can be made in the value itself, with the result of changing
+ * a copy, and add at most the promised bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static const struct node_id self = { { "self", 1 }, 7 };
 static struct sherd_item random_item(struct rng *rng, char text[8])
 {
     struct sherd_item item = { .number = (int64_t)rng_below(rng, 3) };
-    const char *begin = rng_below(rng, 9) ? "t" : "\xff"; /* no text */
+    const char *begin = rng_below(rng, 9) ? "t" : "\xff"; /* invalid text */
 
     item.kind = (enum sherd_item_kind)(1 + rng_below(rng, SHERD_ITEM_OTHER));
     if (rng_below(rng, 3))
@@ -47,7 +47,7 @@ static void draw(struct rng *rng, struct changes *changes)
         change->item = random_item(rng, changes->texts[2 * i]);
         change->value = random_item(rng, changes->texts[2 * i + 1]);
         change->amount = (int64_t)rng_below(rng, 5) - 2;
-        if (i && rng_below(rng, 4)) /* alike: else nearly none are all sure */
+        if (i && rng_below(rng, 4)) /* alike, or hardly any are all sure */
             change->verb = changes->items[0].verb;
         if (!rng_below(rng, 9))
             change->inside = SHERD_G_COUNTER;
@@ -63,7 +63,7 @@ static size_t size_of(const struct dd_value *value)
     return size;
 }
 
-/* Both ways, each by a writer that has written as much. True: they were sure. */
+/* Both ways, by writers with equal versions. True: the changes were sure. */
 static bool make(struct dd_value **value, enum sherd_data_type type,
                  const struct changes *changes, uint32_t count,
                  struct dd_writer *writer)
@@ -86,7 +86,7 @@ static bool make(struct dd_value **value, enum sherd_data_type type,
     return true;
 }
 
-static void what_is_sure_is_made(void **state)
+static void sure_changes_can_be_made_in_place(void **state)
 {
     uint32_t sure[SHERD_OR_MAP + 1] = { 0 };
     struct rng rng;
@@ -134,14 +134,14 @@ static void a_change_of_another_type_is_not_sure(void **state)
     dd_free(set);
 }
 
-/* One element for the JVM; alone each may be put and taken away. */
+/* A JVM considers them one element. Each may be put and removed alone. */
 static void equal_numbers_of_two_kinds_are_not_in_one_value(void **state)
 {
     static const struct sherd_item seven = { .kind = SHERD_ITEM_INT, .number = 7 };
     static const struct {
         enum sherd_data_type type;
         enum sherd_verb puts, takes;
-        bool is_binding; /* of the key "k" */
+        bool is_binding; /* in the set of key "k" */
         enum sherd_data_type inside;
     } rows[] = {
         { SHERD_G_SET, SHERD_ADD, 0, false, 0 },
@@ -184,11 +184,11 @@ static void equal_numbers_of_two_kinds_are_not_in_one_value(void **state)
 
             *changed = *items[k];
             next = face_change(value, type, &change, 1, &writer, 1000);
-            assert_int_equal(next != NULL, k > 0); /* but for the twin */
+            assert_int_equal(next != NULL, k > 0); /* except the twin */
             assert_false(k == 0 && face_is_sure(value, type, &change, 1, &growth_max));
             dd_free(next);
         }
-        if (rows[i / 2].takes) { /* nor is it what is taken away */
+        if (rows[i / 2].takes) { /* nor are removals */
             change.verb = rows[i / 2].takes;
             change.inside = rows[i / 2].is_binding ? change.inside : 0;
             *changed = *items[0];
@@ -198,7 +198,7 @@ static void equal_numbers_of_two_kinds_are_not_in_one_value(void **state)
     }
 }
 
-/* Each is sure by itself. */
+/* Each alone is sure. */
 static void changes_of_both_kinds_are_not_sure(void **state)
 {
     struct sherd_change changes[] = {
@@ -220,7 +220,7 @@ static void changes_of_both_kinds_are_not_sure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_sure_is_made),
+        cmocka_unit_test(sure_changes_can_be_made_in_place),
         cmocka_unit_test(a_change_of_another_type_is_not_sure),
         cmocka_unit_test(equal_numbers_of_two_kinds_are_not_in_one_value),
         cmocka_unit_test(changes_of_both_kinds_are_not_sure),

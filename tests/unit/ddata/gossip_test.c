@@ -1,4 +1,5 @@
-/* Gossip: which statuses are sent, how they are answered, and what is dropped. Pruning over several replicas. */
+/* Checks gossip: sent statuses, answers to statuses, and dropped messages; and pruning on several
+ * replicas. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,8 +30,7 @@ static void put_keys(struct cluster *c, uint32_t index, uint32_t count)
     }
 }
 
-/* B18.7 */
-static void statuses_come_in_chunks(void **state)
+static void statuses_are_sent_in_chunks(void **state)
 {
     struct replicator_settings settings = { .max_delta_elements = 5,
                                             .deltas_off = true };
@@ -78,7 +78,7 @@ static void statuses_come_in_chunks(void **state)
     lone_free(lone);
 }
 
-/* Behaviour 13.6: what differs and what is missing there goes as gossip, what is missing here is asked for. */
+/* Sends what differs or is missing there as gossip; asks for what is missing here. */
 static void a_status_is_answered(void **state)
 {
     static const uint8_t not_found[1] = { 0xff };
@@ -116,7 +116,7 @@ static void a_status_is_answered(void **state)
     assert_true(slice_equal(answer.entries[0].bytes, slice_of(not_found, 1)));
     message_fini(&answer);
     assert_false(lone_next(lone, &answer));
-    /* For another incarnation of this node. */
+    /* For another incarnation. */
     status.to_uid = 6;
     lone_receive(lone, &status);
     assert_false(lone_next(lone, &answer));
@@ -127,7 +127,7 @@ static void a_status_is_answered(void **state)
 #define TURN_KEYS 12u
 #define TURN_ROUND 5u
 
-/* Of the keys of an answer: so many have been sent. False: it was more than may be. */
+/* Counts the keys of an answer. False: more than allowed. */
 static bool note_answer(struct lone *lone, uint32_t seen[TURN_KEYS])
 {
     struct message answer;
@@ -144,9 +144,9 @@ static bool note_answer(struct lone *lone, uint32_t seen[TURN_KEYS])
     return count == TURN_ROUND;
 }
 
-/* Values that stay different, since one does not merge into the other, and values for which a peer has no room: there are more of them than an
- * answer may have, or than a slow link carries of it, and each has its turn. */
-static void each_that_differs_has_its_turn(void **state)
+/* Values stay different, because they do not merge or the peer has no room. There are more than an
+ * answer may have, or a slow link carries; each is sent in turn. */
+static void each_differing_key_is_sent_in_turn(void **state)
 {
     static const char names[] = "abcdefghijkl";
     struct replicator_settings settings = { .deltas_off = true,
@@ -184,7 +184,7 @@ static void each_that_differs_has_its_turn(void **state)
     }
 }
 
-/* Adds so many elements of 100 bytes, which do not become smaller when they are packed, and lets a status be made. */
+/* Adds elements of 100 bytes that do not compress, and lets a status be made. */
 static void grow(struct lone *lone, struct rng *rng, uint32_t count,
                  uint64_t now)
 {
@@ -214,7 +214,8 @@ static bool says(struct lone *lone, enum trace_level level, const char *text)
            strstr(line.text, text) && strstr(line.text, "key=large");
 }
 
-/* log-data-size-exceeding: at that size, again when it has grown by a tenth, as a warning when it is near a message's. */
+/* log-data-size-exceeding: at that size, after each tenth of growth, and as a warning near the
+ * largest message. */
 static void a_large_value_is_logged(void **state)
 {
     struct replicator_settings settings = { .deltas_off = true,
@@ -243,8 +244,8 @@ static void a_large_value_is_logged(void **state)
     lone_free(lone);
 }
 
-/* A gossip of registers that hold gzip has their bytes as they are; one of others has not. */
-static void what_is_packed_is_gossiped_as_it_is(void **state)
+/* A gossip of registers with gzip inside has their bytes unchanged; others are compressed. */
+static void compressed_values_are_not_compressed_again(void **state)
 {
     struct replicator_settings settings = { .deltas_off = true };
     struct lone *lone = lone_new(&settings);
@@ -282,7 +283,7 @@ static void what_is_packed_is_gossiped_as_it_is(void **state)
     lone_free(lone);
 }
 
-static void equal_replicas_say_no_more(void **state)
+static void equal_replicas_send_no_values(void **state)
 {
     struct cluster *c = cluster_of(31, 3);
     uint64_t gossips;
@@ -300,7 +301,7 @@ static void equal_replicas_say_no_more(void **state)
     cluster_free(c);
 }
 
-/* More entries than fit in a frame travel in several, each below the limit. */
+/* Each is below the limit. */
 static void large_gossips_are_split(void **state)
 {
     struct cluster *c = cluster_new(32);
@@ -331,7 +332,7 @@ static void large_gossips_are_split(void **state)
     cluster_free(c);
 }
 
-static void strangers_are_not_heard(void **state)
+static void messages_of_unknown_nodes_are_dropped(void **state)
 {
     struct replicator_settings settings = { .gossip_off = true };
     struct lone *lone = lone_new(&settings);
@@ -352,7 +353,7 @@ static void strangers_are_not_heard(void **state)
     assert_int_equal(answer.kind, MESSAGE_READ_RESULT);
     assert_int_equal(answer.count, 0);
     message_fini(&answer);
-    /* A joining member is known; one that was removed is not any more. */
+    /* A joining member is known; a removed one is not. */
     read.from = (struct node_id){ { "new", 1 }, 8 };
     replicator_peer(lone->replicator, 0,
                     &(struct peer){ .node = read.from,
@@ -370,8 +371,7 @@ static void strangers_are_not_heard(void **state)
     lone_free(lone);
 }
 
-/* Every message that does nothing is counted under its reason. */
-static void what_is_dropped_is_counted(void **state)
+static void each_dropped_message_is_counted(void **state)
 {
     struct cluster *c = cluster_of(33, 2);
     const struct replicator_counters *counters = counters_at(c, 0);
@@ -391,8 +391,8 @@ static void what_is_dropped_is_counted(void **state)
     cluster_free(c);
 }
 
-/* A durable store has keys of its own, which are no texts. Each is counted; the log says it once. */
-static void a_key_that_is_no_text_is_dropped(void **state)
+/* Other keys belong to a durable store. Each message is counted; the log has the first. */
+static void a_key_that_is_not_utf8_is_dropped(void **state)
 {
     static const char flag[] = "\x0a\x09\x0a\x02\x08\x01\x10\x0b\x22\x01" "D";
     static const char *const keys[] = { "\xfe" "dur", "\xff" "role" "\xff" "dur",
@@ -427,15 +427,15 @@ static void a_key_that_is_no_text_is_dropped(void **state)
     lone_free(lone);
 }
 
-/* An answer of another kind, or of who was not asked, changes nothing. */
-static void only_who_is_asked_answers(void **state)
+/* Other kinds of answers, and answers of replicas that were not asked, have no effect. */
+static void only_asked_replicas_count_as_answers(void **state)
 {
     struct cluster *c = cluster_of(34, 3);
     uint64_t token;
     (void)state;
 
     c->nodes[1].side = 1;
-    cluster_peer(c, 0, 2, PEER_WEAKLY_UP, true); /* not asked any more? it was up */
+    cluster_peer(c, 0, 2, PEER_WEAKLY_UP, true); /* still asked, because it was up */
     token = do_count(c, 0, "A", 1, to_all(1000));
     cluster_inject(c, 1, 0, CLUSTER_PATH "/$a", "L", slice_of(NULL, 0));
     assert_int_equal(counters_at(c, 0)->late, 1);
@@ -445,7 +445,7 @@ static void only_who_is_asked_answers(void **state)
     cluster_free(c);
 }
 
-/* Values of a type that nobody here knows are kept and passed on; who cannot say which is newer does not confirm. */
+/* A node that cannot tell which value is newer does not acknowledge it. */
 static void foreign_values_are_passed_on(void **state)
 {
     struct replicator_settings settings = { .gossip_off = true };
@@ -482,7 +482,7 @@ static void foreign_values_are_passed_on(void **state)
     lone_free(lone);
 }
 
-/* A value, given, comes to be written, and is refused. */
+/* The value, given, is received in a write, and refused. */
 static void refuse(struct lone *lone, struct slice key, struct dd_value *value)
 {
     struct envelope envelope = { .value = value };
@@ -523,8 +523,8 @@ static bool warns(struct lone *lone, const char *why, const char *key)
            strstr(line.text, why) && strstr(line.text, key);
 }
 
-/* Members that differ for good are no secret: each key is named once for each cause (behaviour 13.5). */
-static void what_is_not_taken_is_logged(void **state)
+/* Members differ permanently: logs each key once for each cause. */
+static void a_refused_value_is_logged(void **state)
 {
     struct replicator_settings settings = { .gossip_off = true,
                                             .entry_size_max = 1000 };
@@ -559,7 +559,7 @@ static bool is_modified_by(const struct cluster *c, uint32_t index,
     return dd_needs_pruning(value_at(c, index, key), node);
 }
 
-/* Behaviour 13.8, from the removal to the end of the marker. */
+/* From the removal to the end of the marker. */
 static void a_removed_member_is_pruned(void **state)
 {
     struct cluster *c = cluster_new(35);
@@ -581,7 +581,7 @@ static void a_removed_member_is_pruned(void **state)
     cluster_remove(c, 3);
     cluster_run(c, 25 * SECOND);
     assert_true(is_modified_by(c, 0, "A", &removed));
-    /* Nothing begins while somebody is unreachable. */
+    /* Pruning waits while a member is unreachable. */
     cluster_peer(c, 0, 2, PEER_UP, false);
     cluster_run(c, 60 * SECOND);
     assert_int_equal(counters_at(c, 0)->pruned, 0);
@@ -594,7 +594,7 @@ static void a_removed_member_is_pruned(void **state)
         assert_int_equal(size_at(c, n, "S"), 2);
     }
     assert_true(cluster_is_same(c));
-    assert_int_equal(counters_at(c, 0)->pruned, 2); /* it leads: the lowest address */
+    assert_int_equal(counters_at(c, 0)->pruned, 2); /* leads: the lowest address */
     assert_int_equal(counters_at(c, 1)->pruned, 0);
     pruned = counters_at(c, 0)->pruned;
     cluster_run(c, 200 * SECOND);
@@ -605,9 +605,9 @@ static void a_removed_member_is_pruned(void **state)
     cluster_free(c);
 }
 
-/* What a removed member had added is added anew by who takes it over. A removal elsewhere that has not seen that is of the same time, though all
- * confirm it, and the addition wins: so it is in the reference. */
-static void what_is_taken_over_is_added_anew(void **state)
+/* A removal that has not seen this is concurrent, even if all replicas confirm it: as in Akka, the
+ * addition wins. */
+static void elements_taken_over_are_added_again(void **state)
 {
     struct cluster *c = cluster_new(7);
     uint64_t token;
@@ -620,7 +620,7 @@ static void what_is_taken_over_is_added_anew(void **state)
     (void)do_add(c, 3, "S", "e", local);
     assert_true(cluster_converge(c, 20 * SECOND));
     cluster_remove(c, 3);
-    while (!counters_at(c, 0)->pruned) /* it leads: the lowest address */
+    while (!counters_at(c, 0)->pruned) /* leads: the lowest address */
         cluster_run(c, 10 * MS);
     token = do_remove(c, 1, "S", "e", to_all(1000));
     cluster_run(c, 1 * SECOND);
@@ -628,14 +628,14 @@ static void what_is_taken_over_is_added_anew(void **state)
     cluster_run(c, 60 * SECOND);
     for (uint32_t n = 0; n < 3; n++)
         assert_true(has_at(c, n, "S", "e"));
-    token = do_remove(c, 1, "S", "e", to_all(1000)); /* which it has seen */
+    token = do_remove(c, 1, "S", "e", to_all(1000)); /* it has seen the addition */
     assert_true(cluster_converge(c, 20 * SECOND));
     assert_int_equal(size_at(c, 0, "S"), 0);
     cluster_free(c);
 }
 
-/* The data of who was removed before anybody of now came. */
-static void who_is_known_by_data_only_is_pruned(void **state)
+/* Removed before all present members came. */
+static void a_member_known_only_from_data_is_pruned(void **state)
 {
     struct cluster *c = cluster_new(36);
     struct node_id ghost = { { "10.0.0.9", 7 }, 99 };
@@ -656,8 +656,7 @@ static void who_is_known_by_data_only_is_pruned(void **state)
     cluster_free(c);
 }
 
-/* Deltas of who was removed do not come in any more. */
-static void late_deltas_of_the_removed_are_dropped(void **state)
+static void late_deltas_of_removed_members_are_dropped(void **state)
 {
     struct replicator_settings settings = { .gossip_off = true };
     struct lone *lone = lone_new(&settings);
@@ -678,7 +677,7 @@ static void late_deltas_of_the_removed_are_dropped(void **state)
                      1);
     replicator_peer_removed(lone->replicator, 0, &lone->peer);
     lone_receive(lone, &deltas);
-    /* It is no member any more, which is seen first. */
+    /* Dropped first because it is not a member. */
     assert_int_equal(replicator_counters(lone->replicator)->strangers, 1);
     replicator_peer(lone->replicator, 0,
                     &(struct peer){ .node = lone->peer,
@@ -694,23 +693,23 @@ static void late_deltas_of_the_removed_are_dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statuses_come_in_chunks),
+        cmocka_unit_test(statuses_are_sent_in_chunks),
         cmocka_unit_test(a_status_is_answered),
-        cmocka_unit_test(each_that_differs_has_its_turn),
+        cmocka_unit_test(each_differing_key_is_sent_in_turn),
         cmocka_unit_test(a_large_value_is_logged),
-        cmocka_unit_test(what_is_packed_is_gossiped_as_it_is),
-        cmocka_unit_test(equal_replicas_say_no_more),
+        cmocka_unit_test(compressed_values_are_not_compressed_again),
+        cmocka_unit_test(equal_replicas_send_no_values),
         cmocka_unit_test(large_gossips_are_split),
-        cmocka_unit_test(strangers_are_not_heard),
-        cmocka_unit_test(what_is_dropped_is_counted),
-        cmocka_unit_test(a_key_that_is_no_text_is_dropped),
-        cmocka_unit_test(only_who_is_asked_answers),
+        cmocka_unit_test(messages_of_unknown_nodes_are_dropped),
+        cmocka_unit_test(each_dropped_message_is_counted),
+        cmocka_unit_test(a_key_that_is_not_utf8_is_dropped),
+        cmocka_unit_test(only_asked_replicas_count_as_answers),
         cmocka_unit_test(foreign_values_are_passed_on),
-        cmocka_unit_test(what_is_not_taken_is_logged),
+        cmocka_unit_test(a_refused_value_is_logged),
         cmocka_unit_test(a_removed_member_is_pruned),
-        cmocka_unit_test(what_is_taken_over_is_added_anew),
-        cmocka_unit_test(who_is_known_by_data_only_is_pruned),
-        cmocka_unit_test(late_deltas_of_the_removed_are_dropped),
+        cmocka_unit_test(elements_taken_over_are_added_again),
+        cmocka_unit_test(a_member_known_only_from_data_is_pruned),
+        cmocka_unit_test(late_deltas_of_removed_members_are_dropped),
     };
 
     return cmocka_run_group_tests_name("ddata_gossip", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Keys that were damaged on the disk: what is left of them is shown to nobody, and lost by nobody. */
+/* Checks keys that were damaged on disk: what is left of them is neither shown nor lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ static const struct replicator_settings quiet = { .gossip_off = true };
 static const struct node_id former = { { "me", 2551 }, 4 };
 static const struct node_id third = { { "third", 2553 }, 78 };
 
-/* A set of one number, whole, as it is sent or stored. */
+/* The set of one number, encoded as a whole. */
 static void put_set(struct buf *bytes, const struct node_id *node,
                     int64_t number)
 {
@@ -42,7 +42,7 @@ static struct lone *held(bool is_lost)
     return lone;
 }
 
-/* What others send: {2}; null bytes: that there is none. */
+/* Receives {2}; null bytes: nothing. */
 static void receive(struct lone *lone, enum message_kind kind,
                     const struct node_id *from, struct slice bytes)
 {
@@ -133,7 +133,7 @@ static void assert_numbers(struct lone *lone, bool has_one, bool has_two)
     assert_answer(lone, REPLICATOR_SUCCESS);
 }
 
-static void what_is_held_is_shown_to_nobody(void **state)
+static void a_held_key_is_not_shown(void **state)
 {
     (void)state;
 
@@ -161,7 +161,7 @@ static void what_is_held_is_shown_to_nobody(void **state)
     }
 }
 
-static void what_comes_is_merged_with_it(void **state)
+static void a_received_value_is_merged_with_the_remains(void **state)
 {
     (void)state;
 
@@ -183,8 +183,8 @@ static void what_comes_is_merged_with_it(void **state)
     }
 }
 
-/* What was kept cannot be merged with it. */
-static void what_comes_of_another_type_stands(void **state)
+/* It cannot be merged with the remains. */
+static void a_received_value_of_another_type_replaces_the_remains(void **state)
 {
     struct lone *lone = held(false);
     struct dd_value *value = dd_new(DD_GCOUNTER);
@@ -192,7 +192,7 @@ static void what_comes_of_another_type_stands(void **state)
 
     dd_gcounter_add(value, &lone->peer, 1);
     receive_value(lone, MESSAGE_GOSSIP, &lone->peer, value);
-    (void)next_ticket(lone, REPLICATOR_NEWS_STORE); /* nobody waits */
+    (void)next_ticket(lone, REPLICATOR_NEWS_STORE); /* no caller waits */
     get(lone, &local);
     assert_answer(lone, REPLICATOR_SUCCESS);
     assert_int_equal(dd_kind_of(replicator_look(lone->replicator, KEY)),
@@ -209,8 +209,8 @@ static void assert_held(struct lone *lone)
     assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
 }
 
-/* A write of these kinds may be a mere delta, which looks like a value. */
-static void a_change_does_not_end_it(void **state)
+/* A write of these kinds may be a delta, which looks like a value. */
+static void a_written_part_does_not_end_the_hold(void **state)
 {
     static const enum dd_kind kinds[] = { DD_GSET, DD_GCOUNTER,
                                           DD_PNCOUNTER };
@@ -239,8 +239,8 @@ static void a_change_does_not_end_it(void **state)
     }
 }
 
-/* The next one in its order, though it would be: the whole is asked for. */
-static void a_delta_does_not_end_it(void **state)
+/* Although it is the next one: the whole value is needed. */
+static void a_delta_does_not_end_the_hold(void **state)
 {
     struct lone *lone = held(false);
     struct dd_writer writer = { lone->peer, 0 };
@@ -276,7 +276,7 @@ static void a_delta_does_not_end_it(void **state)
     lone_free(lone);
 }
 
-/* Others beside its peer, so many. */
+/* More members beside its peer. */
 static void tell_others(struct lone *lone, uint32_t count,
                         struct node_id others[])
 {
@@ -288,8 +288,9 @@ static void tell_others(struct lone *lone, uint32_t count,
     }
 }
 
-/* Of three A and B acknowledged ten, A's disk was damaged, and C has not heard of it: C's word alone is not enough. */
-static void half_of_all_members_say_what_they_have(void **state)
+/* A and B of three members acknowledged ten, and A's disk was damaged. C has not heard of it, so
+ * C's answer is not enough. */
+static void values_of_half_of_all_members_end_the_hold(void **state)
 {
     static const enum message_kind kinds[] = { MESSAGE_GOSSIP, MESSAGE_WRITE };
     struct node_id others[6];
@@ -325,21 +326,21 @@ static void half_of_all_members_say_what_they_have(void **state)
     }
 }
 
-static void who_does_not_count_for_writes_does_not_count(void **state)
+static void only_members_that_count_for_writes_end_the_hold(void **state)
 {
     struct lone *lone = held(false);
     struct node_id joining = { { "joining", 2554 }, 79 };
     struct node_id stranger = { { "stranger", 2555 }, 80 };
     (void)state;
 
-    lone_tell(lone, &third, PEER_UP, false); /* it counts */
+    lone_tell(lone, &third, PEER_UP, false); /* counts */
     lone_tell(lone, &joining, PEER_JOINING, true);
     receive_set(lone, MESSAGE_GOSSIP, &joining);
     receive_set(lone, MESSAGE_GOSSIP, &stranger);
     receive_set(lone, MESSAGE_GOSSIP, &third);
     assert_silent(lone);
     assert_held(lone);
-    /* Of two one is enough, and it is not the one that was removed. */
+    /* One of two members is enough, but not the removed one. */
     replicator_peer_removed(lone->replicator, 0, &third);
     receive_set(lone, MESSAGE_GOSSIP, &joining);
     assert_silent(lone);
@@ -349,8 +350,8 @@ static void who_does_not_count_for_writes_does_not_count(void **state)
     lone_free(lone);
 }
 
-/* It is held still, but the two others that it asked are enough for a read of two of five. */
-static void a_read_of_few_has_what_they_have(void **state)
+/* The key is still held, but two others are enough for a read of two of five. */
+static void a_read_of_few_replicas_gets_their_value(void **state)
 {
     static const struct consistency two = { CONSISTENCY_COUNT, 2, 0,
                                             TIMEOUT_MS };
@@ -377,7 +378,7 @@ static void a_read_of_few_has_what_they_have(void **state)
     lone_free(lone);
 }
 
-static void a_deletion_of_another_ends_it_at_once(void **state)
+static void a_received_deletion_ends_the_hold_at_once(void **state)
 {
     struct lone *lone = held(false);
     (void)state;
@@ -391,7 +392,7 @@ static void a_deletion_of_another_ends_it_at_once(void **state)
     lone_free(lone);
 }
 
-static void what_came_is_released_too(void **state)
+static void a_release_contains_received_values(void **state)
 {
     (void)state;
 
@@ -419,7 +420,7 @@ static struct dd_value *text_of_size(const struct node_id *node, char letter,
     char *bytes = mem_alloc(size + 1);
     struct dd_element element = { .kind = DD_OTHER, .serializer = 4 };
 
-    for (size_t i = 0; i < size; i++) /* not to be packed */
+    for (size_t i = 0; i < size; i++) /* must not compress */
         bytes[i] = (char)(letter * 31 + (char)(i * i * 7 + i / 3 * letter));
     element.text = slice_of(bytes, size);
     dd_orset_add(value, &writer, &element);
@@ -428,8 +429,9 @@ static struct dd_value *text_of_size(const struct node_id *node, char letter,
     return value;
 }
 
-/* What came stands: what was left cannot be merged with it, and nobody else has it. What others have together is too large for any entry. */
-static void what_is_too_large_together_is_not_merged(void **state)
+/* The received value stays: the remains do not merge with it, and no other node has them. The
+ * others' values together are too large for an entry. */
+static void remains_that_do_not_fit_are_not_merged(void **state)
 {
     const struct replicator_settings settings = { .gossip_off = true,
                                                   .entry_size_max = 1000 };
@@ -480,8 +482,8 @@ static uint32_t reads_sent(struct lone *lone)
 static const struct consistency majority = { CONSISTENCY_MAJORITY, 0, 0,
                                              TIMEOUT_MS };
 
-/* This one cannot be one of the two. */
-static void a_read_of_two_of_three_asks_the_two_others(void **state)
+/* This replica cannot be one of the two. */
+static void a_read_of_two_of_three_asks_both_others(void **state)
 {
     (void)state;
 
@@ -507,7 +509,7 @@ static void a_read_of_two_of_three_asks_the_two_others(void **state)
     }
 }
 
-static void a_read_that_cannot_have_enough_says_why(void **state)
+static void a_read_without_enough_answers_says_held(void **state)
 {
     struct lone *lone = held(false);
     (void)state;
@@ -522,7 +524,7 @@ static void a_read_that_cannot_have_enough_says_why(void **state)
     lone_free(lone);
 }
 
-static void a_deletion_is_above_it(void **state)
+static void a_deletion_wins_over_a_held_key(void **state)
 {
     (void)state;
 
@@ -542,7 +544,7 @@ static void a_deletion_is_above_it(void **state)
     }
 }
 
-static void what_is_released_is_stored_and_served(void **state)
+static void a_released_key_is_stored_and_served(void **state)
 {
     (void)state;
 
@@ -566,14 +568,14 @@ static void what_is_released_is_stored_and_served(void **state)
     }
 }
 
-static void of_what_is_lost_nothing_is_there_then(void **state)
+static void a_released_lost_key_does_not_exist(void **state)
 {
     struct lone *lone = held(true);
     const struct dd_value *current;
     (void)state;
 
     replicator_release(lone->replicator, 1, KEY);
-    (void)next_ticket(lone, REPLICATOR_NEWS_FORGET); /* it has none */
+    (void)next_ticket(lone, REPLICATOR_NEWS_FORGET); /* nothing is stored */
     assert_answer(lone, REPLICATOR_SUCCESS);
     get(lone, &local);
     assert_answer(lone, REPLICATOR_NOT_FOUND);
@@ -586,7 +588,7 @@ static void of_what_is_lost_nothing_is_there_then(void **state)
     lone_free(lone);
 }
 
-static void calls_wait_until_it_is_known_what_is_held(void **state)
+static void calls_wait_until_held_keys_are_known(void **state)
 {
     struct lone *lone = lone_with(&quiet, true);
     struct replicator_news news;
@@ -600,7 +602,7 @@ static void calls_wait_until_it_is_known_what_is_held(void **state)
     replicator_loaded(lone->replicator, 0, true, &lone->outbox);
     assert_true(replicator_next_news(lone->replicator, &news));
     assert_int_equal(news.answer, REPLICATOR_HELD);
-    (void)next_ticket(lone, REPLICATOR_NEWS_FORGET); /* it has none */
+    (void)next_ticket(lone, REPLICATOR_NEWS_FORGET); /* nothing is stored */
     assert_true(replicator_next_news(lone->replicator, &news));
     assert_int_equal(news.token, 2);
     assert_int_equal(news.answer, REPLICATOR_SUCCESS);
@@ -608,8 +610,8 @@ static void calls_wait_until_it_is_known_what_is_held(void **state)
     lone_free(lone);
 }
 
-/* A value that was written so, and cannot be read, is none; and what is held when all ends is freed. */
-static void what_cannot_be_read_is_nothing(void **state)
+/* It was stored like this. Keys held at the end are freed. */
+static void an_unreadable_value_leaves_nothing(void **state)
 {
     struct lone *lone = lone_with(&quiet, true);
     (void)state;
@@ -619,13 +621,13 @@ static void what_cannot_be_read_is_nothing(void **state)
                     slice_text("strange"));
     replicator_loaded(lone->replicator, 0, true, &lone->outbox);
     replicator_release(lone->replicator, 1, KEY);
-    (void)next_ticket(lone, REPLICATOR_NEWS_FORGET); /* it has none */
+    (void)next_ticket(lone, REPLICATOR_NEWS_FORGET); /* nothing is stored */
     assert_answer(lone, REPLICATOR_SUCCESS);
     assert_int_equal(lone_counters(lone)->unloaded, 1);
     lone_free(lone);
 }
 
-/* At that time after the load, as the replicator's tick has it. */
+/* Ticks at that time after loading. */
 static void tick(struct lone *lone, int seconds)
 {
     replicator_wall(lone->replicator, CLUSTER_WALL_MS + seconds * 1000);
@@ -633,8 +635,8 @@ static void tick(struct lone *lone, int seconds)
                     &lone->outbox);
 }
 
-/* The others have forgotten it: nothing comes of it any more. */
-static void what_nobody_uses_is_forgotten(void **state)
+/* The others have forgotten it and send nothing. */
+static void an_unused_held_key_expires(void **state)
 {
     static const struct replicator_expiry expiries[] = { { "dur*", 10000 } };
     struct message_entry digest = { .key = KEY,
@@ -683,8 +685,8 @@ static void what_nobody_uses_is_forgotten(void **state)
     }
 }
 
-/* It is a use: what is released expires. */
-static void nor_does_what_is_released_stay_for_ever(void **state)
+/* The release is a use. */
+static void a_released_key_expires(void **state)
 {
     static const struct replicator_expiry expiries[] = { { "dur*", 10000 } };
     struct lone *lone = lone_durable_expiring(expiries, 1);
@@ -707,26 +709,26 @@ static void nor_does_what_is_released_stay_for_ever(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_held_is_shown_to_nobody),
-        cmocka_unit_test(what_comes_is_merged_with_it),
-        cmocka_unit_test(what_comes_of_another_type_stands),
-        cmocka_unit_test(a_change_does_not_end_it),
-        cmocka_unit_test(a_delta_does_not_end_it),
-        cmocka_unit_test(half_of_all_members_say_what_they_have),
-        cmocka_unit_test(who_does_not_count_for_writes_does_not_count),
-        cmocka_unit_test(a_read_of_few_has_what_they_have),
-        cmocka_unit_test(a_deletion_of_another_ends_it_at_once),
-        cmocka_unit_test(what_came_is_released_too),
-        cmocka_unit_test(what_is_too_large_together_is_not_merged),
-        cmocka_unit_test(a_read_of_two_of_three_asks_the_two_others),
-        cmocka_unit_test(a_read_that_cannot_have_enough_says_why),
-        cmocka_unit_test(a_deletion_is_above_it),
-        cmocka_unit_test(what_is_released_is_stored_and_served),
-        cmocka_unit_test(of_what_is_lost_nothing_is_there_then),
-        cmocka_unit_test(calls_wait_until_it_is_known_what_is_held),
-        cmocka_unit_test(what_cannot_be_read_is_nothing),
-        cmocka_unit_test(what_nobody_uses_is_forgotten),
-        cmocka_unit_test(nor_does_what_is_released_stay_for_ever),
+        cmocka_unit_test(a_held_key_is_not_shown),
+        cmocka_unit_test(a_received_value_is_merged_with_the_remains),
+        cmocka_unit_test(a_received_value_of_another_type_replaces_the_remains),
+        cmocka_unit_test(a_written_part_does_not_end_the_hold),
+        cmocka_unit_test(a_delta_does_not_end_the_hold),
+        cmocka_unit_test(values_of_half_of_all_members_end_the_hold),
+        cmocka_unit_test(only_members_that_count_for_writes_end_the_hold),
+        cmocka_unit_test(a_read_of_few_replicas_gets_their_value),
+        cmocka_unit_test(a_received_deletion_ends_the_hold_at_once),
+        cmocka_unit_test(a_release_contains_received_values),
+        cmocka_unit_test(remains_that_do_not_fit_are_not_merged),
+        cmocka_unit_test(a_read_of_two_of_three_asks_both_others),
+        cmocka_unit_test(a_read_without_enough_answers_says_held),
+        cmocka_unit_test(a_deletion_wins_over_a_held_key),
+        cmocka_unit_test(a_released_key_is_stored_and_served),
+        cmocka_unit_test(a_released_lost_key_does_not_exist),
+        cmocka_unit_test(calls_wait_until_held_keys_are_known),
+        cmocka_unit_test(an_unreadable_value_leaves_nothing),
+        cmocka_unit_test(an_unused_held_key_expires),
+        cmocka_unit_test(a_released_key_expires),
     };
 
     return cmocka_run_group_tests_name("ddata_held", tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Bytes that no encoder made: refused as what they are, without a trace; and every value of Akka's, cut short or
- * with bytes changed, is either refused or a value that can be used. */
+/* Checks bytes that no encoder makes: they are refused and leave nothing behind. Each of Akka's
+ * values, cut short or changed, is refused or usable. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,10 +64,10 @@ static void wrong_values_are_refused(void **state)
     is_refused("D", "");           /* no flag */
     is_refused("D", "08");         /* cut short */
     is_refused("D", "0b");         /* a group */
-    is_refused("D", "00");         /* field 0 */
+    is_refused("D", "00");         /* field number 0 */
     is_refused("D", "ffffffffffffffffffff01"); /* no varint */
-    is_refused("B", "0a0161ff");   /* something behind */
-    is_refused("B", "0a02c080");   /* no UTF-8: overlong */
+    is_refused("B", "0a0161ff");   /* trailing bytes */
+    is_refused("B", "0a02c080");   /* overlong UTF-8 */
     is_refused("B", "0a03eda080"); /* a surrogate */
     is_refused("B", "0a04f4908080"); /* beyond Unicode */
     is_refused("B", "1206ffffffffff0f"); /* no 32-bit number */
@@ -97,10 +97,9 @@ static void wrong_values_are_refused(void **state)
     is_refused("Hg", "0a06080012001800"); /* puts nothing */
     is_refused("Hg", "0a0608041200" "1800"); /* no such change */
     is_refused("Hg", "0a0608001200" "180a"); /* no such map */
-    is_refused("Ha", "");          /* none */
+    is_refused("Ha", "");          /* no change */
 }
 
-/* What is gzip, and what is not. */
 static void packing_is_checked(void **state)
 {
     struct dd_value *set = dd_new(DD_ORSET);
@@ -116,13 +115,13 @@ static void packing_is_checked(void **state)
     for (size_t i = 0; i < other.bytes.size; i++)
         assert_int_equal(
             decode("C", slice_of(other.bytes.data, i), &value), DD_MALFORMED);
-    buf.data[buf.size - 1] ^= 1; /* its length */
+    buf.data[buf.size - 1] ^= 1; /* of its length */
     assert_int_equal(decode("C", buf_slice(&buf), &value), DD_MALFORMED);
     dd_free(set);
     buf_fini(&buf);
 }
 
-/* Whatever was read can be merged, applied, pruned and written, and is the same again. */
+/* Every decoded value can be merged, applied, pruned and encoded, and stays the same. */
 static void use(struct dd_value *value)
 {
     struct dd_value *copy = dd_copy(value);
@@ -134,11 +133,12 @@ static void use(struct dd_value *value)
     if (dd_is_delta(value)) {
         struct dd_value *zero = dd_zero(value);
 
-        (void)dd_merge(copy, value); /* any verdict will do: none may crash */
+        (void)dd_merge(copy, value); /* any result; must not crash */
         (void)dd_merge_delta(zero, value);
         dd_free(zero);
     } else {
-        assert_true(dd_merge(copy, value) <= DD_CHANGED); /* elements without dots go, and empty tombstones */
+        /* elements without dots go, and empty tombstones */
+        assert_true(dd_merge(copy, value) <= DD_CHANGED);
         assert_int_equal(dd_merge(copy, value), DD_UNCHANGED);
         dd_add_modified_by(value, &nodes);
         for (uint32_t i = 0; i < nodes.items.count && i < 4; i++) {
@@ -158,7 +158,7 @@ static void use(struct dd_value *value)
     buf_fini(&buf);
 }
 
-/* A changed byte, before packing where it is packed. */
+/* A byte changes before compression. */
 static void bytes_are_changed(void **state)
 {
     uint32_t taken = 0;
@@ -211,7 +211,8 @@ static void bytes_are_changed(void **state)
     assert_true(refused > 1000);
 }
 
-/* Elements and nodes in the worst order, and elements twice: the last one counts, nothing is quadratic. */
+/* Elements and nodes in the worst order, and twice: the last one counts, and nothing is
+ * quadratic. */
 static void order_does_not_matter(void **state)
 {
     enum { COUNT = 100000 };

@@ -1,5 +1,5 @@
-/* Clusters in which some replicas take deltas as those on JVMs do, while members are removed and pruned: what was added and acknowledged, and not
- * taken out, is there at the end. */
+/* Checks clusters in which some replicas accept deltas as JVMs do, while members are removed and
+ * pruned. Everything added, acknowledged and not removed is there at the end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,14 +19,14 @@
 
 enum sort { SET, REGISTERS, COUNTERS, SETS, SETS_DELTAS, MAP, SORT_COUNT };
 
-/* Something that was added under the key of its sort. */
+/* An addition under the key of its sort. */
 struct addition {
     enum sort sort;
     uint32_t node;
-    uint64_t uid; /* of the node then */
+    uint64_t uid; /* of the node at that time */
     uint64_t token;
     bool is_acknowledged;
-    bool is_removed; /* somebody has, perhaps */
+    bool is_removed; /* some node has removed it, perhaps */
 };
 
 struct run {
@@ -35,15 +35,16 @@ struct run {
     uint32_t count;
 };
 
-/* ---- as a JVM does ---- */
+/* ---- like a JVM ---- */
 
-/* The first node leads, so it is the one that prunes. */
+/* Not the first node: it leads, so it prunes. */
 static bool is_jvm(uint32_t index)
 {
     return index > 0;
 }
 
-/* What the key is with the delta, if that is the next one; a JVM does not ask whether its sender has pruned more. */
+/* The key's value with the delta, if it is the next one. A JVM does not check whether the sender
+ * has pruned more. */
 static bool take_next(const struct replicator *replicator,
                       const struct message *message,
                       const struct message_entry *part, struct buf *bytes)
@@ -57,11 +58,11 @@ static bool take_next(const struct replicator *replicator,
     if (current >= part->to || part->from > current + 1 ||
         replicas_is_removed(&replicator->replicas, &message->from) ||
         (entry && pruning_find(&entry->envelope.pruning, &message->from)))
-        return false; /* it is answered as here, and dropped */
+        return false; /* answered and dropped as here */
     check(envelope_decode(part->bytes, &delta));
     if (!dd_needs_causal_delivery(delta.value)) {
         envelope_fini(&delta);
-        return false; /* taken as here */
+        return false; /* accepted as here */
     }
     versions_fini(&delta.versions);
     versions_set(&delta.versions, &message->from, part->to);
@@ -78,7 +79,7 @@ static bool take_next(const struct replicator *replicator,
     return true;
 }
 
-/* Of several deltas each alone. What is taken comes as a write of what it makes. */
+/* Each delta alone. An accepted one becomes a write of its result. */
 static void deliver(struct cluster *c, uint32_t index,
                     const struct inbound *inbound)
 {
@@ -115,7 +116,7 @@ static void deliver(struct cluster *c, uint32_t index,
     message_fini(&message);
 }
 
-/* ---- what happens ---- */
+/* ---- changes ---- */
 
 static struct dd_value *new_of(enum sort sort)
 {
@@ -202,7 +203,7 @@ static struct consistency some_level(struct cluster *c)
     }
 }
 
-/* Adds something, or takes something out that is there. */
+/* Adds something, or removes something present. */
 static void change(struct run *run, uint32_t index, struct addition *addition,
                    bool is_new)
 {
@@ -251,7 +252,7 @@ static void act(struct run *run)
     }
 }
 
-/* Before its node is gone. */
+/* Before the node goes. */
 static void note_answers(struct run *run)
 {
     struct cluster *c = run->cluster;
@@ -292,7 +293,8 @@ static void disturb(struct run *run)
 
 static void run_seed(uint64_t seed)
 {
-    static const char *const durable[] = { "k*" }; /* what a node acknowledges alone, it has when it is back */
+    /* a restarted node has what it alone acknowledged */
+    static const char *const durable[] = { "k*" };
     struct run run = { .cluster = cluster_new(seed) };
     struct cluster *c = run.cluster;
 
@@ -323,7 +325,7 @@ static void run_seed(uint64_t seed)
     cluster_free(c);
 }
 
-static void nothing_is_lost_where_others_take_every_next_delta(void **state)
+static void nothing_is_lost_with_jvms_that_take_each_next_delta(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
@@ -333,7 +335,7 @@ static void nothing_is_lost_where_others_take_every_next_delta(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_lost_where_others_take_every_next_delta),
+        cmocka_unit_test(nothing_is_lost_with_jvms_that_take_each_next_delta),
     };
 
     return cmocka_run_group_tests_name("ddata_jvm", tests, NULL, NULL);

@@ -1,8 +1,8 @@
-/* The laws of every kind, on the states of replicas that are changed and merged at random: merges commute, are
- * associative and idempotent, and tell whether anything changed; deltas do what states do; pruning loses nothing;
- * bytes say all.
+/* Checks the laws of every kind on states that are changed and merged at random: merges are
+ * commutative, associative and idempotent, and report changes; deltas do what states do; pruning
+ * loses nothing; bytes contain everything.
  *
- *   DDATA_CASES=1000000   random cases of each kind, instead of 24,000: shared evenly among its laws
+ *   DDATA_CASES=1000000   random cases of each kind instead of 24,000, shared among its laws
  *
  * A failure prints the kind and the case; cases are the same in every run. */
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 #include "base/check.h"
 
-#define STEPS 48 /* of a history, until the replicas begin anew */
+#define STEPS 48 /* of a history, before the replicas restart */
 
 typedef void law(struct world *world);
 
@@ -34,7 +34,7 @@ static uint32_t cases_wanted(void)
     return many ? (uint32_t)strtoul(many, NULL, 10) : 3000 * LAWS;
 }
 
-/* Which case it is, for the text of a failure. */
+/* The current case, for a failure's text. */
 static const char *now_name;
 static uint32_t now_case;
 
@@ -86,7 +86,7 @@ static void run(law *of, bool removes, enum kinds kinds)
 
         world_init(&world, world_species[i], 1000 + i);
         world.removes = removes;
-        /* What a state merges with what was replaced, a delta does not. */
+        /* A state merges with replaced parts; a delta does not. */
         world.replaces = of != deltas_join && of != deltas_are_what_was_done;
         now_name = world_species[i].name;
         for (now_case = 0; now_case < cases; now_case++) {
@@ -147,8 +147,8 @@ static void is_associative(struct world *world)
     dd_free(right);
 }
 
-/* Who has just what the writer has gets from the delta of one change what the writer has then, whatever it took away, and whatever the
- * type; and no more of it from the state. */
+/* A reader in the writer's last state gets the writer's new state from the delta of one change,
+ * whatever it removed and whatever the type; the state adds nothing. */
 static void deltas_are_what_was_done(struct world *world)
 {
     uint32_t writer = (uint32_t)rng_below(&world->rng, REPLICAS);
@@ -170,11 +170,11 @@ static void deltas_are_what_was_done(struct world *world)
     dd_free(reader);
 }
 
-/* Who has seen a writer's last state gets from the delta what it gets from the next state. The delta's reader may
- * keep dots that the state would have shed: nobody sees them, and the state sheds them later, to the last one. What has no
- * dots is the same at once. Where a key was
- * removed that a writer still has, a multi-map with value deltas may lose bindings or bring them back, as the
- * reference's may: "on concurrent adds and removals for the same key, removals can be lost". */
+/* A reader of a writer's last state gets from the delta what it gets from the next state. It may
+ * keep invisible dots that the state would have dropped; a later state drops them. Without dots
+ * both are equal at once. Akka documents for multi-maps with value deltas: "on concurrent adds
+ * and removals for the same key, removals can be lost". Such bindings may be lost or return here
+ * too. */
 static void deltas_do_what_states_do(struct world *world)
 {
     uint32_t writer = (uint32_t)rng_below(&world->rng, REPLICAS);
@@ -208,7 +208,8 @@ static void deltas_do_what_states_do(struct world *world)
     dd_free(reader);
 }
 
-/* A delta to nothing is what it makes of the empty state; two in a row are the same as their sequence. */
+/* A delta alone makes what it makes of the empty state; two joined deltas make what their sequence
+ * makes. */
 static void deltas_join(struct world *world)
 {
     uint32_t writer = (uint32_t)rng_below(&world->rng, REPLICAS);
@@ -251,7 +252,7 @@ static struct dd_natural plus(struct dd_natural left, struct dd_natural right)
     return sum;
 }
 
-/* What a counter has of a node. */
+/* The node's part of a counter. */
 static struct dd_natural share_of(const struct dd_value *value,
                                   const struct node_id *node)
 {
@@ -262,7 +263,7 @@ static struct dd_natural share_of(const struct dd_value *value,
     return share;
 }
 
-/* Who takes over a share has at most the largest, and what is above that is gone; nothing else is. */
+/* The new owner's share is at most the largest one; only what exceeds that is lost. */
 static bool is_taken_over(const struct dd_value *before,
                           const struct dd_value *pruned,
                           const struct node_id *owner,
@@ -281,7 +282,7 @@ static bool is_taken_over(const struct dd_value *before,
            there.high == was.high && there.low == was.low;
 }
 
-/* A node is removed; all have seen the same; one of them prunes. */
+/* All have seen the same when a node is removed; one prunes. */
 static void pruning_loses_nothing(struct world *world)
 {
     uint32_t owner = (uint32_t)rng_below(&world->rng, REPLICAS - 1);
@@ -346,7 +347,7 @@ static void bytes_say_all(struct world *world)
     holds(dd_equal(value, copy));
     holds(slice_equal(other.bytes, kept.bytes));
     holds(slice_equal(other.manifest, kept.manifest));
-    /* Equal states, equal bytes, however they came to be. */
+    /* Equal states have equal bytes, however they were made. */
     if (dd_merge(merged, value) <= DD_CHANGED && dd_equal(merged, value)) {
         kept = dd_encode(merged, &again);
         holds(slice_equal(other.bytes, kept.bytes));
@@ -377,8 +378,8 @@ static void merges_are_idempotent(void **state)
     run(is_idempotent_and_says_what_changed, true, ALL);
 }
 
-/* A map's values are not, as in the reference, when a key is removed: what is merged first decides whether a value
- * that was removed goes before or after another joins it. */
+/* Maps without removals: as in Akka, the order of merges decides whether the value of a removed key
+ * joins another. */
 static void merges_are_associative(void **state)
 {
     (void)state;
@@ -394,8 +395,8 @@ static void deltas_are_as_good_as_states(void **state)
     run(deltas_do_what_states_do, false, MAPS);
 }
 
-/* Nor here: a delta that removes a key and puts it again, applied at once, merges the new value with the old one,
- * as a state does. */
+/* Maps without removals: a joined delta that removes a key and puts it again merges the new value
+ * with the old one, as a state does. */
 static void deltas_can_be_joined(void **state)
 {
     (void)state;
@@ -415,8 +416,7 @@ static void bytes(void **state)
     run(bytes_say_all, true, ALL);
 }
 
-/* The last one. */
-static void that_was_enough(void **state)
+static void each_kind_had_enough_cases(void **state)
 {
     uint64_t least = UINT64_MAX;
     (void)state;
@@ -442,7 +442,7 @@ int main(void)
         cmocka_unit_test(deltas_can_be_joined),
         cmocka_unit_test(pruning),
         cmocka_unit_test(bytes),
-        cmocka_unit_test(that_was_enough),
+        cmocka_unit_test(each_kind_had_enough_cases),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What a value from elsewhere may cost is bounded before it is spent. */
+/* Checks that the cost of a received value is limited before it is spent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,13 +22,13 @@ static enum dd_verdict decode(const char *manifest, struct slice bytes)
     return verdict;
 }
 
-static void a_value_inflates_to_so_much(void **state)
+static void inflated_bytes_have_a_limit(void **state)
 {
     struct buf bytes = { 0 };
     struct buf packed = { 0 };
     (void)state;
 
-    /* Unknown fields of an OR-set: they cost no memory, but have to be inflated. */
+    /* Unknown fields of an OR-set take no memory, but are inflated. */
     buf_put_u8(&bytes, 0x0a);
     buf_put_u8(&bytes, 0);
     while (bytes.size < DDATA_INFLATE_SIZE_MAX) {
@@ -48,10 +48,10 @@ static void a_value_inflates_to_so_much(void **state)
     buf_fini(&packed);
 }
 
-/* A set of numbers, one byte each, is the smallest that fills the memory. */
-static void a_value_takes_so_much_memory(void **state)
+/* A set of one-byte numbers is the smallest value that fills the memory. */
+static void decoded_memory_has_a_limit(void **state)
 {
-    enum { EACH = 24 + 16 }; /* a struct element, its pointer and malloc's */
+    enum { EACH = 24 + 16 }; /* a struct element, its pointer, and malloc's part */
     struct buf numbers = { 0 };
     struct buf bytes = { 0 };
     (void)state;
@@ -72,7 +72,7 @@ static void a_value_takes_so_much_memory(void **state)
     buf_fini(&bytes);
 }
 
-static void a_manifest_is_short(void **state)
+static void manifests_have_a_limit(void **state)
 {
     char manifest[DDATA_MANIFEST_SIZE_MAX + 2];
     struct dd_other other = { .serializer = 1 };
@@ -92,7 +92,7 @@ static void a_manifest_is_short(void **state)
         assert_int_equal(dd_decode(other, &value),
                          fits ? DD_OK : DD_TOO_LARGE);
         dd_free(value);
-        element.manifest = other.manifest; /* and inside of a value */
+        element.manifest = other.manifest; /* and inside a value */
         dd_gset_add(set, &element);
         bytes = dd_encode(set, &buf);
         assert_int_equal(decode("B", bytes.bytes), fits ? DD_OK : DD_TOO_LARGE);
@@ -101,7 +101,7 @@ static void a_manifest_is_short(void **state)
     buf_fini(&buf);
 }
 
-static void maps_in_maps_have_a_depth(void **state)
+static void nested_maps_have_a_limit(void **state)
 {
     struct dd_writer writer = writer_of('a');
     struct dd_element key = dd_text("k");
@@ -123,8 +123,8 @@ static void maps_in_maps_have_a_depth(void **state)
     buf_fini(&buf);
 }
 
-/* A share of 2^112 - 1 is the largest; it stays there, and a sum of many has its place. */
-static void counts_have_so_many_bits(void **state)
+/* The largest share is 2^112 - 1; a sum of many fits. */
+static void counts_stop_at_their_limit(void **state)
 {
     struct node_id node = node_of('a');
     struct dd_value *counter = dd_new(DD_GCOUNTER);
@@ -137,7 +137,7 @@ static void counts_have_so_many_bits(void **state)
     dd_gcounter_add(counter, &node, UINT64_MAX);
     other = dd_encode(counter, &buf);
     dd_free(counter);
-    /* Its nine bytes become fifteen. */
+    /* Nine bytes become fifteen. */
     number = buf.data + buf.size - 9;
     assert_int_equal(number[-1], 9);
     buf.size -= 9;
@@ -168,11 +168,11 @@ static void counts_have_so_many_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_inflates_to_so_much),
-        cmocka_unit_test(a_value_takes_so_much_memory),
-        cmocka_unit_test(a_manifest_is_short),
-        cmocka_unit_test(maps_in_maps_have_a_depth),
-        cmocka_unit_test(counts_have_so_many_bits),
+        cmocka_unit_test(inflated_bytes_have_a_limit),
+        cmocka_unit_test(decoded_memory_has_a_limit),
+        cmocka_unit_test(manifests_have_a_limit),
+        cmocka_unit_test(nested_maps_have_a_limit),
+        cmocka_unit_test(counts_stop_at_their_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

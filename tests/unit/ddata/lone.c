@@ -1,4 +1,4 @@
-/* The replicator alone. */
+/* Implements the replicator with one peer. */
 #include "lone.h"
 
 static const char *const durable_keys[] = { "dur*" };

@@ -1,4 +1,5 @@
-/* One replicator with one peer, whose messages are made and looked at by the test. Include it after cmocka. */
+/* Runs one replicator with one peer, whose messages the test makes and reads. Include after
+ * cmocka. */
 #ifndef TESTS_DDATA_LONE_H
 #define TESTS_DDATA_LONE_H
 
@@ -10,31 +11,31 @@ struct lone {
     struct identity identity;
     struct dd_writer writer;
     struct replicator *replicator;
-    struct trace *trace; /* of information and above */
+    struct trace *trace; /* information and above */
     struct outbox outbox;
     struct node_id peer;
 };
 
-/* durable: "dur*" is; it is still loading. */
+/* durable: keys "dur*" are durable, and still loading. */
 struct lone *lone_with(const struct replicator_settings *settings, bool durable);
 struct lone *lone_new(const struct replicator_settings *settings);
 struct lone *lone_expiring(const struct replicator_expiry *expiries,
                            uint32_t count);
-/* Both: "dur*" is durable, and it is still loading. */
+/* Expiring, with durable keys "dur*" that are still loading. */
 struct lone *lone_durable_expiring(const struct replicator_expiry *expiries,
                                    uint32_t count);
 void lone_free(struct lone *lone);
-/* Tells it of its peer, or of another node. */
+/* Reports a peer or another node. */
 void lone_tell(struct lone *lone, const struct node_id *node,
                enum peer_status status, bool is_reachable);
-/* Adds to a counter; the update succeeds. */
+/* Adds to a counter; the update must succeed. */
 void lone_put(struct lone *lone, struct slice key);
 /* Puts a value, given. */
 void lone_update(struct lone *lone, struct slice key, struct dd_value *value,
                  const struct consistency *consistency);
-/* The next message that leaves, read: message_fini. False: none. */
+/* Decodes the next sent message; call message_fini. False: none. */
 bool lone_next(struct lone *lone, struct message *message);
-/* The kind of the next message that leaves; MESSAGE_UNKNOWN: none. */
+/* The kind of the next sent message; MESSAGE_UNKNOWN: none. */
 enum message_kind lone_next_kind(struct lone *lone);
 /* From its peer, to its path or to that of a write or read. */
 void lone_receive(struct lone *lone, const struct message *message);

@@ -1,5 +1,5 @@
-/* The reference's own cases of maps (conformance DD-027 to DD-120, B18.4): what is left of a key that one node
- * removes and another changes, by states and by deltas, and deltas that are joined. */
+/* Checks Akka's cases of maps: a key that one node removes and another changes, by states and
+ * deltas, and joined deltas. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static void add_text(struct dd_value *set, struct dd_writer *writer,
         dd_orset_add(set, writer, &element);
 }
 
-/* put: a value of its own, with one element. */
+/* put: replaces the value by one with this element. */
 static void put(struct dd_value *map, struct dd_writer *writer,
                 const char *name, enum dd_kind kind, const char *text)
 {
@@ -43,7 +43,7 @@ static void put(struct dd_value *map, struct dd_writer *writer,
     assert_true(dd_ormap_put(map, writer, &key, set));
 }
 
-/* updated: the value that is there, or a new one, with one element more. */
+/* updated: adds an element to the present value, or to a new one. */
 static void update(struct dd_value *map, struct dd_writer *writer,
                    const char *name, enum dd_kind kind, const char *text)
 {
@@ -153,9 +153,8 @@ static const struct {
     { base_orset, remove_b_on_1, remove_updates_on_2, "B1 B2" },
 };
 
-/* B18.4, DD-048 to DD-057: two branches of one state meet. One node's versions are drawn on both: on a branch
- * first, then on the other. */
-static void branches_meet(void **state)
+/* Two branches of one state merge. One node draws versions on both, on one after the other. */
+static void branches_of_one_state_merge(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -193,8 +192,8 @@ static void branches_meet(void **state)
     }
 }
 
-/* B18.4, last rows of grow-only sets: put by both, removed by both, put again. */
-static void what_both_put_and_remove_is_gone(void **state)
+/* Grow-only sets: put by both, removed by both, put again. */
+static void a_key_that_both_put_and_remove_is_gone(void **state)
 {
     (void)state;
     for (int updates = 0; updates < 2; updates++) {
@@ -225,8 +224,7 @@ static void what_both_put_and_remove_is_gone(void **state)
     }
 }
 
-/* DD-046, DD-067: an OR-set is not to be put over. */
-static void an_orset_is_not_put_over(void **state)
+static void an_orset_is_not_replaced(void **state)
 {
     struct dd_value *map = dd_new(DD_ORMAP);
     struct dd_element key = dd_text("a");
@@ -241,8 +239,8 @@ static void an_orset_is_not_put_over(void **state)
     dd_free(map);
 }
 
-/* DD-070: what is removed, merged and put anew on both sides has the elements of both, and nothing of before. */
-static void what_both_put_after_a_remove_is_there(void **state)
+/* It has nothing from before the removal. */
+static void a_key_put_by_both_after_a_removal_has_both_elements(void **state)
 {
     struct dd_value *one = dd_new(DD_ORMAP), *two;
     (void)state;
@@ -312,7 +310,7 @@ static const struct {
     { put_other_remove_put, 4, "B B3", NULL },
 };
 
-/* B18.4: deltas that were joined. The node that reads has b = {B}, of another. */
+/* The reader has b = {B}, from another node. */
 static void deltas_are_joined(void **state)
 {
     (void)state;
@@ -337,7 +335,7 @@ static void deltas_are_joined(void **state)
     }
 }
 
-/* DD-039 to DD-045: entries come, change, go and come again, by states and by deltas. */
+/* By states and by deltas. */
 static void entries_come_and_go(void **state)
 {
     struct dd_value *map = dd_new(DD_ORMAP);
@@ -348,12 +346,12 @@ static void entries_come_and_go(void **state)
 
     put(map, &n1, "a", DD_GSET, "A");
     put(map, &n1, "b", DD_GSET, "B");
-    put(map, &n1, "a", DD_GSET, "C"); /* over it */
+    put(map, &n1, "a", DD_GSET, "C"); /* replaces */
     assert_set(map, "a", "C");
     take(map, &n1, "b");
     assert_set(map, "b", NULL);
     delta = dd_take_delta(map);
-    assert_int_equal(dd_delta_size(delta), 4); /* what stands between two puts keeps them apart */
+    assert_int_equal(dd_delta_size(delta), 4); /* operations between two puts separate them */
     check(dd_merge_delta(reader, delta) == DD_CHANGED);
     assert_true(dd_equal(reader, map));
     dd_free(delta);
@@ -371,7 +369,7 @@ static void entries_come_and_go(void **state)
     dd_free(far);
 }
 
-/* DD-064 to DD-066: counters and a flag under keys, changed by two nodes, by deltas. */
+/* Counters and a flag under keys, changed by two nodes, by deltas. */
 static void values_of_all_kinds_are_updated(void **state)
 {
     struct dd_value *on[2] = { dd_new(DD_ORMAP), dd_new(DD_ORMAP) };
@@ -409,8 +407,7 @@ static void values_of_all_kinds_are_updated(void **state)
     }
 }
 
-/* DD-068: a set that is cleared and filled in an update; what another node adds meanwhile stays, what was cleared does
- * not. */
+/* A concurrent addition stays; cleared elements do not. */
 static void a_set_is_cleared_in_an_update(void **state)
 {
     struct dd_value *one = dd_new(DD_ORMAP);
@@ -435,7 +432,6 @@ static void a_set_is_cleared_in_an_update(void **state)
     dd_free(two);
 }
 
-/* DD-027, DD-028, DD-115 to DD-119. */
 static void other_maps_are_joined(void **state)
 {
     struct dd_element keys[3] = { dd_text("a"), dd_text("b"), dd_text("c") };
@@ -473,9 +469,9 @@ static void other_maps_are_joined(void **state)
     dd_free(two);
 }
 
-/* The owner prunes a node and goes on; another has only cleaned that node away when the delta comes, before the pruned
- * state: what the node had added is still there when all has come. */
-static void what_was_pruned_survives_the_next_delta(void **state)
+/* The owner prunes and goes on. Another node has only dropped the removed node's part when the
+ * delta arrives before the pruned state. The removed node's elements must be present after both. */
+static void pruned_elements_survive_the_next_delta(void **state)
 {
     struct dd_writer removed = writer_of('c');
     struct dd_value *owner = dd_new(DD_ORMAP);
@@ -523,7 +519,6 @@ static void unbind(struct dd_value *map, struct dd_writer *writer,
     dd_multimap_remove(map, writer, &key, &element);
 }
 
-/* DD-072 to DD-082. */
 static void bindings_come_and_go(void **state)
 {
     struct dd_element key = dd_text("a");
@@ -537,7 +532,7 @@ static void bindings_come_and_go(void **state)
 
         bind(map, &n1, "a", "A");
         bind(map, &n1, "b", "B");
-        unbind(map, &n1, "b", "B"); /* the last one takes the key with it */
+        unbind(map, &n1, "b", "B"); /* the last one removes the key */
         assert_set(map, "b", NULL);
         assert_int_equal(dd_map_count(map), 1);
         dd_multimap_replace(map, &n1, &key, &old, &new);
@@ -556,8 +551,8 @@ static void bindings_come_and_go(void **state)
     }
 }
 
-/* DD-077, DD-078: overlapping bindings of two nodes, by states and by deltas. */
-static void bindings_of_two_nodes_meet(void **state)
+/* By states and by deltas. */
+static void bindings_of_two_nodes_merge(void **state)
 {
     (void)state;
     for (int with_deltas = 0; with_deltas < 2; with_deltas++) {
@@ -593,7 +588,6 @@ static void bindings_of_two_nodes_meet(void **state)
     }
 }
 
-/* B18.4: the last rows. */
 static void a_key_is_removed_while_it_changes(void **state)
 {
     struct dd_value *one = dd_multimap_new(true);
@@ -611,7 +605,7 @@ static void a_key_is_removed_while_it_changes(void **state)
     dd_free(one);
     dd_free(two);
 
-    one = dd_multimap_new(false); /* without: the removal is lost */
+    one = dd_multimap_new(false); /* without value deltas the removal is lost */
     bind(one, &n1, "a", "A");
     two = dd_copy(one);
     unbind(one, &n1, "a", "A");
@@ -647,7 +641,7 @@ static void a_key_is_removed_while_it_changes(void **state)
     dd_free(two);
 }
 
-/* Types that differ inside: nothing is merged of what stands before it either. */
+/* Types that differ inside: earlier parts are not merged either. */
 static void a_mismatch_changes_nothing(void **state)
 {
     struct dd_value *one = dd_new(DD_ORMAP);
@@ -671,7 +665,7 @@ static void a_mismatch_changes_nothing(void **state)
     assert_true(dd_equal(one, before));
     dd_free(delta);
     dd_free(two);
-    /* A foreign value, and another one under the same key. */
+    /* Two foreign values under one key. */
     check(dd_decode(other, &foreign) == DD_OK);
     check(dd_ormap_put(one, &n1, &key, foreign));
     two = dd_copy(one);
@@ -682,7 +676,7 @@ static void a_mismatch_changes_nothing(void **state)
     before = dd_copy(one);
     assert_int_equal(dd_merge(one, two), DD_UNMERGEABLE);
     assert_true(dd_equal(one, before));
-    /* A delta of another sort of map. */
+    /* A delta of another type of map. */
     dd_free(two);
     two = dd_new(DD_PNCOUNTERMAP);
     dd_countermap_add(two, &n2, &key, 1);
@@ -695,8 +689,8 @@ static void a_mismatch_changes_nothing(void **state)
     dd_free(before);
 }
 
-/* A delta finds its sort of map: the one that it is applied to where there is none yet. */
-static void a_delta_knows_its_map(void **state)
+/* Applied where there is no map yet. */
+static void a_delta_creates_its_type_of_map(void **state)
 {
     struct dd_element key = dd_text("k");
     struct dd_element element = dd_text("e");
@@ -733,21 +727,21 @@ static void a_delta_knows_its_map(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(branches_meet, start),
-        cmocka_unit_test_setup(what_both_put_and_remove_is_gone, start),
-        cmocka_unit_test_setup(what_both_put_after_a_remove_is_there, start),
-        cmocka_unit_test_setup(an_orset_is_not_put_over, start),
+        cmocka_unit_test_setup(branches_of_one_state_merge, start),
+        cmocka_unit_test_setup(a_key_that_both_put_and_remove_is_gone, start),
+        cmocka_unit_test_setup(a_key_put_by_both_after_a_removal_has_both_elements, start),
+        cmocka_unit_test_setup(an_orset_is_not_replaced, start),
         cmocka_unit_test_setup(deltas_are_joined, start),
         cmocka_unit_test_setup(entries_come_and_go, start),
         cmocka_unit_test_setup(values_of_all_kinds_are_updated, start),
         cmocka_unit_test_setup(a_set_is_cleared_in_an_update, start),
         cmocka_unit_test_setup(other_maps_are_joined, start),
-        cmocka_unit_test_setup(what_was_pruned_survives_the_next_delta, start),
+        cmocka_unit_test_setup(pruned_elements_survive_the_next_delta, start),
         cmocka_unit_test_setup(bindings_come_and_go, start),
-        cmocka_unit_test_setup(bindings_of_two_nodes_meet, start),
+        cmocka_unit_test_setup(bindings_of_two_nodes_merge, start),
         cmocka_unit_test_setup(a_key_is_removed_while_it_changes, start),
         cmocka_unit_test_setup(a_mismatch_changes_nothing, start),
-        cmocka_unit_test_setup(a_delta_knows_its_map, start),
+        cmocka_unit_test_setup(a_delta_creates_its_type_of_map, start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

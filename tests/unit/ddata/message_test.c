@@ -1,5 +1,5 @@
-/* Messages between replicators as bytes: the fields and numbers of wire 6.2, written out by hand, and back; and what
- * is refused. */
+/* Checks messages between replicators as bytes: Akka's fields and numbers, written by hand, and
+ * malformed messages. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,12 +15,12 @@
 #include "base/rng.h"
 #include "ddata/message.h"
 
-/* uid: both halves are written with fixed width. */
+/* both halves of the uid have a fixed width */
 static const struct node_id node = { { "h", 2551 }, 0x0807060504030201 };
 #define NODE_BYTES                                                              \
     "\x0a\x06\x0a\x01h\x10\xf7\x13\x15\x01\x02\x03\x04\x1d\x05\x06\x07\x08"
 #define NODE_SIZE "\x12"
-/* A flag that is on, in an envelope: serializer 11, manifest D */
+/* an envelope with a flag that is on: serializer 11, manifest D */
 #define FLAG_BYTES "\x0a\x09\x0a\x02\x08\x01\x10\x0b\x22\x01" "D"
 #define FLAG_SIZE "\x0b"
 
@@ -32,7 +32,7 @@ static void assert_bytes(const struct buf *buf, struct slice bytes)
     assert_memory_equal(buf->data, bytes.data, bytes.size);
 }
 
-/* Written it is these bytes, and read the same again. */
+/* Encoded it is these bytes, and decoded the same message. */
 static void assert_written(const struct message *message, struct slice bytes)
 {
     struct buf once = { 0 };
@@ -49,7 +49,7 @@ static void assert_written(const struct message *message, struct slice bytes)
     buf_fini(&twice);
 }
 
-static void the_fields_are_akkas(void **state)
+static void fields_and_numbers_are_akkas(void **state)
 {
     struct message_entry entry = { BYTES("k"), BYTES(FLAG_BYTES), 3, 5, 0 };
     struct message message = { .kind = MESSAGE_WRITE,
@@ -105,7 +105,7 @@ static void statuses_name_both_incarnations(void **state)
                          "\x29\x02\x00\x00\x00\x00\x00\x00\x00"));
 }
 
-static void gossips_are_packed(void **state)
+static void gossips_are_compressed(void **state)
 {
     struct message_entry entry = { BYTES("k"), BYTES(FLAG_BYTES), 0, 0, 0 };
     struct message message = { .kind = MESSAGE_GOSSIP,
@@ -134,8 +134,8 @@ static void gossips_are_packed(void **state)
     buf_fini(&plain);
 }
 
-/* What is packed already stands in a gossip as it is, and what is not does not. */
-static void packed_entries_are_not_packed_again(void **state)
+/* A gossip contains compressed entries unchanged; others are compressed. */
+static void compressed_entries_are_not_compressed_again(void **state)
 {
     struct buf bytes = { 0 };
     struct buf inner = { 0 };
@@ -217,7 +217,7 @@ static void envelopes_have_three_forms(void **state)
     pruning_put(&envelope.pruning, &other)->owner = node;
     pruning_see(pruning_find(&envelope.pruning, &other), &seen);
     pruning_perform(pruning_put(&envelope.pruning, &removed), 150);
-    /* An owner is required: what the reference writes where it means none. */
+    /* The required owner is the one that Akka writes where it means none. */
     assert_envelope(
         &envelope, ENVELOPE_STORED,
         BYTES(FLAG_BYTES
@@ -226,7 +226,7 @@ static void envelopes_have_three_forms(void **state)
               "\x12\x12\x0a\x06\x0a\x01"
               "c\x10\xf8\x13\x15\x01\x00\x00\x00\x1d\x00\x00\x00\x00"
               "\x18\x01\x28\xac\x02"));
-    /* Pekko writes another one; who read it writes the same, or digests differ. */
+    /* Pekko writes another one, which is written again unchanged, or digests would differ. */
     pruning_find(&envelope.pruning, &removed)->is_pekko = true;
     envelope_encode(&bytes, &envelope, NULL, ENVELOPE_STORED);
     assert_memory_equal(bytes.data + sizeof FLAG_BYTES - 1 + 27,
@@ -254,7 +254,7 @@ static void assert_refused(enum message_kind kind, struct slice payload)
     message_fini(&message);
 }
 
-static void what_breaks_a_rule_is_refused(void **state)
+static void malformed_messages_are_refused(void **state)
 {
     struct envelope envelope = { 0 };
     struct buf packed = { 0 };
@@ -262,11 +262,11 @@ static void what_breaks_a_rule_is_refused(void **state)
 
     assert_refused(MESSAGE_WRITE, BYTES("\x0a\x01k")); /* no envelope */
     assert_refused(MESSAGE_WRITE, BYTES("\x0a\x7fk"));
-    assert_refused(MESSAGE_STATUS, BYTES("\x08\x00\x10\x00")); /* of no chunks */
+    assert_refused(MESSAGE_STATUS, BYTES("\x08\x00\x10\x00")); /* no chunks */
     assert_refused(MESSAGE_STATUS,
                    BYTES("\x08\x00\x10\xff\xff\xff\xff\x0f"));
-    assert_refused(MESSAGE_GOSSIP, BYTES("\x08\x01")); /* not packed */
-    /* A sender without uid, with port 0, with a zero byte in its host. */
+    assert_refused(MESSAGE_GOSSIP, BYTES("\x08\x01")); /* not compressed */
+    /* A sender without uid, with port 0, and with a zero byte in the host. */
     assert_refused(MESSAGE_READ,
                    BYTES("\x0a\x01k\x12\x0d\x0a\x06\x0a\x01h\x10\xf7\x13\x15"
                          "\x00\x00\x00\x00"));
@@ -276,7 +276,7 @@ static void what_breaks_a_rule_is_refused(void **state)
     assert_refused(MESSAGE_READ,
                    BYTES("\x0a\x01k\x12\x0c\x0a\x05\x0a\x01\x00\x10\x05\x15"
                          "\x01\x00\x00\x00"));
-    /* A key that is no text, of every kind that has one. */
+    /* A key that is not UTF-8, in every kind with a key. */
     assert_refused(MESSAGE_READ, BYTES("\x0a\x02\xfek"));
     assert_refused(MESSAGE_WRITE, BYTES("\x0a\x02\xfek\x12" FLAG_SIZE FLAG_BYTES));
     assert_refused(MESSAGE_STATUS,
@@ -288,7 +288,7 @@ static void what_breaks_a_rule_is_refused(void **state)
                    BYTES("\x0a" NODE_SIZE NODE_BYTES
                          "\x12\x12\x0a\x01\xfe\x12" FLAG_SIZE FLAG_BYTES
                          "\x18\x01"));
-    /* Versions that begin at 0, or go backwards. */
+    /* Versions that start at 0, or fall. */
     assert_refused(MESSAGE_DELTAS,
                    BYTES("\x0a" NODE_SIZE NODE_BYTES
                          "\x12\x12\x0a\x01k\x12" FLAG_SIZE FLAG_BYTES
@@ -316,8 +316,8 @@ static void kinds_are_told_apart(void **state)
     assert_int_equal(message_kind_of(BYTES("NN")), MESSAGE_UNKNOWN);
 }
 
-/* What it takes to read a message is bounded before it is allocated. */
-static void a_message_takes_so_much_memory(void **state)
+/* The memory for decoding is limited before it is allocated. */
+static void the_memory_of_a_message_has_a_limit(void **state)
 {
     struct buf payload = { 0 };
     struct buf packed = { 0 };
@@ -325,7 +325,7 @@ static void a_message_takes_so_much_memory(void **state)
     (void)state;
 
     buf_put_text(&payload, "\x08\x01\x10\x01");
-    /* Of five bytes each, and a hundred in memory. */
+    /* Five bytes each, and a hundred in memory. */
     while (payload.size < REPLICATOR_MESSAGE_MEMORY_MAX / 100 * 6)
         buf_put(&payload, "\x1a\x04\x0a\x00\x12\x00", 6);
     assert_refused(MESSAGE_STATUS, buf_slice(&payload));
@@ -343,8 +343,8 @@ static void a_message_takes_so_much_memory(void **state)
     buf_fini(&packed);
 }
 
-/* Marks and versions beyond what a cluster can have. */
-static void an_envelope_has_so_many_marks(void **state)
+/* More than a cluster can have. */
+static void markers_and_versions_have_limits(void **state)
 {
     struct envelope envelope = { .value = dd_new(DD_FLAG) };
     struct envelope again = { 0 };
@@ -369,7 +369,7 @@ static void an_envelope_has_so_many_marks(void **state)
     buf_fini(&bytes);
 }
 
-/* Bytes of chance, and messages with some of them changed, neither crash nor leak. */
+/* Random bytes, and messages with changed bytes, neither crash nor leak. */
 static void hostile_bytes_do_no_harm(void **state)
 {
     struct message_entry entry = { BYTES("k"), BYTES(FLAG_BYTES), 3, 5, 0 };
@@ -405,15 +405,15 @@ static void hostile_bytes_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fields_are_akkas),
+        cmocka_unit_test(fields_and_numbers_are_akkas),
         cmocka_unit_test(statuses_name_both_incarnations),
-        cmocka_unit_test(gossips_are_packed),
-        cmocka_unit_test(packed_entries_are_not_packed_again),
+        cmocka_unit_test(gossips_are_compressed),
+        cmocka_unit_test(compressed_entries_are_not_compressed_again),
         cmocka_unit_test(envelopes_have_three_forms),
-        cmocka_unit_test(what_breaks_a_rule_is_refused),
+        cmocka_unit_test(malformed_messages_are_refused),
         cmocka_unit_test(kinds_are_told_apart),
-        cmocka_unit_test(a_message_takes_so_much_memory),
-        cmocka_unit_test(an_envelope_has_so_many_marks),
+        cmocka_unit_test(the_memory_of_a_message_has_a_limit),
+        cmocka_unit_test(markers_and_versions_have_limits),
         cmocka_unit_test(hostile_bytes_do_no_harm),
     };
 

@@ -1,4 +1,4 @@
-/* What a member says of a counter when it has taken over what a removed one had counted. */
+/* Checks what a member sends after it took over the part of a removed one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,8 @@ static void receive_write(struct lone *lone, struct envelope *envelope)
     envelope_fini(envelope);
 }
 
-/* The value, given, with the mark that this one takes over what the ghost has counted, and that all have seen it. */
+/* Receives the value, given, with a marker that this node takes over the removed one's share and
+ * that all have seen. */
 static void receive_marked(struct lone *lone, struct dd_value *value)
 {
     struct envelope envelope = { .value = value };
@@ -66,8 +67,8 @@ static struct dd_value *counter_of(const struct node_id *node, uint64_t amount)
     return value;
 }
 
-/* Its mark cleans away the ghost's share where it comes to. */
-static void a_delta_from_before_a_pruning_has_what_was_taken_over(void **state)
+/* The marker deletes the removed node's share at the receiver. */
+static void a_delta_older_than_a_pruning_has_the_share_taken_over(void **state)
 {
     struct lone *lone = lone_new(&pruning);
     struct envelope delta;
@@ -97,8 +98,8 @@ static struct dd_value *counted_both_ways(const struct node_id *node,
     return value;
 }
 
-/* A step down alone says nothing of what was taken over upwards. */
-static void a_delta_of_one_half_has_both_that_were_taken_over(void **state)
+/* A decrement alone lacks the increments that were taken over. */
+static void a_delta_of_one_half_has_both_shares_taken_over(void **state)
 {
     struct lone *lone = lone_new(&pruning);
     struct envelope plain = { .value = counted_both_ways(&lone->peer, 2, 0) };
@@ -119,8 +120,8 @@ static void a_delta_of_one_half_has_both_that_were_taken_over(void **state)
     lone_free(lone);
 }
 
-/* Also one that is sent at once, with a write. */
-static void a_write_has_what_was_taken_over(void **state)
+/* Also a delta that is sent at once with a write. */
+static void a_write_has_the_share_taken_over(void **state)
 {
     struct lone *lone = lone_new(&pruning);
     struct envelope delta = { 0 };
@@ -150,7 +151,7 @@ static struct dd_value *set_of(struct dd_writer *writer, const char *text)
     return set;
 }
 
-/* What a JVM does with all deltas of a message that follow what it has: also with those of one that has pruned more. */
+/* A JVM takes all deltas that follow its version, also from a node that has pruned more. */
 static void take_as_jvm(struct envelope *jvm, const struct message *message)
 {
     for (uint32_t i = 0; i < message->count; i++) {
@@ -175,9 +176,10 @@ static bool has(const struct dd_value *set, const char *text)
     return dd_set_has(set, &element);
 }
 
-/* The owner has added the ghost's element anew, and then another one. Who gets the second addition alone would take the first one for seen,
- * and removed. So it comes to nobody who has not what was pruned. */
-static void no_delta_alone_says_that_what_was_taken_over_was_seen(void **state)
+/* The owner added the removed node's element again, and then another one. A receiver of the second
+ * addition alone would consider the first seen and removed. So only replicas with the pruned state
+ * get it. */
+static void no_delta_alone_claims_that_elements_taken_over_were_seen(void **state)
 {
     struct lone *lone = lone_new(&pruning);
     struct dd_writer writer = { .node = ghost };
@@ -213,9 +215,9 @@ static void no_delta_alone_says_that_what_was_taken_over_was_seen(void **state)
     lone_free(lone);
 }
 
-/* What it added anew is numbered behind the deltas that others know, also where it has forgotten how many it made: else they would take those that
- * follow for repeats. */
-static void what_was_taken_over_has_the_next_number(void **state)
+/* Also where it forgot how many deltas it made: otherwise others would consider later ones
+ * repeats. */
+static void elements_taken_over_have_the_next_delta_version(void **state)
 {
     struct lone *lone = lone_new(&pruning);
     struct dd_writer gone = { .node = ghost };
@@ -241,8 +243,8 @@ static void what_was_taken_over_has_the_next_number(void **state)
     lone_free(lone);
 }
 
-/* Who follows the key is told, though nothing was added. */
-static void what_is_cleaned_away_is_told(void **state)
+/* Although nothing was added. */
+static void subscribers_are_told_of_removed_parts(void **state)
 {
     struct lone *lone = lone_new(&pruning);
     struct envelope counted = { .value = counter_of(&ghost, 3) };
@@ -270,8 +272,8 @@ static void what_is_cleaned_away_is_told(void **state)
     lone_free(lone);
 }
 
-/* Else it would differ from what others have for ever. */
-static void a_mark_that_has_served_its_time_is_in_no_digest(void **state)
+/* Otherwise it would differ from others for ever. */
+static void an_obsolete_marker_is_in_no_digest(void **state)
 {
     struct lone *lone = lone_new(&pruning);
     uint8_t before[DIGEST_SIZE], after[DIGEST_SIZE];
@@ -290,9 +292,9 @@ static void a_mark_that_has_served_its_time_is_in_no_digest(void **state)
     lone_free(lone);
 }
 
-#define MANY 5000 /* keys: more than a step looks at */
+#define MANY 5000 /* keys: more than a step checks */
 
-/* So many counters have something of the ghost, which was a member and is gone; there is nobody else. */
+/* All counters contain a share of a removed member; there is no other node. */
 static struct lone *alone_with_many(void)
 {
     struct lone *lone = lone_new(
@@ -315,8 +317,8 @@ static struct lone *alone_with_many(void)
     return lone;
 }
 
-/* A step of control is short, however many keys there are: it is due again at once. */
-static void many_are_pruned_in_several_steps(void **state)
+/* A step of control must be short; the next is due at once. */
+static void many_keys_are_pruned_in_several_steps(void **state)
 {
     struct lone *lone = alone_with_many();
     uint64_t now = 1100 * MS, before = 0;
@@ -334,8 +336,8 @@ static void many_are_pruned_in_several_steps(void **state)
     lone_free(lone);
 }
 
-/* Not while a member cannot be reached, which may come to be between two steps. */
-static void who_cannot_be_reached_stops_it(void **state)
+/* Also if it becomes unreachable between two steps. */
+static void an_unreachable_member_stops_pruning(void **state)
 {
     struct lone *lone = alone_with_many();
     uint64_t before;
@@ -344,7 +346,7 @@ static void who_cannot_be_reached_stops_it(void **state)
     replicator_step(lone->replicator, 1100 * MS, &lone->outbox);
     before = lone_counters(lone)->pruned;
     assert_in_range(before, 1, MANY - 1);
-    lone_tell(lone, &lone->peer, PEER_JOINING, false); /* whose word is not waited for */
+    lone_tell(lone, &lone->peer, PEER_JOINING, false); /* its answer is not awaited */
     for (uint64_t i = 1; i < MANY; i++)
         replicator_step(lone->replicator, 1100 * MS + i, &lone->outbox);
     assert_int_equal(lone_counters(lone)->pruned, before);
@@ -359,15 +361,15 @@ static void who_cannot_be_reached_stops_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_delta_from_before_a_pruning_has_what_was_taken_over),
-        cmocka_unit_test(a_delta_of_one_half_has_both_that_were_taken_over),
-        cmocka_unit_test(a_write_has_what_was_taken_over),
-        cmocka_unit_test(no_delta_alone_says_that_what_was_taken_over_was_seen),
-        cmocka_unit_test(what_was_taken_over_has_the_next_number),
-        cmocka_unit_test(what_is_cleaned_away_is_told),
-        cmocka_unit_test(a_mark_that_has_served_its_time_is_in_no_digest),
-        cmocka_unit_test(many_are_pruned_in_several_steps),
-        cmocka_unit_test(who_cannot_be_reached_stops_it),
+        cmocka_unit_test(a_delta_older_than_a_pruning_has_the_share_taken_over),
+        cmocka_unit_test(a_delta_of_one_half_has_both_shares_taken_over),
+        cmocka_unit_test(a_write_has_the_share_taken_over),
+        cmocka_unit_test(no_delta_alone_claims_that_elements_taken_over_were_seen),
+        cmocka_unit_test(elements_taken_over_have_the_next_delta_version),
+        cmocka_unit_test(subscribers_are_told_of_removed_parts),
+        cmocka_unit_test(an_obsolete_marker_is_in_no_digest),
+        cmocka_unit_test(many_keys_are_pruned_in_several_steps),
+        cmocka_unit_test(an_unreachable_member_stops_pruning),
     };
 
     return cmocka_run_group_tests_name("ddata_prune", tests, NULL, NULL);

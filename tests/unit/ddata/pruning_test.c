@@ -1,4 +1,5 @@
-/* Marks of pruning, envelopes that merge with them, and the members that a replicator sees. */
+/* Checks pruning markers, merges of envelopes with markers, and the members that a replicator
+ * sees. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +41,7 @@ static struct pruning performed(int64_t obsolete_at)
     return pruning;
 }
 
-/* Merges both ways, which must be the same; gives the result. */
+/* Merges both ways, with the same result. */
 static struct pruning merged(struct pruning left, struct pruning right)
 {
     struct pruning one = { 0 };
@@ -59,8 +60,7 @@ static struct pruning merged(struct pruning left, struct pruning right)
     return one;
 }
 
-/* DD-131 */
-static void what_is_performed_wins(void **state)
+static void a_performed_marker_wins(void **state)
 {
     struct pruning pruning = merged(initialized(1, 2), performed(1000));
     (void)state;
@@ -73,8 +73,7 @@ static void what_is_performed_wins(void **state)
     pruning_fini(&pruning);
 }
 
-/* DD-133 */
-static void who_has_seen_it_is_added_up(void **state)
+static void addresses_that_saw_a_marker_are_merged(void **state)
 {
     struct pruning pruning = merged(initialized(1, 2), initialized(1, 3));
     struct node_id two = node_of(2);
@@ -88,7 +87,7 @@ static void who_has_seen_it_is_added_up(void **state)
     pruning_fini(&pruning);
 }
 
-static void of_two_owners_the_lower_one_stays(void **state)
+static void the_lower_of_two_owners_stays(void **state)
 {
     struct pruning pruning = merged(initialized(2, 3), initialized(1, 4));
     struct node_id one = node_of(1);
@@ -98,12 +97,12 @@ static void of_two_owners_the_lower_one_stays(void **state)
     assert_true(node_equal(&pruning.marks.items[0].owner, &one));
     assert_int_equal(pruning.marks.items[0].seen.count, 1);
     assert_true(pruning_is_seen(&pruning.marks.items[0], &four.address));
-    /* The owner need not say that it has seen it. */
+    /* The owner does not add itself. */
     assert_false(pruning_see_all(&pruning, &one.address));
     pruning_fini(&pruning);
 }
 
-static void what_is_obsolete_goes(void **state)
+static void obsolete_markers_are_dropped(void **state)
 {
     struct pruning pruning = performed(1000);
     struct pruning none = { 0 };
@@ -116,7 +115,6 @@ static void what_is_obsolete_goes(void **state)
     pruning_fini(&pruning);
 }
 
-/* DD-001 */
 static void an_envelope_is_pruned(void **state)
 {
     struct dd_writer owner = { node_of(2), 0 };
@@ -141,7 +139,7 @@ static void an_envelope_is_pruned(void **state)
     assert_int_equal(nodes.items.count, 1);
     assert_true(node_equal(&nodes.items.items[0], &owner.node));
     assert_int_equal(dd_gcounter_get(envelope.value).low, 7);
-    /* What comes later of the removed one is cleaned away. */
+    /* Later contributions of the removed node are deleted. */
     assert_int_equal(envelope_merge(&envelope, &late, 500), ENVELOPE_SAME);
     assert_int_equal(dd_gcounter_get(envelope.value).low, 7);
     vec_fini(&nodes.items);
@@ -149,8 +147,8 @@ static void an_envelope_is_pruned(void **state)
     envelope_fini(&late);
 }
 
-/* Both sides are cleaned when only the other one knows that it was performed. */
-static void the_own_value_is_cleaned_too(void **state)
+/* When only the other side knows that pruning was performed. */
+static void both_values_are_cleaned(void **state)
 {
     struct dd_writer owner = { node_of(2), 0 };
     struct node_id n1 = node_of(1);
@@ -169,8 +167,8 @@ static void the_own_value_is_cleaned_too(void **state)
     envelope_fini(&other);
 }
 
-/* A clear says what its writer had seen by then. */
-static void a_delta_brings_nothing_back(void **state)
+/* A clear contains what its writer had seen. */
+static void a_delta_brings_back_no_pruned_element(void **state)
 {
     struct node_id removed = node_of(0), writer_node = node_of(2);
     struct dd_writer gone = { removed, 0 }, writer = { writer_node, 0 };
@@ -194,9 +192,9 @@ static void a_delta_brings_nothing_back(void **state)
     envelope_fini(&other);
 }
 
-/* As in the reference. Under the key that it put it has what others had put there, and says that it has seen theirs; cleaned away with its own dot
- * the key is removed by it. What was put meanwhile it has not seen. */
-static void who_lives_and_is_pruned_takes_keys_with_it(void **state)
+/* As in Akka. The key that it put has what others put there, and shows that it has seen theirs;
+ * without its own dot the key is removed. It has not seen later additions. */
+static void a_living_pruned_member_removes_its_keys(void **state)
 {
     struct dd_writer gone = { node_of(0), 0 }, writer = { node_of(2), 0 };
     struct dd_element first = dd_long(1), second = dd_long(2), own = dd_long(3);
@@ -280,7 +278,7 @@ static void members_are_grouped(void **state)
     tell(&replicas, 1, PEER_EXITING, true);
     assert_int_equal(replicas.up_count, 1);
     assert_int_equal(replicas.unreachable_count, 0);
-    assert_true(replicas_leads(&replicas)); /* exiting ones stand behind */
+    assert_true(replicas_leads(&replicas)); /* exiting members come last */
     assert_true(replicas_remove(&replicas, &one));
     assert_true(replicas_is_removed(&replicas, &one));
     assert_false(replicas_know(&replicas, &one));
@@ -288,7 +286,7 @@ static void members_are_grouped(void **state)
     replicas_fini(&replicas);
 }
 
-static void the_clock_stands_while_somebody_is_unreachable(void **state)
+static void the_clock_stops_while_a_member_is_unreachable(void **state)
 {
     struct node_id self = node_of(5);
     struct replicas replicas;
@@ -307,7 +305,7 @@ static void the_clock_stands_while_somebody_is_unreachable(void **state)
     replicas_fini(&replicas);
 }
 
-static void so_many_members_are_kept(void **state)
+static void members_have_a_limit(void **state)
 {
     struct node_id self = node_of(0);
     struct replicas replicas;
@@ -338,18 +336,18 @@ static void so_many_members_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_performed_wins),
-        cmocka_unit_test(who_has_seen_it_is_added_up),
-        cmocka_unit_test(of_two_owners_the_lower_one_stays),
-        cmocka_unit_test(what_is_obsolete_goes),
+        cmocka_unit_test(a_performed_marker_wins),
+        cmocka_unit_test(addresses_that_saw_a_marker_are_merged),
+        cmocka_unit_test(the_lower_of_two_owners_stays),
+        cmocka_unit_test(obsolete_markers_are_dropped),
         cmocka_unit_test(an_envelope_is_pruned),
-        cmocka_unit_test(the_own_value_is_cleaned_too),
-        cmocka_unit_test(a_delta_brings_nothing_back),
-        cmocka_unit_test(who_lives_and_is_pruned_takes_keys_with_it),
+        cmocka_unit_test(both_values_are_cleaned),
+        cmocka_unit_test(a_delta_brings_back_no_pruned_element),
+        cmocka_unit_test(a_living_pruned_member_removes_its_keys),
         cmocka_unit_test(another_type_changes_nothing),
         cmocka_unit_test(members_are_grouped),
-        cmocka_unit_test(the_clock_stands_while_somebody_is_unreachable),
-        cmocka_unit_test(so_many_members_are_kept),
+        cmocka_unit_test(the_clock_stops_while_a_member_is_unreachable),
+        cmocka_unit_test(members_have_a_limit),
     };
 
     return cmocka_run_group_tests_name("ddata_pruning", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Every limit of a replicator: what is beyond is refused, said to whoever asked, and counted. */
+/* Checks every limit of a replicator: excess is refused, answered and counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +58,7 @@ static void add_peers(struct bench *bench, uint32_t count)
                                         .has_role = true });
 }
 
-/* The last of the answers. */
+/* The last answer. */
 static enum replicator_answer drain(struct bench *bench)
 {
     enum replicator_answer answer = REPLICATOR_NOT_FOUND;
@@ -101,7 +101,7 @@ static struct dd_value *set_of(char letter, uint32_t size)
     return value;
 }
 
-static void so_many_keys_are_kept(void **state)
+static void keys_have_a_limit(void **state)
 {
     struct replicator_settings settings = { .deltas_off = true };
     struct bench bench;
@@ -127,7 +127,7 @@ static void so_many_keys_are_kept(void **state)
     end(&bench);
 }
 
-static void keys_and_entries_are_so_large(void **state)
+static void sizes_of_keys_and_entries_have_limits(void **state)
 {
     struct replicator_settings settings = { .entry_size_max = 1000 };
     char key[REPLICATOR_KEY_SIZE_MAX + 1];
@@ -149,7 +149,7 @@ static void keys_and_entries_are_so_large(void **state)
     assert_null(replicator_look(bench.replicator, slice_text("A")));
     assert_int_equal(put(&bench, slice_text("A"), set_of('a', 600), &local),
                      REPLICATOR_SUCCESS);
-    /* The same again adds nothing; other 600 bytes do not fit beside it. */
+    /* The same value adds nothing; another 600 bytes do not fit. */
     for (int i = 0; i < 5; i++)
         assert_int_equal(put(&bench, slice_text("A"), set_of('a', 600),
                              &local),
@@ -164,8 +164,8 @@ static void keys_and_entries_are_so_large(void **state)
     end(&bench);
 }
 
-/* Of what comes from others the same holds; it is not confirmed. */
-static void entries_of_others_are_no_larger(void **state)
+/* They are not acknowledged. */
+static void received_entries_have_a_size_limit(void **state)
 {
     struct replicator_settings settings = { .entry_size_max = 1000 };
     struct envelope envelope = { .value = set_of('a', 600) };
@@ -194,8 +194,8 @@ static void entries_of_others_are_no_larger(void **state)
     end(&bench);
 }
 
-/* Of all entries together: the count is set as if they were there. */
-static void all_entries_are_so_large(void **state)
+/* Sets the count as if there were such entries. */
+static void the_size_of_all_entries_has_a_limit(void **state)
 {
     struct replicator_settings settings = { .deltas_off = true };
     struct bench bench;
@@ -212,7 +212,7 @@ static void all_entries_are_so_large(void **state)
     end(&bench);
 }
 
-static void so_many_reads_are_on_their_way(void **state)
+static void open_reads_have_a_limit(void **state)
 {
     struct replicator_settings settings = { .gossip_off = true };
     struct bench bench;
@@ -227,7 +227,7 @@ static void so_many_reads_are_on_their_way(void **state)
         if (i % 1000 == 0)
             (void)drain(&bench);
     }
-    assert_int_equal(drain(&bench), REPLICATOR_NOT_FOUND); /* no answer */
+    assert_int_equal(drain(&bench), REPLICATOR_NOT_FOUND); /* there is no answer */
     replicator_get(bench.replicator, 0, 1, slice_text("A"), &all,
                    &bench.outbox);
     assert_int_equal(drain(&bench), REPLICATOR_FULL);
@@ -242,8 +242,8 @@ static void so_many_reads_are_on_their_way(void **state)
     end(&bench);
 }
 
-/* In a large cluster their memory is what counts. */
-static void reads_have_so_much_memory(void **state)
+/* It is the limit in large clusters. */
+static void the_memory_of_reads_has_a_limit(void **state)
 {
     struct replicator_settings settings = { .gossip_off = true };
     struct bench bench;
@@ -267,8 +267,8 @@ static void reads_have_so_much_memory(void **state)
 
 #define HOUR_MS 3600000
 
-/* However far away their time-outs are. */
-static void reads_that_have_ended_leave_no_timers(void **state)
+/* However long their time-outs are. */
+static void ended_reads_leave_no_timers(void **state)
 {
     const struct consistency one = { CONSISTENCY_MAJORITY_PLUS, 0, 0, HOUR_MS };
     struct replicator_settings settings = { .gossip_off = true };
@@ -278,7 +278,7 @@ static void reads_that_have_ended_leave_no_timers(void **state)
 
     begin(&bench, &settings, false);
     add_peers(&bench, 1);
-    for (uint32_t i = 0; i < 10; i++) /* nobody answers these */
+    for (uint32_t i = 0; i < 10; i++) /* not answered */
         replicator_get(bench.replicator, 0, 1, slice_text("A"), &all,
                        &bench.outbox);
     replicator_peer_removed(bench.replicator, 0,
@@ -290,7 +290,7 @@ static void reads_that_have_ended_leave_no_timers(void **state)
         assert_true(bench.replicator->timers.count <= 200);
         assert_true(bench.replicator->timers.capacity <= 512);
     }
-    /* And the others theirs. */
+    /* The others keep theirs. */
     replicator_step(bench.replicator, HOUR_MS * MS - 1, &bench.outbox);
     assert_int_equal(replicator_view(bench.replicator).aggregators, 10);
     replicator_step(bench.replicator, HOUR_MS * MS, &bench.outbox);
@@ -299,7 +299,7 @@ static void reads_that_have_ended_leave_no_timers(void **state)
     end(&bench);
 }
 
-static void so_many_are_subscribed(void **state)
+static void subscriptions_have_a_limit(void **state)
 {
     struct replicator_settings settings = { .deltas_off = true };
     struct bench bench;
@@ -316,7 +316,7 @@ static void so_many_are_subscribed(void **state)
     end(&bench);
 }
 
-static void so_many_commands_wait(void **state)
+static void waiting_commands_have_a_limit(void **state)
 {
     struct replicator_settings settings = { .deltas_off = true };
     const struct dd_value *current;
@@ -342,7 +342,7 @@ static void so_many_commands_wait(void **state)
     end(&bench);
 }
 
-static void so_many_entries_are_being_stored(void **state)
+static void entries_being_stored_have_a_limit(void **state)
 {
     struct replicator_settings settings = { .deltas_off = true };
     struct envelope envelope = { 0 };
@@ -360,7 +360,7 @@ static void so_many_entries_are_being_stored(void **state)
     assert_int_equal(put(&bench, slice_text("durable"), dd_new(DD_FLAG),
                          &local),
                      REPLICATOR_FULL);
-    /* What a peer writes is given to the store, but not confirmed. */
+    /* A peer's write is stored, but not acknowledged. */
     envelope.value = dd_new(DD_FLAG);
     assert_true(take_entry(bench.replicator, slice_text("durable"), &envelope,
                            20, &inbound, &bench.outbox));
@@ -371,8 +371,8 @@ static void so_many_entries_are_being_stored(void **state)
     end(&bench);
 }
 
-/* At most so many are asked beside those asked at first. */
-static void so_many_further_ones_are_asked(void **state)
+/* In addition to those asked at first. */
+static void later_asked_replicas_have_a_limit(void **state)
 {
     struct replicator_settings settings = { .gossip_off = true };
     struct consistency two = to_count(2, 1000);
@@ -395,17 +395,17 @@ static void so_many_further_ones_are_asked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(so_many_keys_are_kept),
-        cmocka_unit_test(keys_and_entries_are_so_large),
-        cmocka_unit_test(entries_of_others_are_no_larger),
-        cmocka_unit_test(all_entries_are_so_large),
-        cmocka_unit_test(so_many_reads_are_on_their_way),
-        cmocka_unit_test(reads_have_so_much_memory),
-        cmocka_unit_test(reads_that_have_ended_leave_no_timers),
-        cmocka_unit_test(so_many_are_subscribed),
-        cmocka_unit_test(so_many_commands_wait),
-        cmocka_unit_test(so_many_entries_are_being_stored),
-        cmocka_unit_test(so_many_further_ones_are_asked),
+        cmocka_unit_test(keys_have_a_limit),
+        cmocka_unit_test(sizes_of_keys_and_entries_have_limits),
+        cmocka_unit_test(received_entries_have_a_size_limit),
+        cmocka_unit_test(the_size_of_all_entries_has_a_limit),
+        cmocka_unit_test(open_reads_have_a_limit),
+        cmocka_unit_test(the_memory_of_reads_has_a_limit),
+        cmocka_unit_test(ended_reads_leave_no_timers),
+        cmocka_unit_test(subscriptions_have_a_limit),
+        cmocka_unit_test(waiting_commands_have_a_limit),
+        cmocka_unit_test(entries_being_stored_have_a_limit),
+        cmocka_unit_test(later_asked_replicas_have_a_limit),
     };
 
     return cmocka_run_group_tests_name("ddata_replicator_limits", tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* What a replicator promises who uses it: levels of consistency, changes told, deletes, stored keys. Numbers are the
- * reference's cases. */
+/* Checks a replicator's promises: levels of consistency, notices of changes, deletions, durable
+ * keys. Most cases are Akka's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,8 +22,7 @@ static uint32_t told_count(const struct cluster *cluster, uint32_t index,
     return count;
 }
 
-/* DD-154, DD-156, B18.1 */
-static void majorities_are_the_references(void **state)
+static void majorities_are_akkas(void **state)
 {
     static const uint32_t capped[] = { 3, 4, 5, 5, 5, 5, 5, 6, 6, 7 };
     (void)state;
@@ -62,7 +61,7 @@ static void alone_everything_is_local(void **state)
     assert_int_equal(dd_gcounter_get(answer_of(c, 0, again)->value).low, 3);
     assert_int_equal(replicator_count(c->nodes[0].replicator), 1);
     assert_int_equal(c->sent, 0);
-    /* More replicas than there are. */
+    /* More replicas than exist. */
     put = do_count(c, 0, "A", 1, to_count(2, 1000));
     got = do_get(c, 0, "A", to_count(2, 1000));
     assert_true(is_answered(c, 0, put, REPLICATOR_UPDATE_TIMEOUT));
@@ -71,8 +70,7 @@ static void alone_everything_is_local(void **state)
     cluster_free(c);
 }
 
-/* DD-229 */
-static void an_update_is_merged_with_what_is_there(void **state)
+static void an_update_is_merged_with_the_present_value(void **state)
 {
     struct cluster *c = cluster_of(2, 1);
     struct dd_element a = dd_text("a");
@@ -91,7 +89,6 @@ static void an_update_is_merged_with_what_is_there(void **state)
     cluster_free(c);
 }
 
-/* DD-230 */
 static void an_update_that_fails_changes_nothing(void **state)
 {
     struct cluster *c = cluster_of(3, 1);
@@ -122,8 +119,7 @@ static void an_update_that_fails_changes_nothing(void **state)
     cluster_free(c);
 }
 
-/* DD-231 */
-static void who_joins_gets_everything(void **state)
+static void a_joining_node_gets_everything(void **state)
 {
     struct cluster *c = cluster_of(4, 1);
     (void)state;
@@ -140,7 +136,6 @@ static void who_joins_gets_everything(void **state)
     cluster_free(c);
 }
 
-/* DD-232 */
 static void two_nodes_write_and_read(void **state)
 {
     struct cluster *c = cluster_of(5, 2);
@@ -165,7 +160,6 @@ static void two_nodes_write_and_read(void **state)
     cluster_free(c);
 }
 
-/* DD-236, DD-038 */
 static void many_updates_at_once_converge(void **state)
 {
     struct cluster *c = cluster_of(6, 3);
@@ -189,7 +183,6 @@ static void many_updates_at_once_converge(void **state)
     cluster_free(c);
 }
 
-/* DD-238, DD-239 */
 static void changes_are_told_once(void **state)
 {
     struct cluster *c = cluster_of(7, 2);
@@ -198,7 +191,7 @@ static void changes_are_told_once(void **state)
 
     assert_true(replicator_subscribe(node->replicator, 1, slice_text("S")));
     cluster_run(c, 600 * MS);
-    assert_int_equal(node->told.count, 0); /* there is nothing yet */
+    assert_int_equal(node->told.count, 0); /* nothing yet */
     (void)do_add(c, 0, "S", "a", to_all(1000));
     (void)do_add(c, 1, "S", "b", local);
     cluster_run(c, 600 * MS);
@@ -206,7 +199,7 @@ static void changes_are_told_once(void **state)
     assert_int_equal(dd_set_count(node->told.items[0].value), 2);
     cluster_run(c, 5 * SECOND);
     assert_int_equal(node->told.count, 1);
-    /* A set that already has it does not differ for them, though it has another dot. */
+    /* For them a set with this element does not differ, although its dot does. */
     (void)do_count(c, 0, "G", 0, local);
     assert_true(replicator_subscribe(node->replicator, 2, slice_text("S")));
     cluster_run(c, 600 * MS);
@@ -221,8 +214,8 @@ static void changes_are_told_once(void **state)
     cluster_free(c);
 }
 
-/* DD-239: the same data again. */
-static void what_does_not_change_is_not_told(void **state)
+/* The same data again. */
+static void an_unchanged_value_is_not_told(void **state)
 {
     struct cluster *c = cluster_of(8, 2);
     struct dd_element x = dd_text("x");
@@ -241,7 +234,6 @@ static void what_does_not_change_is_not_told(void **state)
     cluster_free(c);
 }
 
-/* PKO-035, PKO-040 to PKO-042 */
 static void a_prefix_is_told_of_all_its_keys(void **state)
 {
     struct cluster *c = cluster_of(9, 2);
@@ -293,7 +285,7 @@ static void a_deleted_key_stays_deleted(void **state)
     }
     assert_false(replicator_next_key(c->nodes[0].replicator, &at, &key));
     assert_int_equal(replicator_view(c->nodes[0].replicator).deleted, 1);
-    /* One that was never there, and who comes later. */
+    /* A key that never existed, and a node that comes later. */
     token = do_delete(c, 0, "B", local);
     assert_true(is_answered(c, 0, token, REPLICATOR_SUCCESS));
     (void)cluster_add(c);
@@ -303,7 +295,7 @@ static void a_deleted_key_stays_deleted(void **state)
     cluster_free(c);
 }
 
-static void the_unreachable_are_missed(void **state)
+static void unreachable_replicas_make_writes_and_reads_fail(void **state)
 {
     struct cluster *c = cluster_of(11, 5);
     uint64_t few;
@@ -326,7 +318,7 @@ static void the_unreachable_are_missed(void **state)
     cluster_run(c, 2 * SECOND);
     assert_true(is_answered(c, 4, few, REPLICATOR_NOT_FOUND));
     assert_true(is_answered(c, 4, many, REPLICATOR_GET_FAILURE));
-    /* It was not taken back. */
+    /* It was not undone. */
     cluster_heal(c);
     assert_true(cluster_converge(c, 20 * SECOND));
     assert_int_equal(count_at(c, 4, "A"), 2);
@@ -335,7 +327,7 @@ static void the_unreachable_are_missed(void **state)
     cluster_free(c);
 }
 
-static void a_read_repairs_the_own_replica(void **state)
+static void a_read_repairs_the_local_replica(void **state)
 {
     struct cluster *c = cluster_new(12);
     uint64_t token;
@@ -356,8 +348,8 @@ static void a_read_repairs_the_own_replica(void **state)
     cluster_free(c);
 }
 
-/* Some are asked only when those asked first do not answer. */
-static void further_ones_are_asked_after_a_fifth_of_the_time(void **state)
+/* Only when those asked first do not answer. */
+static void more_replicas_are_asked_after_a_fifth_of_the_time(void **state)
 {
     struct cluster *c = cluster_new(13);
     uint64_t token;
@@ -366,7 +358,7 @@ static void further_ones_are_asked_after_a_fifth_of_the_time(void **state)
     c->settings.gossip_off = true;
     for (uint32_t n = 0; n < 5; n++)
         (void)cluster_add(c);
-    c->nodes[1].side = c->nodes[2].side = 1; /* nobody has noticed */
+    c->nodes[1].side = c->nodes[2].side = 1; /* not noticed */
     c->settings.prefer_oldest = true;
     cluster_restart(c, 0);
     token = do_count(c, 0, "A", 1, to_majority(1000));
@@ -379,7 +371,8 @@ static void further_ones_are_asked_after_a_fifth_of_the_time(void **state)
     cluster_free(c);
 }
 
-/* Also where they do not come first by address; who is younger is asked only when one of them does not answer. */
+/* Also if they are not first by address. A younger one is asked only if one of them does not
+ * answer. */
 static void the_oldest_are_asked_first(void **state)
 {
     struct cluster *c = cluster_new(17);
@@ -390,12 +383,12 @@ static void the_oldest_are_asked_first(void **state)
     c->settings.prefer_oldest = true;
     for (uint32_t n = 0; n < 7; n++)
         (void)cluster_add(c);
-    for (uint32_t n = 1; n < 7; n++) { /* those with the highest addresses are the oldest */
+    for (uint32_t n = 1; n < 7; n++) { /* the highest addresses are the oldest */
         c->nodes[n].up_number = (int32_t)(20 - n);
         cluster_peer(c, 0, n, PEER_UP, true);
     }
     for (uint32_t n = 1; n < 4; n++)
-        c->nodes[n].side = 1; /* nobody has noticed */
+        c->nodes[n].side = 1; /* not noticed */
     for (uint32_t i = 0; i < 10; i++) {
         char key[] = { 'k', (char)('0' + i), 0 };
 
@@ -411,8 +404,7 @@ static void the_oldest_are_asked_first(void **state)
     cluster_free(c);
 }
 
-/* DD-151 */
-static void a_majority_of_five_is_two_others(void **state)
+static void a_majority_of_five_needs_two_others(void **state)
 {
     struct cluster *c = cluster_of(14, 5);
     uint64_t token = do_count(c, 0, "A", 1, to_majority(1000));
@@ -425,7 +417,7 @@ static void a_majority_of_five_is_two_others(void **state)
     cluster_free(c);
 }
 
-/* Exiting members do not count where more than a majority, or all, is asked for. */
+/* At levels "majority plus" and "all". */
 static void exiting_members_are_not_asked_by_all(void **state)
 {
     struct cluster *c = cluster_of(15, 3);
@@ -442,8 +434,9 @@ static void exiting_members_are_not_asked_by_all(void **state)
     cluster_free(c);
 }
 
-/* What all have is not at those that leave, until it spreads. As long as these are no more than half, a majority read finds it there, too. */
-static void exiting_members_may_lack_what_all_have(void **state)
+/* Members that leave lack it until it spreads. If they are at most half, a majority read there
+ * finds it. */
+static void exiting_members_may_lack_a_write_to_all(void **state)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct cluster *c = cluster_new(seed);
@@ -471,7 +464,6 @@ static void exiting_members_may_lack_what_all_have(void **state)
     }
 }
 
-/* DD-157 */
 static void deltas_are_sent_first(void **state)
 {
     struct cluster *c = cluster_of(16, 3);
@@ -487,7 +479,7 @@ static void deltas_are_sent_first(void **state)
     cluster_free(c);
 }
 
-static void who_misses_a_delta_gets_the_whole(void **state)
+static void a_replica_without_a_delta_gets_the_whole_value(void **state)
 {
     struct cluster *c = cluster_new(17);
     uint64_t token;
@@ -506,7 +498,7 @@ static void who_misses_a_delta_gets_the_whole(void **state)
     assert_int_equal(counters_at(c, 0)->full_resends, 1);
     assert_true(is_answered(c, 0, token, REPLICATOR_SUCCESS));
     assert_int_equal(size_at(c, 1, "S"), 2);
-    /* And now it is up to date. */
+    /* Now it is up to date. */
     token = do_add(c, 0, "S", "c", to_all(1000));
     cluster_run(c, 50 * MS);
     assert_int_equal(counters_at(c, 1)->delta_gaps, 1);
@@ -514,8 +506,8 @@ static void who_misses_a_delta_gets_the_whole(void **state)
     cluster_free(c);
 }
 
-/* Where deltas are off, a write of one is refused and comes whole. */
-static void a_replica_without_deltas_gets_wholes(void **state)
+/* The refused delta is followed by the whole value. */
+static void a_replica_with_deltas_off_gets_whole_values(void **state)
 {
     struct cluster *c = cluster_new(18);
     uint64_t token;
@@ -532,8 +524,8 @@ static void a_replica_without_deltas_gets_wholes(void **state)
     cluster_free(c);
 }
 
-/* DD-215, DD-216, DD-225: gossip off. */
-static void deltas_alone_carry_all(void **state)
+/* Gossip is off. */
+static void deltas_alone_carry_all_changes(void **state)
 {
     struct cluster *c = cluster_new(19);
     (void)state;
@@ -561,7 +553,6 @@ static void deltas_alone_carry_all(void **state)
     cluster_free(c);
 }
 
-/* B18.6: a change without a delta. */
 static void a_change_without_a_delta_is_left_to_gossip(void **state)
 {
     struct cluster *c = cluster_new(20);
@@ -585,7 +576,7 @@ static void a_change_without_a_delta_is_left_to_gossip(void **state)
     (void)do_add(c, 0, "S", "c", local);
     cluster_run(c, 3 * SECOND);
     assert_int_equal(size_at(c, 0, "S"), 3);
-    assert_int_equal(size_at(c, 2, "S"), 1); /* one alone must not come before the other */
+    assert_int_equal(size_at(c, 2, "S"), 1); /* one must not come before the other */
     (void)do_add(c, 0, "S", "d", to_all(1000));
     cluster_run(c, 3 * SECOND);
     assert_int_equal(size_at(c, 2, "S"), 4);
@@ -606,8 +597,7 @@ static struct cluster *durable_cluster(uint64_t seed, uint32_t count)
     return c;
 }
 
-/* DD-191 */
-static void what_is_durable_survives(void **state)
+static void durable_keys_survive_a_restart(void **state)
 {
     struct cluster *c = durable_cluster(21, 1);
     (void)state;
@@ -622,12 +612,11 @@ static void what_is_durable_survives(void **state)
     cluster_restart(c, 0);
     assert_int_equal(count_at(c, 0, "durable-1"), 3);
     assert_int_equal(count_at(c, 0, "other"), 0);
-    assert_int_equal(c->nodes[0].store.items[0].writes, 3); /* nothing new in it */
+    assert_int_equal(c->nodes[0].store.items[0].writes, 3); /* without changes */
     cluster_free(c);
 }
 
-/* DD-193 */
-static void what_gossip_brings_is_durable_too(void **state)
+static void gossiped_durable_keys_are_stored(void **state)
 {
     struct cluster *c = durable_cluster(22, 2);
     (void)state;
@@ -641,8 +630,8 @@ static void what_gossip_brings_is_durable_too(void **state)
     cluster_free(c);
 }
 
-/* DD-191: reads wait until all is loaded, in the order in which they came. */
-static void commands_wait_while_it_loads(void **state)
+/* Reads wait in order until everything is loaded. */
+static void commands_wait_during_loading(void **state)
 {
     struct identity identity = { "akka", "S", { { "a", 2551 }, 5 } };
     struct dd_writer writer = { identity.node, 0 };
@@ -696,8 +685,7 @@ static void commands_wait_while_it_loads(void **state)
     replicator_free(r);
 }
 
-/* DD-195 */
-static void a_store_that_cannot_be_read_ends_it(void **state)
+static void failed_loading_ends_the_replicator(void **state)
 {
     struct identity identity = { "akka", "S", { { "a", 2551 }, 5 } };
     struct dd_writer writer = { identity.node, 0 };
@@ -745,8 +733,8 @@ static void a_store_that_refuses_fails_the_update(void **state)
     cluster_free(c);
 }
 
-/* DD-161: of five, one refuses. */
-static void one_that_cannot_store_is_made_up_for(void **state)
+/* One of five refuses. */
+static void other_replicas_compensate_for_a_failed_store(void **state)
 {
     struct cluster *c = durable_cluster(24, 5);
     uint64_t token;
@@ -764,8 +752,7 @@ static void one_that_cannot_store_is_made_up_for(void **state)
     cluster_free(c);
 }
 
-/* DD-163 */
-static void stores_that_say_nothing_time_out(void **state)
+static void silent_stores_time_out(void **state)
 {
     struct cluster *c = durable_cluster(25, 3);
     uint64_t token;
@@ -780,8 +767,8 @@ static void stores_that_say_nothing_time_out(void **state)
     cluster_free(c);
 }
 
-/* Whoever waits when it ends is told so. */
-static void the_own_removal_ends_it(void **state)
+/* All waiting callers are told. */
+static void removal_of_this_node_ends_the_replicator(void **state)
 {
     struct cluster *c = cluster_of(26, 3);
     struct node_id self = c->nodes[0].identity.node;
@@ -801,37 +788,37 @@ static void the_own_removal_ends_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(majorities_are_the_references),
+        cmocka_unit_test(majorities_are_akkas),
         cmocka_unit_test(alone_everything_is_local),
-        cmocka_unit_test(an_update_is_merged_with_what_is_there),
+        cmocka_unit_test(an_update_is_merged_with_the_present_value),
         cmocka_unit_test(an_update_that_fails_changes_nothing),
-        cmocka_unit_test(who_joins_gets_everything),
+        cmocka_unit_test(a_joining_node_gets_everything),
         cmocka_unit_test(two_nodes_write_and_read),
         cmocka_unit_test(many_updates_at_once_converge),
         cmocka_unit_test(changes_are_told_once),
-        cmocka_unit_test(what_does_not_change_is_not_told),
+        cmocka_unit_test(an_unchanged_value_is_not_told),
         cmocka_unit_test(a_prefix_is_told_of_all_its_keys),
         cmocka_unit_test(a_deleted_key_stays_deleted),
-        cmocka_unit_test(the_unreachable_are_missed),
-        cmocka_unit_test(a_read_repairs_the_own_replica),
-        cmocka_unit_test(further_ones_are_asked_after_a_fifth_of_the_time),
+        cmocka_unit_test(unreachable_replicas_make_writes_and_reads_fail),
+        cmocka_unit_test(a_read_repairs_the_local_replica),
+        cmocka_unit_test(more_replicas_are_asked_after_a_fifth_of_the_time),
         cmocka_unit_test(the_oldest_are_asked_first),
-        cmocka_unit_test(a_majority_of_five_is_two_others),
+        cmocka_unit_test(a_majority_of_five_needs_two_others),
         cmocka_unit_test(exiting_members_are_not_asked_by_all),
-        cmocka_unit_test(exiting_members_may_lack_what_all_have),
+        cmocka_unit_test(exiting_members_may_lack_a_write_to_all),
         cmocka_unit_test(deltas_are_sent_first),
-        cmocka_unit_test(who_misses_a_delta_gets_the_whole),
-        cmocka_unit_test(a_replica_without_deltas_gets_wholes),
-        cmocka_unit_test(deltas_alone_carry_all),
+        cmocka_unit_test(a_replica_without_a_delta_gets_the_whole_value),
+        cmocka_unit_test(a_replica_with_deltas_off_gets_whole_values),
+        cmocka_unit_test(deltas_alone_carry_all_changes),
         cmocka_unit_test(a_change_without_a_delta_is_left_to_gossip),
-        cmocka_unit_test(what_is_durable_survives),
-        cmocka_unit_test(what_gossip_brings_is_durable_too),
-        cmocka_unit_test(commands_wait_while_it_loads),
-        cmocka_unit_test(a_store_that_cannot_be_read_ends_it),
+        cmocka_unit_test(durable_keys_survive_a_restart),
+        cmocka_unit_test(gossiped_durable_keys_are_stored),
+        cmocka_unit_test(commands_wait_during_loading),
+        cmocka_unit_test(failed_loading_ends_the_replicator),
         cmocka_unit_test(a_store_that_refuses_fails_the_update),
-        cmocka_unit_test(one_that_cannot_store_is_made_up_for),
-        cmocka_unit_test(stores_that_say_nothing_time_out),
-        cmocka_unit_test(the_own_removal_ends_it),
+        cmocka_unit_test(other_replicas_compensate_for_a_failed_store),
+        cmocka_unit_test(silent_stores_time_out),
+        cmocka_unit_test(removal_of_this_node_ends_the_replicator),
     };
 
     return cmocka_run_group_tests_name("ddata_replicator", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Sets of addresses as they stand on the wire, against plain ones. */
+/* Compares sets of addresses in wire format with plain ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 #define ALL 96
 #define LONG "ccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
 
-/* Number n's, in order: hosts of several lengths, some of which begin as others do, and ports of one to three bytes on the wire. Of the
- * one with 122 bytes some items' sizes are one byte, others two. */
+/* The addresses in order: hosts of several lengths, some of which are prefixes of others, and ports
+ * of one to three bytes. The host of 122 bytes gives sizes of one and of two bytes. */
 static struct address address_of(uint32_t n)
 {
     static const char *const hosts[] = {
@@ -40,7 +40,7 @@ static void put(struct seen *seen, bool *plain, uint32_t n)
     plain[n] = true;
 }
 
-/* What it has, and that it is the same as one that is filled in order. */
+/* Compares it with one that is filled in order. */
 static void expect(const struct seen *seen, const bool *plain)
 {
     struct seen again = { 0 };
@@ -61,7 +61,7 @@ static void expect(const struct seen *seen, const bool *plain)
     seen_fini(&again);
 }
 
-static void addresses_stand_in_order(void **state)
+static void addresses_are_sorted(void **state)
 {
     (void)state;
     for (uint32_t n = 1; n < ALL; n++) {
@@ -72,7 +72,7 @@ static void addresses_stand_in_order(void **state)
     }
 }
 
-static void what_is_put_in_is_there_once(void **state)
+static void each_address_is_present_once(void **state)
 {
     struct rng rng;
     (void)state;
@@ -89,7 +89,7 @@ static void what_is_put_in_is_there_once(void **state)
     }
 }
 
-static void two_are_merged_as_sets_are(void **state)
+static void two_are_merged_like_sets(void **state)
 {
     struct rng rng;
     (void)state;
@@ -114,7 +114,7 @@ static void two_are_merged_as_sets_are(void **state)
         expect(&right, theirs);
         seen_merge(&left, &copy);
         expect(&left, either);
-        put(&left, either, (uint32_t)rng_below(&rng, ALL)); /* it goes on */
+        put(&left, either, (uint32_t)rng_below(&rng, ALL)); /* can grow further */
         expect(&left, either);
         seen_fini(&left);
         seen_fini(&right);
@@ -122,7 +122,7 @@ static void two_are_merged_as_sets_are(void **state)
     }
 }
 
-static void what_is_no_address_is_refused(void **state)
+static void an_invalid_address_is_refused(void **state)
 {
     char longest[HOST_MAX + 2];
     struct seen seen = { 0 };
@@ -145,7 +145,7 @@ static void what_is_no_address_is_refused(void **state)
     seen_fini(&seen);
 }
 
-static void it_is_a_field_of_its_mark(void **state)
+static void addresses_are_fields_of_the_marker(void **state)
 {
     struct address address = { "t", 300 };
     struct seen seen = { 0 };
@@ -160,11 +160,11 @@ static void it_is_a_field_of_its_mark(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses_stand_in_order),
-        cmocka_unit_test(what_is_put_in_is_there_once),
-        cmocka_unit_test(two_are_merged_as_sets_are),
-        cmocka_unit_test(what_is_no_address_is_refused),
-        cmocka_unit_test(it_is_a_field_of_its_mark),
+        cmocka_unit_test(addresses_are_sorted),
+        cmocka_unit_test(each_address_is_present_once),
+        cmocka_unit_test(two_are_merged_like_sets),
+        cmocka_unit_test(an_invalid_address_is_refused),
+        cmocka_unit_test(addresses_are_fields_of_the_marker),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,4 @@
-/* The reference's own cases of counters, registers and sets (conformance DD-011 to DD-036, DD-089 to DD-114, B18.3,
- * B18.5), and what a large set costs. */
+/* Checks Akka's cases of counters, registers and sets, and the cost of a large set. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +12,8 @@
 #include "base/gzip.h"
 #include "world.h"
 
-/* An OR-set from a text: "K:A3,D7 L:B5 |A3 B6" has the elements K and L with these dots, and has seen V. A node is
- * a capital. */
+/* An OR-set from a text: "K:A3,D7 L:B5 |A3 B6" has the elements K and L with these dots, and has
+ * seen V. A node is a capital letter. */
 struct spec_dot {
     char node;
     int64_t version;
@@ -47,7 +46,8 @@ static uint32_t parse(const char *spec, struct spec_dot *dots)
     return count;
 }
 
-/* What one node added, in the order of its versions; a version of the vector was of an element that is gone. */
+/* The additions of one node in the order of versions. A version in the vector without a dot was of
+ * a removed element. */
 static struct dd_value *made_by(char node, struct spec_dot *dots,
                                 uint32_t count)
 {
@@ -102,8 +102,8 @@ static void merged_is(const char *left, const char *right, const char *expected)
     dd_free(ba);
 }
 
-/* B18.3: the golden examples of dots, as merges. */
-static void dots_are_subtracted(void **state)
+/* Examples of dots, as merges. */
+static void merges_subtract_seen_dots(void **state)
 {
     (void)state;
     merged_is("K:A3,B2,D14,G22", "|A4 B1 C1 D14 E5 F2",
@@ -111,11 +111,12 @@ static void dots_are_subtracted(void **state)
     merged_is("K:A3,D7 L:B5,C2 |A3 B5 C2 D7", "K:A3 L:B6 |A3 B6 C1 D8",
               "K:A3 L:B6,C2 |A3 B6 C2 D8");
     merged_is("|A3 D7", "K:A4 L:A3,D8 M:A2 |A4 D8", "K:A4 L:D8 |A4 D8");
-    /* DD-110: foo and bar were removed on the other side. */
+    /* The other side removed foo and bar. */
     merged_is("F:A1 G:B2 |A1 B2", "K:B3 |A1 B3", "K:B3 |A1 B3");
 }
 
-/* As a JVM writes a set to which b has put and from which it has taken, when it had put nothing: of b version 0 was seen. That of "K:A1". */
+/* A set as a JVM writes it after b put and removed elements, when b had put nothing: version 0 of b
+ * was seen. Made from the set of "K:A1". */
 static struct dd_value *seen_as_zero(void)
 {
     struct dd_value *set = orset("K:A1 |A1 B1");
@@ -124,7 +125,7 @@ static struct dd_value *seen_as_zero(void)
     struct dd_value *made = NULL;
 
     assert_true(gzip_inflate(&bytes, other.bytes, 10000, NULL));
-    for (size_t i = 1, count = 0; i < bytes.size; i++) /* the second version of the vector, field 2 */
+    for (size_t i = 1, count = 0; i < bytes.size; i++) /* the vector's second version, field 2 */
         if (bytes.data[i - 1] == 0x10 && bytes.data[i] == 1 && ++count == 2)
             bytes.data[i] = 0;
     buf_clear(&packed);
@@ -155,8 +156,8 @@ static void assert_zero_of_b(const struct dd_value *set, bool is_there)
     buf_fini(&packed);
 }
 
-/* Digests are of bytes: two of which one has it would gossip for ever. */
-static void what_was_seen_as_zero_stays(void **state)
+/* Digests cover bytes: if one of two replicas had it, they would gossip for ever. */
+static void a_version_zero_stays(void **state)
 {
     struct dd_value *with = seen_as_zero();
     struct dd_value *without = orset("K:A1 |A1");
@@ -174,7 +175,7 @@ static void what_was_seen_as_zero_stays(void **state)
     assert_zero_of_b(both, true);
     assert_zero_of_b(other_way, true);
     a.versions = 1;
-    dd_orset_add(both, &a, &element); /* its own bytes, not those that came */
+    dd_orset_add(both, &a, &element); /* encodes again */
     dd_reset_delta(both);
     assert_zero_of_b(both, true);
     dd_free(with);
@@ -183,8 +184,8 @@ static void what_was_seen_as_zero_stays(void **state)
     dd_free(other_way);
 }
 
-/* Pruned as any other is, and by a cleaning too. */
-static void what_was_seen_as_zero_is_pruned(void **state)
+/* Like any other node, and by a cleanup too. */
+static void a_version_zero_is_pruned(void **state)
 {
     struct dd_value *set = seen_as_zero();
     struct dd_writer a = writer_of('a');
@@ -219,7 +220,7 @@ static void take(struct dd_value *set, struct dd_writer *writer,
     dd_orset_remove(set, writer, &element);
 }
 
-/* Elements of one letter each. */
+/* Elements of one letter. */
 static void assert_has(const struct dd_value *set, const char *letters)
 {
     uint32_t count = 0;
@@ -239,7 +240,7 @@ static void apply(struct dd_value *set, struct dd_value *delta)
     assert_true(dd_merge_delta(set, delta) <= DD_CHANGED);
 }
 
-/* DD-098, B18.3: what was missed comes with the whole state. */
+/* A missed change comes with the whole state. */
 static void a_lost_delta_comes_with_the_state(void **state)
 {
     struct dd_writer n1 = writer_of('a');
@@ -263,7 +264,8 @@ static void a_lost_delta_comes_with_the_state(void **state)
     assert_has(s0, "acd");
     check(dd_merge(s2, s1) <= DD_CHANGED);
     check(dd_merge(s0, s2) <= DD_CHANGED);
-    assert_has(s0, "acd"); /* its delta said that all before it was seen: that is why causal delivery is needed */
+    /* its delta claimed that all earlier ones were seen, so deltas need causal delivery */
+    assert_has(s0, "acd");
     assert_has(s2, "abcd");
     dd_free(s0);
     dd_free(s1);
@@ -273,8 +275,8 @@ static void a_lost_delta_comes_with_the_state(void **state)
     dd_free(d);
 }
 
-/* B18.3, DD-102: adds and removes of two nodes, by deltas and by the state. */
-static void deltas_of_two_nodes_meet(void **state)
+/* By deltas and by the state. */
+static void deltas_of_two_nodes_merge(void **state)
 {
     struct dd_writer n1 = writer_of('a');
     struct dd_writer n2 = writer_of('b');
@@ -313,7 +315,7 @@ static void deltas_of_two_nodes_meet(void **state)
     dd_free(on3);
 }
 
-/* B18.3: Z went from node to node and was removed on each. */
+/* Z was added on each node and removed on each. */
 static void an_element_that_all_removed_is_gone(void **state)
 {
     static const int orders[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
@@ -343,8 +345,7 @@ static void an_element_that_all_removed_is_gone(void **state)
         dd_free(on[i]);
 }
 
-/* DD-090 to DD-096: adds win over removes that have not seen them. */
-static void adds_win(void **state)
+static void adds_win_over_concurrent_removals(void **state)
 {
     struct dd_writer n1 = writer_of('a');
     struct dd_writer n2 = writer_of('b');
@@ -360,10 +361,10 @@ static void adds_win(void **state)
     take(one, &n1, "a");
     take(one, &n1, "b");
     merged = world_merged(one, old);
-    assert_has(merged, ""); /* what was seen and removed does not come back */
+    assert_has(merged, ""); /* a seen and removed element does not return */
     dd_free(merged);
     two = dd_copy(old);
-    put(two, &n2, "a"); /* at the same time */
+    put(two, &n2, "a"); /* concurrently */
     merged = world_merged(one, two);
     assert_has(merged, "a");
     dd_free(merged);
@@ -378,8 +379,7 @@ static void adds_win(void **state)
     dd_free(old);
 }
 
-/* DD-100, DD-101: what removes by delta removes only what it had seen. */
-static void deltas_remove_what_was_seen(void **state)
+static void deltas_remove_only_seen_elements(void **state)
 {
     (void)state;
     for (int clears = 0; clears < 2; clears++) {
@@ -404,7 +404,7 @@ static void deltas_remove_what_was_seen(void **state)
         assert_has(two, clears ? "bc" : "abc");
         take(two, &n2, "b");
         put(two, &n2, "b");
-        apply(two, delta); /* again: nothing more */
+        apply(two, delta); /* again: no effect */
         assert_has(two, clears ? "bc" : "abc");
         assert_true(dd_needs_causal_delivery(delta));
         dd_free(delta);
@@ -413,7 +413,7 @@ static void deltas_remove_what_was_seen(void **state)
     }
 }
 
-/* A group with a later add: it joins the last add, not one before a remove (13.9). */
+/* Not one before a remove. */
 static void adds_join_the_last_add(void **state)
 {
     struct dd_writer n1 = writer_of('a');
@@ -447,7 +447,6 @@ static void adds_join_the_last_add(void **state)
     dd_free(set);
 }
 
-/* DD-011, DD-012. */
 static void a_flag_stays_on(void **state)
 {
     struct dd_value *on = dd_new(DD_FLAG);
@@ -465,8 +464,8 @@ static void a_flag_stays_on(void **state)
     dd_free(off);
 }
 
-/* DD-022 to DD-025: overlapping sets, by states and by deltas. */
-static void grown_sets_are_joined(void **state)
+/* Overlapping sets, by states and by deltas. */
+static void grow_only_sets_merge(void **state)
 {
     struct dd_writer none = { 0 };
     struct dd_value *one = dd_new(DD_GSET);
@@ -488,7 +487,7 @@ static void grown_sets_are_joined(void **state)
     check(dd_merge_delta(two, delta) == DD_CHANGED);
     assert_has(two, "abcd");
     assert_int_equal(dd_merge(one, two), DD_UNCHANGED);
-    assert_false(dd_prune(one, &none.node, &none)); /* nothing is of a node */
+    assert_false(dd_prune(one, &none.node, &none)); /* no part is of a node */
     dd_free(delta);
     dd_free(one);
     dd_free(two);
@@ -505,7 +504,6 @@ static struct dd_value *counter(uint64_t a, uint64_t b)
     return value;
 }
 
-/* DD-014 to DD-019, DD-121 to DD-128, B18.5. */
 static void counters_take_the_larger_share(void **state)
 {
     static const uint64_t rows[][5] = {
@@ -542,11 +540,11 @@ static void counters_take_the_larger_share(void **state)
     assert_true(dd_pncounter_get(other).negative);
     assert_int_equal(dd_pncounter_get(other).size.low, 5); /* 6 - 11 */
     check(dd_merge_delta(other, delta) == DD_UNCHANGED);
-    check(dd_merge(other, value) == DD_CHANGED); /* what was there before the delta */
+    check(dd_merge(other, value) == DD_CHANGED); /* the state before the delta */
     assert_true(dd_equal(other, value));
     dd_free(delta);
     delta = dd_take_delta(value);
-    assert_non_null(delta); /* empty, but there */
+    assert_non_null(delta); /* empty, but present */
     assert_false(dd_needs_causal_delivery(delta));
     dd_free(delta);
     dd_pncounter_add(value, &n1, INT64_MIN);
@@ -556,7 +554,6 @@ static void counters_take_the_larger_share(void **state)
     dd_free(other);
 }
 
-/* DD-032 to DD-036, B18.5. */
 static void registers_keep_the_last(void **state)
 {
     struct node_id n1 = node_of('a');
@@ -589,7 +586,7 @@ static void registers_keep_the_last(void **state)
     dd_free(two);
 }
 
-/* Deleted wins, and stays; what is of another kind, or of an unknown one, is not merged. */
+/* A deletion wins and stays; other or unknown kinds do not merge. */
 static void other_kinds_do_not_merge(void **state)
 {
     struct dd_value *deleted = dd_new(DD_DELETED);
@@ -622,8 +619,7 @@ static void other_kinds_do_not_merge(void **state)
     dd_free(set);
 }
 
-/* Wire 6.4: bytes that another encoder made are kept while the state is the same, and are taken over by who was
- * behind. */
+/* Foreign bytes stay while the state does, and an older replica takes them over. */
 static void foreign_bytes_are_kept(void **state)
 {
     static const uint8_t unsorted[] = "\x0a\x01" "b" "\x0a\x01" "a";
@@ -641,7 +637,7 @@ static void foreign_bytes_are_kept(void **state)
     assert_true(slice_equal(dd_encode(set, &buf).bytes, bytes));
     assert_int_equal(dd_merge(behind, set), DD_CHANGED);
     assert_true(slice_equal(dd_encode(behind, &buf).bytes, bytes));
-    dd_gset_add(set, &element); /* it is there */
+    dd_gset_add(set, &element); /* already present */
     assert_true(slice_equal(dd_encode(set, &buf).bytes, bytes));
     element = dd_text("c");
     dd_gset_add(set, &element);
@@ -652,9 +648,9 @@ static void foreign_bytes_are_kept(void **state)
     buf_fini(&buf);
 }
 
-/* 100,000 elements, added in no order by two nodes, merged, sent and applied as a delta, within the time-out of a
- * test: a quadratic way would pass it. */
-static void a_large_set_is_no_burden(void **state)
+/* 100,000 elements, added in random order by two nodes, merged, sent and applied as a delta, within
+ * a test's time-out: quadratic work would exceed it. */
+static void a_large_set_takes_linear_time(void **state)
 {
     enum { COUNT = 100000 };
     struct dd_writer n1 = writer_of('a');
@@ -690,22 +686,22 @@ static void a_large_set_is_no_burden(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dots_are_subtracted),
-        cmocka_unit_test(what_was_seen_as_zero_stays),
-        cmocka_unit_test(what_was_seen_as_zero_is_pruned),
+        cmocka_unit_test(merges_subtract_seen_dots),
+        cmocka_unit_test(a_version_zero_stays),
+        cmocka_unit_test(a_version_zero_is_pruned),
         cmocka_unit_test(a_lost_delta_comes_with_the_state),
-        cmocka_unit_test(deltas_of_two_nodes_meet),
+        cmocka_unit_test(deltas_of_two_nodes_merge),
         cmocka_unit_test(an_element_that_all_removed_is_gone),
-        cmocka_unit_test(adds_win),
-        cmocka_unit_test(deltas_remove_what_was_seen),
+        cmocka_unit_test(adds_win_over_concurrent_removals),
+        cmocka_unit_test(deltas_remove_only_seen_elements),
         cmocka_unit_test(adds_join_the_last_add),
         cmocka_unit_test(a_flag_stays_on),
-        cmocka_unit_test(grown_sets_are_joined),
+        cmocka_unit_test(grow_only_sets_merge),
         cmocka_unit_test(counters_take_the_larger_share),
         cmocka_unit_test(registers_keep_the_last),
         cmocka_unit_test(other_kinds_do_not_merge),
         cmocka_unit_test(foreign_bytes_are_kept),
-        cmocka_unit_test(a_large_set_is_no_burden),
+        cmocka_unit_test(a_large_set_takes_linear_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

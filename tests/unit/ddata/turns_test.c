@@ -1,4 +1,5 @@
-/* What one step of a replicator has no room for is done in the next ones, in order, and nothing of it is lost or repeated. */
+/* Checks that work without room in one step is done in the next ones, in order, and completely,
+ * once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,11 +15,11 @@
 
 #define MANY 600 /* replicas: more than a step writes to */
 #define LARGE 100000 /* bytes */
-#define ELEMENTS 300 /* of a set: its digest takes a good part of what a step may spend */
+#define ELEMENTS 300 /* of a set: its digest takes much of a step's room */
 #define KEYS 40
-#define LARGE_ELEMENTS 2500 /* of a set whose digest is a step of its own */
+#define LARGE_ELEMENTS 2500 /* of a set whose digest takes a whole step */
 #define LARGE_KEYS 80
-#define NAMED 300 /* keys of a status that comes */
+#define NAMED 300 /* keys of a received status */
 
 static struct node_id node_of_number(uint32_t number)
 {
@@ -58,7 +59,7 @@ static void put(struct lone *lone, const char *key, size_t size)
     mem_free(bytes);
 }
 
-/* Takes what was sent; counts it by key in `sent`, by node. */
+/* Takes the sent messages; counts them by node in `sent`. */
 static uint32_t take(struct lone *lone, const char *key, uint8_t *sent)
 {
     struct outbound out;
@@ -120,7 +121,7 @@ static void large_values_are_copied_in_several_steps(void **state)
     lone_free(lone);
 }
 
-/* Of two writes nobody gets the second one before the first. */
+/* No replica gets the second write before the first. */
 static void writes_stay_in_order(void **state)
 {
     struct lone *lone = among(MANY);
@@ -154,7 +155,7 @@ static void writes_stay_in_order(void **state)
     lone_free(lone);
 }
 
-static void a_write_that_has_ended_is_sent_no_more(void **state)
+static void an_ended_write_is_not_sent_further(void **state)
 {
     struct lone *lone = among(MANY);
     uint8_t sent[MANY] = { 0 };
@@ -175,8 +176,8 @@ static void a_write_that_has_ended_is_sent_no_more(void **state)
     lone_free(lone);
 }
 
-/* What waits has a limit: a step is longer then. */
-static void what_waits_has_a_limit(void **state)
+/* At the limit a step becomes longer. */
+static void waiting_messages_have_a_limit(void **state)
 {
     struct lone *lone = among(MANY);
     uint8_t sent[MANY] = { 0 };
@@ -193,11 +194,11 @@ static void what_waits_has_a_limit(void **state)
     }
     assert_true(is_reached);
     for (uint32_t i = 0; i < MANY; i++)
-        assert_int_equal(sent[i], 1); /* the first one's, and once */
+        assert_int_equal(sent[i], 1); /* the first write's, once */
     lone_free(lone);
 }
 
-static void a_replicator_that_ends_sends_no_more(void **state)
+static void an_ended_replicator_sends_nothing(void **state)
 {
     struct lone *lone = among(MANY);
     uint8_t sent[MANY] = { 0 };
@@ -234,7 +235,7 @@ static void put_set(struct lone *lone, uint32_t number, uint32_t from)
     put_elements(lone, number, from, ELEMENTS);
 }
 
-/* Of each value the log is told at its first digest. */
+/* The log names each value at its first digest. */
 static struct lone *with_many(uint32_t keys, uint32_t elements)
 {
     struct replicator_settings settings = { .deltas_off = true,
@@ -251,7 +252,7 @@ static struct lone *with_sets(void)
     return with_many(KEYS, ELEMENTS);
 }
 
-/* How many first digests were made since it was asked last. */
+/* First digests since the last call. */
 static uint32_t made(struct lone *lone)
 {
     struct trace_line line;
@@ -262,7 +263,7 @@ static uint32_t made(struct lone *lone)
     return count;
 }
 
-/* How many values like that of a key a step may pack: bytes that are deflated count 16. */
+/* How many values like this a step may encode: deflated bytes count 16 times. */
 static uint32_t packed_max(const struct lone *lone, const char *key)
 {
     struct buf bytes = { 0 };
@@ -274,7 +275,7 @@ static uint32_t packed_max(const struct lone *lone, const char *key)
     return count;
 }
 
-/* How many digests the status has that was sent; 0: none was. */
+/* The digests of the sent status; 0: none was sent. */
 static uint32_t digests(struct lone *lone)
 {
     struct message status;
@@ -305,7 +306,7 @@ static void digests_are_made_in_several_steps(void **state)
     }
     assert_int_equal(found, KEYS);
     assert_in_range(steps, 2, KEYS);
-    /* They are known at the next round, but for what has changed. */
+    /* The next round has them, except the changed one. */
     put_set(lone, 1, 100);
     replicator_step(lone->replicator, 4 * SECOND, &lone->outbox);
     assert_int_equal(digests(lone), KEYS);
@@ -313,8 +314,8 @@ static void digests_are_made_in_several_steps(void **state)
     lone_free(lone);
 }
 
-/* To pack a value costs something, however small it is. */
-static void small_values_are_packed_in_several_steps(void **state)
+/* Encoding a value has a basic cost. */
+static void small_values_are_encoded_in_several_steps(void **state)
 {
     struct replicator_settings settings = { .deltas_off = true };
     struct lone *lone = lone_new(&settings);
@@ -337,8 +338,8 @@ static void small_values_are_packed_in_several_steps(void **state)
     lone_free(lone);
 }
 
-/* All changes before each step: the status is sent after some of them nevertheless. */
-static void what_changes_all_the_time_is_told_too(void **state)
+/* Changes come before each step. */
+static void a_status_is_sent_despite_constant_changes(void **state)
 {
     struct lone *lone = with_sets();
     uint32_t steps = 0, found = 0;
@@ -357,8 +358,8 @@ static void what_changes_all_the_time_is_told_too(void **state)
     lone_free(lone);
 }
 
-/* Nothing is made at once at the end, however many steps it takes. */
-static void no_step_makes_all_that_is_left(void **state)
+/* However many steps remain. */
+static void no_step_makes_all_remaining_digests(void **state)
 {
     struct lone *lone = with_many(LARGE_KEYS, LARGE_ELEMENTS);
     uint32_t most = packed_max(lone, "s1");
@@ -373,7 +374,7 @@ static void no_step_makes_all_that_is_left(void **state)
 
         assert_in_range(count, 0, most);
         sum += count;
-        /* The next tick does not begin it anew. */
+        /* The next tick does not start again. */
         replicator_step(lone->replicator, (steps < 5 ? 2 : 4) * SECOND,
                         &lone->outbox);
         found += digests(lone);
@@ -384,7 +385,7 @@ static void no_step_makes_all_that_is_left(void **state)
     lone_free(lone);
 }
 
-/* ---- statuses that come ---- */
+/* ---- received statuses ---- */
 
 static const struct message status_of_all = { .kind = MESSAGE_STATUS,
                                               .has_to_uid = true,
@@ -393,7 +394,8 @@ static const struct message status_of_all = { .kind = MESSAGE_STATUS,
                                               .from_uid = 77,
                                               .chunks = 1 };
 
-/* Its peer has other values of so many keys, and one that is not here. Of no keys: it tells a part in which there are none here. */
+/* The peer has other values of so many keys, and one that is missing here. Without keys it reports
+ * a chunk that is empty here. */
 static void receive_status(struct lone *lone, uint32_t count,
                            const char *missing)
 {
@@ -420,11 +422,11 @@ static void receive_status(struct lone *lone, uint32_t count,
     mem_free(entries);
 }
 
-/* What was sent: values by the number of their key, and keys that are asked for. */
+/* Sent values by number of the key, and keys that were asked for. */
 struct answers {
     uint8_t values[NAMED];
     uint32_t asked;
-    char last[8]; /* of those asked for */
+    char last[8]; /* asked for */
 };
 
 static void take_answers(struct lone *lone, struct answers *answers)
@@ -480,7 +482,7 @@ static void a_status_is_compared_in_several_steps(void **state)
         assert_int_equal(answers.values[i], 1);
     assert_int_equal(answers.asked, 1);
     assert_string_equal(answers.last, "theirs");
-    /* Digests are there now, but what differs is packed in steps again. */
+    /* Digests exist now, but different values are again encoded in steps. */
     receive_status(lone, NAMED, "theirs");
     for (steps = 0; is_busy(lone); steps++)
         replicator_step(lone->replicator, 0, &lone->outbox);
@@ -498,8 +500,8 @@ static void run_out(struct lone *lone, struct answers *answers)
     take_answers(lone, answers);
 }
 
-/* Those that come meanwhile are compared afterwards; of too many the oldest are dropped. */
-static void statuses_that_wait_have_a_limit(void **state)
+/* Later ones are compared afterwards; above the limit the oldest are dropped. */
+static void waiting_statuses_have_a_limit(void **state)
 {
     const uint32_t extra = 3;
     struct lone *lone = with_sets();
@@ -527,7 +529,7 @@ static void statuses_that_wait_have_a_limit(void **state)
     lone_free(lone);
 }
 
-static void bytes_of_statuses_that_wait_have_a_limit(void **state)
+static void the_bytes_of_waiting_statuses_have_a_limit(void **state)
 {
     const uint32_t count = 3 * REPLICATOR_ARRIVAL_BYTES_MAX /
                            REPLICATOR_ARRIVALS_MAX /
@@ -548,7 +550,7 @@ static void bytes_of_statuses_that_wait_have_a_limit(void **state)
     receive_status(lone, KEYS, "first");
     for (uint32_t i = 0; i < REPLICATOR_ARRIVALS_MAX; i++)
         lone_receive(lone, &status);
-    /* Of three times as many bytes as may be kept. */
+    /* Three times the limit of bytes. */
     assert_in_range(lone_counters(lone)->gossip_dropped,
                     REPLICATOR_ARRIVALS_MAX * 6 / 10,
                     REPLICATOR_ARRIVALS_MAX * 7 / 10);
@@ -558,8 +560,8 @@ static void bytes_of_statuses_that_wait_have_a_limit(void **state)
     lone_free(lone);
 }
 
-/* What changes before each step is compared once, and both kinds of digests go on. */
-static void what_changes_all_the_time_is_answered_too(void **state)
+/* Changes before each step are compared once, and both kinds of digests proceed. */
+static void a_status_is_answered_despite_constant_changes(void **state)
 {
     struct lone *lone = with_sets();
     struct answers answers = { .asked = 0 };
@@ -583,13 +585,13 @@ static void what_changes_all_the_time_is_answered_too(void **state)
         }
     }
     assert_int_equal(answers.asked, KEYS);
-    assert_int_equal(found, KEYS + 1); /* the own status, and what is missing here */
+    assert_int_equal(found, KEYS + 1); /* the own status, and the missing key */
     lone_free(lone);
 }
 
-/* ---- gossips that come ---- */
+/* ---- received gossips ---- */
 
-/* All that another one with the same keys has, as its peer would send it. */
+/* A gossip of everything that a node with the same keys has. */
 static void gossip_of(struct lone *source, bool send_back,
                       struct buf *payload)
 {
@@ -671,8 +673,8 @@ static void a_gossip_is_merged_in_several_steps(void **state)
     lone_free(source);
 }
 
-/* Values and then digests of the same: nothing differs when these are compared. */
-static void what_comes_is_taken_in_its_order(void **state)
+/* Values, and then digests of the same: nothing differs. */
+static void statuses_and_gossips_are_processed_in_order(void **state)
 {
     struct lone *source = with_sets();
     struct lone *lone = with_many(0, 0);
@@ -707,7 +709,7 @@ static void what_comes_is_taken_in_its_order(void **state)
     lone_free(source);
 }
 
-static void gossip_of_who_was_removed_is_forgotten(void **state)
+static void gossip_of_removed_members_is_dropped(void **state)
 {
     struct lone *source = with_sets();
     struct lone *lone = with_many(0, 0);
@@ -728,8 +730,8 @@ static void gossip_of_who_was_removed_is_forgotten(void **state)
     lone_free(source);
 }
 
-/* Nobody waits for an answer who was removed. */
-static void statuses_of_who_was_removed_are_forgotten(void **state)
+/* A removed member needs no answer. */
+static void statuses_of_removed_members_are_dropped(void **state)
 {
     struct lone *lone = with_sets();
     struct message message;
@@ -746,8 +748,7 @@ static void statuses_of_who_was_removed_are_forgotten(void **state)
     lone_free(lone);
 }
 
-/* A key goes between two steps. */
-static void what_expires_meanwhile_is_not_sent(void **state)
+static void a_key_that_expires_between_steps_is_not_sent(void **state)
 {
     static const struct replicator_expiry expiries[] = { { "s*", 10000 } };
     struct lone *lone = lone_expiring(expiries, 1);
@@ -774,8 +775,8 @@ static void what_expires_meanwhile_is_not_sent(void **state)
     lone_free(lone);
 }
 
-/* Of those who share a room one that takes all of it leaves the others a value a step. */
-static void a_room_that_is_spent_stops_nobody(void **state)
+/* One that uses up the shared room leaves the others one value in each step. */
+static void a_spent_room_stops_no_replicator(void **state)
 {
     struct lone *lone = with_sets();
     struct replicator_room room = { 0 };
@@ -816,7 +817,7 @@ static void a_room_that_is_spent_stops_nobody(void **state)
     lone_free(lone);
 }
 
-/* Two with other values of many keys become the same by gossip alone. */
+/* Two with different values of many keys become equal by gossip alone. */
 static void replicas_converge_in_several_steps(void **state)
 {
     struct cluster *c = cluster_new(41);
@@ -852,23 +853,23 @@ int main(void)
         cmocka_unit_test(a_write_goes_to_many_in_several_steps),
         cmocka_unit_test(large_values_are_copied_in_several_steps),
         cmocka_unit_test(writes_stay_in_order),
-        cmocka_unit_test(a_write_that_has_ended_is_sent_no_more),
-        cmocka_unit_test(what_waits_has_a_limit),
-        cmocka_unit_test(a_replicator_that_ends_sends_no_more),
+        cmocka_unit_test(an_ended_write_is_not_sent_further),
+        cmocka_unit_test(waiting_messages_have_a_limit),
+        cmocka_unit_test(an_ended_replicator_sends_nothing),
         cmocka_unit_test(digests_are_made_in_several_steps),
-        cmocka_unit_test(small_values_are_packed_in_several_steps),
-        cmocka_unit_test(what_changes_all_the_time_is_told_too),
-        cmocka_unit_test(no_step_makes_all_that_is_left),
+        cmocka_unit_test(small_values_are_encoded_in_several_steps),
+        cmocka_unit_test(a_status_is_sent_despite_constant_changes),
+        cmocka_unit_test(no_step_makes_all_remaining_digests),
         cmocka_unit_test(a_status_is_compared_in_several_steps),
-        cmocka_unit_test(statuses_that_wait_have_a_limit),
-        cmocka_unit_test(bytes_of_statuses_that_wait_have_a_limit),
-        cmocka_unit_test(what_changes_all_the_time_is_answered_too),
-        cmocka_unit_test(statuses_of_who_was_removed_are_forgotten),
-        cmocka_unit_test(what_expires_meanwhile_is_not_sent),
+        cmocka_unit_test(waiting_statuses_have_a_limit),
+        cmocka_unit_test(the_bytes_of_waiting_statuses_have_a_limit),
+        cmocka_unit_test(a_status_is_answered_despite_constant_changes),
+        cmocka_unit_test(statuses_of_removed_members_are_dropped),
+        cmocka_unit_test(a_key_that_expires_between_steps_is_not_sent),
         cmocka_unit_test(a_gossip_is_merged_in_several_steps),
-        cmocka_unit_test(what_comes_is_taken_in_its_order),
-        cmocka_unit_test(gossip_of_who_was_removed_is_forgotten),
-        cmocka_unit_test(a_room_that_is_spent_stops_nobody),
+        cmocka_unit_test(statuses_and_gossips_are_processed_in_order),
+        cmocka_unit_test(gossip_of_removed_members_is_dropped),
+        cmocka_unit_test(a_spent_room_stops_no_replicator),
         cmocka_unit_test(replicas_converge_in_several_steps),
     };
 

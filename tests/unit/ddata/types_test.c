@@ -1,4 +1,5 @@
-/* Every kind of value on several replicas: by deltas alone, by gossip alone, and as sharding uses registers. */
+/* Checks every kind of value on several replicas: by deltas alone, by gossip alone, and registers
+ * as sharding uses them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,7 @@
 #include "base/check.h"
 #include "cluster.h"
 
-/* One change of a kind of value, of a copy of what is there, or of nothing. */
+/* A change to a copy of the present value, or of none. */
 typedef struct dd_value *change(struct cluster *c, uint32_t index,
                                 const struct dd_value *current, uint32_t step);
 
@@ -213,8 +214,8 @@ static void assert_unbroken(const struct cluster *c)
     }
 }
 
-/* DD-222: gossip is off, one change at a time. */
-static void by_deltas_alone(void **state)
+/* One change at a time. */
+static void each_kind_converges_by_deltas_alone(void **state)
 {
     struct cluster *c = cluster_new(61);
     (void)state;
@@ -222,7 +223,7 @@ static void by_deltas_alone(void **state)
     c->settings.gossip_off = true;
     for (uint32_t n = 0; n < 4; n++)
         (void)cluster_add(c);
-    /* A register, a flag: no deltas, so they need a write. */
+    /* Registers and flags have no deltas, so they need a write. */
     run(c, 1500 * MS);
     for (uint32_t kind = 0; kind < KINDS; kind++) {
         const char *key = kinds[kind].key;
@@ -240,7 +241,7 @@ static void by_deltas_alone(void **state)
     cluster_free(c);
 }
 
-static void by_gossip_alone(void **state)
+static void each_kind_converges_by_gossip_alone(void **state)
 {
     struct cluster *c = cluster_new(62);
     (void)state;
@@ -254,8 +255,8 @@ static void by_gossip_alone(void **state)
     cluster_free(c);
 }
 
-/* Both, with losses, at the same time on all replicas; then digests are equal too: nothing more is said. */
-static void by_both_in_a_storm(void **state)
+/* Concurrent changes on all replicas with losses; then digests are equal, too. */
+static void each_kind_converges_under_loss(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 15; seed++) {
@@ -280,8 +281,8 @@ static void by_both_in_a_storm(void **state)
     }
 }
 
-/* Wire 6.5: the coordinator's register, read from and written to more than a majority. */
-static void as_sharding_does(void **state)
+/* A coordinator's register is read from, and written to, more than a majority. */
+static void a_register_serves_sharding(void **state)
 {
     struct cluster *c = cluster_new(64);
     struct consistency reads = { CONSISTENCY_MAJORITY_PLUS, 5, 5, 2000 };
@@ -314,10 +315,10 @@ static void as_sharding_does(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_deltas_alone),
-        cmocka_unit_test(by_gossip_alone),
-        cmocka_unit_test(by_both_in_a_storm),
-        cmocka_unit_test(as_sharding_does),
+        cmocka_unit_test(each_kind_converges_by_deltas_alone),
+        cmocka_unit_test(each_kind_converges_by_gossip_alone),
+        cmocka_unit_test(each_kind_converges_under_loss),
+        cmocka_unit_test(a_register_serves_sharding),
     };
 
     return cmocka_run_group_tests_name("ddata_types", tests, NULL, NULL);

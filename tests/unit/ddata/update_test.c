@@ -1,5 +1,5 @@
-/* An update of a set that was made of the current one puts it in its place, one of a set or map may be made in it: what a merge would have
- * made, to the byte, and as much is told. */
+/* Checks updates that replace a set or change a value in place: results equal a merge to the byte,
+ * with as many notices. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,11 +22,11 @@
 static const struct replicator_settings quiet = { .gossip_off = true };
 static const struct consistency here = { .level = CONSISTENCY_LOCAL };
 
-/* Two replicators of the same node: one is told what its values are made of, the other one is not. */
+/* Two replicators of one node: only one learns from which value an update was made. */
 struct pair {
     struct lone *made;
     struct lone *merged;
-    struct dd_value *theirs; /* the peer's */
+    struct dd_value *theirs; /* of the peer */
     struct dd_writer peer;
     struct rng rng;
     uint64_t now;
@@ -109,7 +109,7 @@ static void change(struct dd_value *value, struct dd_writer *writer,
 
 enum way { MERGED, MADE, IN_PLACE };
 
-/* The same changes; where they are not merged the current value is named, or is what is changed. */
+/* The same changes; without a merge, names the current value or changes it. */
 static void update(struct lone *lone, enum dd_kind kind, enum way way,
                    const uint64_t *what, uint32_t count)
 {
@@ -121,7 +121,7 @@ static void update(struct lone *lone, enum dd_kind kind, enum way way,
                                   &lone->outbox) == REPLICATOR_MODIFY);
     for (uint32_t i = 0; i < count; i++)
         if (is_map(kind) && !is_add(what[i]))
-            way = MERGED; /* a key that is removed and put anew */
+            way = MERGED; /* a key is removed and put again */
     if (way == IN_PLACE)
         value = replicator_update_in_place(lone->replicator, key, 1000, &here);
     if (way == IN_PLACE)
@@ -138,7 +138,7 @@ static void update(struct lone *lone, enum dd_kind kind, enum way way,
                           &lone->outbox);
 }
 
-/* What the peer has comes, whole. */
+/* Receives the peer's whole value. */
 static void receive(struct lone *lone, const struct dd_value *theirs)
 {
     struct envelope envelope = { .value = dd_copy(theirs) };
@@ -155,7 +155,7 @@ static void receive(struct lone *lone, const struct dd_value *theirs)
     buf_fini(&bytes);
 }
 
-/* Subscribers hear of it, and of its content, as often. */
+/* Subscribers get as many notices with the same content. */
 static uint32_t told(struct lone *lone, uint64_t now, struct buf *content)
 {
     struct replicator_news news;
@@ -217,7 +217,7 @@ static void play(enum dd_kind kind, uint64_t seed)
     pair_free(&pair);
 }
 
-static void a_map_is_changed_in_its_place(void **state)
+static void a_map_is_changed_in_place(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -227,7 +227,7 @@ static void a_map_is_changed_in_its_place(void **state)
     }
 }
 
-static void a_set_takes_the_place_of_what_it_was_made_of(void **state)
+static void a_set_replaces_the_value_it_was_made_from(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -241,8 +241,8 @@ static struct dd_element text_of(const char *text)
     return (struct dd_element){ .kind = DD_TEXT, .text = slice_text(text) };
 }
 
-/* What is named and is not the current one any more, or another one's, is merged. */
-static void what_was_made_of_another_value_is_merged(void **state)
+/* A value that is no longer the current one, or another key's. */
+static void a_value_made_from_another_one_is_merged(void **state)
 {
     struct lone *lone = lone_new(&quiet);
     struct dd_writer peer = { .node = lone->peer };
@@ -266,7 +266,7 @@ static void what_was_made_of_another_value_is_merged(void **state)
 
 #define TEXT_SIZE 32
 
-/* A text that packs badly. */
+/* A text that compresses badly. */
 static void text_of_number(uint32_t number, char text[TEXT_SIZE + 1])
 {
     struct rng rng;
@@ -303,8 +303,8 @@ static enum replicator_answer change_text(struct lone *lone, uint32_t number,
     return news.answer;
 }
 
-/* An entry that has no room for more keeps what it has. */
-static void what_would_be_too_large_changes_nothing(void **state)
+/* An entry without room keeps its value. */
+static void a_too_large_update_changes_nothing(void **state)
 {
     (void)state;
 
@@ -329,8 +329,8 @@ static void what_would_be_too_large_changes_nothing(void **state)
     }
 }
 
-/* What others made larger than an update may make it is merged; it may be made smaller here, and not larger. */
-static void a_limit_of_updates_is_not_one_of_others(void **state)
+/* An entry that others made larger may become smaller by updates, not larger. */
+static void the_update_limit_does_not_apply_to_received_values(void **state)
 {
     const uint32_t count = 20;
     struct lone *lone = lone_new(&(struct replicator_settings){
@@ -371,8 +371,8 @@ static void a_limit_of_updates_is_not_one_of_others(void **state)
     lone_free(lone);
 }
 
-/* Each time a little more, as long as it is not seen: the limit holds. */
-static void a_limit_is_not_passed_in_small_steps(void **state)
+/* Sizes that are not measured at once must not pass it. */
+static void small_updates_do_not_pass_the_limit(void **state)
 {
     struct lone *lone = lone_new(&(struct replicator_settings){
         .gossip_off = true, .update_size_max = 1000 });
@@ -386,7 +386,8 @@ static void a_limit_is_not_passed_in_small_steps(void **state)
     lone_free(lone);
 }
 
-/* Another text of that size under each key, or each time an element: they are alike, and pack to next to nothing. */
+/* Under another key or as another element each time: the texts are alike and compress to almost
+ * nothing. */
 static enum replicator_answer change_long(struct lone *lone, enum dd_kind kind,
                                           uint32_t number, uint32_t size)
 {
@@ -421,8 +422,8 @@ static enum replicator_answer change_long(struct lone *lone, enum dd_kind kind,
     return news.answer;
 }
 
-/* However well it packs, whoever reads it unpacks it: what is acknowledged can be read again, by others and from a disk. */
-static void what_packs_well_is_too_large_before_nobody_can_read_it(void **state)
+/* Readers unpack it. An acknowledged value can be read again, by others and from disk. */
+static void compressible_values_stay_readable(void **state)
 {
     static const struct {
         enum dd_kind kind;
@@ -457,8 +458,8 @@ static void what_packs_well_is_too_large_before_nobody_can_read_it(void **state)
     }
 }
 
-/* Others' values may be as large as a message has room for, which is more than an update may make one. */
-static void others_values_have_room_for_more(void **state)
+/* Which is more than an update may use. */
+static void received_values_may_use_the_whole_entry_limit(void **state)
 {
     struct buf bytes = { 0 };
     struct message_entry entry = { .key = slice_text("set") };
@@ -497,8 +498,8 @@ static void others_values_have_room_for_more(void **state)
     buf_fini(&bytes);
 }
 
-/* A value that took all the room that updates have, and the marks of members that were pruned from it somewhere else. */
-static void what_an_update_may_make_has_room_for_marks(void **state)
+/* An update used all its room, and members are pruned elsewhere. */
+static void an_updated_value_has_room_for_markers(void **state)
 {
     const struct replicator_settings settings = { .gossip_off = true,
                                                   .frame_size = 32 * 1024 };
@@ -542,7 +543,7 @@ static struct dd_value *in_place(struct lone *lone, const char *key,
                                       growth_max, &here);
 }
 
-static void only_what_cannot_be_refused_is_changed_in_its_place(void **state)
+static void only_accepted_changes_are_made_in_place(void **state)
 {
     struct lone *lone = lone_new(&(struct replicator_settings){
         .gossip_off = true, .update_size_max = 1000 });
@@ -566,8 +567,8 @@ static void only_what_cannot_be_refused_is_changed_in_its_place(void **state)
     lone_free(lone);
 }
 
-/* With whose changes are in it, which goes with it: of many members that is more than a limit leaves to it. */
-static void what_is_taken_can_be_sent(void **state)
+/* Delta versions are sent with a value, and of many members they take more than a limit leaves. */
+static void an_accepted_value_can_be_sent(void **state)
 {
     const struct replicator_settings small = { .gossip_off = true,
                                                .frame_size = 32 * 1024 };
@@ -603,8 +604,8 @@ static void what_is_taken_can_be_sent(void **state)
     lone_free(lone);
 }
 
-/* Packed, the whole has room in a message: it goes at once, and not when others are asked. */
-static void a_change_that_no_message_has_room_for_goes_with_all(void **state)
+/* The whole value, compressed, fits into a message, and is sent at once. */
+static void a_change_above_a_message_sends_the_whole_value(void **state)
 {
     static char text[100 * 1024];
     const struct consistency all = { .level = CONSISTENCY_ALL,
@@ -633,18 +634,18 @@ static void a_change_that_no_message_has_room_for_goes_with_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_set_takes_the_place_of_what_it_was_made_of),
-        cmocka_unit_test(a_map_is_changed_in_its_place),
-        cmocka_unit_test(what_was_made_of_another_value_is_merged),
-        cmocka_unit_test(what_would_be_too_large_changes_nothing),
-        cmocka_unit_test(a_limit_of_updates_is_not_one_of_others),
-        cmocka_unit_test(a_limit_is_not_passed_in_small_steps),
-        cmocka_unit_test(others_values_have_room_for_more),
-        cmocka_unit_test(what_an_update_may_make_has_room_for_marks),
-        cmocka_unit_test(what_packs_well_is_too_large_before_nobody_can_read_it),
-        cmocka_unit_test(only_what_cannot_be_refused_is_changed_in_its_place),
-        cmocka_unit_test(a_change_that_no_message_has_room_for_goes_with_all),
-        cmocka_unit_test(what_is_taken_can_be_sent),
+        cmocka_unit_test(a_set_replaces_the_value_it_was_made_from),
+        cmocka_unit_test(a_map_is_changed_in_place),
+        cmocka_unit_test(a_value_made_from_another_one_is_merged),
+        cmocka_unit_test(a_too_large_update_changes_nothing),
+        cmocka_unit_test(the_update_limit_does_not_apply_to_received_values),
+        cmocka_unit_test(small_updates_do_not_pass_the_limit),
+        cmocka_unit_test(received_values_may_use_the_whole_entry_limit),
+        cmocka_unit_test(an_updated_value_has_room_for_markers),
+        cmocka_unit_test(compressible_values_stay_readable),
+        cmocka_unit_test(only_accepted_changes_are_made_in_place),
+        cmocka_unit_test(a_change_above_a_message_sends_the_whole_value),
+        cmocka_unit_test(an_accepted_value_can_be_sent),
     };
 
     return cmocka_run_group_tests_name("ddata_update", tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* Values as Akka itself serializes them (akka_vectors.inc): they are read, the same changes make the same values
- * here, and those are written to the same bytes. The changes are those of tests/interop/jvm's Vectors.java, in its
- * order: versions are drawn in it. */
+/* Compares values with Akka's own encoding (akka_vectors.inc): they are decoded, the same changes
+ * make equal values here, and these are encoded to the same bytes. The changes follow
+ * tests/interop/jvm's Vectors.java in order, because they draw versions in it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static const struct vector {
 #define VECTOR_COUNT (sizeof vectors / sizeof vectors[0])
 
 static uint32_t checked;
-static int64_t versions; /* drawn by all nodes: there they are in one process */
+static int64_t versions; /* drawn by all nodes, which Vectors.java runs in one process */
 
 static struct node_id node(char letter)
 {
@@ -41,7 +41,7 @@ static struct node_id node(char letter)
     return node;
 }
 
-/* The writer of a node, for one change. */
+/* A node's writer for one change. */
 static struct dd_writer *as(char letter)
 {
     static struct dd_writer writer;
@@ -91,7 +91,7 @@ static void assert_encodes(const char *name, const struct dd_value *value,
     buf_fini(&buf);
 }
 
-/* The value made here and Akka's are the same, in bytes too. The value is given. */
+/* The value made here, given, and Akka's are equal, also in bytes. */
 static void is(const char *name, struct dd_value *value)
 {
     const struct vector *vector = vector_of(name);

@@ -1,4 +1,4 @@
-/* The reference's cases of version vectors (conformance DD-136 to DD-150). */
+/* Checks Akka's cases of version vectors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,7 @@ static void vectors_are_merged(void **state)
     }
 }
 
-/* Versions are drawn for all vectors of a process: those of one jump. */
+/* All vectors of a process share the versions, so those in one vector jump. */
 static void versions_are_drawn_by_the_process(void **state)
 {
     struct dd_writer writer = writer_of('b');

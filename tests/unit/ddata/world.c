@@ -1,4 +1,4 @@
-/* Replicas at random. */
+/* Implements random replicas. */
 #include "world.h"
 
 #include <stdio.h>
@@ -73,7 +73,7 @@ static struct dd_element random_element(struct world *world)
     return element_of_number((uint32_t)rng_below(&world->rng, 10));
 }
 
-/* A counter with a share near the largest: 2^112 less a few, or less 2^64, in fifteen bytes. */
+/* A counter with a share near the largest: a few below 2^112, or 2^64 below, in fifteen bytes. */
 static void put_last(struct world *world, uint32_t replica, struct buf *bytes)
 {
     uint64_t low = rng_below(&world->rng, 2) ? 0 : UINT64_MAX - rng_below(&world->rng, 5);
@@ -98,7 +98,7 @@ static void put_last(struct world *world, uint32_t replica, struct buf *bytes)
 
 static struct dd_value *new_last(struct world *world, uint32_t replica)
 {
-    static const uint8_t tags[] = { 0x0a, 0x12 }; /* what grows it, what shrinks it */
+    static const uint8_t tags[] = { 0x0a, 0x12 }; /* increments, decrements */
     struct dd_other other = { .serializer = DD_SERIALIZER };
     bool both = world->species.kind == DD_PNCOUNTER;
     struct buf bytes = { 0 }, part = { 0 };
@@ -161,7 +161,7 @@ static struct dd_other random_state(struct world *world, char text[32])
     return state_of(text);
 }
 
-/* The clock runs, and at times it does not, or jumps back. */
+/* The clock usually runs; it may stop or jump back. */
 static int64_t random_time(struct world *world)
 {
     world->now_ms += (int64_t)rng_below(&world->rng, 5) - 1;
@@ -230,7 +230,7 @@ static struct dd_value *changed_inside(struct world *world,
     return value;
 }
 
-/* A value of a kind that goes with the key: nobody may mix them. */
+/* Each key has one kind of value, because kinds must not be mixed. */
 static void change_ormap(struct world *world, struct dd_value *map,
                          struct dd_writer *writer, uint32_t number)
 {
