@@ -100,7 +100,7 @@ static void refuse(struct sherd_ctx *ctx, uint32_t msg, struct sherd_bytes body,
     struct message *message;
 
     actors->counts.sent++;
-    actor_ended(actors, TYPE_NONE, slice_of(body.data, body.size), reason);
+    mailbox_count_undelivered(actors, TYPE_NONE, slice_of(body.data, body.size), reason);
     if (is_ask) {
         ask_refuse(actors, ctx->index, ctx->slot, tag, reason);
         return;
@@ -108,7 +108,7 @@ static void refuse(struct sherd_ctx *ctx, uint32_t msg, struct sherd_bytes body,
     message = make(ctx, 0, msg, (struct sherd_bytes){ NULL, 0 });
     message->to = (struct sherd_ref){ 0, 0 };
     if (message_notice(message, reason))
-        actor_route(actors, message);
+        effects_route(actors, message);
     else
         message_free(actors, message);
 }
@@ -130,7 +130,7 @@ static void send(struct sherd_ctx *ctx, struct message *message, bool is_ask,
             return;
         }
     }
-    actor_emit(ctx->actors, message);
+    effects_emit(ctx->actors, message);
 }
 
 static void send_ref(struct sherd_ctx *ctx, struct sherd_ref to, uint32_t msg,
@@ -206,7 +206,7 @@ SHERD_API void sherd_tell(struct sherd_ctx *ctx, struct sherd_ref to,
                deliver_fast(actors, message)))
         actors->counts.sent++;
     else
-        actor_emit(actors, message);
+        effects_emit(actors, message);
 }
 
 SHERD_API void sherd_path_tell(struct sherd_ctx *ctx, const char *path,
@@ -229,7 +229,7 @@ SHERD_API void sherd_path_tell(struct sherd_ctx *ctx, const char *path,
     message = make(ctx, size, msg, body);
     message->to = MESSAGE_TO_PATH;
     memcpy(message->data + body.size, path, size + 1);
-    actor_emit(ctx->actors, message);
+    effects_emit(ctx->actors, message);
 }
 
 SHERD_API void sherd_ask(struct sherd_ctx *ctx, struct sherd_ref to,
@@ -268,7 +268,7 @@ SHERD_API void sherd_entity_start(struct sherd_ctx *ctx, const char *type_name,
     message = actors_entity_message(ctx->actors, type, slice_of(id, size),
                                     slice_of(NULL, 0));
     message->kind = MESSAGE_START;
-    actor_emit(ctx->actors, message);
+    effects_emit(ctx->actors, message);
 }
 
 /* To whoever asked or told; a question of nobody is dropped. */
@@ -293,8 +293,8 @@ static void answer(struct sherd_ctx *ctx, const struct sherd_question *question,
         message->reason = SHERD_REASON_TOO_LARGE;
         message->stage = SHERD_STAGE_DELIVERED;
         ctx->actors->counts.sent++;
-        actor_ended(ctx->actors, TYPE_NONE, slice_of(body.data, body.size),
-                    SHERD_REASON_TOO_LARGE);
+        mailbox_count_undelivered(ctx->actors, TYPE_NONE, slice_of(body.data, body.size),
+                                  SHERD_REASON_TOO_LARGE);
     } else {
         message = make(ctx, 0, msg, body);
         if (question->number)
@@ -302,7 +302,7 @@ static void answer(struct sherd_ctx *ctx, const struct sherd_question *question,
     }
     message->to = question->asker;
     message->ask = question->number;
-    actor_emit(ctx->actors, message);
+    effects_emit(ctx->actors, message);
 }
 
 /* Takes the question out of the message that is being handled: nobody, if there is none or it is answered. */
@@ -358,14 +358,14 @@ SHERD_API void sherd_forward(struct sherd_ctx *ctx, struct sherd_ref to)
     message->hops = given->hops;
     if (too_large_for(ctx, given->body_size, to, 0)) {
         ctx->actors->counts.sent++;
-        actor_ended(ctx->actors, TYPE_NONE, message_body(message),
-                    SHERD_REASON_TOO_LARGE);
+        mailbox_count_undelivered(ctx->actors, TYPE_NONE, message_body(message),
+                                  SHERD_REASON_TOO_LARGE);
         if (!message_notice(message, SHERD_REASON_TOO_LARGE)) {
             message_free(ctx->actors, message);
             return;
         }
     }
-    actor_emit(ctx->actors, message);
+    effects_emit(ctx->actors, message);
 }
 
 /* --- life --- */
@@ -373,12 +373,12 @@ SHERD_API void sherd_forward(struct sherd_ctx *ctx, struct sherd_ref to)
 SHERD_API void sherd_timer(struct sherd_ctx *ctx, uint32_t tag,
                            uint64_t delay_ms)
 {
-    actor_timer_set(ctx->actors, ctx->index, ctx->slot, tag, delay_ms);
+    timer_set(ctx->actors, ctx->index, ctx->slot, tag, delay_ms);
 }
 
 SHERD_API void sherd_timer_cancel(struct sherd_ctx *ctx, uint32_t tag)
 {
-    actor_timer_cancel(ctx->actors, ctx->slot, tag);
+    timer_cancel(ctx->actors, ctx->slot, tag);
 }
 
 SHERD_API struct sherd_ref sherd_spawn(struct sherd_ctx *ctx,
@@ -392,9 +392,9 @@ SHERD_API struct sherd_ref sherd_spawn(struct sherd_ctx *ctx,
         return (struct sherd_ref){ 0, 0 };
     }
     spawned =
-        actor_spawn(ctx->actors, behavior, slice_of(init.data, init.size));
+        slot_spawn(ctx->actors, behavior, slice_of(init.data, init.size));
     if ((ctx->slot->flags & FLAG_UNDURABLE) && !ref_is_nobody(spawned))
-        actor_start_later(ctx->actors, spawned);
+        slot_start_later(ctx->actors, spawned);
     return spawned;
 }
 
@@ -407,7 +407,7 @@ SHERD_API void sherd_stop(struct sherd_ctx *ctx, struct sherd_ref actor)
     message = make(ctx, 0, 0, (struct sherd_bytes){ NULL, 0 });
     message->kind = MESSAGE_STOP;
     message->to = actor;
-    actor_emit(ctx->actors, message);
+    effects_emit(ctx->actors, message);
 }
 
 SHERD_API void sherd_watch(struct sherd_ctx *ctx, struct sherd_ref actor)
@@ -451,7 +451,7 @@ SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
         ctx->slot->flags |= FLAG_UNDURABLE; /* and what it does until then does so with it */
     }
     if (!ctx->store_failed)
-        actor_persist(ctx->actors, ctx->index, ctx->slot, type,
+        effects_persist(ctx->actors, ctx->index, ctx->slot, type,
                 slice_of(event.data, event.size));
 }
 

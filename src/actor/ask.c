@@ -67,8 +67,8 @@ bool ask_close(struct actors *actors, struct message *message)
     struct entry *entry = ask_find(actors, message->ask);
     struct slot *slot;
 
-    if (!entry || entry->slot != actor_slot(message->to.actor) ||
-        entry->generation != actor_generation(message->to.actor)) {
+    if (!entry || entry->slot != actor_id_slot(message->to.actor) ||
+        entry->generation != actor_id_generation(message->to.actor)) {
         actors->counts.ignored++;
         return false;
     }
@@ -188,7 +188,7 @@ static void timer_free(struct actors *actors, struct slot *slot, uint32_t at)
     entry_free(actors, at);
 }
 
-void actor_timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag)
+void timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag)
 {
     struct extra *extra = extra_of(actors, slot);
 
@@ -211,7 +211,7 @@ static uint16_t laps_of(uint64_t *delay_ms)
     return laps < UINT16_MAX ? (uint16_t)laps : UINT16_MAX;
 }
 
-void actor_timer_set(struct actors *actors, uint32_t index, struct slot *slot,
+void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
                uint32_t tag, uint64_t delay_ms)
 {
     struct extra *extra = slot_extra(actors, slot);
@@ -219,7 +219,7 @@ void actor_timer_set(struct actors *actors, uint32_t index, struct slot *slot,
     struct entry *entry;
     uint32_t at = 0;
 
-    actor_timer_cancel(actors, slot, tag);
+    timer_cancel(actors, slot, tag);
     if (extra->timer_count < ACTOR_TIMERS_OF_ONE_MAX)
         at = entry_new(actors, delay_ms);
     if (at == 0) {
@@ -253,7 +253,7 @@ static void timers_inherit(struct actors *actors, struct slot *slot,
     }
 }
 
-void actor_timers_drop(struct actors *actors, struct slot *slot)
+void timer_drop_all(struct actors *actors, struct slot *slot)
 {
     struct extra *extra = extra_of(actors, slot);
 
@@ -265,7 +265,7 @@ void actor_timers_drop(struct actors *actors, struct slot *slot)
         timer_free(actors, slot, extra->timers);
 }
 
-bool actor_timer_take(struct actors *actors, struct slot *slot,
+bool timer_take(struct actors *actors, struct slot *slot,
                 struct message *message)
 {
     uint32_t at = (uint32_t)message->at;

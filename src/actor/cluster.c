@@ -302,7 +302,7 @@ static void send_state(struct actors *actors, struct subscriber *subscriber,
     struct view *view = &actors->view;
     struct telling telling = {
         .actors = actors,
-        .index = actor_slot(subscriber->actor),
+        .index = actor_id_slot(subscriber->actor),
         .slot = slot,
         .subscriber = subscriber,
         .as_events = as_events,
@@ -349,8 +349,8 @@ static bool must_ask(const struct view *view,
 static void ask_state(struct actors *actors)
 {
     if (!actors->view.wanted)
-        actor_news_put(actors, ACTORS_WANT_CLUSTER, TYPE_NONE, 0, 0,
-                       slice_of(NULL, 0));
+        slot_news_put(actors, ACTORS_WANT_CLUSTER, TYPE_NONE, 0, 0,
+                      slice_of(NULL, 0));
     actors->view.wanted = true;
 }
 
@@ -379,7 +379,7 @@ static void publish(struct actors *actors, enum sherd_cluster_event_kind kind,
         else if ((subscriber->hears || subscriber->missed) &&
                  (subscriber->events & SHERD_EVENT(kind)) &&
                  !is_missed(actors, subscriber, slot))
-            send(actors, actor_slot(subscriber->actor), slot,
+            send(actors, actor_id_slot(subscriber->actor), slot,
                  SHERD_CLUSTER_CHANGE, &body);
     }
     buf_fini(&body);

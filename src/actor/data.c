@@ -16,7 +16,7 @@ bool actors_call(struct sherd_ctx *ctx, uint32_t verb, uint32_t tag,
     message->sender = ctx->self;
     message->msg = verb;
     message->ask = tag;
-    actor_emit(ctx->actors, message);
+    effects_emit(ctx->actors, message);
     return true;
 }
 
@@ -24,12 +24,12 @@ bool actors_call(struct sherd_ctx *ctx, uint32_t verb, uint32_t tag,
 static void put(struct actors *actors, uint64_t actor, struct slot *slot,
                 uint32_t what, uint32_t tag, struct slice body)
 {
-    struct message *message = actor_notice(actors, body);
+    struct message *message = memory_notice(actors, body);
 
     message->kind = MESSAGE_DATA;
     message->msg = what;
     message->ask = tag;
-    mailbox_put(actors, actor_slot(actor), slot, message);
+    mailbox_put(actors, actor_id_slot(actor), slot, message);
 }
 
 void actors_data(struct actors *actors, uint64_t actor, uint32_t what,
@@ -86,8 +86,8 @@ static void drop(struct actors *actors, uint32_t index)
     actors->followers_missed -= actors->followers.items[index].missed;
     vec_remove(&actors->followers, index);
     if (!is_followed(actors, key))
-        actor_news_put(actors, ACTORS_UNFOLLOW_KEY, TYPE_NONE, 0, 0,
-                       slice_text(key));
+        slot_news_put(actors, ACTORS_UNFOLLOW_KEY, TYPE_NONE, 0, 0,
+                      slice_text(key));
     mem_free(key);
 }
 
@@ -148,9 +148,9 @@ void followers_retry(struct actors *actors)
         } else if (follower->missed && !slot_is_full(actors, slot)) {
             follower->missed = false;
             actors->followers_missed--;
-            actor_news_put(actors, ACTORS_FOLLOW_KEY, false,
-                           (int32_t)follower->tag, follower->actor,
-                           slice_text(follower->key));
+            slot_news_put(actors, ACTORS_FOLLOW_KEY, false,
+                          (int32_t)follower->tag, follower->actor,
+                          slice_text(follower->key));
         }
     }
 }
@@ -185,8 +185,8 @@ SHERD_API int sherd_data_subscribe(struct sherd_ctx *ctx, const char *key,
         follower = &actors->followers.items[actors->followers.count - 1];
     }
     follower->tag = tag;
-    actor_news_put(actors, ACTORS_FOLLOW_KEY, is_first, (int32_t)tag, actor,
-                   slice_text(key));
+    slot_news_put(actors, ACTORS_FOLLOW_KEY, is_first, (int32_t)tag, actor,
+                  slice_text(key));
     return 0;
 }
 

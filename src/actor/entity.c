@@ -88,11 +88,11 @@ static uint32_t entity_new(struct actors *actors, const struct message *message,
     return index;
 }
 
-struct sherd_ref actor_spawn(struct actors *actors,
-                             const struct sherd_behavior *face,
-                             struct slice init)
+struct sherd_ref slot_spawn(struct actors *actors,
+                            const struct sherd_behavior *face,
+                            struct slice init)
 {
-    uint16_t behavior = actor_behavior(actors, face, TYPE_NONE);
+    uint16_t behavior = behavior_intern(actors, face, TYPE_NONE);
     uint32_t index = behavior == TYPE_NONE || actors->closed ? 0 : slot_new(actors);
     struct slot *slot;
 
@@ -118,14 +118,14 @@ struct sherd_ref actor_spawn(struct actors *actors,
 }
 
 /* It must not run, nor tell anybody anything, before the cause of its life is durable. */
-void actor_start_later(struct actors *actors, struct sherd_ref spawned)
+void slot_start_later(struct actors *actors, struct sherd_ref spawned)
 {
     struct message *started = actors_message(actors, slice_of(NULL, 0));
 
     slot_of(actors, spawned.actor)->status = SLOT_RECOVERING;
     started->kind = MESSAGE_STARTED;
     started->to = spawned;
-    actor_emit(actors, started);
+    effects_emit(actors, started);
 }
 
 /* Is it one that waits for that? */
@@ -135,23 +135,23 @@ static bool is_spawned_later(const struct slot *slot)
            slot->status == SLOT_RECOVERING;
 }
 
-void actor_start_now(struct actors *actors, struct message *started)
+void slot_start_now(struct actors *actors, struct message *started)
 {
     struct slot *slot = slot_of(actors, started->to.actor);
 
     if (is_spawned_later(slot)) {
         slot->status = SLOT_ALIVE;
-        slot_queue(actors, actor_slot(started->to.actor), slot);
+        slot_queue(actors, actor_id_slot(started->to.actor), slot);
     }
     message_free(actors, started);
 }
 
-void actor_start_never(struct actors *actors, struct message *started)
+void slot_start_never(struct actors *actors, struct message *started)
 {
     struct slot *slot = slot_of(actors, started->to.actor);
 
     if (is_spawned_later(slot))
-        incarnation_end(actors, actor_slot(started->to.actor), slot);
+        incarnation_end(actors, actor_id_slot(started->to.actor), slot);
     message_free(actors, started);
 }
 
@@ -159,7 +159,7 @@ struct sherd_ref actors_spawn(struct actors *actors,
                               const struct sherd_behavior *behavior,
                               struct slice init)
 {
-    return actor_spawn(actors, behavior, init);
+    return slot_spawn(actors, behavior, init);
 }
 
 /* --- end --- */
@@ -212,9 +212,9 @@ static void mailbox_sift(struct actors *actors, struct slot *slot)
         }
         mailbox_uncount(actors, slot, message);
         if (message->kind == MESSAGE_TELL || message_is_job(message))
-            actor_undelivered(actors, message, SHERD_REASON_STOPPED);
+            mailbox_undelivered(actors, message, SHERD_REASON_STOPPED);
         else
-            actor_undelivered(actors, message, SHERD_REASON_ASKER_GONE);
+            mailbox_undelivered(actors, message, SHERD_REASON_ASKER_GONE);
     }
     slot->last = kept;
 }
@@ -241,9 +241,9 @@ void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot)
     if (slot->flags & FLAG_ENTITY)
         actors->types[behavior->type].running--;
     if (slot->flags & FLAG_PERSISTENT)
-        actor_news_put(actors, ACTORS_FORGET, behavior->type, 0, actor,
+        slot_news_put(actors, ACTORS_FORGET, behavior->type, 0, actor,
                  slice_of(NULL, 0));
-    actor_timers_drop(actors, slot);
+    timer_drop_all(actors, slot);
     slot->flags &=
         (uint8_t) ~(FLAG_STARTED_DUE | FLAG_UNDURABLE | FLAG_FAILED);
     slot->asks = 0;
@@ -409,14 +409,14 @@ static inline void deliver_entity(struct actors *actors,
     }
     state = actors->rows.items[row].state;
     if (state != ROW_OPEN && !(from_node && state == ROW_CLOSED)) {
-        actor_out_put(actors, message);
+        mailbox_out_put(actors, message);
         return;
     }
     message->returned = 0;
     if (!index) {
         index = entity_new(actors, message, key, row);
         if (!index) {
-            actor_undelivered(actors, message, SHERD_REASON_BUFFER_FULL);
+            mailbox_undelivered(actors, message, SHERD_REASON_BUFFER_FULL);
             return;
         }
     }
@@ -430,7 +430,7 @@ static inline void deliver_entity(struct actors *actors,
     }
     if (slot_is_full(actors, slot)) {
         REACHED("a mailbox is full");
-        actor_undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
+        mailbox_undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
         return;
     }
     if (message->ask && is_here(actors, message->sender))

@@ -121,13 +121,13 @@ static inline void mailbox_put_usual(struct actors *actors, uint32_t index,
 /* A tell without an ask to an actor of this lane that runs: the usual case. False: nothing was done. */
 static inline bool deliver_fast(struct actors *actors, struct message *message)
 {
-    uint32_t index = actor_slot(message->to.actor);
+    uint32_t index = actor_id_slot(message->to.actor);
     struct slot *slot;
 
     if (index >= actors->slot_used)
         return false;
     slot = slot_at(actors, index);
-    if (slot->generation != actor_generation(message->to.actor) ||
+    if (slot->generation != actor_id_generation(message->to.actor) ||
         slot->status != SLOT_ALIVE || message->ask != 0 ||
         message->size_class == MESSAGE_CLASS_LARGE ||
         slot_is_full(actors, slot))
@@ -138,16 +138,16 @@ static inline bool deliver_fast(struct actors *actors, struct message *message)
 }
 
 /* An effect of the actor that is running; given; held if it must be. */
-static inline void actor_emit(struct actors *actors, struct message *message)
+static inline void effects_emit(struct actors *actors, struct message *message)
 {
     struct slot *slot = actors->ctx.slot;
 
     if (message_counts(message))
         actors->counts.sent++;
     if (slot && (slot->flags & FLAG_UNDURABLE) && !ZOO(G1))
-        actor_hold(actors, slot, message);
+        effects_hold(actors, slot, message);
     else
-        actor_route(actors, message);
+        effects_route(actors, message);
 }
 
 #endif

@@ -376,9 +376,9 @@ struct actors {
 
 /* --- memory.c --- */
 struct message *message_new_slow(struct actors *actors, size_t size);
-struct message *actor_notice(struct actors *actors, struct slice body); /* as actors_message, with a body of any size */
+struct message *memory_notice(struct actors *actors, struct slice body); /* as actors_message, with a body of any size */
 void message_free_slow(struct actors *actors, struct message *message);
-uint64_t actor_free_bytes(const struct actors *actors, uint64_t enough); /* in free lists; stops counting at enough */
+uint64_t memory_free_bytes(const struct actors *actors, uint64_t enough); /* in free lists; stops counting at enough */
 extern const uint16_t message_class_sizes[MESSAGE_CLASSES];
 extern const uint8_t message_class_of[65]; /* by size in units of 64 bytes, rounded up */
 void *slot_state_new(struct actors *actors, size_t size); /* zeroed; size 0 gives null */
@@ -387,7 +387,7 @@ uint32_t slot_new(struct actors *actors); /* status FREE, generation set; 0 at A
 void slot_free(struct actors *actors, uint32_t index); /* the generation must be one that no ref has */
 struct extra *slot_extra(struct actors *actors, struct slot *slot); /* made if there is none */
 void extra_free(struct actors *actors, struct slot *slot);
-void actor_memory_fini(struct actors *actors);
+void memory_fini(struct actors *actors);
 
 static inline struct slot *slot_at(const struct actors *actors, uint32_t index)
 {
@@ -405,13 +405,13 @@ static inline struct extra *extra_of(const struct actors *actors,
 /* The slot of an actor of this lane whose incarnation runs; null when it has ended. */
 static inline struct slot *slot_of(const struct actors *actors, uint64_t actor)
 {
-    uint32_t index = actor_slot(actor);
+    uint32_t index = actor_id_slot(actor);
     struct slot *slot;
 
     if (index == 0 || index >= actors->slot_used)
         return NULL;
     slot = slot_at(actors, index);
-    return slot->generation == actor_generation(actor) &&
+    return slot->generation == actor_id_generation(actor) &&
                    slot->status != SLOT_FREE
                ? slot
                : NULL;
@@ -420,7 +420,7 @@ static inline struct slot *slot_of(const struct actors *actors, uint64_t actor)
 static inline struct sherd_ref slot_ref(const struct actors *actors,
                                         const struct slot *slot, uint32_t index)
 {
-    return (struct sherd_ref){ actors->node, actor_make(actors->lane, slot->generation, index) };
+    return (struct sherd_ref){ actors->node, actor_id_make(actors->lane, slot->generation, index) };
 }
 
 static inline struct behavior *behavior_of(const struct actors *actors,
@@ -474,7 +474,7 @@ static inline bool message_is_job(const struct message *message)
 
 static inline bool is_here(const struct actors *actors, struct sherd_ref ref)
 {
-    return ref.node == actors->node && actor_lane(ref.actor) == actors->lane;
+    return ref.node == actors->node && actor_id_lane(ref.actor) == actors->lane;
 }
 
 /* --- cluster.c --- */
@@ -484,20 +484,20 @@ void followers_fini(struct actors *actors);
 void followers_retry(struct actors *actors); /* those that missed a change */
 
 /* --- mailbox.c --- */
-void actor_deliver(struct actors *actors, struct message *message); /* to a ref of this lane; given */
+void mailbox_deliver(struct actors *actors, struct message *message); /* to a ref of this lane; given */
 void mailbox_put(struct actors *actors, uint32_t index, struct slot *slot,
                  struct message *message); /* at the end, without a limit; given */
 void mailbox_mark(struct actors *actors, uint32_t index, struct slot *slot); /* puts the stop mark, once */
 void mailbox_split(struct actors *actors, struct slot *slot); /* entity messages and the mark go behind, for the next incarnation */
-void actor_route(struct actors *actors, struct message *message); /* an effect whose cause is durable; given */
-void actor_undelivered(struct actors *actors, struct message *message,
+void effects_route(struct actors *actors, struct message *message); /* an effect whose cause is durable; given */
+void mailbox_undelivered(struct actors *actors, struct message *message,
                  enum sherd_reason reason); /* given; its notice goes by route */
 /* A user's message has ended undelivered: counted, with a probe. type: TYPE_NONE when not to an entity. */
-void actor_ended(struct actors *actors, uint16_t type, struct slice body,
-                 enum sherd_reason reason);
-void actor_message_end(struct actors *actors, struct message *message,
-                       enum sherd_reason reason); /* given; nobody is told */
-void actor_out_put(struct actors *actors, struct message *message);
+void mailbox_count_undelivered(struct actors *actors, uint16_t type, struct slice body,
+                               enum sherd_reason reason);
+void mailbox_message_end(struct actors *actors, struct message *message,
+                         enum sherd_reason reason); /* given; nobody is told */
+void mailbox_out_put(struct actors *actors, struct message *message);
 bool message_notice(struct message *message, enum sherd_reason reason); /* turns a failed message into the notice to its sender; false: none is wanted */
 
 /* --- entity.c --- */
@@ -515,13 +515,13 @@ void incarnation_close(struct actors *actors, uint32_t index,
 void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
                       bool waits); /* after incarnation_close: restart (waits: after a back-off) or free */
 void mailbox_unmark(struct actors *actors, struct slot *slot); /* takes the mark out */
-struct sherd_ref actor_spawn(struct actors *actors,
-                             const struct sherd_behavior *face,
-                             struct slice init);
-void actor_start_later(struct actors *actors, struct sherd_ref spawned); /* by the running actor: among its effects, a MESSAGE_STARTED */
-void actor_start_now(struct actors *actors, struct message *started); /* that effect is free to happen; given */
-void actor_start_never(struct actors *actors, struct message *started); /* it is dropped: the actor ends without having run; given */
-uint16_t actor_behavior(struct actors *actors, const struct sherd_behavior *face,
+struct sherd_ref slot_spawn(struct actors *actors,
+                            const struct sherd_behavior *face,
+                            struct slice init);
+void slot_start_later(struct actors *actors, struct sherd_ref spawned); /* by the running actor: among its effects, a MESSAGE_STARTED */
+void slot_start_now(struct actors *actors, struct message *started); /* that effect is free to happen; given */
+void slot_start_never(struct actors *actors, struct message *started); /* it is dropped: the actor ends without having run; given */
+uint16_t behavior_intern(struct actors *actors, const struct sherd_behavior *face,
                       uint16_t type); /* interned; TYPE_NONE (65535) at ACTOR_BEHAVIORS_MAX */
 void incarnation_want_end(struct actors *actors, uint32_t index, struct slot *slot); /* ends it now, or when its events are durable */
 void entity_release(struct actors *actors, uint32_t index, struct slot *slot); /* no incarnation, empty mailbox: out of table and row */
@@ -562,15 +562,15 @@ void shards_step(struct actors *actors);
 uint64_t shards_deadline(const struct actors *actors);
 
 /* --- persist.c --- */
-void actor_hold(struct actors *actors, struct slot *slot, struct message *message); /* given */
-void actor_held_drop(struct actors *actors, struct slot *slot,
+void effects_hold(struct actors *actors, struct slot *slot, struct message *message); /* given */
+void effects_drop_held(struct actors *actors, struct slot *slot,
                enum sherd_reason reason);
-void actor_persist(struct actors *actors, uint32_t index, struct slot *slot,
+void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
              uint32_t event_type, struct slice event);
-void actor_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
+void effects_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
                   enum sherd_reason reason);
 bool slot_is_blocked(const struct actors *actors, const struct slot *slot); /* at a limit of its events or effects */
-void actor_news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
+void slot_news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
               int32_t shard, uint64_t actor, struct slice id);
 void incarnation_recover(struct actors *actors, uint32_t index, struct slot *slot);
 
@@ -597,13 +597,13 @@ uint64_t ask_open(struct actors *actors, uint32_t index, struct slot *slot,
                   uint32_t tag, uint64_t timeout_ms); /* 0 at a limit */
 bool ask_close(struct actors *actors, struct message *message); /* an answer arrives: finds its ask, frees it, leaves the tag in message->ask */
 void entry_fire(struct actors *actors, uint32_t index); /* it is out of the wheel */
-void actor_timer_set(struct actors *actors, uint32_t index, struct slot *slot,
+void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
                uint32_t tag, uint64_t delay_ms);
-void actor_timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag);
+void timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag);
 void ask_refuse(struct actors *actors, uint32_t index, struct slot *slot,
                 uint32_t tag, enum sherd_reason reason); /* NO_ANSWER to itself for an ask that was never opened */
-void actor_timers_drop(struct actors *actors, struct slot *slot);
-bool actor_timer_take(struct actors *actors, struct slot *slot,
+void timer_drop_all(struct actors *actors, struct slot *slot);
+bool timer_take(struct actors *actors, struct slot *slot,
                 struct message *message); /* its message is to be handled: true if it still counts */
 
 /* --- job.c --- */

@@ -80,7 +80,7 @@ SHERD_API int sherd_job_start(struct sherd_ctx *ctx,
     slot->asks++;
     message = message_of(actors, job_new(ctx, job, arg, tag), MESSAGE_JOB);
     message->to = MESSAGE_TO_NODE;
-    actor_emit(actors, message);
+    effects_emit(actors, message);
     return 0;
 }
 
@@ -107,7 +107,7 @@ void actors_job_done(struct actors *actors, struct job *job)
     }
     slot->asks--;
     /* Also into a mailbox that is full: there are no more of them than jobs. */
-    mailbox_put(actors, actor_slot(job->actor), slot, message);
+    mailbox_put(actors, actor_id_slot(job->actor), slot, message);
 }
 
 void job_unheard(struct actors *actors, struct message *message,
@@ -126,7 +126,7 @@ void job_unheard(struct actors *actors, struct message *message,
     message->to = message->sender;
     message->sender = (struct sherd_ref){ 0, 0 };
     message->body_size = 0;
-    actor_route(actors, message);
+    effects_route(actors, message);
 }
 
 struct job *job_told(const struct message *message, struct sherd_msg *msg)

@@ -72,8 +72,8 @@ bool message_notice(struct message *message, enum sherd_reason reason)
     return true;
 }
 
-void actor_ended(struct actors *actors, uint16_t type, struct slice body,
-                 enum sherd_reason reason)
+void mailbox_count_undelivered(struct actors *actors, uint16_t type, struct slice body,
+                               enum sherd_reason reason)
 {
     struct probe probe = { .kind = PROBE_MESSAGE_ENDED };
 
@@ -87,15 +87,15 @@ void actor_ended(struct actors *actors, uint16_t type, struct slice body,
     probes_put(actors->settings.probes, &probe);
 }
 
-void actor_message_end(struct actors *actors, struct message *message,
-                       enum sherd_reason reason)
+void mailbox_message_end(struct actors *actors, struct message *message,
+                         enum sherd_reason reason)
 {
     if (message_is_job(message)) {
         job_unheard(actors, message, reason);
         return;
     }
     if (message_counts(message))
-        actor_ended(actors, message->type, message_body(message), reason);
+        mailbox_count_undelivered(actors, message->type, message_body(message), reason);
     message_free(actors, message);
 }
 
@@ -104,7 +104,7 @@ void actors_message_end(struct actors *actors, struct message *message,
 {
     if (message_counts(message))
         actors->counts.arrived++;
-    actor_message_end(actors, message, reason);
+    mailbox_message_end(actors, message, reason);
 }
 
 /* A watch of what does not exist is answered. */
@@ -118,11 +118,11 @@ static void watch_fails(struct actors *actors, struct message *message,
     message->kind = MESSAGE_TERMINATED;
     message->to = message->sender;
     message->sender = watched;
-    actor_route(actors, message);
+    effects_route(actors, message);
 }
 
-void actor_undelivered(struct actors *actors, struct message *message,
-                       enum sherd_reason reason)
+void mailbox_undelivered(struct actors *actors, struct message *message,
+                         enum sherd_reason reason)
 {
     if (message->kind == MESSAGE_WATCH &&
         (reason == SHERD_REASON_NO_SUCH_ACTOR ||
@@ -135,9 +135,9 @@ void actor_undelivered(struct actors *actors, struct message *message,
         return;
     }
     if (message_counts(message))
-        actor_ended(actors, message->type, message_body(message), reason);
+        mailbox_count_undelivered(actors, message->type, message_body(message), reason);
     if (message_notice(message, reason))
-        actor_route(actors, message);
+        effects_route(actors, message);
     else
         message_free(actors, message);
 }
@@ -148,14 +148,14 @@ void actors_undelivered(struct actors *actors, struct message *message,
     /* It left by actors_take_out or came by a link: it is back. */
     if (message_counts(message))
         actors->counts.arrived++;
-    actor_undelivered(actors, message, reason);
+    mailbox_undelivered(actors, message, reason);
 }
 
 /* A message to an actor that has ended. */
 static void gone(struct actors *actors, struct message *message)
 {
-    actor_undelivered(actors, message,
-                      message->kind == MESSAGE_ANSWER
+    mailbox_undelivered(actors, message,
+                        message->kind == MESSAGE_ANSWER
                           ? SHERD_REASON_ASKER_GONE
                           : SHERD_REASON_NO_SUCH_ACTOR);
 }
@@ -166,7 +166,7 @@ static void deliver_tell(struct actors *actors, uint32_t index,
                          struct slot *slot, struct message *message)
 {
     if (slot_is_full(actors, slot)) {
-        actor_undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
+        mailbox_undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
         return;
     }
     if (message->ask && is_here(actors, message->sender))
@@ -175,10 +175,10 @@ static void deliver_tell(struct actors *actors, uint32_t index,
     slot_is_bounded(actors, slot);
 }
 
-void actor_deliver(struct actors *actors, struct message *message)
+void mailbox_deliver(struct actors *actors, struct message *message)
 {
     struct slot *slot = slot_of(actors, message->to.actor);
-    uint32_t index = actor_slot(message->to.actor);
+    uint32_t index = actor_id_slot(message->to.actor);
 
     if (!slot || !slot_has_incarnation(slot)) {
         if (message->kind == MESSAGE_ANSWER ||
@@ -206,7 +206,7 @@ void actor_deliver(struct actors *actors, struct message *message)
         mailbox_put(actors, index, slot, message);
         break;
     case MESSAGE_STARTED:
-        actor_start_now(actors, message);
+        slot_start_now(actors, message);
         break;
     case MESSAGE_WATCH:
         watch_arrived(actors, message);
@@ -233,15 +233,15 @@ void actors_deliver(struct actors *actors, struct message *message)
         actors->counts.arrived++;
     if (message_to_entity(message) || !is_here(actors, message->to)) {
         /* Not this lane's: it ends here instead of going in circles. */
-        actor_undelivered(actors, message, SHERD_REASON_NO_SUCH_ACTOR);
+        mailbox_undelivered(actors, message, SHERD_REASON_NO_SUCH_ACTOR);
         return;
     }
-    actor_deliver(actors, message);
+    mailbox_deliver(actors, message);
 }
 
 /* --- effects --- */
 
-void actor_out_put(struct actors *actors, struct message *message)
+void mailbox_out_put(struct actors *actors, struct message *message)
 {
     if (message_to_entity(message) && !message->entity.has_shard) {
         message->entity.shard = hash_shard(
@@ -256,7 +256,7 @@ void actor_out_put(struct actors *actors, struct message *message)
     actors->out.last = message;
 }
 
-void actor_route(struct actors *actors, struct message *message)
+void effects_route(struct actors *actors, struct message *message)
 {
     if (message_to_entity(message)) {
         uint32_t key = entity_table_key(message->type, message->entity.hash);
@@ -269,11 +269,11 @@ void actor_route(struct actors *actors, struct message *message)
         return;
     }
     if (is_here(actors, message->to))
-        actor_deliver(actors, message);
+        mailbox_deliver(actors, message);
     else if (ref_is_nobody(message->to))
         gone(actors, message);
     else
-        actor_out_put(actors, message);
+        mailbox_out_put(actors, message);
 }
 
 struct message *actors_take_out(struct actors *actors)

@@ -89,7 +89,7 @@ void message_free_slow(struct actors *actors, struct message *message)
     chain->first = message;
 }
 
-uint64_t actor_free_bytes(const struct actors *actors, uint64_t enough)
+uint64_t memory_free_bytes(const struct actors *actors, uint64_t enough)
 {
     uint64_t bytes = 0;
 
@@ -160,7 +160,7 @@ void message_free_foreign(struct message *message)
         mem_free(message);
 }
 
-struct message *actor_notice(struct actors *actors, struct slice body)
+struct message *memory_notice(struct actors *actors, struct slice body)
 {
     struct message *message = message_new(actors, body.size + 1);
 
@@ -171,7 +171,7 @@ struct message *actor_notice(struct actors *actors, struct slice body)
 struct message *actors_message(struct actors *actors, struct slice body)
 {
     check(body.size <= FRAME_LARGE_SIZE_MAX);
-    return actor_notice(actors, body);
+    return memory_notice(actors, body);
 }
 
 struct message *actors_entity_message(struct actors *actors, uint16_t type,
@@ -354,7 +354,7 @@ void extra_free(struct actors *actors, struct slot *slot)
     slot->extra = 0;
 }
 
-void actor_memory_fini(struct actors *actors)
+void memory_fini(struct actors *actors)
 {
     for (uint32_t i = 0; i < actors->chunks.count; i++)
         mem_free(actors->chunks.items[i]);

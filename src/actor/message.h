@@ -113,23 +113,23 @@ struct message *message_new_foreign(uint16_t type, struct slice id,
 void message_free_foreign(struct message *message);
 
 /* A ref's actor: lane, generation of the slot, slot. */
-static inline uint64_t actor_make(uint32_t lane, uint32_t generation,
-                                  uint32_t slot)
+static inline uint64_t actor_id_make(uint32_t lane, uint32_t generation,
+                                     uint32_t slot)
 {
     return (uint64_t)lane << 56 | (uint64_t)generation << 32 | slot;
 }
 
-static inline uint32_t actor_lane(uint64_t actor)
+static inline uint32_t actor_id_lane(uint64_t actor)
 {
     return (uint32_t)(actor >> 56);
 }
 
-static inline uint32_t actor_generation(uint64_t actor)
+static inline uint32_t actor_id_generation(uint64_t actor)
 {
     return (uint32_t)(actor >> 32) & 0xffffff;
 }
 
-static inline uint32_t actor_slot(uint64_t actor)
+static inline uint32_t actor_id_slot(uint64_t actor)
 {
     return (uint32_t)actor;
 }

@@ -11,7 +11,7 @@
 
 /* --- effects --- */
 
-void actor_hold(struct actors *actors, struct slot *slot, struct message *message)
+void effects_hold(struct actors *actors, struct slot *slot, struct message *message)
 {
     struct extra *extra = slot_extra(actors, slot);
 
@@ -42,7 +42,7 @@ static struct message *pending_take(struct actors *actors, struct extra *extra)
 static void answer_fails(struct actors *actors, struct message *message,
                          enum sherd_reason reason)
 {
-    actor_ended(actors, message->type, message_body(message), reason);
+    mailbox_count_undelivered(actors, message->type, message_body(message), reason);
     if (message->ask == 0) {
         message_free(actors, message);
         return;
@@ -53,10 +53,10 @@ static void answer_fails(struct actors *actors, struct message *message,
     message->peer = 0;
     message->sender = (struct sherd_ref){ 0, 0 };
     message->body_size = 0;
-    actor_route(actors, message);
+    effects_route(actors, message);
 }
 
-void actor_held_drop(struct actors *actors, struct slot *slot,
+void effects_drop_held(struct actors *actors, struct slot *slot,
                enum sherd_reason reason)
 {
     struct extra *extra = extra_of(actors, slot);
@@ -71,16 +71,16 @@ void actor_held_drop(struct actors *actors, struct slot *slot,
             answer_fails(actors, message, reason);
             break;
         case MESSAGE_NO_ANSWER: /* of a handler that failed: true either way */
-            actor_route(actors, message);
+            effects_route(actors, message);
             break;
         case MESSAGE_TELL: /* a forwarded ask is answered; its own tells and asks end with it */
-            actor_undelivered(actors, message, reason);
+            mailbox_undelivered(actors, message, reason);
             break;
         case MESSAGE_JOB:
             job_unheard(actors, message, reason);
             break;
         case MESSAGE_STARTED:
-            actor_start_never(actors, message);
+            slot_start_never(actors, message);
             break;
         default:
             message_free(actors, message);
@@ -125,7 +125,7 @@ static void stored_put(struct actors *actors, struct stored stored)
                    actors->stored_mask] = stored;
 }
 
-void actor_persist(struct actors *actors, uint32_t index, struct slot *slot,
+void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
              uint32_t event_type, struct slice event)
 {
     struct extra *extra = slot_extra(actors, slot);
@@ -188,7 +188,7 @@ static void release_effects(struct actors *actors, uint32_t index,
     struct extra *extra = extra_of(actors, slot);
 
     while (extra->held_first && extra->held_first->at <= position)
-        actor_route(actors, pending_take(actors, extra));
+        effects_route(actors, pending_take(actors, extra));
     extra->attempts = 0;
     if (extra->position > position) {
         if (slot->last && !slot_is_blocked(actors, slot) &&
@@ -252,7 +252,7 @@ void actors_set_storing_room(struct actors *actors, bool room)
 
 /* --- failure --- */
 
-void actor_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
+void effects_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
                   enum sherd_reason reason)
 {
     struct extra *extra;
@@ -268,7 +268,7 @@ void actor_store_failed(struct actors *actors, uint32_t index, struct slot *slot
                 sherd_reason_text(reason)); /* fits */
     slot_trace(actors, slot, TRACE_WARNING, text);
     waits = (slot->flags & FLAG_STARTED_DUE) != 0;
-    actor_held_drop(actors, slot, reason);
+    effects_drop_held(actors, slot, reason);
     incarnation_close(actors, index, slot);
     if (reason == SHERD_REASON_FENCED) {
         /* No restart: its messages wait for actors_shard_fenced. Without a timer. */
@@ -293,7 +293,7 @@ void actors_store_failed(struct actors *actors, uint64_t actor,
         actors->counts.ignored++;
         return;
     }
-    actor_store_failed(actors, actor_slot(actor), slot, reason);
+    effects_store_failed(actors, actor_id_slot(actor), slot, reason);
 }
 
 /* --- recovery --- */
@@ -305,7 +305,7 @@ void incarnation_recover(struct actors *actors, uint32_t index, struct slot *slo
 
     extra->seq = 0;
     extra->position = 0;
-    actor_news_put(actors, ACTORS_WANT_REPLAY, row->type, row->shard,
+    slot_news_put(actors, ACTORS_WANT_REPLAY, row->type, row->shard,
              slot_ref(actors, slot, index).actor, slot_id(slot));
 }
 
@@ -341,13 +341,13 @@ void actors_recovered(struct actors *actors, uint64_t actor,
         return;
     slot_extra(actors, slot)->seq = highest_seq;
     slot->status = SLOT_ALIVE;
-    slot_queue(actors, actor_slot(actor), slot);
+    slot_queue(actors, actor_id_slot(actor), slot);
 }
 
 void actors_recovery_failed(struct actors *actors, uint64_t actor,
                             const char *text)
 {
-    uint32_t index = actor_slot(actor);
+    uint32_t index = actor_id_slot(actor);
     struct slot *slot = recovering(actors, actor);
     struct message *rest;
     struct message *message;
@@ -365,7 +365,7 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
     slot->last = NULL;
     while ((message = message_ring_take(&rest))) {
         mailbox_uncount(actors, slot, message);
-        actor_undelivered(actors, message, SHERD_REASON_RECOVERY_FAILED);
+        mailbox_undelivered(actors, message, SHERD_REASON_RECOVERY_FAILED);
     }
     if (actors->rows.items[slot->row].state == ROW_STOPPING)
         entity_release(actors, index, slot);
@@ -375,7 +375,7 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
 
 /* --- news --- */
 
-void actor_news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
+void slot_news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
               int32_t shard, uint64_t actor, struct slice id)
 {
     struct news_item item = { .kind = kind,

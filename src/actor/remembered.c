@@ -10,8 +10,8 @@ static void ask(struct actors *actors, enum actors_news_kind kind,
 {
     const struct row *row = &actors->rows.items[slot->row];
 
-    actor_news_put(actors, kind, row->type, row->shard,
-                   slot_ref(actors, slot, index).actor, slot_id(slot));
+    slot_news_put(actors, kind, row->type, row->shard,
+                  slot_ref(actors, slot, index).actor, slot_id(slot));
 }
 
 void entity_remember(struct actors *actors, uint32_t index, struct slot *slot)
@@ -86,8 +86,8 @@ void actors_remembered(struct actors *actors, uint64_t actor)
 {
     struct slot *slot = waiting(actors, actor, SLOT_REMEMBERING);
 
-    if (slot && !goes_with_shard(actors, actor_slot(actor), slot))
-        incarnation_start(actors, actor_slot(actor), slot);
+    if (slot && !goes_with_shard(actors, actor_id_slot(actor), slot))
+        incarnation_start(actors, actor_id_slot(actor), slot);
 }
 
 void actors_not_remembered(struct actors *actors, uint64_t actor)
@@ -105,16 +105,16 @@ void actors_not_remembered(struct actors *actors, uint64_t actor)
     slot->last = NULL;
     while ((message = message_ring_take(&rest))) {
         mailbox_uncount(actors, slot, message);
-        actor_undelivered(actors, message, SHERD_REASON_BUFFER_FULL);
+        mailbox_undelivered(actors, message, SHERD_REASON_BUFFER_FULL);
     }
     slot->generation++;
-    entity_release(actors, actor_slot(actor), slot);
+    entity_release(actors, actor_id_slot(actor), slot);
 }
 
 void actors_forgotten(struct actors *actors, uint64_t actor)
 {
     struct slot *slot = waiting(actors, actor, SLOT_FORGETTING);
-    uint32_t index = actor_slot(actor);
+    uint32_t index = actor_id_slot(actor);
 
     if (!slot || goes_with_shard(actors, index, slot))
         return;

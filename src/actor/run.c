@@ -47,13 +47,13 @@ static void failed_on(struct actors *actors, struct slot *slot,
         return;
     }
     actors->counts.delivered--;
-    actor_ended(actors, notice->type, message_body(notice),
-                SHERD_REASON_HANDLER_FAILED);
+    mailbox_count_undelivered(actors, notice->type, message_body(notice),
+                              SHERD_REASON_HANDLER_FAILED);
     if (actors->ctx.answered ||
         !message_notice(notice, SHERD_REASON_HANDLER_FAILED))
         message_free(actors, notice);
     else
-        actor_emit(actors, notice);
+        effects_emit(actors, notice);
 }
 
 /* What receive returned is carried out. message: given, null when it had no memory. True: the
@@ -67,12 +67,12 @@ static bool settle(struct actors *actors, uint32_t index, struct slot *slot,
         failed_on(actors, slot, message);
     else if (message && ctx->store_failed && message->ask && !ctx->answered &&
              message_notice(message, SHERD_REASON_NOT_STORED))
-        actor_route(actors, message);
+        effects_route(actors, message);
     else if (message)
         message_free(actors, message);
     if (ctx->store_failed) {
         ctx->store_failed = false;
-        actor_store_failed(actors, index, slot, SHERD_REASON_NOT_STORED);
+        effects_store_failed(actors, index, slot, SHERD_REASON_NOT_STORED);
         return false;
     }
     if (next == SHERD_CONTINUE && !last)
@@ -133,7 +133,7 @@ static void acknowledge_start(struct actors *actors, const struct slot *slot,
         ack->to = message->sender;
         ack->msg = behavior_of(actors, slot)->type;
         ack->ask = (uint32_t)actors->rows.items[slot->row].shard;
-        actor_emit(actors, ack);
+        effects_emit(actors, ack);
     }
     message_free(actors, message);
 }
@@ -172,7 +172,7 @@ static bool handle(struct actors *actors, uint32_t index, struct slot *slot,
         msg.reason = (enum sherd_reason)message->reason;
         break;
     case MESSAGE_TIMER:
-        if (!actor_timer_take(actors, slot, message)) {
+        if (!timer_take(actors, slot, message)) {
             message_free(actors, message);
             return true;
         }
@@ -413,7 +413,7 @@ static void look_for_room(struct actors *actors)
 
     if (actors->full)
         actors->full = actors->large_bytes > max ||
-                       actor_free_bytes(actors, max / 100) < max / 100;
+                       memory_free_bytes(actors, max / 100) < max / 100;
 }
 
 static uint32_t run_all(struct actors *actors, uint32_t budget)

@@ -47,7 +47,7 @@ static void row_empty(struct actors *actors, uint32_t row)
     struct row *here = &actors->rows.items[row];
 
     if (!(!here->slots.items && ZOO(C2)))
-        actor_news_put(actors, ACTORS_SHARD_EMPTY, here->type, here->shard, 0,
+        slot_news_put(actors, ACTORS_SHARD_EMPTY, here->type, here->shard, 0,
              slice_of(NULL, 0));
     row_free(actors, row);
 }
@@ -113,7 +113,7 @@ void shard_hand_back(struct actors *actors, struct slot *slot)
             message->entity.shard = actors->rows.items[slot->row].shard;
             message->entity.has_shard = 1;
             message->returned = 1;
-            actor_out_put(actors, message);
+            mailbox_out_put(actors, message);
         } else {
             message_free(actors, message);
         }
@@ -298,7 +298,7 @@ void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
 
         SOMETIMES("an entity is fenced off with effects held",
                   slot->flags & FLAG_UNDURABLE);
-        actor_held_drop(actors, slot, SHERD_REASON_FENCED);
+        effects_drop_held(actors, slot, SHERD_REASON_FENCED);
         if (slot_has_incarnation(slot))
             incarnation_close(actors, index, slot);
         else

@@ -120,7 +120,7 @@ static void unlink_by(struct actors *actors, uint32_t at)
 
     if (!watch->by_linked)
         return; /* it may live elsewhere: its slot is none of ours */
-    slot = slot_at(actors, actor_slot(watch->watcher.actor));
+    slot = slot_at(actors, actor_id_slot(watch->watcher.actor));
     watch->by_linked = 0;
     if (watch->by_next)
         items[watch->by_next].by_prev = watch->by_prev;
@@ -138,7 +138,7 @@ static void unlink_of(struct actors *actors, uint32_t at)
 
     if (!watch->of_linked)
         return; /* it may live elsewhere: its slot is none of ours */
-    slot = slot_at(actors, actor_slot(watch->watched.actor));
+    slot = slot_at(actors, actor_id_slot(watch->watched.actor));
     watch->of_linked = 0;
     if (watch->of_next)
         items[watch->of_next].of_prev = watch->of_prev;
@@ -192,7 +192,7 @@ void watch_by(struct actors *actors, uint32_t index, struct slot *slot,
     if (at == 0)
         return;
     link_by(actors, at, slot);
-    actor_emit(actors, notice(actors, MESSAGE_WATCH, watched, watcher));
+    effects_emit(actors, notice(actors, MESSAGE_WATCH, watched, watcher));
 }
 
 void unwatch_by(struct actors *actors, uint32_t index, struct slot *slot,
@@ -205,7 +205,7 @@ void unwatch_by(struct actors *actors, uint32_t index, struct slot *slot,
         return;
     remove_watch(actors, at);
     if (!is_here(actors, watched))
-        actor_emit(actors, notice(actors, MESSAGE_UNWATCH, watched, watcher));
+        effects_emit(actors, notice(actors, MESSAGE_UNWATCH, watched, watcher));
 }
 
 bool watch_take(struct actors *actors, uint32_t index, struct slot *slot,
@@ -256,7 +256,7 @@ void watches_end(struct actors *actors, uint32_t index, struct slot *slot)
 
         remove_watch(actors, at);
         if (!is_here(actors, watched))
-            actor_route(actors, notice(actors, MESSAGE_UNWATCH, watched, self));
+            effects_route(actors, notice(actors, MESSAGE_UNWATCH, watched, self));
     }
     while (extra && (at = extra->watchers)) {
         struct watch *watch = &actors->watches.items.items[at];
@@ -266,7 +266,7 @@ void watches_end(struct actors *actors, uint32_t index, struct slot *slot)
             unlink_of(actors, at);
         else
             remove_watch(actors, at);
-        actor_route(actors, notice(actors, MESSAGE_TERMINATED, watcher, self));
+        effects_route(actors, notice(actors, MESSAGE_TERMINATED, watcher, self));
     }
 }
 
@@ -280,7 +280,7 @@ void watches_node_gone(struct actors *actors, uint64_t node)
         if (watch.watcher.node == node)
             remove_watch(actors, at);
         else if (watch.watched.node == node)
-            actor_route(actors, notice(actors, MESSAGE_TERMINATED, watch.watcher,
+            effects_route(actors, notice(actors, MESSAGE_TERMINATED, watch.watcher,
                                  watch.watched));
     }
 }

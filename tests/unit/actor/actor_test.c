@@ -32,7 +32,7 @@ static void the_same_slot_is_another_actor(void **state)
     lab_tell(a, 60);
     lab_run();
     b = lab_spawn("b");
-    assert_int_equal(actor_slot(a.actor), actor_slot(b.actor));
+    assert_int_equal(actor_id_slot(a.actor), actor_id_slot(b.actor));
     lab_tell(a, 5);
     lab_tell(b, 6);
     lab_run();
@@ -402,7 +402,7 @@ static void a_watch_elsewhere_goes_out_and_ends_with_the_node(void **state)
 static void an_actor_elsewhere_may_have_any_slot(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
-    struct sherd_ref far = { 88, actor_make(0, 1, UINT32_MAX) };
+    struct sherd_ref far = { 88, actor_id_make(0, 1, UINT32_MAX) };
     (void)state;
 
     ORDER(a, { DO_WATCH, .ref = far });
