@@ -1,4 +1,4 @@
-/* A lane's actors as one object: birth, types, behaviors, the step, the status, the end. */
+/* Creates, steps and frees a lane's actors, and declares their types and behaviors. */
 #include "actor/inside.h"
 
 void actors_limits(struct actors_settings *settings)
@@ -32,14 +32,14 @@ struct actors *actors_new(const struct actors_settings *settings)
     actors->ctx.actors = actors;
     actors->room = true;
     actors->returns = mem_alloc(settings->lanes * sizeof *actors->returns);
-    actors->slot_used = 1; /* slot 0 and extra 0 are nobody's */
+    actors->slot_used = 1; /* slot 0 and extra 0 are never used */
     actors->extra_used = 1;
     actors->scan_next = 1;
     vec_push(&actors->rows, none);
     vec_push(&actors->peers, nowhere);
     rng_init(&actors->rng, settings->seed);
     wheel_init(actors);
-    slot_free(actors, slot_new(actors)); /* the first chunk */
+    slot_free(actors, slot_new(actors)); /* makes the first chunk */
     return actors;
 }
 
@@ -82,7 +82,7 @@ uint16_t behavior_intern(struct actors *actors, const struct sherd_behavior *fac
     return (uint16_t)count;
 }
 
-/* All up to this index are there from then on. */
+/* Makes all types up to this index. */
 static struct type *type_at(struct actors *actors, uint16_t index)
 {
     check(index < ACTOR_TYPES_MAX);
@@ -208,7 +208,7 @@ uint64_t actors_messages_in_use(const struct actors *actors)
            actors->large_bytes;
 }
 
-/* --- the end --- */
+/* --- shutdown --- */
 
 static void ring_end(struct actors *actors, struct message **ring)
 {

@@ -1,5 +1,5 @@
-/* The public face of an actor (sherd/actor.h): what receive may call. Everything that leaves the actor goes through emit, which
- * holds it back while the actor has events that are not durable. */
+/* Implements the calls that receive may make (sherd/actor.h). All that leaves the actor goes
+ * through effects_emit, which holds it while the actor has events that are not durable. */
 #include "actor/inside.h"
 
 #include <stdarg.h>
@@ -46,7 +46,7 @@ SHERD_API uint64_t sherd_sequence(const struct sherd_ctx *ctx)
 
 /* --- sending --- */
 
-/* A message of the running actor with its header set; `to` or the entity is the caller's to set. */
+/* Makes a message of the running actor with its header set; the caller sets `to` or the entity. */
 static inline struct message *make(struct sherd_ctx *ctx, size_t id_size,
                             uint32_t msg, struct sherd_bytes body)
 {
@@ -73,7 +73,7 @@ static inline struct message *make(struct sherd_ctx *ctx, size_t id_size,
     return message;
 }
 
-/* Of a body above SHERD_BODY_MAX. */
+/* For bodies above SHERD_BODY_MAX. */
 static bool is_too_large(struct sherd_ctx *ctx, size_t size,
                          const struct destination *destination)
 {
@@ -92,7 +92,8 @@ static bool too_large_for(struct sherd_ctx *ctx, size_t size,
                             .type = TYPE_NONE, .ref = ref, .ask = ask });
 }
 
-/* A message that cannot even be made: it counts as sent and undelivered, and its sender, this actor, is told. */
+/* Refuses a message that cannot be made: counts it as sent and undelivered, and notifies its
+ * sender, this actor. */
 static void refuse(struct sherd_ctx *ctx, uint32_t msg, struct sherd_bytes body,
                    bool is_ask, uint32_t tag, enum sherd_reason reason)
 {
@@ -271,7 +272,7 @@ SHERD_API void sherd_entity_start(struct sherd_ctx *ctx, const char *type_name,
     effects_emit(ctx->actors, message);
 }
 
-/* To whoever asked or told; a question of nobody is dropped. */
+/* Answers an ask or a tell; drops the answer to an empty question. */
 static void answer(struct sherd_ctx *ctx, const struct sherd_question *question,
                    uint32_t msg, struct sherd_bytes body)
 {
@@ -305,7 +306,7 @@ static void answer(struct sherd_ctx *ctx, const struct sherd_question *question,
     effects_emit(ctx->actors, message);
 }
 
-/* Takes the question out of the message that is being handled: nobody, if there is none or it is answered. */
+/* Takes the question out of the message being handled: empty if it has none or is answered. */
 static struct sherd_question take_question(struct sherd_ctx *ctx)
 {
     const struct message *asked = ctx->message;
@@ -368,7 +369,7 @@ SHERD_API void sherd_forward(struct sherd_ctx *ctx, struct sherd_ref to)
     effects_emit(ctx->actors, message);
 }
 
-/* --- life --- */
+/* --- timers, actors, events --- */
 
 SHERD_API void sherd_timer(struct sherd_ctx *ctx, uint32_t tag,
                            uint64_t delay_ms)
@@ -447,8 +448,9 @@ SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
                     (unsigned long long)event.size,
                     (unsigned)SHERD_BODY_MAX); /* fits */
         slot_trace(ctx->actors, ctx->slot, TRACE_ERROR, text);
-        ctx->store_failed = true; /* it ends when receive returns, */
-        ctx->slot->flags |= FLAG_UNDURABLE; /* and what it does until then does so with it */
+        /* it ends when receive returns; its effects until then are held and dropped */
+        ctx->store_failed = true;
+        ctx->slot->flags |= FLAG_UNDURABLE;
     }
     if (!ctx->store_failed)
         effects_persist(ctx->actors, ctx->index, ctx->slot, type,

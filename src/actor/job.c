@@ -1,4 +1,5 @@
-/* Jobs of actors (sherd/job.h), a lane's part: started here, run by the driver, heard of here. */
+/* Handles a lane's part of jobs (sherd/job.h): starts them, and delivers the results of the
+ * driver. */
 #include "actor/job.h"
 
 #include "actor/inside.h"
@@ -11,7 +12,7 @@ void job_free(struct job *job)
     mem_free(job);
 }
 
-/* A message of a job has its address as body. */
+/* The body holds the job's address. */
 static struct job *job_of(const struct message *message)
 {
     struct job *job;
@@ -106,7 +107,7 @@ void actors_job_done(struct actors *actors, struct job *job)
         return;
     }
     slot->asks--;
-    /* Also into a mailbox that is full: there are no more of them than jobs. */
+    /* Results ignore the mailbox limit: their number is limited by the jobs. */
     mailbox_put(actors, actor_id_slot(job->actor), slot, message);
 }
 

@@ -1,5 +1,6 @@
-/* The way of a message inside a lane: an effect is held or routed, routed to a mailbox here or out to the node, and ends as
- * delivered (run.c) or undelivered, with a notice to whoever waits. */
+/* Moves messages inside a lane: holds or routes an effect, to a mailbox here or out to the node,
+ * and ends undelivered messages with a notice to the waiting sender. run.c handles delivered
+ * ones. */
 #include "actor/inside.h"
 
 /* --- mailboxes --- */
@@ -15,7 +16,7 @@ void mailbox_put(struct actors *actors, uint32_t index, struct slot *slot,
     if (message->size_class == MESSAGE_CLASS_LARGE)
         actors->large_bytes += message->body_size;
     slot->waiting++;
-    /* What comes for an entity while it stops is its next incarnation's. */
+    /* A stopping entity leaves new messages to its next incarnation. */
     if (slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING) {
         if (message_to_entity(message) || message->kind == MESSAGE_STOPPING) {
             message_ring_put(&slot_extra(actors, slot)->behind, message);
@@ -51,7 +52,7 @@ void mailbox_split(struct actors *actors, struct slot *slot)
     }
 }
 
-/* --- ends --- */
+/* --- undelivered messages --- */
 
 bool message_notice(struct message *message, enum sherd_reason reason)
 {
@@ -107,14 +108,14 @@ void actors_message_end(struct actors *actors, struct message *message,
     mailbox_message_end(actors, message, reason);
 }
 
-/* A watch of what does not exist is answered. */
+/* A watch of an absent actor is answered by TERMINATED. */
 static void watch_fails(struct actors *actors, struct message *message,
                         enum sherd_reason reason)
 {
     struct sherd_ref watched = message->to;
 
     if (!is_here(actors, message->sender))
-        message->reason = (uint8_t)reason; /* a JVM is told whether it was there */
+        message->reason = (uint8_t)reason; /* a JVM is told whether it existed */
     message->kind = MESSAGE_TERMINATED;
     message->to = message->sender;
     message->sender = watched;
@@ -145,13 +146,13 @@ void mailbox_undelivered(struct actors *actors, struct message *message,
 void actors_undelivered(struct actors *actors, struct message *message,
                         enum sherd_reason reason)
 {
-    /* It left by actors_take_out or came by a link: it is back. */
+    /* It left by actors_take_out or came by a link, and is back. */
     if (message_counts(message))
         actors->counts.arrived++;
     mailbox_undelivered(actors, message, reason);
 }
 
-/* A message to an actor that has ended. */
+/* Ends a message to an actor that has ended. */
 static void gone(struct actors *actors, struct message *message)
 {
     mailbox_undelivered(actors, message,
@@ -232,7 +233,7 @@ void actors_deliver(struct actors *actors, struct message *message)
     if (message_counts(message))
         actors->counts.arrived++;
     if (message_to_entity(message) || !is_here(actors, message->to)) {
-        /* Not this lane's: it ends here instead of going in circles. */
+        /* Another lane's: it ends here instead of circling. */
         mailbox_undelivered(actors, message, SHERD_REASON_NO_SUCH_ACTOR);
         return;
     }

@@ -1,7 +1,8 @@
-/* Persistence as the actors see it: events out, effects held until their cause is durable, recovery in.
+/* Passes events to the journal, holds effects until their cause is durable, and recovers entities.
  *
- * Positions count the lane's events. An entity with events on their way is FLAG_UNDURABLE: what it emits gets its last
- * position and waits in its extra; the queue of stored events says whose effects to look at when a position is durable. */
+ * Positions count the lane's events. An entity with events on their way is FLAG_UNDURABLE: its
+ * effects get its last position and wait in its extra. The queue of stored events names the
+ * entities whose effects a durable position releases. */
 #include "actor/inside.h"
 
 #include <stdio.h>
@@ -38,7 +39,7 @@ static struct message *pending_take(struct actors *actors, struct extra *extra)
     return message;
 }
 
-/* An answer that cannot be given any more: its asker is told why. */
+/* Counts an answer that is no longer possible, and notifies its asker. */
 static void answer_fails(struct actors *actors, struct message *message,
                          enum sherd_reason reason)
 {
@@ -70,10 +71,11 @@ void effects_drop_held(struct actors *actors, struct slot *slot,
         case MESSAGE_ANSWER:
             answer_fails(actors, message, reason);
             break;
-        case MESSAGE_NO_ANSWER: /* of a handler that failed: true either way */
+        case MESSAGE_NO_ANSWER: /* of a failed handler: true either way */
             effects_route(actors, message);
             break;
-        case MESSAGE_TELL: /* a forwarded ask is answered; its own tells and asks end with it */
+        /* a forwarded ask is answered; the entity's own tells and asks end with it */
+        case MESSAGE_TELL:
             mailbox_undelivered(actors, message, reason);
             break;
         case MESSAGE_JOB:
@@ -181,7 +183,7 @@ bool actors_next_event(struct actors *actors, struct actors_event *event)
     return true;
 }
 
-/* The entity's effects up to a position leave; then its own end, if that waited. */
+/* Releases the entity's effects up to a position, then its own end, if that waited. */
 static void release_effects(struct actors *actors, uint32_t index,
                             struct slot *slot, uint64_t position)
 {
@@ -196,7 +198,7 @@ static void release_effects(struct actors *actors, uint32_t index,
             slot_queue(actors, index, slot);
         return;
     }
-    /* Those that became durable together with the last one: actors_durable looks at a durable entity no more. */
+    /* Also those that became durable with the last one: actors_durable skips a durable entity. */
     extra->event_count = 0;
     extra->event_bytes = 0;
     slot->flags &= (uint8_t)~FLAG_UNDURABLE;
@@ -271,7 +273,7 @@ void effects_store_failed(struct actors *actors, uint32_t index, struct slot *sl
     effects_drop_held(actors, slot, reason);
     incarnation_close(actors, index, slot);
     if (reason == SHERD_REASON_FENCED) {
-        /* No restart: its messages wait for actors_shard_fenced. Without a timer. */
+        /* No restart and no timer: its messages wait for actors_shard_fenced. */
         slot->status = SLOT_BACKOFF;
         return;
     }
@@ -356,7 +358,7 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
     if (!slot)
         return;
     line_format(line, sizeof line, "recovery failed reason=\"%s\"",
-                text ? text : ""); /* cut is fine */
+                text ? text : ""); /* may be cut */
     slot_trace(actors, slot, TRACE_ERROR, line);
     REACHED("an entity could not be recovered");
     incarnation_close(actors, index, slot);

@@ -1,7 +1,8 @@
-/* The shards that are here: start, open, hand-off, fence. A row lists the slots of a shard's entities.
+/* Starts, opens, hands off and fences the shards that are here. A row lists the slots of a shard's
+ * entities.
  *
- * Behaviour 17.7, except that nothing is lost: each entity reads the messages that it has before it stops, and what comes
- * later goes back to the region in order. */
+ * In a hand-off each entity reads the messages it has before it stops. Later ones return to the
+ * region in order. */
 #include "actor/inside.h"
 
 #include "base/limits.h"
@@ -124,9 +125,9 @@ static void stop_one(struct actors *actors, uint32_t index, struct slot *slot)
 {
     SOMETIMES("a shard stops while an entity recovers",
               slot->status == SLOT_RECOVERING);
-    /* An older mark has messages behind it that are to be handled here, too. */
+    /* Messages after an older mark are handled here, too. */
     mailbox_unmark(actors, slot);
-    if (slot->status == SLOT_RESTARTING) { /* nothing waits for it */
+    if (slot->status == SLOT_RESTARTING) { /* has no messages */
         slot->generation++;
         entity_release(actors, index, slot);
         return;
@@ -168,7 +169,7 @@ void actors_shard_stop(struct actors *actors, uint16_t type, int32_t shard,
         row_empty(actors, row);
 }
 
-/* At the deadline: no stop message any more; what is not durable is still waited for. */
+/* At the deadline: sends no stop message, but still waits for durability. */
 static void force_end(struct actors *actors, uint32_t index, struct slot *slot)
 {
     SOMETIMES("an entity ignores its stop", slot->status == SLOT_STOPPING);
@@ -187,7 +188,7 @@ static void force_end(struct actors *actors, uint32_t index, struct slot *slot)
     entity_release(actors, index, slot);
 }
 
-/* The first few are named, with what they wait for. */
+/* Names the first few, with what they wait for. */
 static void name_late(const struct actors *actors, const struct slot *slot,
                       uint32_t *named)
 {
@@ -238,7 +239,7 @@ void shards_step(struct actors *actors)
         if (row->deadline > actors->now)
             continue;
         if (ZOO(C6))
-            row->deadline = NEVER; /* or the lane would have a turn at once, for ever */
+            row->deadline = NEVER; /* otherwise the lane would have a turn at once, endlessly */
         else
             force_row(actors, i);
     }

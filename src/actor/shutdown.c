@@ -1,4 +1,4 @@
-/* Tasks of actors in the node's graceful end (sherd/shutdown.h): said here, kept by the node. */
+/* Passes the shutdown tasks of actors (sherd/shutdown.h) to the node, which keeps them. */
 #include "actor/inside.h"
 
 #include <sherd/shutdown.h>

@@ -1,6 +1,6 @@
-/* Watches: who is told when an actor ends. Each is one item, found by (watcher, watched), in the list of the watcher if that
- * lives here and of the watched actor if that lives here. Exactly one SHERD_TERMINATED: the first one takes the item away.
- * Behaviour 1.4. */
+/* Keeps watches: which actors receive SHERD_TERMINATED when an actor ends. Each is one item, found
+ * by (watcher, watched), in a list of each of the two that lives here. The first SHERD_TERMINATED
+ * takes the item away, so there is exactly one. */
 #include "actor/inside.h"
 
 static uint32_t bucket_of(const struct watches *watches,
@@ -53,7 +53,7 @@ static void grow(struct watches *watches)
     mem_free(old);
 }
 
-/* A new item, in no list yet; 0 at the limit. */
+/* Adds an item, in no list yet; 0 at the limit. */
 static uint32_t add(struct actors *actors, struct sherd_ref watcher,
                     struct sherd_ref watched)
 {
@@ -119,7 +119,7 @@ static void unlink_by(struct actors *actors, uint32_t at)
     struct slot *slot;
 
     if (!watch->by_linked)
-        return; /* it may live elsewhere: its slot is none of ours */
+        return; /* its slot may be another lane's */
     slot = slot_at(actors, actor_id_slot(watch->watcher.actor));
     watch->by_linked = 0;
     if (watch->by_next)
@@ -137,7 +137,7 @@ static void unlink_of(struct actors *actors, uint32_t at)
     struct slot *slot;
 
     if (!watch->of_linked)
-        return; /* it may live elsewhere: its slot is none of ours */
+        return; /* its slot may be another lane's */
     slot = slot_at(actors, actor_id_slot(watch->watched.actor));
     watch->of_linked = 0;
     if (watch->of_next)
@@ -226,7 +226,7 @@ void watch_arrived(struct actors *actors, struct message *message)
     struct slot *slot = slot_of(actors, message->to.actor);
     uint32_t at = find(&actors->watches, message->sender, message->to);
 
-    /* A local watcher without an item has changed its mind or ended. */
+    /* A local watcher without an item has unwatched or ended. */
     if (at == 0 && !is_here(actors, message->sender))
         at = add(actors, message->sender, message->to);
     if (at && slot && !actors->watches.items.items[at].of_linked)
