@@ -864,7 +864,7 @@ static void a_foreign_nodes_name_is_one_value(void **state)
                             &message, &inbound, &outbox),
                      ASSOCIATION_DROPPED);
     assert_true(trace_next(trace, &line));
-    assert_non_null(strstr(line.text, " what=\"handshake from "));
+    assert_non_null(strstr(line.text, " what=" "\"handshake from "));
     assert_non_null(strstr(line.text, "X\\\" level=error y@far:9"));
     assert_int_equal(line.text[strlen(line.text) - 1], '"');
     buf_fini(&payload);
