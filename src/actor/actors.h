@@ -69,8 +69,8 @@ struct actors_settings {
 /* Replaces limits that are 0 or too high by those of limits.h, as actors_new does. */
 void actors_limits(struct actors_settings *settings);
 struct actors *actors_new(const struct actors_settings *settings);
-/* Shutdown has two steps, because lanes hold each other's messages. First close all lanes and end
- * what the node holds; then free all lanes. Closing releases states without messages and ends all
+/* Shutdown has two steps, because lanes hold each other's messages: close all lanes and end what
+ * the node holds; then free all lanes. Closing releases states without messages and ends all
  * messages here as SHERD_REASON_SHUTTING_DOWN, without notices. Null is allowed. */
 void actors_close(struct actors *actors);
 void actors_free(struct actors *actors);
@@ -90,7 +90,7 @@ struct message *actors_message(struct actors *actors, struct slice body);
 struct message *actors_entity_message(struct actors *actors, uint16_t type,
                                       struct slice id, struct slice body);
 /* Frees a message, given; one of another lane joins the chain for its owner. Counts nothing: for
- * notices and for messages that were written to a link. */
+ * notices and for messages written to a link. */
 void actors_message_free(struct actors *actors, struct message *message);
 /* Takes the messages of `lane` that were freed here, linked by next, given, to carry them there;
  * null when none. */
@@ -125,7 +125,7 @@ void actors_message_end(struct actors *actors, struct message *message,
 void actors_step(struct actors *actors, uint64_t now, int64_t wall_ms);
 /* Runs actors in FIFO order: at most 64 messages of one at a time, about `budget` in all. With a
  * clock it ends after 1 ms; after a slower batch it reads the clock after each message. Returns the
- * number of messages handled. */
+ * number of handled messages. */
 uint32_t actors_run(struct actors *actors, uint64_t now, int64_t wall_ms,
                     uint32_t budget);
 bool actors_runnable(const struct actors *actors); /* another actors_run has something to do */
@@ -140,7 +140,7 @@ uint64_t actors_deadline(const struct actors *actors);
 struct message *actors_take_out(struct actors *actors);
 
 struct actors_event {
-    uint64_t actor;    /* the entity that persisted it */
+    uint64_t actor;
     uint64_t position; /* counted over this lane from 1 */
     uint64_t seq;      /* number of the event in its entity, from 1 */
     uint32_t event_type;
@@ -258,8 +258,8 @@ void actors_set_storing_room(struct actors *actors, bool room);
 
 /* --- asks, watches, nodes --- */
 
-/* Returns a number for a node's name, for `where` of an unanswered ask; the same UID gives the same
- * number. 0 when the table (ACTOR_PEERS_MAX) is full. Copies text. */
+/* Returns a number for a node's name, for `where` of an unanswered ask; one UID has one number. 0
+ * when the table (ACTOR_PEERS_MAX) is full. Copies text. */
 uint16_t actors_peer(struct actors *actors, uint64_t node, const char *text);
 /* Records how far the message of an ask of this lane has come, when the node holds or sends it.
  * Unknown asks are ignored. */
@@ -291,7 +291,6 @@ void actors_call_refused(struct sherd_ctx *ctx, uint32_t what, uint32_t tag,
 /* Sends an actor an enum sherd_data_message. Ignored if the incarnation has ended. Body lent. */
 void actors_data(struct actors *actors, uint64_t actor, uint32_t what,
                  uint32_t tag, struct slice body);
-/* Notifies all subscribers of the key. */
 void actors_data_changed(struct actors *actors, const char *key, uint32_t what,
                          struct slice body);
 /* Unsubscribes one subscriber of the key, or with actor 0 all, and notifies them
@@ -329,8 +328,8 @@ struct actors_status {
     uint64_t watches_refused;
     uint64_t spawns_refused;
     uint64_t subscribers_refused;
-    uint64_t data_missed; /* data changes refused by a full mailbox: the value follows instead */
-    /* cluster changes refused by a full mailbox: the state follows instead */
+    uint64_t data_missed; /* a full mailbox refused changes: the value follows instead */
+    /* a full mailbox refused changes: the state follows instead */
     uint64_t cluster_missed;
     uint64_t peers_refused;   /* answers from these nodes have no `where` */
     uint64_t store_failures;

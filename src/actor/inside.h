@@ -15,7 +15,7 @@
 #include "base/rng.h"
 #include "base/vec.h"
 
-#define PENDING_MAX 128 /* entity messages looked up together */
+#define PENDING_MAX 128
 #define ID_INLINE 16
 #define MESSAGE_CLASSES 9
 #define MESSAGE_CLASS_LARGE 8 /* malloc'ed for one message, freed anywhere */
@@ -30,7 +30,7 @@ enum slot_status {
     SLOT_FREE,
     SLOT_RECOVERING,
     SLOT_ALIVE,
-    SLOT_STOPPING, /* has its stop message and has not returned SHERD_STOP yet */
+    SLOT_STOPPING, /* has its stop message, but has not returned SHERD_STOP */
     SLOT_ENDING,   /* wants to end; its last events are not durable yet */
     SLOT_BACKOFF,  /* no incarnation: its start failed and will be repeated */
     SLOT_REMEMBERING, /* its start is being stored */
@@ -39,11 +39,11 @@ enum slot_status {
     SLOT_RESTARTING
 };
 
-/* Why a remembered entity ends. */
+/* How a remembered entity ends. */
 enum slot_leaving {
-    LEAVES_BY_ITSELF, /* it starts again */
-    LEAVES_IDLE,      /* it stays remembered */
-    LEAVES_FOR_GOOD   /* it asked to be passivated: it is forgotten */
+    LEAVES_BY_ITSELF, /* restarts */
+    LEAVES_IDLE,      /* stays remembered */
+    LEAVES_FOR_GOOD   /* by sherd_passivate: it is forgotten */
 };
 
 enum slot_flag {
@@ -117,7 +117,6 @@ struct type {
 
 enum row_state { ROW_FREE, ROW_CLOSED, ROW_OPEN, ROW_STOPPING };
 
-/* A shard that is here. */
 struct row {
     uint8_t state;
     uint16_t type;
@@ -166,8 +165,8 @@ struct wheel {
     uint32_t used;  /* ever used, plus the heads */
     uint32_t free;
     uint32_t count; /* in buckets */
-    uint64_t tick;  /* the last one fired */
-    uint64_t next;  /* the next one at which a bucket needs a look; UINT64_MAX if all are empty */
+    uint64_t tick;  /* last one fired */
+    uint64_t next;  /* next one at which a bucket needs a look; UINT64_MAX if all are empty */
     uint64_t bits[WHEEL_LEVELS][4]; /* buckets that may have entries */
 };
 
@@ -381,17 +380,17 @@ struct actors {
 
 /* --- memory.c --- */
 struct message *message_new_slow(struct actors *actors, size_t size);
-/* As actors_message, with a body of any size. */
+/* Makes a message as actors_message does, with a body of any size. */
 struct message *memory_notice(struct actors *actors, struct slice body);
 void message_free_slow(struct actors *actors, struct message *message);
-/* In free lists; stops at `enough`. */
+/* Counts bytes in free lists; stops at `enough`. */
 uint64_t memory_free_bytes(const struct actors *actors, uint64_t enough);
 extern const uint16_t message_class_sizes[MESSAGE_CLASSES];
 extern const uint8_t message_class_of[65]; /* by size in units of 64 bytes, rounded up */
 void *slot_state_new(struct actors *actors, size_t size); /* zeroed; size 0 gives null */
 void slot_state_free(struct actors *actors, void *state, size_t size);
 uint32_t slot_new(struct actors *actors); /* status FREE, generation set; 0 at ACTOR_SLOTS_MAX */
-/* The generation must be one that no ref has. */
+/* Its generation must be one that no ref has. */
 void slot_free(struct actors *actors, uint32_t index);
 struct extra *slot_extra(struct actors *actors, struct slot *slot); /* made if there is none */
 void extra_free(struct actors *actors, struct slot *slot);
@@ -499,7 +498,7 @@ void mailbox_put(struct actors *actors, uint32_t index, struct slot *slot,
 void mailbox_mark(struct actors *actors, uint32_t index, struct slot *slot);
 /* Moves entity messages and the mark to extra.behind, for the next incarnation. */
 void mailbox_split(struct actors *actors, struct slot *slot);
-/* An effect whose cause is durable; given. */
+/* Sends an effect, given, whose cause is durable. */
 void effects_route(struct actors *actors, struct message *message);
 void mailbox_undelivered(struct actors *actors, struct message *message,
                  enum sherd_reason reason); /* given; its notice goes by effects_route */
@@ -517,9 +516,9 @@ bool message_notice(struct message *message, enum sherd_reason reason);
 void entity_flush(struct actors *actors);
 void incarnation_start(struct actors *actors, uint32_t index,
                        struct slot *slot); /* a new generation: recovers, or is runnable */
-/* Then restarts it or frees the slot. */
+/* Ends an incarnation; then restarts it or frees the slot. */
 void incarnation_end(struct actors *actors, uint32_t index, struct slot *slot);
-/* After incarnation_close: waits before the next start. */
+/* Waits before the next start; after incarnation_close. */
 void incarnation_back_off(struct actors *actors, uint32_t index,
                           struct slot *slot);
 void incarnation_back_off_end(struct actors *actors, uint32_t index, struct slot *slot);
@@ -527,22 +526,22 @@ void incarnation_release(struct actors *actors, uint32_t index,
                          struct slot *slot); /* its last callback; the state is freed */
 void incarnation_close(struct actors *actors, uint32_t index,
                        struct slot *slot); /* the part of the end that all ends share */
-/* After incarnation_close: restarts (waits: after a back-off) or frees. */
+/* Restarts (waits: after a back-off) or frees; after incarnation_close. */
 void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
                       bool waits);
 void mailbox_unmark(struct actors *actors, struct slot *slot);
 struct sherd_ref slot_spawn(struct actors *actors,
                             const struct sherd_behavior *face,
                             struct slice init);
-/* An effect of the running actor: MESSAGE_STARTED. */
+/* Emits MESSAGE_STARTED as an effect of the running actor. */
 void slot_start_later(struct actors *actors, struct sherd_ref spawned);
-/* The effect may happen; given. */
+/* Starts the actor, because that effect, given, may happen. */
 void slot_start_now(struct actors *actors, struct message *started);
-/* The effect is dropped: the actor ends without having run; given. */
+/* Ends the actor without a run, because that effect, given, is dropped. */
 void slot_start_never(struct actors *actors, struct message *started);
 uint16_t behavior_intern(struct actors *actors, const struct sherd_behavior *face,
                       uint16_t type); /* TYPE_NONE at ACTOR_BEHAVIORS_MAX */
-/* Now, or when its events are durable. */
+/* Ends it now, or when its events are durable. */
 void incarnation_want_end(struct actors *actors, uint32_t index, struct slot *slot);
 /* Takes a slot without incarnation and messages out of table and row. */
 void entity_release(struct actors *actors, uint32_t index, struct slot *slot);
@@ -576,11 +575,10 @@ void entity_table_put(struct actors *actors, uint32_t key, uint32_t index);
 void entity_table_remove(struct actors *actors, uint32_t key, uint32_t index);
 
 /* --- shard.c --- */
-/* 0 = not here. */
 uint32_t shard_row_find(const struct actors *actors, uint16_t type, int32_t shard);
 void shard_row_add(struct actors *actors, uint32_t row, uint32_t index,
              struct slot *slot);
-/* The last one of a stopping shard makes it empty. */
+/* Removes it; the last one of a stopping shard makes the shard empty. */
 void shard_row_remove(struct actors *actors, struct slot *slot);
 /* Sends the messages of a slot without incarnation out again. */
 void shard_hand_back(struct actors *actors, struct slot *slot);
@@ -595,18 +593,19 @@ void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
              uint32_t event_type, struct slice event);
 void effects_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
                   enum sherd_reason reason);
-/* At a limit of its events or effects. */
+/* Whether it is at a limit of its events or effects. */
 bool slot_is_blocked(const struct actors *actors, const struct slot *slot);
 void slot_news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
               int32_t shard, uint64_t actor, struct slice id);
 void incarnation_recover(struct actors *actors, uint32_t index, struct slot *slot);
 
 /* --- wheel.c --- */
-/* In the wheel; 0 at ACTOR_ASKS_MAX. */
+/* Makes an entry in the wheel; 0 at ACTOR_ASKS_MAX. */
 uint32_t entry_new(struct actors *actors, uint64_t delay_ms);
 /* Puts a fired one back into the wheel, counted from when it was due. */
 void entry_again(struct actors *actors, uint32_t index, uint64_t delay_ms);
-void entry_free(struct actors *actors, uint32_t index); /* out of its bucket, unless FIRED */
+/* Takes it out of its bucket, unless FIRED. */
+void entry_free(struct actors *actors, uint32_t index);
 void wheel_step(struct actors *actors); /* fires due entries by entry_fire */
 uint64_t wheel_deadline(const struct actors *actors);
 void wheel_init(struct actors *actors);
@@ -624,17 +623,17 @@ void wheel_remove(struct actors *actors, struct entry *entry);
 /* --- ask.c --- */
 uint64_t ask_open(struct actors *actors, uint32_t index, struct slot *slot,
                   uint32_t tag, uint64_t timeout_ms); /* 0 at a limit */
-/* Frees the ask, leaves the tag in message->ask. */
+/* Frees the ask of an answer and leaves the tag in message->ask. False: no actor waits for it. */
 bool ask_close(struct actors *actors, struct message *message);
-void entry_fire(struct actors *actors, uint32_t index); /* it is out of the wheel */
+void entry_fire(struct actors *actors, uint32_t index); /* after it left the wheel */
 void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
                uint32_t tag, uint64_t delay_ms);
 void timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag);
-/* NO_ANSWER to itself for an ask that was never opened. */
+/* Sends the actor itself NO_ANSWER for an ask that was never opened. */
 void ask_refuse(struct actors *actors, uint32_t index, struct slot *slot,
                 uint32_t tag, enum sherd_reason reason);
 void timer_drop_all(struct actors *actors, struct slot *slot);
-/* Its message is next to handle: true if it still counts. */
+/* Whether a timer's message, which is next to handle, still counts. */
 bool timer_take(struct actors *actors, struct slot *slot,
                 struct message *message);
 
@@ -643,9 +642,9 @@ bool timer_take(struct actors *actors, struct slot *slot,
  * MESSAGE_JOB_DONE, given. */
 void job_unheard(struct actors *actors, struct message *message,
                  enum sherd_reason reason);
-/* For a MESSAGE_JOB_DONE that is next to handle. */
+/* Takes the job out of a MESSAGE_JOB_DONE that is next to handle. */
 struct job *job_told(const struct message *message, struct sherd_msg *msg);
-void job_heard(struct actors *actors, struct job *job); /* given, after that */
+void job_heard(struct actors *actors, struct job *job); /* after the handler; given */
 
 /* --- watch.c --- */
 void watch_by(struct actors *actors, uint32_t index, struct slot *slot,
@@ -654,10 +653,10 @@ void unwatch_by(struct actors *actors, uint32_t index, struct slot *slot,
                 struct sherd_ref watched);
 void watch_arrived(struct actors *actors, struct message *message); /* given */
 void unwatch_arrived(struct actors *actors, struct message *message);
-/* TERMINATED is next to handle: true once for each watch. */
+/* Whether a TERMINATED, which is next to handle, counts: true once for each watch. */
 bool watch_take(struct actors *actors, uint32_t index, struct slot *slot,
                 struct sherd_ref watched);
-/* The incarnation ends. */
+/* Notifies the watchers of an ending incarnation, and ends its watches. */
 void watches_end(struct actors *actors, uint32_t index, struct slot *slot);
 void watches_node_gone(struct actors *actors, uint64_t node);
 void watches_fini(struct actors *actors);

@@ -73,7 +73,7 @@ struct association_counts {
     uint64_t unknown;      /* messages of a UID without handshake */
     uint64_t malformed;
     uint64_t refused;      /* by a full table or queue */
-    uint64_t forgotten;    /* incarnations that are over, the oldest at RETIRED_UIDS_MAX */
+    uint64_t forgotten;    /* retired incarnations that made room at RETIRED_UIDS_MAX */
     uint64_t system_sent;
     uint64_t system_received; /* delivered as news */
     uint64_t system_resent;

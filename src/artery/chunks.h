@@ -74,7 +74,7 @@ void chunks_rewind(struct chunks *chunks);
 
 /* Removes the first frame and copies it. There must be one. */
 void chunks_take(struct chunks *chunks, struct buf *frame);
-/* Calls for each frame that was not written whole, with its length. */
+/* Calls `call` for each frame that was not written whole, with its length. */
 void chunks_each(const struct chunks *chunks,
                  void (*call)(void *context, struct slice frame), void *context);
 /* Returns how many it dropped. */

@@ -149,7 +149,7 @@ bool link_next_news(struct link *link, struct link_news *news);
 enum link_state link_state(const struct link *link);
 const char *link_state_text(enum link_state state);
 uint64_t link_uid(const struct link *link); /* last confirmed; 0 = none yet */
-/* The connection's; grows with each, by the clock. */
+/* Returns the connection's generation; it grows with each connection, by the clock. */
 uint64_t link_generation(const struct link *link);
 uint32_t link_waiting(const struct link *link); /* frames not yet written whole */
 struct link_counts link_counts(const struct link *link);

@@ -49,9 +49,9 @@ void origins_forget(struct origins *origins, uint64_t uid);
  * is at its address. The incarnation that it had replaced may return. */
 void origins_left(struct origins *origins, uint64_t uid);
 bool origins_is_over(const struct origins *origins, uint64_t uid); /* replaced, or forgotten */
-/* By the full table, or for a lane number that is too high. */
+/* Counts handshakes refused by the full table, or for a lane number that is too high. */
 uint64_t origins_refused(const struct origins *origins);
-/* Late incarnations, the oldest at ORIGINS_RETIRED_MAX. */
+/* Counts retired incarnations that made room at ORIGINS_RETIRED_MAX. */
 uint64_t origins_forgotten(const struct origins *origins);
 
 #endif

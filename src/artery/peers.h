@@ -69,9 +69,9 @@ static inline struct node_id peers_node(const struct peer *peer)
 
 /* association.c */
 struct peer *peers_at(const struct associations *associations,
-                      const struct address *address); /* null when absent */
+                      const struct address *address);
 struct peer *peers_find(const struct associations *associations,
-                        uint64_t uid); /* null when absent */
+                        uint64_t uid);
 struct peer *peers_add(struct associations *associations,
                        const struct address *address); /* finds or makes; null when full, counted */
 void peers_renew(struct associations *associations, struct peer *peer,
@@ -93,7 +93,7 @@ void peers_advertise(struct associations *associations, uint64_t now,
                      struct peer *peer, struct outbox *outbox); /* both tables */
 void peers_readvertise(struct associations *associations, uint64_t now,
                        struct peer *peer, struct outbox *outbox); /* the due ones */
-/* Gives up system messages: news. */
+/* Gives up system messages, with news. */
 void peers_fail(struct associations *associations, struct peer *peer);
 
 #endif

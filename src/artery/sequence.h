@@ -32,9 +32,9 @@ uint32_t sequence_resend(struct sequence *sequence, uint64_t now,
                          const struct identity *self, const struct node_id *to,
                          struct outbox *outbox);
 uint64_t sequence_deadline(const struct sequence *sequence);
-/* Some wait, but cannot be resent yet. */
+/* Postpones a resend that is not possible yet. */
 void sequence_postpone(struct sequence *sequence, uint64_t now);
-/* Unacknowledged for SYSTEM_GIVE_UP_MS. */
+/* Whether nothing was acknowledged for SYSTEM_GIVE_UP_MS. */
 bool sequence_hopeless(const struct sequence *sequence, uint64_t now);
 
 /* Answers a numbered message with Ack or Nack. True: it is the next one; deliver it. */
