@@ -1,4 +1,4 @@
-/* A lane's actors as one object: birth, types, behaviors, the step, the status, the end. */
+/* Creates, steps and frees a lane's actors, and declares their types and behaviors. */
 #include "actor/inside.h"
 
 void actors_limits(struct actors_settings *settings)
@@ -32,14 +32,14 @@ struct actors *actors_new(const struct actors_settings *settings)
     actors->ctx.actors = actors;
     actors->room = true;
     actors->returns = mem_alloc(settings->lanes * sizeof *actors->returns);
-    actors->slot_used = 1; /* slot 0 and extra 0 are nobody's */
+    actors->slot_used = 1; /* slot 0 and extra 0 are never used */
     actors->extra_used = 1;
     actors->scan_next = 1;
     vec_push(&actors->rows, none);
     vec_push(&actors->peers, nowhere);
     rng_init(&actors->rng, settings->seed);
     wheel_init(actors);
-    slot_free(actors, slot_new(actors)); /* the first chunk */
+    slot_free(actors, slot_new(actors)); /* makes the first chunk */
     return actors;
 }
 
@@ -54,7 +54,7 @@ static bool same(const struct sherd_behavior *left,
            left->wants_undelivered == right->wants_undelivered;
 }
 
-uint16_t actor_behavior(struct actors *actors, const struct sherd_behavior *face,
+uint16_t behavior_intern(struct actors *actors, const struct sherd_behavior *face,
                       uint16_t type)
 {
     struct behavior behavior = { .face = *face,
@@ -82,7 +82,7 @@ uint16_t actor_behavior(struct actors *actors, const struct sherd_behavior *face
     return (uint16_t)count;
 }
 
-/* All up to this index are there from then on. */
+/* Makes all types up to this index. */
 static struct type *type_at(struct actors *actors, uint16_t index)
 {
     check(index < ACTOR_TYPES_MAX);
@@ -111,7 +111,7 @@ void actors_add_type(struct actors *actors, uint16_t index,
     known->stop_msg = type->stop_msg;
     known->remembers = type->remember > 0;
     known->shards = type->shards ? type->shards : ENTITY_SHARDS;
-    known->behavior = actor_behavior(actors, &type->behavior, index);
+    known->behavior = behavior_intern(actors, &type->behavior, index);
     check(known->behavior != TYPE_NONE);
     behavior = &actors->behaviors.items[known->behavior];
     behavior->mailbox_max =
@@ -204,18 +204,18 @@ void actors_status(const struct actors *actors, struct actors_status *status)
 
 uint64_t actors_messages_in_use(const struct actors *actors)
 {
-    return actors->message_bytes - actor_free_bytes(actors, UINT64_MAX) +
+    return actors->message_bytes - memory_free_bytes(actors, UINT64_MAX) +
            actors->large_bytes;
 }
 
-/* --- the end --- */
+/* --- shutdown --- */
 
 static void ring_end(struct actors *actors, struct message **ring)
 {
     struct message *message;
 
     while ((message = message_ring_take(ring)))
-        actor_message_end(actors, message, SHERD_REASON_SHUTTING_DOWN);
+        mailbox_message_end(actors, message, SHERD_REASON_SHUTTING_DOWN);
 }
 
 static void chain_end(struct actors *actors, struct message *message)
@@ -223,7 +223,7 @@ static void chain_end(struct actors *actors, struct message *message)
     while (message) {
         struct message *next = message->next;
 
-        actor_message_end(actors, message, SHERD_REASON_SHUTTING_DOWN);
+        mailbox_message_end(actors, message, SHERD_REASON_SHUTTING_DOWN);
         message = next;
     }
 }
@@ -255,8 +255,8 @@ void actors_close(struct actors *actors)
         if (slot_at(actors, i)->status != SLOT_FREE)
             slot_close(actors, i, slot_at(actors, i));
     for (uint32_t i = 0; i < actors->pending_count; i++)
-        actor_message_end(actors, actors->pending[i],
-                          SHERD_REASON_SHUTTING_DOWN);
+        mailbox_message_end(actors, actors->pending[i],
+                            SHERD_REASON_SHUTTING_DOWN);
     actors->pending_count = 0;
     chain_end(actors, actors->out.first);
     actors->out.first = NULL;
@@ -289,7 +289,7 @@ void actors_free(struct actors *actors)
         mem_free(actors->peers.items[i].text);
     vec_fini(&actors->peers);
     map_fini(&actors->peer_map);
-    actor_memory_fini(actors);
+    memory_fini(actors);
     mem_free(actors);
 }
 

@@ -1,5 +1,5 @@
-/* The public face of an actor (sherd/actor.h): what receive may call. Everything that leaves the actor goes through emit, which
- * holds it back while the actor has events that are not durable. */
+/* Implements the calls that receive may make (sherd/actor.h). All that leaves the actor goes
+ * through effects_emit, which holds it while the actor has events that are not durable. */
 #include "actor/inside.h"
 
 #include <stdarg.h>
@@ -46,7 +46,7 @@ SHERD_API uint64_t sherd_sequence(const struct sherd_ctx *ctx)
 
 /* --- sending --- */
 
-/* A message of the running actor with its header set; `to` or the entity is the caller's to set. */
+/* Makes a message of the running actor with its header set; the caller sets `to` or the entity. */
 static inline struct message *make(struct sherd_ctx *ctx, size_t id_size,
                             uint32_t msg, struct sherd_bytes body)
 {
@@ -73,7 +73,7 @@ static inline struct message *make(struct sherd_ctx *ctx, size_t id_size,
     return message;
 }
 
-/* Of a body above SHERD_BODY_MAX. */
+/* For bodies above SHERD_BODY_MAX. */
 static bool is_too_large(struct sherd_ctx *ctx, size_t size,
                          const struct destination *destination)
 {
@@ -92,7 +92,8 @@ static bool too_large_for(struct sherd_ctx *ctx, size_t size,
                             .type = TYPE_NONE, .ref = ref, .ask = ask });
 }
 
-/* A message that cannot even be made: it counts as sent and undelivered, and its sender, this actor, is told. */
+/* Refuses a message that cannot be made: counts it as sent and undelivered, and notifies its
+ * sender, this actor. */
 static void refuse(struct sherd_ctx *ctx, uint32_t msg, struct sherd_bytes body,
                    bool is_ask, uint32_t tag, enum sherd_reason reason)
 {
@@ -100,7 +101,7 @@ static void refuse(struct sherd_ctx *ctx, uint32_t msg, struct sherd_bytes body,
     struct message *message;
 
     actors->counts.sent++;
-    actor_ended(actors, TYPE_NONE, slice_of(body.data, body.size), reason);
+    mailbox_count_undelivered(actors, TYPE_NONE, slice_of(body.data, body.size), reason);
     if (is_ask) {
         ask_refuse(actors, ctx->index, ctx->slot, tag, reason);
         return;
@@ -108,7 +109,7 @@ static void refuse(struct sherd_ctx *ctx, uint32_t msg, struct sherd_bytes body,
     message = make(ctx, 0, msg, (struct sherd_bytes){ NULL, 0 });
     message->to = (struct sherd_ref){ 0, 0 };
     if (message_notice(message, reason))
-        actor_route(actors, message);
+        effects_route(actors, message);
     else
         message_free(actors, message);
 }
@@ -130,7 +131,7 @@ static void send(struct sherd_ctx *ctx, struct message *message, bool is_ask,
             return;
         }
     }
-    actor_emit(ctx->actors, message);
+    effects_emit(ctx->actors, message);
 }
 
 static void send_ref(struct sherd_ctx *ctx, struct sherd_ref to, uint32_t msg,
@@ -206,7 +207,7 @@ SHERD_API void sherd_tell(struct sherd_ctx *ctx, struct sherd_ref to,
                deliver_fast(actors, message)))
         actors->counts.sent++;
     else
-        actor_emit(actors, message);
+        effects_emit(actors, message);
 }
 
 SHERD_API void sherd_path_tell(struct sherd_ctx *ctx, const char *path,
@@ -229,7 +230,7 @@ SHERD_API void sherd_path_tell(struct sherd_ctx *ctx, const char *path,
     message = make(ctx, size, msg, body);
     message->to = MESSAGE_TO_PATH;
     memcpy(message->data + body.size, path, size + 1);
-    actor_emit(ctx->actors, message);
+    effects_emit(ctx->actors, message);
 }
 
 SHERD_API void sherd_ask(struct sherd_ctx *ctx, struct sherd_ref to,
@@ -268,10 +269,10 @@ SHERD_API void sherd_entity_start(struct sherd_ctx *ctx, const char *type_name,
     message = actors_entity_message(ctx->actors, type, slice_of(id, size),
                                     slice_of(NULL, 0));
     message->kind = MESSAGE_START;
-    actor_emit(ctx->actors, message);
+    effects_emit(ctx->actors, message);
 }
 
-/* To whoever asked or told; a question of nobody is dropped. */
+/* Answers an ask or a tell; drops the answer to an empty question. */
 static void answer(struct sherd_ctx *ctx, const struct sherd_question *question,
                    uint32_t msg, struct sherd_bytes body)
 {
@@ -293,8 +294,8 @@ static void answer(struct sherd_ctx *ctx, const struct sherd_question *question,
         message->reason = SHERD_REASON_TOO_LARGE;
         message->stage = SHERD_STAGE_DELIVERED;
         ctx->actors->counts.sent++;
-        actor_ended(ctx->actors, TYPE_NONE, slice_of(body.data, body.size),
-                    SHERD_REASON_TOO_LARGE);
+        mailbox_count_undelivered(ctx->actors, TYPE_NONE, slice_of(body.data, body.size),
+                                  SHERD_REASON_TOO_LARGE);
     } else {
         message = make(ctx, 0, msg, body);
         if (question->number)
@@ -302,10 +303,10 @@ static void answer(struct sherd_ctx *ctx, const struct sherd_question *question,
     }
     message->to = question->asker;
     message->ask = question->number;
-    actor_emit(ctx->actors, message);
+    effects_emit(ctx->actors, message);
 }
 
-/* Takes the question out of the message that is being handled: nobody, if there is none or it is answered. */
+/* Takes the question out of the message being handled: empty if it has none or is answered. */
 static struct sherd_question take_question(struct sherd_ctx *ctx)
 {
     const struct message *asked = ctx->message;
@@ -358,27 +359,27 @@ SHERD_API void sherd_forward(struct sherd_ctx *ctx, struct sherd_ref to)
     message->hops = given->hops;
     if (too_large_for(ctx, given->body_size, to, 0)) {
         ctx->actors->counts.sent++;
-        actor_ended(ctx->actors, TYPE_NONE, message_body(message),
-                    SHERD_REASON_TOO_LARGE);
+        mailbox_count_undelivered(ctx->actors, TYPE_NONE, message_body(message),
+                                  SHERD_REASON_TOO_LARGE);
         if (!message_notice(message, SHERD_REASON_TOO_LARGE)) {
             message_free(ctx->actors, message);
             return;
         }
     }
-    actor_emit(ctx->actors, message);
+    effects_emit(ctx->actors, message);
 }
 
-/* --- life --- */
+/* --- timers, actors, events --- */
 
 SHERD_API void sherd_timer(struct sherd_ctx *ctx, uint32_t tag,
                            uint64_t delay_ms)
 {
-    actor_timer_set(ctx->actors, ctx->index, ctx->slot, tag, delay_ms);
+    timer_set(ctx->actors, ctx->index, ctx->slot, tag, delay_ms);
 }
 
 SHERD_API void sherd_timer_cancel(struct sherd_ctx *ctx, uint32_t tag)
 {
-    actor_timer_cancel(ctx->actors, ctx->slot, tag);
+    timer_cancel(ctx->actors, ctx->slot, tag);
 }
 
 SHERD_API struct sherd_ref sherd_spawn(struct sherd_ctx *ctx,
@@ -392,9 +393,9 @@ SHERD_API struct sherd_ref sherd_spawn(struct sherd_ctx *ctx,
         return (struct sherd_ref){ 0, 0 };
     }
     spawned =
-        actor_spawn(ctx->actors, behavior, slice_of(init.data, init.size));
+        slot_spawn(ctx->actors, behavior, slice_of(init.data, init.size));
     if ((ctx->slot->flags & FLAG_UNDURABLE) && !ref_is_nobody(spawned))
-        actor_start_later(ctx->actors, spawned);
+        slot_start_later(ctx->actors, spawned);
     return spawned;
 }
 
@@ -407,7 +408,7 @@ SHERD_API void sherd_stop(struct sherd_ctx *ctx, struct sherd_ref actor)
     message = make(ctx, 0, 0, (struct sherd_bytes){ NULL, 0 });
     message->kind = MESSAGE_STOP;
     message->to = actor;
-    actor_emit(ctx->actors, message);
+    effects_emit(ctx->actors, message);
 }
 
 SHERD_API void sherd_watch(struct sherd_ctx *ctx, struct sherd_ref actor)
@@ -447,11 +448,12 @@ SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
                     (unsigned long long)event.size,
                     (unsigned)SHERD_BODY_MAX); /* fits */
         slot_trace(ctx->actors, ctx->slot, TRACE_ERROR, text);
-        ctx->store_failed = true; /* it ends when receive returns, */
-        ctx->slot->flags |= FLAG_UNDURABLE; /* and what it does until then does so with it */
+        /* it ends when receive returns; its effects until then are held and dropped */
+        ctx->store_failed = true;
+        ctx->slot->flags |= FLAG_UNDURABLE;
     }
     if (!ctx->store_failed)
-        actor_persist(ctx->actors, ctx->index, ctx->slot, type,
+        effects_persist(ctx->actors, ctx->index, ctx->slot, type,
                 slice_of(event.data, event.size));
 }
 

@@ -1,5 +1,5 @@
-/* Asks and timers: entries of the wheel that belong to an incarnation. An entry whose incarnation has ended is found out by its
- * generation, so an end costs nothing for open asks. */
+/* Keeps asks and timers as entries of the wheel that belong to an incarnation. The generation tells
+ * whether the incarnation has ended, so an end costs nothing for open asks. */
 #include "actor/inside.h"
 
 #include "base/bound.h"
@@ -67,8 +67,8 @@ bool ask_close(struct actors *actors, struct message *message)
     struct entry *entry = ask_find(actors, message->ask);
     struct slot *slot;
 
-    if (!entry || entry->slot != actor_slot(message->to.actor) ||
-        entry->generation != actor_generation(message->to.actor)) {
+    if (!entry || entry->slot != actor_id_slot(message->to.actor) ||
+        entry->generation != actor_id_generation(message->to.actor)) {
         actors->counts.ignored++;
         return false;
     }
@@ -110,7 +110,7 @@ void ask_refuse(struct actors *actors, uint32_t index, struct slot *slot,
     mailbox_put(actors, index, slot, message);
 }
 
-/* An ask ends without an answer; its entry is out of the wheel. */
+/* Ends an ask without an answer; its entry is out of the wheel. */
 static void ask_ends(struct actors *actors, uint32_t at,
                      enum sherd_reason reason)
 {
@@ -134,7 +134,7 @@ static void ask_ends(struct actors *actors, uint32_t at,
     entry_free(actors, at);
 }
 
-/* The message is at the node that was named, and goes nowhere else. */
+/* Whether the message is at the named node, and goes nowhere else. */
 static bool is_with_peer(uint8_t stage)
 {
     return stage == SHERD_STAGE_SENT || stage == SHERD_STAGE_RECOVERING ||
@@ -165,7 +165,6 @@ void actors_node_gone(struct actors *actors, uint64_t node)
 
 /* --- timers --- */
 
-/* Takes the entry out of its actor's list. */
 static void timer_unlink(struct actors *actors, struct slot *slot, uint32_t at)
 {
     struct extra *extra = extra_of(actors, slot);
@@ -184,11 +183,11 @@ static void timer_free(struct actors *actors, struct slot *slot, uint32_t at)
 
     timer_unlink(actors, slot, at);
     if (entry->kind == ENTRY_FIRED)
-        entry->message->at = 0; /* nobody waits for it any more */
+        entry->message->at = 0; /* its timer is cancelled */
     entry_free(actors, at);
 }
 
-void actor_timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag)
+void timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag)
 {
     struct extra *extra = extra_of(actors, slot);
 
@@ -202,7 +201,7 @@ void actor_timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag)
         }
 }
 
-/* The wheel takes ACTOR_TIMER_MS_MAX at once; what is left over comes first, and is at least a tick. */
+/* The wheel takes at most ACTOR_TIMER_MS_MAX. The remainder, at least a tick, comes first. */
 static uint16_t laps_of(uint64_t *delay_ms)
 {
     uint64_t laps = *delay_ms ? (*delay_ms - 1) / ACTOR_TIMER_MS_MAX : 0;
@@ -211,7 +210,7 @@ static uint16_t laps_of(uint64_t *delay_ms)
     return laps < UINT16_MAX ? (uint16_t)laps : UINT16_MAX;
 }
 
-void actor_timer_set(struct actors *actors, uint32_t index, struct slot *slot,
+void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
                uint32_t tag, uint64_t delay_ms)
 {
     struct extra *extra = slot_extra(actors, slot);
@@ -219,7 +218,7 @@ void actor_timer_set(struct actors *actors, uint32_t index, struct slot *slot,
     struct entry *entry;
     uint32_t at = 0;
 
-    actor_timer_cancel(actors, slot, tag);
+    timer_cancel(actors, slot, tag);
     if (extra->timer_count < ACTOR_TIMERS_OF_ONE_MAX)
         at = entry_new(actors, delay_ms);
     if (at == 0) {
@@ -240,7 +239,7 @@ void actor_timer_set(struct actors *actors, uint32_t index, struct slot *slot,
     actors->counts.timers++;
 }
 
-/* Of the bug D4 only: the next incarnation gets them. */
+/* For the injected bug D4 only: the next incarnation gets them. */
 static void timers_inherit(struct actors *actors, struct slot *slot,
                            const struct extra *extra)
 {
@@ -253,7 +252,7 @@ static void timers_inherit(struct actors *actors, struct slot *slot,
     }
 }
 
-void actor_timers_drop(struct actors *actors, struct slot *slot)
+void timer_drop_all(struct actors *actors, struct slot *slot)
 {
     struct extra *extra = extra_of(actors, slot);
 
@@ -265,7 +264,7 @@ void actor_timers_drop(struct actors *actors, struct slot *slot)
         timer_free(actors, slot, extra->timers);
 }
 
-bool actor_timer_take(struct actors *actors, struct slot *slot,
+bool timer_take(struct actors *actors, struct slot *slot,
                 struct message *message)
 {
     uint32_t at = (uint32_t)message->at;
@@ -277,7 +276,7 @@ bool actor_timer_take(struct actors *actors, struct slot *slot,
     return true;
 }
 
-/* --- what the wheel fires --- */
+/* --- expired entries --- */
 
 void entry_fire(struct actors *actors, uint32_t at)
 {
@@ -290,7 +289,7 @@ void entry_fire(struct actors *actors, uint32_t at)
     case ENTRY_ASK:
         ask_ends(actors, at, SHERD_REASON_TIMEOUT);
         break;
-    case ENTRY_TIMER: /* its incarnation lives: it would have dropped it */
+    case ENTRY_TIMER: /* its incarnation lives: its end would have dropped the timer */
         check(slot);
         if (entry->laps) {
             entry->laps--;

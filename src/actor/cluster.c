@@ -1,7 +1,8 @@
-/* The cluster as a lane's actors see it: a view kept by changes, and the subscribers that are told of them (behaviour 7).
+/* Maintains a lane's view of the cluster, and sends its changes to subscribers (sherd/cluster.h).
  *
- * A SHERD_CLUSTER message's body is a row of records, one for each event, each followed by its texts: the role of a
- * ROLE_LEADER, the member's address (empty of DATA_CENTER_...), version, data center, roles, and an empty text. Bodies stay inside the process. */
+ * The body of a SHERD_CLUSTER message is a row of records, one for each event, each followed by its
+ * texts: the role of a ROLE_LEADER, the member's address (empty for DATA_CENTER_...), version, data
+ * center, roles, and an empty text. Bodies stay inside the process. */
 #include "actor/inside.h"
 
 #include <sherd/system.h>
@@ -29,13 +30,13 @@ static int order_of_member(const void *member, const void *node)
     return node_compare(&((const struct cluster_member *)member)->node, node);
 }
 
-/* Where the member stands, or would stand. */
+/* The member's index, or where to insert it. */
 static uint32_t place_of(const struct view *view, const struct node_id *node)
 {
     return sorted_vec_place(&view->members, order_of_member, node);
 }
 
-/* uid 0 is nobody. */
+/* UID 0 finds none. */
 static struct cluster_member *find_member(const struct view *view,
                                           const struct node_id *node)
 {
@@ -138,7 +139,8 @@ static bool is_of_center(enum sherd_cluster_event_kind kind)
            kind == SHERD_DATA_CENTER_REACHABLE;
 }
 
-/* member null: the event is of none. text: of a ROLE_LEADER the role, of DATA_CENTER_... its name, else empty. */
+/* Member null: the event has none. text: of a ROLE_LEADER the role, of DATA_CENTER_... its name,
+ * else empty. */
 static void put_record(struct buf *buf, enum sherd_cluster_event_kind kind,
                        const struct cluster_member *member, const char *text,
                        bool of_state)
@@ -243,7 +245,7 @@ static void send(struct actors *actors, uint32_t index, struct slot *slot,
     mailbox_put(actors, index, slot, message);
 }
 
-/* A mailbox without room: the state is sent when there is some. */
+/* When the mailbox has no room, the state follows later. */
 static bool is_missed(struct actors *actors, struct subscriber *subscriber,
                       const struct slot *slot)
 {
@@ -258,7 +260,7 @@ static bool is_missed(struct actors *actors, struct subscriber *subscriber,
     return subscriber->missed;
 }
 
-/* What a state is made of, event by event. */
+/* A state that is being sent, event by event. */
 struct telling {
     struct actors *actors;
     uint32_t index;
@@ -295,14 +297,14 @@ static void tell(struct telling *telling, enum sherd_cluster_event_kind kind,
     }
 }
 
-/* All of the state for one subscriber, in the order in which changes come. */
+/* Sends one subscriber the whole state, in the order of changes. */
 static void send_state(struct actors *actors, struct subscriber *subscriber,
                        struct slot *slot, bool as_events)
 {
     struct view *view = &actors->view;
     struct telling telling = {
         .actors = actors,
-        .index = actor_slot(subscriber->actor),
+        .index = actor_id_slot(subscriber->actor),
         .slot = slot,
         .subscriber = subscriber,
         .as_events = as_events,
@@ -339,7 +341,8 @@ static void send_state(struct actors *actors, struct subscriber *subscriber,
     subscriber->hears = !subscriber->missed; /* there was no room for all events */
 }
 
-/* Who has seen it is not told with each change, so a state is asked for; but as events, or when this node is out. */
+/* Changes do not say who has seen the state, so the lane asks for the state. Exceptions: a state as
+ * events, and a node that is out of the cluster. */
 static bool must_ask(const struct view *view,
                      const struct subscriber *subscriber)
 {
@@ -349,8 +352,8 @@ static bool must_ask(const struct view *view,
 static void ask_state(struct actors *actors)
 {
     if (!actors->view.wanted)
-        actor_news_put(actors, ACTORS_WANT_CLUSTER, TYPE_NONE, 0, 0,
-                       slice_of(NULL, 0));
+        slot_news_put(actors, ACTORS_WANT_CLUSTER, TYPE_NONE, 0, 0,
+                      slice_of(NULL, 0));
     actors->view.wanted = true;
 }
 
@@ -360,7 +363,7 @@ static void drop_subscriber(struct view *view, uint32_t index)
     vec_remove(&view->subscribers, index);
 }
 
-/* Tells every subscriber that wants it; those that have ended are dropped. */
+/* Sends an event to each subscriber that wants it; drops subscribers that have ended. */
 static void publish(struct actors *actors, enum sherd_cluster_event_kind kind,
                     const struct cluster_member *member, const char *role)
 {
@@ -379,13 +382,13 @@ static void publish(struct actors *actors, enum sherd_cluster_event_kind kind,
         else if ((subscriber->hears || subscriber->missed) &&
                  (subscriber->events & SHERD_EVENT(kind)) &&
                  !is_missed(actors, subscriber, slot))
-            send(actors, actor_slot(subscriber->actor), slot,
+            send(actors, actor_id_slot(subscriber->actor), slot,
                  SHERD_CLUSTER_CHANGE, &body);
     }
     buf_fini(&body);
 }
 
-/* The state of those who have asked for it. */
+/* Sends the state to those that wait for it. */
 static void tell_waiting(struct actors *actors)
 {
     struct view *view = &actors->view;
@@ -480,7 +483,7 @@ static void take_leader(struct actors *actors, struct node_id *leader,
     publish(actors, kind, find_member(&actors->view, node), role);
 }
 
-/* A role that nobody leads is forgotten: names of roles come and go with members. */
+/* Forgets a role without a leader: roles come and go with members. */
 static void take_role_leader(struct actors *actors, struct cluster_role *role,
                              const struct node_id *node)
 {
@@ -516,7 +519,7 @@ static void take_center(struct actors *actors, const char *name,
             NULL, name);
 }
 
-/* Behaviour 6.8: everybody is removed, as far as this node can say. */
+/* When this node has left, it reports every member as removed. */
 static void take_stopped(struct actors *actors)
 {
     static const struct node_id nobody = { .uid = 0 };
@@ -530,7 +533,7 @@ static void take_stopped(struct actors *actors)
         publish(actors, SHERD_MEMBER_REMOVED, &view->members.items[0], "");
         remove_member(view, &view->members.items[0]);
     }
-    while (view->centers.count) { /* nobody of it is left */
+    while (view->centers.count) { /* no member is left in the data center */
         char *name = view->centers.items[0];
 
         vec_remove(&view->centers, 0);
@@ -542,7 +545,7 @@ static void take_stopped(struct actors *actors)
         take_role_leader(actors, &view->roles.items[0], &nobody);
 }
 
-/* What the lane was told of members may be a little older: who is not named has not seen it. */
+/* The lane may know an older membership; a member without an entry has not seen the newest. */
 static void take_seen(struct view *view, const struct cluster_change *change)
 {
     struct cluster_seen entry;
@@ -570,7 +573,7 @@ void actors_cluster(struct actors *actors, const struct cluster_change *change)
     struct view *view = &actors->view;
 
     if (view->stopped && change->kind != CLUSTER_IN_STEP)
-        return; /* nothing comes behind the end */
+        return; /* CLUSTER_STOPPED is the last change */
     switch (change->kind) {
     case CLUSTER_MEMBER:
         take_member(actors, change);
@@ -637,7 +640,7 @@ bool actors_cluster_unheard(const struct actors *actors)
     return false;
 }
 
-/* --- the face --- */
+/* --- public calls --- */
 
 static struct subscriber *find_subscriber(struct view *view, uint64_t actor)
 {
@@ -647,7 +650,7 @@ static struct subscriber *find_subscriber(struct view *view, uint64_t actor)
     return NULL;
 }
 
-/* At the limit those that have ended make room. */
+/* At the limit, subscribers that have ended make room. */
 static struct subscriber *add_subscriber(struct actors *actors, uint64_t actor)
 {
     struct view *view = &actors->view;

@@ -1,4 +1,5 @@
-/* Distributed data (sherd/ddata.h), a lane's part: calls that leave as effects, answers, and who hears of which key. */
+/* Handles a lane's part of distributed data (sherd/ddata.h): calls as effects, answers, and
+ * subscribers of keys. */
 #include "actor/inside.h"
 
 #include <sherd/ddata.h>
@@ -16,20 +17,20 @@ bool actors_call(struct sherd_ctx *ctx, uint32_t verb, uint32_t tag,
     message->sender = ctx->self;
     message->msg = verb;
     message->ask = tag;
-    actor_emit(ctx->actors, message);
+    effects_emit(ctx->actors, message);
     return true;
 }
 
-/* An answer goes into a mailbox that is full, too: there are no more of them than calls. */
+/* Answers ignore the mailbox limit: their number is limited by the calls. */
 static void put(struct actors *actors, uint64_t actor, struct slot *slot,
                 uint32_t what, uint32_t tag, struct slice body)
 {
-    struct message *message = actor_notice(actors, body);
+    struct message *message = memory_notice(actors, body);
 
     message->kind = MESSAGE_DATA;
     message->msg = what;
     message->ask = tag;
-    mailbox_put(actors, actor_slot(actor), slot, message);
+    mailbox_put(actors, actor_id_slot(actor), slot, message);
 }
 
 void actors_data(struct actors *actors, uint64_t actor, uint32_t what,
@@ -51,7 +52,7 @@ void actors_call_refused(struct sherd_ctx *ctx, uint32_t what, uint32_t tag,
 
 /* ---- subscribers ---- */
 
-/* A star at the end means all keys that begin so, to the replicator; it is kept for that. */
+/* The replicator reserves a final star: it means all keys that begin so. */
 static bool is_key(const char *key)
 {
     size_t size = key ? strlen(key) : 0;
@@ -78,7 +79,7 @@ static bool is_followed(const struct actors *actors, const char *key)
     return false;
 }
 
-/* The last one of a key: nobody here wants to hear of it any more. */
+/* Removes a subscriber; reports a key without subscribers. */
 static void drop(struct actors *actors, uint32_t index)
 {
     char *key = actors->followers.items[index].key;
@@ -86,8 +87,8 @@ static void drop(struct actors *actors, uint32_t index)
     actors->followers_missed -= actors->followers.items[index].missed;
     vec_remove(&actors->followers, index);
     if (!is_followed(actors, key))
-        actor_news_put(actors, ACTORS_UNFOLLOW_KEY, TYPE_NONE, 0, 0,
-                       slice_text(key));
+        slot_news_put(actors, ACTORS_UNFOLLOW_KEY, TYPE_NONE, 0, 0,
+                      slice_text(key));
     mem_free(key);
 }
 
@@ -148,9 +149,9 @@ void followers_retry(struct actors *actors)
         } else if (follower->missed && !slot_is_full(actors, slot)) {
             follower->missed = false;
             actors->followers_missed--;
-            actor_news_put(actors, ACTORS_FOLLOW_KEY, false,
-                           (int32_t)follower->tag, follower->actor,
-                           slice_text(follower->key));
+            slot_news_put(actors, ACTORS_FOLLOW_KEY, false,
+                          (int32_t)follower->tag, follower->actor,
+                          slice_text(follower->key));
         }
     }
 }
@@ -166,7 +167,7 @@ SHERD_API int sherd_data_subscribe(struct sherd_ctx *ctx, const char *key,
     if (!is_key(key))
         return SHERD_EINVAL;
     follower = find(actors, actor, key);
-    /* At the limit those that have ended make room. */
+    /* At the limit, subscribers that have ended make room. */
     for (uint32_t i = 0; !follower &&
                          actors->followers.count >= DATA_FOLLOWERS_MAX &&
                          i < actors->followers.count;
@@ -177,7 +178,7 @@ SHERD_API int sherd_data_subscribe(struct sherd_ctx *ctx, const char *key,
         actors->counts.subscribers_refused++;
         return SHERD_EFULL;
     }
-    is_first = !is_followed(actors, key); /* not before: the last one may have been dropped */
+    is_first = !is_followed(actors, key); /* the loop may have dropped the last one */
     if (!follower) {
         struct follower added = { .actor = actor, .key = mem_text(key) };
 
@@ -185,8 +186,8 @@ SHERD_API int sherd_data_subscribe(struct sherd_ctx *ctx, const char *key,
         follower = &actors->followers.items[actors->followers.count - 1];
     }
     follower->tag = tag;
-    actor_news_put(actors, ACTORS_FOLLOW_KEY, is_first, (int32_t)tag, actor,
-                   slice_text(key));
+    slot_news_put(actors, ACTORS_FOLLOW_KEY, is_first, (int32_t)tag, actor,
+                  slice_text(key));
     return 0;
 }
 

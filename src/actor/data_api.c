@@ -56,6 +56,6 @@ SHERD_API void sherd_data_keys(struct sherd_ctx *ctx, uint32_t from,
     struct buf bytes = { 0 };
 
     buf_put_u32(&bytes, from);
-    check(actors_call(ctx, DATA_KEYS, tag, buf_slice(&bytes))); /* a few bytes */
+    check(actors_call(ctx, DATA_KEYS, tag, buf_slice(&bytes))); /* fits */
     buf_fini(&bytes);
 }

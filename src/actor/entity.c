@@ -1,15 +1,15 @@
-/* The life of an incarnation: start, end, restart, idleness; and how messages find their entity, many at a time.
+/* Starts, restarts, ends and passivates incarnations, and finds entities for messages, in batches.
  *
- * A slot of an entity stands in the table and in its shard's row for as long as it has an incarnation or waiting messages.
- * Behaviour 17.3, 17.5: what arrives while an incarnation ends waits and starts the next one. */
+ * An entity's slot stays in the table and in its shard's row while it has an incarnation or waiting
+ * messages. Messages that arrive while an incarnation ends wait and start the next one. */
 #include "actor/inside.h"
 
 #include "base/mark.h"
 #include "base/zoo.h"
 
-#define SCAN_SLOTS 4096u /* slots looked at in one step: 256 KiB */
+#define SCAN_SLOTS 4096u /* slots scanned in one step: 256 KiB */
 
-/* Around all callbacks of an incarnation. */
+/* Reports an incarnation before its first callback and after its last. */
 static void probe_entity(struct actors *actors, enum probe_kind kind,
                          uint32_t index, const struct slot *slot)
 {
@@ -88,11 +88,11 @@ static uint32_t entity_new(struct actors *actors, const struct message *message,
     return index;
 }
 
-struct sherd_ref actor_spawn(struct actors *actors,
-                             const struct sherd_behavior *face,
-                             struct slice init)
+struct sherd_ref slot_spawn(struct actors *actors,
+                            const struct sherd_behavior *face,
+                            struct slice init)
 {
-    uint16_t behavior = actor_behavior(actors, face, TYPE_NONE);
+    uint16_t behavior = behavior_intern(actors, face, TYPE_NONE);
     uint32_t index = behavior == TYPE_NONE || actors->closed ? 0 : slot_new(actors);
     struct slot *slot;
 
@@ -117,41 +117,41 @@ struct sherd_ref actor_spawn(struct actors *actors,
     return slot_ref(actors, slot, index);
 }
 
-/* It must not run, nor tell anybody anything, before the cause of its life is durable. */
-void actor_start_later(struct actors *actors, struct sherd_ref spawned)
+/* A spawned actor must not run, nor send anything, before the event that caused it is durable. */
+void slot_start_later(struct actors *actors, struct sherd_ref spawned)
 {
     struct message *started = actors_message(actors, slice_of(NULL, 0));
 
     slot_of(actors, spawned.actor)->status = SLOT_RECOVERING;
     started->kind = MESSAGE_STARTED;
     started->to = spawned;
-    actor_emit(actors, started);
+    effects_emit(actors, started);
 }
 
-/* Is it one that waits for that? */
+/* Whether it waits for that. */
 static bool is_spawned_later(const struct slot *slot)
 {
     return slot && !(slot->flags & FLAG_ENTITY) &&
            slot->status == SLOT_RECOVERING;
 }
 
-void actor_start_now(struct actors *actors, struct message *started)
+void slot_start_now(struct actors *actors, struct message *started)
 {
     struct slot *slot = slot_of(actors, started->to.actor);
 
     if (is_spawned_later(slot)) {
         slot->status = SLOT_ALIVE;
-        slot_queue(actors, actor_slot(started->to.actor), slot);
+        slot_queue(actors, actor_id_slot(started->to.actor), slot);
     }
     message_free(actors, started);
 }
 
-void actor_start_never(struct actors *actors, struct message *started)
+void slot_start_never(struct actors *actors, struct message *started)
 {
     struct slot *slot = slot_of(actors, started->to.actor);
 
     if (is_spawned_later(slot))
-        incarnation_end(actors, actor_slot(started->to.actor), slot);
+        incarnation_end(actors, actor_id_slot(started->to.actor), slot);
     message_free(actors, started);
 }
 
@@ -159,7 +159,7 @@ struct sherd_ref actors_spawn(struct actors *actors,
                               const struct sherd_behavior *behavior,
                               struct slice init)
 {
-    return actor_spawn(actors, behavior, init);
+    return slot_spawn(actors, behavior, init);
 }
 
 /* --- end --- */
@@ -170,14 +170,15 @@ void incarnation_want_end(struct actors *actors, uint32_t index, struct slot *sl
         incarnation_end(actors, index, slot);
         return;
     }
-    /* It ends when its events are durable. What it has not read is the next incarnation's, before what comes now. */
+    /* It ends when its events are durable. Unread messages go to the next incarnation, before later
+     * ones. */
     REACHED("an entity ends while its events are on their way");
     if (slot->status != SLOT_ENDING)
         mailbox_split(actors, slot);
     slot->status = SLOT_ENDING;
 }
 
-/* Keeps what the next incarnation shall read, ends the rest. */
+/* Keeps what the next incarnation reads, ends the rest. */
 static void mailbox_sift(struct actors *actors, struct slot *slot)
 {
     struct extra *extra = extra_of(actors, slot);
@@ -212,9 +213,9 @@ static void mailbox_sift(struct actors *actors, struct slot *slot)
         }
         mailbox_uncount(actors, slot, message);
         if (message->kind == MESSAGE_TELL || message_is_job(message))
-            actor_undelivered(actors, message, SHERD_REASON_STOPPED);
+            mailbox_undelivered(actors, message, SHERD_REASON_STOPPED);
         else
-            actor_undelivered(actors, message, SHERD_REASON_ASKER_GONE);
+            mailbox_undelivered(actors, message, SHERD_REASON_ASKER_GONE);
     }
     slot->last = kept;
 }
@@ -241,13 +242,13 @@ void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot)
     if (slot->flags & FLAG_ENTITY)
         actors->types[behavior->type].running--;
     if (slot->flags & FLAG_PERSISTENT)
-        actor_news_put(actors, ACTORS_FORGET, behavior->type, 0, actor,
+        slot_news_put(actors, ACTORS_FORGET, behavior->type, 0, actor,
                  slice_of(NULL, 0));
-    actor_timers_drop(actors, slot);
+    timer_drop_all(actors, slot);
     slot->flags &=
         (uint8_t) ~(FLAG_STARTED_DUE | FLAG_UNDURABLE | FLAG_FAILED);
     slot->asks = 0;
-    /* From here on a message to the old ref finds nobody. */
+    /* From here on the old ref is invalid. */
     slot->status = SLOT_BACKOFF;
     watches_end(actors, index, slot);
     slot->generation++;
@@ -312,8 +313,9 @@ void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
         return;
     }
     if (actors->rows.items[slot->row].state == ROW_STOPPING) {
-        /* What stands before the mark is still handled here, unless the deadline is over or it fails: the shard's others do
-         * not wait for what may never start. */
+        /* Messages before the mark are still handled here, unless the deadline is over or the
+         * entity fails: the other entities of the shard must not wait for a start that may never
+         * succeed. */
         if (actors->rows.items[slot->row].over || waits || !slot->last ||
             slot->last->next->kind == MESSAGE_STOPPING) {
             shard_hand_back(actors, slot);
@@ -341,7 +343,7 @@ void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
         incarnation_start(actors, index, slot);
 }
 
-/* Doubles with each attempt, with a quarter of jitter. */
+/* Doubles with each attempt, with a jitter of a quarter. */
 void incarnation_back_off(struct actors *actors, uint32_t index,
                           struct slot *slot)
 {
@@ -359,7 +361,7 @@ void incarnation_back_off(struct actors *actors, uint32_t index,
     if (ZOO(D6))
         return;
     entry = entry_new(actors, delay);
-    if (entry == 0) { /* too many timers: at once is better than never */
+    if (entry == 0) { /* too many timers: it starts at once */
         incarnation_start(actors, index, slot);
         return;
     }
@@ -379,7 +381,7 @@ void incarnation_back_off_end(struct actors *actors, uint32_t index, struct slot
 
 /* --- messages to entities --- */
 
-/* What comes now is for the next incarnation, if there is to be one. */
+/* Whether new messages are for the next incarnation. */
 static inline bool is_leaving(const struct slot *slot)
 {
     return slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING ||
@@ -409,14 +411,14 @@ static inline void deliver_entity(struct actors *actors,
     }
     state = actors->rows.items[row].state;
     if (state != ROW_OPEN && !(from_node && state == ROW_CLOSED)) {
-        actor_out_put(actors, message);
+        mailbox_out_put(actors, message);
         return;
     }
     message->returned = 0;
     if (!index) {
         index = entity_new(actors, message, key, row);
         if (!index) {
-            actor_undelivered(actors, message, SHERD_REASON_BUFFER_FULL);
+            mailbox_undelivered(actors, message, SHERD_REASON_BUFFER_FULL);
             return;
         }
     }
@@ -430,7 +432,7 @@ static inline void deliver_entity(struct actors *actors,
     }
     if (slot_is_full(actors, slot)) {
         REACHED("a mailbox is full");
-        actor_undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
+        mailbox_undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
         return;
     }
     if (message->ask && is_here(actors, message->sender))
@@ -448,7 +450,7 @@ static inline void deliver_entity(struct actors *actors,
     slot_is_bounded(actors, slot);
 }
 
-/* The first cell with this hash; 0 = none. Not compared with the id yet. */
+/* Returns the slot in the first cell with this hash, its id not compared; 0 = none. */
 static inline uint32_t candidate(const struct table *table, uint32_t key)
 {
     if (!table->cells)
@@ -474,7 +476,7 @@ static inline bool is_entity(const struct actors *actors, uint32_t index,
                       message->id_size);
 }
 
-/* Of the bug A18 only: an entity of the shard that the message is for. */
+/* For the injected bug A18 only: whether it is an entity of the message's shard. */
 static bool is_beside(const struct actors *actors, uint32_t index,
                       const struct message *message)
 {
@@ -487,7 +489,8 @@ static bool is_beside(const struct actors *actors, uint32_t index,
                hash_shard(message_id(message), type->shards);
 }
 
-/* Look all up, fetch all slots, then deliver: at a million entities this is four times as fast as one by one. */
+/* Finds all entities, prefetches all slots, then delivers: with a million entities four times as
+ * fast as one by one. */
 static inline void deliver_batch(struct actors *actors,
                                  struct message **messages, uint32_t count,
                                  bool from_node)
@@ -506,7 +509,7 @@ static inline void deliver_batch(struct actors *actors,
         struct message *message = messages[i];
         uint32_t index = found[i];
 
-        /* Not found is found out again only when this batch has made entities. */
+        /* An absent entity needs a second look only if this batch has made entities. */
         if (index ? !is_entity(actors, index, message)
                   : actors->table.puts != puts)
             index = entity_table_find(actors, message->type, keys[i],
@@ -570,7 +573,7 @@ void entity_ticks(struct actors *actors)
     }
 }
 
-/* Idle for at least 8 ticks, with nothing to read, no open ask or job, nothing held. */
+/* Whether it was idle for 8 ticks and has nothing to read, no open ask or job, and nothing held. */
 static bool is_idle(const struct actors *actors, const struct slot *slot)
 {
     const struct behavior *behavior = behavior_of(actors, slot);

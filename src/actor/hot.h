@@ -1,5 +1,5 @@
-/* The few functions on the way of every message, inline: memory, mailbox, run queue, delivery of a tell to an actor of this
- * lane. Included by inside.h only. */
+/* Passes every message on its usual way, inline: memory, mailbox, run queue, a tell to an actor of
+ * this lane. Included by inside.h only. */
 #ifndef SHERD_ACTOR_HOT_H
 #define SHERD_ACTOR_HOT_H
 
@@ -9,18 +9,18 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* The line becomes this processor's own: it is written to without asking another one for it. Compilers use that instruction only
- * when told that every processor has it; those that have not do nothing. */
+/* Fetches the line for writing, without asking another processor later. Compilers use this
+ * instruction only when told that every processor has it; older processors ignore it. */
 static inline void prefetch_to_write(uintptr_t address)
 {
 #if defined(__x86_64__)
-    __asm__ volatile("prefetchw (%0)" : : "r"(address)); /* 0 is fine */
+    __asm__ volatile("prefetchw (%0)" : : "r"(address));
 #else
     __builtin_prefetch((const void *)address, 1);
 #endif
 }
 
-/* Room for size bytes of data; all fields but memory's are the caller's to set. */
+/* Room for size bytes of data; the caller sets all fields but memory's. */
 static inline struct message *message_new(struct actors *actors, size_t size)
 {
     size_t units = (sizeof(struct message) + size + 63) / 64;
@@ -33,7 +33,7 @@ static inline struct message *message_new(struct actors *actors, size_t size)
             struct message *next = message->next;
 
             actors->free_messages[size_class] = next;
-            prefetch_to_write((uintptr_t)next); /* the one after this */
+            prefetch_to_write((uintptr_t)next);
             prefetch_to_write((uintptr_t)next + 64);
             prefetch_to_write((uintptr_t)next + 128);
             return message;
@@ -78,7 +78,7 @@ static inline struct message *message_ring_take(struct message **last)
     return first;
 }
 
-/* Makes it runnable; twice is fine. */
+/* Makes it runnable; repeating is harmless. */
 static inline void slot_queue(struct actors *actors, uint32_t index,
                               struct slot *slot)
 {
@@ -98,7 +98,7 @@ static inline bool slot_is_full(const struct actors *actors,
            actors->full;
 }
 
-/* Behind each put that asks whether there is room. */
+/* For the line after each put that asks whether there is room. */
 static inline void slot_is_bounded(const struct actors *actors,
                                    const struct slot *slot)
 {
@@ -108,7 +108,7 @@ static inline void slot_is_bounded(const struct actors *actors,
     (void)slot;
 }
 
-/* A message that is not large into the mailbox of an actor that is ALIVE; see mailbox_put. */
+/* Puts a message that is not large into the mailbox of an actor that is ALIVE; see mailbox_put. */
 static inline void mailbox_put_usual(struct actors *actors, uint32_t index,
                                      struct slot *slot,
                                      struct message *message)
@@ -118,16 +118,17 @@ static inline void mailbox_put_usual(struct actors *actors, uint32_t index,
     slot_queue(actors, index, slot);
 }
 
-/* A tell without an ask to an actor of this lane that runs: the usual case. False: nothing was done. */
+/* Delivers a tell without an ask to a running actor of this lane: the usual case. False: nothing
+ * was done. */
 static inline bool deliver_fast(struct actors *actors, struct message *message)
 {
-    uint32_t index = actor_slot(message->to.actor);
+    uint32_t index = actor_id_slot(message->to.actor);
     struct slot *slot;
 
     if (index >= actors->slot_used)
         return false;
     slot = slot_at(actors, index);
-    if (slot->generation != actor_generation(message->to.actor) ||
+    if (slot->generation != actor_id_generation(message->to.actor) ||
         slot->status != SLOT_ALIVE || message->ask != 0 ||
         message->size_class == MESSAGE_CLASS_LARGE ||
         slot_is_full(actors, slot))
@@ -137,17 +138,17 @@ static inline bool deliver_fast(struct actors *actors, struct message *message)
     return true;
 }
 
-/* An effect of the actor that is running; given; held if it must be. */
-static inline void actor_emit(struct actors *actors, struct message *message)
+/* Emits an effect, given, of the running actor; holds it while an event is not durable. */
+static inline void effects_emit(struct actors *actors, struct message *message)
 {
     struct slot *slot = actors->ctx.slot;
 
     if (message_counts(message))
         actors->counts.sent++;
     if (slot && (slot->flags & FLAG_UNDURABLE) && !ZOO(G1))
-        actor_hold(actors, slot, message);
+        effects_hold(actors, slot, message);
     else
-        actor_route(actors, message);
+        effects_route(actors, message);
 }
 
 #endif

@@ -1,7 +1,9 @@
-/* The inside of a lane's actors: slots, their extras, tables, and what the files of this folder call each other for.
+/* Declares the inside of a lane's actors: slots, extras, tables, and what the files of this folder
+ * call in each other.
  *
- * One slot is one cache line. What few actors need (timers, watches, persistence, messages behind a stop) is in an extra,
- * made on demand. Slots and extras never move: a pointer to one is good until it is freed. */
+ * One slot is one cache line. The rare parts (timers, watches, persistence, messages after a stop)
+ * are in an extra, made on demand. Slots and extras never move: a pointer is valid until the object
+ * is freed. */
 #ifndef SHERD_ACTOR_INSIDE_H
 #define SHERD_ACTOR_INSIDE_H
 
@@ -13,42 +15,44 @@
 #include "base/rng.h"
 #include "base/vec.h"
 
-#define PENDING_MAX 128 /* entity messages looked up together */
+#define PENDING_MAX 128
 #define ID_INLINE 16
 #define MESSAGE_CLASSES 9
 #define MESSAGE_CLASS_LARGE 8 /* malloc'ed for one message, freed anywhere */
-#define STATE_CLASSES 32      /* of 16 bytes each; larger states are malloc'ed */
-/* Few on a lane that hosts little: a simulated cluster has thousands of lanes. */
+#define STATE_CLASSES 32      /* larger states are malloc'ed */
+/* Small, because a simulated cluster has thousands of lanes that host little. */
 #define SLOT_CHUNK 64u
 #define EXTRA_CHUNK 16u
 #define ENTRY_CHUNK 64u
 
 enum slot_status {
+    /* ACTORS_WANT_REPLAY is out; a plain actor: its spawner has events that are not durable */
     SLOT_FREE,
-    SLOT_RECOVERING, /* ACTORS_WANT_REPLAY is out; a plain actor: who spawned it has events that are not durable yet */
+    SLOT_RECOVERING,
     SLOT_ALIVE,
-    SLOT_STOPPING, /* has its stop message and has not returned SHERD_STOP yet */
+    SLOT_STOPPING, /* has its stop message, but has not returned SHERD_STOP */
     SLOT_ENDING,   /* wants to end; its last events are not durable yet */
-    SLOT_BACKOFF,  /* no incarnation: it could not start, and will be tried again */
-    SLOT_REMEMBERING, /* none yet: its start is being stored */
-    SLOT_FORGETTING,  /* none any more: its stop is being stored */
-    SLOT_RESTARTING   /* none: it ended by itself, is remembered, and starts again after a while, or with the next message */
+    SLOT_BACKOFF,  /* no incarnation: its start failed and will be repeated */
+    SLOT_REMEMBERING, /* its start is being stored */
+    SLOT_FORGETTING,  /* its stop is being stored */
+    /* ended by itself, is remembered, and starts again later or with the next message */
+    SLOT_RESTARTING
 };
 
-/* Why a remembered entity ends. */
+/* How a remembered entity ends. */
 enum slot_leaving {
-    LEAVES_BY_ITSELF, /* it starts again */
-    LEAVES_IDLE,      /* it stays remembered */
-    LEAVES_FOR_GOOD   /* it asked to be passivated: it is forgotten */
+    LEAVES_BY_ITSELF, /* restarts */
+    LEAVES_IDLE,      /* stays remembered */
+    LEAVES_FOR_GOOD   /* by sherd_passivate: it is forgotten */
 };
 
 enum slot_flag {
-    FLAG_QUEUED = 1,      /* in the run queue */
-    FLAG_STARTED_DUE = 2, /* SHERD_STARTED has not been handled yet */
+    FLAG_QUEUED = 1,
+    FLAG_STARTED_DUE = 2, /* SHERD_STARTED is not handled yet */
     FLAG_MARKED = 4,      /* a MESSAGE_STOPPING is in the mailbox */
     FLAG_PARKED = 8,      /* waits for room in the journal */
     FLAG_UNDURABLE = 16,  /* has events that are not durable: its effects are held */
-    FLAG_FAILED = 32,     /* ending by SHERD_FAIL */
+    FLAG_FAILED = 32,
     FLAG_PERSISTENT = 64,
     FLAG_ENTITY = 128
 };
@@ -57,40 +61,41 @@ struct slot {
     struct message *last; /* mailbox, a ring: last->next is the first; null = empty */
     void *state;
     uint32_t generation; /* of this incarnation, 24 bits, never 0 */
-    uint32_t waiting;    /* messages in the mailbox and behind */
+    uint32_t waiting;    /* messages in the mailbox and in extra.behind */
     uint32_t row;        /* of an entity: its shard's */
     uint32_t row_index;  /* place in row->slots; of a free slot: the next free one */
-    uint32_t extra;      /* 0 = none */
+    uint32_t extra;
     uint16_t behavior;
-    uint16_t touched; /* tick of its type when it last had a message through sharding */
-    uint16_t asks;    /* open, and open jobs */
+    uint16_t touched; /* tick of its type at its last message through sharding */
+    uint16_t asks;    /* with open jobs */
     uint8_t id_size;
     uint8_t status;
     uint8_t flags;
     uint8_t leaving; /* enum slot_leaving */
     union {
         char id[ID_INLINE];
-        char *far_id; /* id_size > ID_INLINE; with a zero byte */
+        char *far_id; /* if id_size > ID_INLINE; with a zero byte */
     };
 };
 
 struct extra {
-    uint64_t seq;      /* events so far */
+    uint64_t seq;
     uint64_t position; /* of the last event */
-    struct message *held_first; /* effects in order of emission, positions in `at` not decreasing */
+    /* effects in order of emission; their positions (`at`) never decrease */
+    struct message *held_first;
     struct message *held_last;
     struct message *behind; /* STOPPING: messages for the next incarnation, a ring as slot.last */
     uint32_t held_count, held_bytes;
     uint32_t event_count, event_bytes; /* not durable */
-    uint32_t timers;                   /* first entry, 0 = none */
+    uint32_t timers;
     uint32_t timer_count;
     uint32_t watching; /* first watch by this actor, 0 = none */
     uint32_t watchers; /* first watch of this actor */
-    uint32_t attempts; /* starts that failed in a row */
-    uint32_t next;     /* free list */
+    uint32_t attempts; /* failed starts in a row */
+    uint32_t next;
 };
 
-/* A behavior, interned; each entity type has one of its own. */
+/* An interned behavior; each entity type has its own. */
 struct behavior {
     struct sherd_behavior face;
     uint32_t mailbox_max;
@@ -112,19 +117,18 @@ struct type {
 
 enum row_state { ROW_FREE, ROW_CLOSED, ROW_OPEN, ROW_STOPPING };
 
-/* A shard that is here. */
 struct row {
     uint8_t state;
     uint16_t type;
-    bool over; /* STOPPING: the deadline is over, nothing is read any more */
+    bool over; /* the deadline has passed, nothing is read any more */
     int32_t shard;
-    uint64_t deadline; /* STOPPING; 0: its entities are being gone through */
+    uint64_t deadline; /* 0: its entities are being visited */
     VEC(uint32_t) slots;
 };
 
 enum entry_kind { ENTRY_FREE, ENTRY_ASK, ENTRY_TIMER, ENTRY_FIRED, ENTRY_BACKOFF };
 
-/* Entries and heads by number: the first WHEEL_BUCKETS are the heads of the wheel's lists. */
+/* Links by number; numbers below WHEEL_BUCKETS are the heads of the wheel's lists. */
 struct neighbours {
     uint32_t next, prev;
 };
@@ -136,16 +140,16 @@ struct entry {
         struct message *message; /* FIRED: the timer's message in the mailbox */
     };
     uint32_t slot;
-    uint32_t generation; /* of the slot */
+    uint32_t generation;
     uint32_t tag;
     uint32_t due; /* low 32 bits of the tick, ms */
     union {
-        uint32_t number;    /* ASK: changes with each use, upper half of the ask's number */
+        uint32_t number;    /* ASK: upper half of the ask's number, changes with each use */
         uint32_t next_of_actor; /* TIMER, FIRED */
     };
     union {
         uint16_t peer; /* ASK */
-        uint16_t laps; /* TIMER: so many times ACTOR_TIMER_MS_MAX more before it runs out */
+        uint16_t laps; /* TIMER: ACTOR_TIMER_MS_MAX passes this often before it expires */
     };
     uint8_t stage;
     uint8_t kind;
@@ -156,49 +160,49 @@ struct entry {
 
 struct wheel {
     struct neighbours *heads;
-    struct entry **chunks; /* of the entries behind the heads */
+    struct entry **chunks; /* entries, numbered after the heads */
     uint32_t chunk_count;
-    uint32_t used;  /* entries ever used, with the heads */
-    uint32_t free;  /* first free entry, 0 = none */
-    uint32_t count; /* entries in buckets */
-    uint64_t tick;  /* the last one that was fired */
-    uint64_t next;  /* the next one at which a bucket is to be looked at; UINT64_MAX if all are empty */
+    uint32_t used;  /* ever used, plus the heads */
+    uint32_t free;
+    uint32_t count; /* in buckets */
+    uint64_t tick;  /* last one fired */
+    uint64_t next;  /* next one at which a bucket needs a look; UINT64_MAX if all are empty */
     uint64_t bits[WHEEL_LEVELS][4]; /* buckets that may have entries */
 };
 
-/* One watch: watcher and watched are actors of this lane, or one of them is elsewhere. */
+/* One watch. At least one of watcher and watched is an actor of this lane. */
 struct watch {
     struct sherd_ref watcher;
     struct sherd_ref watched;
     uint32_t by_next, by_prev; /* list of the local watcher */
     uint32_t of_next, of_prev; /* list of the local watched actor */
-    uint32_t chain;            /* hash chain, or free list */
+    uint32_t chain;            /* or free list */
     uint8_t by_linked, of_linked;
 };
 
 struct watches {
-    VEC(struct watch) items; /* 0 is not used */
+    VEC(struct watch) items;
     uint32_t free;
     uint32_t count;
     uint32_t *buckets;
     uint32_t bucket_count;
 };
 
-/* A member as the lane was told. */
+/* A member as last reported to the lane. */
 struct cluster_member {
     struct node_id node;
     enum sherd_member_status status;
     uint32_t up_number;
     bool is_self;
     bool is_unreachable;
-    bool seen; /* as told last; changes do not tell it */
+    bool seen; /* of the last CLUSTER_SEEN; changes do not carry it */
     uint32_t texts_size;
     char *texts; /* version, data center, roles, an empty one */
 };
 
 struct cluster_role {
     char *role;
-    struct node_id leader; /* uid 0 = none */
+    struct node_id leader;
 };
 
 struct subscriber {
@@ -206,44 +210,44 @@ struct subscriber {
     uint32_t events;
     bool waits;  /* for a state: as events if wants_events */
     bool wants_events;
-    bool hears;  /* it has the state, and hears of changes */
-    bool missed; /* a change found no room: it gets the state anew */
+    bool hears;  /* it has the state and receives changes */
+    bool missed; /* a change found no room: it receives the state anew */
 };
 
-/* cluster.c. What the lane knows of the cluster, and who of its actors wants to. */
+/* cluster.c. The lane's knowledge of the cluster, and its subscribers. */
 struct view {
-    VEC(struct cluster_member) members; /* by node */
-    VEC(struct cluster_role) roles;     /* by name */
-    VEC(char *) centers; /* data centers that are unreachable */
+    VEC(struct cluster_member) members; /* sorted by node */
+    VEC(struct cluster_role) roles;     /* sorted by name */
+    VEC(char *) centers; /* unreachable data centers */
     VEC(struct subscriber) subscribers;
-    struct node_id leader; /* uid 0 = none */
+    struct node_id leader;
     bool wanted;     /* ACTORS_WANT_CLUSTER is out, and CLUSTER_IN_STEP is awaited */
     bool in_step;
     bool stopped;
-    uint32_t missed; /* subscribers that did */
+    uint32_t missed;
 };
 
-/* data.c. Who hears of a key of distributed data. */
+/* data.c. A subscriber of a key of distributed data. */
 struct follower {
     uint64_t actor;
     uint32_t tag;
-    bool missed; /* a change found no room: it is told how the key is when there is some */
+    bool missed; /* a change found no room */
     char *key; /* owned */
 };
 
-/* Entity table: open addressing, hash of type and id in the upper half, slot in the lower; 0 = free. */
+/* Entity table: open addressing; upper half: hash of type and id, lower half: slot; 0 = free. */
 struct table {
     uint64_t *cells;
     uint32_t mask;
     uint32_t count;
-    uint64_t puts; /* so far */
+    uint64_t puts;
 };
 
 struct chain {
     struct message *first, *last;
 };
 
-/* An event on its way to the store: index in the queue + base = position. */
+/* An event on its way to the store; index in the queue + base = position. */
 struct stored {
     uint32_t slot;
     uint32_t generation;
@@ -276,15 +280,15 @@ struct peer {
     char *text;
 };
 
-/* What receive is given. */
+/* The context that receive is given. */
 struct sherd_ctx {
     struct actors *actors;
     struct slot *slot; /* null outside receive */
-    struct message *message; /* the one that is handled; null for those without memory */
+    struct message *message; /* the one being handled; null for those without memory */
     struct sherd_ref self;
     uint32_t index;
     uint8_t wants_undelivered;
-    bool answered; /* the message has its answer, or was forwarded */
+    bool answered; /* or forwarded */
     bool store_failed;
     char id[SHERD_ID_MAX + 1];
 };
@@ -301,10 +305,10 @@ struct actors {
     struct message *free_messages[MESSAGE_CLASSES];
     uint8_t *bump;
     uint8_t *bump_end;
-    VEC(void *) chunks; /* of messages, states, slots and the wheel's entries */
-    size_t chunk_size;  /* of the next one of messages and states */
+    VEC(void *) chunks;
+    size_t chunk_size;  /* for messages and states */
     uint64_t message_bytes; /* made for messages so far: in use and free */
-    uint64_t large_bytes; /* of large messages in mailboxes */
+    uint64_t large_bytes; /* in mailboxes */
     bool full; /* no room for more messages: tells are refused */
     bool closed;
     uint64_t memory;   /* malloc'ed for slots, slabs, tables */
@@ -312,14 +316,14 @@ struct actors {
     void *free_states[STATE_CLASSES + 1];
     struct slot **slot_chunks;
     uint32_t slot_chunk_count;
-    uint32_t slot_used; /* slots ever used, with 0 */
-    uint32_t slot_free; /* first free, 0 = none */
+    uint32_t slot_used; /* ever used, with 0 */
+    uint32_t slot_free;
     struct extra **extra_chunks;
     uint32_t extra_chunk_count;
     uint32_t extra_used;
     uint32_t extra_free;
 
-    /* run queue: a ring of slot numbers; a slot is in it at most once */
+    /* run queue: a ring of slot numbers, each at most once */
     uint32_t *queue;
     uint32_t queue_mask;
     uint32_t queue_head;
@@ -334,29 +338,29 @@ struct actors {
     uint16_t type_count;
     uint16_t type_last;
     struct table table;
-    VEC(struct row) rows; /* 0 is not used */
+    VEC(struct row) rows;
     uint32_t rows_stopping;
     uint32_t rows_free;
     bool stopping; /* actors_stop_all */
     uint64_t stop_deadline;
-    uint64_t tick_at;   /* when the types' ticks are to be moved */
-    uint64_t tick_ns;   /* the shortest of the types; 0 = no type ever passivates */
-    uint64_t scan_time; /* when the next part of the slots is looked at */
-    uint32_t scan_next; /* the slot it begins with */
+    uint64_t tick_at;   /* when the types' ticks move */
+    uint64_t tick_ns;   /* shortest of the types; 0 = no type ever passivates */
+    uint64_t scan_time; /* when the next part of the slots is scanned */
+    uint32_t scan_next;
 
-    struct message *pending[PENDING_MAX]; /* for entities, in order of emission */
+    struct message *pending[PENDING_MAX]; /* to entities, in order of emission */
     uint32_t pending_count;
     struct chain out;
 
     struct wheel wheel;
-    uint32_t ask_number; /* of the last ask */
+    uint32_t ask_number;
     struct watches watches;
     struct view view;
     VEC(struct follower) followers;
-    uint32_t followers_missed; /* of them */
+    uint32_t followers_missed;
 
     /* persist.c */
-    uint64_t position; /* last given */
+    uint64_t position; /* of the last event */
     struct stored *stored; /* ring of events on their way */
     uint32_t stored_mask, stored_head, stored_count;
     VEC(struct fresh) fresh;
@@ -367,7 +371,7 @@ struct actors {
     char news_id[SHERD_ID_MAX + 1];
     char event_id[SHERD_ID_MAX + 1];
 
-    VEC(struct peer) peers; /* 0 is nowhere */
+    VEC(struct peer) peers;
     struct map peer_map;
     struct rng rng;
     struct actors_status counts;
@@ -376,18 +380,21 @@ struct actors {
 
 /* --- memory.c --- */
 struct message *message_new_slow(struct actors *actors, size_t size);
-struct message *actor_notice(struct actors *actors, struct slice body); /* as actors_message, with a body of any size */
+/* Makes a message as actors_message does, with a body of any size. */
+struct message *memory_notice(struct actors *actors, struct slice body);
 void message_free_slow(struct actors *actors, struct message *message);
-uint64_t actor_free_bytes(const struct actors *actors, uint64_t enough); /* in free lists; stops counting at enough */
+/* Counts bytes in free lists; stops at `enough`. */
+uint64_t memory_free_bytes(const struct actors *actors, uint64_t enough);
 extern const uint16_t message_class_sizes[MESSAGE_CLASSES];
 extern const uint8_t message_class_of[65]; /* by size in units of 64 bytes, rounded up */
 void *slot_state_new(struct actors *actors, size_t size); /* zeroed; size 0 gives null */
 void slot_state_free(struct actors *actors, void *state, size_t size);
 uint32_t slot_new(struct actors *actors); /* status FREE, generation set; 0 at ACTOR_SLOTS_MAX */
-void slot_free(struct actors *actors, uint32_t index); /* the generation must be one that no ref has */
+/* Its generation must be one that no ref has. */
+void slot_free(struct actors *actors, uint32_t index);
 struct extra *slot_extra(struct actors *actors, struct slot *slot); /* made if there is none */
 void extra_free(struct actors *actors, struct slot *slot);
-void actor_memory_fini(struct actors *actors);
+void memory_fini(struct actors *actors);
 
 static inline struct slot *slot_at(const struct actors *actors, uint32_t index)
 {
@@ -405,13 +412,13 @@ static inline struct extra *extra_of(const struct actors *actors,
 /* The slot of an actor of this lane whose incarnation runs; null when it has ended. */
 static inline struct slot *slot_of(const struct actors *actors, uint64_t actor)
 {
-    uint32_t index = actor_slot(actor);
+    uint32_t index = actor_id_slot(actor);
     struct slot *slot;
 
     if (index == 0 || index >= actors->slot_used)
         return NULL;
     slot = slot_at(actors, index);
-    return slot->generation == actor_generation(actor) &&
+    return slot->generation == actor_id_generation(actor) &&
                    slot->status != SLOT_FREE
                ? slot
                : NULL;
@@ -420,7 +427,7 @@ static inline struct slot *slot_of(const struct actors *actors, uint64_t actor)
 static inline struct sherd_ref slot_ref(const struct actors *actors,
                                         const struct slot *slot, uint32_t index)
 {
-    return (struct sherd_ref){ actors->node, actor_make(actors->lane, slot->generation, index) };
+    return (struct sherd_ref){ actors->node, actor_id_make(actors->lane, slot->generation, index) };
 }
 
 static inline struct behavior *behavior_of(const struct actors *actors,
@@ -429,13 +436,13 @@ static inline struct behavior *behavior_of(const struct actors *actors,
     return &actors->behaviors.items[slot->behavior];
 }
 
-/* Of an entity its type's name, of another actor its behavior's; lent. */
+/* Returns the type's name of an entity, the behavior's of another actor; lent. */
 const char *slot_type(const struct actors *actors, const struct slot *slot);
-/* Logs a text about an actor, with its type, and of an entity with shard and id. */
+/* Logs a text about an actor with its type; for an entity also shard and id. */
 void slot_trace(const struct actors *actors, const struct slot *slot,
                 enum trace_level level, const char *text);
 void slot_trace_why(const struct actors *actors, const struct slot *slot,
-                    const char *text, const char *why); /* a warning */
+                    const char *text, const char *why);
 
 static inline struct slice slot_id(const struct slot *slot)
 {
@@ -443,7 +450,7 @@ static inline struct slice slot_id(const struct slot *slot)
                     slot->id_size);
 }
 
-/* Does it have a state, and a ref that means it? */
+/* Whether it has a state, and a ref that names it. */
 static inline bool slot_has_incarnation(const struct slot *slot)
 {
     return slot->status > SLOT_FREE && slot->status < SLOT_BACKOFF;
@@ -457,7 +464,7 @@ static inline bool slot_remembers(const struct actors *actors,
     return type != TYPE_NONE && actors->types[type].remembers;
 }
 
-/* A message leaves a slot's mailbox: its part of the counts. */
+/* Takes a message that leaves a slot's mailbox out of the counts. */
 static inline void mailbox_uncount(struct actors *actors, struct slot *slot,
                                    const struct message *message)
 {
@@ -466,7 +473,7 @@ static inline void mailbox_uncount(struct actors *actors, struct slot *slot,
         actors->large_bytes -= message->body_size;
 }
 
-/* It carries a job, which must not get lost with it. */
+/* Whether it carries a job, which must not get lost with it. */
 static inline bool message_is_job(const struct message *message)
 {
     return message->kind == MESSAGE_JOB || message->kind == MESSAGE_JOB_DONE;
@@ -474,70 +481,85 @@ static inline bool message_is_job(const struct message *message)
 
 static inline bool is_here(const struct actors *actors, struct sherd_ref ref)
 {
-    return ref.node == actors->node && actor_lane(ref.actor) == actors->lane;
+    return ref.node == actors->node && actor_id_lane(ref.actor) == actors->lane;
 }
 
 /* --- cluster.c --- */
-void view_retry(struct actors *actors); /* those that missed something, if there is room */
+void view_retry(struct actors *actors);
 void view_fini(struct actors *actors);
 void followers_fini(struct actors *actors);
-void followers_retry(struct actors *actors); /* those that missed a change */
+void followers_retry(struct actors *actors);
 
 /* --- mailbox.c --- */
-void actor_deliver(struct actors *actors, struct message *message); /* to a ref of this lane; given */
+void mailbox_deliver(struct actors *actors, struct message *message);
 void mailbox_put(struct actors *actors, uint32_t index, struct slot *slot,
-                 struct message *message); /* at the end, without a limit; given */
-void mailbox_mark(struct actors *actors, uint32_t index, struct slot *slot); /* puts the stop mark, once */
-void mailbox_split(struct actors *actors, struct slot *slot); /* entity messages and the mark go behind, for the next incarnation */
-void actor_route(struct actors *actors, struct message *message); /* an effect whose cause is durable; given */
-void actor_undelivered(struct actors *actors, struct message *message,
-                 enum sherd_reason reason); /* given; its notice goes by route */
-/* A user's message has ended undelivered: counted, with a probe. type: TYPE_NONE when not to an entity. */
-void actor_ended(struct actors *actors, uint16_t type, struct slice body,
-                 enum sherd_reason reason);
-void actor_message_end(struct actors *actors, struct message *message,
-                       enum sherd_reason reason); /* given; nobody is told */
-void actor_out_put(struct actors *actors, struct message *message);
-bool message_notice(struct message *message, enum sherd_reason reason); /* turns a failed message into the notice to its sender; false: none is wanted */
+                 struct message *message); /* without a limit; given */
+/* Puts the stop mark, once. */
+void mailbox_mark(struct actors *actors, uint32_t index, struct slot *slot);
+/* Moves entity messages and the mark to extra.behind, for the next incarnation. */
+void mailbox_split(struct actors *actors, struct slot *slot);
+/* Sends an effect, given, whose cause is durable. */
+void effects_route(struct actors *actors, struct message *message);
+void mailbox_undelivered(struct actors *actors, struct message *message,
+                 enum sherd_reason reason); /* given; its notice goes by effects_route */
+/* Counts a user's message that ended undelivered, with a probe. type: TYPE_NONE when not to an
+ * entity. */
+void mailbox_count_undelivered(struct actors *actors, uint16_t type, struct slice body,
+                               enum sherd_reason reason);
+void mailbox_message_end(struct actors *actors, struct message *message,
+                         enum sherd_reason reason); /* given, without a notice */
+void mailbox_out_put(struct actors *actors, struct message *message);
+/* Turns a failed message into the notice to its sender; false: none is wanted. */
+bool message_notice(struct message *message, enum sherd_reason reason);
 
 /* --- entity.c --- */
 void entity_flush(struct actors *actors);
 void incarnation_start(struct actors *actors, uint32_t index,
-                       struct slot *slot); /* a new generation begins: recovers, or is runnable */
-void incarnation_end(struct actors *actors, uint32_t index, struct slot *slot); /* then restarts it or frees the slot */
+                       struct slot *slot); /* a new generation: recovers, or is runnable */
+/* Ends an incarnation; then restarts it or frees the slot. */
+void incarnation_end(struct actors *actors, uint32_t index, struct slot *slot);
+/* Waits before the next start; after incarnation_close. */
 void incarnation_back_off(struct actors *actors, uint32_t index,
-                          struct slot *slot); /* after incarnation_close: waits before the next start */
+                          struct slot *slot);
 void incarnation_back_off_end(struct actors *actors, uint32_t index, struct slot *slot);
 void incarnation_release(struct actors *actors, uint32_t index,
                          struct slot *slot); /* its last callback; the state is freed */
 void incarnation_close(struct actors *actors, uint32_t index,
-                       struct slot *slot); /* the part of the end before what becomes of the slot */
+                       struct slot *slot); /* the part of the end that all ends share */
+/* Restarts (waits: after a back-off) or frees; after incarnation_close. */
 void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
-                      bool waits); /* after incarnation_close: restart (waits: after a back-off) or free */
-void mailbox_unmark(struct actors *actors, struct slot *slot); /* takes the mark out */
-struct sherd_ref actor_spawn(struct actors *actors,
-                             const struct sherd_behavior *face,
-                             struct slice init);
-void actor_start_later(struct actors *actors, struct sherd_ref spawned); /* by the running actor: among its effects, a MESSAGE_STARTED */
-void actor_start_now(struct actors *actors, struct message *started); /* that effect is free to happen; given */
-void actor_start_never(struct actors *actors, struct message *started); /* it is dropped: the actor ends without having run; given */
-uint16_t actor_behavior(struct actors *actors, const struct sherd_behavior *face,
-                      uint16_t type); /* interned; TYPE_NONE (65535) at ACTOR_BEHAVIORS_MAX */
-void incarnation_want_end(struct actors *actors, uint32_t index, struct slot *slot); /* ends it now, or when its events are durable */
-void entity_release(struct actors *actors, uint32_t index, struct slot *slot); /* no incarnation, empty mailbox: out of table and row */
-void entity_scan(struct actors *actors); /* passivates the idle ones of the next part of the slots */
+                      bool waits);
+void mailbox_unmark(struct actors *actors, struct slot *slot);
+struct sherd_ref slot_spawn(struct actors *actors,
+                            const struct sherd_behavior *face,
+                            struct slice init);
+/* Emits MESSAGE_STARTED as an effect of the running actor. */
+void slot_start_later(struct actors *actors, struct sherd_ref spawned);
+/* Starts the actor, because that effect, given, may happen. */
+void slot_start_now(struct actors *actors, struct message *started);
+/* Ends the actor without a run, because that effect, given, is dropped. */
+void slot_start_never(struct actors *actors, struct message *started);
+uint16_t behavior_intern(struct actors *actors, const struct sherd_behavior *face,
+                      uint16_t type); /* TYPE_NONE at ACTOR_BEHAVIORS_MAX */
+/* Ends it now, or when its events are durable. */
+void incarnation_want_end(struct actors *actors, uint32_t index, struct slot *slot);
+/* Takes a slot without incarnation and messages out of table and row. */
+void entity_release(struct actors *actors, uint32_t index, struct slot *slot);
+/* Passivates the idle entities of the next part of the slots. */
+void entity_scan(struct actors *actors);
 uint64_t entity_scan_deadline(const struct actors *actors);
 void entity_ticks(struct actors *actors);
 
-/* A slot of an entity that is absent, in table and row; 0 at the limit. Then one of the next two. */
+/* Makes the slot of an absent entity, in table and row; 0 at the limit. The caller then calls
+ * incarnation_start or entity_remember. */
 uint32_t entity_make(struct actors *actors, uint16_t type, struct slice id,
                      uint32_t key, uint32_t row);
 
 /* --- remembered.c --- */
 void entity_remember(struct actors *actors, uint32_t index,
-                     struct slot *slot); /* its start is to be stored, then its first incarnation begins */
+                     struct slot *slot); /* stores its start before its first incarnation begins */
 void entity_forget_stored(struct actors *actors, uint32_t index,
-                          struct slot *slot); /* its stop is to be stored */
+                          struct slot *slot);
 void entity_restart_later(struct actors *actors, uint32_t index,
                           struct slot *slot);
 void entity_restart(struct actors *actors, uint32_t index, struct slot *slot); /* RESTARTING: now */
@@ -553,32 +575,38 @@ void entity_table_put(struct actors *actors, uint32_t key, uint32_t index);
 void entity_table_remove(struct actors *actors, uint32_t key, uint32_t index);
 
 /* --- shard.c --- */
-uint32_t shard_row_find(const struct actors *actors, uint16_t type, int32_t shard); /* 0 = not here */
+uint32_t shard_row_find(const struct actors *actors, uint16_t type, int32_t shard);
 void shard_row_add(struct actors *actors, uint32_t row, uint32_t index,
              struct slot *slot);
-void shard_row_remove(struct actors *actors, struct slot *slot); /* the last one of a stopping shard makes it empty */
-void shard_hand_back(struct actors *actors, struct slot *slot); /* the messages of a slot without incarnation go out again */
+/* Removes it; the last one of a stopping shard makes the shard empty. */
+void shard_row_remove(struct actors *actors, struct slot *slot);
+/* Sends the messages of a slot without incarnation out again. */
+void shard_hand_back(struct actors *actors, struct slot *slot);
 void shards_step(struct actors *actors);
 uint64_t shards_deadline(const struct actors *actors);
 
 /* --- persist.c --- */
-void actor_hold(struct actors *actors, struct slot *slot, struct message *message); /* given */
-void actor_held_drop(struct actors *actors, struct slot *slot,
+void effects_hold(struct actors *actors, struct slot *slot, struct message *message); /* given */
+void effects_drop_held(struct actors *actors, struct slot *slot,
                enum sherd_reason reason);
-void actor_persist(struct actors *actors, uint32_t index, struct slot *slot,
+void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
              uint32_t event_type, struct slice event);
-void actor_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
+void effects_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
                   enum sherd_reason reason);
-bool slot_is_blocked(const struct actors *actors, const struct slot *slot); /* at a limit of its events or effects */
-void actor_news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
+/* Whether it is at a limit of its events or effects. */
+bool slot_is_blocked(const struct actors *actors, const struct slot *slot);
+void slot_news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
               int32_t shard, uint64_t actor, struct slice id);
 void incarnation_recover(struct actors *actors, uint32_t index, struct slot *slot);
 
 /* --- wheel.c --- */
-uint32_t entry_new(struct actors *actors, uint64_t delay_ms); /* in the wheel; 0 at ACTOR_ASKS_MAX */
-void entry_again(struct actors *actors, uint32_t index, uint64_t delay_ms); /* one that is fired: into the wheel, from when it was due */
-void entry_free(struct actors *actors, uint32_t index); /* out of its bucket, unless FIRED */
-void wheel_step(struct actors *actors); /* fires what is due, calling entry_fire */
+/* Makes an entry in the wheel; 0 at ACTOR_ASKS_MAX. */
+uint32_t entry_new(struct actors *actors, uint64_t delay_ms);
+/* Puts a fired one back into the wheel, counted from when it was due. */
+void entry_again(struct actors *actors, uint32_t index, uint64_t delay_ms);
+/* Takes it out of its bucket, unless FIRED. */
+void entry_free(struct actors *actors, uint32_t index);
+void wheel_step(struct actors *actors); /* fires due entries by entry_fire */
 uint64_t wheel_deadline(const struct actors *actors);
 void wheel_init(struct actors *actors);
 void wheel_fini(struct actors *actors);
@@ -595,34 +623,41 @@ void wheel_remove(struct actors *actors, struct entry *entry);
 /* --- ask.c --- */
 uint64_t ask_open(struct actors *actors, uint32_t index, struct slot *slot,
                   uint32_t tag, uint64_t timeout_ms); /* 0 at a limit */
-bool ask_close(struct actors *actors, struct message *message); /* an answer arrives: finds its ask, frees it, leaves the tag in message->ask */
-void entry_fire(struct actors *actors, uint32_t index); /* it is out of the wheel */
-void actor_timer_set(struct actors *actors, uint32_t index, struct slot *slot,
+/* Frees the ask of an answer and leaves the tag in message->ask. False: no actor waits for it. */
+bool ask_close(struct actors *actors, struct message *message);
+void entry_fire(struct actors *actors, uint32_t index); /* after it left the wheel */
+void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
                uint32_t tag, uint64_t delay_ms);
-void actor_timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag);
+void timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag);
+/* Sends the actor itself NO_ANSWER for an ask that was never opened. */
 void ask_refuse(struct actors *actors, uint32_t index, struct slot *slot,
-                uint32_t tag, enum sherd_reason reason); /* NO_ANSWER to itself for an ask that was never opened */
-void actor_timers_drop(struct actors *actors, struct slot *slot);
-bool actor_timer_take(struct actors *actors, struct slot *slot,
-                struct message *message); /* its message is to be handled: true if it still counts */
+                uint32_t tag, enum sherd_reason reason);
+void timer_drop_all(struct actors *actors, struct slot *slot);
+/* Whether a timer's message, which is next to handle, still counts. */
+bool timer_take(struct actors *actors, struct slot *slot,
+                struct message *message);
 
 /* --- job.c --- */
-/* MESSAGE_JOB or MESSAGE_JOB_DONE, given: no actor hears of the job any more. Who asked is told. */
+/* Ends a job whose actor cannot receive the result, and notifies its asker. MESSAGE_JOB or
+ * MESSAGE_JOB_DONE, given. */
 void job_unheard(struct actors *actors, struct message *message,
                  enum sherd_reason reason);
-struct job *job_told(const struct message *message, struct sherd_msg *msg); /* a MESSAGE_JOB_DONE that is to be handled */
-void job_heard(struct actors *actors, struct job *job); /* it was; given */
+/* Takes the job out of a MESSAGE_JOB_DONE that is next to handle. */
+struct job *job_told(const struct message *message, struct sherd_msg *msg);
+void job_heard(struct actors *actors, struct job *job); /* after the handler; given */
 
 /* --- watch.c --- */
 void watch_by(struct actors *actors, uint32_t index, struct slot *slot,
-              struct sherd_ref watched); /* the running actor watches; emits WATCH */
+              struct sherd_ref watched); /* by the running actor; emits WATCH */
 void unwatch_by(struct actors *actors, uint32_t index, struct slot *slot,
                 struct sherd_ref watched);
-void watch_arrived(struct actors *actors, struct message *message); /* WATCH, given */
+void watch_arrived(struct actors *actors, struct message *message); /* given */
 void unwatch_arrived(struct actors *actors, struct message *message);
+/* Whether a TERMINATED, which is next to handle, counts: true once for each watch. */
 bool watch_take(struct actors *actors, uint32_t index, struct slot *slot,
-                struct sherd_ref watched); /* TERMINATED is handled: true once for each watch */
-void watches_end(struct actors *actors, uint32_t index, struct slot *slot); /* the incarnation ends: tells its watchers, ends its watches */
+                struct sherd_ref watched);
+/* Notifies the watchers of an ending incarnation, and ends its watches. */
+void watches_end(struct actors *actors, uint32_t index, struct slot *slot);
 void watches_node_gone(struct actors *actors, uint64_t node);
 void watches_fini(struct actors *actors);
 

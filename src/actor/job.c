@@ -1,4 +1,5 @@
-/* Jobs of actors (sherd/job.h), a lane's part: started here, run by the driver, heard of here. */
+/* Handles a lane's part of jobs (sherd/job.h): starts them, and delivers the results of the
+ * driver. */
 #include "actor/job.h"
 
 #include "actor/inside.h"
@@ -11,7 +12,7 @@ void job_free(struct job *job)
     mem_free(job);
 }
 
-/* A message of a job has its address as body. */
+/* The body holds the job's address. */
 static struct job *job_of(const struct message *message)
 {
     struct job *job;
@@ -80,7 +81,7 @@ SHERD_API int sherd_job_start(struct sherd_ctx *ctx,
     slot->asks++;
     message = message_of(actors, job_new(ctx, job, arg, tag), MESSAGE_JOB);
     message->to = MESSAGE_TO_NODE;
-    actor_emit(actors, message);
+    effects_emit(actors, message);
     return 0;
 }
 
@@ -106,8 +107,8 @@ void actors_job_done(struct actors *actors, struct job *job)
         return;
     }
     slot->asks--;
-    /* Also into a mailbox that is full: there are no more of them than jobs. */
-    mailbox_put(actors, actor_slot(job->actor), slot, message);
+    /* Results ignore the mailbox limit: their number is limited by the jobs. */
+    mailbox_put(actors, actor_id_slot(job->actor), slot, message);
 }
 
 void job_unheard(struct actors *actors, struct message *message,
@@ -126,7 +127,7 @@ void job_unheard(struct actors *actors, struct message *message,
     message->to = message->sender;
     message->sender = (struct sherd_ref){ 0, 0 };
     message->body_size = 0;
-    actor_route(actors, message);
+    effects_route(actors, message);
 }
 
 struct job *job_told(const struct message *message, struct sherd_msg *msg)

@@ -1,7 +1,8 @@
-/* A job (sherd/job.h) on its way from its actor to the driver's pool, and back.
+/* Carries a job (sherd/job.h) from its actor to the driver's pool and back.
  *
- * The actor makes it; it leaves the lane's actors as a MESSAGE_JOB, held back like every effect, goes to the driver as a want of the
- * lane, and comes back to the lane when its function has returned. Whoever holds it when it cannot go on frees it. */
+ * The actor makes it. It leaves the lane's actors as a MESSAGE_JOB, held like every effect, and
+ * reaches the driver as a request of the lane. It returns to the lane when its function has
+ * returned. The holder frees a job that cannot go on. */
 #ifndef SHERD_ACTOR_JOB_H
 #define SHERD_ACTOR_JOB_H
 
@@ -10,16 +11,17 @@
 #include <sherd/job.h>
 
 struct job {
-    struct job *next; /* whoever holds it links it */
+    struct job *next; /* for the list of its holder */
     struct sherd_job face;
     void *arg;
-    uint64_t actor;          /* whose it is */
-    struct sherd_ref sender; /* of the message in whose handling it was started; nobody: there is none to answer */
+    uint64_t actor;          /* its owner */
+    /* of the message whose handler started it; nobody: there is no asker */
+    struct sherd_ref sender;
     uint64_t ask;            /* the sender's number of the ask, 0 = none */
     uint32_t tag;
-    uint32_t machine; /* the node's: where it comes back to */
+    uint32_t machine; /* the node's: where it returns to */
 };
 
-void job_free(struct job *job); /* releases its argument; null is fine. Any thread */
+void job_free(struct job *job); /* releases its argument; null is allowed. Any thread */
 
 #endif

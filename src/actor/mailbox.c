@@ -1,5 +1,6 @@
-/* The way of a message inside a lane: an effect is held or routed, routed to a mailbox here or out to the node, and ends as
- * delivered (run.c) or undelivered, with a notice to whoever waits. */
+/* Moves messages inside a lane: holds or routes an effect, to a mailbox here or out to the node,
+ * and ends undelivered messages with a notice to the waiting sender. run.c handles delivered
+ * ones. */
 #include "actor/inside.h"
 
 /* --- mailboxes --- */
@@ -15,7 +16,7 @@ void mailbox_put(struct actors *actors, uint32_t index, struct slot *slot,
     if (message->size_class == MESSAGE_CLASS_LARGE)
         actors->large_bytes += message->body_size;
     slot->waiting++;
-    /* What comes for an entity while it stops is its next incarnation's. */
+    /* A stopping entity leaves new messages to its next incarnation. */
     if (slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING) {
         if (message_to_entity(message) || message->kind == MESSAGE_STOPPING) {
             message_ring_put(&slot_extra(actors, slot)->behind, message);
@@ -51,7 +52,7 @@ void mailbox_split(struct actors *actors, struct slot *slot)
     }
 }
 
-/* --- ends --- */
+/* --- undelivered messages --- */
 
 bool message_notice(struct message *message, enum sherd_reason reason)
 {
@@ -72,8 +73,8 @@ bool message_notice(struct message *message, enum sherd_reason reason)
     return true;
 }
 
-void actor_ended(struct actors *actors, uint16_t type, struct slice body,
-                 enum sherd_reason reason)
+void mailbox_count_undelivered(struct actors *actors, uint16_t type, struct slice body,
+                               enum sherd_reason reason)
 {
     struct probe probe = { .kind = PROBE_MESSAGE_ENDED };
 
@@ -87,15 +88,15 @@ void actor_ended(struct actors *actors, uint16_t type, struct slice body,
     probes_put(actors->settings.probes, &probe);
 }
 
-void actor_message_end(struct actors *actors, struct message *message,
-                       enum sherd_reason reason)
+void mailbox_message_end(struct actors *actors, struct message *message,
+                         enum sherd_reason reason)
 {
     if (message_is_job(message)) {
         job_unheard(actors, message, reason);
         return;
     }
     if (message_counts(message))
-        actor_ended(actors, message->type, message_body(message), reason);
+        mailbox_count_undelivered(actors, message->type, message_body(message), reason);
     message_free(actors, message);
 }
 
@@ -104,25 +105,25 @@ void actors_message_end(struct actors *actors, struct message *message,
 {
     if (message_counts(message))
         actors->counts.arrived++;
-    actor_message_end(actors, message, reason);
+    mailbox_message_end(actors, message, reason);
 }
 
-/* A watch of what does not exist is answered. */
+/* A watch of an absent actor is answered by TERMINATED. */
 static void watch_fails(struct actors *actors, struct message *message,
                         enum sherd_reason reason)
 {
     struct sherd_ref watched = message->to;
 
     if (!is_here(actors, message->sender))
-        message->reason = (uint8_t)reason; /* a JVM is told whether it was there */
+        message->reason = (uint8_t)reason; /* a JVM is told whether it existed */
     message->kind = MESSAGE_TERMINATED;
     message->to = message->sender;
     message->sender = watched;
-    actor_route(actors, message);
+    effects_route(actors, message);
 }
 
-void actor_undelivered(struct actors *actors, struct message *message,
-                       enum sherd_reason reason)
+void mailbox_undelivered(struct actors *actors, struct message *message,
+                         enum sherd_reason reason)
 {
     if (message->kind == MESSAGE_WATCH &&
         (reason == SHERD_REASON_NO_SUCH_ACTOR ||
@@ -135,9 +136,9 @@ void actor_undelivered(struct actors *actors, struct message *message,
         return;
     }
     if (message_counts(message))
-        actor_ended(actors, message->type, message_body(message), reason);
+        mailbox_count_undelivered(actors, message->type, message_body(message), reason);
     if (message_notice(message, reason))
-        actor_route(actors, message);
+        effects_route(actors, message);
     else
         message_free(actors, message);
 }
@@ -145,17 +146,17 @@ void actor_undelivered(struct actors *actors, struct message *message,
 void actors_undelivered(struct actors *actors, struct message *message,
                         enum sherd_reason reason)
 {
-    /* It left by actors_take_out or came by a link: it is back. */
+    /* It left by actors_take_out or came by a link, and is back. */
     if (message_counts(message))
         actors->counts.arrived++;
-    actor_undelivered(actors, message, reason);
+    mailbox_undelivered(actors, message, reason);
 }
 
-/* A message to an actor that has ended. */
+/* Ends a message to an actor that has ended. */
 static void gone(struct actors *actors, struct message *message)
 {
-    actor_undelivered(actors, message,
-                      message->kind == MESSAGE_ANSWER
+    mailbox_undelivered(actors, message,
+                        message->kind == MESSAGE_ANSWER
                           ? SHERD_REASON_ASKER_GONE
                           : SHERD_REASON_NO_SUCH_ACTOR);
 }
@@ -166,7 +167,7 @@ static void deliver_tell(struct actors *actors, uint32_t index,
                          struct slot *slot, struct message *message)
 {
     if (slot_is_full(actors, slot)) {
-        actor_undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
+        mailbox_undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
         return;
     }
     if (message->ask && is_here(actors, message->sender))
@@ -175,10 +176,10 @@ static void deliver_tell(struct actors *actors, uint32_t index,
     slot_is_bounded(actors, slot);
 }
 
-void actor_deliver(struct actors *actors, struct message *message)
+void mailbox_deliver(struct actors *actors, struct message *message)
 {
     struct slot *slot = slot_of(actors, message->to.actor);
-    uint32_t index = actor_slot(message->to.actor);
+    uint32_t index = actor_id_slot(message->to.actor);
 
     if (!slot || !slot_has_incarnation(slot)) {
         if (message->kind == MESSAGE_ANSWER ||
@@ -206,7 +207,7 @@ void actor_deliver(struct actors *actors, struct message *message)
         mailbox_put(actors, index, slot, message);
         break;
     case MESSAGE_STARTED:
-        actor_start_now(actors, message);
+        slot_start_now(actors, message);
         break;
     case MESSAGE_WATCH:
         watch_arrived(actors, message);
@@ -232,16 +233,16 @@ void actors_deliver(struct actors *actors, struct message *message)
     if (message_counts(message))
         actors->counts.arrived++;
     if (message_to_entity(message) || !is_here(actors, message->to)) {
-        /* Not this lane's: it ends here instead of going in circles. */
-        actor_undelivered(actors, message, SHERD_REASON_NO_SUCH_ACTOR);
+        /* Another lane's: it ends here instead of circling. */
+        mailbox_undelivered(actors, message, SHERD_REASON_NO_SUCH_ACTOR);
         return;
     }
-    actor_deliver(actors, message);
+    mailbox_deliver(actors, message);
 }
 
 /* --- effects --- */
 
-void actor_out_put(struct actors *actors, struct message *message)
+void mailbox_out_put(struct actors *actors, struct message *message)
 {
     if (message_to_entity(message) && !message->entity.has_shard) {
         message->entity.shard = hash_shard(
@@ -256,7 +257,7 @@ void actor_out_put(struct actors *actors, struct message *message)
     actors->out.last = message;
 }
 
-void actor_route(struct actors *actors, struct message *message)
+void effects_route(struct actors *actors, struct message *message)
 {
     if (message_to_entity(message)) {
         uint32_t key = entity_table_key(message->type, message->entity.hash);
@@ -269,11 +270,11 @@ void actor_route(struct actors *actors, struct message *message)
         return;
     }
     if (is_here(actors, message->to))
-        actor_deliver(actors, message);
+        mailbox_deliver(actors, message);
     else if (ref_is_nobody(message->to))
         gone(actors, message);
     else
-        actor_out_put(actors, message);
+        mailbox_out_put(actors, message);
 }
 
 struct message *actors_take_out(struct actors *actors)

@@ -1,5 +1,5 @@
-/* Memory of a lane: messages by size class, states, slots, extras. All but large ones come from chunks, first small ones and
- * then large ones, and go back to free lists; nothing is returned to malloc before the end. */
+/* Allocates a lane's memory: messages by size class, states, slots, extras. All but large ones come
+ * from chunks that grow, and return to free lists; malloc gets nothing back before the end. */
 #include "actor/inside.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ const char *message_kind_text(enum message_kind kind)
     return (unsigned)kind < MESSAGE_KIND_COUNT ? kind_texts[kind] : "unknown";
 }
 
-/* Aligned pieces of the current chunk; sizes are multiples of 16. */
+/* Cuts aligned pieces from the current chunk; sizes are multiples of 16. */
 static void *bump(struct actors *actors, size_t size)
 {
     uint8_t *piece;
@@ -71,7 +71,7 @@ struct message *message_new_slow(struct actors *actors, size_t size)
     message->size_class = size_class;
     actors->message_bytes += message_class_sizes[size_class];
     if (actors->message_bytes > actors->settings.waiting_bytes_max)
-        actors->full = true; /* this one is still made: refusing is deliver's */
+        actors->full = true; /* this one is still made: delivery refuses */
     return message;
 }
 
@@ -89,7 +89,7 @@ void message_free_slow(struct actors *actors, struct message *message)
     chain->first = message;
 }
 
-uint64_t actor_free_bytes(const struct actors *actors, uint64_t enough)
+uint64_t memory_free_bytes(const struct actors *actors, uint64_t enough)
 {
     uint64_t bytes = 0;
 
@@ -160,7 +160,7 @@ void message_free_foreign(struct message *message)
         mem_free(message);
 }
 
-struct message *actor_notice(struct actors *actors, struct slice body)
+struct message *memory_notice(struct actors *actors, struct slice body)
 {
     struct message *message = message_new(actors, body.size + 1);
 
@@ -171,7 +171,7 @@ struct message *actor_notice(struct actors *actors, struct slice body)
 struct message *actors_message(struct actors *actors, struct slice body)
 {
     check(body.size <= FRAME_LARGE_SIZE_MAX);
-    return actor_notice(actors, body);
+    return memory_notice(actors, body);
 }
 
 struct message *actors_entity_message(struct actors *actors, uint16_t type,
@@ -289,7 +289,7 @@ uint32_t slot_new(struct actors *actors)
     }
     slot = slot_at(actors, index);
     actors->slot_free = slot->row_index;
-    /* A slot that was freed while it stood in the run queue still stands there. */
+    /* A slot freed while in the run queue is still there. */
     queued = slot->flags & FLAG_QUEUED;
     *slot = (struct slot){ .generation = slot->generation, .flags = queued };
     return index;
@@ -303,7 +303,7 @@ void slot_free(struct actors *actors, uint32_t index)
     extra_free(actors, slot);
     slot->status = SLOT_FREE;
     slot->waiting = 0;
-    /* A slot whose generations are used up is not used again: no ref may mean two actors. */
+    /* A slot without unused generations is not used again: no ref may name two actors. */
     if (slot->generation == 0xffffff)
         return;
     slot->row_index = actors->slot_free;
@@ -354,7 +354,7 @@ void extra_free(struct actors *actors, struct slot *slot)
     slot->extra = 0;
 }
 
-void actor_memory_fini(struct actors *actors)
+void memory_fini(struct actors *actors)
 {
     for (uint32_t i = 0; i < actors->chunks.count; i++)
         mem_free(actors->chunks.items[i]);

@@ -1,10 +1,11 @@
-/* A message between actors: made once, handed from owner to owner by pointer, freed once.
+/* Declares a message between actors: made once, handed from owner to owner by pointer, freed once.
  *
- * Its memory comes from the slabs of the lane that made it (memory.c); on another lane it is freed into a chain that goes
- * home by mail. Messages that come from foreign threads, and large ones, are malloc'ed and freed anywhere. The body
- * stands behind the header (8-aligned), the id of an entity target behind the body, with a zero byte.
+ * Its memory comes from the slabs of the lane that made it (memory.c). When another lane frees it,
+ * it joins a chain that returns by mail. Large messages and those of foreign threads are malloc'ed
+ * and freed anywhere. The body follows the header (8-aligned). The id of an entity target follows
+ * the body, with a zero byte.
  *
- * The node reads and writes the header freely; it never changes size_class, owner, body_size and id_size. */
+ * The node reads and writes the header freely, except size_class, owner, body_size and id_size. */
 #ifndef SHERD_ACTOR_MESSAGE_H
 #define SHERD_ACTOR_MESSAGE_H
 
@@ -15,69 +16,79 @@
 
 #include "base/bytes.h"
 
-/* What a message is between actors, lanes and nodes: name, text. Those from MESSAGE_STARTED on stay inside a lane. */
+/* Kinds of messages between actors, lanes and nodes: name, text. Those from MESSAGE_STARTED on stay
+ * inside a lane. */
 #define MESSAGE_KINDS(X)                                                       \
-    X(MESSAGE_TELL, "message")           /* of a user; ask != 0: it wants an answer */ \
+    X(MESSAGE_TELL, "message")           /* of a user; ask != 0: wants an answer */ \
     X(MESSAGE_ANSWER, "answer")          /* to: the asker, ask: its number */  \
     X(MESSAGE_NO_ANSWER, "no answer")    /* to, ask, reason, stage, peer */    \
-    X(MESSAGE_UNDELIVERED, "undelivered") /* to: the sender of a tell that failed; msg, reason */ \
+    X(MESSAGE_UNDELIVERED, "undelivered") /* to: sender of a failed tell; msg, reason */ \
     X(MESSAGE_TERMINATED, "terminated")  /* to: a watcher; sender: the watched actor */ \
     X(MESSAGE_WATCH, "watch")            /* to: the watched actor; sender: the watcher */ \
-    X(MESSAGE_UNWATCH, "unwatch")        /* the same */                        \
-    X(MESSAGE_STOP, "stop")              /* to: an actor that shall end */     \
-    X(MESSAGE_START, "start entity")     /* to an entity: it is started if it is not running; nothing is delivered */ \
-    X(MESSAGE_START_ACK, "start entity, acknowledged") /* to: who sent START; body: the entity's id, msg: its type, ask: its shard */ \
-    X(MESSAGE_STARTED, "started")        /* in its mailbox: what sherd_spawn was given; as an effect: it may start */ \
+    X(MESSAGE_UNWATCH, "unwatch")        /* likewise */                        \
+    X(MESSAGE_STOP, "stop")              /* to: an actor, which ends */     \
+    /* to: an entity, which starts if absent; nothing is delivered */ \
+    X(MESSAGE_START, "start entity") \
+    /* to: sender of START; body: id, msg: type, ask: shard */ \
+    X(MESSAGE_START_ACK, "start entity, acknowledged") \
+    X(MESSAGE_STARTED, "started")        /* mailbox: init of sherd_spawn; effect: it may start */ \
     X(MESSAGE_TIMER, "timer")            /* tag */                             \
-    X(MESSAGE_STOPPING, "stopping")      /* the mark in a mailbox behind which the next incarnation begins */ \
+    /* mark in a mailbox; the next incarnation begins behind it */ \
+    X(MESSAGE_STOPPING, "stopping") \
     X(MESSAGE_CLUSTER, "cluster")        /* msg, body: events for a subscriber */ \
     X(MESSAGE_SHUTDOWN, "shutdown")      /* msg: the phase */                  \
-    X(MESSAGE_DATA, "data")              /* msg, ask: the tag, body: of distributed data */ \
-    X(MESSAGE_CALL, "call")              /* to: the node, which alone knows what it says; msg, ask, body */ \
-    X(MESSAGE_JOB, "job")                /* to: the node; body: the address of a struct job, given; sender and ask: whom its end answers */ \
-    X(MESSAGE_JOB_DONE, "job done")      /* the same, in the mailbox of the job's actor */
+    X(MESSAGE_DATA, "data")              /* of distributed data; msg, ask: the tag, body */ \
+    X(MESSAGE_CALL, "call")              /* to: the node, which reads it; msg, ask, body */ \
+    /* to: the node; body: address of a struct job, given; sender, ask: asker */ \
+    X(MESSAGE_JOB, "job") \
+    X(MESSAGE_JOB_DONE, "job done")      /* likewise, in the mailbox of the job's actor */
 
 #define X(name, text) name,
 enum message_kind { MESSAGE_KINDS(X) MESSAGE_KIND_COUNT };
 #undef X
 
-const char *message_kind_text(enum message_kind kind); /* a constant */
+const char *message_kind_text(enum message_kind kind);
 
 #define MESSAGE_OWNER_NONE 0xff /* malloc'ed: no lane's */
 #define TYPE_NONE UINT16_MAX    /* type index of a message to a ref */
 
 struct message {
-    struct message *next; /* whoever owns the message links it */
+    struct message *next;
     uint8_t kind;         /* enum message_kind */
     uint8_t reason;       /* enum sherd_reason */
     uint8_t stage;        /* enum sherd_stage; of NO_ANSWER */
-    uint8_t returned; /* 1: it waited in a mailbox here and came out again: older than all that the node holds for its shard,
-                         but for other returned ones */
+    /* 1: it came out of a mailbox here: older than all that the node holds for its shard, except
+     * other returned ones */
+    uint8_t returned;
     uint16_t type;    /* index of the entity's type, TYPE_NONE = to a ref */
-    uint8_t id_size;  /* bytes of the entity's id, or of a path when type == TYPE_NONE and `to` is MESSAGE_TO_PATH; 0 = to a ref */
+    /* bytes of the entity's id, or of a path when type == TYPE_NONE and `to` is MESSAGE_TO_PATH; 0
+     * = to a ref */
+    uint8_t id_size;
     uint8_t wants_undelivered; /* the sender wants UNDELIVERED */
-    uint32_t msg;              /* the application's number */
+    uint32_t msg;
     uint32_t body_size;
     union {
         struct sherd_ref to; /* type == TYPE_NONE */
         struct {
-            uint64_t hash;  /* hash_bytes of the id */
-            int32_t shard;  /* hash_shard of the id; valid when has_shard */
-            uint8_t has_shard; /* set in everything that comes out of actors_take_out */
+            uint64_t hash;
+            int32_t shard;  /* valid when has_shard */
+            uint8_t has_shard; /* set in everything that actors_take_out returns */
         } entity;
     };
-    struct sherd_ref sender; /* nobody: from outside actors */
-    uint64_t ask;  /* the sender's number of the ask, 0 = none; inside the asker's mailbox the tag; of TIMER the tag */
+    struct sherd_ref sender; /* from outside actors: 0, 0 */
+    /* the sender's number of the ask, 0 = none; in the asker's mailbox, and of TIMER: the tag */
+    uint64_t ask;
     uint64_t at;   /* the node: held since, ns; inside actors/: the position that it waits for */
     uint16_t peer; /* of NO_ANSWER: where it was sent (actors_peer); 0 = nowhere */
-    uint8_t size_class; /* memory.c's */
-    uint8_t owner;      /* the lane that its memory belongs to, or MESSAGE_OWNER_NONE */
-    uint16_t hops;      /* how often a node passed it on; the node's to limit */
-    uint16_t arrived;   /* the node's, 1: another lane, or another node of this library, sent it here: it goes no further */
+    uint8_t size_class;
+    uint8_t owner;      /* the lane that owns its memory, or MESSAGE_OWNER_NONE */
+    uint16_t hops;      /* how often nodes passed it on; the node limits it */
+    /* the node's; 1: another lane, or another Sherd node, sent it here: it goes no further */
+    uint16_t arrived;
     uint8_t data[]; /* body, id, zero byte */
 };
 
-/* No node's and no actor's: the node looks for whom the path names. */
+/* No ref: the node finds the actor that the path names. */
 #define MESSAGE_TO_PATH ((struct sherd_ref){ 0, 1 })
 /* This node itself. */
 #define MESSAGE_TO_NODE ((struct sherd_ref){ 0, 2 })
@@ -87,7 +98,8 @@ static inline bool message_to_entity(const struct message *message)
     return message->type != TYPE_NONE;
 }
 
-/* A user's message or answer: what conservation counts. The other kinds are notices. */
+/* Whether it is a user's message or answer, which conservation counts. The other kinds are
+ * notices. */
 static inline bool message_counts(const struct message *message)
 {
     return message->kind <= MESSAGE_ANSWER;
@@ -98,38 +110,39 @@ static inline struct slice message_body(const struct message *message)
     return slice_of(message->data, message->body_size);
 }
 
-/* The entity's id, or the path; a zero byte stands behind it. */
+/* The entity's id, or the path; a zero byte follows it. */
 static inline struct slice message_id(const struct message *message)
 {
     return slice_of(message->data + message->body_size, message->id_size);
 }
 
-/* A message of kind TELL that belongs to no lane: from any thread. Body and id are copied; an empty id and TYPE_NONE mean
- * a ref (set `to`). hash is set. The caller has checked body (FRAME_LARGE_SIZE_MAX) and id (SHERD_ID_MAX). */
+/* Makes a TELL that belongs to no lane, on any thread. Copies body and id; an empty id and
+ * TYPE_NONE mean a ref (set `to`). Sets hash. The caller has checked body (FRAME_LARGE_SIZE_MAX)
+ * and id (SHERD_ID_MAX). */
 struct message *message_new_foreign(uint16_t type, struct slice id,
                                     struct slice body);
-/* Frees a message without any lane: only at shutdown, when the slabs of its owner may be gone (then it is left to them), or a
- * foreign one. */
+/* Frees a foreign message, or any at shutdown, when the slabs of its owner may be gone (then it is
+ * left to them). */
 void message_free_foreign(struct message *message);
 
-/* A ref's actor: lane, generation of the slot, slot. */
-static inline uint64_t actor_make(uint32_t lane, uint32_t generation,
-                                  uint32_t slot)
+/* Composes a ref's actor: lane, generation of the slot, slot. */
+static inline uint64_t actor_id_make(uint32_t lane, uint32_t generation,
+                                     uint32_t slot)
 {
     return (uint64_t)lane << 56 | (uint64_t)generation << 32 | slot;
 }
 
-static inline uint32_t actor_lane(uint64_t actor)
+static inline uint32_t actor_id_lane(uint64_t actor)
 {
     return (uint32_t)(actor >> 56);
 }
 
-static inline uint32_t actor_generation(uint64_t actor)
+static inline uint32_t actor_id_generation(uint64_t actor)
 {
     return (uint32_t)(actor >> 32) & 0xffffff;
 }
 
-static inline uint32_t actor_slot(uint64_t actor)
+static inline uint32_t actor_id_slot(uint64_t actor)
 {
     return (uint32_t)actor;
 }

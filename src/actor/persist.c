@@ -1,7 +1,8 @@
-/* Persistence as the actors see it: events out, effects held until their cause is durable, recovery in.
+/* Passes events to the journal, holds effects until their cause is durable, and recovers entities.
  *
- * Positions count the lane's events. An entity with events on their way is FLAG_UNDURABLE: what it emits gets its last
- * position and waits in its extra; the queue of stored events says whose effects to look at when a position is durable. */
+ * Positions count the lane's events. An entity with events on their way is FLAG_UNDURABLE: its
+ * effects get its last position and wait in its extra. The queue of stored events names the
+ * entities whose effects a durable position releases. */
 #include "actor/inside.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@
 
 /* --- effects --- */
 
-void actor_hold(struct actors *actors, struct slot *slot, struct message *message)
+void effects_hold(struct actors *actors, struct slot *slot, struct message *message)
 {
     struct extra *extra = slot_extra(actors, slot);
 
@@ -38,11 +39,11 @@ static struct message *pending_take(struct actors *actors, struct extra *extra)
     return message;
 }
 
-/* An answer that cannot be given any more: its asker is told why. */
+/* Counts an answer that is no longer possible, and notifies its asker. */
 static void answer_fails(struct actors *actors, struct message *message,
                          enum sherd_reason reason)
 {
-    actor_ended(actors, message->type, message_body(message), reason);
+    mailbox_count_undelivered(actors, message->type, message_body(message), reason);
     if (message->ask == 0) {
         message_free(actors, message);
         return;
@@ -53,10 +54,10 @@ static void answer_fails(struct actors *actors, struct message *message,
     message->peer = 0;
     message->sender = (struct sherd_ref){ 0, 0 };
     message->body_size = 0;
-    actor_route(actors, message);
+    effects_route(actors, message);
 }
 
-void actor_held_drop(struct actors *actors, struct slot *slot,
+void effects_drop_held(struct actors *actors, struct slot *slot,
                enum sherd_reason reason)
 {
     struct extra *extra = extra_of(actors, slot);
@@ -70,17 +71,18 @@ void actor_held_drop(struct actors *actors, struct slot *slot,
         case MESSAGE_ANSWER:
             answer_fails(actors, message, reason);
             break;
-        case MESSAGE_NO_ANSWER: /* of a handler that failed: true either way */
-            actor_route(actors, message);
+        case MESSAGE_NO_ANSWER: /* of a failed handler: true either way */
+            effects_route(actors, message);
             break;
-        case MESSAGE_TELL: /* a forwarded ask is answered; its own tells and asks end with it */
-            actor_undelivered(actors, message, reason);
+        /* a forwarded ask is answered; the entity's own tells and asks end with it */
+        case MESSAGE_TELL:
+            mailbox_undelivered(actors, message, reason);
             break;
         case MESSAGE_JOB:
             job_unheard(actors, message, reason);
             break;
         case MESSAGE_STARTED:
-            actor_start_never(actors, message);
+            slot_start_never(actors, message);
             break;
         default:
             message_free(actors, message);
@@ -125,7 +127,7 @@ static void stored_put(struct actors *actors, struct stored stored)
                    actors->stored_mask] = stored;
 }
 
-void actor_persist(struct actors *actors, uint32_t index, struct slot *slot,
+void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
              uint32_t event_type, struct slice event)
 {
     struct extra *extra = slot_extra(actors, slot);
@@ -181,14 +183,14 @@ bool actors_next_event(struct actors *actors, struct actors_event *event)
     return true;
 }
 
-/* The entity's effects up to a position leave; then its own end, if that waited. */
+/* Releases the entity's effects up to a position, then its own end, if that waited. */
 static void release_effects(struct actors *actors, uint32_t index,
                             struct slot *slot, uint64_t position)
 {
     struct extra *extra = extra_of(actors, slot);
 
     while (extra->held_first && extra->held_first->at <= position)
-        actor_route(actors, pending_take(actors, extra));
+        effects_route(actors, pending_take(actors, extra));
     extra->attempts = 0;
     if (extra->position > position) {
         if (slot->last && !slot_is_blocked(actors, slot) &&
@@ -196,7 +198,7 @@ static void release_effects(struct actors *actors, uint32_t index,
             slot_queue(actors, index, slot);
         return;
     }
-    /* Those that became durable together with the last one: actors_durable looks at a durable entity no more. */
+    /* Also those that became durable with the last one: actors_durable skips a durable entity. */
     extra->event_count = 0;
     extra->event_bytes = 0;
     slot->flags &= (uint8_t)~FLAG_UNDURABLE;
@@ -252,7 +254,7 @@ void actors_set_storing_room(struct actors *actors, bool room)
 
 /* --- failure --- */
 
-void actor_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
+void effects_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
                   enum sherd_reason reason)
 {
     struct extra *extra;
@@ -268,10 +270,10 @@ void actor_store_failed(struct actors *actors, uint32_t index, struct slot *slot
                 sherd_reason_text(reason)); /* fits */
     slot_trace(actors, slot, TRACE_WARNING, text);
     waits = (slot->flags & FLAG_STARTED_DUE) != 0;
-    actor_held_drop(actors, slot, reason);
+    effects_drop_held(actors, slot, reason);
     incarnation_close(actors, index, slot);
     if (reason == SHERD_REASON_FENCED) {
-        /* No restart: its messages wait for actors_shard_fenced. Without a timer. */
+        /* No restart and no timer: its messages wait for actors_shard_fenced. */
         slot->status = SLOT_BACKOFF;
         return;
     }
@@ -293,7 +295,7 @@ void actors_store_failed(struct actors *actors, uint64_t actor,
         actors->counts.ignored++;
         return;
     }
-    actor_store_failed(actors, actor_slot(actor), slot, reason);
+    effects_store_failed(actors, actor_id_slot(actor), slot, reason);
 }
 
 /* --- recovery --- */
@@ -305,7 +307,7 @@ void incarnation_recover(struct actors *actors, uint32_t index, struct slot *slo
 
     extra->seq = 0;
     extra->position = 0;
-    actor_news_put(actors, ACTORS_WANT_REPLAY, row->type, row->shard,
+    slot_news_put(actors, ACTORS_WANT_REPLAY, row->type, row->shard,
              slot_ref(actors, slot, index).actor, slot_id(slot));
 }
 
@@ -341,13 +343,13 @@ void actors_recovered(struct actors *actors, uint64_t actor,
         return;
     slot_extra(actors, slot)->seq = highest_seq;
     slot->status = SLOT_ALIVE;
-    slot_queue(actors, actor_slot(actor), slot);
+    slot_queue(actors, actor_id_slot(actor), slot);
 }
 
 void actors_recovery_failed(struct actors *actors, uint64_t actor,
                             const char *text)
 {
-    uint32_t index = actor_slot(actor);
+    uint32_t index = actor_id_slot(actor);
     struct slot *slot = recovering(actors, actor);
     struct message *rest;
     struct message *message;
@@ -356,7 +358,7 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
     if (!slot)
         return;
     line_format(line, sizeof line, "recovery failed reason=\"%s\"",
-                text ? text : ""); /* cut is fine */
+                text ? text : ""); /* may be cut */
     slot_trace(actors, slot, TRACE_ERROR, line);
     REACHED("an entity could not be recovered");
     incarnation_close(actors, index, slot);
@@ -365,7 +367,7 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
     slot->last = NULL;
     while ((message = message_ring_take(&rest))) {
         mailbox_uncount(actors, slot, message);
-        actor_undelivered(actors, message, SHERD_REASON_RECOVERY_FAILED);
+        mailbox_undelivered(actors, message, SHERD_REASON_RECOVERY_FAILED);
     }
     if (actors->rows.items[slot->row].state == ROW_STOPPING)
         entity_release(actors, index, slot);
@@ -375,7 +377,7 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
 
 /* --- news --- */
 
-void actor_news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
+void slot_news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
               int32_t shard, uint64_t actor, struct slice id)
 {
     struct news_item item = { .kind = kind,

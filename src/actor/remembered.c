@@ -1,6 +1,5 @@
-/* Entities that are remembered: what the node is asked to store of them, and how they start again. Behaviour 17.2, 17.5, 19.
- *
- * The mailbox is the buffer of behaviour 17.3: while a start or a stop is being stored messages wait in it. */
+/* Has the node store the starts and stops of remembered entities, and restarts them. While one is
+ * stored, messages wait in the mailbox. */
 #include "actor/inside.h"
 
 #include "base/mark.h"
@@ -10,8 +9,8 @@ static void ask(struct actors *actors, enum actors_news_kind kind,
 {
     const struct row *row = &actors->rows.items[slot->row];
 
-    actor_news_put(actors, kind, row->type, row->shard,
-                   slot_ref(actors, slot, index).actor, slot_id(slot));
+    slot_news_put(actors, kind, row->type, row->shard,
+                  slot_ref(actors, slot, index).actor, slot_id(slot));
 }
 
 void entity_remember(struct actors *actors, uint32_t index, struct slot *slot)
@@ -37,7 +36,7 @@ void entity_restart_later(struct actors *actors, uint32_t index,
 
     REACHED("a remembered entity has ended by itself");
     slot->status = SLOT_RESTARTING;
-    if (entry == 0) { /* too many timers: at once is better than never */
+    if (entry == 0) { /* too many timers: it starts at once */
         entity_restart(actors, index, slot);
         return;
     }
@@ -48,7 +47,7 @@ void entity_restart_later(struct actors *actors, uint32_t index,
 
 void entity_restart(struct actors *actors, uint32_t index, struct slot *slot)
 {
-    slot->generation++; /* the time that it waited for means nothing any more */
+    slot->generation++; /* invalidates the timer it waited for */
     incarnation_start(actors, index, slot);
 }
 
@@ -65,7 +64,7 @@ static struct slot *waiting(struct actors *actors, uint64_t actor,
     return NULL;
 }
 
-/* Its shard stops, and nothing is to be read here any more: it goes. */
+/* Releases it if its shard stops and nothing more is read here. */
 static bool goes_with_shard(struct actors *actors, uint32_t index,
                             struct slot *slot)
 {
@@ -86,8 +85,8 @@ void actors_remembered(struct actors *actors, uint64_t actor)
 {
     struct slot *slot = waiting(actors, actor, SLOT_REMEMBERING);
 
-    if (slot && !goes_with_shard(actors, actor_slot(actor), slot))
-        incarnation_start(actors, actor_slot(actor), slot);
+    if (slot && !goes_with_shard(actors, actor_id_slot(actor), slot))
+        incarnation_start(actors, actor_id_slot(actor), slot);
 }
 
 void actors_not_remembered(struct actors *actors, uint64_t actor)
@@ -105,16 +104,16 @@ void actors_not_remembered(struct actors *actors, uint64_t actor)
     slot->last = NULL;
     while ((message = message_ring_take(&rest))) {
         mailbox_uncount(actors, slot, message);
-        actor_undelivered(actors, message, SHERD_REASON_BUFFER_FULL);
+        mailbox_undelivered(actors, message, SHERD_REASON_BUFFER_FULL);
     }
     slot->generation++;
-    entity_release(actors, actor_slot(actor), slot);
+    entity_release(actors, actor_id_slot(actor), slot);
 }
 
 void actors_forgotten(struct actors *actors, uint64_t actor)
 {
     struct slot *slot = waiting(actors, actor, SLOT_FORGETTING);
-    uint32_t index = actor_slot(actor);
+    uint32_t index = actor_id_slot(actor);
 
     if (!slot || goes_with_shard(actors, index, slot))
         return;

@@ -1,4 +1,4 @@
-/* Running: the queue of actors with messages, first in first out, and the handling of one message. */
+/* Runs actors with messages, first in, first out, and handles each message. */
 #include "actor/inside.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static const enum sherd_kind faces[MESSAGE_KIND_COUNT] = {
     [MESSAGE_JOB_DONE] = SHERD_JOB
 };
 
-/* Calls receive; the ctx names the actor already. */
+/* Calls receive; the ctx already names the actor. */
 static inline enum sherd_next call(struct actors *actors, struct slot *slot,
                                    struct message *message,
                                    const struct sherd_msg *msg)
@@ -31,7 +31,8 @@ static inline enum sherd_next call(struct actors *actors, struct slot *slot,
     return face->receive(ctx, slot->state ? slot->state : actors->nothing, msg);
 }
 
-/* The handler has failed on this message: its sender is told, after what it did before is durable. Given, unless null. */
+/* The handler failed on this message, given, unless null: its sender is notified once the earlier
+ * effects are durable. */
 static void failed_on(struct actors *actors, struct slot *slot,
                       struct message *message)
 {
@@ -47,17 +48,17 @@ static void failed_on(struct actors *actors, struct slot *slot,
         return;
     }
     actors->counts.delivered--;
-    actor_ended(actors, notice->type, message_body(notice),
-                SHERD_REASON_HANDLER_FAILED);
+    mailbox_count_undelivered(actors, notice->type, message_body(notice),
+                              SHERD_REASON_HANDLER_FAILED);
     if (actors->ctx.answered ||
         !message_notice(notice, SHERD_REASON_HANDLER_FAILED))
         message_free(actors, notice);
     else
-        actor_emit(actors, notice);
+        effects_emit(actors, notice);
 }
 
-/* What receive returned is carried out. message: given, null when it had no memory. True: the
- * incarnation goes on. */
+/* Carries out the result of receive. message: given, null when it had no memory. True: the
+ * incarnation continues. */
 static bool settle(struct actors *actors, uint32_t index, struct slot *slot,
                    struct message *message, enum sherd_next next, bool last)
 {
@@ -67,12 +68,12 @@ static bool settle(struct actors *actors, uint32_t index, struct slot *slot,
         failed_on(actors, slot, message);
     else if (message && ctx->store_failed && message->ask && !ctx->answered &&
              message_notice(message, SHERD_REASON_NOT_STORED))
-        actor_route(actors, message);
+        effects_route(actors, message);
     else if (message)
         message_free(actors, message);
     if (ctx->store_failed) {
         ctx->store_failed = false;
-        actor_store_failed(actors, index, slot, SHERD_REASON_NOT_STORED);
+        effects_store_failed(actors, index, slot, SHERD_REASON_NOT_STORED);
         return false;
     }
     if (next == SHERD_CONTINUE && !last)
@@ -81,7 +82,7 @@ static bool settle(struct actors *actors, uint32_t index, struct slot *slot,
     return false;
 }
 
-/* SHERD_STARTED of an incarnation that was given no init. */
+/* Handles the SHERD_STARTED of an incarnation without init. */
 static bool handle_started(struct actors *actors, uint32_t index,
                            struct slot *slot)
 {
@@ -89,18 +90,18 @@ static bool handle_started(struct actors *actors, uint32_t index,
     enum sherd_next next;
 
     next = call(actors, slot, NULL, &msg);
-    /* An incarnation that ends at once would start again for the same messages for ever: it backs off. The flag tells
-     * incarnation_next. */
+    /* An incarnation that ends at once would restart for the same messages endlessly: the flag
+     * makes incarnation_next back off. */
     if (next == SHERD_CONTINUE && !actors->ctx.store_failed) {
         slot->flags &= (uint8_t)~FLAG_STARTED_DUE;
-        /* Of persistent ones a durable event does this. */
+        /* Persistent ones: a durable event does this. */
         if (slot->extra && !(slot->flags & FLAG_PERSISTENT))
             extra_of(actors, slot)->attempts = 0;
     }
     return settle(actors, index, slot, NULL, next, false);
 }
 
-/* The stop mark has been reached: what stands behind it is the next incarnation's, if it is for the entity. */
+/* Handles the stop mark: entity messages after it are for the next incarnation. */
 static bool handle_mark(struct actors *actors, uint32_t index,
                         struct slot *slot, struct message *mark)
 {
@@ -121,7 +122,7 @@ static bool handle_mark(struct actors *actors, uint32_t index,
                   call(actors, slot, NULL, &msg), last);
 }
 
-/* It is started, and if it is remembered its start is stored: whoever asked for that is told (behaviour 17.4). Given. */
+/* Acknowledges a START, given, once the entity runs and, if remembered, its start is stored. */
 static void acknowledge_start(struct actors *actors, const struct slot *slot,
                               struct message *message)
 {
@@ -133,12 +134,12 @@ static void acknowledge_start(struct actors *actors, const struct slot *slot,
         ack->to = message->sender;
         ack->msg = behavior_of(actors, slot)->type;
         ack->ask = (uint32_t)actors->rows.items[slot->row].shard;
-        actor_emit(actors, ack);
+        effects_emit(actors, ack);
     }
     message_free(actors, message);
 }
 
-/* Any message but the usual one. Given; false: the incarnation has ended or may not go on. */
+/* Handles any message but the usual one. Given; false: the incarnation has ended or must pause. */
 static bool handle(struct actors *actors, uint32_t index, struct slot *slot,
                    struct message *message)
 {
@@ -172,7 +173,7 @@ static bool handle(struct actors *actors, uint32_t index, struct slot *slot,
         msg.reason = (enum sherd_reason)message->reason;
         break;
     case MESSAGE_TIMER:
-        if (!actor_timer_take(actors, slot, message)) {
+        if (!timer_take(actors, slot, message)) {
             message_free(actors, message);
             return true;
         }
@@ -211,7 +212,7 @@ static struct message *mailbox_take(struct actors *actors, struct slot *slot)
     return message;
 }
 
-/* May it handle a message now? If not, what wakes it later is arranged. */
+/* Whether it may handle a message now. If not, arranges what wakes it later. */
 static bool may_run(struct actors *actors, uint32_t index, struct slot *slot)
 {
     if (slot->status != SLOT_ALIVE && slot->status != SLOT_STOPPING)
@@ -228,7 +229,7 @@ static bool may_run(struct actors *actors, uint32_t index, struct slot *slot)
     return !slot_is_blocked(actors, slot); /* actors_durable queues it again */
 }
 
-/* The usual message: a tell, without an ask of this lane. Given; false: see handle. */
+/* Handles the usual message: a tell without an ask of this lane. Given; false: see handle. */
 static inline bool handle_tell(struct actors *actors, uint32_t index,
                                struct slot *slot, struct message *message)
 {
@@ -253,7 +254,8 @@ static inline bool handle_tell(struct actors *actors, uint32_t index,
     return settle(actors, index, slot, message, next, false);
 }
 
-/* What waits for durability before a message that may add to it; one handler may add as much as it likes. */
+/* Limits what waits for durability before a message that may add to it; one handler may add any
+ * amount. */
 static inline void undurable_is_bounded(const struct actors *actors,
                                         const struct slot *slot)
 {
@@ -292,8 +294,9 @@ static uint32_t run_messages(struct actors *actors, uint32_t index,
         handled++;
         if (slot->flags & FLAG_UNDURABLE)
             undurable_is_bounded(actors, slot);
+        /* as Akka's passivation: only messages through sharding count as use */
         if (message_to_entity(message))
-            slot->touched = tick; /* behaviour 18.2: not by its ref, nor by itself */
+            slot->touched = tick;
         if (likely(message->kind == MESSAGE_TELL && message->ask == 0))
             goes_on = handle_tell(actors, index, slot, message);
         else
@@ -306,7 +309,7 @@ static uint32_t run_messages(struct actors *actors, uint32_t index,
     return handled;
 }
 
-/* Runs one actor; returns the number of messages that it handled. */
+/* Runs one actor; returns the number of messages handled. */
 static inline uint32_t run_slot(struct actors *actors, uint32_t index)
 {
     struct slot *slot = slot_at(actors, index);
@@ -327,7 +330,7 @@ static inline uint32_t run_slot(struct actors *actors, uint32_t index)
     return handled;
 }
 
-/* index: the last of so many actors that ran meanwhile. */
+/* index: the last of the `count` actors that ran. */
 static void report_slow(struct actors *actors, uint32_t index, uint64_t took,
                         uint32_t handled, uint32_t count)
 {
@@ -359,7 +362,8 @@ static inline void prefetch_next(const struct actors *actors)
     }
 }
 
-/* Runs until `budget` messages or the queue's end; index gets the last actor, count how many there were. */
+/* Runs until `budget` messages or the queue's end; index gets the last actor, count their
+ * number. */
 static uint32_t run_some(struct actors *actors, uint32_t budget,
                          uint32_t *index, uint32_t *count)
 {
@@ -375,9 +379,10 @@ static uint32_t run_some(struct actors *actors, uint32_t budget,
     return handled;
 }
 
-/* The clock is read once for about 64 messages. Once such a piece took more than the time of a whole run it is read after each
- * message, until ACTOR_EXACT_MESSAGES in a row were quick: 64 slow ones of one actor would keep everything else of the thread
- * waiting, with one lane heartbeats as well; and the report of a slow one names the right actor. */
+/* Reads the clock once for about 64 messages. After a batch that took longer than a whole run, it
+ * reads the clock after each message, until ACTOR_EXACT_MESSAGES in a row were quick. Otherwise 64
+ * slow messages of one actor would delay everything on the thread, with one lane also heartbeats.
+ * It also lets the report name the right actor. */
 static uint32_t run_timed(struct actors *actors, uint32_t budget)
 {
     uint64_t begin = actors->settings.clock();
@@ -406,14 +411,14 @@ static uint32_t run_timed(struct actors *actors, uint32_t budget)
     return handled;
 }
 
-/* There is room again when a hundredth of the memory of messages is free. */
+/* There is room again when a hundredth of the message memory is free. */
 static void look_for_room(struct actors *actors)
 {
     uint64_t max = actors->settings.waiting_bytes_max;
 
     if (actors->full)
         actors->full = actors->large_bytes > max ||
-                       actor_free_bytes(actors, max / 100) < max / 100;
+                       memory_free_bytes(actors, max / 100) < max / 100;
 }
 
 static uint32_t run_all(struct actors *actors, uint32_t budget)
@@ -421,7 +426,7 @@ static uint32_t run_all(struct actors *actors, uint32_t budget)
     uint32_t handled = 0;
     uint32_t index, count;
 
-    /* What the actors sent to open shards is delivered in this same run, as long as the budget lasts. */
+    /* Messages to open shards are delivered in the same run while the budget lasts. */
     for (;;) {
         entity_flush(actors);
         if (handled >= budget || !actors->queue_count)

@@ -1,7 +1,8 @@
-/* The shards that are here: start, open, hand-off, fence. A row lists the slots of a shard's entities.
+/* Starts, opens, hands off and fences the shards that are here. A row lists the slots of a shard's
+ * entities.
  *
- * Behaviour 17.7, except that nothing is lost: each entity reads the messages that it has before it stops, and what comes
- * later goes back to the region in order. */
+ * In a hand-off each entity reads the messages it has before it stops. Later ones return to the
+ * region in order. */
 #include "actor/inside.h"
 
 #include "base/limits.h"
@@ -47,7 +48,7 @@ static void row_empty(struct actors *actors, uint32_t row)
     struct row *here = &actors->rows.items[row];
 
     if (!(!here->slots.items && ZOO(C2)))
-        actor_news_put(actors, ACTORS_SHARD_EMPTY, here->type, here->shard, 0,
+        slot_news_put(actors, ACTORS_SHARD_EMPTY, here->type, here->shard, 0,
              slice_of(NULL, 0));
     row_free(actors, row);
 }
@@ -113,7 +114,7 @@ void shard_hand_back(struct actors *actors, struct slot *slot)
             message->entity.shard = actors->rows.items[slot->row].shard;
             message->entity.has_shard = 1;
             message->returned = 1;
-            actor_out_put(actors, message);
+            mailbox_out_put(actors, message);
         } else {
             message_free(actors, message);
         }
@@ -124,9 +125,9 @@ static void stop_one(struct actors *actors, uint32_t index, struct slot *slot)
 {
     SOMETIMES("a shard stops while an entity recovers",
               slot->status == SLOT_RECOVERING);
-    /* An older mark has messages behind it that are to be handled here, too. */
+    /* Messages after an older mark are handled here, too. */
     mailbox_unmark(actors, slot);
-    if (slot->status == SLOT_RESTARTING) { /* nothing waits for it */
+    if (slot->status == SLOT_RESTARTING) { /* has no messages */
         slot->generation++;
         entity_release(actors, index, slot);
         return;
@@ -168,7 +169,7 @@ void actors_shard_stop(struct actors *actors, uint16_t type, int32_t shard,
         row_empty(actors, row);
 }
 
-/* At the deadline: no stop message any more; what is not durable is still waited for. */
+/* At the deadline: sends no stop message, but still waits for durability. */
 static void force_end(struct actors *actors, uint32_t index, struct slot *slot)
 {
     SOMETIMES("an entity ignores its stop", slot->status == SLOT_STOPPING);
@@ -187,7 +188,7 @@ static void force_end(struct actors *actors, uint32_t index, struct slot *slot)
     entity_release(actors, index, slot);
 }
 
-/* The first few are named, with what they wait for. */
+/* Names the first few, with what they wait for. */
 static void name_late(const struct actors *actors, const struct slot *slot,
                       uint32_t *named)
 {
@@ -238,7 +239,7 @@ void shards_step(struct actors *actors)
         if (row->deadline > actors->now)
             continue;
         if (ZOO(C6))
-            row->deadline = NEVER; /* or the lane would have a turn at once, for ever */
+            row->deadline = NEVER; /* otherwise the lane would have a turn at once, endlessly */
         else
             force_row(actors, i);
     }
@@ -298,7 +299,7 @@ void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
 
         SOMETIMES("an entity is fenced off with effects held",
                   slot->flags & FLAG_UNDURABLE);
-        actor_held_drop(actors, slot, SHERD_REASON_FENCED);
+        effects_drop_held(actors, slot, SHERD_REASON_FENCED);
         if (slot_has_incarnation(slot))
             incarnation_close(actors, index, slot);
         else

@@ -1,4 +1,4 @@
-/* Tasks of actors in the node's graceful end (sherd/shutdown.h): said here, kept by the node. */
+/* Passes the shutdown tasks of actors (sherd/shutdown.h) to the node, which keeps them. */
 #include "actor/inside.h"
 
 #include <sherd/shutdown.h>
@@ -18,8 +18,8 @@ SHERD_API int sherd_shutdown_task(struct sherd_ctx *ctx, enum sherd_phase phase,
 
     if ((unsigned)phase >= SHERD_PHASE_COUNT || !size || size > SHERD_ID_MAX)
         return SHERD_EINVAL;
-    actor_news_put(ctx->actors, ACTORS_TASK, (uint16_t)phase, 0,
-                   ctx->self.actor, slice_of(name, size));
+    slot_news_put(ctx->actors, ACTORS_TASK, (uint16_t)phase, 0,
+                  ctx->self.actor, slice_of(name, size));
     return 0;
 }
 
@@ -27,8 +27,8 @@ SHERD_API void sherd_shutdown_done(struct sherd_ctx *ctx,
                                    enum sherd_phase phase)
 {
     if ((unsigned)phase < SHERD_PHASE_COUNT)
-        actor_news_put(ctx->actors, ACTORS_TASK_DONE, (uint16_t)phase, 0,
-                       ctx->self.actor, slice_of(NULL, 0));
+        slot_news_put(ctx->actors, ACTORS_TASK_DONE, (uint16_t)phase, 0,
+                      ctx->self.actor, slice_of(NULL, 0));
 }
 
 bool actors_phase(struct actors *actors, uint64_t actor, uint32_t phase)
@@ -41,7 +41,7 @@ bool actors_phase(struct actors *actors, uint64_t actor, uint32_t phase)
     message = actors_message(actors, slice_of(NULL, 0));
     message->kind = MESSAGE_SHUTDOWN;
     message->msg = phase;
-    mailbox_put(actors, actor_slot(actor), slot, message);
+    mailbox_put(actors, actor_id_slot(actor), slot, message);
     return true;
 }
 

@@ -1,5 +1,6 @@
-/* The table of entities: (type, id) to slot. Open addressing with linear probes over cells of hash and slot, so that a miss
- * touches no slot; removal shifts back, so there are no graves. Nothing is decided by its order. */
+/* Maps (type, id) to an entity's slot. Open addressing with linear probes over cells of hash and
+ * slot, so a miss touches no slot. Removal shifts back, so there are no tombstones. No decision
+ * depends on its order. */
 #include "actor/inside.h"
 
 uint32_t entity_table_find(const struct actors *actors, uint16_t type, uint32_t key,
@@ -25,7 +26,7 @@ uint32_t entity_table_find(const struct actors *actors, uint16_t type, uint32_t 
     }
 }
 
-/* Where an ask's message is that an entity was given: in its mailbox, behind too many others to say, or read. */
+/* Where the ask's message is: in the mailbox, unknown (too many others before it), or read. */
 static enum sherd_stage asked_stage(const struct slot *slot,
                                     struct sherd_ref sender, uint64_t ask)
 {
@@ -121,7 +122,7 @@ void entity_table_remove(struct actors *actors, uint32_t key, uint32_t index)
          next = (next + 1) & table->mask) {
         uint32_t home = (uint32_t)(table->cells[next] >> 32) & table->mask;
 
-        /* It may move back to `at` unless its home lies behind `at`. */
+        /* It may move back to `at` unless its home lies after `at`. */
         if (((next - home) & table->mask) >= ((next - at) & table->mask)) {
             table->cells[at] = table->cells[next];
             at = next;

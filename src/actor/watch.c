@@ -1,6 +1,6 @@
-/* Watches: who is told when an actor ends. Each is one item, found by (watcher, watched), in the list of the watcher if that
- * lives here and of the watched actor if that lives here. Exactly one SHERD_TERMINATED: the first one takes the item away.
- * Behaviour 1.4. */
+/* Keeps watches: which actors receive SHERD_TERMINATED when an actor ends. Each is one item, found
+ * by (watcher, watched), in a list of each of the two that lives here. The first SHERD_TERMINATED
+ * takes the item away, so there is exactly one. */
 #include "actor/inside.h"
 
 static uint32_t bucket_of(const struct watches *watches,
@@ -53,7 +53,7 @@ static void grow(struct watches *watches)
     mem_free(old);
 }
 
-/* A new item, in no list yet; 0 at the limit. */
+/* Adds an item, in no list yet; 0 at the limit. */
 static uint32_t add(struct actors *actors, struct sherd_ref watcher,
                     struct sherd_ref watched)
 {
@@ -119,8 +119,8 @@ static void unlink_by(struct actors *actors, uint32_t at)
     struct slot *slot;
 
     if (!watch->by_linked)
-        return; /* it may live elsewhere: its slot is none of ours */
-    slot = slot_at(actors, actor_slot(watch->watcher.actor));
+        return; /* its slot may be another lane's */
+    slot = slot_at(actors, actor_id_slot(watch->watcher.actor));
     watch->by_linked = 0;
     if (watch->by_next)
         items[watch->by_next].by_prev = watch->by_prev;
@@ -137,8 +137,8 @@ static void unlink_of(struct actors *actors, uint32_t at)
     struct slot *slot;
 
     if (!watch->of_linked)
-        return; /* it may live elsewhere: its slot is none of ours */
-    slot = slot_at(actors, actor_slot(watch->watched.actor));
+        return; /* its slot may be another lane's */
+    slot = slot_at(actors, actor_id_slot(watch->watched.actor));
     watch->of_linked = 0;
     if (watch->of_next)
         items[watch->of_next].of_prev = watch->of_prev;
@@ -192,7 +192,7 @@ void watch_by(struct actors *actors, uint32_t index, struct slot *slot,
     if (at == 0)
         return;
     link_by(actors, at, slot);
-    actor_emit(actors, notice(actors, MESSAGE_WATCH, watched, watcher));
+    effects_emit(actors, notice(actors, MESSAGE_WATCH, watched, watcher));
 }
 
 void unwatch_by(struct actors *actors, uint32_t index, struct slot *slot,
@@ -205,7 +205,7 @@ void unwatch_by(struct actors *actors, uint32_t index, struct slot *slot,
         return;
     remove_watch(actors, at);
     if (!is_here(actors, watched))
-        actor_emit(actors, notice(actors, MESSAGE_UNWATCH, watched, watcher));
+        effects_emit(actors, notice(actors, MESSAGE_UNWATCH, watched, watcher));
 }
 
 bool watch_take(struct actors *actors, uint32_t index, struct slot *slot,
@@ -226,7 +226,7 @@ void watch_arrived(struct actors *actors, struct message *message)
     struct slot *slot = slot_of(actors, message->to.actor);
     uint32_t at = find(&actors->watches, message->sender, message->to);
 
-    /* A local watcher without an item has changed its mind or ended. */
+    /* A local watcher without an item has unwatched or ended. */
     if (at == 0 && !is_here(actors, message->sender))
         at = add(actors, message->sender, message->to);
     if (at && slot && !actors->watches.items.items[at].of_linked)
@@ -256,7 +256,7 @@ void watches_end(struct actors *actors, uint32_t index, struct slot *slot)
 
         remove_watch(actors, at);
         if (!is_here(actors, watched))
-            actor_route(actors, notice(actors, MESSAGE_UNWATCH, watched, self));
+            effects_route(actors, notice(actors, MESSAGE_UNWATCH, watched, self));
     }
     while (extra && (at = extra->watchers)) {
         struct watch *watch = &actors->watches.items.items[at];
@@ -266,7 +266,7 @@ void watches_end(struct actors *actors, uint32_t index, struct slot *slot)
             unlink_of(actors, at);
         else
             remove_watch(actors, at);
-        actor_route(actors, notice(actors, MESSAGE_TERMINATED, watcher, self));
+        effects_route(actors, notice(actors, MESSAGE_TERMINATED, watcher, self));
     }
 }
 
@@ -280,7 +280,7 @@ void watches_node_gone(struct actors *actors, uint64_t node)
         if (watch.watcher.node == node)
             remove_watch(actors, at);
         else if (watch.watched.node == node)
-            actor_route(actors, notice(actors, MESSAGE_TERMINATED, watch.watcher,
+            effects_route(actors, notice(actors, MESSAGE_TERMINATED, watch.watcher,
                                  watch.watched));
     }
 }

@@ -1,12 +1,13 @@
-/* Time: a hierarchical wheel of four levels of 256 buckets, a millisecond a tick (Varghese and Lauck 1987, scheme 7).
+/* Fires entries in time with a hierarchical wheel of four levels of 256 buckets, a millisecond a
+ * tick (Varghese and Lauck 1987, scheme 7).
  *
- * A bucket's head is numbered as entries are, so an entry leaves its list without knowing its bucket. bits says which
- * buckets may have entries; empty ones are found out when looked at. Entries due in the same tick fire in the order of their
- * bucket, which depends only on the calls made. */
+ * A bucket's head has a number like an entry, so an entry leaves its list without knowing its
+ * bucket. `bits` names buckets that may have entries; a look clears empty ones. Entries of one tick
+ * fire in the order of their bucket, which depends only on the calls made. */
 #include "actor/inside.h"
 #include "base/bound.h"
 
-/* Several at once where there are many, in one block. */
+/* Allocates several in one block where there are many. */
 static void chunk_add(struct actors *actors)
 {
     struct wheel *wheel = &actors->wheel;
@@ -49,7 +50,7 @@ void wheel_fini(struct actors *actors)
     mem_free(actors->wheel.chunks);
 }
 
-/* Distance, 1 to 256, from place to the next set bit behind it, round; 0 = none. */
+/* Cyclic distance, 1 to 256, from place to the next set bit; 0 = none. */
 static uint32_t next_bit(const uint64_t bits[4], uint32_t place)
 {
     uint32_t at = (place + 1) & 255;
@@ -68,7 +69,7 @@ static uint32_t next_bit(const uint64_t bits[4], uint32_t place)
     return 0;
 }
 
-/* What wheel->next is to be. */
+/* The value for wheel->next. */
 static uint64_t next_tick(const struct wheel *wheel)
 {
     uint64_t earliest = UINT64_MAX;
@@ -87,7 +88,7 @@ static uint64_t next_tick(const struct wheel *wheel)
     return earliest;
 }
 
-/* Puts it into the bucket that its distance from `tick` demands. */
+/* Inserts it into the bucket for its distance from `tick`. */
 static void insert(struct actors *actors, uint32_t index, uint64_t due)
 {
     struct wheel *wheel = &actors->wheel;
@@ -109,7 +110,7 @@ static void insert(struct actors *actors, uint32_t index, uint64_t due)
     places_of(actors, head->prev)->next = index;
     head->prev = index;
     if (wheel->count++ == 0)
-        wheel->next = next_tick(wheel); /* bits of buckets that emptied may be left */
+        wheel->next = next_tick(wheel); /* emptied buckets may have left bits */
     else if (due >> (8 * level) << (8 * level) < wheel->next)
         wheel->next = due >> (8 * level) << (8 * level);
 }
@@ -132,7 +133,7 @@ uint32_t entry_new(struct actors *actors, uint64_t delay_ms)
         if ((index - WHEEL_BUCKETS) / ENTRY_CHUNK >= wheel->chunk_count)
             chunk_add(actors);
     }
-    /* Nothing is in it: it need not be turned through the time that nobody waited for. */
+    /* An empty wheel skips the time in which nothing waited. */
     if (wheel->count == 0 && wheel->tick < actors->now / MS)
         wheel->tick = actors->now / MS;
     if (delay_ms > ACTOR_TIMER_MS_MAX)

@@ -1,5 +1,5 @@
-/* Who is at which address: handshakes, incarnations, quarantine; and the entry
- * for all of Artery's own messages. */
+/* Tracks which incarnation is at which address (handshakes, quarantine), and dispatches all of
+ * Artery's own messages. */
 #include "artery/association.h"
 
 #include "artery/extension.h"
@@ -109,7 +109,8 @@ static struct retired *find_retired(struct associations *associations,
     return NULL;
 }
 
-/* An incarnation that is over: it never comes back (behaviour 1.3), unless who took its address turns out to be the former one. */
+/* An incarnation that is over never returns, unless the one that took its address turns out to be
+ * older. */
 static void retire(struct associations *associations, uint64_t uid,
                    uint64_t by)
 {
@@ -132,8 +133,8 @@ static void retire(struct associations *associations, uint64_t uid,
     map_put(&associations->retired, map_u64(&uid), associations);
 }
 
-/* Of two lives at one address the one that goes was the former, whichever was heard of first: whom it replaced, and who is
- * not gone, may come back. */
+/* The one that leaves counts as the older incarnation at its address: those that it replaced, and
+ * that have not left, may return. */
 static void release(struct associations *associations, uint64_t uid)
 {
     for (uint32_t i = 0; i < associations->retired_ring.count; i++) {
@@ -312,7 +313,7 @@ bool associations_next_news(struct associations *associations,
 
 /* ---- handshakes ---- */
 
-/* Counted always, said once for each stranger: he tries again each second. */
+/* Always counts it, logs each foreign node once: it retries each second. */
 static void report_stranger(struct associations *associations,
                             enum handshake_fault fault, const char *text)
 {
@@ -340,9 +341,9 @@ static void tell_up(struct associations *associations, const struct peer *peer,
                                           .lanes = peer->lanes});
 }
 
-/* Whether the connection of a handshake came after, or before, all of those of the incarnation that is known there. Lives at
- * one address follow each other, and so do their connections: so it is told which is the later one, though a connection
- * that came before may be read after it. */
+/* Whether the connection of a handshake came after, or before, all of those of the known
+ * incarnation. Connections of incarnations at one address come in the incarnations' order, but may
+ * be read in another. */
 static bool is_later(const struct peer *peer, const struct handshake *handshake)
 {
     return peer->order && handshake->order > peer->order;
@@ -354,7 +355,7 @@ static bool is_earlier(const struct peer *peer,
     return handshake->order && handshake->order < peer->order;
 }
 
-/* It was replaced, and by its former life, as a connection of its that came later shows. */
+/* Lets an incarnation return that was replaced by an older one, as its later connection shows. */
 static void come_back(struct associations *associations,
                       const struct handshake *handshake)
 {
@@ -371,8 +372,7 @@ static void come_back(struct associations *associations,
     *retired = (struct retired){ 0 };
 }
 
-/* The peer that a handshake names, of that incarnation from here on; null when
- * it is not accepted. */
+/* Returns the peer of a handshake, now of that incarnation; null when it is not accepted. */
 static struct peer *associate(struct associations *associations,
                               const struct handshake *handshake)
 {
@@ -388,8 +388,7 @@ static struct peer *associate(struct associations *associations,
         associations->counts.stale++;
         return NULL;
     }
-    /* wire 3.2: a uid under a second address is somebody's mistake or
-     * somebody's lie. */
+    /* A UID under a second address is a mistake or a lie. */
     if (other &&
         !kept_address_equal(other->address, &handshake->from.address)) {
         associations->counts.malformed++;
@@ -404,11 +403,12 @@ static struct peer *associate(struct associations *associations,
         REACHED("a former life is read after the one that followed");
         retire(associations, uid, peer->uid);
         associations->counts.stale++;
-        tell_up(associations, peer, 0); /* who has read it already hears that it is over */
+        tell_up(associations, peer, 0); /* lanes that have read it learn that it is over */
         return NULL;
     }
     if (handshake->capabilities || peer->uid != uid) {
-        peer->capabilities = handshake->capabilities; /* none: another kind may have come to this address */
+        /* none: another kind of node may be at this address */
+        peer->capabilities = handshake->capabilities;
         peer->lanes = handshake->lanes;
     }
     if (peer->uid == uid) {
@@ -434,8 +434,7 @@ void peers_renew(struct associations *associations, struct peer *peer,
         retire(associations, before, peer->has_left ? 0 : uid);
         map_take(&associations->by_uid, map_u64(&before));
     }
-    /* wire 3.3: numbers of system messages start afresh; what waited was for
-     * the incarnation before. */
+    /* Numbers of system messages start again; those that waited were for the previous one. */
     SOMETIMES("another incarnation under the same address", before != 0);
     SOMETIMES("system messages wait for an incarnation that is over",
               before && sequence_waiting(&peer->sequence));
@@ -469,11 +468,11 @@ static void respond(struct associations *associations,
     };
     struct buf payload = {0};
     struct outbound response = {
-        /* uid 0: the link may not know the new incarnation yet. */
+        /* UID 0: the link may not know the new incarnation yet. */
         .to = {.address = handshake->from.address},
         .manifest = slice_text(ARTERY_HANDSHAKE_RESPONSE),
         .serializer = SERIALIZER_ARTERY,
-        .stream = STREAM_CONTROL, /* wire 3.3: elsewhere it would harm a JVM */
+        .stream = STREAM_CONTROL, /* a JVM accepts it on no other stream */
     };
 
     handshake_response_put(&payload, options->self, &answer);
@@ -482,8 +481,7 @@ static void respond(struct associations *associations,
     buf_fini(&payload);
 }
 
-/* Tables are for ordinary messages: a peer that only gossips with us is not
- * told any (wire 2.5: the receiver of such a stream advertises). */
+/* Tables are for ordinary messages: a peer that sends us none receives no tables. */
 static bool take_request(struct associations *associations, uint64_t now,
                          enum stream stream,
                          const struct handshake *handshake,
@@ -548,7 +546,7 @@ static bool receive_handshake(struct associations *associations, uint64_t now,
     return true;
 }
 
-/* ---- everything that arrives ---- */
+/* ---- arriving messages ---- */
 
 static void report_unknown(struct associations *associations, uint64_t uid)
 {

@@ -1,4 +1,4 @@
-/* A queue of frames in chunks. */
+/* Keeps a queue of frames in chunks. */
 #include "artery/chunks.h"
 
 #include "base/check.h"
@@ -52,19 +52,19 @@ static void add_chunk(struct chunks *chunks, size_t size)
     chunk->frames = 0;
     *(chunks->tail ? &chunks->tail->next : &chunks->head) = chunk;
     chunks->tail = chunk;
-    /* Links with little to say stay small; busy ones get to large writes quickly. */
+    /* Rarely used links stay small; busy ones soon reach large writes. */
     if (chunks->next_size < LINK_CHUNK_SIZE)
         chunks->next_size *= 2;
 }
 
-/* The head is done with: it is used again, kept as spare, or freed. */
+/* Reuses, keeps as spare, or frees the finished head. */
 static void retire_head(struct chunks *chunks)
 {
     struct chunk *chunk = chunks->head;
 
     if (chunk == chunks->tail &&
         (!chunks->keeps_room || chunk->bytes.capacity <= CHUNK_SIZE_FIRST)) {
-        /* A heartbeat, a gossip or a region's word now and then: no room is kept for it, with each of a thousand peers. */
+        /* Links with rare messages keep no room: there may be a thousand. */
         chunk_free(chunks->spare);
         chunk_free(chunk);
         chunks->head = chunks->tail = chunks->spare = NULL;
@@ -122,7 +122,7 @@ uint32_t chunks_wrote(struct chunks *chunks, size_t size)
 
     check(head && size <= head->bytes.size - head->written);
     head->written += size;
-    if (head->written == head->bytes.size) /* whole frames, as they were put */
+    if (head->written == head->bytes.size) /* whole frames */
         count_out(chunks, head->frames, head->written - head->at);
     while (head->written - head->at >= FRAME_LENGTH_SIZE) {
         size_t frame =

@@ -1,5 +1,4 @@
-/* Artery's own messages as bytes, and the answers that need no memory of who is
- * who (wire 3.1, 3.3, 3.5, 4.2). */
+/* Packs and reads Artery's own messages, and gives the answers that need no state. */
 #include "artery/control.h"
 
 #include <inttypes.h>
@@ -64,7 +63,7 @@ void handshake_response_put(struct buf *buf, const struct identity *self,
     packed_put(buf, &message.base);
 }
 
-/* A text from the wire for a log line: cut, and without control characters. */
+/* A text from the wire for a log line: cut, without control characters. */
 static const char *plain(const char *text, char *out, size_t size)
 {
     size_t i = 0;
@@ -82,7 +81,7 @@ static const char *address_plain(const Artery__Address *address, char *text,
     char system[64];
     char host[64];
 
-    (void)snprintf(text, size, "%s://%s@%s:%" PRIu32, /* cut if need be */
+    (void)snprintf(text, size, "%s://%s@%s:%" PRIu32, /* cut if too long */
                    plain(address->protocol, protocol, sizeof protocol),
                    plain(address->system, system, sizeof system),
                    plain(address->hostname, host, sizeof host), address->port);
@@ -122,8 +121,7 @@ static enum handshake_fault judge(const struct identity *self,
     if (!unpack_address(from->address, &handshake->from.address) || !from->uid)
         return HANDSHAKE_MALFORMED;
     handshake->from.uid = from->uid;
-    /* wire 3.3: protocol, system, host and port must be our canonical ones,
-     * literally. */
+    /* Protocol, system, host and port must be our canonical ones, literally. */
     if (!unpack_address(to, &target) ||
         !address_equal(&target, &self->node.address)) {
         describe(text, self, from->address, to);
@@ -180,16 +178,15 @@ enum handshake_fault handshake_response_read(const struct identity *self,
     return fault;
 }
 
-/* ---- messages for the control plane ---- */
+/* ---- messages for control ---- */
 
-/* Refs are printable ASCII (wire 2.4); anything else would only serve to
- * confuse a log. */
+/* Refs are printable ASCII; other characters could only confuse a log. */
 static bool printable(struct slice text)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     size_t i = 0;
 
-    /* Eight at a time: none above 0x7f, none that is 0x7f, none below 0x21. */
+    /* Eight at a time: each from 0x21 to 0x7e. */
     for (; i + 8 <= text.size; i += 8) {
         uint64_t eight;
 
@@ -246,8 +243,7 @@ bool envelope_inbound(const struct identity *self, const struct node_id *from,
 
 /* ---- answers ---- */
 
-/* The address in a sender's literal, which is where an answer goes; path is
- * lent from it. */
+/* Takes the address of an answer from a sender's literal; path is lent from it. */
 static bool answer_to(const struct identity *self, const struct node_id *from,
                       struct slice sender, struct outbound *answer)
 {
@@ -268,7 +264,7 @@ static void answer_heartbeat(const struct identity *self,
     buf_put_varint(&payload, self->node.uid);
     answer->manifest = slice_text(ARTERY_HEARTBEAT_RESPONSE);
     answer->payload = buf_slice(&payload);
-    /* wire 3.4: the JVM takes our address from the sender. */
+    /* The JVM takes our address from the sender. */
     answer->sender = slice_text("/system/remote-watcher");
     answer->stream = STREAM_CONTROL;
     outbox_put(outbox, answer);
@@ -346,7 +342,7 @@ bool flush_ack_read(struct slice payload, uint32_t *expected_acks)
     Artery__FlushAck *message;
     bool good;
 
-    *expected_acks = 1; /* wire 3.1: an empty payload means one */
+    *expected_acks = 1; /* an empty payload means one */
     if (!payload.size)
         return true;
     message = artery__flush_ack__unpack(NULL, payload.size, payload.data);

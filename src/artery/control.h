@@ -1,7 +1,6 @@
-/* Artery's own messages (serializer 17, wire 3.1), read and written: what control and lanes both need.
- *
- * Handshakes, and the answers that belong to the machine which got the question: Flush, termination, heartbeats, Identify.
- * The rules of who is who are in association.h; this file keeps no state. */
+/* Reads and writes Artery's own messages (serializer 17) for control and lanes: handshakes, and the
+ * answers due from the machine that got the question: Flush, termination, heartbeats, Identify.
+ * Keeps no state; association.h knows the peers. */
 #ifndef SHERD_ARTERY_CONTROL_H
 #define SHERD_ARTERY_CONTROL_H
 
@@ -30,14 +29,16 @@
 #define ARTERY_FLUSH "o"
 #define ARTERY_FLUSH_ACK "p"
 
-/* A handshake request or response: who sends, and what a Sherd node adds (zero from a JVM). */
+/* A handshake request or response: the sender, and what a Sherd node adds (zero from a JVM). */
 struct handshake {
     struct node_id from;
     uint64_t capabilities; /* extension.h */
-    uint32_t lane;         /* request: the sending machine, 0 = control, lanes from 1; response: the one it answers */
+    /* request: the sending machine, 0 = control, lanes from 1; response: the one it answers */
+    uint32_t lane;
     uint32_t lanes;        /* lane count of the sender */
-    uint64_t generation;   /* of the connection that the request came on; echoed by the response */
-    uint64_t order;        /* here: of the connection that it came on, see inlet_order; no part of the message, 0 = not known */
+    uint64_t generation;   /* of the request's connection; the response echoes it */
+    /* of the connection it came on, see inlet_order; not in the message, 0 = unknown */
+    uint64_t order;
 };
 
 enum handshake_fault {
@@ -48,14 +49,15 @@ enum handshake_fault {
     HANDSHAKE_SELF,    /* claims our own address */
 };
 
-/* Payload of a request to `to`, appended. Zero extension fields are left out, so Akka's bytes result. */
+/* Appends the payload of a request to `to`. Leaves out extension fields of zero, so Akka's bytes
+ * result. */
 void handshake_request_put(struct buf *buf, const struct identity *self,
                            const struct address *to,
                            const struct handshake *handshake);
 void handshake_response_put(struct buf *buf, const struct identity *self,
                             const struct handshake *handshake); /* from = self */
-/* Reads the payload of a request (manifest d) or a response (e). With a fault other than OK or malformed, text (null, or
- * HANDSHAKE_TEXT_MAX bytes) says in clear words who was meant. */
+/* Reads the payload of a request (manifest d) or a response (e). text is null or has
+ * HANDSHAKE_TEXT_MAX bytes; with HANDSHAKE_FOREIGN, _ADDRESS or _SELF it says who was meant. */
 #define HANDSHAKE_TEXT_MAX 512
 enum handshake_fault handshake_request_read(const struct identity *self,
                                             struct slice payload,
@@ -73,26 +75,28 @@ static inline bool envelope_is(const struct envelope *envelope,
            slice_is(envelope->manifest, manifest);
 }
 
-/* Answers what any machine that reads a connection must answer itself, after everything before it was handed over: Flush (o)
- * with FlushAck, ActorSystemTerminating (b) with its ack, ArteryHeartbeat (m, also through a selection) with its response.
- * True when the message was one of these: it is used up (b: tell control too, see associations_terminating). The answers
- * go to the sender on the ordinary stream, ArteryHeartbeat's on control. */
+/* Answers Flush (o), ActorSystemTerminating (b) and ArteryHeartbeat (m, also through a selection).
+ * Every machine calls it for its connections, after everything before was passed on. True when the
+ * message was one of these and is consumed; after b also call associations_terminating. Answers go
+ * to the sender on the ordinary stream, ArteryHeartbeat's on control. */
 bool control_answer(const struct identity *self, const struct node_id *from,
                     const struct envelope *envelope, struct outbox *outbox);
 
-/* Flush from `sender` (a path on this node with its "#uid") to a peer, on the ordinary stream that the caller owns. */
+/* Sends Flush from `sender` (a path here with "#uid") on the ordinary stream that the caller
+ * owns. */
 void flush_put(struct outbox *outbox, const struct node_id *to,
                struct slice sender);
-/* A FlushAck (p) that arrived: how many acks belong to one Flush; 1 when it does not say. */
+/* Reads a FlushAck (p): how many acks belong to one Flush; 1 when absent. */
 bool flush_ack_read(struct slice payload, uint32_t *expected_acks);
 
-/* Identify (serializer 16, manifest A): answers with ActorIdentity from the path with its "#uid"; empty path = no such
- * actor. False when the payload is malformed. */
+/* Answers Identify (serializer 16, manifest A) with ActorIdentity of the path with its "#uid";
+ * empty path = no such actor. False when the payload is malformed. */
 bool identify_answer(const struct identity *self, const struct inbound *identify,
                      struct slice path, struct outbox *outbox);
 
-/* An envelope as a message for the control plane's cores: paths without address, a selection unwrapped into `selection`.
- * A sender on a third node stays a whole literal. False when the recipient is not on this node, or a text is malformed. */
+/* Makes a message for control's cores from an envelope: paths without address, a selection
+ * unwrapped into `selection`. A sender on a third node stays a whole literal. False when the
+ * recipient is not on this node, or a text is malformed. */
 bool envelope_inbound(const struct identity *self, const struct node_id *from,
                       const struct envelope *envelope,
                       struct selection *selection, struct inbound *inbound);

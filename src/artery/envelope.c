@@ -1,5 +1,4 @@
-/* Reading and writing the envelope: 28 fixed bytes, literals, payload (wire 2.1
- * to 2.3). */
+/* Reads and writes the envelope: 28 fixed bytes, literals, payload. */
 #include "artery/envelope.h"
 
 #include "base/check.h"
@@ -81,7 +80,7 @@ static inline struct slice read_literal(struct reader *reader, size_t size_max)
         return slice_of(reader->at, 0);
     }
     size = (size_t)at[-2] | (size_t)at[-1] << 8;
-    /* wire 2.2: the length is a signed short. */
+    /* The length is a signed short. */
     if (size > left - 2 || size > size_max) {
         reader->error = size > left - 2 || size > 0x7fff ? ENVELOPE_TRUNCATED
                                                          : ENVELOPE_LITERAL;
@@ -103,7 +102,7 @@ static struct slice read_index(struct reader *reader,
     return text;
 }
 
-/* wire 2.1: skipped whole; false when it is longer than the frame. */
+/* Skips all metadata; false when longer than the frame. */
 static bool skip_metadata(struct reader *reader)
 {
     uint32_t size;
@@ -141,7 +140,7 @@ enum envelope_error envelope_read(struct slice frame,
                        (uint64_t)load_u32(head + AT_ORIGIN + 4) << 32;
     envelope->serializer = (int32_t)load_u32(head + AT_SERIALIZER);
     envelope->recipient_index = -1;
-    /* wire 2.3: any bit of a tag's top byte means compressed. */
+    /* A tag is compressed if any bit of its top byte is set. */
     tag = load_u32(head + AT_SENDER);
     envelope->sender = tag & TAG_COMPRESSED
                            ? read_index(&reader, tables, tag, TABLE_REFS,
@@ -164,7 +163,7 @@ enum envelope_error envelope_read(struct slice frame,
     return reader.error;
 }
 
-/* ---- the control plane's writer ---- */
+/* ---- control's writer ---- */
 
 struct writer {
     struct buf *buf;
@@ -178,8 +177,8 @@ static void set_tag(struct writer *writer, unsigned at, uint32_t tag)
     store_u32(writer->buf->data + writer->start + at, tag);
 }
 
-/* Makes what was appended since `literal` (a length of two bytes, then text) a
- * tag when the table has it. */
+/* Replaces the literal at `literal` (a length of two bytes, then text) by a tag when the table has
+ * it. */
 static bool end_literal(struct writer *writer, unsigned at, size_t literal,
                         const struct table *table, size_t size_max)
 {
@@ -257,7 +256,7 @@ static size_t varint_size(uint64_t value)
     return size;
 }
 
-/* wire 4.1: the enclosed message, then the path as a chain of child names. */
+/* As Akka's SelectionEnvelope: the enclosed message, then the path as a chain of child names. */
 static void put_selection(struct buf *buf, const struct outbound *message)
 {
     struct cursor path = cursor_of(path_plain(message->recipient));
@@ -299,8 +298,7 @@ bool envelope_put(struct buf *buf, const struct identity *self,
 
     if (message->payload.size > size_max)
         return false;
-    /* wire 2.5: tables are for the ordinary stream, and not for Artery's own
-     * messages. */
+    /* Tables are for the ordinary stream, and not for Artery's own messages. */
     if (message->stream == STREAM_ORDINARY &&
         message->serializer != SERIALIZER_ARTERY)
         writer.tables = tables;

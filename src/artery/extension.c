@@ -1,4 +1,4 @@
-/* Application messages given by number: "m" and the number in decimal. */
+/* Writes and reads manifests of application messages: "m" and the number in decimal. */
 #include "artery/extension.h"
 
 struct slice message_manifest_put(char text[MESSAGE_MANIFEST_MAX],

@@ -1,7 +1,8 @@
-/* What only Sherd nodes say to each other: numbers that Akka ignores or never sees.
+/* Declares what only Sherd nodes exchange: numbers that Akka ignores or never sees.
  *
- * A node announces its capabilities in extra fields of the handshake messages (Akka skips unknown protobuf fields). A
- * message with serializer SERIALIZER_SHERD goes only to a peer that announced CAPABILITY_SHERD. */
+ * A node announces its capabilities in extra fields of the handshake, which Akka skips. Messages of
+ * SERIALIZER_SHERD go only to peers that announced CAPABILITY_SHERD. docs/protocol/extensions.md
+ * lists all. */
 #ifndef SHERD_ARTERY_EXTENSION_H
 #define SHERD_ARTERY_EXTENSION_H
 
@@ -11,33 +12,34 @@
 #include "base/bytes.h"
 
 /* Bits of the handshake's capabilities. 0 = a JVM, or unknown. */
-#define CAPABILITY_SHERD (UINT64_C(1) << 0)  /* understands SERIALIZER_SHERD */
+#define CAPABILITY_SHERD (UINT64_C(1) << 0)
 #define CAPABILITY_TABLES (UINT64_C(1) << 1) /* uses static compression tables on ordinary links */
-#define CAPABILITY_PATHS (UINT64_C(1) << 2)  /* takes a sender that begins with "/" as a path on the node that wrote the frame */
+/* Reads a sender that starts with "/" as a path on the frame's node. */
+#define CAPABILITY_PATHS (UINT64_C(1) << 2)
 #define CAPABILITY_BRIEF (UINT64_C(1) << 3)  /* understands membership's brief messages */
-/* What this node announces. */
+/* This node's. */
 #define CAPABILITIES                                                           \
     (CAPABILITY_SHERD | CAPABILITY_TABLES | CAPABILITY_PATHS | CAPABILITY_BRIEF)
 
-/* Serializer of messages that only Sherd nodes exchange, and of application messages given by number. */
+/* Serializer of messages between Sherd nodes, and of application messages given by number. */
 #define SERIALIZER_SHERD 7300
 
 #define MANIFEST_FLUSH "F"        /* marker of a hand-off, last on its link */
-#define MANIFEST_UNDELIVERED "U"  /* a message could not be delivered: to its sender */
-#define MANIFEST_STAGE "S"        /* where an asked message is: to the asker's node */
+#define MANIFEST_UNDELIVERED "U"  /* to the sender: its message could not be delivered */
+#define MANIFEST_STAGE "S"        /* to the asker's node: where the message is */
 #define MANIFEST_REGION_QUERY "Q" /* have you a region of this type? */
-#define MANIFEST_NO_REGION "N"    /* no such region here */
+#define MANIFEST_NO_REGION "N"
 #define MANIFEST_REFUSED "R"      /* registration refused, with the reason */
 #define MANIFEST_HANDOFF_FAILED "X"
 
-/* An application's message number n travels as serializer SERIALIZER_SHERD, manifest "m" and n in decimal, unless the
- * options map it to something else. */
+/* An application's message n has serializer SERIALIZER_SHERD and manifest "m" with n in decimal,
+ * unless the options map it to something else. */
 #define MESSAGE_MANIFEST_MAX 12 /* "m4294967295" and a zero byte */
 struct slice message_manifest_put(char text[MESSAGE_MANIFEST_MAX],
                                   uint32_t message); /* lent from text */
 bool message_manifest_read_any(struct slice manifest, uint32_t *message);
 
-/* False when it is not of that form; "m007" is not. */
+/* False in any other form; "m007" is one. */
 static inline bool message_manifest_read(struct slice manifest,
                                          uint32_t *message)
 {

@@ -1,4 +1,4 @@
-/* The preamble and the splitting of frames (wire 1.2, 1.3). */
+/* Reads the preamble and splits off frames. */
 #include "artery/inlet.h"
 
 #include "base/check.h"
@@ -9,13 +9,13 @@ enum {
     PREAMBLE_SIZE = 5,
     MAGIC_SIZE = 4,
     LENGTH_SIZE = 4,
-    KEPT_IDLE_MAX = 64 * 1024, /* bytes of memory kept between segments */
+    KEPT_IDLE_MAX = 64 * 1024, /* memory kept between segments */
 };
 
 struct inlet {
     const struct inlet_options *options;
     uint8_t reason; /* enum inlet_reason */
-    uint8_t stream; /* 0 until the preamble is there */
+    uint8_t stream; /* 0 until the preamble is complete */
     uint32_t lane;
     uint64_t uid;       /* 0 until accepted */
     struct slice given; /* lent bytes not yet split */
@@ -50,7 +50,7 @@ static void bytes_ended(const struct inlet *inlet, struct slice bytes)
         probes_put(inlet->options->probes, &probe);
 }
 
-/* What was received and not handed out. */
+/* Reports what was received and not handed out. */
 static void rest_ended(const struct inlet *inlet)
 {
     if (inlet->kept.size > inlet->kept_at) /* else there may be no memory */
@@ -90,7 +90,7 @@ void inlet_close(struct inlet *inlet, enum inlet_reason reason)
     inlet->given = (struct slice){0};
 }
 
-/* Moves up to `size` bytes in total into kept; true when they are there. */
+/* Moves up to `size` bytes in total into kept; true when complete. */
 static bool keep(struct inlet *inlet, size_t size)
 {
     size_t missing = size > inlet->kept.size ? size - inlet->kept.size : 0;
@@ -121,7 +121,7 @@ static bool take_preamble(struct inlet *inlet)
     size_t size = inlet->kept.size;
     int stream;
 
-    /* Refused at the first wrong byte: a stranger need not send all five. */
+    /* Refused at the first wrong byte, without waiting for all five. */
     if (!magic_known(inlet, inlet->kept.data,
                      size < MAGIC_SIZE ? size : MAGIC_SIZE)) {
         inlet_close(inlet, INLET_BAD_MAGIC);
@@ -136,7 +136,7 @@ static bool take_preamble(struct inlet *inlet)
         return false;
     }
     inlet->stream = (uint8_t)stream;
-    buf_fini(&inlet->kept); /* frames come whole as a rule, and need none */
+    buf_fini(&inlet->kept); /* frames usually come whole and need none */
     return true;
 }
 
@@ -154,7 +154,7 @@ static uint32_t known_size_max(const struct inlet *inlet)
                                           : FRAME_LARGE_SIZE;
 }
 
-/* Judges a frame by its length alone, before a byte of it is kept. */
+/* Checks a frame's length before a byte of it is kept. */
 static bool length_good(struct inlet *inlet, uint32_t size)
 {
     if (size == 0)
@@ -186,7 +186,8 @@ static uint32_t size_max(const struct inlet *inlet)
     return inlet->uid ? known_size_max(inlet) : unknown_size_max(inlet);
 }
 
-/* Splits off the good frames that lie whole in the given bytes, as most do; at the first other one next_frame says what it is. */
+/* Splits off the valid frames that lie whole in the given bytes, as most do. next_frame handles the
+ * first other one. */
 static uint32_t split_given(struct inlet *inlet, struct slice *frames,
                             uint32_t max)
 {
@@ -211,8 +212,7 @@ static uint32_t split_given(struct inlet *inlet, struct slice *frames,
     return count;
 }
 
-/* A frame begun in an earlier segment: completed in kept, with as many bytes as
- * it needs. */
+/* Completes in kept a frame that an earlier segment began. */
 static bool complete_kept(struct inlet *inlet, struct slice *frame)
 {
     uint32_t size;
@@ -222,8 +222,8 @@ static bool complete_kept(struct inlet *inlet, struct slice *frame)
     size = length_of(inlet->kept.data);
     if (!length_good(inlet, size))
         return false;
-    if (inlet->uid) /* one allocation; a stranger must send what he makes us
-                       keep */
+    /* one allocation; without an accepted sender, memory grows only with received bytes */
+    if (inlet->uid)
         (void)buf_reserve(&inlet->kept, LENGTH_SIZE + size - inlet->kept.size);
     if (!keep(inlet, LENGTH_SIZE + size))
         return false;
@@ -232,8 +232,7 @@ static bool complete_kept(struct inlet *inlet, struct slice *frame)
     return true;
 }
 
-/* The next frame; `first` of this batch: later ones must not move what was
- * handed out. */
+/* The next frame. Unless it is the `first` of the batch, earlier ones must not move. */
 static bool next_frame(struct inlet *inlet, bool first, struct slice *frame)
 {
     if (inlet->kept.size > inlet->kept_at) {
@@ -265,11 +264,11 @@ void inlet_receive(struct inlet *inlet, struct slice bytes)
         bytes_ended(inlet, bytes);
         return;
     }
-    check(!inlet->given.size); /* the last bytes were split by inlet_batch */
+    check(!inlet->given.size); /* inlet_batch has split the last bytes */
     inlet->given = bytes;
 }
 
-/* Lets go of the frames that the last batch handed out of kept. */
+/* Removes the frames of the last batch from kept. */
 static void compact(struct inlet *inlet)
 {
     if (!inlet->kept_at)
@@ -277,7 +276,7 @@ static void compact(struct inlet *inlet)
     buf_take(&inlet->kept, inlet->kept_at);
     inlet->kept_at = 0;
     if (!inlet->kept.size && inlet->kept.capacity > KEPT_IDLE_MAX)
-        buf_fini(&inlet->kept); /* a large frame is rare: its memory goes */
+        buf_fini(&inlet->kept); /* a large frame is rare */
 }
 
 static bool ready(struct inlet *inlet)
@@ -297,7 +296,7 @@ uint32_t inlet_batch(struct inlet *inlet, struct slice *frames, uint32_t max)
     if (!ready(inlet))
         return 0;
     if (!inlet->uid && max > 1)
-        max = 1; /* what follows is judged when the sender is known */
+        max = 1; /* the sender must be accepted before the next frame */
     do {
         if (inlet->kept.size == inlet->kept_at)
             count += split_given(inlet, frames + count, max - count);
@@ -312,8 +311,7 @@ bool inlet_first(struct inlet *inlet, struct slice *frame)
     check(!inlet->counts.frames);
     if (!ready(inlet))
         return false;
-    /* All that was given is kept, as it does not live on; a segment is bounded
-     * by the driver's read. */
+    /* Keeps all given bytes, which do not live on; the driver's read limits a segment. */
     (void)keep(inlet, inlet->kept.size + inlet->given.size);
     return whole_frame(inlet, buf_slice(&inlet->kept), frame);
 }

@@ -1,4 +1,4 @@
-/* One outgoing connection: states, greeting, and the limits of its queue of frames. */
+/* Runs one outgoing connection: states, greeting, and the limits of its queue of frames. */
 #include "artery/link.h"
 
 #include <sherd/error.h>
@@ -16,7 +16,7 @@
 
 enum { NEWS_MAX = 16 };
 
-/* What a link has while it connects, or by exception. */
+/* Parts that a link needs while it connects, or rarely. */
 struct spell {
     struct buf greeting; /* preamble, requests, responses: before the chunks */
     size_t greeted;      /* bytes of it written */
@@ -24,7 +24,7 @@ struct spell {
     struct buf returned; /* for link_take_back */
 };
 
-/* A node has some thousands: what most of them never need is made when it is needed. */
+/* A node has thousands of links: rare parts are made when needed. */
 struct link {
     uint64_t uid;        /* last confirmed; 0 = none */
     uint64_t generation; /* of the connection */
@@ -33,23 +33,24 @@ struct link {
     uint8_t state;       /* enum link_state */
     uint8_t stream;      /* enum stream */
     uint8_t urgent_count;
-    uint8_t refusal;     /* enum sherd_reason; a count, as those below: see struct link_counts */
+    uint8_t refusal;     /* enum sherd_reason; as the counts below: see struct link_counts */
     bool want_connect : 1;
     bool want_close : 1;
-    bool overflowed : 1; /* that control frames are refused was logged */
+    bool overflowed : 1; /* refused control frames were logged */
     bool is_named : 1;   /* the peer's answer named this connection */
     bool begun : 1;
     bool has_rng : 1;    /* it failed once */
-    uint16_t behind[REPEATS_COUNT - 1]; /* of the frames that wait, up to the last one of each kind that repeats, at most UINT16_MAX; 0: none does */
+    /* waiting frames up to the last of each repeating kind, at most UINT16_MAX; 0: none waits */
+    uint16_t behind[REPEATS_COUNT - 1];
     uint32_t mark;        /* size of the tail at link_begin */
-    struct chunks chunks; /* what waits */
+    struct chunks chunks; /* the queue */
     const struct link_sender *sender;
     VEC(struct link_news) news; /* at most NEWS_MAX */
     uint64_t frames, bytes;
     uint32_t refused, too_large, stale, dropped;
     uint32_t connects, failures, failed;
     const struct kept_address *peer;
-    struct spell *spell; /* null: nothing in it is needed */
+    struct spell *spell; /* null: none of it is needed */
     union {
         uint64_t seed; /* until it fails */
         struct rng *rng;
@@ -79,7 +80,7 @@ static void handshake_buffers_free(struct link *link)
     link->spell = NULL;
 }
 
-/* Nothing is left to greet with. */
+/* Releases the greeting once it is written. */
 static void greeting_end(struct link *link)
 {
     if (!link->spell)
@@ -90,7 +91,7 @@ static void greeting_end(struct link *link)
         handshake_buffers_free(link);
 }
 
-/* Bytes of the greeting that are not written. */
+/* Unwritten bytes of the greeting. */
 static size_t ungreeted(const struct link *link)
 {
     return link->spell ? link->spell->greeting.size - link->spell->greeted : 0;
@@ -101,7 +102,7 @@ static bool is_control(const struct link *link)
     return link->stream == STREAM_CONTROL;
 }
 
-/* ---- what becomes of frames ---- */
+/* ---- ends of frames ---- */
 
 static void frame_ended(const struct link *link, enum sherd_reason reason,
                         struct slice frame)
@@ -127,7 +128,7 @@ static void end_frame(void *context, struct slice frame)
     frame_ended(ending->link, ending->reason, frame);
 }
 
-/* Every frame that was not written whole. */
+/* Drops every frame that was not written whole. */
 static uint32_t drop_queue(struct link *link, enum sherd_reason reason)
 {
     struct ending ending = { link, reason };
@@ -144,7 +145,7 @@ static uint32_t drop_queue(struct link *link, enum sherd_reason reason)
     return dropped;
 }
 
-/* ---- the object ---- */
+/* ---- create and free ---- */
 
 struct link *link_new(const struct link_options *options)
 {
@@ -181,7 +182,7 @@ void link_end_waiting(struct link *link)
 
 static void tell(struct link *link, enum link_news_kind kind, uint32_t frames)
 {
-    /* The node drains news each turn; if it does not, the newest count. */
+    /* The node drains news each turn; otherwise the newest matter. */
     if (link->news.count == NEWS_MAX)
         vec_remove(&link->news, 0);
     vec_push(&link->news, ((struct link_news){ kind, link->uid, frames }));
@@ -234,7 +235,7 @@ static void wake(struct link *link, uint64_t now)
         start_connecting(link, now);
 }
 
-/* The connection is not there any more: what was written in part begins anew with the next one. */
+/* The connection is gone: a frame written in part starts again on the next one. */
 static void back_off(struct link *link, uint64_t now)
 {
     uint64_t delay = LINK_BACKOFF_MIN_MS;
@@ -294,7 +295,7 @@ void link_connected(struct link *link, uint64_t now)
 
     if (link->state != LINK_CONNECTING)
         return; /* a late report of a connection that was given up */
-    link->want_connect = false; /* done, whether or not it was drained */
+    link->want_connect = false; /* done, even if it was not drained */
     link->connects++;
     link->generation = now > link->generation ? now : link->generation + 1;
     link->is_named = false;
@@ -316,7 +317,7 @@ void link_failed(struct link *link, uint64_t now, const char *reason)
 {
     if (link->state != LINK_CONNECTING)
         return;
-    /* Once for each time that it is away; the retries would fill the log. */
+    /* Once per outage; the retries would fill the log. */
     say(link, link->failed ? TRACE_DEBUG : TRACE_WARNING,
         "cannot connect", reason);
     back_off(link, now);
@@ -345,7 +346,7 @@ static void set_uid(struct link *link, uint64_t uid)
     if (before == uid)
         return;
     link->uid = uid;
-    if (before) /* what waits is meant for, and may be compressed for, the one before */
+    if (before) /* the queue is meant, and perhaps compressed, for the previous one */
         tell(link, LINK_NEWS_RENEWED, drop_queue(link, SHERD_REASON_LINK_LOST));
 }
 
@@ -355,7 +356,7 @@ void link_expect(struct link *link, uint64_t now, uint64_t uid)
 
     set_uid(link, uid);
     if (link->state == LINK_OPEN && renewed) {
-        /* The connection leads to the incarnation before, which is gone. */
+        /* The connection leads to the previous incarnation. */
         ask_to_close(link);
         back_off(link, now);
     }
@@ -416,7 +417,7 @@ void link_tick(struct link *link, uint64_t now)
             ask_to_close(link);
             back_off(link, now);
         } else if (now >= link->request_at + LINK_REQUEST_MS * MS) {
-            /* Not behind one that still waits to be written: the peer is slow, not forgetful. */
+            /* Not while one waits to be written: the peer is slow, it has not forgotten. */
             if (!ungreeted(link))
                 append_request(link, now, &handshake_buffers_of(link)->greeting);
             else
@@ -471,7 +472,7 @@ static size_t bytes_max(const struct link *link)
     return link->stream == STREAM_LARGE ? LINK_LARGE_BYTES_MAX : LINK_BYTES_MAX;
 }
 
-/* Of one frame, without its length. */
+/* Without its length. */
 static size_t frame_size_max(const struct link *link)
 {
     uint32_t large = link->sender->large_size_max;
@@ -489,7 +490,7 @@ uint32_t link_room(const struct link *link)
     return frames_max(link) - link->chunks.frames;
 }
 
-/* Behind each frame that is not the link's own. */
+/* For the line after each frame that is not the link's own. */
 static void is_bounded(const struct link *link)
 {
     BOUNDED("frames that wait for a peer", link->chunks.frames,
@@ -552,14 +553,14 @@ void link_end(struct link *link, uint64_t now)
         start_connecting(link, now);
 }
 
-/* A frame of the link's own or an encoded one; the caller has seen to the limits. */
+/* Appends an own or encoded frame; the caller has checked the limits. */
 static void append_frame(struct link *link, struct slice frame)
 {
     buf_put_slice(chunks_room(&link->chunks, frame.size), frame);
     chunks_put(&link->chunks, frame.size);
 }
 
-/* wire 3.3: a response must not wait for the peer's, or two nodes that meet would wait for each other. */
+/* A response must not wait for the peer's: two starting nodes would wait for each other. */
 static void send_urgent(struct link *link, uint64_t now, struct slice frame)
 {
     if (link->state == LINK_HANDSHAKING) {
@@ -570,7 +571,7 @@ static void send_urgent(struct link *link, uint64_t now, struct slice frame)
         return;
     }
     if (link->urgent_count >= LINK_URGENT_MAX) {
-        link->refused += link->urgent_count; /* the newest response is the one that counts */
+        link->refused += link->urgent_count; /* only the newest response matters */
         buf_clear(&handshake_buffers_of(link)->urgent);
         link->urgent_count = 0;
     }
@@ -587,7 +588,8 @@ static bool comes_again(const struct outbound *message)
            slice_is(message->manifest, ARTERY_SYSTEM_MESSAGE);
 }
 
-/* Behind what waits it would come late, and the next one says more. One of each kind waits always, or a busy link would carry none. */
+/* It would arrive late, and the next one says more. One of each kind is always kept, otherwise a
+ * busy link would carry none. */
 static bool is_said_again(const struct link *link, enum repeats repeats)
 {
     bool again = repeats && link->behind[repeats - 1] &&
@@ -602,7 +604,7 @@ bool link_send(struct link *link, uint64_t now,
                const struct peer_tables *tables, const struct outbound *message)
 {
     const struct link_sender *sender = link->sender;
-    /* Quarantined goes to an incarnation whose answers are not heard any more. */
+    /* Quarantined goes to an incarnation whose answers are no longer accepted. */
     bool urgent = message->serializer == SERIALIZER_ARTERY &&
                   (slice_is(message->manifest, ARTERY_HANDSHAKE_RESPONSE) ||
                    slice_is(message->manifest, ARTERY_QUARANTINED));
@@ -613,7 +615,8 @@ bool link_send(struct link *link, uint64_t now,
         here.stream = (enum stream)link->stream;
         message = &here;
     }
-    /* Before the peer has answered on a connection, the message may know better than the link who is there. */
+    /* Before the peer's answer on a connection, the message may know the incarnation better than
+     * the link. */
     if (link->state == LINK_OPEN && message->to.uid &&
         message->to.uid != link->uid) {
         link_refuse_stale(link);
@@ -657,7 +660,7 @@ bool link_send(struct link *link, uint64_t now,
     return true;
 }
 
-/* So many have left the queue at its front. */
+/* Notes that `frames` left the queue at its front. */
 static void pass(struct link *link, uint32_t frames)
 {
     for (int i = 0; i < REPEATS_COUNT - 1; i++)
@@ -677,8 +680,8 @@ bool link_take_back(struct link *link, struct slice *frame)
 
 /* ---- the driver's side ---- */
 
-/* wire 3.3: about once a second while in use. A JVM may have lost the association behind an open connection; a peer that names
- * connections has heard of this one where it is read, and would close it. */
+/* About once a second while in use, because a JVM may have lost the association behind an open
+ * connection. A peer that names connections would close this one instead. */
 static uint64_t request_interval(const struct link *link)
 {
     return (link->is_named ? LINK_REQUEST_NAMED_MS : LINK_REQUEST_MS) * MS;
@@ -746,7 +749,7 @@ bool link_next_news(struct link *link, struct link_news *news)
     return true;
 }
 
-/* ---- what it is ---- */
+/* ---- status ---- */
 
 enum link_state link_state(const struct link *link)
 {

@@ -1,5 +1,4 @@
-/* Senders known to one machine, and the newest connection of each of their
- * lanes. */
+/* Keeps the senders known to one machine, and the newest connection of each of their lanes. */
 #include "artery/origin.h"
 
 #include "base/bound.h"
@@ -10,19 +9,20 @@
 struct known {
     struct origin origin;
     bool has_left;
-    uint64_t order; /* the highest of its connections, see inlet_order; 0 = not known */
+    uint64_t order; /* the highest of its connections, see inlet_order; 0 = unknown */
     struct {
         union {
             uint64_t first;  /* with a count of 1, as most have */
             uint64_t *items; /* generation, by sending lane */
         };
-        uint32_t count; /* as far as there were any */
+        uint32_t count; /* highest lane so far, plus one */
     } newest[STREAM_LARGE]; /* by stream */
 };
 
 struct retired {
-    uint64_t uid; /* 0: it came back */
-    uint64_t by;  /* who took its address, as long as nobody says which of the two was the former; 0 = it is gone */
+    uint64_t uid; /* 0: it returned */
+    /* UID that took its address, while it is open which of the two is older; 0 = it is gone */
+    uint64_t by;
 };
 
 struct origins {
@@ -124,7 +124,8 @@ bool origins_is_over(const struct origins *origins, uint64_t uid)
     return find_retired(origins, uid) != NULL;
 }
 
-/* It was replaced, and by its former life, as its connection came later: see associate in association.c. */
+/* Lets an incarnation return that was replaced by an older one, as its later connection shows: see
+ * associate in association.c. */
 static void come_back(struct origins *origins, const struct known *known,
                       const struct handshake *handshake)
 {
@@ -151,7 +152,7 @@ static struct known *add(struct origins *origins,
         retire(origins, handshake->from.uid, known->origin.uid);
         return NULL;
     }
-    if (known) /* wire 3.3: a new incarnation replaces the older one */
+    if (known) /* a new incarnation replaces the older one */
         forget(origins, known, known->has_left ? 0 : handshake->from.uid);
     if (origins->by_uid.count >= ORIGINS_MAX) {
         origins->refused++;
@@ -170,7 +171,7 @@ static struct known *add(struct origins *origins,
     return known;
 }
 
-/* 0 = none was heard of. */
+/* 0 = none so far. */
 static uint64_t newest_of(const struct known *known, enum stream stream,
                           uint32_t lane)
 {
@@ -222,7 +223,7 @@ bool origins_learn(struct origins *origins, enum stream stream,
     }
     if (known &&
         !kept_address_equal(known->origin.address, &handshake->from.address))
-        return false; /* wire 3.2: one uid has one address */
+        return false; /* one UID has one address */
     if (!known)
         known = add(origins, handshake);
     if (!known)
@@ -239,7 +240,7 @@ bool origins_learn(struct origins *origins, enum stream stream,
         return false;
     if (handshake->generation == newest_of(known, stream, handshake->lane))
         return true;
-    if (newest_of(known, stream, handshake->lane)) /* a lane's first connection is nobody's successor */
+    if (newest_of(known, stream, handshake->lane)) /* a lane's first connection replaces none */
         origins->version++;
     set_newest(known, stream, handshake->lane, handshake->generation);
     return true;
@@ -263,7 +264,7 @@ bool origins_current(struct origins *origins, uint64_t uid, enum stream stream,
            generation >= newest_of(known, stream, lane);
 }
 
-/* Whom it replaced, and who is not gone, was not its former life but the one that followed, heard of first. */
+/* Incarnations that it replaced, and that have not left, may return: they are the newer ones. */
 static void release(struct origins *origins, uint64_t uid)
 {
     for (uint32_t i = 0; i < origins->retired.count; i++)
@@ -290,7 +291,8 @@ void origins_forget(struct origins *origins, uint64_t uid)
     release(origins, uid);
     if (known)
         forget(origins, known, 0);
-    else if (!find_retired(origins, uid)) /* its handshake may be on its way, behind that of the life that followed */
+    /* its handshake may still come, after that of the next incarnation */
+    else if (!find_retired(origins, uid))
         retire(origins, uid, 0);
     find_retired(origins, uid)->by = 0;
 }

@@ -1,4 +1,4 @@
-/* Artery's addresses as protobuf's structures, and any message of it as bytes. */
+/* Converts addresses to protobuf's structures, and messages to bytes. */
 #include "artery/packed.h"
 
 Artery__Address packed_address(const struct identity *self,

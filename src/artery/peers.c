@@ -1,5 +1,4 @@
-/* What is exchanged with a peer that is known: compression tables, system
- * messages, termination (wire 2.5, 3.4, 3.5). */
+/* Exchanges compression tables, system messages and termination with known peers. */
 #include "artery/peers.h"
 
 #include "artery/packed.h"
@@ -8,7 +7,7 @@
 #include "base/mark.h"
 #include "base/timers.h"
 
-/* ---- small things ---- */
+/* ---- helpers ---- */
 
 static bool is_peer(const struct associations *associations,
                     const struct peer *peer,
@@ -114,7 +113,7 @@ void associations_advertise(struct associations *associations, uint64_t now,
     }
 }
 
-/* Hands a table to the links; false when there is no room for the news. */
+/* Passes a table to the links; false when there is no room for the news. */
 static bool tell_table(struct associations *associations, struct peer *peer,
                        enum table_kind kind, uint8_t version,
                        struct slice payload)
@@ -144,14 +143,13 @@ static bool receive_table(struct associations *associations, struct peer *peer,
     uint64_t origin = 0;
     struct buf ack = {0};
     struct outbound message;
-    /* wire 2.5: a table is bound to its advertiser and to us, who send with it.
-     */
+    /* A table is bound to its advertiser and to us, its user. */
     bool good =
         table_advertisement_read(self, payload, &from, &origin, &table) &&
         from.uid == peer->uid && kept_address_equal(peer->address, &from.address) &&
         origin == self->node.uid;
 
-    /* Not acknowledged when it is not told: it comes again. */
+    /* Unreported tables are not acknowledged: they come again. */
     if (good && tell_table(associations, peer, kind, table.version, payload)) {
         unique_address_put(&ack, 1, self, &self->node);
         buf_put_u8(&ack, 2 << 3);
@@ -187,7 +185,7 @@ static bool receive_table_ack(struct associations *associations,
     return good;
 }
 
-/* ---- system messages in ---- */
+/* ---- incoming system messages ---- */
 
 static bool printable(struct slice text)
 {
@@ -197,8 +195,7 @@ static bool printable(struct slice text)
     return text.size > 0 && text.size <= REF_SIZE_MAX;
 }
 
-/* Fills the news; false: a kind that a node of ours never has to do with, or
- * malformed. */
+/* Fills the news; false: malformed, or a kind that this node never needs. */
 static bool read_system_message(const Artery__SystemMessage *message,
                                 struct slice recipient,
                                 struct association_news *news)
@@ -235,8 +232,7 @@ static void deliver(struct associations *associations, const struct peer *peer,
                                              sent->message.data)
             : NULL;
 
-    /* What we cannot use was acknowledged all the same: it would come again for
-     * six hours. */
+    /* An unusable message is acknowledged too: it would come again for six hours. */
     if (message && read_system_message(message, recipient, &news)) {
         associations->counts.system_received++;
         peers_taken(associations, peer, sent->reply_to->uid,
@@ -258,8 +254,7 @@ static bool receive_system(struct associations *associations,
     Artery__SystemEnvelope *message;
     bool good;
 
-    /* wire 3.4: valid on the control stream alone, and acknowledged to its
-     * sender alone. */
+    /* Valid only on the control stream, and acknowledged only to its sender. */
     if (stream != STREAM_CONTROL)
         return false;
     message = artery__system_envelope__unpack(NULL, envelope->payload.size,
@@ -298,7 +293,7 @@ static bool receive_system_ack(struct associations *associations, uint64_t now,
     return good;
 }
 
-/* ---- system messages out ---- */
+/* ---- outgoing system messages ---- */
 
 void peers_fail(struct associations *associations, struct peer *peer)
 {
@@ -393,7 +388,7 @@ static void send_watch(struct associations *associations, uint64_t now,
     message.type = unwatch ? ARTERY__SYSTEM_MESSAGE__TYPE__UNWATCH
                            : ARTERY__SYSTEM_MESSAGE__TYPE__WATCH;
     message.watch = &watch;
-    /* wire 3.4: the header's recipient is the watchee. */
+    /* The header's recipient is the watchee. */
     send_system(associations, now, peer, watchee, &message, outbox);
     buf_fini(&watchee_text);
     buf_fini(&watcher_text);
@@ -432,12 +427,12 @@ void associations_terminated(struct associations *associations, uint64_t now,
     terminated.address_terminated = address_terminated;
     message.type = ARTERY__SYSTEM_MESSAGE__TYPE__DEATHWATCH_NOTIFICATION;
     message.terminated = &terminated;
-    /* wire 3.4: the header's recipient is the watcher. */
+    /* The header's recipient is the watcher. */
     send_system(associations, now, peer, watcher, &message, outbox);
     buf_fini(&text);
 }
 
-/* ---- the end, ours or the peer's ---- */
+/* ---- termination ---- */
 
 void associations_terminate(struct associations *associations,
                             struct slice sender, struct outbox *outbox)
@@ -455,7 +450,7 @@ void associations_terminate(struct associations *associations,
         if (!peer->uid || peer->gone_at != NEVER)
             continue;
         message = control_message(peer, ARTERY_TERMINATING, &payload);
-        message.sender = sender; /* wire 3.5: missing, it is an error there */
+        message.sender = sender; /* a JVM treats a missing one as an error */
         outbox_put(outbox, &message);
         peer->terminate_told = true;
         peer->terminate_acked = false;
@@ -486,7 +481,7 @@ static bool receive_quarantined(struct associations *associations,
     bool good = message && is_peer(associations, peer, message->from);
     char text[ADDRESS_TEXT_MAX];
 
-    /* One that means an earlier incarnation of ours does not concern us. */
+    /* Ignores one that means an earlier incarnation of ours. */
     if (good && message->to->uid == self->node.uid) {
         trace_put(associations->options.trace, TRACE_WARNING, "association",
                   "quarantined by peer=%s",
@@ -543,8 +538,7 @@ bool peers_control(struct associations *associations, uint64_t now,
         return receive_table_ack(associations, peer, TABLE_MANIFESTS, payload);
     case 'j':
         return receive_system(associations, stream, peer, envelope, outbox);
-    case 'k': /* Nack too acknowledges all up to its number; the rest is resent
-                 at the next tick */
+    case 'k': /* Nack too acknowledges all up to its number; the next tick resends the rest */
     case 'l':
         return receive_system_ack(associations, now, peer, payload);
     case 'n': /* an answer to a heartbeat that we do not send */

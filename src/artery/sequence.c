@@ -1,4 +1,4 @@
-/* Numbers, acknowledgements and resending of reliable messages (wire 3.4). */
+/* Numbers, acknowledges and resends reliable messages. */
 #include "artery/sequence.h"
 
 #include "artery/control.h"
@@ -17,11 +17,11 @@ struct unacknowledged {
 };
 
 struct numbered {
-    VEC(struct unacknowledged) sent; /* those from `head` on wait; in order of seq */
+    VEC(struct unacknowledged) sent; /* in order of seq; those from `head` on wait */
     uint32_t head;
     size_t bytes;         /* of those that wait */
     uint64_t last_seq;    /* of the newest sent; the first is 1 */
-    uint64_t progress_at; /* when the last acknowledgement came, or the first began to wait */
+    uint64_t progress_at; /* of the last acknowledgement, or when the first began to wait */
     uint64_t resend_at;
     uint64_t received; /* the last one delivered */
 };
@@ -159,8 +159,7 @@ bool sequence_acknowledge(struct sequence *sequence, uint64_t now, uint64_t seq)
     }
     if (numbered->head != before)
         numbered->progress_at = now;
-    /* The front is taken away in large pieces, so that a long queue is not
-     * moved for each. */
+    /* Removes the front in large pieces, so that a long queue is not moved for each. */
     if (numbered->head == numbered->sent.count) {
         numbered->head = numbered->sent.count = 0;
     } else if (numbered->head >= 1024 &&

@@ -1,5 +1,4 @@
-/* Compression tables: their contents, versions, and advertisements (wire 2.5).
- */
+/* Keeps the contents, versions and advertisements of compression tables. */
 #include "artery/table.h"
 
 #include "artery/packed.h"
@@ -28,7 +27,7 @@ static struct slice text_at(const struct table *table, uint32_t index)
                     table->ends[index] - start);
 }
 
-/* Where the text is, or would be. */
+/* The text's slot, or a free one for it. */
 static uint16_t *find(const struct table *table, struct slice text)
 {
     uint16_t *slots = slots_of(table);
@@ -95,7 +94,7 @@ void own_tables_set(struct own_tables *tables, enum table_kind kind,
     struct table *table = mem_alloc(sizeof *table);
     unsigned last = TABLE_VERSIONS_KEPT - 1;
 
-    /* wire 2.5: the first version is 1; after 127 comes 0. */
+    /* The first version is 1; 0 follows 127. */
     table_set(table, kept[0] ? (kept[0]->version + 1) & 127 : 1, texts, count);
     if (kept[last]) {
         table_fini(kept[last]);
@@ -149,7 +148,7 @@ static bool read_parts(const Artery__Table *message, struct table *table)
     for (size_t i = 0; i < count; i++) {
         uint32_t index = message->values[i];
 
-        /* wire 2.5: indices are 0..n-1 without gaps. */
+        /* Indices are 0..n-1 without gaps. */
         if (index >= count || seen[index])
             return false;
         seen[index] = true;

@@ -1,4 +1,4 @@
-/* Written as a message that holds nothing else, which is then given the wanted number. */
+/* Writes the field as a message of its own, and then sets its number. */
 #include "artery/unique_address.h"
 
 #include "artery/packed.h"

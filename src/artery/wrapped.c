@@ -1,11 +1,10 @@
-/* What an envelope's payload may wrap: a selection (wire 4.1), a sharding
- * envelope (wire 7.6). By hand, without memory. */
+/* Reads and writes what an envelope's payload may wrap: a selection or a sharding envelope. By
+ * hand, without memory. */
 #include "artery/envelope.h"
 
 #include "base/check.h"
 
-/* The varint before a field's value: its number, and whether a number or bytes
- * follow. */
+/* The varint before a field's value: its number, and whether a number or bytes follow. */
 #define KEY_NUMBER(field) ((field) << 3)
 #define KEY_BYTES(field) ((field) << 3 | 2)
 
@@ -41,7 +40,7 @@ static inline struct slice take_bytes(struct cursor *cursor)
     return bytes;
 }
 
-/* Skips a field that a reader does not know, behind its key. */
+/* Skips an unknown field after its key. */
 static void skip_field(struct cursor *cursor, uint64_t key)
 {
     if (key >> 3 == 0)
@@ -59,7 +58,7 @@ static void skip_field(struct cursor *cursor, uint64_t key)
     case 5:
         (void)cursor_u32(cursor);
         break;
-    default: /* groups are not used by any message */
+    default: /* no message uses groups */
         cursor->failed = true;
     }
 }
@@ -198,7 +197,7 @@ static inline uint8_t *put_short(uint8_t *at, unsigned number,
     return at + 2 + bytes.size;
 }
 
-/* The usual message: every size has one byte. False: this is none. */
+/* Writes the usual form: every size has one byte. False: another form is needed. */
 static inline bool put_usual(struct buf *buf, const struct envelope_head *head,
                              struct slice sender,
                              const struct sharding_envelope *message)

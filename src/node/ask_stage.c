@@ -10,7 +10,7 @@
 static bool is_here(const struct lane *lane, struct sherd_ref ref)
 {
     return ref.node == lane->machine->self->node.uid &&
-           actor_lane(ref.actor) == lane->own;
+           actor_id_lane(ref.actor) == lane->own;
 }
 
 static void report_remote(struct lane *lane, struct sherd_ref asker,
@@ -46,7 +46,7 @@ static void report_lane(struct lane *lane, uint64_t actor, uint64_t ask,
                              .b = reporter,
                              .count = (uint32_t)stage,
                              .lane = lane->own };
-    uint32_t to = actor_lane(actor);
+    uint32_t to = actor_id_lane(actor);
 
     if (to == lane->own)
         lane_ask_stage_told(lane, &letter);

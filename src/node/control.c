@@ -107,7 +107,7 @@ static void identify(struct control *control, const struct inbound *inbound)
     uint32_t lane;
 
     if (!name_parse(inbound->recipient, &letter.a, &ask) || ask ||
-        (lane = actor_lane(letter.a)) >= machine->node->machine_count - 1) {
+        (lane = actor_id_lane(letter.a)) >= machine->node->machine_count - 1) {
         (void)identify_answer(machine->self, inbound,
                               control_identified(control, inbound->recipient),
                               &machine->outbox); /* malformed: no answer */

@@ -257,7 +257,7 @@ static void watched(struct lane *lane, const struct letter *letter)
     struct message *message;
 
     if (to.node != lane->machine->self->node.uid ||
-        actor_lane(to.actor) != lane->own)
+        actor_id_lane(to.actor) != lane->own)
         return;
     if (letter->a != 2 && ref_is_nobody(watcher))
         watcher = foreign_watcher(lane, watching, letter->a == 1);

@@ -19,7 +19,7 @@ static uint64_t number_of(uint64_t node, struct slice path)
     uint64_t words[2] = { node, hash_bytes(path) };
     uint64_t hash = hash_bytes(slice_of(words, sizeof words));
 
-    return actor_make(NAMES_LANE, 0, 0) | hash >> 8;
+    return actor_id_make(NAMES_LANE, 0, 0) | hash >> 8;
 }
 
 static void forget(struct names *names, struct named *named)
@@ -87,7 +87,7 @@ struct slice names_path(const struct names *names, struct sherd_ref ref)
 
 bool names_has(struct sherd_ref ref)
 {
-    return actor_lane(ref.actor) == NAMES_LANE;
+    return actor_id_lane(ref.actor) == NAMES_LANE;
 }
 
 void names_node_gone(struct names *names, uint64_t node)

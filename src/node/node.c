@@ -508,7 +508,7 @@ bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
                     uint32_t *to_machine)
 {
     struct letter letter = { .kind = LETTER_TELL };
-    uint32_t lane = actor_lane(to.actor);
+    uint32_t lane = actor_id_lane(to.actor);
     struct telling *telling;
 
     if (ref_is_nobody(to) || !takes_body(node, to, body.size))

@@ -54,7 +54,7 @@ static bool asked_here(const struct lane *lane, const struct message *message)
 {
     return message->ask && message->kind == MESSAGE_TELL &&
            message->sender.node == lane->machine->self->node.uid &&
-           actor_lane(message->sender.actor) == lane->own;
+           actor_id_lane(message->sender.actor) == lane->own;
 }
 
 static enum sherd_stage waiting_stage(const struct lane_type *type,
@@ -510,7 +510,7 @@ void lane_send(struct lane *lane, struct message *message)
 
         if (message->id_size && !find_path(lane, message))
             return;
-        to = actor_lane(message->to.actor) & ~LANE_MOVER;
+        to = actor_id_lane(message->to.actor) & ~LANE_MOVER;
         if (message->to.node != lane->machine->self->node.uid)
             write_ref(lane, message);
         else if (to != lane->own && to < lane->machine->settings->lanes)

@@ -25,7 +25,7 @@ void lane_move(struct lane *lane, uint32_t type, int32_t shard,
     message->kind = MESSAGE_START;
     message->sender = (struct sherd_ref){
         lane->machine->self->node.uid,
-        actor_make(LANE_MOVER | lane->own, shard_place(shard), type)
+        actor_id_make(LANE_MOVER | lane->own, shard_place(shard), type)
     };
     message->entity.shard =
         hash_shard(id, lane->machine->node->names[type].shards);
@@ -35,13 +35,13 @@ void lane_move(struct lane *lane, uint32_t type, int32_t shard,
 
 bool lane_is_mover(struct sherd_ref ref)
 {
-    return actor_lane(ref.actor) / LANES_MAX == 1;
+    return actor_id_lane(ref.actor) / LANES_MAX == 1;
 }
 
 void lane_moved(struct lane *lane, struct message *ack)
 {
-    uint32_t type = actor_slot(ack->to.actor);
-    int32_t shard = shard_at_place(actor_generation(ack->to.actor));
+    uint32_t type = actor_id_slot(ack->to.actor);
+    int32_t shard = shard_at_place(actor_id_generation(ack->to.actor));
 
     /* a node with another number of shards may name the same one */
     if (type < lane->type_count && (int32_t)(uint32_t)ack->ask != shard)

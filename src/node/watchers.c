@@ -52,7 +52,7 @@ struct sherd_ref watchers_put(struct watchers *watchers, uint64_t node,
         return ref;
     }
     item = mem_alloc(sizeof *item);
-    item->number = actor_make(NO_LANE, 0, 0) | ++watchers->last;
+    item->number = actor_id_make(NO_LANE, 0, 0) | ++watchers->last;
     item->node = node;
     item->key = key_of(node, watchee, watcher);
     item->watchee = slice_of(item->key.data + sizeof node, watchee.size);
@@ -81,7 +81,7 @@ static struct watcher *find(const struct watchers *watchers,
 {
     struct watcher *item;
 
-    if (actor_lane(ref.actor) != NO_LANE)
+    if (actor_id_lane(ref.actor) != NO_LANE)
         return NULL;
     item = map_get(&watchers->by_number, map_u64(&ref.actor));
     return item && item->node == ref.node ? item : NULL;

@@ -378,7 +378,7 @@ static bool watch_ends_here(struct control *control,
     if (!ref_parse(machine->self, news->watchee, &address, &path))
         return true;
     if (name_parse(path, &actor, &ask) &&
-        actor_lane(actor) < machine->node->machine_count - 1)
+        actor_id_lane(actor) < machine->node->machine_count - 1)
         return false;
     if (!control_identified(control, path_plain(path)).size)
         associations_terminated(control->associations, machine->now,

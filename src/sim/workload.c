@@ -222,7 +222,7 @@ bool workload_id_read(struct slice text, uint32_t *id)
 
 uint64_t workload_stream(struct sherd_ref self)
 {
-    uint64_t lane = actor_lane(self.actor);
+    uint64_t lane = actor_id_lane(self.actor);
 
     return (self.node ^ (lane + 1) * UINT64_C(0x9e3779b97f4a7c15)) | 1;
 }

@@ -60,7 +60,7 @@ static enum sherd_next entity(struct sherd_ctx *ctx, void *state,
 static enum sherd_next record(struct sherd_ctx *ctx, void *state,
                               const struct sherd_msg *msg)
 {
-    struct recorder *recorder = &fixture.recorders[actor_lane(
+    struct recorder *recorder = &fixture.recorders[actor_id_lane(
         sherd_self(ctx).actor)];
 
     (void)state;

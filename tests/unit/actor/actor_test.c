@@ -1,4 +1,4 @@
-/* Plain actors: tells, order, asks, timers, watches, spawn and stop, limits. */
+/* Checks plain actors: tells, order, asks, timers, watches, spawn and stop, limits. */
 #include "lab.h"
 
 static void an_actor_starts_works_and_stops(void **state)
@@ -13,7 +13,7 @@ static void an_actor_starts_works_and_stops(void **state)
     ORDER(a, { DO_STOP, .ref = a }, { DO_SELF_TELL, 7 });
     lab_tell(a, 8);
     lab_run();
-    /* The stop comes after what it already has; what comes behind ends as stopped. */
+    /* The stop comes after earlier messages; later ones end as stopped. */
     lab_expect("a.1 a.8 a- ");
     assert_int_equal(lab_status().undelivered[SHERD_REASON_STOPPED], 1);
     lab_tell(a, 9);
@@ -23,7 +23,7 @@ static void an_actor_starts_works_and_stops(void **state)
     assert_int_equal(actors_alive(lab.actors), 0);
 }
 
-static void the_same_slot_is_another_actor(void **state)
+static void a_reused_slot_is_another_actor(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     struct sherd_ref b;
@@ -32,7 +32,7 @@ static void the_same_slot_is_another_actor(void **state)
     lab_tell(a, 60);
     lab_run();
     b = lab_spawn("b");
-    assert_int_equal(actor_slot(a.actor), actor_slot(b.actor));
+    assert_int_equal(actor_id_slot(a.actor), actor_id_slot(b.actor));
     lab_tell(a, 5);
     lab_tell(b, 6);
     lab_run();
@@ -52,7 +52,7 @@ static void order_between_two_actors_is_kept(void **state)
     lab_expect("a+ a.1 a.1 b+ b.10 b.11 b.12 b.13 ");
 }
 
-static void tells_that_fail_are_told_only_to_those_who_want_it(void **state)
+static void failed_tells_are_reported_only_on_request(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     struct sherd_ref b = lab_spawn_loud("b");
@@ -109,14 +109,14 @@ static void an_ask_has_one_answer(void **state)
     assert_int_equal(lab_status().asks, 0);
     lab_advance(1000);
     lab_expect("");
-    /* A second answer is dropped and counted, and so is one to nobody. */
+    /* A second answer, and one without an asker, are dropped and counted. */
     lab_tell(b, 51);
     lab_run();
     assert_int_equal(lab_status().replies_dropped, 1);
     lab_expect("b.51 ");
 }
 
-static void an_ask_runs_out_of_time_with_its_stage(void **state)
+static void an_ask_times_out_with_its_stage(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     struct sherd_ref b = lab_spawn("b");
@@ -139,7 +139,7 @@ static void an_ask_runs_out_of_time_with_its_stage(void **state)
     lab_expect("a!7:1:7 ");
     lab_advance(100);
     lab_expect("a!8:1:6host:1 ");
-    /* A late answer finds nobody. */
+    /* A late answer is dropped. */
     lab.out[0]->kind = MESSAGE_ANSWER;
     lab.out[0]->to = a;
     actors_deliver(lab.actors, lab.out[0]);
@@ -164,16 +164,16 @@ static void an_answer_may_come_later(void **state)
     lab_tell(b, 65);
     lab_run();
     lab_expect("b.65 a=7:164 ");
-    lab_tell(b, 65); /* it is nobody's any more */
+    lab_tell(b, 65); /* the question is used up */
     lab_run();
     lab_expect("b.65 ");
     assert_int_equal(lab_status().replies_dropped, 2);
-    lab_tell(b, 64); /* from nobody */
+    lab_tell(b, 64); /* without a sender */
     lab_tell(b, 65);
     lab_run();
     lab_expect("b.64 b.65 ");
     assert_int_equal(lab_status().replies_dropped, 4);
-    /* Of a tell it is a message; one to an ask that is closed finds nobody. */
+    /* A question of a tell is answered by a message; the answer to a closed ask is dropped. */
     ORDER(a, { DO_TELL, 64, .ref = b }, { DO_TELL, 65, .ref = b });
     lab_run();
     lab_expect("a.1 b.64 b.65 a.164 ");
@@ -230,7 +230,7 @@ static void a_forwarded_ask_is_answered_by_the_last(void **state)
     lab_run();
     lab_expect("a+ a.1 b+ b.62 c+ c.62 a=7:162 ");
     assert_int_equal(lab_status().replies_dropped, 1); /* b's, after it forwarded */
-    /* To one that has ended: the asker hears of it. */
+    /* Forwarded to an ended actor: the asker is notified. */
     lab_tell(lab.last, 60);
     ORDER(a, { DO_ASK, 62, .tag = 8, .ms = 100, .ref = b });
     lab_run();
@@ -279,7 +279,7 @@ static void a_timer_in_the_mailbox_can_still_be_cancelled(void **state)
     lab_expect("a+ a.1 ");
     ORDER(a, { DO_CANCEL, .tag = 2 }, { DO_TIMER, .tag = 1, .ms = 50 });
     lab.now += 10 * MS;
-    actors_step(lab.actors, lab.now, 0); /* both are behind the order */
+    actors_step(lab.actors, lab.now, 0); /* both are queued after the order */
     lab_run();
     lab_expect("a.1 ");
     lab_advance(50);
@@ -299,7 +299,7 @@ static void timers_die_with_their_incarnation(void **state)
     assert_int_equal(lab_status().timers, 0);
 }
 
-/* Against a plain list: every timer fires at its time, whatever the steps. */
+/* Compared with a plain list: every timer fires at its time, whatever the steps. */
 static void random_timers_fire_at_their_time(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
@@ -334,7 +334,7 @@ static void random_timers_fire_at_their_time(void **state)
     }
 }
 
-static void a_watcher_is_told_once(void **state)
+static void a_watcher_is_notified_once(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     struct sherd_ref b = lab_spawn("b");
@@ -349,7 +349,7 @@ static void a_watcher_is_told_once(void **state)
     lab_tell(c, 60);
     lab_run();
     lab_expect("a+ a.1 b+ c+ b.60 c.60 a# ");
-    /* One that has ended already. */
+    /* It has ended already. */
     ORDER(a, { DO_WATCH, .ref = b }, { DO_WATCH });
     lab_run();
     lab_expect("a.1 a# a# ");
@@ -398,11 +398,11 @@ static void a_watch_elsewhere_goes_out_and_ends_with_the_node(void **state)
     assert_int_equal(lab_status().watches, 0);
 }
 
-/* Its slot is the other node's, whatever it is here. */
+/* Its slot number belongs to the other node. */
 static void an_actor_elsewhere_may_have_any_slot(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
-    struct sherd_ref far = { 88, actor_make(0, 1, UINT32_MAX) };
+    struct sherd_ref far = { 88, actor_id_make(0, 1, UINT32_MAX) };
     (void)state;
 
     ORDER(a, { DO_WATCH, .ref = far });
@@ -415,7 +415,7 @@ static void an_actor_elsewhere_may_have_any_slot(void **state)
     assert_int_equal(lab_status().watches, 0);
 }
 
-static void a_watch_of_a_node_that_is_gone_is_answered(void **state)
+static void a_watch_of_a_removed_node_is_answered(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -447,7 +447,7 @@ static void timers_are_right_after_a_long_silence(void **state)
     assert_int_equal(lab_status().timers, 1);
 }
 
-/* The wheel turns for 2^31 ms: what takes longer goes round again. */
+/* The wheel covers 2^31 ms: longer timers go round again. */
 static void timers_may_take_months(void **state)
 {
     static const uint64_t rests[] = { 0, 1, 17 };
@@ -501,7 +501,7 @@ static void a_mailbox_is_full_at_its_limit(void **state)
     struct sherd_ref a = lab_spawn_loud("a");
     (void)state;
 
-    /* 20 for an entity of type S; one more is refused, and its sender is told. */
+    /* 20 for an entity of type S; one more is refused with a notice. */
     for (int i = 0; i < 20; i++)
         lab_entity_tell(TYPE_S, "x", 5);
     assert_int_equal(lab_status().undelivered_total, 0);
@@ -583,8 +583,9 @@ static void again(struct actors_settings settings)
     lab_open_with(settings);
 }
 
-/* The next four limits take memory that a test has not: they are tried with lower ones, and no setting raises them. */
-static void no_setting_is_above_the_limits(void **state)
+/* The next four limits need more memory than a test has: the tests lower them, and no setting
+ * raises them. */
+static void settings_cannot_exceed_the_limits(void **state)
 {
     struct actors_settings none = { 0 };
     struct actors_settings high = { .waiting_bytes_max = UINT64_MAX,
@@ -661,7 +662,7 @@ static void memory_of_messages_is_bounded(void **state)
 
     again((struct actors_settings){ .waiting_bytes_max = 128 * 1024 });
     a = lab_spawn("a");
-    for (int i = 0; i < 1023; i++) /* and the STARTED message */
+    for (int i = 0; i < 1023; i++) /* plus the STARTED message */
         lab_tell(a, 5);
     assert_int_equal(lab_status().undelivered_total, 0);
     for (int i = 0; i < 100; i++)
@@ -678,7 +679,7 @@ static void memory_of_messages_is_bounded(void **state)
     lab_run();
     assert_int_equal(lab_status().undelivered_total, before);
     assert_int_equal(lab.received, 1025);
-    /* Large ones count too. */
+    /* Large messages count too. */
     for (int i = 0; i < 10; i++)
         ORDER(a, { DO_SELF_TELL, 5, .size = 100000 });
     lab_run();
@@ -712,7 +713,7 @@ static void an_actor_sees_the_clocks_of_its_turn(void **state)
     actors_run(lab.actors, now, 1763709755123, 10);
     assert_true(told.now == now / MS && told.wall == 1763709755123);
     lab_tell(a, 5);
-    actors_run(lab.actors, now + SECOND, -1, 10); /* the wall's may be set back */
+    actors_run(lab.actors, now + SECOND, -1, 10); /* wall time may go back */
     assert_true(told.now == now / MS + 1000 && told.wall == -1);
 }
 
@@ -720,7 +721,7 @@ static uint64_t fake_time;
 
 static uint64_t fake_clock(void)
 {
-    return fake_time += 60 * MS; /* each reading is that much later */
+    return fake_time += 60 * MS; /* each reading adds 60 ms */
 }
 
 static void a_run_ends_when_its_time_is_over(void **state)
@@ -741,7 +742,7 @@ static void a_run_ends_when_its_time_is_over(void **state)
     fake_time = 0;
     for (int i = 0; i < 200; i++)
         lab_tell(a, 5);
-    /* A run ends when its time is over, whatever its budget is. */
+    /* A run ends when its time is over, whatever its budget. */
     assert_int_equal(actors_run(lab.actors, lab.now, 0, 1000), 64);
     /* The next slow message ends it alone. */
     assert_int_equal(actors_run(lab.actors, lab.now, 0, 1000), 1);
@@ -760,7 +761,7 @@ static uint64_t stepped_clock(void)
     return fake_time += step_time;
 }
 
-/* After so many quick ones in a row an actor handles 64 messages at once again. */
+/* After enough quick messages in a row an actor handles 64 at once again. */
 static void messages_are_timed_one_by_one_for_a_while(void **state)
 {
     struct sherd_ref a;
@@ -801,8 +802,8 @@ static void a_handler_above_100_ms_is_reported(void **state)
     assert_true(found);
 }
 
-/* The clock is read once for many messages, until one of them took long. */
-static void a_report_says_when_it_does_not_know_whose(void **state)
+/* The clock is read once for many messages until one took long. */
+static void a_report_says_when_the_slow_actor_is_unknown(void **state)
 {
     struct trace_line line;
     uint32_t of_several = 0, of_one = 0;
@@ -826,7 +827,7 @@ static void a_report_says_when_it_does_not_know_whose(void **state)
     assert_int_equal(lab_status().slow_handlers, 3);
 }
 
-static void what_is_slow_is_a_setting(void **state)
+static void a_setting_defines_slow_handlers(void **state)
 {
     (void)state;
 
@@ -834,7 +835,7 @@ static void what_is_slow_is_a_setting(void **state)
                                     .slow_handler = 101 * MS });
     lab_entity_tell(TYPE_A, "turtle", 5);
     lab_run();
-    assert_int_equal(lab_status().slow_handlers, 0); /* not longer */
+    assert_int_equal(lab_status().slow_handlers, 0); /* not longer than the limit */
     lab_close();
     lab_open_with((struct actors_settings){ .clock = slow_clock,
                                             .slow_handler = 101 * MS - 1 });
@@ -849,7 +850,7 @@ static void what_is_slow_is_a_setting(void **state)
     assert_int_equal(lab_status().slow_handlers, 0);
 }
 
-static void an_id_is_one_value_of_a_line(void **state)
+static void an_id_is_one_value_in_a_log_line(void **state)
 {
     struct trace_line line;
     bool found = false;
@@ -955,12 +956,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
         TEST(an_actor_starts_works_and_stops),
-        TEST(the_same_slot_is_another_actor),
+        TEST(a_reused_slot_is_another_actor),
         TEST(order_between_two_actors_is_kept),
-        TEST(tells_that_fail_are_told_only_to_those_who_want_it),
+        TEST(failed_tells_are_reported_only_on_request),
         TEST(the_largest_body_arrives),
         TEST(an_ask_has_one_answer),
-        TEST(an_ask_runs_out_of_time_with_its_stage),
+        TEST(an_ask_times_out_with_its_stage),
         TEST(an_answer_may_come_later),
         TEST(an_ask_ends_with_its_asker),
         TEST(the_failure_of_a_handler_answers_the_asker),
@@ -969,10 +970,10 @@ int main(void)
         TEST(a_timer_in_the_mailbox_can_still_be_cancelled),
         TEST(timers_die_with_their_incarnation),
         TEST(random_timers_fire_at_their_time),
-        TEST(a_watcher_is_told_once),
+        TEST(a_watcher_is_notified_once),
         TEST(a_watch_elsewhere_goes_out_and_ends_with_the_node),
         TEST(an_actor_elsewhere_may_have_any_slot),
-        TEST(a_watch_of_a_node_that_is_gone_is_answered),
+        TEST(a_watch_of_a_removed_node_is_answered),
         TEST(timers_are_right_after_a_long_silence),
         TEST(timers_may_take_months),
         TEST(asks_to_a_node_end_with_it),
@@ -980,7 +981,7 @@ int main(void)
         TEST(asks_of_one_actor_are_bounded),
         TEST(timers_of_one_actor_are_bounded),
         TEST(behaviors_are_bounded),
-        TEST(no_setting_is_above_the_limits),
+        TEST(settings_cannot_exceed_the_limits),
         TEST(actors_are_bounded),
         TEST(asks_and_timers_of_a_lane_are_bounded),
         TEST(watches_are_bounded),
@@ -989,9 +990,9 @@ int main(void)
         TEST(a_run_ends_when_its_time_is_over),
         TEST(messages_are_timed_one_by_one_for_a_while),
         TEST(a_handler_above_100_ms_is_reported),
-        TEST(a_report_says_when_it_does_not_know_whose),
-        TEST(what_is_slow_is_a_setting),
-        TEST(an_id_is_one_value_of_a_line),
+        TEST(a_report_says_when_the_slow_actor_is_unknown),
+        TEST(a_setting_defines_slow_handlers),
+        TEST(an_id_is_one_value_in_a_log_line),
         TEST(spawned_actors_get_their_init),
         TEST(an_actor_runs_64_messages_then_the_next),
         TEST(memory_of_another_lane_goes_home),

@@ -1,4 +1,4 @@
-/* What actors hear of the cluster: states, changes in order, sets of events, the end, limits. */
+/* Checks how actors receive the cluster: states, ordered changes, event sets, the end, limits. */
 #include "lab.h"
 
 #include "actor/cluster.h"
@@ -13,7 +13,7 @@ static struct node_id node(char letter)
     return id;
 }
 
-/* texts: what the change's kind says. */
+/* texts: as the change's kind needs. */
 static void change_with(enum cluster_change_kind kind, char letter,
                         enum sherd_member_status status, const char *texts,
                         size_t size)
@@ -41,7 +41,7 @@ static void change(enum cluster_change_kind kind, char letter)
 
 static void member(char letter, enum sherd_member_status status)
 {
-    static const char texts[] = "1.2\0east\0back\0front\0"; /* and the end's */
+    static const char texts[] = "1.2\0east\0back\0front\0"; /* plus the final zero byte */
 
     change_with(CLUSTER_MEMBER, letter, status, texts, sizeof texts);
 }
@@ -69,7 +69,7 @@ static void the_state_comes_first_then_each_change(void **state)
     ORDER(a, { DO_SUBSCRIBE, SHERD_EVENTS_ALL });
     (void)actors_run(lab.actors, lab.now, 0, 100);
     assert_true(wanted());
-    member('s', SHERD_UP); /* before the view is in step: nothing is heard */
+    member('s', SHERD_UP); /* before the view is in step: no event */
     member('c', SHERD_JOINING);
     change(CLUSTER_UNREACHABLE, 'c');
     change(CLUSTER_LEADER, 's');
@@ -81,7 +81,7 @@ static void the_state_comes_first_then_each_change(void **state)
     lab_expect("a[{c:1? joined}{s:1= up}{c:1? unreachable}{s:1= leader}"
                "{s:1= role leader front}] ");
     member('b', SHERD_WEAKLY_UP);
-    member('b', SHERD_WEAKLY_UP); /* nothing new */
+    member('b', SHERD_WEAKLY_UP); /* no news */
     change(CLUSTER_REACHABLE, 'c');
     change(CLUSTER_REACHABLE, 'c');
     change(CLUSTER_LEADER, 'b');
@@ -95,7 +95,7 @@ static void the_state_comes_first_then_each_change(void **state)
     assert_false(wanted());
 }
 
-/* Who has seen the version, of these letters. */
+/* These letters have seen the version. */
 static void seen_by(const char *letters, const char *all)
 {
     struct cluster_seen entries[8];
@@ -109,8 +109,8 @@ static void seen_by(const char *letters, const char *all)
                 count * sizeof *entries);
 }
 
-/* Asked for with each state: no change tells it. */
-static void a_state_says_who_has_seen_it(void **state)
+/* It is requested for each state; changes do not carry it. */
+static void a_state_names_the_members_that_have_seen_it(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -127,8 +127,8 @@ static void a_state_says_who_has_seen_it(void **state)
     ORDER(a, { DO_SUBSCRIBE, SHERD_EVENTS_ALL });
     (void)actors_run(lab.actors, lab.now, 0, 100);
     assert_true(wanted());
-    member('b', SHERD_LEAVING); /* it hears of what changes meanwhile */
-    seen_by("c", "acde"); /* what the lane knows may be older and newer */
+    member('b', SHERD_LEAVING); /* it receives changes meanwhile */
+    seen_by("c", "acde"); /* the lane's knowledge may be older or newer */
     change(CLUSTER_IN_STEP, 0);
     lab_run();
     lab_expect("a.1 a~{b:1 left} a[{b:1 left}{c:1! up}{d:1 up}] ");
@@ -139,8 +139,8 @@ static void a_state_says_who_has_seen_it(void **state)
     assert_false(wanted());
 }
 
-/* One that waits for its first state hears of no change before it. */
-static void a_change_is_not_told_before_the_state(void **state)
+/* A subscriber that waits for its first state receives no change before it. */
+static void a_change_never_precedes_the_state(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     struct sherd_ref b;
@@ -184,8 +184,8 @@ static void every_status_has_its_event(void **state)
                "a~{b:1 left} a~{b:1 exited} a~{b:1 downed} ");
 }
 
-/* Only what is in the set, of the state as well; what is taken out is heard no more. */
-static void a_set_of_events_is_kept_to(void **state)
+/* Also in the state only events of the set; removed ones stop. */
+static void only_events_of_the_set_arrive(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -216,7 +216,7 @@ static void a_set_of_events_is_kept_to(void **state)
     lab_expect("");
 }
 
-static void what_is_no_set_is_refused(void **state)
+static void an_invalid_event_set_is_refused(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -229,7 +229,7 @@ static void what_is_no_set_is_refused(void **state)
     assert_false(wanted());
 }
 
-/* Who has ended hears nothing, and another actor in its place neither. */
+/* Neither an ended actor nor its slot's next one receives events. */
 static void a_subscription_ends_with_its_actor(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
@@ -246,8 +246,8 @@ static void a_subscription_ends_with_its_actor(void **state)
     assert_int_equal(lab_status().undelivered_total, 0);
 }
 
-/* Behaviour 6.8. */
-static void the_end_removes_everybody(void **state)
+/* A node that has left reports every member as removed. */
+static void the_end_reports_all_members_removed(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -268,14 +268,14 @@ static void the_end_removes_everybody(void **state)
     lab_expect("a~{ shutting down} a~{b:1 removed} a~{s:1= removed} "
                "a~{ data center reachable} "
                "a~{ leader} a~{ role leader front} ");
-    member('c', SHERD_UP); /* it is too late */
+    member('c', SHERD_UP); /* too late */
     change(CLUSTER_LEADER, 'c');
     ORDER(a, { DO_SUBSCRIBE, SHERD_EVENTS_ALL });
     lab_run();
     lab_expect("a.1 a[{ shutting down}] ");
 }
 
-/* As its first deed. */
+/* In its first handler. */
 static void subscribe(struct sherd_ctx *ctx, const struct sherd_msg *msg,
                       enum sherd_cluster_first first)
 {
@@ -284,8 +284,8 @@ static void subscribe(struct sherd_ctx *ctx, const struct sherd_msg *msg,
             sherd_cluster_subscribe(ctx, SHERD_EVENTS_ALL, first), 0);
 }
 
-/* Names of roles come and go: only those that somebody leads are kept. */
-static void a_role_that_nobody_leads_is_forgotten(void **state)
+/* Roles come and go: only those with a leader are kept. */
+static void a_role_without_a_leader_is_forgotten(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -307,7 +307,7 @@ static void a_role_that_nobody_leads_is_forgotten(void **state)
     assert_int_equal(lab_status().cluster_roles, 0);
 }
 
-/* Of a member all is told. */
+/* All fields of a member arrived. */
 static bool seen_all;
 
 static enum sherd_next look(struct sherd_ctx *ctx, void *self,
@@ -339,7 +339,7 @@ static enum sherd_next look(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-static void a_member_is_told_whole(void **state)
+static void a_member_event_has_all_fields(void **state)
 {
     static const struct sherd_behavior looker = { .name = "looker",
                                                   .receive = look };
@@ -376,7 +376,7 @@ static enum sherd_next count(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-/* 5,000 members are more than one message holds. */
+/* 5,000 members exceed one message. */
 static void a_large_state_comes_in_parts(void **state)
 {
     static const struct sherd_behavior counter = { .name = "counter",
@@ -402,8 +402,8 @@ static void a_large_state_comes_in_parts(void **state)
     assert_int_equal(members_told, 5000);
 }
 
-/* Its mailbox was full: the changes that it missed are made good by the state. */
-static void who_missed_changes_hears_the_state(void **state)
+/* Its mailbox was full: the state replaces the missed changes. */
+static void missed_changes_are_replaced_by_the_state(void **state)
 {
     struct sherd_entity_type small = { .name = "L",
                                        .behavior = puppet,
@@ -432,8 +432,8 @@ static void who_missed_changes_hears_the_state(void **state)
     lab_expect("x~{c:1 up} ");
 }
 
-/* A state as events is no more than the mailbox takes: of the rest it hears as of changes that it missed. */
-static void events_first_are_no_more_than_there_is_room_for(void **state)
+/* A state as events fills the mailbox; the rest is missed like changes. */
+static void a_state_as_events_stops_at_a_full_mailbox(void **state)
 {
     struct sherd_entity_type small = { .name = "L",
                                        .behavior = puppet,
@@ -461,8 +461,9 @@ static void events_first_are_no_more_than_there_is_room_for(void **state)
     lab_expect("x~{i:1 up} ");
 }
 
-/* That the node is out is no change that a state could make good by having nobody in it: before its welcome a node has that, too. */
-static void who_missed_the_end_hears_it(void **state)
+/* A state without members cannot report that the node has left: before its welcome a node has the
+ * same. */
+static void a_missed_end_is_sent_later(void **state)
 {
     struct sherd_entity_type small = { .name = "L",
                                        .behavior = puppet,
@@ -483,7 +484,7 @@ static void who_missed_the_end_hears_it(void **state)
     change(CLUSTER_LEADER, 's');
     change(CLUSTER_STOPPED, 0); /* no room */
     (void)actors_run(lab.actors, lab.now, 0, 100);
-    assert_false(wanted()); /* there is nobody to ask any more */
+    assert_false(wanted()); /* control is not asked any more */
     lab_run();
     lab_expect("x~{s:1= up} x~{s:1= leader} x[{ shutting down}] ");
     late = lab_spawn("a");
@@ -496,7 +497,7 @@ static void who_missed_the_end_hears_it(void **state)
     lab_expect("b+ b.1 b~{ shutting down} ");
 }
 
-static void so_many_may_subscribe(void **state)
+static void the_number_of_subscribers_is_limited(void **state)
 {
     struct sherd_ref first = lab_spawn("a");
     struct sherd_ref late = lab_spawn("a");
@@ -527,20 +528,20 @@ int main(void)
     cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
     const struct CMUnitTest tests[] = {
         TEST(the_state_comes_first_then_each_change),
-        TEST(a_state_says_who_has_seen_it),
-        TEST(a_change_is_not_told_before_the_state),
+        TEST(a_state_names_the_members_that_have_seen_it),
+        TEST(a_change_never_precedes_the_state),
         TEST(every_status_has_its_event),
-        TEST(a_set_of_events_is_kept_to),
-        TEST(what_is_no_set_is_refused),
+        TEST(only_events_of_the_set_arrive),
+        TEST(an_invalid_event_set_is_refused),
         TEST(a_subscription_ends_with_its_actor),
-        TEST(the_end_removes_everybody),
-        TEST(a_role_that_nobody_leads_is_forgotten),
-        TEST(a_member_is_told_whole),
+        TEST(the_end_reports_all_members_removed),
+        TEST(a_role_without_a_leader_is_forgotten),
+        TEST(a_member_event_has_all_fields),
         TEST(a_large_state_comes_in_parts),
-        TEST(who_missed_changes_hears_the_state),
-        TEST(events_first_are_no_more_than_there_is_room_for),
-        TEST(who_missed_the_end_hears_it),
-        TEST(so_many_may_subscribe),
+        TEST(missed_changes_are_replaced_by_the_state),
+        TEST(a_state_as_events_stops_at_a_full_mailbox),
+        TEST(a_missed_end_is_sent_later),
+        TEST(the_number_of_subscribers_is_limited),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

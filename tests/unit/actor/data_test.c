@@ -1,11 +1,12 @@
-/* Distributed data, a lane's part: who follows which key, and calls that wait until what was persisted is durable. */
+/* Checks a lane's part of distributed data: subscribers of keys, and calls that wait for
+ * durability. */
 #include "lab.h"
 
 #include <sherd/ddata.h>
 
 enum { TYPE = 5, TAG = 9 };
 
-static uint32_t changes; /* that were told */
+static uint32_t changes; /* received */
 static uint32_t refusals;
 
 static enum sherd_next follow(struct sherd_ctx *ctx, void *self,
@@ -38,7 +39,7 @@ static void add_followers(void)
     changes = 0;
 }
 
-/* The next news is of the key "k": whose, and which. */
+/* Takes the next news, which is for key "k"; returns its actor. */
 static uint64_t expect_news(enum actors_news_kind kind, uint16_t is_first)
 {
     struct actors_news news;
@@ -63,7 +64,7 @@ static void change(void)
     actors_data_changed(lab.actors, "k", SHERD_DATA_CHANGED, slice_of("k", 2));
 }
 
-static void a_lane_follows_a_key_once(void **state)
+static void a_lane_subscribes_to_a_key_once(void **state)
 {
     uint64_t first, second;
 
@@ -82,7 +83,7 @@ static void a_lane_follows_a_key_once(void **state)
     actors_data(lab.actors, second, SHERD_DATA_CHANGED, TAG, slice_of("k", 2));
     run_alone();
     assert_int_equal(changes, 3);
-    /* Those that have ended are dropped with the next change; the last one takes the key with it. */
+    /* Ended subscribers are dropped with the next change; the last one takes the key with it. */
     for (int32_t i = 0; i < 10; i++)
         actors_shard_stop(lab.actors, TYPE, i, NEVER);
     run_alone();
@@ -92,8 +93,8 @@ static void a_lane_follows_a_key_once(void **state)
         assert_true(actors_next_news(lab.actors, &news));
 }
 
-/* A mailbox takes no more than it may: who missed a change is to be told how the key is. */
-static void who_missed_a_change_asks_anew(void **state)
+/* A full mailbox misses a change: the actor later gets the present value. */
+static void a_missed_change_is_requested_again(void **state)
 {
     (void)state;
     add_followers();
@@ -111,8 +112,8 @@ static void who_missed_a_change_asks_anew(void **state)
     assert_int_equal(changes, 3);
 }
 
-/* Told once, and gone: the next one is the first again. */
-static void who_is_refused_does_not_follow(void **state)
+/* A refused subscriber is notified once and dropped: the next one is the first again. */
+static void a_refused_subscriber_is_dropped(void **state)
 {
     uint64_t second;
 
@@ -150,9 +151,9 @@ int main(void)
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_lane_follows_a_key_once),
-        TEST(who_is_refused_does_not_follow),
-        TEST(who_missed_a_change_asks_anew),
+        TEST(a_lane_subscribes_to_a_key_once),
+        TEST(a_refused_subscriber_is_dropped),
+        TEST(a_missed_change_is_requested_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

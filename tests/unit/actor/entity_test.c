@@ -1,4 +1,5 @@
-/* Entities: start, passivation and its races, stop messages, failure, hand-off, fencing, the table. */
+/* Checks entities: start, passivation and its races, stop messages, failure, hand-off, fencing, the
+ * table. */
 #include "lab.h"
 
 #include <stdio.h>
@@ -52,7 +53,7 @@ static void messages_that_come_while_it_passivates_start_the_next(void **state)
     ENTITY_ORDER(TYPE_A, "x", { DO_PASSIVATE }, { DO_SELF_TELL, 9 });
     lab_entity_tell(TYPE_A, "x", 5);
     lab_run();
-    /* It had 5; its own 9 was to this incarnation only, and behind the mark. */
+    /* 5 came before the mark; its own 9 was for this incarnation only, and came after. */
     lab_expect("x+ x.1 x.5 x- ");
     assert_int_equal(lab_status().undelivered[SHERD_REASON_STOPPED], 1);
     assert_int_equal(lab_status().entities, 0);
@@ -64,7 +65,7 @@ static void messages_that_come_while_it_passivates_start_the_next(void **state)
     lab_expect("x+ x.1 x- x+ x.6 x.7 ");
 }
 
-static void passivating_twice_is_once(void **state)
+static void a_second_passivation_has_no_effect(void **state)
 {
     (void)state;
 
@@ -84,7 +85,7 @@ static void a_stop_message_lets_it_finish(void **state)
                  { DO_ASK, 50, .ref = a, .tag = 4, .ms = 50 });
     lab_run();
     lab_expect("a+ x+ x.1 x.99 a.50 x=4:150 ");
-    lab_entity_tell(TYPE_S, "x", 7); /* waits for the next */
+    lab_entity_tell(TYPE_S, "x", 7); /* waits for the next incarnation */
     lab_run();
     lab_expect("");
     lab_advance(5);
@@ -103,7 +104,7 @@ static enum sherd_next stops_on_99(struct sherd_ctx *ctx, void *self,
                : next;
 }
 
-static void after_its_stop_message_it_says_when(void **state)
+static void an_entity_decides_when_to_end_after_its_stop_message(void **state)
 {
     struct sherd_entity_type type = { .name = "T",
                                       .behavior = puppet,
@@ -123,7 +124,7 @@ static void after_its_stop_message_it_says_when(void **state)
     lab_expect("x@3 x+ x.5 x.6 ");
 }
 
-static void a_failing_entity_starts_anew_with_what_waits(void **state)
+static void a_failing_entity_restarts_with_its_messages(void **state)
 {
     (void)state;
 
@@ -144,7 +145,7 @@ static void a_failing_entity_starts_anew_with_what_waits(void **state)
     assert_true(lab_traced("receive failed: it ends"));
 }
 
-static void one_that_cannot_start_backs_off(void **state)
+static void an_entity_that_cannot_start_backs_off(void **state)
 {
     (void)state;
 
@@ -156,7 +157,7 @@ static void one_that_cannot_start_backs_off(void **state)
     lab_advance(199);
     lab_expect("");
     lab_advance(51);
-    lab_expect("x+ "); /* the second time, doubled */
+    lab_expect("x+ "); /* the second delay is doubled */
     lab_advance(399);
     lab_expect("");
     lab.on_started = SHERD_CONTINUE;
@@ -165,9 +166,9 @@ static void one_that_cannot_start_backs_off(void **state)
     assert_int_equal(lab_status().waiting, 0);
 }
 
-/* Its shard stops meanwhile: it is tried once more, at once. Then its messages come out, as returned ones: the shard's others are
- * silent until it is empty. */
-static void one_that_cannot_start_does_not_hold_up_its_shard(void **state)
+/* When its shard stops meanwhile, it is tried once more, at once. Then its messages come out as
+ * returned ones: the other entities must not wait. */
+static void a_failing_start_does_not_delay_its_shards_stop(void **state)
 {
     (void)state;
 
@@ -215,8 +216,8 @@ static void an_idle_entity_is_passivated_a_busy_one_is_not(void **state)
     assert_true(actors_deadline(lab.actors) == NEVER);
 }
 
-/* SHD-153, SHD-159: without a limit nothing ends; each incarnation has its own silence, from its last message on. */
-static void idleness_is_counted_anew_or_not_at_all(void **state)
+/* Without a limit no entity is idle; each incarnation counts from its last message. */
+static void idleness_is_counted_per_incarnation(void **state)
 {
     (void)state;
 
@@ -241,8 +242,8 @@ static void idleness_is_counted_anew_or_not_at_all(void **state)
     assert_int_equal(lab_status().entities, 1);
 }
 
-/* Seed 003, Passivation; behaviour 18.2: only messages through sharding count. */
-static void by_its_ref_by_itself_or_answered_it_stays_idle(void **state)
+/* As in Akka's passivation, only messages through sharding count. */
+static void messages_outside_sharding_do_not_end_idleness(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     struct sherd_ref x;
@@ -282,7 +283,7 @@ static void a_message_that_meets_the_idle_mark_is_not_lost(void **state)
     lab_expect("x+ x.5 x- x+ x.6 ");
 }
 
-static void hand_off_reads_what_is_there_and_sends_back_the_rest(void **state)
+static void a_hand_off_reads_old_messages_and_returns_later_ones(void **state)
 {
     struct message *message;
     (void)state;
@@ -304,7 +305,7 @@ static void hand_off_reads_what_is_there_and_sends_back_the_rest(void **state)
     assert_int_equal(lab.empty_count, 1);
     assert_int_equal(lab.out_count, 1);
     assert_int_equal(actors_alive(lab.actors), 0);
-    /* Not here any more: it comes out again. */
+    /* No longer here: it comes out again. */
     message = lab.out[0];
     lab.out_count = 0;
     actors_deliver_entities(lab.actors, &message, 1);
@@ -313,7 +314,7 @@ static void hand_off_reads_what_is_there_and_sends_back_the_rest(void **state)
     lab_expect("");
 }
 
-static void an_empty_shard_is_empty_at_once(void **state)
+static void an_empty_shard_stops_at_once(void **state)
 {
     (void)state;
 
@@ -326,13 +327,13 @@ static void an_empty_shard_is_empty_at_once(void **state)
     assert_int_equal(lab.empty_count, 1);
 }
 
-static void hand_off_meets_a_passivation(void **state)
+static void a_hand_off_can_meet_a_passivation(void **state)
 {
     (void)state;
 
     ENTITY_ORDER(TYPE_A, "x", { DO_PASSIVATE });
     actors_run(lab.actors, lab.now, 0, 2);
-    /* Now the mark is there; 6 waits behind it, and is still read here. */
+    /* The mark is in the mailbox; 6 comes after it, and is still read here. */
     lab.log[0] = 0;
     lab_entity_tell(TYPE_A, "x", 6);
     lab.route = false;
@@ -343,19 +344,19 @@ static void hand_off_meets_a_passivation(void **state)
     assert_non_null(strstr(lab.log, "x.6 "));
 }
 
-static void hand_off_meets_a_stop_message_under_way(void **state)
+static void a_hand_off_can_meet_a_pending_stop_message(void **state)
 {
     (void)state;
 
     ENTITY_ORDER(TYPE_S, "x", { DO_PASSIVATE });
     lab_run();
-    lab_entity_tell(TYPE_S, "x", 6); /* behind */
+    lab_entity_tell(TYPE_S, "x", 6); /* after the stop message */
     lab.route = false;
     actors_shard_stop(lab.actors, TYPE_S, shard_of("x"), lab.now + SECOND);
     lab_run();
     lab_expect("x+ x.1 x.99 ");
     assert_int_equal(lab.empty_count, 0);
-    /* It never says that it is ready: at the deadline it is ended and 6 goes back. */
+    /* It never returns SHERD_STOP: at the deadline it is ended and 6 comes out. */
     assert_true(actors_deadline(lab.actors) <= lab.now + SECOND);
     lab_advance(1000);
     assert_int_equal(lab.empty_count, 1);
@@ -364,7 +365,7 @@ static void hand_off_meets_a_stop_message_under_way(void **state)
     lab_expect("");
 }
 
-static void a_hand_off_may_have_no_deadline_and_get_one(void **state)
+static void a_hand_off_without_a_deadline_can_get_one(void **state)
 {
     (void)state;
 
@@ -386,7 +387,7 @@ static void a_hand_off_may_have_no_deadline_and_get_one(void **state)
     assert_int_equal(lab.empty_count, 2);
 }
 
-static void one_that_is_started_after_a_long_silence_is_not_idle(void **state)
+static void an_entity_started_after_a_long_silence_is_not_idle(void **state)
 {
     struct message *message = actors_entity_message(
         lab.actors, TYPE_IDLE, slice_text("y"), slice_of(NULL, 0));
@@ -405,7 +406,7 @@ static void one_that_is_started_after_a_long_silence_is_not_idle(void **state)
     lab_expect("x+ x.5 y+ ");
 }
 
-static void an_entity_that_ends_itself_in_a_hand_off_reads_all(void **state)
+static void an_entity_that_ends_in_a_hand_off_reads_all(void **state)
 {
     (void)state;
 
@@ -420,7 +421,7 @@ static void an_entity_that_ends_itself_in_a_hand_off_reads_all(void **state)
     assert_int_equal(lab.empty_count, 1);
 }
 
-static void a_shard_can_be_here_again(void **state)
+static void a_shard_can_start_again(void **state)
 {
     (void)state;
 
@@ -469,7 +470,7 @@ static void a_fenced_shard_ends_at_once_and_gives_back_messages(void **state)
     lab_entity_tell(TYPE_A, "x", 7);
     lab.route = false;
     actors_shard_fenced(lab.actors, TYPE_A, shard_of("x"));
-    assert_int_equal(lab.alive, 1); /* a */
+    assert_int_equal(lab.alive, 1); /* actor a */
     lab_run();
     lab_advance(10);
     lab_expect("a+ x+ x.1 ");
@@ -481,7 +482,7 @@ static void a_fenced_shard_ends_at_once_and_gives_back_messages(void **state)
     assert_int_equal(lab_status().watches, 0);
 }
 
-static void everything_stops(void **state)
+static void stopping_all_stops_actors_and_shards(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -502,8 +503,8 @@ static void everything_stops(void **state)
     assert_int_equal(lab.empty_count, 2);
 }
 
-/* limit: STOP_LATE_NAMED_MAX. Of a shard; all are counted. */
-static void the_first_late_ones_are_named(void **state)
+/* Only the first STOP_LATE_NAMED_MAX of a shard are named; all are counted. */
+static void the_first_late_entities_are_named(void **state)
 {
     int32_t shard = shard_of("y0");
     uint32_t count = 0, named = 0;
@@ -542,7 +543,7 @@ static void many_entities_come_and_go(void **state)
         struct message *batch[200];
 
         for (int i = 0; i < 200; i++) {
-            /* Long and short ones, also those that differ only at the end. */
+            /* Long and short ones, also ones that differ only at the end. */
             snprintf(id, sizeof id, i % 3 ? "user-%u" : "a-rather-long-user-%u",
                      (unsigned)rng_below(&rng, 3000));
             batch[i] = actors_entity_message(lab.actors, TYPE_IDLE,
@@ -607,28 +608,28 @@ int main(void)
         TEST(an_entity_is_started_by_its_first_message),
         TEST(ids_may_be_long_and_types_share_them),
         TEST(messages_that_come_while_it_passivates_start_the_next),
-        TEST(passivating_twice_is_once),
+        TEST(a_second_passivation_has_no_effect),
         TEST(a_stop_message_lets_it_finish),
-        TEST(after_its_stop_message_it_says_when),
-        TEST(a_failing_entity_starts_anew_with_what_waits),
-        TEST(one_that_cannot_start_backs_off),
-        TEST(one_that_cannot_start_does_not_hold_up_its_shard),
+        TEST(an_entity_decides_when_to_end_after_its_stop_message),
+        TEST(a_failing_entity_restarts_with_its_messages),
+        TEST(an_entity_that_cannot_start_backs_off),
+        TEST(a_failing_start_does_not_delay_its_shards_stop),
         TEST(an_idle_entity_is_passivated_a_busy_one_is_not),
-        TEST(idleness_is_counted_anew_or_not_at_all),
-        TEST(by_its_ref_by_itself_or_answered_it_stays_idle),
+        TEST(idleness_is_counted_per_incarnation),
+        TEST(messages_outside_sharding_do_not_end_idleness),
         TEST(a_message_that_meets_the_idle_mark_is_not_lost),
-        TEST(hand_off_reads_what_is_there_and_sends_back_the_rest),
-        TEST(an_empty_shard_is_empty_at_once),
-        TEST(hand_off_meets_a_passivation),
-        TEST(hand_off_meets_a_stop_message_under_way),
-        TEST(a_hand_off_may_have_no_deadline_and_get_one),
-        TEST(one_that_is_started_after_a_long_silence_is_not_idle),
-        TEST(an_entity_that_ends_itself_in_a_hand_off_reads_all),
-        TEST(a_shard_can_be_here_again),
+        TEST(a_hand_off_reads_old_messages_and_returns_later_ones),
+        TEST(an_empty_shard_stops_at_once),
+        TEST(a_hand_off_can_meet_a_passivation),
+        TEST(a_hand_off_can_meet_a_pending_stop_message),
+        TEST(a_hand_off_without_a_deadline_can_get_one),
+        TEST(an_entity_started_after_a_long_silence_is_not_idle),
+        TEST(an_entity_that_ends_in_a_hand_off_reads_all),
+        TEST(a_shard_can_start_again),
         TEST(an_open_shard_takes_messages_directly),
         TEST(a_fenced_shard_ends_at_once_and_gives_back_messages),
-        TEST(everything_stops),
-        TEST(the_first_late_ones_are_named),
+        TEST(stopping_all_stops_actors_and_shards),
+        TEST(the_first_late_entities_are_named),
         TEST(many_entities_come_and_go),
         TEST(the_ids_of_a_shard_can_be_listed),
         TEST(a_start_starts_without_a_message),

@@ -1,7 +1,8 @@
-/* Jobs, a lane's part: every one ends once, for its own incarnation, and none begins before its cause is durable. */
+/* Checks a lane's part of jobs: each ends once, for its own incarnation, and starts after its cause
+ * is durable. */
 #include "lab.h"
 
-/* Starts the entity, recovered; the log is empty after it. */
+/* Starts the entity, recovered; then the log is empty. */
 static void start(uint16_t type, const char *id)
 {
     lab_entity_tell(type, id, 5);
@@ -25,7 +26,7 @@ static struct sherd_ref ask(const char *type, const char *id)
     return a;
 }
 
-static void its_end_answers_who_asked(void **state)
+static void a_jobs_end_answers_the_asker(void **state)
 {
     struct job *job;
     (void)state;
@@ -34,7 +35,7 @@ static void its_end_answers_who_asked(void **state)
     job = lab_job();
     assert_non_null(job);
     assert_int_equal(lab_status().jobs_open, 1);
-    /* Meanwhile it handles what comes. */
+    /* Meanwhile it handles messages. */
     lab_entity_tell(TYPE_A, "x", 5);
     lab_run();
     lab_expect("x.5 ");
@@ -64,12 +65,12 @@ static void jobs_end_in_any_order(void **state)
     lab_expect("a*2:40 a*1:20 ");
 }
 
-static void an_answer_that_was_given_is_the_only_one(void **state)
+static void a_jobs_end_gives_no_second_answer(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
 
-    /* 163 would answer the order that it was told: that has no sender. */
+    /* 163 would answer the order, which has no sender. */
     ORDER(a, { DO_REPLY, 150 }, { DO_JOB, 163, 1 });
     lab_run();
     lab.log[0] = 0;
@@ -79,7 +80,7 @@ static void an_answer_that_was_given_is_the_only_one(void **state)
     assert_int_equal(lab_status().replies_dropped, 2);
 }
 
-static void nobody_hears_of_it_when_its_actor_has_ended(void **state)
+static void a_job_of_an_ended_actor_answers_only_the_asker(void **state)
 {
     struct job *job;
     (void)state;
@@ -100,7 +101,7 @@ static void nobody_hears_of_it_when_its_actor_has_ended(void **state)
     assert_int_equal(lab.args, 0);
 }
 
-static void its_end_dies_in_the_mailbox_with_its_actor(void **state)
+static void a_jobs_end_in_the_mailbox_ends_with_its_actor(void **state)
 {
     struct job *job;
     (void)state;
@@ -115,7 +116,7 @@ static void its_end_dies_in_the_mailbox_with_its_actor(void **state)
     assert_int_equal(lab.args, 0);
 }
 
-static void it_waits_until_its_cause_is_durable(void **state)
+static void a_job_waits_until_its_cause_is_durable(void **state)
 {
     struct job *job;
     (void)state;
@@ -130,7 +131,7 @@ static void it_waits_until_its_cause_is_durable(void **state)
     assert_int_equal(lab_status().held, 1);
     lab_job_done(job);
     lab_run();
-    lab_expect("x.1 x*1:2 "); /* what it hears need not be durable */
+    lab_expect("x.1 x*1:2 "); /* its notices need not be durable */
     actors_durable(lab.actors, 1);
     lab_run();
     job = lab_job();
@@ -140,7 +141,7 @@ static void it_waits_until_its_cause_is_durable(void **state)
     lab_expect("x*2:4 ");
 }
 
-static void it_is_not_run_when_its_cause_was_not_stored(void **state)
+static void a_job_whose_cause_is_not_stored_never_runs(void **state)
 {
     uint64_t x;
     (void)state;
@@ -177,13 +178,13 @@ static void an_entity_with_a_job_is_not_idle(void **state)
     lab_job_done(job);
     lab_run();
     lab_advance(200);
-    lab_expect("x*1:0 "); /* nor at once when it is back */
+    lab_expect("x*1:0 "); /* nor at once when the job returns */
     for (int i = 0; i < 20; i++)
         lab_advance(1000);
     lab_expect("x- ");
 }
 
-static void who_stops_slowly_hears_of_it(void **state)
+static void a_stopping_actor_still_receives_its_jobs_end(void **state)
 {
     struct job *job;
     (void)state;
@@ -198,7 +199,7 @@ static void who_stops_slowly_hears_of_it(void **state)
     lab_expect("x.1 x.99 x*1:8 ");
 }
 
-static void so_many_jobs_are_open(void **state)
+static void the_number_of_open_jobs_is_limited(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     struct job *jobs[ACTOR_JOBS_MAX];
@@ -231,8 +232,8 @@ static void so_many_jobs_are_open(void **state)
     assert_int_equal(lab.args, 0);
 }
 
-/* In a mailbox, held back, and on its way out: the teardown looks for what is left. */
-static void those_under_way_are_released_at_the_end(void **state)
+/* In a mailbox, held, and on its way out: the teardown looks for leaks. */
+static void jobs_under_way_are_released_at_shutdown(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -269,7 +270,7 @@ static enum sherd_next try_it(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-static void a_job_needs_no_more_than_a_function(void **state)
+static void a_job_needs_only_a_function(void **state)
 {
     const struct sherd_behavior behavior = { .receive = try_it };
     (void)state;
@@ -288,18 +289,18 @@ int main(void)
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(its_end_answers_who_asked),
+        TEST(a_jobs_end_answers_the_asker),
         TEST(jobs_end_in_any_order),
-        TEST(an_answer_that_was_given_is_the_only_one),
-        TEST(nobody_hears_of_it_when_its_actor_has_ended),
-        TEST(its_end_dies_in_the_mailbox_with_its_actor),
-        TEST(it_waits_until_its_cause_is_durable),
-        TEST(it_is_not_run_when_its_cause_was_not_stored),
+        TEST(a_jobs_end_gives_no_second_answer),
+        TEST(a_job_of_an_ended_actor_answers_only_the_asker),
+        TEST(a_jobs_end_in_the_mailbox_ends_with_its_actor),
+        TEST(a_job_waits_until_its_cause_is_durable),
+        TEST(a_job_whose_cause_is_not_stored_never_runs),
         TEST(an_entity_with_a_job_is_not_idle),
-        TEST(who_stops_slowly_hears_of_it),
-        TEST(so_many_jobs_are_open),
-        TEST(those_under_way_are_released_at_the_end),
-        TEST(a_job_needs_no_more_than_a_function),
+        TEST(a_stopping_actor_still_receives_its_jobs_end),
+        TEST(the_number_of_open_jobs_is_limited),
+        TEST(jobs_under_way_are_released_at_shutdown),
+        TEST(a_job_needs_only_a_function),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* See lab.h. */
+/* Implements the laboratory of lab.h. */
 #include "lab.h"
 
 #include "actor/cluster.h"
@@ -37,7 +37,7 @@ static struct sherd_bytes filler(uint32_t size)
     return (struct sherd_bytes){ zeros, size };
 }
 
-/* A job doubles a number. */
+/* A job that doubles a number. */
 struct doubled {
     uint64_t number;
     uint32_t reply;
@@ -171,8 +171,9 @@ static void say_events(const char *name, const struct sherd_msg *msg)
     say(msg->msg == SHERD_CLUSTER_STATE_END ? "] " : " ");
 }
 
-/* msg: 1 obey; 50..59 reply with msg + 100; 60 stop; 61 fail; 62 forward to lab.last, which replies; 63 start a job whose end is
- * replied with 163; 64 keep the question, and reply, which is nobody's; 65 answer it with 164; 99 stop message. */
+/* msg: 1 obey; 50..59 reply with msg + 100; 60 stop; 61 fail; 62 forward to lab.last, which
+ * replies; 63 start a job whose end is replied with 163; 64 keep the question, then reply in vain;
+ * 65 answer it with 164; 99 stop message. */
 static enum sherd_next puppet_receive(struct sherd_ctx *ctx, void *self,
                                       const struct sherd_msg *msg)
 {
@@ -440,7 +441,7 @@ void lab_entity_tell(uint16_t type, const char *id, uint32_t msg)
     entity_send(type, id, msg, slice_of(NULL, 0));
 }
 
-/* The cluster's state is here already: who has seen it is as it was told last. */
+/* The cluster's state is already here; CLUSTER_SEEN repeats the last one. */
 static bool tell_in_step(void)
 {
     struct cluster_change change = { .kind = CLUSTER_IN_STEP };

@@ -1,5 +1,5 @@
-/* A laboratory for a lane's actors: puppets that do what a message's body orders and write what they see into a log, and
- * a small stand-in for the node that carries what comes out. */
+/* Provides a laboratory for a lane's actors: puppets that carry out the orders in a message's body
+ * and log what they see, and a small stand-in for the node that carries messages that come out. */
 #ifndef SHERD_TEST_ACTOR_LAB_H
 #define SHERD_TEST_ACTOR_LAB_H
 
@@ -25,7 +25,7 @@
 
 enum { PLAIN_TYPES = 0, TYPE_A = 0, TYPE_P = 1, TYPE_S = 2, TYPE_IDLE = 3 };
 
-/* What a message can order. */
+/* Orders of a message. */
 enum op {
     DO_NOTHING,
     DO_TELL,        /* ref, msg */
@@ -42,13 +42,13 @@ enum op {
     DO_SELF_STOP, /* returns SHERD_STOP */
     DO_FAIL,
     DO_PASSIVATE,
-    DO_PERSIST, /* msg is the event's type, ms its size */
-    DO_SPAWN,   /* id is its name */
+    DO_PERSIST, /* msg: the event's type, ms: its size */
+    DO_SPAWN,   /* id: its name */
     DO_SUBSCRIBE, /* msg: events; tag: enum sherd_cluster_first; ms: the answer */
     DO_UNSUBSCRIBE, /* msg: events */
     DO_SELF_TELL,
-    DO_SHOW, /* lab.last is its ref */
-    DO_JOB /* tag; ms: what it doubles; msg: with what its end is replied, 0: not at all */
+    DO_SHOW, /* its ref goes to lab.last */
+    DO_JOB /* tag; ms: number to double; msg: reply at the end, 0: none */
 };
 
 struct order {
@@ -69,14 +69,14 @@ struct lab {
     uint64_t received;  /* SHERD_MESSAGE and SHERD_ANSWER seen by puppets */
     uint32_t alive;     /* states made and not released */
     struct sherd_ref last; /* of DO_SPAWN, DO_SHOW */
-    struct sherd_question question; /* that a puppet keeps */
+    struct sherd_question question; /* kept by a puppet */
     bool quiet;         /* no log */
     bool in_step;       /* ACTORS_WANT_CLUSTER is answered at once */
     bool route;         /* entity messages that come out are delivered; shards are started */
-    enum sherd_next on_started; /* what entities of type "P" and "A" return for SHERD_STARTED */
-    struct message *out[4096]; /* what came out and was not for entities, or all if !route */
+    enum sherd_next on_started; /* result of entities of type "P" and "A" for SHERD_STARTED */
+    struct message *out[4096]; /* other messages that came out; all if !route */
     uint32_t out_count;
-    uint64_t events;     /* events taken */
+    uint64_t events;     /* taken */
     uint64_t wants[256]; /* actors that want replay */
     uint32_t want_count;
     uint32_t forget_count;
@@ -85,16 +85,17 @@ struct lab {
     uint32_t refused;     /* jobs */
     uint64_t remember[256]; /* actors whose start is to be stored */
     uint32_t remember_count;
-    uint64_t forget_stored[256]; /* actors whose stop is */
+    uint64_t forget_stored[256]; /* actors whose stop is to be stored */
     uint32_t forget_stored_count;
 };
 
 extern struct lab lab;
 
-void lab_open(void); /* one lane; types A (plain), P (persistent), S (stop message 99), I (idle after 1 s) */
+/* One lane; types A (plain), P (persistent), S (stop message 99), I (idle after 1 s). */
+void lab_open(void);
 void lab_open_with(struct actors_settings settings); /* with limits or a clock */
-void lab_close(void); /* checks that no memory is left in use */
-int lab_setup(void **state); /* of a test: lab_open */
+void lab_close(void); /* checks that no memory is in use */
+int lab_setup(void **state); /* lab_open for a test */
 int lab_teardown(void **state);
 extern const struct sherd_behavior puppet;
 struct sherd_ref lab_spawn(const char *name);
@@ -106,14 +107,14 @@ void lab_tell(struct sherd_ref to, uint32_t msg);
 void lab_entity_tell(uint16_t type, const char *id, uint32_t msg);
 void lab_run(void); /* until nothing is runnable and nothing comes out */
 void lab_advance(uint64_t ms);
-void lab_recover_all(void); /* answers every replay that is wanted: no events */
+void lab_recover_all(void); /* answers every wanted replay without events */
 struct actors_status lab_status(void);
-void lab_expect(const char *text); /* the log is this; then it is cleared */
-bool lab_traced(const char *part); /* a line since the last call has it */
+void lab_expect(const char *text); /* compares and clears the log */
+bool lab_traced(const char *part); /* whether a line since the last call has it */
 void lab_free_out(void);
 struct job *lab_job(void); /* the first one that came out; null: none */
-void lab_job_done(struct job *job); /* runs it and brings it back; given */
-void lab_conserved(void); /* sent + arrived = delivered + waiting + undelivered + left, all known ends */
+void lab_job_done(struct job *job); /* runs it and returns it; given */
+void lab_conserved(void); /* sent + arrived = delivered + waiting + undelivered + left */
 
 #define ORDER(to, ...)                                                         \
     lab_order(to, (struct order[]){ __VA_ARGS__ },                             \

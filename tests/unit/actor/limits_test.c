@@ -1,9 +1,9 @@
-/* The limits of a lane's actors that no setting lowers: at each, and one above. */
+/* Checks the limits of a lane's actors that no setting lowers: at each, and one above. */
 #include "lab.h"
 
 #include <stdio.h>
 
-static void so_many_nodes_have_names(void **state)
+static void the_table_of_node_names_is_limited(void **state)
 {
     char text[32];
     (void)state;
@@ -19,7 +19,7 @@ static void so_many_nodes_have_names(void **state)
     assert_int_equal(lab_status().peers_refused, 1);
 }
 
-static void a_plain_actor_s_mailbox_is_bounded(void **state)
+static void the_mailbox_of_a_plain_actor_is_bounded(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -35,7 +35,7 @@ static void a_plain_actor_s_mailbox_is_bounded(void **state)
     assert_int_equal(lab_status().waiting, 0);
 }
 
-static void an_entity_s_mailbox_is_bounded(void **state)
+static void the_mailbox_of_an_entity_is_bounded(void **state)
 {
     (void)state;
 
@@ -61,7 +61,7 @@ static void start(void)
     lab.quiet = true;
 }
 
-static void bytes_of_events_stop_an_entity(void **state)
+static void too_many_bytes_of_events_pause_an_entity(void **state)
 {
     enum {
         COUNT = 1 + ENTITY_EVENT_BYTES_MAX / SHERD_BODY_MAX,
@@ -90,7 +90,7 @@ static void bytes_of_events_stop_an_entity(void **state)
     assert_int_equal(lab_status().waiting, 0);
 }
 
-static void bytes_of_effects_stop_an_entity(void **state)
+static void too_many_bytes_of_effects_pause_an_entity(void **state)
 {
     enum { SIZE = 64 * 1024, COUNT = ENTITY_HELD_BYTES_MAX / SIZE };
     struct sherd_ref a = lab_spawn("a");
@@ -124,11 +124,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(so_many_nodes_have_names),
-        TEST(a_plain_actor_s_mailbox_is_bounded),
-        TEST(an_entity_s_mailbox_is_bounded),
-        TEST(bytes_of_events_stop_an_entity),
-        TEST(bytes_of_effects_stop_an_entity),
+        TEST(the_table_of_node_names_is_limited),
+        TEST(the_mailbox_of_a_plain_actor_is_bounded),
+        TEST(the_mailbox_of_an_entity_is_bounded),
+        TEST(too_many_bytes_of_events_pause_an_entity),
+        TEST(too_many_bytes_of_effects_pause_an_entity),
     };
 
     return cmocka_run_group_tests_name("actor_limits", tests, NULL, NULL);

@@ -1,7 +1,7 @@
-/* Persistence: recovery, held effects, failures while effects are held, fences, limits. */
+/* Checks persistence: recovery, held effects, failures while effects are held, fences, limits. */
 #include "lab.h"
 
-/* Starts entity x of type P and lets it recover; the log is empty after it. */
+/* Starts the entity of type P and lets it recover; then the log is empty. */
 static void start(const char *id)
 {
     lab_entity_tell(TYPE_P, id, 5);
@@ -12,7 +12,7 @@ static void start(const char *id)
     lab.log[0] = 0;
 }
 
-static void it_recovers_before_it_starts(void **state)
+static void an_entity_recovers_before_it_starts(void **state)
 {
     uint64_t x;
     (void)state;
@@ -25,7 +25,7 @@ static void it_recovers_before_it_starts(void **state)
     x = lab.wants[0];
     actors_replay_event(lab.actors, x, 1, 9, slice_text("e"));
     actors_replay_event(lab.actors, x, 2, 9, slice_text("e"));
-    actors_replay_event(lab.actors, x + 1, 3, 9, slice_text("e")); /* nobody */
+    actors_replay_event(lab.actors, x + 1, 3, 9, slice_text("e")); /* not an actor */
     actors_recovered(lab.actors, x, 2);
     lab_run();
     lab_expect("x+ x.5 x.6 ");
@@ -52,7 +52,7 @@ static void effects_wait_until_their_event_is_durable(void **state)
     lab_run();
     lab_expect("x.1 a.10 ");
     assert_int_equal(lab_status().held, 4);
-    /* What it reads next emits under the same position. */
+    /* Effects of its next messages have the same position. */
     ENTITY_ORDER(TYPE_P, "x", { DO_TELL, 15, .ref = a });
     lab_run();
     lab_expect("x.1 ");
@@ -69,7 +69,7 @@ static void effects_wait_until_their_event_is_durable(void **state)
     assert_int_equal(lab_status().held, 0);
 }
 
-static void only_the_entity_that_persisted_is_held(void **state)
+static void only_effects_of_the_persisting_entity_are_held(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -91,7 +91,7 @@ static void only_the_entity_that_persisted_is_held(void **state)
     lab_expect("a.13 ");
 }
 
-static void who_is_spawned_runs_when_the_event_is_durable(void **state)
+static void a_spawned_actor_runs_once_the_event_is_durable(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     struct sherd_ref child;
@@ -105,13 +105,13 @@ static void who_is_spawned_runs_when_the_event_is_durable(void **state)
     child = lab.last;
     assert_int_equal(lab_status().actors, 2);
     ENTITY_ORDER(TYPE_P, "x", { DO_TELL, 11, .ref = child });
-    lab_tell(child, 12); /* not by x: it waits in the mailbox */
+    lab_tell(child, 12); /* not from x: it waits in the mailbox */
     lab_run();
     lab_expect("x.1 ");
     actors_durable(lab.actors, 1);
     lab_run();
     lab_expect("c+ c.12 c.11 ");
-    /* Without an event on its way it runs at once; without an init likewise. */
+    /* It runs at once when no event is on its way, also without init. */
     ENTITY_ORDER(TYPE_P, "x", { DO_SPAWN, .id = "d" },
                  { DO_PERSIST, 1, .ms = 3 }, { DO_SPAWN, .id = "" },
                  { DO_TELL, 13, .ref = a });
@@ -122,7 +122,7 @@ static void who_is_spawned_runs_when_the_event_is_durable(void **state)
     lab_expect("+ a.13 ");
 }
 
-/* a asks x with a body that orders something, and x does it. */
+/* Actor a asks x with a body of orders, which x carries out. */
 static void ask_x(struct sherd_ref a, const struct order *orders,
                   uint32_t count)
 {
@@ -146,7 +146,7 @@ static void ask_x(struct sherd_ref a, const struct order *orders,
     lab_expect("x.1 ");
 }
 
-static void a_reply_waits(void **state)
+static void a_reply_waits_for_durability(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     struct order orders[2] = { { DO_PERSIST, 1, .ms = 3 }, { DO_REPLY, 33 } };
@@ -163,7 +163,7 @@ static void a_reply_waits(void **state)
 
 static uint64_t entity_ref(const char *id)
 {
-    /* The ref that it sends with. */
+    /* Its own ref. */
     struct sherd_ref ref;
 
     ENTITY_ORDER(TYPE_P, id, { DO_TELL, 4, .ref = { 88, 1 } });
@@ -175,7 +175,7 @@ static uint64_t entity_ref(const char *id)
     return ref.actor;
 }
 
-static void a_failed_write_ends_it_and_it_recovers(void **state)
+static void a_failed_write_ends_the_entity_and_it_recovers(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     struct order orders[4] = { { DO_PERSIST, 1, .ms = 3 },
@@ -196,11 +196,11 @@ static void a_failed_write_ends_it_and_it_recovers(void **state)
     assert_int_equal(lab.forget_count, 1);
     assert_int_equal(lab.want_count, 1);
     assert_int_equal(lab_status().undelivered[SHERD_REASON_NOT_STORED], 3);
-    actors_durable(lab.actors, 1); /* settled: of an incarnation that is gone */
+    actors_durable(lab.actors, 1); /* settled, for an ended incarnation */
     lab_recover_all();
     lab_run();
     lab_expect("x+ x.6 ");
-    /* Without waiting messages it is simply gone. */
+    /* Without waiting messages it is only released. */
     x = entity_ref("x");
     ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 });
     lab_run();
@@ -210,7 +210,7 @@ static void a_failed_write_ends_it_and_it_recovers(void **state)
     actors_durable(lab.actors, 2);
 }
 
-static void who_is_spawned_behind_a_failed_write_never_runs(void **state)
+static void an_actor_spawned_after_a_failed_write_never_runs(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     struct sherd_ref child;
@@ -242,7 +242,7 @@ static void who_is_spawned_behind_a_failed_write_never_runs(void **state)
     assert_true(lab_traced("an event is too large size=200001 most=200000"));
 }
 
-static void who_is_spawned_hears_that_all_end(void **state)
+static void a_spawned_actor_stops_when_all_stop(void **state)
 {
     (void)state;
 
@@ -260,8 +260,8 @@ static void who_is_spawned_hears_that_all_end(void **state)
     assert_int_equal(actors_alive(lab.actors), 0);
 }
 
-/* Its parent's event is not stored, nor is it known that it never will be. */
-static void who_does_not_stop_in_time_is_named(void **state)
+/* The outcome of its parent's event stays open. */
+static void an_actor_that_stops_late_is_named(void **state)
 {
     (void)state;
 
@@ -276,7 +276,7 @@ static void who_does_not_stop_in_time_is_named(void **state)
     assert_true(lab_traced("did not stop in time actor="));
 }
 
-static void failing_again_and_again_backs_off(void **state)
+static void repeated_failures_back_off(void **state)
 {
     uint64_t x;
     (void)state;
@@ -355,7 +355,7 @@ static void a_passivation_waits_for_its_events(void **state)
     lab_expect("x+ x.6 ");
 }
 
-static void a_failed_handler_keeps_what_was_durable(void **state)
+static void a_failed_handler_keeps_durable_effects(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -407,7 +407,7 @@ static void a_fence_drops_effects_and_tells_askers(void **state)
     lab_entity_tell(TYPE_P, "x", 6);
     lab_entity_tell(TYPE_P, "x", 7);
     lab.route = false;
-    /* The store says so of the entity, then of the shard. */
+    /* The store reports the entity first, then the shard. */
     actors_store_failed(lab.actors, x, SHERD_REASON_FENCED);
     assert_int_equal(lab_status().entities, 1);
     actors_shard_fenced(lab.actors, TYPE_P, shard);
@@ -423,7 +423,7 @@ static void a_fence_drops_effects_and_tells_askers(void **state)
     lab_expect("");
 }
 
-static void recovery_that_fails_ends_what_waits_and_backs_off(void **state)
+static void a_failed_recovery_ends_its_messages_and_backs_off(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -445,8 +445,8 @@ static void recovery_that_fails_ends_what_waits_and_backs_off(void **state)
     lab_expect("x+ x.6 ");
 }
 
-/* An entity that waits to be recovered again tries at once when its shard stops: what it was sent is read here or ends here,
- * because other nodes have a shorter way to the new home. */
+/* An entity in back-off recovers at once when its shard stops. Its messages are read or end here,
+ * because other nodes reach the new home sooner. */
 static void a_hand_off_does_not_wait_for_a_back_off(void **state)
 {
     (void)state;
@@ -495,7 +495,7 @@ static void an_event_too_large_fails_the_entity(void **state)
     actors_durable(lab.actors, 1);
     lab_run();
     lab_expect("x.1 a.11 ");
-    /* Nothing leaves that it does behind it. */
+    /* Its later effects do not leave. */
     ENTITY_ORDER(TYPE_P, "x", { DO_TELL, 12, .ref = a },
                  { DO_PERSIST, 1, .ms = SHERD_BODY_MAX + 1 },
                  { DO_TELL, 13, .ref = a }, { DO_JOB, 0 });
@@ -535,7 +535,7 @@ static void at_the_limit_of_events_it_is_not_scheduled(void **state)
     lab_expect("a.11 ");
 }
 
-/* Events that became durable together do not count any more, however many there were. */
+/* Events that became durable together stop counting, however many. */
 static void durable_events_leave_room_for_others(void **state)
 {
     struct order orders[100];
@@ -555,7 +555,7 @@ static void durable_events_leave_room_for_others(void **state)
     lab_run();
     ENTITY_ORDER(TYPE_P, "x", { DO_TELL, 11, .ref = a });
     lab_run();
-    assert_int_equal(lab_status().waiting, 1); /* what it told, held; nothing in its mailbox */
+    assert_int_equal(lab_status().waiting, 1); /* the held tell; its mailbox is empty */
     lab_expect("x.1 x.1 ");
     actors_durable(lab.actors, lab.events);
     lab_run();
@@ -610,7 +610,7 @@ static void without_room_persistent_entities_wait(void **state)
     lab_expect("x.6 x.7 ");
 }
 
-static void persisting_is_for_persistent_entities(void **state)
+static void only_persistent_entities_can_persist(void **state)
 {
     (void)state;
 
@@ -624,29 +624,29 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
-        TEST(it_recovers_before_it_starts),
+        TEST(an_entity_recovers_before_it_starts),
         TEST(effects_wait_until_their_event_is_durable),
-        TEST(only_the_entity_that_persisted_is_held),
-        TEST(who_is_spawned_runs_when_the_event_is_durable),
-        TEST(a_reply_waits),
-        TEST(a_failed_write_ends_it_and_it_recovers),
-        TEST(who_is_spawned_behind_a_failed_write_never_runs),
-        TEST(who_is_spawned_hears_that_all_end),
-        TEST(who_does_not_stop_in_time_is_named),
-        TEST(failing_again_and_again_backs_off),
+        TEST(only_effects_of_the_persisting_entity_are_held),
+        TEST(a_spawned_actor_runs_once_the_event_is_durable),
+        TEST(a_reply_waits_for_durability),
+        TEST(a_failed_write_ends_the_entity_and_it_recovers),
+        TEST(an_actor_spawned_after_a_failed_write_never_runs),
+        TEST(a_spawned_actor_stops_when_all_stop),
+        TEST(an_actor_that_stops_late_is_named),
+        TEST(repeated_failures_back_off),
         TEST(an_end_waits_for_its_events),
         TEST(a_passivation_waits_for_its_events),
-        TEST(a_failed_handler_keeps_what_was_durable),
+        TEST(a_failed_handler_keeps_durable_effects),
         TEST(a_hand_off_waits_for_its_events),
         TEST(a_fence_drops_effects_and_tells_askers),
-        TEST(recovery_that_fails_ends_what_waits_and_backs_off),
+        TEST(a_failed_recovery_ends_its_messages_and_backs_off),
         TEST(a_hand_off_does_not_wait_for_a_back_off),
         TEST(an_event_too_large_fails_the_entity),
         TEST(at_the_limit_of_events_it_is_not_scheduled),
         TEST(durable_events_leave_room_for_others),
         TEST(at_the_limit_of_effects_it_is_not_scheduled),
         TEST(without_room_persistent_entities_wait),
-        TEST(persisting_is_for_persistent_entities),
+        TEST(only_persistent_entities_can_persist),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* See random.h. */
+/* Implements the random lives of random.h. */
 #include "random.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ enum what {
 
 struct cargo {
     uint16_t source;
-    uint16_t target; /* what it does next is to this one */
+    uint16_t target; /* of its next action */
     uint32_t seq;
     uint64_t position; /* that its sender waited for */
     uint8_t what;
@@ -78,7 +78,7 @@ static struct life {
     uint64_t received;
     uint64_t digest;
     int64_t states; /* made and not released */
-    bool quiet; /* the end: nothing is started any more */
+    bool quiet; /* shutdown: nothing more is started */
 } life;
 
 static uint8_t die(void)
@@ -225,7 +225,7 @@ static enum sherd_next obey(struct sherd_ctx *ctx, const struct person *self,
     return SHERD_CONTINUE;
 }
 
-/* Who it is: the init of a plain actor is its number, an entity's is its id. */
+/* Identifies the actor: the init of a plain actor is its number, an entity's is its id. */
 static void introduce(struct sherd_ctx *ctx, struct person *self,
                       const struct sherd_msg *msg)
 {
@@ -254,7 +254,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *state,
 
     if (msg->kind == SHERD_STARTED) {
         introduce(ctx, self, msg);
-        if (IS_ENTITY(self->source)) /* recovered: it knows only what is durable */
+        if (IS_ENTITY(self->source)) /* recovered: it knows only durable events */
             life.last[ENTITY_OF(self->source)] = 0;
     }
     check(self->known);
@@ -262,7 +262,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *state,
     if (msg->kind == SHERD_ANSWER || msg->kind == SHERD_MESSAGE)
         life.received++;
     if (msg->kind == SHERD_MESSAGE && msg->msg == 99)
-        life.received--; /* the stop message is nobody's */
+        life.received--; /* the stop message has no source */
     if (msg->body.size >= sizeof cargo)
         memcpy(&cargo, msg->body.data, sizeof cargo);
     check(cargo.position <= life.durable);
@@ -329,7 +329,7 @@ static void shard_hold(struct waiting *shard, struct message *message)
     shard->messages.items[at] = message;
 }
 
-/* What comes out: entity messages go to their shard or wait for it, the rest leaves. */
+/* Entity messages that come out go to their shard or wait for it; the rest leaves. */
 static void drain(void)
 {
     struct message *message;
@@ -377,7 +377,7 @@ static void settle(uint64_t position)
     drain();
 }
 
-/* All events of one incarnation that are not durable fail, as in a journal. */
+/* As in a journal, all events of one incarnation that are not durable fail. */
 static void fail_one(enum sherd_reason reason)
 {
     uint64_t first = life.durable;
@@ -419,7 +419,7 @@ static void shard_end(uint32_t type, int32_t shard, bool fenced)
     drain();
     actors_shard_stop(life.actors, (uint16_t)type, shard,
                       life.now + (1 + die()) * MS);
-    /* Time passes until it is empty: a started shard would be another one. */
+    /* Waits until it is empty: a shard that starts again would be another one. */
     for (int i = 0; i < 50 && actors_shard_entities(life.actors, (uint16_t)type,
                                                     shard);
          i++) {
@@ -594,7 +594,7 @@ static void conserved(bool ended)
     check(status.held == 0 && status.asks == 0 && status.timers == 0);
 }
 
-/* Everything works again and time passes: what waits must be delivered or end. */
+/* All faults end and time passes: waiting messages must be delivered or end. */
 static void heal(void)
 {
     life.quiet = true;
@@ -611,7 +611,7 @@ static void heal(void)
         actors_step(life.actors, life.now, 0);
         drain();
     }
-    /* Entities that hang in their stop message are left: the shards end. */
+    /* Entities that ignore their stop message are left: the shards end. */
     for (uint32_t type = 0; type < TYPES; type++)
         for (int32_t shard = 0; shard < SHARDS; shard++)
             shard_end(type, shard, false);

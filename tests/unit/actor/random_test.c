@@ -1,4 +1,5 @@
-/* Thousands of short lives with random operations; each twice: the same bytes give the same digest. */
+/* Runs thousands of short lives with random operations, each twice: the same bytes give the same
+ * digest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
-/* Entities that are remembered, as a lane sees them: what waits for the store, who starts again, who does not. */
+/* Checks remembered entities on a lane: messages that wait for the store, and restarts. */
 #include "lab.h"
 
 #include <stdio.h>
 
-enum { TYPE_M = 4, TYPE_MI }; /* both remember; the second one's are idle after 1 s */
+enum { TYPE_M = 4, TYPE_MI }; /* both remember; entities of the second are idle after 1 s */
 
 static int setup(void **state)
 {
@@ -26,7 +26,7 @@ static int32_t shard_of(const char *id)
     return hash_shard(slice_text(id), 10);
 }
 
-/* The store has all that was asked for. */
+/* The store completes all requests. */
 static void store_all(void)
 {
     while (lab.remember_count || lab.forget_stored_count) {
@@ -68,8 +68,9 @@ static void a_message_waits_for_the_start_to_be_stored(void **state)
     assert_int_equal(lab.remember_count, 0);
 }
 
-/* SHD-086; what comes while its stop is stored starts the next one, which is stored again. */
-static void the_passivated_are_forgotten(void **state)
+/* Messages that arrive while its stop is stored start the next incarnation, which is stored
+ * again. */
+static void passivated_entities_are_forgotten(void **state)
 {
     (void)state;
 
@@ -93,8 +94,8 @@ static void the_passivated_are_forgotten(void **state)
     lab_expect("");
 }
 
-/* An entity that passivates and then ends before the mark comes is forgotten all the same. */
-static void one_that_passivates_and_stops_is_forgotten(void **state)
+/* Also if it passivates and then ends before the mark. */
+static void an_entity_that_passivates_and_stops_is_forgotten(void **state)
 {
     (void)state;
 
@@ -106,8 +107,8 @@ static void one_that_passivates_and_stops_is_forgotten(void **state)
     assert_int_equal(lab_status().entities, 0);
 }
 
-/* SHD-252, D4: after the back-off, or at once with a message; then the back-off means nothing. */
-static void one_that_ends_by_itself_starts_again(void **state)
+/* After the back-off, or at once with a message, which cancels the back-off. */
+static void an_entity_that_ends_by_itself_starts_again(void **state)
 {
     (void)state;
 
@@ -137,7 +138,7 @@ static void one_that_ends_by_itself_starts_again(void **state)
     assert_int_equal(lab.remember_count, 0);
 }
 
-static void the_idle_end_and_stay_remembered(void **state)
+static void idle_entities_end_and_stay_remembered(void **state)
 {
     (void)state;
 
@@ -152,8 +153,8 @@ static void the_idle_end_and_stay_remembered(void **state)
     assert_int_equal(lab.forget_stored_count, 0);
 }
 
-/* SHD-077: those of the set are started without a message, once. */
-static void the_node_starts_them(void **state)
+/* Entities of the stored set start without a message, once. */
+static void the_node_starts_remembered_entities(void **state)
 {
     (void)state;
 
@@ -168,8 +169,9 @@ static void the_node_starts_them(void **state)
     lab_expect("x.5 ");
 }
 
-/* A hand-off forgets nothing; what waits for the store is read here first, and a stop on its way is waited for. */
-static void a_shard_stops_in_every_state(void **state)
+/* A hand-off forgets nothing: messages that wait for the store are read here first, and it waits
+ * for a pending stop. */
+static void a_shard_can_stop_in_every_state(void **state)
 {
     static const char *const ids[] = { "runs", "waits", "starts", "leaves",
                                        "comes" };
@@ -201,7 +203,8 @@ static void a_shard_stops_in_every_state(void **state)
     assert_true(lab.empty_count > 0);
 }
 
-/* The time is over, or the shard is fenced off: what waits for the store goes back, and late answers mean nothing. */
+/* After the deadline or a fence, messages that wait for the store return, and late answers are
+ * ignored. */
 static void late_answers_are_ignored(void **state)
 {
     uint64_t ignored;
@@ -241,7 +244,7 @@ static void ask_to_start(const char *id)
     lab_run();
 }
 
-/* Behaviour 17.4: acknowledged once its start is stored; one that ends for good starts anew. */
+/* It is acknowledged once its start is stored; an entity that ended permanently starts again. */
 static void a_start_is_acknowledged_when_it_is_stored(void **state)
 {
     (void)state;
@@ -269,7 +272,7 @@ static void a_start_is_acknowledged_when_it_is_stored(void **state)
     assert_int_equal(lab.out_count, 4);
 }
 
-static void one_that_cannot_be_remembered_refuses(void **state)
+static void an_entity_that_cannot_be_remembered_refuses(void **state)
 {
     (void)state;
 
@@ -287,15 +290,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_message_waits_for_the_start_to_be_stored),
-        TEST(the_passivated_are_forgotten),
-        TEST(one_that_passivates_and_stops_is_forgotten),
-        TEST(one_that_ends_by_itself_starts_again),
-        TEST(the_idle_end_and_stay_remembered),
-        TEST(the_node_starts_them),
-        TEST(a_shard_stops_in_every_state),
+        TEST(passivated_entities_are_forgotten),
+        TEST(an_entity_that_passivates_and_stops_is_forgotten),
+        TEST(an_entity_that_ends_by_itself_starts_again),
+        TEST(idle_entities_end_and_stay_remembered),
+        TEST(the_node_starts_remembered_entities),
+        TEST(a_shard_can_stop_in_every_state),
         TEST(late_answers_are_ignored),
         TEST(a_start_is_acknowledged_when_it_is_stored),
-        TEST(one_that_cannot_be_remembered_refuses),
+        TEST(an_entity_that_cannot_be_remembered_refuses),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Two nodes in memory: associations, links, inlets, over connections that cut,
- * lose and reset; and control's rules alone. */
+/* Checks two nodes in memory (associations, links, inlets, over connections that cut, lose and
+ * reset), and control's rules alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
 static const struct inlet_options inlet_options = {
     .magics = {"AKKA", NULL}};
 
-/* What one node has: control's part and one lane's. */
+/* One node: control's part and one lane's. */
 struct side {
     struct identity self;
     uint64_t capabilities;
@@ -30,14 +30,14 @@ struct side {
     struct origins *origins;
     struct own_tables own;
     struct peer_tables tables;
-    struct kept_address *there; /* of the other side, as its links know it */
+    struct kept_address *there; /* the other side's address, for the links */
     struct link *links[2];   /* control, ordinary */
-    struct link_sender senders[2]; /* theirs */
+    struct link_sender senders[2]; /* of the links */
     struct buf scratch;
     struct inlet *inlets[2]; /* of the peer's connections */
     struct buf wires[2];     /* bytes of our links on the way to the peer */
-    bool broken[2];          /* our connection is to be reset */
-    uint64_t arrivals;       /* connections of the peer that came */
+    bool broken[2];          /* our connection must be reset */
+    uint64_t arrivals;       /* connections accepted from the peer */
     uint32_t up, answered, watched, terminated, flushed, failed, quarantined,
         terminating;
     uint64_t replaced;
@@ -166,7 +166,7 @@ static void take_news(struct side *side, uint64_t now)
     }
 }
 
-/* One frame on inlet i, as control (0) or a lane (1) handles it. */
+/* Handles one frame on inlet i, as control (0) or a lane (1). */
 static void receive(struct side *side, uint64_t now, int i, struct slice frame)
 {
     enum stream stream = i ? STREAM_ORDINARY : STREAM_CONTROL;
@@ -202,8 +202,8 @@ static void receive(struct side *side, uint64_t now, int i, struct slice frame)
     take_news(side, now);
 }
 
-/* Carries bytes from one side's link i to the other's inlet, in random pieces;
- * now and then the connection breaks. */
+/* Carries bytes from one side's link i to the other's inlet, in random pieces; sometimes the
+ * connection breaks. */
 static void carry(struct side *from, struct side *to, int i, uint64_t now,
                   struct rng *rng, uint32_t break_one_in)
 {
@@ -309,7 +309,7 @@ static void watch(struct side *side, struct side *peer, uint64_t now,
     send_all(side, now, &outbox);
 }
 
-static void two_nodes_meet(void **state)
+static void two_nodes_connect(void **state)
 {
     struct side a;
     struct side b;
@@ -329,7 +329,7 @@ static void two_nodes_meet(void **state)
     assert_true(associations_uid(b.associations, &a.self.node.address) == 100);
     assert_true(associations_capabilities(
                     a.associations, &b.self.node.address) == CAPABILITY_SHERD);
-    /* B answers without having been asked to connect by anyone else. */
+    /* B answers only on control, although nothing else made it connect. */
     assert_int_equal(link_state(b.links[0]), LINK_OPEN);
     assert_int_equal(link_state(b.links[1]), LINK_IDLE);
     say(&b, &a, now, "you too");
@@ -339,7 +339,7 @@ static void two_nodes_meet(void **state)
     side_close(&b);
 }
 
-static void a_sherd_node_meets_one_without_extensions(void **state)
+static void a_sherd_node_connects_to_one_without_extensions(void **state)
 {
     struct side a;
     struct side b;
@@ -414,7 +414,7 @@ static void tables_are_advertised_and_used(void **state)
     assert_int_equal(table_index(&a.tables.manifests, manifests[0]), 0);
     assert_true(a.tables.uid == 200);
     run(&a, &b, &now, 6000, &rng, 0);
-    assert_true(associations_deadline(b.associations) == NEVER); /* acked */
+    assert_true(associations_deadline(b.associations) == NEVER); /* acknowledged */
     say(&a, &b, now, "short");
     run(&a, &b, &now, 1000, &rng, 0);
     assert_string_equal(b.texts, "short");
@@ -422,8 +422,8 @@ static void tables_are_advertised_and_used(void **state)
     side_close(&b);
 }
 
-/* Tables are for ordinary messages: on control there is nothing to abbreviate. */
-static void who_sends_no_messages_is_told_no_tables(void **state)
+/* Tables are for ordinary messages; control needs none. */
+static void a_peer_that_sends_no_messages_gets_no_tables(void **state)
 {
     struct side a;
     struct side b;
@@ -447,7 +447,7 @@ static void who_sends_no_messages_is_told_no_tables(void **state)
     side_close(&b);
 }
 
-static void a_new_incarnation_starts_afresh(void **state)
+static void a_new_incarnation_starts_with_fresh_numbers(void **state)
 {
     struct side a;
     struct side b;
@@ -485,8 +485,8 @@ static void a_new_incarnation_starts_afresh(void **state)
     side_close(&b);
 }
 
-/* A node of the other kind is none of ours, whoever had its address before. */
-static void another_kind_comes_to_the_address(void **state)
+/* A node of another kind has none of our capabilities, whichever node had its address before. */
+static void a_node_of_another_kind_replaces_the_capabilities(void **state)
 {
     struct side a;
     struct side b;
@@ -514,7 +514,7 @@ static void another_kind_comes_to_the_address(void **state)
     side_close(&b);
 }
 
-static void a_quarantined_uid_is_dead(void **state)
+static void a_quarantined_uid_is_refused(void **state)
 {
     struct side a;
     struct side b;
@@ -604,7 +604,8 @@ static struct associations *met(struct trace *trace)
     return associations;
 }
 
-/* A life of the node at one address says hello by the connection that came as the order-th: whether it is taken. */
+/* Handles a handshake of an incarnation at one address, by the connection of that order; returns
+ * whether it is accepted. */
 static bool says_hello_by(struct associations *associations, uint64_t uid,
                           uint64_t order)
 {
@@ -649,8 +650,8 @@ static void terminates(struct associations *associations, uint64_t uid)
     outbox_fini(&outbox);
 }
 
-/* The former life was never heard of when the next one said hello. */
-static void a_late_hello_of_a_former_life_ends_with_it(void **state)
+/* The older incarnation's handshake arrives after the newer one's. */
+static void a_late_handshake_of_an_older_incarnation_ends_with_it(void **state)
 {
     (void)state;
     for (int way = 0; way < 3; way++) {
@@ -658,7 +659,7 @@ static void a_late_hello_of_a_former_life_ends_with_it(void **state)
         struct node_id former = life(1);
 
         assert_true(says_hello(associations, 2));
-        assert_true(says_hello(associations, 1)); /* nobody can tell yet which was first */
+        assert_true(says_hello(associations, 1)); /* it is still open which was first */
         assert_false(says_hello(associations, 2));
         if (way == 0)
             associations_quarantine(associations, &former);
@@ -672,8 +673,8 @@ static void a_late_hello_of_a_former_life_ends_with_it(void **state)
     }
 }
 
-/* Of three lives the last was heard of first. */
-static void late_hellos_of_former_lives_end_with_them(void **state)
+/* The newest of three incarnations is heard first. */
+static void late_handshakes_of_older_incarnations_end_with_them(void **state)
 {
     struct associations *associations = alone(NULL);
     struct node_id first = life(1);
@@ -691,8 +692,8 @@ static void late_hellos_of_former_lives_end_with_them(void **state)
     associations_free(associations);
 }
 
-/* Where somebody was is no more than a guess who it is. */
-static void who_is_expected_is_found_as_else(void **state)
+/* An expected peer is only a guess. */
+static void an_expected_peer_does_not_change_lookups(void **state)
 {
     struct associations *associations = alone(NULL);
     struct association_place place;
@@ -718,8 +719,8 @@ static void who_is_expected_is_found_as_else(void **state)
     associations_free(associations);
 }
 
-/* Connections come in the order of lives, and are read in any order. */
-static void the_life_with_the_later_connection_stays(void **state)
+/* Connections come in the order of incarnations, and are read in any order. */
+static void the_incarnation_with_the_later_connection_stays(void **state)
 {
     struct associations *associations = alone(NULL);
     struct node_id second = life(2);
@@ -727,19 +728,20 @@ static void the_life_with_the_later_connection_stays(void **state)
 
     assert_true(says_hello_by(associations, 2, 7));
     assert_true(says_hello_by(associations, 2, 5));
-    assert_false(says_hello_by(associations, 1, 6)); /* read late: it was the former */
+    assert_false(says_hello_by(associations, 1, 6)); /* read late: it is the older one */
     assert_true(associations_quarantined(associations, 1));
     assert_true(says_hello_by(associations, 2, 7));
     assert_true(says_hello_by(associations, 3, 8));
     assert_false(says_hello_by(associations, 2, 7));
     associations_quarantine(associations, &second);
-    assert_false(says_hello_by(associations, 2, 9)); /* who is gone stays so */
+    assert_false(says_hello_by(associations, 2, 9)); /* a removed incarnation stays removed */
     assert_true(says_hello_by(associations, 3, 8));
     associations_free(associations);
 }
 
-/* Whoever took a former life for the newer, as it did not know the order, is set right by the next connection. */
-static void a_later_connection_brings_a_life_back(void **state)
+/* Without the order an older incarnation was taken for the newer; the next connection corrects
+ * this. */
+static void a_later_connection_restores_an_incarnation(void **state)
 {
     struct associations *associations = alone(NULL);
     (void)state;
@@ -754,8 +756,8 @@ static void a_later_connection_brings_a_life_back(void **state)
     associations_free(associations);
 }
 
-/* Those that read the former life before are told again of the one that lives. */
-static void a_former_life_is_answered_with_the_one_that_lives(void **state)
+/* Lanes that have read the older incarnation learn of the present one again. */
+static void an_older_incarnations_handshake_reports_the_present_one(void **state)
 {
     struct associations *associations = alone(NULL);
     struct handshake handshake = {.from = life(1), .order = 6};
@@ -779,7 +781,7 @@ static void a_former_life_is_answered_with_the_one_that_lives(void **state)
     associations_free(associations);
 }
 
-static void who_is_gone_does_not_come_back(void **state)
+static void a_removed_incarnation_does_not_return(void **state)
 {
     struct associations *associations = alone(NULL);
     struct node_id former = life(1);
@@ -788,19 +790,19 @@ static void who_is_gone_does_not_come_back(void **state)
 
     assert_true(says_hello(associations, 1));
     associations_left(associations, &former);
-    assert_true(says_hello(associations, 1)); /* it may have a last word */
+    assert_true(says_hello(associations, 1)); /* its last messages are accepted */
     assert_true(says_hello(associations, 2));
     assert_false(says_hello(associations, 1));
     associations_quarantine(associations, &newer);
     assert_false(says_hello(associations, 1));
     assert_false(says_hello(associations, 2));
-    /* Who was never heard of is not taken either. */
+    /* An incarnation that was never heard of is refused too. */
     newer = life(4);
     assert_true(says_hello(associations, 3));
     associations_quarantine(associations, &newer);
     assert_false(says_hello(associations, 4));
     assert_true(says_hello(associations, 3));
-    /* Told after the next life said hello. */
+    /* Removed after the next incarnation's handshake. */
     former = life(3);
     newer = life(5);
     assert_true(says_hello(associations, 5));
@@ -810,7 +812,7 @@ static void who_is_gone_does_not_come_back(void **state)
     associations_free(associations);
 }
 
-static void strangers_are_told_apart_once(void **state)
+static void each_foreign_node_is_logged_once(void **state)
 {
     struct trace *trace = trace_new(TRACE_INFO);
     struct associations *associations = alone(trace);
@@ -842,8 +844,8 @@ static void strangers_are_told_apart_once(void **state)
     trace_free(trace);
 }
 
-/* What a stranger calls himself makes no pair of the line. */
-static void a_strangers_name_is_one_value(void **state)
+/* The claimed name cannot add a pair to the log line. */
+static void a_foreign_nodes_name_is_one_value(void **state)
 {
     struct trace *trace = trace_new(TRACE_INFO);
     struct associations *associations = alone(trace);
@@ -862,7 +864,7 @@ static void a_strangers_name_is_one_value(void **state)
                             &message, &inbound, &outbox),
                      ASSOCIATION_DROPPED);
     assert_true(trace_next(trace, &line));
-    assert_non_null(strstr(line.text, " what=\"handshake from "));
+    assert_non_null(strstr(line.text, " what=" "\"handshake from "));
     assert_non_null(strstr(line.text, "X\\\" level=error y@far:9"));
     assert_int_equal(line.text[strlen(line.text) - 1], '"');
     buf_fini(&payload);
@@ -899,7 +901,7 @@ static void a_handshake_must_be_its_senders_own(void **state)
     struct inbound inbound;
     (void)state;
 
-    /* The header's uid is another one than the message's. */
+    /* The header's UID differs from the message's. */
     liar.node.uid = 201;
     handshake_request_put(&payload, &you, &me.node.address,
                           &(struct handshake){0});
@@ -907,10 +909,10 @@ static void a_handshake_must_be_its_senders_own(void **state)
     assert_int_equal(arrive(associations, 1, STREAM_CONTROL, &liar, &message,
                             &inbound, &outbox),
                      ASSOCIATION_DROPPED);
-    /* A known uid under another address. */
+    /* A known UID under another address. */
     handshake.from.address.port = 77;
     assert_false(associations_handshake(associations, 1, &handshake, &outbox));
-    /* A response elsewhere than on the control stream. */
+    /* A response outside the control stream. */
     buf_clear(&payload);
     handshake_response_put(&payload, &you, &(struct handshake){0});
     message = artery("e", buf_slice(&payload));
@@ -937,7 +939,7 @@ static void one_answer(struct outbox *outbox, const char *manifest,
     assert_false(outbox_next(outbox, &answer));
 }
 
-static void what_must_be_answered_is_answered(void **state)
+static void flush_termination_and_heartbeat_are_answered(void **state)
 {
     struct associations *associations = met(NULL);
     struct outbound message = artery("o", slice_text(""));
@@ -1058,7 +1060,7 @@ static uint32_t resent(struct associations *associations, uint64_t now)
     return count;
 }
 
-static void what_is_not_acknowledged_is_resent(void **state)
+static void unacknowledged_messages_are_resent(void **state)
 {
     struct associations *associations = met(NULL);
     struct outbox outbox = {0};
@@ -1075,7 +1077,7 @@ static void what_is_not_acknowledged_is_resent(void **state)
     now += SECOND;
     assert_int_equal(resent(associations, now), 5);
     acknowledge(associations, "k", 2, ASSOCIATION_TAKEN);
-    acknowledge(associations, "k", 1, ASSOCIATION_TAKEN);   /* late: nothing */
+    acknowledge(associations, "k", 1, ASSOCIATION_TAKEN);   /* late: no effect */
     acknowledge(associations, "k", 6, ASSOCIATION_DROPPED); /* never sent */
     now += SECOND;
     assert_int_equal(resent(associations, now), 3);
@@ -1111,7 +1113,7 @@ static void unacknowledged_messages_have_a_limit(void **state)
     associations_free(associations);
 }
 
-static void six_hours_without_acknowledgement_are_enough(void **state)
+static void six_hours_without_acknowledgement_fail_the_peer(void **state)
 {
     struct associations *associations = met(NULL);
     struct association_news news;
@@ -1130,8 +1132,8 @@ static void six_hours_without_acknowledgement_are_enough(void **state)
     associations_free(associations);
 }
 
-/* The numbered message n of `you`: a notification that its /user/e#7 ended;
- * returns the answer's manifest and number. */
+/* Receives the numbered message n of `you`: its /user/e#7 ended. Returns the answer's manifest and
+ * number. */
 static char numbered(struct associations *associations, uint8_t n,
                      uint8_t *answered)
 {
@@ -1167,7 +1169,7 @@ static char numbered(struct associations *associations, uint8_t n,
     manifest = (char)answer.manifest.data[0];
     assert_int_equal(answer.payload.data[0], 8);
     *answered = answer.payload.data[1];
-    buf_clear(&payload); /* behind the number: who answers */
+    buf_clear(&payload); /* after the number: the answering node */
     unique_address_put(&payload, 1, &me, &me.node);
     payload.data[0] = 0x12;
     assert_true(slice_equal(slice_of(answer.payload.data + 2,
@@ -1222,7 +1224,7 @@ static void being_quarantined_is_news(void **state)
         size_t at;
         struct outbound message;
 
-        before.node.uid = i ? 100 : 99; /* 99 was an earlier life of ours */
+        before.node.uid = i ? 100 : 99; /* 99 was an earlier incarnation of ours */
         unique_address_put(&payload, 1, &you, &you.node);
         at = payload.size;
         unique_address_put(&payload, 1, &before, &before.node);
@@ -1258,7 +1260,7 @@ static void the_table_of_peers_is_bounded(void **state)
     assert_int_equal(associations_counts(associations).refused, 1);
     while (associations_next_news(associations, &news))
         ;
-    /* Retired uids are forgotten oldest first. */
+    /* Retired UIDs are forgotten oldest first. */
     for (uint64_t uid = 1; uid <= RETIRED_UIDS_MAX + 1; uid++) {
         handshake.from.uid = 1000000 + uid;
         associations_quarantine(associations, &handshake.from);
@@ -1269,7 +1271,7 @@ static void the_table_of_peers_is_bounded(void **state)
     associations_free(associations);
 }
 
-static void the_end_is_told_to_every_peer(void **state)
+static void every_peer_is_notified_of_termination(void **state)
 {
     struct associations *associations = met(NULL);
     struct outbox outbox = {0};
@@ -1300,34 +1302,34 @@ static void the_end_is_told_to_every_peer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_nodes_meet),
-        cmocka_unit_test(a_sherd_node_meets_one_without_extensions),
+        cmocka_unit_test(two_nodes_connect),
+        cmocka_unit_test(a_sherd_node_connects_to_one_without_extensions),
         cmocka_unit_test(system_messages_survive_resets),
         cmocka_unit_test(tables_are_advertised_and_used),
-        cmocka_unit_test(who_sends_no_messages_is_told_no_tables),
-        cmocka_unit_test(a_new_incarnation_starts_afresh),
-        cmocka_unit_test(another_kind_comes_to_the_address),
-        cmocka_unit_test(a_quarantined_uid_is_dead),
-        cmocka_unit_test(a_late_hello_of_a_former_life_ends_with_it),
-        cmocka_unit_test(late_hellos_of_former_lives_end_with_them),
-        cmocka_unit_test(the_life_with_the_later_connection_stays),
-        cmocka_unit_test(a_later_connection_brings_a_life_back),
-        cmocka_unit_test(a_former_life_is_answered_with_the_one_that_lives),
-        cmocka_unit_test(who_is_gone_does_not_come_back),
-        cmocka_unit_test(strangers_are_told_apart_once),
-        cmocka_unit_test(a_strangers_name_is_one_value),
+        cmocka_unit_test(a_peer_that_sends_no_messages_gets_no_tables),
+        cmocka_unit_test(a_new_incarnation_starts_with_fresh_numbers),
+        cmocka_unit_test(a_node_of_another_kind_replaces_the_capabilities),
+        cmocka_unit_test(a_quarantined_uid_is_refused),
+        cmocka_unit_test(a_late_handshake_of_an_older_incarnation_ends_with_it),
+        cmocka_unit_test(late_handshakes_of_older_incarnations_end_with_them),
+        cmocka_unit_test(the_incarnation_with_the_later_connection_stays),
+        cmocka_unit_test(a_later_connection_restores_an_incarnation),
+        cmocka_unit_test(an_older_incarnations_handshake_reports_the_present_one),
+        cmocka_unit_test(a_removed_incarnation_does_not_return),
+        cmocka_unit_test(each_foreign_node_is_logged_once),
+        cmocka_unit_test(a_foreign_nodes_name_is_one_value),
         cmocka_unit_test(messages_without_handshake_are_dropped),
         cmocka_unit_test(a_handshake_must_be_its_senders_own),
-        cmocka_unit_test(what_must_be_answered_is_answered),
+        cmocka_unit_test(flush_termination_and_heartbeat_are_answered),
         cmocka_unit_test(identify_is_delivered_and_answered),
-        cmocka_unit_test(what_is_not_acknowledged_is_resent),
+        cmocka_unit_test(unacknowledged_messages_are_resent),
         cmocka_unit_test(unacknowledged_messages_have_a_limit),
-        cmocka_unit_test(six_hours_without_acknowledgement_are_enough),
+        cmocka_unit_test(six_hours_without_acknowledgement_fail_the_peer),
         cmocka_unit_test(numbered_messages_are_delivered_once_in_order),
         cmocka_unit_test(being_quarantined_is_news),
         cmocka_unit_test(the_table_of_peers_is_bounded),
-        cmocka_unit_test(who_is_expected_is_found_as_else),
-        cmocka_unit_test(the_end_is_told_to_every_peer),
+        cmocka_unit_test(an_expected_peer_does_not_change_lookups),
+        cmocka_unit_test(every_peer_is_notified_of_termination),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

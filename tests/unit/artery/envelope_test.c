@@ -1,5 +1,4 @@
-/* The envelope byte for byte, its limits, tables, selections and sharding
- * envelopes. */
+/* Checks the envelope byte for byte, its limits, tables, selections and sharding envelopes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -151,7 +150,7 @@ static void an_ack_is_byte_for_byte(void **state)
     sequence_fini(&sequence);
 }
 
-static void a_handshake_carries_what_sherd_nodes_add(void **state)
+static void a_handshake_carries_the_extension_fields(void **state)
 {
     struct handshake handshake = {.capabilities = CAPABILITY_SHERD,
                                   .lane = 3,
@@ -385,14 +384,14 @@ static void a_broken_envelope_is_refused(void **state)
     assert_int_equal(envelope_read(slice_of(at, 121), NULL, &envelope),
                      ENVELOPE_VERSION);
     at[0] = 0;
-    at[23] = 0xff; /* a compressed recipient where no tables are */
+    at[23] = 0xff; /* a compressed recipient without tables */
     assert_int_equal(envelope_read(slice_of(at, 121), NULL, &envelope),
                      ENVELOPE_TABLE);
     at[23] = 0;
     at[29] = 0x80; /* a negative length */
     assert_int_equal(envelope_read(slice_of(at, 121), NULL, &envelope),
                      ENVELOPE_TRUNCATED);
-    at[29] = 0x20; /* 8192 bytes, which are not there */
+    at[29] = 0x20; /* 8192 bytes, which are absent */
     assert_int_equal(envelope_read(slice_of(at, 121), NULL, &envelope),
                      ENVELOPE_TRUNCATED);
     buf_fini(&frame);
@@ -419,7 +418,7 @@ static void metadata_is_skipped(void **state)
 static const char region[] =
     "akka://ClusterSystem@127.0.0.1:2552/system/sharding/Counter#-5";
 
-/* B's own tables, and A's copy of them as it was advertised. */
+/* B's own tables, and A's copy as advertised. */
 static void advertise(struct own_tables *own, struct peer_tables *peer)
 {
     struct slice refs[] = {slice_text(""), slice_text(region)};
@@ -474,7 +473,7 @@ static void tables_shrink_the_envelope_to_32_bytes(void **state)
     /* Without the tables, the same frame is refused. */
     assert_int_equal(envelope_read(unframed(&frame), NULL, &envelope),
                      ENVELOPE_TABLE);
-    /* The control plane's writer uses them too. */
+    /* Control's writer uses them too. */
     buf_clear(&frame);
     assert_true(
         envelope_put(&frame, &node_a, &peer,
@@ -491,7 +490,7 @@ static void tables_shrink_the_envelope_to_32_bytes(void **state)
     peer_tables_fini(&peer);
 }
 
-static void a_head_with_literals_and_a_sender(void **state)
+static void a_head_with_literals_takes_a_sender(void **state)
 {
     struct envelope_head head = {0};
     struct buf frame = {0};
@@ -638,7 +637,8 @@ static void sharding_envelopes_survive_a_round_trip(void **state)
     envelope_head_fini(&head);
 }
 
-/* The short way of reading says the same as the long one, or nothing, whatever byte is another and wherever the end is. */
+/* The usual reader agrees with the general one or gives up, whatever byte is changed and wherever
+ * the bytes end. */
 static void a_usual_sharding_envelope_is_read_as_any(void **state)
 {
     static const char text[] = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -667,7 +667,7 @@ static void a_usual_sharding_envelope_is_read_as_any(void **state)
                          ENVELOPE_OK);
         payload = envelope.payload;
         payload.size -= i % 3 ? 0 : rng_below(&rng, (uint32_t)payload.size);
-        own = mem_copy(payload.data, payload.size); /* so that a read behind it is found */
+        own = mem_copy(payload.data, payload.size); /* so that a read beyond the end is found */
         if (i % 4 && payload.size)
             own[rng_below(&rng, (uint32_t)payload.size)] =
                 (uint8_t)rng_next(&rng);
@@ -702,7 +702,7 @@ static void unknown_fields_of_a_sharding_envelope_are_skipped(void **state)
     buf_fini(&payload);
 }
 
-static void message_numbers_are_manifests(void **state)
+static void message_numbers_become_manifests(void **state)
 {
     static const uint32_t values[] = {0, 1, 9, 10, 4294967295u};
     static const char *const bad[] = {
@@ -725,7 +725,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(handshakes_are_byte_for_byte),
         cmocka_unit_test(an_ack_is_byte_for_byte),
-        cmocka_unit_test(a_handshake_carries_what_sherd_nodes_add),
+        cmocka_unit_test(a_handshake_carries_the_extension_fields),
         cmocka_unit_test(a_wrong_handshake_says_who_was_meant),
         cmocka_unit_test(paths_become_refs),
         cmocka_unit_test(a_selection_is_wrapped_and_unwrapped),
@@ -735,13 +735,13 @@ int main(void)
         cmocka_unit_test(a_broken_envelope_is_refused),
         cmocka_unit_test(metadata_is_skipped),
         cmocka_unit_test(tables_shrink_the_envelope_to_32_bytes),
-        cmocka_unit_test(a_head_with_literals_and_a_sender),
+        cmocka_unit_test(a_head_with_literals_takes_a_sender),
         cmocka_unit_test(old_versions_of_own_tables_are_kept),
         cmocka_unit_test(hostile_tables_are_refused),
         cmocka_unit_test(sharding_envelopes_survive_a_round_trip),
         cmocka_unit_test(a_usual_sharding_envelope_is_read_as_any),
         cmocka_unit_test(unknown_fields_of_a_sharding_envelope_are_skipped),
-        cmocka_unit_test(message_numbers_are_manifests),
+        cmocka_unit_test(message_numbers_become_manifests),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

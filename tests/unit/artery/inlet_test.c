@@ -1,4 +1,4 @@
-/* Frames out of any segmentation, and what closes a connection. */
+/* Checks frames from any segmentation, and the reasons that close a connection. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,7 +79,7 @@ static void any_segmentation_gives_the_same_frames(void **state)
             if (size > all.size - at)
                 size = all.size - at;
             segment =
-                malloc(size); /* so that a sanitizer sees a late look at it */
+                malloc(size); /* so that a sanitizer sees late reads */
             memcpy(segment, all.data + at, size);
             inlet_receive(inlet, slice_of(segment, size));
             if (seed % 4 == 0 && next == 1 && inlet_first(inlet, frames)) {
@@ -231,7 +231,7 @@ static void a_silent_connection_is_closed(void **state)
     inlet_free(inlet);
 }
 
-static void limits_of_strangers_are_set(void **state)
+static void limits_before_the_handshake_are_settings(void **state)
 {
     struct inlet_options set = options;
     struct inlet *inlet;
@@ -270,7 +270,8 @@ static struct handshake from(uint16_t port, uint64_t uid, uint32_t lane,
     return handshake;
 }
 
-/* Nothing is kept of the preamble: there is no memory to point into (seen by the sanitizer of undefined behaviour). */
+/* No memory is kept for the preamble, so nothing may point into it (undefined behaviour
+ * sanitizer). */
 static void a_connection_without_frames_leaves_no_bytes(void **state)
 {
     struct inlet_options probed = options;
@@ -307,7 +308,7 @@ static void the_newest_connection_of_a_lane_counts(void **state)
     assert_false(origins_current(origins, 10, STREAM_ORDINARY, 2, 100));
     assert_true(origins_current(origins, 10, STREAM_ORDINARY, 2, 200));
     assert_true(origins_current(origins, 10, STREAM_ORDINARY, 3, 50));
-    assert_true(origins_learn(origins, STREAM_LARGE, &handshake)); /* another stream's connection is no older one */
+    assert_true(origins_learn(origins, STREAM_LARGE, &handshake)); /* streams are independent */
     assert_true(origins_current(origins, 10, STREAM_LARGE, 2, 100));
     assert_true(origins_current(origins, 10, STREAM_ORDINARY, 2, 200));
     assert_false(origins_learn(origins, STREAM_ORDINARY, &handshake));
@@ -315,7 +316,7 @@ static void the_newest_connection_of_a_lane_counts(void **state)
     origins_free(origins);
 }
 
-static void a_new_incarnation_replaces_the_old_one_for_good(void **state)
+static void a_new_incarnation_replaces_the_old_one_permanently(void **state)
 {
     struct origins *origins = origins_new(NULL, NULL);
     struct handshake old = from(1, 10, 1, 1);
@@ -360,10 +361,10 @@ int main(void)
         cmocka_unit_test(a_frame_at_the_limit_passes),
         cmocka_unit_test(good_frames_before_a_bad_one_are_given),
         cmocka_unit_test(a_silent_connection_is_closed),
-        cmocka_unit_test(limits_of_strangers_are_set),
+        cmocka_unit_test(limits_before_the_handshake_are_settings),
         cmocka_unit_test(a_connection_without_frames_leaves_no_bytes),
         cmocka_unit_test(the_newest_connection_of_a_lane_counts),
-        cmocka_unit_test(a_new_incarnation_replaces_the_old_one_for_good),
+        cmocka_unit_test(a_new_incarnation_replaces_the_old_one_permanently),
         cmocka_unit_test(the_table_of_senders_is_bounded),
     };
 

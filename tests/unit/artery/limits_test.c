@@ -1,4 +1,4 @@
-/* The limits of links, senders and peers: at each, and one above. */
+/* Checks the limits of links, senders and peers: at each, and one above. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,14 +36,14 @@ static bool learn(struct origins *origins, uint64_t uid, uint32_t lane)
     return origins_learn(origins, STREAM_ORDINARY, &handshake);
 }
 
-/* A ring: an incarnation that was forgotten longest ago would be taken again. */
-static void so_many_incarnations_are_refused_for_being_late(void **state)
+/* A ring: the incarnation that was retired first would be accepted again. */
+static void the_number_of_retired_incarnations_is_limited(void **state)
 {
     struct origins *origins = origins_new(NULL, NULL);
     (void)state;
 
     for (uint64_t uid = 1; uid <= ORIGINS_RETIRED_MAX + 1; uid++)
-        assert_true(learn(origins, uid, 0)); /* each replaces the one before */
+        assert_true(learn(origins, uid, 0)); /* each replaces the previous one */
     assert_false(learn(origins, 1, 0));
     assert_int_equal(origins_forgotten(origins), 0);
     assert_true(learn(origins, ORIGINS_RETIRED_MAX + 2, 0));
@@ -53,7 +53,7 @@ static void so_many_incarnations_are_refused_for_being_late(void **state)
     origins_free(origins);
 }
 
-static void a_sender_has_so_many_lanes(void **state)
+static void the_lanes_of_a_sender_are_limited(void **state)
 {
     struct origins *origins = origins_new(NULL, NULL);
     (void)state;
@@ -92,9 +92,9 @@ static void unacknowledged_bytes_have_a_limit(void **state)
     sequence_fini(&sequence);
 }
 
-/* ---- what control knows ---- */
+/* ---- control ---- */
 
-static uint32_t answers; /* that the last arrival left */
+static uint32_t answers; /* left by the last arrival */
 
 static enum association_verdict
 arrive(struct associations *associations, const struct identity *sender,
@@ -163,7 +163,7 @@ static void news_have_a_limit(void **state)
     associations_free(associations);
 }
 
-/* The next version of a table of yours, about 240 KiB; as often as it is new. */
+/* Receives the next version of your table, about 240 KiB, or the same again. */
 static void table_arrives(struct associations *associations,
                           struct own_tables *own, bool is_new)
 {
@@ -187,7 +187,7 @@ static void table_arrives(struct associations *associations,
     buf_fini(&payload);
 }
 
-/* What cannot be told is not acknowledged, so that it comes again. */
+/* Unreported tables are not acknowledged, so they come again. */
 static void news_have_a_limit_of_bytes(void **state)
 {
     struct associations *associations = met(NULL);
@@ -219,7 +219,7 @@ static void news_have_a_limit_of_bytes(void **state)
     associations_free(associations);
 }
 
-static void so_many_strangers_are_named(void **state)
+static void the_number_of_logged_foreign_nodes_is_limited(void **state)
 {
     struct trace *trace = trace_new(TRACE_INFO);
     struct associations *associations = met(trace);
@@ -228,7 +228,7 @@ static void so_many_strangers_are_named(void **state)
     uint32_t lines = 0;
     (void)state;
 
-    while (trace_next(trace, &line)) /* what it said until here */
+    while (trace_next(trace, &line)) /* older lines */
         ;
     for (uint32_t i = 0; i < FOREIGN_TRACED_MAX + 1; i++) {
         struct identity stranger = { "akka", "Other",
@@ -252,7 +252,7 @@ static void so_many_strangers_are_named(void **state)
 }
 
 /* A peer that never acknowledges our table does without. */
-static void a_table_is_advertised_so_often(void **state)
+static void advertisements_of_a_table_are_limited(void **state)
 {
     struct own_tables own = { 0 };
     struct slice refs[] = { slice_text(""), slice_text("akka://S@h:1/user/x") };
@@ -319,7 +319,7 @@ static void a_selection_has_limits(void **state)
         assert_int_equal(unwraps(&buf), extra == 0);
         buf_put(&buf, "\x0a\x01x\x10\x05", 5);
         for (uint32_t i = 1; i < SELECTION_PATH_MAX / 128; i++)
-            step_put(&buf, 127); /* and a slash */
+            step_put(&buf, 127); /* plus a slash */
         step_put(&buf, 127 + extra);
         assert_int_equal(unwraps(&buf), extra == 0);
     }
@@ -407,13 +407,13 @@ static void a_large_link_has_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(so_many_incarnations_are_refused_for_being_late),
-        cmocka_unit_test(a_sender_has_so_many_lanes),
+        cmocka_unit_test(the_number_of_retired_incarnations_is_limited),
+        cmocka_unit_test(the_lanes_of_a_sender_are_limited),
         cmocka_unit_test(unacknowledged_bytes_have_a_limit),
         cmocka_unit_test(news_have_a_limit),
         cmocka_unit_test(news_have_a_limit_of_bytes),
-        cmocka_unit_test(so_many_strangers_are_named),
-        cmocka_unit_test(a_table_is_advertised_so_often),
+        cmocka_unit_test(the_number_of_logged_foreign_nodes_is_limited),
+        cmocka_unit_test(advertisements_of_a_table_are_limited),
         cmocka_unit_test(a_selection_has_limits),
         cmocka_unit_test(a_control_queue_has_a_limit_of_bytes),
         cmocka_unit_test(a_large_link_has_limits),

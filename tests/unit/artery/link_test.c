@@ -1,5 +1,4 @@
-/* One outgoing connection: greeting, waiting, writing in pieces, limits,
- * reconnecting. */
+/* Checks one outgoing connection: greeting, waiting, writing in pieces, limits, reconnecting. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,12 +73,12 @@ static bool send_text(struct link *link, uint64_t now, const char *text)
     return link_send(link, now, NULL, &message);
 }
 
-/* What the link wrote, as its peer sees it. */
+/* The link's output, as its peer sees it. */
 struct seen {
     struct inlet *inlet;
     uint32_t requests;
     uint32_t responses;
-    char text[4096]; /* payloads, each with a space behind it */
+    char text[4096]; /* payloads, each followed by a space */
     struct handshake handshake;
 };
 
@@ -112,8 +111,7 @@ static void see(struct seen *seen, struct slice bytes)
     assert_int_equal(inlet_reason(seen->inlet), INLET_OPEN);
 }
 
-/* Writes all that is pending, in pieces of at most size bytes, at most `limit`
- * bytes. */
+/* Writes what is pending, in pieces of at most size bytes, at most `limit` bytes in all. */
 static size_t flush(struct link *link, uint64_t now, struct seen *seen,
                     size_t size, size_t limit)
 {
@@ -161,7 +159,7 @@ static void the_preamble_and_a_request_come_first(void **state)
     assert_int_equal(seen.handshake.lanes, 4);
     assert_true(seen.handshake.generation == link_generation(link));
     assert_string_equal(seen.text, "");
-    /* The answer of another lane or of an older connection is not ours. */
+    /* An answer to another lane or an older connection does not count. */
     link_answered(link, SECOND, PEER_UID, 2, link_generation(link));
     link_answered(link, SECOND, PEER_UID, 3, link_generation(link) - 1);
     assert_int_equal(link_state(link), LINK_HANDSHAKING);
@@ -248,7 +246,7 @@ static void a_peer_that_names_connections_is_asked_less_often(void **state)
         now += LINK_REQUEST_NAMED_MS * MS / 100;
     }
     assert_int_equal(seen.requests, 3); /* at once, after one hour and after two */
-    /* The next connection has to be named afresh. */
+    /* The next connection must be named anew. */
     link_closed(link, now, "gone");
     inlet_free(seen.inlet);
     seen.inlet = NULL;
@@ -267,7 +265,8 @@ static void a_peer_that_names_connections_is_asked_less_often(void **state)
     link_free(link);
 }
 
-/* What is asked less often is a connection that was answered: a lost answer to the next one is asked for each second. */
+/* Only an answered connection asks less often; on the next one a lost answer is asked for each
+ * second. */
 static void a_lost_answer_is_asked_for_each_second(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
@@ -301,7 +300,7 @@ static void a_lost_answer_is_asked_for_each_second(void **state)
     link_free(link);
 }
 
-static void nobody_answers(void **state)
+static void a_connection_without_an_answer_is_given_up(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
     uint64_t now = SECOND;
@@ -392,7 +391,7 @@ static void a_frame_written_in_part_is_sent_whole_again(void **state)
     }
 }
 
-static void another_incarnation_gets_nothing_of_the_old_ones(void **state)
+static void another_incarnation_gets_no_frames_of_the_old_one(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
     struct seen seen = {0};
@@ -418,7 +417,7 @@ static void another_incarnation_gets_nothing_of_the_old_ones(void **state)
         ;
     assert_int_equal(news.kind, LINK_NEWS_RENEWED);
     assert_int_equal(news.frames, 2);
-    /* Told by a handshake that came in, while the old connection is open. */
+    /* A handshake reports it while the old connection is open. */
     link_expect(link, now, PEER_UID + 2);
     assert_int_equal(link_next_want(link), LINK_WANT_CLOSE);
     assert_int_equal(link_state(link), LINK_BACKING_OFF);
@@ -435,14 +434,14 @@ static void a_stale_message_is_not_sent(void **state)
     (void)state;
 
     assert_true(
-        link_send(link, 1, NULL, &message)); /* nobody knows better yet */
+        link_send(link, 1, NULL, &message)); /* the incarnation is still unknown */
     link_connected(link, 1);
     answer(link, 1);
     assert_false(link_send(link, 1, NULL, &message));
     assert_int_equal(link_counts(link).stale, 1);
     assert_int_equal(link_counts(link).refusal, SHERD_REASON_NODE_GONE);
-    /* The connection is gone, and a new incarnation may be where it led to: the
-     * message makes us look. */
+    /* The connection is gone, and a new incarnation may be at the address: the message makes the
+     * link connect. */
     link_drop(link, 1);
     while (link_next_want(link) != LINK_WANT_NOTHING)
         ;
@@ -527,8 +526,8 @@ static bool send_repeated(struct link *link, uint64_t now, const char *text)
     return send_again(link, now, REPEATS_MEMBERS, text);
 }
 
-/* Each would be as old as all before it take. */
-static void what_repeats_waits_once(void **state)
+/* Each would be delayed by all earlier ones. */
+static void a_repeated_message_waits_once(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
     struct seen seen = { 0 };
@@ -545,7 +544,7 @@ static void what_repeats_waits_once(void **state)
     assert_string_equal(seen.text, "g1 one ");
     assert_true(send_text(link, SECOND, "two"));
     assert_true(send_repeated(link, SECOND, "g3"));
-    flush(link, SECOND, &seen, 1, 10); /* a part of what is before it */
+    flush(link, SECOND, &seen, 1, 10); /* a part of the earlier frames */
     assert_true(send_repeated(link, SECOND, "g4"));
     assert_int_equal(link_waiting(link), 2);
     link_closed(link, SECOND, "reset");
@@ -560,8 +559,8 @@ static void what_repeats_waits_once(void **state)
     link_free(link);
 }
 
-/* Several at once are fine, as long as not much waits; then one at a time; and others are put behind whatever waits. */
-static void what_repeats_is_not_put_behind_much(void **state)
+/* Several may wait while little waits, then one of a kind; other messages always join the queue. */
+static void repeated_values_wait_once_in_a_long_queue(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
     char text[1001];
@@ -583,7 +582,7 @@ static void what_repeats_is_not_put_behind_much(void **state)
     link_drop(link, SECOND);
     for (sent = 0; sent < 1000; sent++)
         assert_true(send_text(link, SECOND, text));
-    assert_true(send_again(link, SECOND, REPEATS_VALUES, "v1")); /* however busy it is */
+    assert_true(send_again(link, SECOND, REPEATS_VALUES, "v1")); /* however busy the link is */
     assert_true(send_again(link, SECOND, REPEATS_VALUES, "v2"));
     assert_int_equal(link_waiting(link), sent + 1);
     assert_int_equal(left_out[REPEATS_MEMBERS], 0);
@@ -659,7 +658,7 @@ static void an_ordinary_queue_refuses_beyond_its_bytes(void **state)
     link_free(link);
 }
 
-/* What is reliable comes again: nobody is taken for gone. */
+/* Reliable messages come again: the peer does not count as lost. */
 static void a_full_control_queue_refuses(void **state)
 {
     struct link *link = make(STREAM_CONTROL);
@@ -747,15 +746,15 @@ int main(void)
         cmocka_unit_test(the_request_is_repeated_each_second),
         cmocka_unit_test(a_peer_that_names_connections_is_asked_less_often),
         cmocka_unit_test(a_lost_answer_is_asked_for_each_second),
-        cmocka_unit_test(nobody_answers),
+        cmocka_unit_test(a_connection_without_an_answer_is_given_up),
         cmocka_unit_test(backing_off_grows_to_its_limit),
         cmocka_unit_test(a_frame_written_in_part_is_sent_whole_again),
-        cmocka_unit_test(another_incarnation_gets_nothing_of_the_old_ones),
+        cmocka_unit_test(another_incarnation_gets_no_frames_of_the_old_one),
         cmocka_unit_test(a_stale_message_is_not_sent),
         cmocka_unit_test(responses_do_not_wait),
         cmocka_unit_test(system_messages_are_not_kept_while_closed),
-        cmocka_unit_test(what_repeats_waits_once),
-        cmocka_unit_test(what_repeats_is_not_put_behind_much),
+        cmocka_unit_test(a_repeated_message_waits_once),
+        cmocka_unit_test(repeated_values_wait_once_in_a_long_queue),
         cmocka_unit_test(an_ordinary_queue_refuses_beyond_its_count),
         cmocka_unit_test(an_ordinary_queue_refuses_beyond_its_bytes),
         cmocka_unit_test(a_full_control_queue_refuses),

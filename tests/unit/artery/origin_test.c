@@ -1,4 +1,4 @@
-/* Senders: which life of a node is taken, whatever order its handshakes come in. */
+/* Checks which incarnation of a sender is accepted, in any order of handshakes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include "artery/origin.h"
 
-/* A life of the node at one address says hello. */
+/* Learns a handshake of an incarnation at one address. */
 static bool learn_by(struct origins *origins, uint64_t uid, uint64_t order)
 {
     struct handshake handshake = { .lanes = 1,
@@ -25,27 +25,28 @@ static bool learn(struct origins *origins, uint64_t uid)
     return learn_by(origins, uid, 0);
 }
 
-/* Connections come in the order of lives, and are read in any order. */
-static void the_life_with_the_later_connection_stays(void **state)
+/* Connections come in the order of incarnations, and are read in any order. */
+static void the_incarnation_with_the_later_connection_stays(void **state)
 {
     struct origins *origins = origins_new(NULL, NULL);
 
     (void)state;
     assert_true(learn_by(origins, 2, 7));
     assert_true(learn_by(origins, 2, 5));
-    assert_false(learn_by(origins, 1, 6)); /* read late: it was the former */
+    assert_false(learn_by(origins, 1, 6)); /* read late: it is the older one */
     assert_true(origins_is_over(origins, 1));
     assert_true(learn_by(origins, 2, 7));
     assert_true(learn_by(origins, 3, 8));
     assert_false(learn_by(origins, 2, 7));
     origins_forget(origins, 2);
-    assert_false(learn_by(origins, 2, 9)); /* who is gone stays so */
+    assert_false(learn_by(origins, 2, 9)); /* a removed incarnation stays removed */
     assert_non_null(origins_find(origins, 3));
     origins_free(origins);
 }
 
-/* Whoever took a former life for the newer, as it did not know the order, is set right by the next connection. */
-static void a_later_connection_brings_a_life_back(void **state)
+/* Without the order an older incarnation was taken for the newer; the next connection corrects
+ * this. */
+static void a_later_connection_restores_an_incarnation(void **state)
 {
     struct origins *origins = origins_new(NULL, NULL);
 
@@ -60,7 +61,7 @@ static void a_later_connection_brings_a_life_back(void **state)
     origins_free(origins);
 }
 
-static void a_new_life_replaces_the_former(void **state)
+static void a_new_incarnation_replaces_the_older_one(void **state)
 {
     struct origins *origins = origins_new(NULL, NULL);
 
@@ -74,18 +75,18 @@ static void a_new_life_replaces_the_former(void **state)
     assert_non_null(origins_find(origins, 2));
     assert_null(origins_find(origins, 1));
     origins_forget(origins, 2);
-    assert_false(learn(origins, 1)); /* it does not come back */
+    assert_false(learn(origins, 1)); /* it does not return */
     origins_free(origins);
 }
 
-/* The former life was never heard of when the next one said hello. */
-static void a_late_hello_of_a_former_life_ends_with_it(void **state)
+/* The older incarnation's handshake arrives after the newer one's. */
+static void a_late_handshake_of_an_older_incarnation_ends_with_it(void **state)
 {
     struct origins *origins = origins_new(NULL, NULL);
 
     (void)state;
     assert_true(learn(origins, 2));
-    assert_true(learn(origins, 1)); /* nobody can tell yet which was first */
+    assert_true(learn(origins, 1)); /* it is still open which was first */
     assert_false(learn(origins, 2));
     origins_forget(origins, 1);
     assert_true(learn(origins, 2));
@@ -93,8 +94,8 @@ static void a_late_hello_of_a_former_life_ends_with_it(void **state)
     origins_free(origins);
 }
 
-/* Of three lives the last was heard of first. */
-static void late_hellos_of_former_lives_end_with_them(void **state)
+/* The newest of three incarnations is heard first. */
+static void late_handshakes_of_older_incarnations_end_with_them(void **state)
 {
     struct origins *origins = origins_new(NULL, NULL);
 
@@ -110,7 +111,7 @@ static void late_hellos_of_former_lives_end_with_them(void **state)
     origins_free(origins);
 }
 
-static void who_is_gone_unheard_is_not_taken_any_more(void **state)
+static void an_unknown_forgotten_incarnation_is_refused(void **state)
 {
     struct origins *origins = origins_new(NULL, NULL);
 
@@ -122,14 +123,15 @@ static void who_is_gone_unheard_is_not_taken_any_more(void **state)
     origins_free(origins);
 }
 
-/* Who has left is heard until he is forgotten, and makes room for whoever comes to his address. */
-static void who_has_left_has_a_last_word(void **state)
+/* The last messages of an incarnation that has left are accepted until it is forgotten or another
+ * one is at its address. */
+static void an_incarnation_that_left_may_send_last_messages(void **state)
 {
     struct origins *origins = origins_new(NULL, NULL);
 
     (void)state;
     assert_true(learn(origins, 2));
-    assert_true(learn(origins, 1)); /* the former life, read late */
+    assert_true(learn(origins, 1)); /* the older incarnation, read late */
     origins_left(origins, 1);
     assert_non_null(origins_find(origins, 1));
     assert_true(learn(origins, 1));
@@ -138,8 +140,8 @@ static void who_has_left_has_a_last_word(void **state)
     origins_left(origins, 2);
     assert_true(learn(origins, 3));
     origins_forget(origins, 3);
-    assert_false(learn(origins, 2)); /* it has not been replaced, it is gone */
-    origins_left(origins, 4); /* nobody has heard of it */
+    assert_false(learn(origins, 2)); /* it was not replaced, it is gone */
+    origins_left(origins, 4); /* it was never heard of */
     assert_true(learn(origins, 5));
     origins_left(origins, 5);
     origins_forget(origins, 5);
@@ -160,7 +162,7 @@ static bool learn_connection(struct origins *origins, uint32_t lane,
     return origins_learn(origins, STREAM_ORDINARY, &handshake);
 }
 
-static void each_lane_has_its_newest_connection(void **state)
+static void each_lane_keeps_its_newest_connection(void **state)
 {
     struct origins *origins = origins_new(NULL, NULL);
 
@@ -173,12 +175,12 @@ static void each_lane_has_its_newest_connection(void **state)
     assert_true(origins_current(origins, 1, STREAM_ORDINARY, 3, 5));
     assert_false(origins_current(origins, 1, STREAM_ORDINARY, 3, 4));
     assert_false(origins_current(origins, 1, STREAM_ORDINARY, 0, 7));
-    assert_true(origins_current(origins, 1, STREAM_ORDINARY, 2, 1)); /* none was heard of */
+    assert_true(origins_current(origins, 1, STREAM_ORDINARY, 2, 1)); /* none so far */
     assert_true(origins_current(origins, 1, STREAM_CONTROL, 0, 1));
     origins_free(origins);
 }
 
-static void the_first_connection_may_be_a_later_lanes(void **state)
+static void the_first_connection_may_come_from_a_later_lane(void **state)
 {
     struct origins *origins = origins_new(NULL, NULL);
 
@@ -194,15 +196,15 @@ static void the_first_connection_may_be_a_later_lanes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_life_with_the_later_connection_stays),
-        cmocka_unit_test(a_later_connection_brings_a_life_back),
-        cmocka_unit_test(a_new_life_replaces_the_former),
-        cmocka_unit_test(a_late_hello_of_a_former_life_ends_with_it),
-        cmocka_unit_test(late_hellos_of_former_lives_end_with_them),
-        cmocka_unit_test(who_is_gone_unheard_is_not_taken_any_more),
-        cmocka_unit_test(who_has_left_has_a_last_word),
-        cmocka_unit_test(each_lane_has_its_newest_connection),
-        cmocka_unit_test(the_first_connection_may_be_a_later_lanes),
+        cmocka_unit_test(the_incarnation_with_the_later_connection_stays),
+        cmocka_unit_test(a_later_connection_restores_an_incarnation),
+        cmocka_unit_test(a_new_incarnation_replaces_the_older_one),
+        cmocka_unit_test(a_late_handshake_of_an_older_incarnation_ends_with_it),
+        cmocka_unit_test(late_handshakes_of_older_incarnations_end_with_them),
+        cmocka_unit_test(an_unknown_forgotten_incarnation_is_refused),
+        cmocka_unit_test(an_incarnation_that_left_may_send_last_messages),
+        cmocka_unit_test(each_lane_keeps_its_newest_connection),
+        cmocka_unit_test(the_first_connection_may_come_from_a_later_lane),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
