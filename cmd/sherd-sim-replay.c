@@ -14,7 +14,7 @@
 
 #define NODE_ALL UINT32_MAX
 
-struct file_watch {
+struct looks {
     struct world *world;
     bool logs, dumps;
     uint32_t log_node, dump_node;
@@ -48,11 +48,11 @@ static bool take_level(const char *text, enum trace_level *level)
 }
 
 /* Reads "node=3,level=debug,from=10m", with each part at most once; "all" means everything. */
-static bool read_log(const char *text, struct file_watch *file_watch)
+static bool read_log(const char *text, struct looks *looks)
 {
     char part[64];
 
-    file_watch->logs = true;
+    looks->logs = true;
     if (!strcmp(text, "all"))
         return true;
     while (*text) {
@@ -63,11 +63,11 @@ static bool read_log(const char *text, struct file_watch *file_watch)
         memcpy(part, text, size);
         part[size] = 0;
         text += size + (text[size] == ',');
-        if (!strncmp(part, "node=", 5) ? !take_node(part + 5, &file_watch->log_node)
+        if (!strncmp(part, "node=", 5) ? !take_node(part + 5, &looks->log_node)
             : !strncmp(part, "level=", 6)
-                ? !take_level(part + 6, &file_watch->level)
+                ? !take_level(part + 6, &looks->level)
                 : strncmp(part, "from=", 5) != 0 ||
-                      !time_parse(slice_text(part + 5), &file_watch->from))
+                      !time_parse(slice_text(part + 5), &looks->from))
             return false;
     }
     return true;
@@ -76,25 +76,25 @@ static bool read_log(const char *text, struct file_watch *file_watch)
 static void print_line(void *user, uint32_t node,
                        const struct trace_line *line)
 {
-    struct file_watch *file_watch = user;
+    struct looks *looks = user;
     char time[TIME_TEXT_MAX];
 
-    if ((file_watch->log_node != NODE_ALL && file_watch->log_node != node) ||
-        line->level > file_watch->level || world_now(file_watch->world) < file_watch->from)
+    if ((looks->log_node != NODE_ALL && looks->log_node != node) ||
+        line->level > looks->level || world_now(looks->world) < looks->from)
         return;
     printf("%14s n%u %s: %s\n",
-           time_text(world_now(file_watch->world), time, sizeof time), node,
+           time_text(world_now(looks->world), time, sizeof time), node,
            line->module, line->text);
 }
 
 static void look_on(void *user, struct world *world)
 {
-    struct file_watch *file_watch = user;
-    const struct world_observer observer = { .user = file_watch,
+    struct looks *looks = user;
+    const struct world_observer observer = { .user = looks,
                                              .line = print_line };
 
-    file_watch->world = world;
-    if (file_watch->logs)
+    looks->world = world;
+    if (looks->logs)
         world_observe(world, &observer);
 }
 
@@ -131,10 +131,10 @@ static void print_node(struct world *world, uint32_t node)
 
 static void look_back(void *user, struct world *world)
 {
-    const struct file_watch *file_watch = user;
+    const struct looks *looks = user;
 
-    for (uint32_t i = 0; file_watch->dumps && i < world_node_count(world); i++)
-        if (file_watch->dump_node == NODE_ALL || file_watch->dump_node == i)
+    for (uint32_t i = 0; looks->dumps && i < world_node_count(world); i++)
+        if (looks->dump_node == NODE_ALL || looks->dump_node == i)
             print_node(world, i);
 }
 
@@ -149,26 +149,26 @@ static bool has_node(const char *option, uint32_t node, uint64_t nodes)
 }
 
 static bool read_looks(const struct command *command, uint64_t nodes,
-                       struct file_watch *file_watch)
+                       struct looks *looks)
 {
-    file_watch->log_node = file_watch->dump_node = NODE_ALL;
-    file_watch->level = TRACE_INFO;
-    if (command->log && !read_log(command->log, file_watch)) {
+    looks->log_node = looks->dump_node = NODE_ALL;
+    looks->level = TRACE_INFO;
+    if (command->log && !read_log(command->log, looks)) {
         (void)usage_error("--log %s: wanted is all, or "
                           "node=N,level=LEVEL,from=TIME",
                           command->log);
         return false;
     }
-    file_watch->dumps = command->dump != NULL;
+    looks->dumps = command->dump != NULL;
     if (command->dump && strcmp(command->dump, "all") != 0 &&
         (strncmp(command->dump, "node=", 5) != 0 ||
-         !take_node(command->dump + 5, &file_watch->dump_node))) {
+         !take_node(command->dump + 5, &looks->dump_node))) {
         (void)usage_error("--dump %s: wanted is all, or node=N",
                           command->dump);
         return false;
     }
-    return has_node("--log", file_watch->log_node, nodes) &&
-           has_node("--dump", file_watch->dump_node, nodes);
+    return has_node("--log", looks->log_node, nodes) &&
+           has_node("--dump", looks->dump_node, nodes);
 }
 
 static void print_beginning(const struct options *options)
@@ -226,7 +226,7 @@ static uint64_t time_of_event(const struct command *command,
 }
 
 static int replay(const struct command *command, const struct options *options,
-                  const struct schedule *schedule, struct file_watch *file_watch,
+                  const struct schedule *schedule, struct looks *looks,
                   struct repeated *repeated)
 {
     struct run_settings settings = { .options = options,
@@ -234,7 +234,7 @@ static int replay(const struct command *command, const struct options *options,
                                      .until = command->until,
                                      .looks_on = look_on,
                                      .looks_back = look_back,
-                                     .user = file_watch,
+                                     .user = looks,
                                      .place = &repeated->words.place };
     struct run_result *result = &repeated->result;
     struct run_result again;
@@ -243,7 +243,7 @@ static int replay(const struct command *command, const struct options *options,
     if (command->until_event &&
         !(settings.until = time_of_event(command, options, schedule, repeated)))
         return EXIT_USAGE;
-    settings.is_verbose = file_watch->level == TRACE_DEBUG;
+    settings.is_verbose = looks->level == TRACE_DEBUG;
     print_beginning(options);
     run_seed(&settings, result);
     print_end(command, result);
@@ -268,14 +268,14 @@ static int replay(const struct command *command, const struct options *options,
 /* Prints nodes and counts before the event that ended the run's process. They come from another
  * run, whose process may die in the same way if it passes that time. */
 static void print_before(const struct options *options,
-                         const struct schedule *schedule, struct file_watch *file_watch,
+                         const struct schedule *schedule, struct looks *looks,
                          uint64_t died_at)
 {
     struct run_settings settings = { .options = options,
                                      .schedule = schedule,
                                      .until = died_at - 1,
                                      .looks_back = look_back,
-                                     .user = file_watch };
+                                     .user = looks };
     struct repeated *before = shared_new(sizeof *before);
     struct buf text = { 0 };
     pid_t process;
@@ -300,7 +300,7 @@ static void print_before(const struct options *options,
 /* Runs in a process of its own, so that its death can be reported. */
 static int replay_apart(const struct command *command,
                         const struct options *options,
-                        const struct schedule *schedule, struct file_watch *file_watch)
+                        const struct schedule *schedule, struct looks *looks)
 {
     struct repeated *repeated = shared_new(sizeof *repeated);
     char line[VERDICT_LINE_MAX];
@@ -310,12 +310,12 @@ static int replay_apart(const struct command *command,
     if (!process) {
         words_keep(&repeated->words, 0);
         _exit(output_status(
-            replay(command, options, schedule, file_watch, repeated)));
+            replay(command, options, schedule, looks, repeated)));
     }
     check(waitpid(process, &status, 0) == process);
     if (!WIFEXITED(status)) {
         if (repeated->words.place.now)
-            print_before(options, schedule, file_watch, repeated->words.place.now);
+            print_before(options, schedule, looks, repeated->words.place.now);
         print_violations(command, &repeated->result);
         words_line(&repeated->words, options->seed, status, line, sizeof line);
         print_failure(command, options->seed, line);
@@ -328,18 +328,18 @@ static int replay_apart(const struct command *command,
 int command_replay(const struct command *command)
 {
     struct schedule schedule = { { 0 } };
-    struct file_watch file_watch = { 0 };
+    struct looks looks = { 0 };
     struct options options;
     int status = read_case(command, &options, &schedule);
 
     if (status)
         return status;
-    if (!read_looks(command, options.value[OPTION_NODES], &file_watch))
+    if (!read_looks(command, options.value[OPTION_NODES], &looks))
         status = EXIT_USAGE;
     if (!status && command->out && !case_write(command->out, &options, &schedule, ""))
         status = EXIT_USAGE;
     if (!status)
-        status = replay_apart(command, &options, &schedule, &file_watch);
+        status = replay_apart(command, &options, &schedule, &looks);
     schedule_fini(&schedule);
     return status;
 }

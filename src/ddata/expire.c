@@ -290,13 +290,13 @@ void expire_go_on(struct replicator *replicator)
 {
     struct expiring *expiring = &replicator->expiring;
     struct map_entry item;
-    uint32_t file_watch = 0;
+    uint32_t looks = 0;
 
-    while (expiring->is_on && file_watch < STEP_LOOKS) {
+    while (expiring->is_on && looks < STEP_LOOKS) {
         if (map_next(&replicator->hidden, &expiring->hidden_at, &item))
-            file_watch += drop_if_nobody_has(replicator, item.key, item.value);
+            looks += drop_if_nobody_has(replicator, item.key, item.value);
         else if (map_next(&replicator->entries, &expiring->at, &item))
-            file_watch += forget_if_over(replicator, item.value);
+            looks += forget_if_over(replicator, item.value);
         else
             expiring->is_on = false;
     }

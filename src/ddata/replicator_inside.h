@@ -163,11 +163,11 @@ struct expiring {
     uint32_t at;        /* then in the table of entries */
 };
 
-enum backend_purpose { DURABLE_FOR_COMMAND, DURABLE_FOR_AGGREGATOR, DURABLE_FOR_PEER };
+enum durable_purpose { DURABLE_FOR_COMMAND, DURABLE_FOR_AGGREGATOR, DURABLE_FOR_PEER };
 
 /* An entry on its way to the durable store. */
 struct storing {
-    enum backend_purpose purpose;
+    enum durable_purpose purpose;
     uint64_t id; /* token, or aggregator */
     bool is_delete;
     struct node_id to; /* a peer's write */

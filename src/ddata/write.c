@@ -135,7 +135,7 @@ void write_receive(struct replicator *replicator,
     }
     if (kind == MESSAGE_DELTA_NACK) {
         replicator->counters.full_resends++;
-        REACHED("who cannot take a delta is sent the whole");
+        REACHED("a replica that cannot take a delta gets the whole value");
         send_whole(replicator, aggregator,
                    (uint32_t)(target - aggregator->targets), 1, outbox);
         return;

@@ -19,7 +19,7 @@
 _Static_assert(DURABLE_LOAD_SIZE_MAX >=
                    2 * (REPLICATOR_BYTES_MAX +
                         REPLICATOR_KEYS_MAX * (DURABLE_KEY_MAX + UINT64_C(64))),
-               "what two replicators may have stored can be loaded");
+               "values that two replicators stored can be loaded");
 
 #define DATABASE "values.mdb"
 #define ROOM_MIN (64 * 1024) /* bytes; a partial write leaves less free space on a full disk */

@@ -518,7 +518,7 @@ static void hear_child(struct hearing *hearing, bool of_names,
         hearing->in = ends[0];
         is_whole = take_pairs(hearing, of_names, 2 * file_size + 65536);
         if (!ended_by_itself(child) && hearing->has_closed)
-            found->unread = "what reads them was ended";
+            found->unread = "the process that reads them was killed";
         if (!is_whole && !found->unread)
             (of_names ? tear_names : tear_values)(found);
     }

@@ -204,7 +204,7 @@ static void turn_away(struct etcd_calls *calls, const char *why)
 
 void etcd_call_refuse(struct etcd_calls *calls)
 {
-    turn_away(calls, "what it answered is no answer of etcd");
+    turn_away(calls, "its reply is not a reply of etcd");
 }
 
 /* ETCD_SILENT has the reason in why; null: the time was over, so the reason before stays. */

@@ -4,7 +4,7 @@
  *   broker.c      the actor, settings, counters
  *   peers.c       members on the ring, and their brokers
  *   calls.c       gets, puts, replies of replicas
- *   keep.c        the keys of this node
+ *   replica.c     the keys of this node
  *   moving.c      keys to their new replicas
  *   forgetting.c  old deletions */
 #ifndef SHERD_KVSTORE_BROKER_H
@@ -136,7 +136,7 @@ void broker_settings_put(const struct sherd_store_settings *settings,
                          struct buf *buf);
 uint64_t wall_s(const struct sherd_ctx *ctx);
 
-/* ---- keep.c ---- */
+/* ---- replica.c ---- */
 struct item *keep_find(const struct keep *keep, struct slice key);
 /* Writes with this node's next dot. False when refused. */
 bool keep_write(struct broker *broker, struct sherd_ctx *ctx, struct slice key,

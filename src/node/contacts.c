@@ -566,7 +566,7 @@ void contacts_send(struct contacts *contacts, const struct outbound *message)
     const struct peer_tables *tables = NULL;
 
     if (stream == STREAM_ORDINARY && is_for_former(contacts, contact, message)) {
-        REACHED("what is meant for the life before is not sent to the next");
+        REACHED("a frame for an earlier incarnation is not sent to the next one");
         link_refuse_stale(link);
         return;
     }

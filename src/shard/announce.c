@@ -307,7 +307,7 @@ void announce_stored(struct coordinator *coordinator, uint64_t now,
     telling->unstored.count = left;
     telling->has_welcomes = true;
     tell_ready(coordinator, now, outbox);
-    SOMETIMES("what became due by a write is told in more than a step",
+    SOMETIMES("homes that a write made due are announced in more than one step",
               announce_waits(coordinator));
 }
 

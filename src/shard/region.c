@@ -406,7 +406,7 @@ static bool is_dismissed(struct region *region, uint64_t now)
         region_ask_shutdown(region);
         return false;
     }
-    SOMETIMES("nobody tells a region that leaves that nothing is on its way",
+    SOMETIMES("a region that leaves is not told that nothing is in flight",
               region->idle_until <= now);
     return region->idle_until <= now;
 }

@@ -576,7 +576,7 @@ void remember_failed(struct remember *remember, uint64_t now, int32_t shard,
               remember->options.type, shard,
               (unsigned long long)(back_off / MS),
               why);
-    SOMETIMES("what is remembered could not be written", at->state == REMEMBER_READY);
+    SOMETIMES("a remembered entity could not be written", at->state == REMEMBER_READY);
     if (at->state == REMEMBER_LOADING) {
         shard_clear(remember, at);
     } else {

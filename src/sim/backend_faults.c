@@ -63,13 +63,13 @@ static void look_for_writes(struct world *world, void *arg)
 
 void backend_power_waits(struct world *world, struct power_wait *wait)
 {
-    bool file_watch = wait->until != 0;
+    bool looks = wait->until != 0;
 
-    if (file_watch) /* two at a time: the first stops waiting */
+    if (looks) /* two at a time: the first stops waiting */
         lose_power(world, &wait->rng, POWER_WITHIN - POWER_WAIT);
     wait->rng = stream_rng(world_seed(world), STREAM_DISK, world_now(world));
     wait->until = world_now(world) + POWER_WAIT;
-    if (!file_watch)
+    if (!looks)
         world_at(world, next_look(world), look_for_writes, wait);
 }
 

@@ -51,7 +51,7 @@ struct run_settings {
     /* Adds observers; may be null. */
     void (*looks_on)(void *user, struct world *world);
     /* at each sample of counters; may be null */
-    void (*file_watch)(void *user, struct world *world);
+    void (*looks)(void *user, struct world *world);
     bool is_verbose; /* for observers */
     void (*phase_ended)(void *user, const char *phase, uint64_t now); /* may be null */
     /* Called before the world is freed; may be null. */

@@ -104,8 +104,8 @@ static void raise_ended(struct run *run)
 
 static void look_at_growth(struct run *run)
 {
-    if (run->settings->file_watch)
-        run->settings->file_watch(run->settings->user, run->world);
+    if (run->settings->looks)
+        run->settings->looks(run->settings->user, run->world);
     if (run->growth.length)
         growth_look(&run->growth, world_now(run->world), mem_live(),
                     heap_used());

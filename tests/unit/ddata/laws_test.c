@@ -182,7 +182,7 @@ static void deltas_do_what_states_do(struct world *world)
     struct dd_value *reader = dd_copy(any(world));
     struct dd_value *delta;
     struct dd_value *by_state;
-    bool file_watch = !world->species.with_deltas || !world->removes;
+    bool looks = !world->species.with_deltas || !world->removes;
 
     check(dd_merge(reader, world->replicas[writer]) <= DD_CHANGED);
     dd_reset_delta(world->replicas[writer]);
@@ -197,10 +197,10 @@ static void deltas_do_what_states_do(struct world *world)
         enum dd_merged merged = dd_merge_delta(reader, delta);
 
         holds(merged == (dd_equal(before, reader) ? DD_UNCHANGED : DD_CHANGED));
-        holds(!file_watch || world_looks_equal(reader, by_state));
+        holds(!looks || world_looks_equal(reader, by_state));
         holds(has_dots(world) || dd_equal(reader, by_state));
         holds(dd_merge(reader, world->replicas[writer]) <= DD_CHANGED);
-        holds(!file_watch || dd_equal(reader, by_state));
+        holds(!looks || dd_equal(reader, by_state));
         dd_free(before);
     }
     dd_free(delta);

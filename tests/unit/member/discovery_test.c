@@ -22,7 +22,7 @@ struct finder {
     struct net *net;
     uint32_t lists[8];
     bool is_away[8]; /* it never answers */
-    uint32_t file_watch[8];
+    uint32_t looks[8];
 };
 
 static void answer(struct finder *finder, uint32_t index)
@@ -31,7 +31,7 @@ static void answer(struct finder *finder, uint32_t index)
     struct outbox outbox = { 0 };
     uint32_t count = 0;
 
-    finder->file_watch[index]++;
+    finder->looks[index]++;
     for (uint32_t i = 0; i < 8; i++)
         if (finder->lists[index] >> i & 1)
             list[count++] = net_address(i);
@@ -190,10 +190,10 @@ static void failed_look_ups_confirm_nothing(void **state)
 
     run(&finder, SECOND / 2);
     finder.lists[0] = finder.lists[1] = 0;
-    finder.file_watch[0] = 0;
+    finder.looks[0] = 0;
     run(&finder, 300 * SECOND);
     assert_false(is_in(&finder, 0));
-    assert_in_range(finder.file_watch[0], 300 / 18 - 1, 300 / 15 + 6);
+    assert_in_range(finder.looks[0], 300 / 18 - 1, 300 / 15 + 6);
     /* as before; an hour between look-ups restarts nothing */
     finder.lists[0] = finder.lists[1] = 3;
     run(&finder, 18 * SECOND + 10 * SECOND);
@@ -281,10 +281,10 @@ static void a_list_of_one_without_a_margin(void **state)
 
     run(&finder, SECOND);
     assert_true(is_in(&finder, 0));
-    finder.file_watch[0] = 0;
+    finder.looks[0] = 0;
     run(&finder, 60 * SECOND);
     /* a member looks for nothing; one look-up may have been under way */
-    assert_true(finder.file_watch[0] <= 1);
+    assert_true(finder.looks[0] <= 1);
     net_free(finder.net);
 }
 
@@ -298,9 +298,9 @@ static void giving_up_ends_the_look_ups(void **state)
     finder = started(12, 1, 0, &settings);
     run(&finder, 40 * SECOND);
     assert_int_equal(net_told(finder.net, 0, MEMBER_NEWS_REFUSED, 0), 1);
-    finder.file_watch[0] = 0;
+    finder.looks[0] = 0;
     run(&finder, 300 * SECOND);
-    assert_true(finder.file_watch[0] <= 1);
+    assert_true(finder.looks[0] <= 1);
     net_free(finder.net);
 }
 

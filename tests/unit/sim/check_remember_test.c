@@ -286,14 +286,14 @@ static uint32_t needed(void *user, uint32_t node, uint64_t *who)
 
 static int begin_in_data(void **state)
 {
-    const struct remember_replicas file_watch = { .nodes = nodes,
+    const struct remember_replicas looks = { .nodes = nodes,
                                              .is_there = is_there,
                                              .has = has,
                                              .is_kept = is_kept,
                                              .needed = needed };
 
     (void)begin(state);
-    check_remember_in_data(check, &file_watch);
+    check_remember_in_data(check, &looks);
     replicas[0] = replicas[1] = replicas[2] = "";
     disks[0] = disks[1] = disks[2] = "";
     shall = NODES;

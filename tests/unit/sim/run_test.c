@@ -608,7 +608,7 @@ static void no_leak_growth_in_the_quiet_phase_is_found(void **state)
     struct options options;
     struct kept *kept = NULL;
     struct run_settings settings = { .options = &options,
-                                     .file_watch = keep_more,
+                                     .looks = keep_more,
                                      .looks_back = give_back,
                                      .user = &kept };
     struct run_result result;
