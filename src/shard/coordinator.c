@@ -9,6 +9,7 @@
 #include "base/zoo.h"
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
+#include "shard/home_log.h"
 #include "shard/shard_id.h"
 
 /* hand-offs of one term, a million, stay below the next term's numbers */
@@ -203,6 +204,7 @@ static void end(struct coordinator *coordinator, uint64_t now)
             return;
     }
     coordinator->is_stopped = true;
+    home_log_flush(coordinator);
     coordinator_probe(coordinator, PROBE_COORDINATOR_ENDED);
     coordinator_news_put(coordinator, COORDINATOR_NEWS_STOPPED, 0);
 }
@@ -473,6 +475,8 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
         timers_put(&coordinator->timers,
                    now + coordinator->settings.query_interval_ms * MS,
                    TIMER_QUERY, 0, 0);
+        home_log_flush(coordinator);
+        coordinator->home_log.lines = 0;
         ask_again(coordinator, outbox);
         break;
     case TIMER_STATS:

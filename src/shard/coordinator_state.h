@@ -53,8 +53,29 @@ enum audience {
     AUDIENCE_ALL
 };
 
+/* Why a shard gets a home; for the log. */
+enum shard_cause {
+    SHARD_CAUSE_MESSAGE,    /* somebody asked for it */
+    SHARD_CAUSE_REMEMBERED, /* its entities start without a message */
+    SHARD_CAUSE_REBALANCE,
+    SHARD_CAUSE_SHUTDOWN,   /* its region shuts down gracefully */
+    SHARD_CAUSE_STOPPED,    /* its region has stopped */
+    SHARD_CAUSE_RESTARTED,  /* its node has another region now */
+    SHARD_CAUSE_REMOVED,    /* its node was removed from the cluster */
+    SHARD_CAUSE_CONTESTED,  /* another region has a higher fence */
+    SHARD_CAUSE_SEVERAL
+};
+
+struct home_log {
+    uint32_t lines;         /* in this query interval */
+    uint32_t summed;        /* shards without a line, since the last sum */
+    enum shard_cause cause; /* theirs */
+};
+
 struct shard {
     struct slice id; /* owned */
+    char *former;    /* owned: address of the last home while it has none, for the log; or null */
+    enum shard_cause cause; /* with former */
     struct registrant *home;
     struct handoff *handoff;
     struct fence fence; /* of the home, or of the last one */
@@ -100,6 +121,7 @@ enum handoff_state {
 struct handoff {
     struct shard *shard;
     uint64_t attempt;
+    uint64_t began_at;
     enum handoff_state state;
     uint32_t ticks; /* query intervals in this state */
     bool is_only;   /* the only one that the limit allowed */
@@ -152,6 +174,7 @@ struct coordinator {
     uint64_t term_version; /* number of the last change (state_store.h) */
     struct state_store state_store;
     struct home_announcements telling;
+    struct home_log home_log;
     uint64_t term_seen;    /* highest reported term */
     uint64_t outbid_at;    /* not before, see coordinator_outbid */
     uint64_t outbid_term;  /* higher term that waits until then; 0 = none */

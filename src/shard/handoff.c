@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
+#include "shard/home_log.h"
 #include "shard/shard_id.h"
 
 #define MOVES_WAIT_MAX (300 * SECOND) /* or the time of a hand-off, if longer */
@@ -101,6 +102,7 @@ bool handoff_start(struct coordinator *coordinator, uint64_t now,
     }
     handoff = mem_alloc(sizeof *handoff);
     handoff->shard = shard;
+    handoff->began_at = now;
     handoff->attempt = ++coordinator->attempt;
     handoff->state = HANDOFF_BEGINNING;
     handoff->is_only = coordinator->moves_max == 1;
@@ -122,11 +124,7 @@ bool handoff_start(struct coordinator *coordinator, uint64_t now,
     }
     if (!tell_untold(coordinator, handoff, outbox))
         coordinator->is_beginning = true;
-    trace_put(coordinator->trace, TRACE_INFO, "coordinator",
-              "hand-off begins type=%s shard=%.*s from=%.*s attempt=%llu",
-              coordinator->type, (int)shard->id.size, shard->id.data,
-              (int)shard->home->ref.size, shard->home->ref.data,
-              (unsigned long long)handoff->attempt);
+    home_log_handing_off(coordinator, handoff);
     return true;
 }
 
@@ -248,13 +246,16 @@ static void fail(struct coordinator *coordinator, uint64_t now,
                  size_t reason_size, struct outbox *outbox)
 {
     struct shard *shard = handoff->shard;
+    char home[ADDRESS_TEXT_MAX];
 
     coordinator->counters.failed_moves++;
     trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
-              "hand-off failed, the old home stays type=%s shard=%.*s "
-              "home=%.*s attempt=%llu missing=%u reason=\"%.*s\"",
-              coordinator->type, (int)shard->id.size, shard->id.data,
-              (int)shard->home->ref.size, shard->home->ref.data,
+              "hand-off failed, the shard stays where it was and moves later "
+              "type=%s shard=%.*s home=%s attempt=%llu missing=%u "
+              "reason=\"%.*s\"",
+              coordinator->type, (int)shard->id.size,
+              (const char *)shard->id.data,
+              address_text(&shard->home->node.address, home, sizeof home),
               (unsigned long long)handoff->attempt, handoff->remaining.count,
               (int)reason_size, reason);
     if (shard->home->is_terminating) { /* all regions hold until it is removed */
@@ -285,7 +286,7 @@ static void receive_ack(struct coordinator *coordinator,
     coordinator->counters.stale++;
 }
 
-static void receive_stopped(struct coordinator *coordinator,
+static void receive_stopped(struct coordinator *coordinator, uint64_t now,
                             struct handoff *handoff, struct registrant *region)
 {
     struct shard *shard = handoff->shard;
@@ -296,6 +297,7 @@ static void receive_stopped(struct coordinator *coordinator,
         return;
     }
     coordinator->counters.moves++;
+    home_log_handed_off(coordinator, now, handoff);
     finish(coordinator, handoff, PROBE_HANDOFF_MOVED);
     begin_more(coordinator);
     shard_unlink(coordinator, shard, PROBE_HOME_STOPPED);
@@ -338,7 +340,7 @@ void handoff_receive(struct coordinator *coordinator, uint64_t now,
     if (message->kind == SHARD_BEGIN_HAND_OFF_ACK)
         receive_ack(coordinator, handoff, region, outbox);
     else if (message->kind == SHARD_HOST_STOPPED)
-        receive_stopped(coordinator, handoff, region);
+        receive_stopped(coordinator, now, handoff, region);
     else if (region == shard->home)
         fail(coordinator, now, handoff, (const char *)message->reason.data,
              message->reason.size > 200 ? 200 : message->reason.size, outbox);

@@ -5,6 +5,7 @@
 #include "shard/allocation.h"
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
+#include "shard/home_log.h"
 #include "shard/shard_id.h"
 
 #define REFUSALS_QUICK 8   /* refusals that are answered after a second each */
@@ -39,6 +40,7 @@ struct shard *shard_get(struct coordinator *coordinator, struct slice id)
 void shard_drop(struct shard *shard)
 {
     vec_fini(&shard->waiting);
+    mem_free(shard->former);
     mem_free((void *)shard->id.data);
     mem_free(shard);
 }
@@ -106,6 +108,7 @@ void shard_lose_home(struct coordinator *coordinator, struct shard *shard,
 {
     check(!shard->handoff);
     shard_probe(coordinator, PROBE_HOME_ENDED, shard, why);
+    home_log_ended(coordinator, shard, why);
     if (shard->is_disputed)
         coordinator->disputed--;
     shard->is_disputed = false;
@@ -244,20 +247,15 @@ static struct allocation_region view_of(const struct coordinator *coordinator,
     };
 }
 
+/* many: others get homes in the same step. */
 static void place(struct coordinator *coordinator, uint64_t now,
-                  struct shard *shard, struct registrant *region,
+                  struct shard *shard, struct registrant *region, bool many,
                   struct outbox *outbox)
 {
     shard_link(coordinator, shard, region,
                shard_next_fence(coordinator, shard), PROBE_HOME_ALLOCATED);
     coordinator->counters.allocations++;
-    trace_put(coordinator->trace, TRACE_DEBUG, "coordinator",
-              "shard allocated type=%s shard=%.*s home=%.*s term=%llu "
-              "epoch=%llu",
-              coordinator->type, (int)shard->id.size, shard->id.data,
-              (int)region->ref.size, region->ref.data,
-              (unsigned long long)shard->fence.term,
-              (unsigned long long)shard->fence.epoch);
+    home_log_allocated(coordinator, shard, many);
     shard_host(coordinator, now, shard, outbox); /* before any other region learns the home */
     shard_announce(coordinator, now, shard,
                    shard->is_pushed ? AUDIENCE_ALL : AUDIENCE_UNSURE, outbox);
@@ -284,7 +282,7 @@ void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
     struct allocation_region *views;
     uint32_t *room = &coordinator->telling.room->places;
     uint32_t count = 0, i = 0;
-    bool last;
+    bool last, many;
 
     coordinator->is_placing = false;
     if (!coordinator->unplaced || !may_allocate(coordinator))
@@ -298,6 +296,7 @@ void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
         if (is_candidate(coordinator->regions.items[j]))
             views[count++] = view_of(coordinator, j);
     last = !count;
+    many = coordinator->unplaced > 1;
     SOMETIMES("every region shuts down while shards want a home", last);
     for (uint32_t j = 0; last && j < coordinator->regions.count; j++)
         if (is_last_resort(coordinator->regions.items[j]))
@@ -316,13 +315,15 @@ void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
         for (uint32_t j = 0; j < count; j++)
             views[j].shard_count += views[j].region == chosen;
         place(coordinator, now, shard, coordinator->regions.items[chosen],
-              outbox);
+              many, outbox);
         shard->is_last_resort = last;
     }
     coordinator->is_placing = !*room && coordinator->unplaced &&
                               i < coordinator->shards.count;
     SOMETIMES("more shards want a home than a step places",
               coordinator->is_placing);
+    if (many)
+        home_log_flush(coordinator);
     mem_free(views);
 }
 
