@@ -58,7 +58,10 @@ struct entry {
     struct hosting *hosting;
 };
 
-#define MARK_ROLE 1 /* has the type's role */
+/* Of a member. */
+#define MARK_ROLE 1        /* it has the role of the type */
+#define MARK_UNREACHABLE 2
+#define MARK_HEARD 4       /* a message about the type came from there: it has the type */
 
 struct news_item {
     struct region_news news;
@@ -105,6 +108,7 @@ struct region {
     uint64_t reported_at;    /* ns; last report of a lost shard */
     bool is_misjudged;       /* the coordinator takes it as the home of a lost shard */
     uint64_t register_at;    /* NEVER: registered, or no candidate */
+    uint64_t silent_since;   /* with register_at: no coordinator answers since then */
     uint64_t register_delay; /* ns to the try after the next */
     uint32_t register_tries; /* failed tries since the coordinator was lost */
     uint64_t retry_at;       /* NEVER: nothing to repeat */
@@ -154,6 +158,8 @@ void region_tell(struct region *region, struct region_news news,
                  struct slice text, struct owing *owing);
 
 void region_free_members(struct region *region);
+/* A message about the type came from that node. */
+void region_heard(struct region *region, const struct node_id *node);
 /* Iterates over members that may run the coordinator; `at` is zero at first. Members must not
  * change meanwhile. */
 struct candidates {

@@ -1,4 +1,5 @@
 /* Tracks members, finds those that may run the coordinator, and registers with it. */
+#include "base/address.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/mark.h"
@@ -11,6 +12,14 @@
 static struct kept_peer *find(const struct region *region, uint64_t uid)
 {
     return kept_find(&region->members, uid, NULL);
+}
+
+void region_heard(struct region *region, const struct node_id *node)
+{
+    struct kept_peer *member = find(region, node->uid);
+
+    if (member)
+        member->marks |= MARK_HEARD;
 }
 
 void region_free_members(struct region *region)
@@ -227,22 +236,58 @@ static void start_registration(struct region *region, uint64_t now)
     if (region->register_delay < REGISTER_DELAY_MIN)
         region->register_delay = REGISTER_DELAY_MIN;
     register_everywhere(region);
+    region->silent_since = now;
     region->register_tries = 0;
     region->register_at = now + region->register_delay;
 }
 
+static bool has_type(const struct region *region,
+                     const struct kept_peer *member)
+{
+    if (member->marks & MARK_HEARD)
+        return true;
+    for (uint32_t i = 0; i < region->entry_count; i++) {
+        const struct home *home = region->entries[i].home;
+
+        if (home && home->node.uid == member->uid)
+            return true;
+    }
+    return false;
+}
+
+/* What is known of the node that should run the coordinator. */
+static const char *silence_text(const struct region *region)
+{
+    const struct kept_peer *member = find(region, region->oldest.uid);
+
+    if (node_equal(&region->oldest, &region->self->node))
+        return "the coordinator of this node is not active yet: see the lines "
+               "of module coordinator";
+    if (member && member->marks & MARK_UNREACHABLE)
+        return "that node is unreachable: repair the network, or down it";
+    if (member && has_type(region, member))
+        return "that node has the type: see the lines of module coordinator "
+               "there";
+    return "that node has sent nothing about the type: its coordinator is "
+           "starting, or the type is not registered there";
+}
+
 /* Only while something waits, for example for a type that no other node starts. */
-static void warn_of_no_coordinator(struct region *region)
+static void warn_of_no_coordinator(struct region *region, uint64_t now)
 {
     uint32_t tries = ++region->register_tries;
+    char text[ADDRESS_TEXT_MAX];
 
     if (region->wanted_count == 0 ||
         tries % REGISTER_WARN_EVERY != REGISTER_WARN_FIRST)
         return;
     trace_put(region->trace, TRACE_WARNING, "region",
-              "no coordinator answers: is the type registered on all nodes? "
-              "type=%s tries=%u shards_wanted=%u",
-              region->type, tries, region->wanted_count);
+              "coordinator does not answer type=%s expected_at=%s "
+              "seconds=%llu tries=%u shards_wanted=%u hint=\"%s\"",
+              region->type,
+              address_text(&region->oldest.address, text, sizeof text),
+              (unsigned long long)((now - region->silent_since) / SECOND),
+              tries, region->wanted_count, silence_text(region));
 }
 
 void region_register_again(struct region *region, uint64_t now)
@@ -251,7 +296,7 @@ void region_register_again(struct region *region, uint64_t now)
     if (region->registered)
         return;
     register_everywhere(region);
-    warn_of_no_coordinator(region);
+    warn_of_no_coordinator(region, now);
     region->register_delay *= 2;
     if (region->register_delay > region->retry_interval)
         region->register_delay = region->retry_interval;
@@ -314,7 +359,9 @@ void region_peer(struct region *region, uint64_t now, const struct peer *peer)
         member = kept_add(&region->members, peer);
     }
     peer_keep(member, peer);
-    member->marks = peer->has_role ? MARK_ROLE : 0;
+    member->marks = (uint8_t)((member->marks & MARK_HEARD) |
+                              (peer->has_role ? MARK_ROLE : 0) |
+                              (peer->reachable ? 0 : MARK_UNREACHABLE));
     follow_oldest(region, now, member);
 }
 

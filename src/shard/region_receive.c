@@ -764,6 +764,7 @@ bool region_receive(struct region *region, uint64_t now,
         region->counters.malformed++;
         return true;
     }
+    region_heard(region, &inbound->from);
     if (is_ours(message.kind))
         dispatch(region, now, inbound, &message);
     else
