@@ -326,7 +326,14 @@ static void report_stranger(struct associations *associations,
         return;
     map_put(&associations->foreign, slice_text(text), associations);
     trace_put(associations->options.trace, TRACE_WARNING, "association",
-              "not of this cluster, or not for this node what=\"%s\"", text);
+              "handshake refused: %s what=\"%s\"",
+              fault == HANDSHAKE_FOREIGN
+                  ? "the node has another system name or protocol"
+                  : fault == HANDSHAKE_ADDRESS
+                        ? "it is for another address than this node's; the "
+                          "peer must use remote.artery.canonical of this node"
+                        : "the sender has the address or uid of this node",
+              text);
 }
 
 static void tell_up(struct associations *associations, const struct peer *peer,

@@ -101,7 +101,7 @@ static void describe(char *text, const struct identity *self,
     if (!text)
         return;
     (void)snprintf(text, HANDSHAKE_TEXT_MAX,
-                   "handshake from %s looks for %s, but this node is %s",
+                   "handshake from %s looks for %s, and this node is %s",
                    address_plain(from, from_text, sizeof from_text),
                    address_plain(to, to_text, sizeof to_text),
                    address_plain(&own, self_text, sizeof self_text));
@@ -115,6 +115,7 @@ static enum handshake_fault judge(const struct identity *self,
     struct address target;
 
     if (!same_cluster(self, from->address) || !same_cluster(self, to)) {
+        (void)unpack_address(from->address, &handshake->from.address);
         describe(text, self, from->address, to);
         return HANDSHAKE_FOREIGN;
     }

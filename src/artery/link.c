@@ -208,6 +208,28 @@ static void say(const struct link *link, enum trace_level level,
                   (int)link->stream, link->sender->lane, link->chunks.frames);
 }
 
+/* Once for each time that it is away; the retries would fill the log. */
+static enum trace_level loss_level(const struct link *link)
+{
+    return link->failed || (link->leaves && *link->leaves) ? TRACE_DEBUG
+                                                           : TRACE_WARNING;
+}
+
+/* A node of another system name takes the connection and answers nothing, as Akka's do. */
+static void say_unanswered(const struct link *link, const char *reason)
+{
+    const struct identity *self = link->sender->self;
+    char text[ADDRESS_TEXT_MAX];
+
+    trace_put(link->sender->trace, loss_level(link), "link",
+              "handshake not answered peer=%s stream=%d lane=%u waiting=%u "
+              "reason=\"%s\" hint=\"see the log there; a node that has another "
+              "system name or protocol than %s://%s does not answer\"",
+              kept_address_text(link->peer, text, sizeof text),
+              (int)link->stream, link->sender->lane, link->chunks.frames,
+              reason, self->protocol, self->system);
+}
+
 /* ---- states ---- */
 
 static struct rng *rng_of(struct link *link)
@@ -317,7 +339,6 @@ void link_failed(struct link *link, uint64_t now, const char *reason)
 {
     if (link->state != LINK_CONNECTING)
         return;
-    /* Once per outage; the retries would fill the log. */
     say(link, link->failed ? TRACE_DEBUG : TRACE_WARNING,
         "cannot connect", reason);
     back_off(link, now);
@@ -331,11 +352,10 @@ void link_closed(struct link *link, uint64_t now, const char *reason)
     }
     if (link->state != LINK_HANDSHAKING && link->state != LINK_OPEN)
         return;
-    say(link,
-        link->failed || (link->leaves && *link->leaves)
-            ? TRACE_DEBUG
-            : TRACE_WARNING,
-        "connection lost", reason);
+    if (link->state == LINK_HANDSHAKING)
+        say_unanswered(link, reason);
+    else
+        say(link, loss_level(link), "connection lost", reason);
     back_off(link, now);
 }
 
@@ -412,8 +432,7 @@ void link_tick(struct link *link, uint64_t now)
         break;
     case LINK_HANDSHAKING:
         if (now >= link->until) {
-            say(link, link->failed ? TRACE_DEBUG : TRACE_WARNING,
-                "no answer to the handshake", NULL);
+            say_unanswered(link, "time-out");
             ask_to_close(link);
             back_off(link, now);
         } else if (now >= link->request_at + LINK_REQUEST_MS * MS) {

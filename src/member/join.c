@@ -56,6 +56,13 @@ static void send_join(struct member *member, uint64_t now,
     member->retry_at = now + member->settings.join_retry_ms * MS;
 }
 
+/* Until it asks for a welcome again: retry-unsuccessful-join-after. */
+static unsigned long long seconds_to_retry(const struct member *member,
+                                           uint64_t now)
+{
+    return (unsigned long long)((member->retry_at - now) / SECOND);
+}
+
 static void add_member(struct member *member, struct profile *profile)
 {
     (void)gossip_add(&member->gossip, profile, MEMBER_JOINING, UP_NUMBER_NONE);
@@ -118,9 +125,11 @@ void join_address(struct member *member, uint64_t now,
         return;
     }
     member->phase = PHASE_JOINING;
-    trace_put(member->trace, member->info_level, "member", "joining contact=%s",
-              address_text(address, text, sizeof text));
     send_join(member, now, outbox);
+    trace_put(member->trace, member->info_level, "member",
+              "joining contact=%s next_try_s=%llu",
+              address_text(address, text, sizeof text),
+              seconds_to_retry(member, now));
 }
 
 static void ask_again(struct member *member, uint64_t now,
@@ -128,10 +137,12 @@ static void ask_again(struct member *member, uint64_t now,
 {
     char text[ADDRESS_TEXT_MAX];
 
-    trace_put(member->trace, TRACE_WARNING, "member",
-              "no welcome yet contact=%s",
-              address_text(&member->contact, text, sizeof text));
     send_join(member, now, outbox);
+    trace_put(member->trace, TRACE_WARNING, "member",
+              "no welcome yet contact=%s next_try_s=%llu "
+              "hint=\"is that node a member, and has it the system name %s?\"",
+              address_text(&member->contact, text, sizeof text),
+              seconds_to_retry(member, now), member->identity->system);
 }
 
 void join_step(struct member *member, uint64_t now, struct outbox *outbox)

@@ -55,14 +55,22 @@ static void warn(const struct member *member, uint64_t now)
 {
     const struct seeding *seeding = &member->seeding;
     struct buf silent = { 0 };
+    bool is_none;
 
     list_silent(member, &silent);
+    is_none = !strcmp((const char *)silent.data, "none");
     trace_put(member->trace, TRACE_WARNING, "member",
               "no seed node took this node in attempt=%u seeds=%u "
-              "waited_ms=%llu silent=%s",
+              "waited_ms=%llu next_try_s=%llu silent=%s hint=\"%s %s://%s\"",
               seeding->attempt, member->settings.seed_count,
               (unsigned long long)((now - seeding->began_at) / MS),
-              (const char *)silent.data);
+              (unsigned long long)((seeding->next_at - now) / SECOND),
+              (const char *)silent.data,
+              is_none ? "the seed nodes are in no cluster yet: start the first "
+                        "seed node of"
+                      : "a silent node is not started, not reachable, or has "
+                        "another system name, protocol or transport than",
+              member->identity->protocol, member->identity->system);
     buf_fini(&silent);
 }
 

@@ -336,6 +336,30 @@ static void refuse_handshake(struct machine *machine, struct inlet *inlet,
     inlet_close(inlet, INLET_REFUSED);
 }
 
+/* Reports a seed node that has another system name and looks for this node: neither answers. */
+static void report_foreign_seed(struct machine *machine,
+                                const struct handshake *handshake,
+                                const char *why)
+{
+    const struct node_settings *settings = machine->settings;
+    const struct address *from = &handshake->from.address;
+    char text[ADDRESS_TEXT_MAX];
+
+    for (uint32_t i = 0; i < settings->seed_node_count && i < 64; i++) {
+        uint64_t bit = UINT64_C(1) << i;
+
+        if (machine->foreign_seeds & bit ||
+            !address_equal(&settings->seed_nodes[i], from))
+            continue;
+        machine->foreign_seeds |= bit;
+        trace_put(machine->trace, TRACE_WARNING, "member",
+                  "seed node has another system name or protocol, and cannot "
+                  "be joined seed=%s own=%s://%s what=\"%s\"",
+                  address_text(from, text, sizeof text),
+                  machine->self->protocol, machine->self->system, why);
+    }
+}
+
 /* Returns false if the frame is used up. Control passes its frames on to the associations, which
  * answer or report the fault. */
 static bool take_handshake(struct machine *machine, enum stream stream,
@@ -345,10 +369,13 @@ static bool take_handshake(struct machine *machine, enum stream stream,
     struct letter letter = { .kind = LETTER_HANDSHAKE };
     char why[HANDSHAKE_TEXT_MAX] = "";
     struct handshake handshake;
-    bool right = handshake_request_read(machine->self, envelope->payload,
-                                        &handshake, why) == HANDSHAKE_OK &&
+    enum handshake_fault fault = handshake_request_read(
+        machine->self, envelope->payload, &handshake, why);
+    bool right = fault == HANDSHAKE_OK &&
                  handshake.from.uid == envelope->origin;
 
+    if (fault == HANDSHAKE_FOREIGN)
+        report_foreign_seed(machine, &handshake, why);
     handshake.order = inlet_order(inlet);
     if (right && !origins_learn(machine->origins, stream, &handshake)) {
         machine->refused++;

@@ -1,0 +1,100 @@
+/* Checks that the log of a node says what an operator must know, and where. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cast.h"
+
+static void start(struct world *world, uint32_t index, const char *system,
+                  const struct address *seeds, uint32_t count)
+{
+    struct node_settings settings =
+        world_node_settings(world, index, cast_types, CAST_TYPES);
+
+    settings.identity.system = system;
+    if (seeds) {
+        settings.seed_nodes = seeds;
+        settings.seed_node_count = count;
+        settings.alone = false;
+    }
+    world_start(world, index, &settings);
+}
+
+/* A node drops what another cluster sends, so the joiner can only name what may be wrong. */
+static void a_joiner_names_the_reasons_of_a_silent_seed_node(void **state)
+{
+    struct world *world = cast_new(51);
+
+    (void)state;
+    cast_begin();
+    start(world, 0, "World", NULL, 0);
+    start(world, 1, "Other", NULL, 0);
+    world_run(world, 30 * SECOND);
+    assert_true(world_logged(world, 0, "handshake refused"));
+    assert_true(world_logged(world, 0, "akka://Other@n1:2551"));
+    assert_true(world_logged(world, 1, "no seed node took this node in"));
+    assert_true(world_logged(world, 1, " silent=n0:2551 "));
+    assert_true(world_logged(
+        world, 1, "another system name, protocol or transport than akka://Other"));
+    assert_true(world_logged(world, 1, "handshake not answered peer=n0:2551"));
+    assert_false(world_logged(world, 1, "and cannot be joined"));
+    world_free(world);
+}
+
+/* Each looks for the other one, so each hears the other's name. */
+static void two_seed_nodes_with_other_names_know_it(void **state)
+{
+    static const struct address first[] = { { "n0", 2551 }, { "n1", 2551 } };
+    static const struct address second[] = { { "n1", 2551 }, { "n0", 2551 } };
+    struct world *world = cast_new(52);
+
+    (void)state;
+    cast_begin();
+    start(world, 0, "World", first, 2);
+    start(world, 1, "Other", second, 2);
+    world_run(world, 30 * SECOND);
+    assert_true(world_logged(world, 0,
+                             "seed node has another system name or protocol, "
+                             "and cannot be joined seed=n1:2551 "
+                             "own=akka://World"));
+    assert_true(world_logged(world, 1, "seed=n0:2551 own=akka://Other"));
+    world_free(world);
+}
+
+/* The contact is paused: it sends no welcome. */
+static void a_joiner_says_when_it_tries_again(void **state)
+{
+    struct world *world = cast_new(53);
+
+    (void)state;
+    cast_begin();
+    for (uint32_t i = 0; i < 2; i++) {
+        struct node_settings settings = world_node_settings(world, i, NULL, 0);
+
+        settings.seed_node_count = 0;
+        settings.alone = true;
+        world_start(world, i, &settings);
+    }
+    world_run(world, 5 * SECOND);
+    world_pause(world, 0, true);
+    world_join(world, 1, 0);
+    world_run(world, 12 * SECOND);
+    assert_true(world_logged(world, 1, "joining contact=n0:2551 next_try_s=10"));
+    assert_true(world_logged(
+        world, 1, "no welcome yet contact=n0:2551 next_try_s=10 hint="));
+    world_free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_joiner_names_the_reasons_of_a_silent_seed_node),
+        cmocka_unit_test(two_seed_nodes_with_other_names_know_it),
+        cmocka_unit_test(a_joiner_says_when_it_tries_again),
+    };
+
+    return cmocka_run_group_tests_name("node log", tests, NULL, NULL);
+}
