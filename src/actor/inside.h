@@ -293,6 +293,13 @@ struct sherd_ctx {
     char id[SHERD_ID_MAX + 1];
 };
 
+/* An actor that ran, and the last message that it handled. */
+struct ran {
+    uint32_t index;
+    uint32_t msg;
+    uint8_t kind; /* enum message_kind */
+};
+
 struct actors {
     struct actors_settings settings;
     uint64_t now;
@@ -331,6 +338,9 @@ struct actors {
     VEC(uint32_t) parked;
     bool room;
     uint32_t exact_left; /* messages after each of which the clock is read */
+    struct ran ran[ACTOR_RUN_MESSAGES]; /* since the clock was read; the last ones of more */
+    uint32_t handled_msg;  /* of the last message that was handled */
+    uint8_t handled_kind;
 
     VEC(struct behavior) behaviors;
     uint16_t behavior_last;

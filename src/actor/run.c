@@ -278,6 +278,8 @@ static uint32_t run_messages(struct actors *actors, uint32_t index,
 
     if (slot->flags & FLAG_STARTED_DUE) {
         slot->touched = tick;
+        actors->handled_kind = MESSAGE_STARTED;
+        actors->handled_msg = 0;
         if (!handle_started(actors, index, slot))
             return 1;
         handled++;
@@ -292,6 +294,8 @@ static uint32_t run_messages(struct actors *actors, uint32_t index,
         if (!message)
             return handled;
         handled++;
+        actors->handled_msg = message->msg;
+        actors->handled_kind = message->kind;
         if (slot->flags & FLAG_UNDURABLE)
             undurable_is_bounded(actors, slot);
         /* as Akka's passivation: only messages through sharding count as use */
@@ -330,19 +334,77 @@ static inline uint32_t run_slot(struct actors *actors, uint32_t index)
     return handled;
 }
 
-/* index: the last of the `count` actors that ran. */
-static void report_slow(struct actors *actors, uint32_t index, uint64_t took,
+#define CANDIDATES_SHOWN 8
+
+/* "cart/3/alice" of an entity: type, shard and id; else the behavior's name. */
+static void put_candidate(const struct actors *actors, struct buf *text,
+                          uint32_t index)
+{
+    const struct slot *slot = slot_at(actors, index);
+    char shard[16];
+
+    buf_put_text(text, text->size ? ", " : "");
+    buf_put_text(text, slot_type(actors, slot));
+    if (slot->status == SLOT_FREE || !(slot->flags & FLAG_ENTITY))
+        return;
+    (void)snprintf(shard, sizeof shard, "/%d/",
+                   (int)actors->rows.items[slot->row].shard); /* fits */
+    buf_put_text(text, shard);
+    buf_put_slice(text, slot_id(slot));
+}
+
+/* One of several actors, which ran between two looks at the clock: the last ones are named. */
+static void report_candidates(const struct actors *actors, uint64_t ms,
+                              uint32_t handled, uint32_t count)
+{
+    uint32_t shown = count < CANDIDATES_SHOWN ? count : CANDIDATES_SHOWN;
+    struct buf text = { 0 };
+
+    for (uint32_t i = count - shown; i < count; i++)
+        put_candidate(actors, &text,
+                      actors->ran[i % ACTOR_RUN_MESSAGES].index);
+    trace_put(actors->settings.trace, TRACE_WARNING, "actor",
+              "handler took long: one of several actors, the next such "
+              "message is timed alone ms=%llu messages=%u actors=%u "
+              "last=\"%.*s\"",
+              (unsigned long long)ms, handled, count, (int)text.size,
+              (const char *)text.data);
+    buf_fini(&text);
+}
+
+static void report_slow(struct actors *actors, uint64_t took,
                         uint32_t handled, uint32_t count)
 {
-    char text[120];
+    const struct ran *ran = &actors->ran[0];
+    const struct slot *slot = slot_at(actors, ran->index);
+    uint64_t ms = took / MS;
 
     actors->counts.slow_handlers++;
-    (void)snprintf(text, sizeof text, "%s ms=%llu messages=%u actors=%u",
-                   count == 1 ? "handler took long"
-                              : "a handler took long, of this actor or of one "
-                                "that ran before it",
-                   (unsigned long long)(took / MS), handled, count); /* fits */
-    slot_trace(actors, slot_at(actors, index), TRACE_WARNING, text);
+    if (count != 1) {
+        report_candidates(actors, ms, handled, count);
+        return;
+    }
+    if (slot->status == SLOT_FREE || !(slot->flags & FLAG_ENTITY)) {
+        trace_put(actors->settings.trace, TRACE_WARNING, "actor",
+                  "handler took long actor=%s %s=%u kind=\"%s\" ms=%llu "
+                  "messages=%u",
+                  slot_type(actors, slot),
+                  handled > 1 ? "last_message" : "message", ran->msg,
+                  message_kind_text(ran->kind), (unsigned long long)ms,
+                  handled);
+        return;
+    }
+    trace_put(actors->settings.trace, TRACE_WARNING, "actor",
+              "handler took long behavior=%s type=%s shard=%d id=%.*s %s=%u "
+              "kind=\"%s\" ms=%llu messages=%u",
+              behavior_of(actors, slot)->face.name
+                  ? behavior_of(actors, slot)->face.name
+                  : "",
+              slot_type(actors, slot),
+              (int)actors->rows.items[slot->row].shard,
+              (int)slot_id(slot).size, (const char *)slot_id(slot).data,
+              handled > 1 ? "last_message" : "message", ran->msg,
+              message_kind_text(ran->kind), (unsigned long long)ms, handled);
 }
 
 static inline void prefetch_next(const struct actors *actors)
@@ -362,19 +424,22 @@ static inline void prefetch_next(const struct actors *actors)
     }
 }
 
-/* Runs until `budget` messages or the queue's end; index gets the last actor, count their
- * number. */
+/* Runs until `budget` messages or the queue's end; count gets how many actors there were. */
 static uint32_t run_some(struct actors *actors, uint32_t budget,
-                         uint32_t *index, uint32_t *count)
+                         uint32_t *count)
 {
     uint32_t handled = 0;
 
     for (*count = 0; handled < budget && actors->queue_count; ++*count) {
-        *index = actors->queue[actors->queue_head];
+        struct ran *ran = &actors->ran[*count % ACTOR_RUN_MESSAGES];
+
+        ran->index = actors->queue[actors->queue_head];
         actors->queue_head = (actors->queue_head + 1) & actors->queue_mask;
         actors->queue_count--;
         prefetch_next(actors);
-        handled += run_slot(actors, *index);
+        handled += run_slot(actors, ran->index);
+        ran->msg = actors->handled_msg;
+        ran->kind = actors->handled_kind;
     }
     return handled;
 }
@@ -390,17 +455,17 @@ static uint32_t run_timed(struct actors *actors, uint32_t budget)
     uint32_t handled = 0;
 
     while (handled < budget && actors->queue_count) {
-        uint32_t index = 0, count;
+        uint32_t count;
         uint32_t piece =
             run_some(actors, actors->exact_left ? 1 : ACTOR_RUN_MESSAGES,
-                     &index, &count);
+                     &count);
         uint64_t after = actors->settings.clock();
 
         handled += piece;
         if (actors->exact_left)
             actors->exact_left--;
         if (after - before > actors->settings.slow_handler)
-            report_slow(actors, index, after - before, piece, count);
+            report_slow(actors, after - before, piece, count);
         if (after - before > ACTOR_RUN_NS ||
             after - before > actors->settings.slow_handler)
             actors->exact_left = ACTOR_EXACT_MESSAGES;
@@ -424,7 +489,7 @@ static void look_for_room(struct actors *actors)
 static uint32_t run_all(struct actors *actors, uint32_t budget)
 {
     uint32_t handled = 0;
-    uint32_t index, count;
+    uint32_t count;
 
     /* Messages to open shards are delivered in the same run while the budget lasts. */
     for (;;) {
@@ -436,7 +501,7 @@ static uint32_t run_all(struct actors *actors, uint32_t budget)
             entity_flush(actors);
             return handled;
         }
-        handled += run_some(actors, budget - handled, &index, &count);
+        handled += run_some(actors, budget - handled, &count);
     }
 }
 

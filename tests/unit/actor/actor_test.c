@@ -789,17 +789,22 @@ static uint64_t slow_clock(void)
 static void a_handler_above_100_ms_is_reported(void **state)
 {
     struct trace_line line;
-    bool found = false;
     (void)state;
 
     again((struct actors_settings){ .clock = slow_clock });
     lab_entity_tell(TYPE_A, "turtle", 5);
     lab_run();
-    assert_int_equal(lab_status().slow_handlers, 1);
-    while (trace_next(lab.trace, &line))
-        found = found || (strstr(line.text, "took long") &&
-                          strstr(line.text, "id=turtle"));
-    assert_true(found);
+    lab_entity_tell(TYPE_A, "turtle", 7);
+    lab_run();
+    assert_int_equal(lab_status().slow_handlers, 2);
+    assert_true(trace_next(lab.trace, &line)); /* its start and the message */
+    assert_non_null(strstr(line.text, "handler took long behavior=puppet "
+                                      "type=A shard="));
+    assert_non_null(strstr(line.text, " id=turtle last_message=5 "
+                                      "kind=\"message\" ms=101 messages=2"));
+    assert_true(trace_next(lab.trace, &line));
+    assert_non_null(strstr(line.text, " id=turtle message=7 "
+                                      "kind=\"message\" ms=101 messages=1"));
 }
 
 /* The clock is read once for many messages until one took long. */
@@ -816,11 +821,11 @@ static void a_report_says_when_the_slow_actor_is_unknown(void **state)
         lab_run();
     }
     while (trace_next(lab.trace, &line)) {
-        of_several += strstr(line.text, "or of one that ran before it") &&
-                      strstr(line.text, "actors=2") &&
-                      strstr(line.text, "id=turtle");
-        of_one += strstr(line.text, "handler took long ms=") &&
-                  strstr(line.text, "actors=1");
+        of_several += strstr(line.text, "took long: one of several actors") &&
+                      strstr(line.text, " actors=2 last=\"A/") &&
+                      strstr(line.text, "/hare, A/") &&
+                      strstr(line.text, "/turtle\"");
+        of_one += strstr(line.text, "handler took long behavior=") != NULL;
     }
     assert_int_equal(of_several, 1);
     assert_int_equal(of_one, 2);
