@@ -4,6 +4,7 @@
  * messages. Messages that arrive while an incarnation ends wait and start the next one. */
 #include "actor/inside.h"
 
+#include "base/line.h"
 #include "base/mark.h"
 #include "base/zoo.h"
 
@@ -47,6 +48,8 @@ void incarnation_start(struct actors *actors, uint32_t index, struct slot *slot)
         return;
     }
     slot->status = SLOT_ALIVE;
+    if (slot->flags & FLAG_ENTITY)
+        slot_trace(actors, slot, TRACE_DEBUG, "entity started");
     slot_queue(actors, index, slot);
 }
 
@@ -233,10 +236,45 @@ void incarnation_release(struct actors *actors, uint32_t index,
         probe_entity(actors, PROBE_ENTITY_STOPPED, index, slot);
 }
 
-void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot)
+static const char *end_cause(const struct actors *actors,
+                             const struct slot *slot)
+{
+    if (slot->flags & FLAG_FAILED)
+        return "failed";
+    if (actors->rows.items[slot->row].state == ROW_STOPPING)
+        return "shard-stops";
+    return slot->leaving == LEAVES_IDLE       ? "idle"
+           : slot->leaving == LEAVES_FOR_GOOD ? "requested"
+                                              : "by-itself";
+}
+
+static void trace_end(const struct actors *actors, const struct slot *slot,
+                      const char *cause)
+{
+    char text[80];
+    bool is_passivated;
+
+    if (!(slot->flags & FLAG_ENTITY) ||
+        !trace_on(actors->settings.trace, TRACE_DEBUG))
+        return;
+    if (!cause)
+        cause = end_cause(actors, slot);
+    is_passivated = !strcmp(cause, "idle") || !strcmp(cause, "requested");
+    line_format(text, sizeof text, "entity %s cause=%s",
+                is_passivated ? "passivated" : "stopped", cause); /* fits */
+    slot_trace(actors, slot, TRACE_DEBUG, text);
+}
+
+void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot,
+                       const char *cause)
 {
     const struct behavior *behavior = behavior_of(actors, slot);
     uint64_t actor = slot_ref(actors, slot, index).actor;
+
+    trace_end(actors, slot, cause);
+    if (slot->status == SLOT_RECOVERING && (slot->flags & FLAG_PERSISTENT))
+        extra_of(actors, slot)->recover_at = extra_of(actors, slot)->replayed =
+            0;
 
     incarnation_release(actors, index, slot);
     if (slot->flags & FLAG_ENTITY)
@@ -259,7 +297,7 @@ void incarnation_end(struct actors *actors, uint32_t index, struct slot *slot)
 {
     bool waits = (slot->flags & FLAG_STARTED_DUE) != 0;
 
-    incarnation_close(actors, index, slot);
+    incarnation_close(actors, index, slot, NULL);
     incarnation_next(actors, index, slot, waits);
 }
 

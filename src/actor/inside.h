@@ -80,13 +80,20 @@ struct slot {
 
 struct extra {
     uint64_t seq;
-    uint64_t position; /* of the last event */
+    union {
+        uint64_t position;   /* of the last event */
+        uint64_t recover_at; /* RECOVERING: since then; ns */
+    };
     /* effects in order of emission; their positions (`at`) never decrease */
     struct message *held_first;
     struct message *held_last;
     struct message *behind; /* STOPPING: messages for the next incarnation, a ring as slot.last */
     uint32_t held_count, held_bytes;
-    uint32_t event_count, event_bytes; /* not durable */
+    uint32_t event_count; /* not durable */
+    union {
+        uint32_t event_bytes; /* theirs */
+        uint32_t replayed;    /* RECOVERING: events so far */
+    };
     uint32_t timers;
     uint32_t timer_count;
     uint32_t watching; /* first watch by this actor, 0 = none */
@@ -534,8 +541,9 @@ void incarnation_back_off(struct actors *actors, uint32_t index,
 void incarnation_back_off_end(struct actors *actors, uint32_t index, struct slot *slot);
 void incarnation_release(struct actors *actors, uint32_t index,
                          struct slot *slot); /* its last callback; the state is freed */
-void incarnation_close(struct actors *actors, uint32_t index,
-                       struct slot *slot); /* the part of the end that all ends share */
+/* cause: what the log says of it; null: what its slot and its shard say. */
+void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot,
+                       const char *cause); /* the part of the end before what becomes of the slot */
 /* Restarts (waits: after a back-off) or frees; after incarnation_close. */
 void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
                       bool waits);

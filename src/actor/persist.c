@@ -270,8 +270,8 @@ void effects_store_failed(struct actors *actors, uint32_t index, struct slot *sl
                 sherd_reason_text(reason)); /* fits */
     slot_trace(actors, slot, TRACE_WARNING, text);
     waits = (slot->flags & FLAG_STARTED_DUE) != 0;
-    effects_drop_held(actors, slot, reason);
-    incarnation_close(actors, index, slot);
+    incarnation_close(actors, index, slot,
+                      reason == SHERD_REASON_FENCED ? "fenced" : "not-stored");
     if (reason == SHERD_REASON_FENCED) {
         /* No restart and no timer: its messages wait for actors_shard_fenced. */
         slot->status = SLOT_BACKOFF;
@@ -306,7 +306,8 @@ void incarnation_recover(struct actors *actors, uint32_t index, struct slot *slo
     struct extra *extra = slot_extra(actors, slot);
 
     extra->seq = 0;
-    extra->position = 0;
+    extra->recover_at = actors->now;
+    extra->replayed = 0;
     slot_news_put(actors, ACTORS_WANT_REPLAY, row->type, row->shard,
              slot_ref(actors, slot, index).actor, slot_id(slot));
 }
@@ -329,19 +330,39 @@ void actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
     if (!slot)
         return;
     slot_extra(actors, slot)->seq = seq;
+    slot_extra(actors, slot)->replayed++;
     behavior_of(actors, slot)
         ->face.apply(slot->state ? slot->state : actors->nothing, event_type,
                      (struct sherd_bytes){ event.data, event.size });
+}
+
+static void trace_recovered(struct actors *actors, const struct slot *slot)
+{
+    const struct extra *extra = extra_of(actors, slot);
+    char text[80];
+
+    if (!trace_on(actors->settings.trace, TRACE_DEBUG))
+        return;
+    line_format(text, sizeof text, "entity started events_replayed=%u ms=%llu",
+                extra->replayed,
+                (unsigned long long)((actors->now - extra->recover_at) /
+                                     MS)); /* fits */
+    slot_trace(actors, slot, TRACE_DEBUG, text);
 }
 
 void actors_recovered(struct actors *actors, uint64_t actor,
                       uint64_t highest_seq)
 {
     struct slot *slot = recovering(actors, actor);
+    struct extra *extra;
 
     if (!slot)
         return;
-    slot_extra(actors, slot)->seq = highest_seq;
+    trace_recovered(actors, slot);
+    extra = slot_extra(actors, slot);
+    extra->seq = highest_seq;
+    extra->position = 0;
+    extra->event_bytes = 0;
     slot->status = SLOT_ALIVE;
     slot_queue(actors, actor_id_slot(actor), slot);
 }
@@ -361,7 +382,7 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
                 text ? text : ""); /* may be cut */
     slot_trace(actors, slot, TRACE_ERROR, line);
     REACHED("an entity could not be recovered");
-    incarnation_close(actors, index, slot);
+    incarnation_close(actors, index, slot, "recovery-failed");
     mailbox_unmark(actors, slot);
     rest = slot->last;
     slot->last = NULL;

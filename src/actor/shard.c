@@ -181,7 +181,7 @@ static void force_end(struct actors *actors, uint32_t index, struct slot *slot)
         return; /* incarnation_next sees that the deadline is over */
     }
     if (slot_has_incarnation(slot))
-        incarnation_close(actors, index, slot);
+        incarnation_close(actors, index, slot, "stop-timeout");
     else
         slot->generation++;
     shard_hand_back(actors, slot);
@@ -301,7 +301,7 @@ void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
                   slot->flags & FLAG_UNDURABLE);
         effects_drop_held(actors, slot, SHERD_REASON_FENCED);
         if (slot_has_incarnation(slot))
-            incarnation_close(actors, index, slot);
+            incarnation_close(actors, index, slot, "fenced");
         else
             slot->generation++;
         shard_hand_back(actors, slot);

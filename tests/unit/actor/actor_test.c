@@ -792,6 +792,7 @@ static void a_handler_above_100_ms_is_reported(void **state)
     (void)state;
 
     again((struct actors_settings){ .clock = slow_clock });
+    trace_set_level(lab.trace, TRACE_WARNING);
     lab_entity_tell(TYPE_A, "turtle", 5);
     lab_run();
     lab_entity_tell(TYPE_A, "turtle", 7);
