@@ -114,7 +114,12 @@ void lane_ask_stage_told(struct lane *lane, const struct letter *letter)
             ? NULL
             : contacts_uid(&lane->machine->contacts, letter->b);
 
-    actors_ask_stage(lane->actors, letter->a, (enum sherd_stage)letter->count,
+    enum sherd_stage stage = (enum sherd_stage)letter->count;
+
+    /* A recovery ends and the entity reads the message, and no report follows: at the time-out nobody knows whether that was so. */
+    if (stage == SHERD_STAGE_RECOVERING)
+        stage = SHERD_STAGE_SENT;
+    actors_ask_stage(lane->actors, letter->a, stage,
                      contact ? lane_peer_name(lane, contact) : 0);
 }
 

@@ -165,7 +165,7 @@ static void timeout_names_a_mailbox_of_another_lane(void **state)
 }
 
 /* The store hangs: entities recover, and running ones are not scheduled. */
-static void timeout_names_a_recovery_on_another_node(void **state)
+static void timeout_counts_a_recovery_on_another_node_as_sent(void **state)
 {
     struct world *world = cast_world(4, 2, 2);
     struct player player;
@@ -179,7 +179,7 @@ static void timeout_names_a_recovery_on_another_node(void **state)
     disk_backend_hold(world_backend(world), true);
     player.count = 0;
     player_ask(&player, "P", id, ECHO, 500);
-    runs_out(&player, SHERD_STAGE_RECOVERING, "n1:2551");
+    runs_out(&player, SHERD_STAGE_SENT, "n1:2551"); /* it may have read it since */
     player_ask(&player, "P", id, ECHO, 50); /* no report yet */
     runs_out(&player, SHERD_STAGE_SENT, "n1:2551");
     world_free(world);
@@ -231,7 +231,7 @@ static void timeout_names_a_hand_off(void **state)
 }
 
 /* The message waits for the claim of the shard's fence. */
-static void timeout_names_a_claim_on_another_node(void **state)
+static void timeout_counts_a_claim_on_another_node_as_sent(void **state)
 {
     struct world *world = cast_world(7, 2, 1);
     struct player player;
@@ -249,10 +249,91 @@ static void timeout_names_a_claim_on_another_node(void **state)
         heard = player_hears(&player, SECOND);
         assert_non_null(heard);
         assert_int_equal(heard->reason, SHERD_REASON_TIMEOUT);
-        seen = heard->stage == SHERD_STAGE_RECOVERING &&
+        assert_int_not_equal(heard->stage, SHERD_STAGE_RECOVERING);
+        seen = heard->stage == SHERD_STAGE_SENT &&
                !strcmp(heard->where, "n1:2551");
     }
     assert_true(seen);
+    world_free(world);
+}
+
+/* The entity recovers when its node is asked, which says so; then it reads the message, and never answers. */
+static void timeout_after_a_recovery_on_another_node_says_sent(void **state)
+{
+    struct world *world = cast_world(10, 2, 2);
+    struct player player;
+    const char *id;
+
+    (void)state;
+    player_spawn(&player, world, 0, 1);
+    id = cast_id_at(&player, "P", 1);
+    player_tell(&player, "P", id, STOP);
+    world_run(world, SECOND);
+    disk_backend_hold(world_backend(world), true);
+    player.count = 0;
+    player_ask(&player, "P", id, SILENT, 5000);
+    world_run(world, SECOND);
+    disk_backend_hold(world_backend(world), false);
+    runs_out(&player, SHERD_STAGE_SENT, "n1:2551");
+    world_free(world);
+}
+
+/* The same on another lane of the asker's node. */
+static void timeout_after_a_recovery_on_another_lane_says_sent(void **state)
+{
+    struct world *world = cast_world(11, 1, 2);
+    struct player players[2];
+    const char *id;
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++)
+        player_spawn(&players[i], world, 0, i);
+    id = cast_id_at(&players[0], "P", 0);
+    player_tell(&players[0], "P", id, STOP);
+    world_run(world, SECOND);
+    disk_backend_hold(world_backend(world), true);
+    for (uint32_t i = 0; i < 2; i++) {
+        players[i].count = 0;
+        player_ask(&players[i], "P", id, SILENT, 5000);
+    }
+    world_run(world, SECOND);
+    disk_backend_hold(world_backend(world), false);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct heard *heard = player_hears(&players[i], 100 * SECOND);
+
+        assert_non_null(heard);
+        assert_int_equal(heard->reason, SHERD_REASON_TIMEOUT);
+        assert_true(heard->stage == SHERD_STAGE_SENT ||
+                    heard->stage == SHERD_STAGE_DELIVERED);
+    }
+    world_free(world);
+}
+
+/* The message waits for the claim of the shard's fence; then the entity reads it, and never answers. */
+static void timeout_after_a_claim_on_another_node_says_sent(void **state)
+{
+    struct world *world = cast_world(7, 2, 1);
+    struct player player;
+    const struct heard *heard;
+    uint32_t elsewhere = 0;
+    char id[8];
+
+    (void)state;
+    player_spawn(&player, world, 0, 0);
+    for (uint32_t i = 0; i < 20; i++) {
+        (void)snprintf(id, sizeof id, "h%u", i);
+        player.count = 0;
+        disk_backend_hold(world_backend(world), true);
+        player_ask(&player, "P", id, SILENT, 3000);
+        world_run(world, 500 * MS);
+        disk_backend_hold(world_backend(world), false);
+        heard = player_hears(&player, 4 * SECOND);
+        assert_non_null(heard);
+        assert_int_equal(heard->reason, SHERD_REASON_TIMEOUT);
+        assert_int_not_equal(heard->stage, SHERD_STAGE_RECOVERING);
+        elsewhere += !strcmp(heard->where, "n1:2551");
+    }
+    assert_true(elsewhere > 0);
     world_free(world);
 }
 
@@ -265,10 +346,13 @@ int main(void)
         cmocka_unit_test(timeout_names_delivery_here_and_sending_elsewhere),
         cmocka_unit_test(timeout_counts_a_message_to_another_lane_as_sent),
         cmocka_unit_test(timeout_names_a_mailbox_of_another_lane),
-        cmocka_unit_test(timeout_names_a_recovery_on_another_node),
+        cmocka_unit_test(timeout_counts_a_recovery_on_another_node_as_sent),
         cmocka_unit_test(timeout_names_a_mailbox_on_another_node),
         cmocka_unit_test(timeout_names_a_hand_off),
-        cmocka_unit_test(timeout_names_a_claim_on_another_node),
+        cmocka_unit_test(timeout_counts_a_claim_on_another_node_as_sent),
+        cmocka_unit_test(timeout_after_a_recovery_on_another_node_says_sent),
+        cmocka_unit_test(timeout_after_a_recovery_on_another_lane_says_sent),
+        cmocka_unit_test(timeout_after_a_claim_on_another_node_says_sent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
